@@ -1,0 +1,132 @@
+// Package divergence names the places where Plimsoll deliberately decides
+// otherwise than upstream's HorizontalPodAutoscaler controller. With none of
+// them on, a decision equals upstream's, defects included.
+package divergence
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Set is a set of divergences; the zero value is upstream's behaviour.
+type Set uint32
+
+// The divergences. docs/compatibility.md describes each with upstream's
+// behaviour, Plimsoll's and the Kubernetes issue it answers.
+const (
+	// Surge keeps the surge pods of a rollout from pushing replicas up.
+	Surge Set = 1 << iota
+	// NoReadyPods keeps the count where a Value target finds no ready pod.
+	NoReadyPods
+	// SucceededPods ignores pods that have finished.
+	SucceededPods
+	// Saturate makes arithmetic saturate where upstream wraps or divides by 0.
+	Saturate
+	// UncountedRequests tolerates a missing request on a pod that does not count.
+	UncountedRequests
+	// LeaveZero permits one replica where the rate policies from zero permit none.
+	LeaveZero
+	// HistoryByUID ties history to the object's UID instead of its name.
+	HistoryByUID
+	// OutOfRange keeps metrics, conditions and the ambiguity check while the
+	// count is outside of min and max.
+	OutOfRange
+	// TrueMessages makes conditions and reasons say what is the case.
+	TrueMessages
+	// DropSeries removes the metric series of a deleted object.
+	DropSeries
+	// PartialContainer sets pods aside that lack the container of a
+	// ContainerResource metric, instead of failing the metric.
+	PartialContainer
+	// RejectNegative makes a negative metric value an error of its metric.
+	RejectNegative
+
+	end
+)
+
+// Default is what Plimsoll runs with: every divergence on.
+const Default = end - 1
+
+// None equals upstream.
+const None Set = 0
+
+var names = map[Set]string{
+	Surge:             "surge",
+	NoReadyPods:       "no-ready-pods",
+	SucceededPods:     "succeeded-pods",
+	Saturate:          "saturate",
+	UncountedRequests: "uncounted-requests",
+	LeaveZero:         "leave-zero",
+	HistoryByUID:      "history-by-uid",
+	OutOfRange:        "out-of-range",
+	TrueMessages:      "true-messages",
+	DropSeries:        "drop-series",
+	PartialContainer:  "partial-container",
+	RejectNegative:    "reject-negative",
+}
+
+// Has reports whether every divergence in d is in s.
+func (s Set) Has(d Set) bool { return s&d == d }
+
+// All lists every divergence in a fixed order.
+func All() []Set {
+	var all []Set
+	for d := Set(1); d < end; d <<= 1 {
+		all = append(all, d)
+	}
+	return all
+}
+
+// String is "none", "default" or the names, separated by commas.
+func (s Set) String() string {
+	switch s {
+	case None:
+		return "none"
+	case Default:
+		return "default"
+	}
+	var on []string
+	for _, d := range All() {
+		if s.Has(d) {
+			on = append(on, names[d])
+		}
+	}
+	return strings.Join(on, ",")
+}
+
+// Parse reads what String writes. An unknown name is an error that lists the
+// known ones.
+func Parse(text string) (Set, error) {
+	switch text {
+	case "none":
+		return None, nil
+	case "default", "":
+		return Default, nil
+	}
+	var set Set
+	for name := range strings.SplitSeq(text, ",") {
+		d, ok := byName(strings.TrimSpace(name))
+		if !ok {
+			return None, fmt.Errorf("unknown divergence %q: known are none, default, %s", name, known())
+		}
+		set |= d
+	}
+	return set, nil
+}
+
+func byName(name string) (Set, bool) {
+	for d, n := range names {
+		if n == name {
+			return d, true
+		}
+	}
+	return None, false
+}
+
+func known() string {
+	var all []string
+	for _, d := range All() {
+		all = append(all, names[d])
+	}
+	return strings.Join(all, ", ")
+}

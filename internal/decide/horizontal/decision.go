@@ -1,0 +1,154 @@
+package horizontal
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+// Decision is what is wanted and everything that led there. Status, events,
+// logs and explanations print it; none computes it again.
+type Decision struct {
+	At     time.Time
+	Branch Branch
+	// Current is the count the decision starts from, Desired what the target
+	// shall have.
+	Current, Desired int32
+	// Rescale reports whether the scale is to be written.
+	Rescale bool
+	// Metrics holds one result for each metric of the policy, or nothing where
+	// metrics were not looked at.
+	Metrics []metric.Result
+	// Failed is how many of the metrics could not be computed.
+	Failed int
+	// Wish is the proposal that won, before any limit.
+	Wish Proposal
+	// Stabilized and Limited are the limits on the way, in this order. They are
+	// set on BranchMetrics only.
+	Stabilized Stabilized
+	Limited    Limited
+	// RaisedToMin says that a target at zero goes to min replicas at least.
+	RaisedToMin bool
+
+	policy       *Policy
+	target       Target
+	scaledToZero bool
+}
+
+// Branch is the way that a decision took.
+type Branch uint8
+
+// The branches.
+const (
+	// BranchNoScale: the target's scale could not be read.
+	BranchNoScale Branch = iota
+	// BranchDisabled: the target has 0 replicas, which switches scaling off.
+	BranchDisabled
+	// BranchAboveMax: more replicas than max.
+	BranchAboveMax
+	// BranchBelowMin: fewer replicas than min.
+	BranchBelowMin
+	// BranchFailed: the selector or too many of the metrics are unusable.
+	BranchFailed
+	// BranchMetrics: the metrics decide.
+	BranchMetrics
+)
+
+// String names the branch as traces print it.
+func (b Branch) String() string {
+	return [...]string{"NoScale", "Disabled", "AboveMax", "BelowMin", "Failed", "Metrics"}[b]
+}
+
+// Source is who makes a proposal.
+type Source uint8
+
+// The sources.
+const (
+	// SourceNone: nobody made one.
+	SourceNone Source = iota
+	// SourceMetric: a metric of the policy.
+	SourceMetric
+)
+
+// Proposal is one source's wish.
+type Proposal struct {
+	Source Source
+	// Index is the metric's place in the policy.
+	Index    int
+	Replicas int32
+	// MayLower says that the source knows enough to lower the count.
+	MayLower bool
+}
+
+// Stabilized is what the stabilization windows made of the wish.
+type Stabilized struct {
+	// Replicas is the wish after stabilization.
+	Replicas int32
+	Reason   StabilizedReason
+	// By is the remembered recommendation that holds the wish; zero if none does.
+	By signal.Recommendation
+	// Window is the window that By is in.
+	Window time.Duration
+}
+
+// StabilizedReason is the reason that AbleToScale gives.
+type StabilizedReason uint8
+
+// The reasons.
+const (
+	ReadyForNewScale StabilizedReason = iota
+	ScaleUpStabilized
+	ScaleDownStabilized
+)
+
+// String is the reason's name in the condition.
+func (r StabilizedReason) String() string {
+	return [...]string{"ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"}[r]
+}
+
+// Limited is what rate policies, min and max made of the stabilized wish.
+type Limited struct {
+	Replicas int32
+	Reason   LimitReason
+	// RateLimit is the farthest count that the rate permits now, and Rated says
+	// that a rate was looked at.
+	RateLimit int32
+	Rated     bool
+	// LeftZero says that the rate permitted nothing from zero and one replica was
+	// permitted all the same.
+	LeftZero bool
+}
+
+// LimitReason is the reason that ScalingLimited gives.
+type LimitReason uint8
+
+// The reasons.
+const (
+	DesiredWithinRange LimitReason = iota
+	TooFewReplicas
+	TooManyReplicas
+	ScaleUpLimit
+	ScaleDownLimit
+)
+
+// String is the reason's name in the condition.
+func (r LimitReason) String() string {
+	return [...]string{"DesiredWithinRange", "TooFewReplicas", "TooManyReplicas", "ScaleUpLimit", "ScaleDownLimit"}[r]
+}
+
+// Message is the condition's message.
+func (r LimitReason) Message() string {
+	switch r {
+	case TooFewReplicas:
+		return "the desired replica count is less than the minimum replica count"
+	case TooManyReplicas:
+		return "the desired replica count is more than the maximum replica count"
+	case ScaleUpLimit:
+		return "the desired replica count is increasing faster than the maximum scale rate"
+	case ScaleDownLimit:
+		return "the desired replica count is decreasing faster than the maximum scale rate"
+	default:
+		return "the desired count is within the acceptable range"
+	}
+}

@@ -1,0 +1,211 @@
+package metric
+
+import (
+	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+// perPod is a metric whose samples come from the pods: the totals over the
+// pods that count, and what the others would add.
+type perPod struct {
+	spec    *Spec
+	reading *Reading
+	c       *Context
+	sum     arithmetic.Mode
+	// percent is set for a Utilization target: samples are then compared with
+	// the pods' requests instead of a fixed value.
+	percent bool
+	result  Result
+
+	// used and wanted are the totals of samples and requests; entries is how
+	// many samples are in them, samples how many there are with extraneous ones.
+	used, wanted     int64
+	entries, samples int64
+}
+
+// fromUtilization judges samples against requests (upstream:
+// GetResourceReplicas).
+func fromUtilization(spec *Spec, reading *Reading, c *Context) (Result, string) {
+	return evaluatePods(&perPod{spec: spec, reading: reading, c: c, percent: true})
+}
+
+// fromAverage judges the average sample against a fixed value (upstream:
+// calcPlainMetricReplicas).
+func fromAverage(spec *Spec, reading *Reading, c *Context) (Result, string) {
+	return evaluatePods(&perPod{spec: spec, reading: reading, c: c})
+}
+
+func evaluatePods(p *perPod) (Result, string) {
+	p.sum = p.c.arithmetic()
+	if len(p.c.Pods) == 0 {
+		return Result{}, noPods
+	}
+	p.result.At = p.reading.At
+	p.result.Groups, p.result.Counts = group(p.spec, p.reading, p.c)
+	if p.result.Counts.Counted+len(p.reading.Extraneous) == 0 {
+		return p.result, "did not receive metrics for targeted pods (pods might be unready)"
+	}
+	if text := p.requestError(); text != "" {
+		return p.result, text
+	}
+	p.total()
+	if p.percent && (p.wanted == 0 || p.sum == arithmetic.Saturate && p.wanted < 0) {
+		return p.result, "no metrics returned matched known pods"
+	}
+	ratio, percent, average := p.ratio()
+	p.result.Ratio, p.result.Adjusted = ratio, ratio
+	p.result.Percent, p.result.Milli = percent, average
+	p.propose()
+	return p.result, ""
+}
+
+// requestError names the first pod without a usable request. Upstream asks it
+// of every selected pod.
+func (p *perPod) requestError() string {
+	if !p.percent {
+		return ""
+	}
+	for i := range p.c.Pods {
+		request, g := &p.reading.Requests[i], p.result.Groups[i]
+		if request.Missing == RequestSet || g == Lacking {
+			continue
+		}
+		if g == Ignored && p.c.Divergences.Has(divergence.UncountedRequests) {
+			continue
+		}
+		return requestText(p.spec, request, p.c.Pods[i].Name)
+	}
+	return ""
+}
+
+func requestText(spec *Spec, request *Request, pod string) string {
+	switch request.Missing {
+	case ContainerNotFound:
+		return fmt.Sprintf("container %s not found in Pod %s", request.Container, pod)
+	case PodWithoutRequest:
+		return fmt.Sprintf("missing pod-level request for %s in Pod %s", spec.Name, pod)
+	default:
+		return fmt.Sprintf("missing request for %s in container %s of Pod %s", spec.Name, request.Container, pod)
+	}
+}
+
+// total adds up the pods that count. Extraneous samples have no request, so
+// that they take part in an average only; both ways they are samples.
+func (p *perPod) total() {
+	for i, g := range p.result.Groups {
+		if g == Counted {
+			p.addSample(p.reading.Samples[i].Milli, i)
+		}
+	}
+	for _, milli := range p.reading.Extraneous {
+		p.samples++
+		if !p.percent {
+			p.used = p.sum.Add(p.used, milli)
+			p.entries++
+		}
+	}
+}
+
+func (p *perPod) addSample(milli int64, pod int) {
+	p.used = p.sum.Add(p.used, milli)
+	p.entries++
+	p.samples++
+	if p.percent {
+		p.wanted = p.sum.Add(p.wanted, p.reading.Requests[pod].Milli)
+	}
+}
+
+// ratio is the totals' ratio to the target. A utilization is truncated to a
+// whole percentage, an average to a whole milli-unit, before it is divided.
+func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
+	average = p.used / p.entries
+	if !p.percent {
+		return float64(average) / float64(p.spec.Target.Milli), 0, average
+	}
+	percent = p.sum.ToInt32(p.sum.MulDiv(p.used, 100, p.wanted))
+	return float64(percent) / float64(p.spec.Target.Percent), percent, average
+}
+
+func (p *perPod) propose() {
+	r := &p.result
+	upWithUnready := r.Counts.Unready > 0 && r.Ratio > 1
+	if upWithUnready || r.Counts.Missing > 0 {
+		p.recompute(upWithUnready)
+		return
+	}
+	if p.c.Tolerance.within(r.Ratio) {
+		p.keep(WithinTolerance)
+		return
+	}
+	base := p.base(int64(r.Counts.Counted))
+	wish := p.sum.Ceil32(r.Ratio * float64(base))
+	if p.guarded() && againstDirection(r.Ratio, wish, p.c.SpecReplicas) {
+		p.keep(DirectionKept)
+		return
+	}
+	r.Replicas, r.Base, r.Verdict = wish, base, Scaled
+}
+
+// recompute fills in what is not known so that the change gets smaller: on the
+// way down a missing pod uses what it may, on the way up missing and unready
+// pods use nothing. If that turns the direction, the count stays.
+func (p *perPod) recompute(upWithUnready bool) {
+	r := &p.result
+	for i, g := range r.Groups {
+		switch {
+		case g == Missing && r.Ratio < 1:
+			p.addSample(p.assumed(i), i)
+		case g == Missing && r.Ratio > 1, g == Unready && upWithUnready:
+			p.addSample(0, i)
+		}
+	}
+	r.Adjusted, _, _ = p.ratio()
+	if p.c.Tolerance.within(r.Adjusted) {
+		p.keep(WithinTolerance)
+		return
+	}
+	if (r.Ratio < 1 && r.Adjusted > 1) || (r.Ratio > 1 && r.Adjusted < 1) {
+		p.keep(DirectionKept)
+		return
+	}
+	base := p.base(p.samples)
+	wish := p.sum.Ceil32(r.Adjusted * float64(base))
+	if againstDirection(r.Adjusted, wish, p.c.SpecReplicas) {
+		p.keep(DirectionKept)
+		return
+	}
+	r.Replicas, r.Base, r.Verdict = wish, base, Recomputed
+}
+
+// assumed is what a missing pod is taken to use on the way down: its whole
+// request, or the target where that is above it.
+func (p *perPod) assumed(pod int) int64 {
+	if !p.percent {
+		return p.spec.Target.Milli
+	}
+	return p.sum.MulDiv(p.reading.Requests[pod].Milli, int64(max(100, p.spec.Target.Percent)), 100)
+}
+
+// base is what the ratio is multiplied with. More pods than wanted are a
+// rollout's surge: they share the load of the wanted ones.
+func (p *perPod) base(upstream int64) int64 {
+	if p.c.Divergences.Has(divergence.Surge) {
+		return min(upstream, int64(p.c.SpecReplicas))
+	}
+	return upstream
+}
+
+// guarded reports whether the simple way, too, must not go against its ratio.
+func (p *perPod) guarded() bool {
+	return p.c.Divergences.Has(divergence.Surge) || p.result.Counts.Lacking > 0
+}
+
+func (p *perPod) keep(v Verdict) {
+	p.result.Replicas, p.result.Verdict = p.c.SpecReplicas, v
+}
+
+func againstDirection(ratio float64, wish, current int32) bool {
+	return (ratio < 1 && wish > current) || (ratio > 1 && wish < current)
+}

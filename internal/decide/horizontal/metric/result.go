@@ -1,0 +1,132 @@
+package metric
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+// Context is what all metrics of one decision share.
+type Context struct {
+	Now time.Time
+	// SpecReplicas and StatusReplicas are the scale's wanted and counted pods.
+	SpecReplicas, StatusReplicas int32
+	Pods                         []Pod
+	Tolerance                    Tolerance
+	// Namespace is the object's, for messages.
+	Namespace string
+	// CPUInitializationPeriod and InitialReadinessDelay are the two start-up
+	// delays of CPU samples, flags of kube-controller-manager.
+	CPUInitializationPeriod, InitialReadinessDelay time.Duration
+	Divergences                                    divergence.Set
+}
+
+func (c *Context) arithmetic() arithmetic.Mode {
+	return arithmetic.Mode(c.Divergences.Has(divergence.Saturate))
+}
+
+// Tolerance is how far from 1 the ratio of value to target may be without a
+// wish for change.
+type Tolerance struct {
+	Up, Down float64
+}
+
+// within reports whether ratio is inside of the tolerance, both ends included.
+// NaN is outside.
+func (t Tolerance) within(ratio float64) bool {
+	return 1-t.Down <= ratio && ratio <= 1+t.Up
+}
+
+// Result is what one metric asks for, with the numbers that led there.
+type Result struct {
+	// Failure is nil where the metric could be computed.
+	Failure *Failure
+	// Replicas is the wanted count.
+	Replicas int32
+	// Percent is the utilization; for a Utilization target.
+	Percent int32
+	// Milli is the value that status shows: the average or, for a Value target,
+	// the value itself. It is the original one, before missing and unready pods
+	// were filled in.
+	Milli int64
+	// At is the time of the metric's first sample.
+	At time.Time
+
+	// Ratio is value/target as first observed; Adjusted the one after filling
+	// in missing and unready pods (equal to Ratio where nothing was filled in).
+	Ratio, Adjusted float64
+	// Base is the number of replicas that the ratio was multiplied with; 0 where
+	// the wish does not come from a multiplication.
+	Base int64
+	// Verdict says which way led to Replicas.
+	Verdict Verdict
+	// Groups says for each pod what became of it; nil for metrics that do not
+	// look at pods' samples.
+	Groups []Group
+	// Counts are the sizes of the groups.
+	Counts Counts
+}
+
+// Verdict says how a metric came to its wish.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Failed: no wish, see Failure.
+	Failed Verdict = iota
+	// WithinTolerance: the ratio is too near to 1 to change anything.
+	WithinTolerance
+	// Scaled: the ratio times the base.
+	Scaled
+	// Recomputed: as Scaled, after missing or unready pods were filled in.
+	Recomputed
+	// DirectionKept: filling in, or a base that differs from the count, would
+	// have turned the direction of the ratio; the count stays.
+	DirectionKept
+	// NothingReady: no pod is ready, so the ratio says nothing on a count.
+	NothingReady
+)
+
+// String names the verdict as explanations print it.
+func (v Verdict) String() string {
+	switch v {
+	case WithinTolerance:
+		return "within tolerance"
+	case Scaled:
+		return "scaled by ratio"
+	case Recomputed:
+		return "recomputed with missing and unready pods"
+	case DirectionKept:
+		return "kept: the change would be against the ratio's direction"
+	case NothingReady:
+		return "kept: no pod is ready"
+	default:
+		return "failed"
+	}
+}
+
+// Evaluate computes what the metric asks for.
+func Evaluate(spec *Spec, reading *Reading, c *Context) Result {
+	result, text := compute(spec, reading, c)
+	if text != "" {
+		return Result{Failure: fail(spec, text), Groups: result.Groups, Counts: result.Counts}
+	}
+	return result
+}
+
+// compute returns a text where the metric fails: the error of the calculation,
+// without the words that the metric's type puts before it.
+func compute(spec *Spec, reading *Reading, c *Context) (Result, string) {
+	if text := sourceError(spec, reading, c); text != "" {
+		return Result{}, text
+	}
+	switch {
+	case spec.Type == Object || spec.Type == External:
+		return fromTotal(spec, reading, c)
+	case spec.Target.Type == Utilization:
+		return fromUtilization(spec, reading, c)
+	default:
+		return fromAverage(spec, reading, c)
+	}
+}

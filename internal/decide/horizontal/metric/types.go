@@ -1,0 +1,161 @@
+// Package metric turns what was observed of one metric into a proposal: how
+// many replicas that metric asks for. The ratio maths of all metric types
+// stands here once.
+//
+// All values are milli-units (a CPU core is 1000, a byte 1000, a request per
+// second 1000), as in upstream's replica calculator
+// (pkg/controller/podautoscaler/replica_calculator.go, v1.37.1).
+package metric
+
+import "time"
+
+// Type is the type of a metric source, in the words of autoscaling/v2.
+type Type string
+
+// The metric source types.
+const (
+	Resource          Type = "Resource"
+	ContainerResource Type = "ContainerResource"
+	Pods              Type = "Pods"
+	Object            Type = "Object"
+	External          Type = "External"
+)
+
+// TargetType says how a metric is compared with its target.
+type TargetType string
+
+// The target types of autoscaling/v2.
+const (
+	Utilization  TargetType = "Utilization"
+	Value        TargetType = "Value"
+	AverageValue TargetType = "AverageValue"
+)
+
+// CPU is the resource whose samples of pods that are starting are left out.
+const CPU = "cpu"
+
+// Spec is one metric of a HorizontalPodAutoscaler.
+type Spec struct {
+	Type Type
+	// Name is the resource's or the metric's name.
+	Name string
+	// Container is the container's name of a ContainerResource metric.
+	Container string
+	// Object is the described object of an Object metric.
+	Object ObjectRef
+	// SelectorText is the metric's label selector as messages print it.
+	SelectorText string
+	// SelectorError says why the metric's label selector cannot be used; empty
+	// when it can.
+	SelectorError string
+	// Target is how the value is judged. An empty Target.Type means that the
+	// object names no usable target for this metric type: an error of the metric.
+	Target Target
+}
+
+// ObjectRef names the object that an Object metric describes.
+type ObjectRef struct {
+	Kind, Name string
+}
+
+// Target is the wanted value of a metric.
+type Target struct {
+	Type TargetType
+	// Percent is the wanted utilization of the request; for Utilization.
+	Percent int32
+	// Milli is the wanted value in milli-units; for Value and AverageValue.
+	Milli int64
+}
+
+// Phase is a pod's phase.
+type Phase uint8
+
+// The pod phases; PhaseUnknown is also what an empty phase reads as.
+const (
+	PhaseUnknown Phase = iota
+	PhasePending
+	PhaseRunning
+	PhaseSucceeded
+	PhaseFailed
+)
+
+// Readiness is the status of a pod's Ready condition.
+type Readiness uint8
+
+// The states of the Ready condition; NoReadiness means that the pod has none.
+const (
+	NoReadiness Readiness = iota
+	ReadyTrue
+	ReadyFalse
+	ReadyUnknown
+)
+
+// Pod is what the decision needs to know of one pod of the target.
+type Pod struct {
+	Name     string
+	Phase    Phase
+	Deleting bool
+	Ready    Readiness
+	// ReadyTransition is when Ready last changed.
+	ReadyTransition time.Time
+	// StartTime is when the kubelet acknowledged the pod; zero if it has not.
+	StartTime time.Time
+}
+
+// Sample is one pod's value of a metric. The zero value means that there is
+// none: missing data is never zero.
+type Sample struct {
+	Present bool
+	Milli   int64
+	// At is the end of the window the value was measured over.
+	At     time.Time
+	Window time.Duration
+}
+
+// Request is one pod's request of a resource, summed over the containers that
+// count.
+type Request struct {
+	Milli int64
+	// Missing says why there is no request; RequestSet when there is one.
+	Missing MissingRequest
+	// Container is the container without the request, or the one not found.
+	Container string
+}
+
+// MissingRequest is the reason for which a pod has no request.
+type MissingRequest uint8
+
+// The reasons.
+const (
+	// RequestSet is no reason: the request is there.
+	RequestSet MissingRequest = iota
+	// ContainerWithoutRequest: a container that counts names no request.
+	ContainerWithoutRequest
+	// ContainerNotFound: the pod has no container of the wanted name.
+	ContainerNotFound
+	// PodWithoutRequest: pod-level requests are set, but not for this resource.
+	PodWithoutRequest
+)
+
+// Reading is what was observed of one metric.
+type Reading struct {
+	// Error is what the metrics API client returned instead of values; empty
+	// when it returned some.
+	Error string
+	// Empty says that the API answered with an empty list.
+	Empty bool
+	// Samples holds the pods' values, index for index with the pods; for
+	// Resource, ContainerResource and Pods metrics.
+	Samples []Sample
+	// Extraneous holds the values of pods that are not among the pods (the
+	// metrics API may know pods that the pod cache does not).
+	Extraneous []int64
+	// Requests holds the pods' requests, index for index with the pods; for
+	// utilization targets.
+	Requests []Request
+	// Series holds the value of an Object metric (one) or the values of an
+	// External metric's series (one or more).
+	Series []int64
+	// At is the time of the first value in the API's answer.
+	At time.Time
+}

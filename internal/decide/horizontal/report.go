@@ -1,0 +1,36 @@
+package horizontal
+
+// Report is a decision in the words of the API: what status, events and logs
+// say of it once the outcome of the scale write is known.
+type Report struct {
+	// Conditions are set in this order; conditions of other types stay.
+	Conditions []Condition
+	Events     []Event
+	// Counts says that the replica counts and current metrics of status are to be
+	// renewed; otherwise only the conditions are.
+	Counts bool
+	// CurrentReplicas and DesiredReplicas are status's. DesiredReplicas is nil
+	// where status keeps the one it has.
+	CurrentReplicas int32
+	DesiredReplicas *int32
+	// ShowMetrics says that status shows one entry for each of Decision.Metrics.
+	ShowMetrics bool
+	// Rescaled says that the scale was written.
+	Rescaled bool
+	// Reason is why the count changes; empty when it does not.
+	Reason string
+	// Error is the error of the reconciliation; empty when there is none.
+	Error string
+}
+
+// Condition is a condition of the object's status.
+type Condition struct {
+	Type, Reason, Message string
+	True                  bool
+}
+
+// Event is an event on the object.
+type Event struct {
+	Warning         bool
+	Reason, Message string
+}

@@ -1,0 +1,173 @@
+// Package horizontal is the horizontal decision: how many replicas a target
+// shall have, and why. It is pure: what it knows comes in as values, what it
+// decides goes out as values, and the shell around it does the rest.
+package horizontal
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+// Policy is what the owner of the object and the flags of the controller ask
+// for.
+type Policy struct {
+	Namespace                string
+	MinReplicas, MaxReplicas int32
+	Metrics                  []metric.Spec
+	// Behavior is nil for an object without spec.behavior, which upstream treats
+	// by rules of its own.
+	Behavior *Behavior
+	// Tolerance is the flag's or, where behavior names one, the object's.
+	Tolerance metric.Tolerance
+	// DownscaleStabilization is the flag's window; it holds without Behavior.
+	DownscaleStabilization time.Duration
+	// CPUInitializationPeriod and InitialReadinessDelay are the two start-up
+	// delays of CPU samples.
+	CPUInitializationPeriod, InitialReadinessDelay time.Duration
+	Divergences                                    divergence.Set
+}
+
+// Behavior holds the scaling rules of both directions.
+type Behavior struct {
+	Up, Down Rules
+}
+
+// Rules are the scaling rules of one direction.
+type Rules struct {
+	Stabilization time.Duration
+	Select        Select
+	Policies      []RatePolicy
+}
+
+// Select says which of several rate policies holds.
+type Select uint8
+
+// The ways to select.
+const (
+	// SelectMax takes the policy that permits the largest change.
+	SelectMax Select = iota
+	// SelectMin takes the policy that permits the smallest change.
+	SelectMin
+	// SelectDisabled permits no change in this direction.
+	SelectDisabled
+)
+
+// RateType is the unit of a rate policy.
+type RateType uint8
+
+// The units.
+const (
+	// RatePods counts replicas.
+	RatePods RateType = iota
+	// RatePercent counts percent of the replicas at the period's start.
+	RatePercent
+)
+
+// RatePolicy permits a change of Value in each Period.
+type RatePolicy struct {
+	Type   RateType
+	Value  int32
+	Period time.Duration
+}
+
+// Observation is what was seen of the target and its metrics.
+type Observation struct {
+	Target Target
+	// ScaledToZero is the status of the object's ScaledToZero condition.
+	ScaledToZero bool
+	// Pods are the pods that the scale's selector selects.
+	Pods []metric.Pod
+	// Readings belong to Policy.Metrics, index for index. They are looked at only
+	// if NeedsReadings says so.
+	Readings []metric.Reading
+}
+
+// Target is the scale of the target.
+type Target struct {
+	// Error says why the scale could not be read; empty when it was.
+	Error                        string
+	SpecReplicas, StatusReplicas int32
+	Selector                     Selector
+}
+
+// Selector is what is wrong with the scale's selector; the zero value is
+// nothing.
+type Selector struct {
+	Problem SelectorProblem
+	// Message describes an invalid or ambiguous selector.
+	Message string
+}
+
+// SelectorProblem is a kind of defect of a scale's selector.
+type SelectorProblem uint8
+
+// The problems.
+const (
+	SelectorFine SelectorProblem = iota
+	SelectorMissing
+	SelectorInvalid
+	SelectorAmbiguous
+)
+
+// StateVersion is the version of State that this package writes.
+const StateVersion = 1
+
+// State is what a decision remembers of earlier ones. It is consumed: the state
+// that goes into Decide must not be used again.
+type State struct {
+	Version         int                    `json:"version"`
+	Recommendations signal.Recommendations `json:"recommendations"`
+	ScaleUps        signal.Changes         `json:"scaleUps,omitempty"`
+	ScaleDowns      signal.Changes         `json:"scaleDowns,omitempty"`
+	// Pending is the change that was decided and not yet settled.
+	Pending *Pending `json:"pending,omitempty"`
+}
+
+// Pending is a scale write that is under way.
+type Pending struct {
+	// Change is positive upwards.
+	Change int32 `json:"change"`
+	// Longest is the longest period of the direction's rate policies, in
+	// nanoseconds.
+	Longest time.Duration `json:"longest"`
+}
+
+// Outcome is what became of the scale write.
+type Outcome struct {
+	// At is when the write ended.
+	At time.Time
+	// Error is what the API server answered; empty when it was written.
+	Error string
+}
+
+// Settle records what became of the scale write. A scale event counts only once
+// it is written. Without a pending change it does nothing.
+func Settle(state State, outcome Outcome) State {
+	pending := state.Pending
+	state.Pending = nil
+	if pending == nil || outcome.Error != "" {
+		return state
+	}
+	if pending.Change > 0 {
+		state.ScaleUps = state.ScaleUps.Add(outcome.At, pending.Change, pending.Longest)
+	} else {
+		state.ScaleDowns = state.ScaleDowns.Add(outcome.At, -pending.Change, pending.Longest)
+	}
+	return state
+}
+
+// Clone is a copy of the state that shares nothing with it.
+func (s *State) Clone() State {
+	c := *s
+	c.Recommendations = s.Recommendations.Clone()
+	c.ScaleUps = append(signal.Changes(nil), s.ScaleUps...)
+	c.ScaleDowns = append(signal.Changes(nil), s.ScaleDowns...)
+	if s.Pending != nil {
+		pending := *s.Pending
+		c.Pending = &pending
+	}
+	return c
+}

@@ -1,0 +1,226 @@
+package horizontal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+// The types of the conditions.
+const (
+	AbleToScale    = "AbleToScale"
+	ScalingActive  = "ScalingActive"
+	ScalingLimited = "ScalingLimited"
+	ScaledToZero   = "ScaledToZero"
+)
+
+const unableToCompute = "the HPA was unable to compute the replica count: "
+
+// Report says the decision in the words of the API (upstream: the messages of
+// pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome is looked
+// at only if the decision asks for a scale write.
+func (d *Decision) Report(outcome Outcome) Report {
+	var r Report
+	if d.Branch == BranchNoScale {
+		r.set(AbleToScale, false, "FailedGetScale",
+			"the HPA controller was unable to get the target's current scale: "+d.target.Error)
+		r.warn("FailedGetScale", d.target.Error)
+		r.Error = d.target.Error
+		return r
+	}
+	r.Counts, r.CurrentReplicas = true, d.Current
+	r.ShowMetrics = d.Metrics != nil
+	r.set(AbleToScale, true, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
+	d.reportMetricFailures(&r)
+	switch d.Branch {
+	case BranchDisabled:
+		r.set(ScalingActive, false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+	case BranchFailed:
+		d.reportFailed(&r)
+		return r
+	case BranchMetrics:
+		d.reportComputed(&r)
+	default:
+		d.reportCorrection(&r)
+	}
+	r.Reason = d.reason()
+	d.reportOutcome(&r, outcome)
+	return r
+}
+
+func (d *Decision) reportMetricFailures(r *Report) {
+	for i := range d.Metrics {
+		if f := d.Metrics[i].Failure; f != nil {
+			r.warn(f.Reason, f.Message)
+		}
+	}
+}
+
+// reportFailed is for a selector or metrics that cannot be used.
+func (d *Decision) reportFailed(r *Report) {
+	selector := d.target.Selector
+	switch selector.Problem {
+	case SelectorMissing:
+		r.Error = "selector is required"
+		r.warn("SelectorRequired", r.Error)
+		r.set(ScalingActive, false, "InvalidSelector", "the HPA target's scale is missing a selector")
+	case SelectorInvalid:
+		r.Error = selector.Message
+		r.warn("InvalidSelector", r.Error)
+		r.set(ScalingActive, false, "InvalidSelector", r.Error)
+	case SelectorAmbiguous:
+		r.Error = selector.Message
+		r.warn("AmbiguousSelector", r.Error)
+		r.set(ScalingActive, false, "AmbiguousSelector", r.Error)
+	default:
+		r.Error = d.metricsError()
+		d.setFirstFailure(r)
+	}
+	r.warn("FailedComputeMetricsReplicas", r.Error)
+}
+
+func (d *Decision) setFirstFailure(r *Report) {
+	for i := range d.Metrics {
+		if f := d.Metrics[i].Failure; f != nil {
+			r.set(ScalingActive, false, f.Reason, unableToCompute+f.Message)
+			return
+		}
+	}
+	r.set(ScalingActive, false, "InvalidMetricSourceType", unableToCompute+"the object names no metric")
+}
+
+// metricsError is empty where every metric could be computed.
+func (d *Decision) metricsError() string {
+	for i := range d.Metrics {
+		if f := d.Metrics[i].Failure; f != nil {
+			return fmt.Sprintf("invalid metrics (%d invalid out of %d), first error is: %s", d.Failed, len(d.Metrics), f.Error)
+		}
+	}
+	if len(d.Metrics) == 0 {
+		return "invalid metrics: the object names none"
+	}
+	return ""
+}
+
+func (d *Decision) reportComputed(r *Report) {
+	r.Error = d.metricsError()
+	r.set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
+	// The size matches only if the wish is the count; upstream says so of any
+	// wish that stabilization leaves alone.
+	matches := max(0, d.Wish.Replicas) == d.Current
+	switch d.Stabilized.Reason {
+	case ScaleUpStabilized:
+		r.set(AbleToScale, true, "ScaleUpStabilized",
+			"recent recommendations were lower than current one, applying the lowest recent recommendation")
+	case ScaleDownStabilized:
+		r.set(AbleToScale, true, "ScaleDownStabilized",
+			"recent recommendations were higher than current one, applying the highest recent recommendation")
+	case ReadyForNewScale:
+		if matches || !d.policy.Divergences.Has(divergence.TrueMessages) {
+			r.set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
+		}
+	}
+	limited := d.Limited.Replicas != d.Stabilized.Replicas
+	r.set(ScalingLimited, limited, d.Limited.Reason.String(), d.Limited.Reason.Message())
+}
+
+func (d *Decision) validMetricMessage() string {
+	message := "the HPA was able to successfully calculate a replica count from " + d.metricName(d.Wish.Index)
+	if d.Failed == 0 || !d.policy.Divergences.Has(divergence.TrueMessages) {
+		return message
+	}
+	var failed []string
+	for i := range d.Metrics {
+		if d.Metrics[i].Failure != nil {
+			failed = append(failed, d.metricName(i))
+		}
+	}
+	return message + ", but not from " + strings.Join(failed, ", ")
+}
+
+func (d *Decision) metricName(i int) string {
+	return d.policy.Metrics[i].Describe(d.policy.Divergences)
+}
+
+// reportCorrection makes the conditions true of a count out of range. Upstream
+// leaves those of the last decision.
+func (d *Decision) reportCorrection(r *Report) {
+	if !d.policy.Divergences.Has(divergence.OutOfRange) {
+		return
+	}
+	switch {
+	case d.Wish.Source != SourceNone:
+		r.set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
+	case len(d.Metrics) > 0:
+		d.setFirstFailure(r)
+	}
+	reason := TooFewReplicas
+	if d.Branch == BranchAboveMax {
+		reason = TooManyReplicas
+	}
+	r.set(ScalingLimited, true, reason.String(), reason.Message())
+}
+
+// reason is why the count changes, as events and logs say it. It follows from
+// the wish, before stabilization and limits, as upstream's does.
+func (d *Decision) reason() string {
+	const belowMin = "Current number of replicas below Spec.MinReplicas"
+	wish := max(0, d.Wish.Replicas)
+	switch {
+	case d.Branch == BranchAboveMax:
+		return "Current number of replicas above Spec.MaxReplicas"
+	case d.Branch == BranchBelowMin:
+		return belowMin
+	case d.Branch != BranchMetrics:
+		return ""
+	case wish > d.Current:
+		return d.metricName(d.Wish.Index) + " above target"
+	case wish < d.Current:
+		return "All metrics below target"
+	case d.RaisedToMin:
+		return belowMin
+	default:
+		return ""
+	}
+}
+
+func (d *Decision) reportOutcome(r *Report, outcome Outcome) {
+	if !d.Rescale {
+		r.DesiredReplicas = &d.Current
+		return
+	}
+	size := fmt.Sprintf("New size: %d; reason: %s", d.Desired, r.Reason)
+	if outcome.Error != "" {
+		r.warn("FailedRescale", size+"; error: "+outcome.Error)
+		r.set(AbleToScale, false, "FailedUpdateScale",
+			"the HPA controller was unable to update the target scale: "+outcome.Error)
+		r.Error = "failed to rescale: " + outcome.Error
+		return
+	}
+	r.Rescaled, r.DesiredReplicas = true, &d.Desired
+	r.set(AbleToScale, true, "SucceededRescale",
+		fmt.Sprintf("the HPA controller was able to update the target scale to %d", d.Desired))
+	r.Events = append(r.Events, Event{Reason: "SuccessfulRescale", Message: size})
+	if d.Current > 0 && d.Desired == 0 && d.policy.MinReplicas == 0 && d.policy.seesZero() {
+		r.set(ScaledToZero, true, "ScaledToZero", "the HPA controller scaled the workload to zero")
+		return
+	}
+	r.set(ScaledToZero, false, "NotScaledToZero", "the HPA controller did not scale the workload to zero")
+}
+
+// set gives a condition its last word; its place is where it was first set.
+func (r *Report) set(kind string, status bool, reason, message string) {
+	c := Condition{Type: kind, True: status, Reason: reason, Message: message}
+	for i := range r.Conditions {
+		if r.Conditions[i].Type == kind {
+			r.Conditions[i] = c
+			return
+		}
+	}
+	r.Conditions = append(r.Conditions, c)
+}
+
+func (r *Report) warn(reason, message string) {
+	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
+}

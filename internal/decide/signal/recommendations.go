@@ -1,0 +1,84 @@
+// Package signal keeps what a decision remembers of the past: recommendations
+// within stabilization windows and scale events within rate periods.
+package signal
+
+import "time"
+
+// Recommendation is an unstabilized wish of the past.
+type Recommendation struct {
+	Time     time.Time `json:"time"`
+	Replicas int32     `json:"replicas"`
+}
+
+// Recommendations answers for the largest and the smallest recommendation of
+// any window that ends now. It keeps two monotonic deques: an entry that a later
+// one outdoes can never be the answer again, whatever the window, and is
+// dropped. The entries left are as many as the wish has changed its mind, not as
+// many as there were decisions.
+type Recommendations struct {
+	// Highs fall and Lows rise from oldest to newest.
+	Highs []Recommendation `json:"highs,omitempty"`
+	Lows  []Recommendation `json:"lows,omitempty"`
+}
+
+// Empty reports whether nothing is remembered.
+func (r *Recommendations) Empty() bool { return len(r.Highs) == 0 }
+
+// Add remembers a recommendation that is not older than those before it.
+func (r *Recommendations) Add(now time.Time, replicas int32) {
+	entry := Recommendation{Time: now, Replicas: replicas}
+	n := len(r.Highs)
+	for n > 0 && r.Highs[n-1].Replicas <= replicas {
+		n--
+	}
+	r.Highs = append(r.Highs[:n], entry)
+	n = len(r.Lows)
+	for n > 0 && r.Lows[n-1].Replicas >= replicas {
+		n--
+	}
+	r.Lows = append(r.Lows[:n], entry)
+}
+
+// Highest is the largest recommendation for which inside holds. The deque is
+// ordered by time, so the oldest that is inside is the largest.
+func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, bool) {
+	return first(r.Highs, inside)
+}
+
+// Lowest is the smallest recommendation for which inside holds.
+func (r *Recommendations) Lowest(inside func(time.Time) bool) (Recommendation, bool) {
+	return first(r.Lows, inside)
+}
+
+// Expire forgets what is older than the cutoff. The newest entry stays, as a
+// history that is empty would be taken for one that never was.
+func (r *Recommendations) Expire(cutoff time.Time) {
+	r.Highs = expire(r.Highs, cutoff)
+	r.Lows = expire(r.Lows, cutoff)
+}
+
+// Clone is a copy that shares nothing.
+func (r *Recommendations) Clone() Recommendations {
+	return Recommendations{
+		Highs: append([]Recommendation(nil), r.Highs...),
+		Lows:  append([]Recommendation(nil), r.Lows...),
+	}
+}
+
+func first(entries []Recommendation, inside func(time.Time) bool) (Recommendation, bool) {
+	for _, e := range entries {
+		if inside(e.Time) {
+			return e, true
+		}
+	}
+	return Recommendation{}, false
+}
+
+func expire(entries []Recommendation, cutoff time.Time) []Recommendation {
+	n := 0
+	for n < len(entries)-1 && entries[n].Time.Before(cutoff) {
+		n++
+	}
+	// Moving to the front keeps the buffer instead of walking along it.
+	return append(entries[:0], entries[n:]...)
+}

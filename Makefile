@@ -1,0 +1,82 @@
+# `make` alone lists what there is to do. Each line that it prints is the comment behind a target below.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.DEFAULT_GOAL := help
+
+# How long the demo's load lasts, in seconds; KEEP=1 leaves the cluster up.
+DEMO_SECONDS ?= 180
+KEEP ?=
+
+# One set of flags for everything that is built, so that Plimsoll, the control plane's parts and the linter's type checking
+# share each compiled package. -race needs cgo, therefore the tests under it are compiled a second time.
+GO_BUILD := CGO_ENABLED=0 go build -trimpath
+GO_UNIT := CGO_ENABLED=0 go test -trimpath
+GO_RACE := CGO_ENABLED=1 go test -race
+
+LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' tools/lint/go.mod)
+# The Go release is part of the name: a linter does not read what a newer compiler wrote.
+LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
+
+# Those whose tests need no cluster.
+UNIT = $$(go list ./... | grep -v /test/integration)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: tools ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up)
+	@bin/devcluster demo --seconds=$(DEMO_SECONDS) $(if $(KEEP),--keep)
+
+.PHONY: cluster
+cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C removes it
+	@bin/devcluster cluster
+
+.PHONY: test
+test: tools ## run every test with the race detector, those on a real API server too
+	@$(GO_RACE) -timeout 15m $(UNIT)
+	@mkdir -p dist
+	@$(GO_RACE) -timeout 40m -p 1 -v ./test/integration/... 2>&1 | tee dist/integration.log | awk -f test/progress.awk
+
+.PHONY: unit
+unit: ## run the tests that need no cluster, without the race detector: seconds when warm
+	@$(GO_UNIT) -timeout 5m $(UNIT)
+
+.PHONY: lint
+lint: $(LINT) ## check style, walls, formatting and module files
+	@unformatted=$$(gofmt -s -l .); \
+	  if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; exit 1; fi
+	@go mod tidy -diff
+	@CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath" $(LINT) run ./...
+
+.PHONY: build
+build: ## build the program: bin/plimsoll
+	@$(GO_BUILD) -o bin/plimsoll ./cmd/plimsoll
+
+.PHONY: image
+image: ## write the container image as an OCI archive under dist/ (no registry needed)
+	@$(GO_BUILD) -o bin/devcluster ./cmd/devcluster
+	@bin/devcluster image
+
+.PHONY: bench
+bench: ## run the benchmarks; ends in benchstat's output
+	@mkdir -p dist
+	@$(GO_UNIT) -run '^$$' -bench . -benchmem -count 6 ./internal/decide/... ./internal/sim/... | tee dist/bench.txt
+	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
+
+.PHONY: tools
+tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)
+	@[[ -x bin/devcluster ]] || echo "Building the development cluster's program; the first time takes a few minutes."
+	@$(GO_BUILD) -o bin/devcluster ./cmd/devcluster
+	@bin/devcluster build
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf bin dist demo-summary.json
+
+$(LINT):
+	@echo "Building golangci-lint $(LINT_VERSION); the first time takes a few minutes."
+	@rm -f bin/golangci-lint*
+	@$(GO_BUILD) -C tools/lint -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -1,0 +1,44 @@
+package observe
+
+import (
+	"math"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+// exactBelow is a bound in milli-units under which Quantity.MilliValue is
+// certain to be exact, whatever the rounding of a float64 did to the estimate.
+const exactBelow = 9e18
+
+var (
+	largest  = resource.NewMilliQuantity(math.MaxInt64, resource.DecimalSI)
+	smallest = resource.NewMilliQuantity(math.MinInt64, resource.DecimalSI)
+)
+
+// modeOf is how numbers that do not fit are treated.
+func modeOf(set divergence.Set) arithmetic.Mode {
+	return arithmetic.Mode(set.Has(divergence.Saturate))
+}
+
+// milli is the quantity in milli-units, rounded up. Quantity.MilliValue, which
+// upstream uses, does not say when the result does not fit: 1E reads as 0, the
+// equal 1000000000000000000000m as another number again.
+func milli(q *resource.Quantity, mode arithmetic.Mode) int64 {
+	if mode == arithmetic.Wrap || math.Abs(q.AsApproximateFloat64()*1000) < exactBelow {
+		return q.MilliValue()
+	}
+	// A comparison may rewrite the quantity's inside, and this one may be in a
+	// cache that others read.
+	c := q.DeepCopy()
+	switch {
+	case c.Cmp(*largest) >= 0:
+		return math.MaxInt64
+	case c.Cmp(*smallest) <= 0:
+		return math.MinInt64
+	default:
+		return c.MilliValue()
+	}
+}

@@ -1,0 +1,85 @@
+package observe
+
+import (
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// Target is the scale as the core sees it, and the selector of its pods. Where
+// the selector is missing or cannot be parsed, the target says so and the
+// selector selects nothing.
+func Target(scale *autoscalingv1.Scale) (horizontal.Target, labels.Selector) {
+	t := horizontal.Target{SpecReplicas: scale.Spec.Replicas, StatusReplicas: scale.Status.Replicas}
+	if scale.Status.Selector == "" {
+		t.Selector.Problem = horizontal.SelectorMissing
+		return t, labels.Nothing()
+	}
+	selector, err := labels.Parse(scale.Status.Selector)
+	if err != nil {
+		t.Selector = horizontal.Selector{
+			Problem: horizontal.SelectorInvalid,
+			Message: "couldn't convert selector into a corresponding internal selector object: " + err.Error(),
+		}
+		return t, labels.Nothing()
+	}
+	return t, selector
+}
+
+// Pods are the pods as the core sees them, index for index.
+func Pods(pods []*corev1.Pod) []metric.Pod {
+	return AppendPods(make([]metric.Pod, 0, len(pods)), pods)
+}
+
+// AppendPods is Pods into a buffer of the caller's.
+func AppendPods(dst []metric.Pod, pods []*corev1.Pod) []metric.Pod {
+	for _, pod := range pods {
+		p := metric.Pod{Name: pod.Name, Phase: phaseOf(pod.Status.Phase), Deleting: pod.DeletionTimestamp != nil}
+		if pod.Status.StartTime != nil {
+			p.StartTime = pod.Status.StartTime.Time
+		}
+		if ready := readyCondition(pod); ready != nil {
+			p.Ready, p.ReadyTransition = readinessOf(ready.Status), ready.LastTransitionTime.Time
+		}
+		dst = append(dst, p)
+	}
+	return dst
+}
+
+func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == corev1.PodReady {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func readinessOf(s corev1.ConditionStatus) metric.Readiness {
+	switch s {
+	case corev1.ConditionTrue:
+		return metric.ReadyTrue
+	case corev1.ConditionFalse:
+		return metric.ReadyFalse
+	default:
+		return metric.ReadyUnknown
+	}
+}
+
+func phaseOf(p corev1.PodPhase) metric.Phase {
+	switch p {
+	case corev1.PodPending:
+		return metric.PhasePending
+	case corev1.PodRunning:
+		return metric.PhaseRunning
+	case corev1.PodSucceeded:
+		return metric.PhaseSucceeded
+	case corev1.PodFailed:
+		return metric.PhaseFailed
+	default:
+		return metric.PhaseUnknown
+	}
+}

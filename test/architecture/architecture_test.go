@@ -1,0 +1,128 @@
+package architecture
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func report(t *testing.T, found []string) {
+	t.Helper()
+	for _, line := range found {
+		t.Error(line)
+	}
+}
+
+func source(t *testing.T) []file {
+	t.Helper()
+	files, err := readSource(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A rule over no files would pass: the core and this package must have been read.
+	for _, dir := range []string{"internal/decide", "test/architecture"} {
+		seen := false
+		for _, f := range files {
+			seen = seen || f.isBelow(dir)
+		}
+		if !seen {
+			t.Fatalf("no file of %s was read", dir)
+		}
+	}
+	return files
+}
+
+func TestImportsPointInwards(t *testing.T) {
+	packages, err := listPackages(t.Context(), root, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, allBreaches(layers, packages))
+	report(t, homeless(layers, packages))
+
+	// Upstream's code stays out of the tests of this module too.
+	for _, p := range packages {
+		for _, imported := range append(p.TestImports, p.XTestImports...) {
+			if covers([]string{"k8s.io/kubernetes", "k8s.io/autoscaler"}, imported) {
+				t.Errorf("a test of %s imports %s: comparing with upstream is test/oracle's", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+// The walls name packages; a renamed package would leave its wall standing around nothing.
+func TestWallsStandAroundSomething(t *testing.T) {
+	packages, err := listPackages(t.Context(), root, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range layers {
+		seen := false
+		for _, p := range packages {
+			path, isOurs := local(p.ImportPath)
+			seen = seen || isOurs && covers([]string{w.within}, path)
+		}
+		if !seen {
+			t.Errorf("no package below %s: %s", w.within, w.why)
+		}
+	}
+}
+
+func TestModulesOfUpstreamAreNotRequired(t *testing.T) {
+	versions, err := listRequirements(t.Context(), filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if versions["k8s.io/api"] == "" {
+		t.Fatal("go.mod was not read: it names no k8s.io/api")
+	}
+	for module, why := range neverRequired {
+		if version, isRequired := versions[module]; isRequired {
+			t.Errorf("go.mod names %s %s: %s", module, version, why)
+		}
+	}
+}
+
+// Plimsoll and the control plane's parts share compiled packages only while they build the same versions.
+func TestControlPlaneBuildsTheSameVersions(t *testing.T) {
+	product, err := listRequirements(t.Context(), filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	controlPlane, err := listRequirements(t.Context(), filepath.Join(root, "tools", "controlplane", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, isShared := controlPlane["k8s.io/apimachinery"]; !isShared {
+		t.Fatal("tools/controlplane/go.mod was not read: it names no k8s.io/apimachinery")
+	}
+	report(t, versionBreaches(product, controlPlane))
+}
+
+func TestOnePackageCommentEach(t *testing.T) { report(t, commentBreaches(source(t))) }
+func TestSizes(t *testing.T)                 { report(t, sizeBreaches(source(t))) }
+func TestNesting(t *testing.T)               { report(t, nestingBreaches(source(t))) }
+func TestCoreIsPure(t *testing.T)            { report(t, coreBreaches(source(t))) }
+func TestNoWaiversInCore(t *testing.T)       { report(t, waiverBreaches(source(t))) }
+func TestNoTestSleeps(t *testing.T)          { report(t, sleepBreaches(source(t))) }
+func TestNoTestSkips(t *testing.T)           { report(t, skipBreaches(source(t), maySkip)) }
+
+// maySkip holds the files whose tests may skip, and why. It is empty, and an entry is a thing to discuss.
+var maySkip = map[string]string{}
+
+// A path with a typing error lets nothing through and keeps nothing out.
+func TestLayersNameExistingPackages(t *testing.T) {
+	for _, w := range layers {
+		for _, path := range w.ours {
+			if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(path))); err != nil || !info.IsDir() {
+				t.Errorf("%s may import %s, which is no folder", w.within, path)
+			}
+		}
+		if strings.TrimSpace(w.why) == "" {
+			t.Errorf("the wall around %s has no reason", w.within)
+		}
+	}
+}

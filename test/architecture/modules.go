@@ -1,0 +1,46 @@
+package architecture
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+)
+
+// listRequirements returns the modules that a go.mod file names, with the version that is built, replacements applied.
+func listRequirements(ctx context.Context, path string) (map[string]string, error) {
+	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-json", path).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go mod edit: %w", err)
+	}
+	type module struct{ Path, Version string }
+	var parsed struct {
+		Require []module
+		Replace []struct{ Old, New module }
+	}
+	if err := json.Unmarshal(out, &parsed); err != nil {
+		return nil, fmt.Errorf("decode go mod edit: %w", err)
+	}
+	versions := map[string]string{}
+	for _, required := range parsed.Require {
+		versions[required.Path] = required.Version
+	}
+	for _, replaced := range parsed.Replace {
+		versions[replaced.Old.Path] = replaced.New.Version
+	}
+	return versions, nil
+}
+
+// versionBreaches finds modules that two go.mod files build in different versions: what is compiled from them is then
+// compiled twice.
+func versionBreaches(one, other map[string]string) []string {
+	var found []string
+	for module, version := range one {
+		if second, isShared := other[module]; isShared && second != version {
+			found = append(found, fmt.Sprintf("%s: %s here, %s there", module, version, second))
+		}
+	}
+	slices.Sort(found)
+	return found
+}

@@ -1,0 +1,103 @@
+package architecture
+
+// Import paths below this module, as they stand in never.
+const (
+	devcluster = modulePath + "/internal/devcluster"
+	demo       = modulePath + "/internal/demo"
+	simulator  = modulePath + "/internal/sim"
+	tests      = modulePath + "/test"
+)
+
+// layers are the walls, from the inside to the outside. docs/ARCHITECTURE.md draws them.
+var layers = []wall{
+	{
+		within: "internal/decide",
+		why:    "a decision is a function of its arguments: no API, no clock, no logger, no lock, no input or output",
+		ours:   []string{"internal/decide"},
+		never: []string{
+			"k8s.io", "sigs.k8s.io", "github.com", "golang.org", "go.uber.org", "google.golang.org",
+			"context", "io", "log", "math/rand", "net", "os", "reflect", "runtime", "sync", "syscall", "testing", "unsafe",
+		},
+		except: []string{modulePath + "/internal/decide"},
+	},
+	{
+		within: "internal/sim",
+		why:    "the workload model runs under virtual time, in the development cluster and offline: no Kubernetes, no clock, no input or output",
+		ours:   []string{"internal/sim", "internal/decide"},
+		never:  []string{"k8s.io", "sigs.k8s.io", "context", "log", "net", "os", "sync", "syscall", "testing"},
+	},
+	{
+		within: "internal/observe",
+		why:    "it translates API objects into values and back, and calls nobody",
+		ours:   []string{"internal/observe", "internal/decide"},
+		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "log", "net", "os", "sync", "testing"},
+	},
+	{
+		within: "internal/snapshot",
+		why:    "it replays decisions offline, from a file alone",
+		ours:   []string{"internal/snapshot", "internal/observe", "internal/decide"},
+		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync", "testing"},
+		except: []string{"k8s.io/client-go/kubernetes/scheme"},
+	},
+	{
+		within: "internal/collect",
+		why:    "a source of metrics knows neither who asks nor what is written",
+		ours:   []string{"internal/collect", "internal/observe", "internal/decide"},
+		never:  []string{"testing"},
+	},
+	{
+		within: "internal/kube",
+		why:    "it reads and writes the API without any policy",
+		ours:   []string{"internal/kube", "internal/observe", "internal/decide"},
+		never:  []string{"testing"},
+	},
+	{
+		within: "internal/controller",
+		why:    "the loop ties the parts together and knows nothing of the worlds that it is tried in",
+		ours: []string{
+			"internal/controller", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot",
+		},
+		never: []string{"testing", devcluster, demo, simulator, tests},
+	},
+	{
+		within: "internal/image",
+		why:    "it packs a program that is already built",
+		ours:   []string{"internal/image"},
+	},
+	{
+		within: "internal/devcluster",
+		why:    "it stands for the world outside, which does not know how Plimsoll decides",
+		ours:   []string{"internal/devcluster", "internal/sim"},
+	},
+	{
+		within: "internal/demo",
+		why:    "it watches Plimsoll from outside, as a user does: through the API",
+		ours:   []string{"internal/demo", "internal/devcluster", "internal/sim", "internal/decide", "internal/observe", "internal/snapshot"},
+	},
+	{
+		within: "cmd/plimsoll",
+		why:    "what is shipped carries neither the development cluster nor the server side of Kubernetes",
+		never: []string{
+			devcluster, demo, tests, modulePath + "/internal/image", modulePath + "/cmd/devcluster",
+			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver", "go.etcd.io",
+			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
+			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",
+		},
+	},
+	{
+		within: "cmd",
+		why:    "upstream's code is compared with, in modules of its own, and never built in",
+		never:  []string{"k8s.io/kubernetes", "k8s.io/autoscaler"},
+	},
+	{
+		within: "internal",
+		why:    "upstream's code is compared with, in modules of its own, and never built in; tests are built on the product, not the other way round",
+		never:  []string{"k8s.io/kubernetes", "k8s.io/autoscaler", tests, modulePath + "/cmd"},
+	},
+}
+
+// neverRequired are modules that the product's go.mod does not name, not even indirectly.
+var neverRequired = map[string]string{
+	"k8s.io/kubernetes": "only tools/controlplane builds it and only test/oracle compares with it",
+	"k8s.io/autoscaler": "only test/oracle compares with it",
+}

@@ -1,0 +1,149 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestComputedIsTheDocumentedFormula(t *testing.T) {
+	for name, c := range map[string]struct {
+		load float64
+		want int32
+		why  string
+	}{
+		"calm":      {baseLoad, 1, "7.5/s cost 37.5m, three quarters of one replica's 50m"},
+		"surge":     {peakLoad, 8, "75/s cost 375m: 7.5 replicas' worth, rounded up"},
+		"exact":     {20, 2, "20/s cost exactly two replicas' 100m"},
+		"no load":   {0, minReplicas, "never below min"},
+		"above max": {1000, maxReplicas, "never above max"},
+	} {
+		if got := Computed(c.load); got != c.want {
+			t.Errorf("%s: Computed(%g) = %d, want %d: %s", name, c.load, got, c.want, c.why)
+		}
+	}
+}
+
+func TestPlanNeedsTimeToScaleDown(t *testing.T) {
+	if _, err := NewPlan(30 * time.Second); err == nil || !strings.Contains(err.Error(), "DEMO_SECONDS=90") {
+		t.Errorf("a plan of 30 s: %v, want an error that says what to set", err)
+	}
+	plan, err := NewPlan(180 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loads := []float64{plan.Load(0), plan.Load(plan.Rise), plan.Load(plan.Fall - 1), plan.Load(plan.Fall)}
+	if diff := cmp.Diff([]float64{baseLoad, peakLoad, peakLoad, baseLoad}, loads); diff != "" {
+		t.Errorf("loads at the steps (-want +got):\n%s", diff)
+	}
+	// After the fall: a scrape and its window, the stabilization, a decision.
+	if left := plan.Total - plan.Fall; left < plan.Stabilization+45*time.Second {
+		t.Errorf("%s after the fall are too few for a window of %s and the metrics' lag", left, plan.Stabilization)
+	}
+}
+
+func TestSummaryFailsUnlessAsComputed(t *testing.T) {
+	plan, err := NewPlan(180 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	up := ScaleEvent{Time: began.Add(70 * time.Second), ElapsedSeconds: 25, From: 1, To: 5, Reason: "cpu above target"}
+	samples := func(counts ...int32) []Sample {
+		var all []Sample
+		for i, n := range counts {
+			all = append(all, Sample{Elapsed: time.Duration(i) * time.Second, Wanted: n})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		samples []Sample
+		scales  []ScaleEvent
+		want    []string
+	}{
+		"as computed":  {samples(1, 5, 8, 1), []ScaleEvent{up}, nil},
+		"too high":     {samples(1, 9, 1), []ScaleEvent{up}, []string{"peaked at 9 replicas, computed are 8"}},
+		"never scaled": {samples(1, 1), nil, []string{"peaked at 1 replicas, computed are 8"}},
+		"stays up":     {samples(1, 8, 8), []ScaleEvent{up}, []string{"ended at 8 replicas, computed are 1"}},
+		"no reason":    {samples(1, 8, 1), []ScaleEvent{{From: 1, To: 8}}, []string{"the scaling 1 -> 8 has no reason"}},
+	} {
+		s := summarize(plan, began, c.samples, c.scales)
+		if diff := cmp.Diff(c.want, s.Failures); diff != "" {
+			t.Errorf("%s: failures (-want +got):\n%s", name, diff)
+		}
+	}
+	s := summarize(plan, began, samples(1, 8, 1), []ScaleEvent{up})
+	if s.LoadToFirstScaleUpSeconds != 10 || s.StartToFirstScaleUpSeconds != 70 {
+		t.Errorf("first scale-up %g s after the load, %g s after the start, want 10 and 70",
+			s.LoadToFirstScaleUpSeconds, s.StartToFirstScaleUpSeconds)
+	}
+}
+
+func TestSummaryFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "demo-summary.json")
+	want := Summary{ComputedPeak: 8, Peak: 8, Scales: []ScaleEvent{{From: 1, To: 8, Reason: "load"}}}
+	if err := want.write(path); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Summary
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+}
+
+func TestEventsBecomeScalings(t *testing.T) {
+	o := &observer{began: time.Now()}
+	got, ok := o.parse(&corev1.Event{Message: "New size: 5; reason: cpu resource utilization above target"}, 1)
+	if !ok || got.From != 1 || got.To != 5 || got.Reason != "cpu resource utilization above target" {
+		t.Errorf("parsed %+v, %t", got, ok)
+	}
+	if _, ok := o.parse(&corev1.Event{Message: "New size: many"}, 1); ok {
+		t.Error("an event without a size was taken for a scaling")
+	}
+}
+
+func TestLinesPrintEachScalingOnce(t *testing.T) {
+	r := &record{}
+	r.sample(Sample{Load: 75, Wanted: 5, Ready: 4, Percent: ptr.To[int32](90)})
+	r.scaled(ScaleEvent{From: 1, To: 5, Reason: "because"})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*refresh)
+	defer cancel()
+	var out bytes.Buffer
+	if err := (lines{out: &out}).run(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "SCALED     1 -> 5  because"); n != 1 {
+		t.Errorf("the scaling is printed %d times, want once:\n%s", n, out.String())
+	}
+	if !strings.Contains(out.String(), "replicas  5 wanted  4 ready  cpu  90% of 50%") {
+		t.Errorf("no line of the sample:\n%s", out.String())
+	}
+}
+
+func TestScreenShowsEverything(t *testing.T) {
+	r := &record{}
+	r.sample(Sample{Load: 75, Wanted: 5, Ready: 4, Conditions: []string{"ScalingActive ValidMetricFound: fine"}})
+	r.scaled(ScaleEvent{From: 1, To: 5, Reason: "because"})
+	got := screen{record: r, total: time.Minute}.View().Content
+	for _, want := range []string{"75 requests/s", "5 wanted, 4 ready", "████·", "1 -> 5  because", "ValidMetricFound"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the screen lacks %q:\n%s", want, got)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// Package demo runs Plimsoll against a real control plane under a load that
+// steps up tenfold and falls back, shows what happens, and checks that the
+// counts are the computed ones.
+package demo
+
+import (
+	"errors"
+	"math"
+	"time"
+)
+
+// The workload of the demo. A request costs 5 milli-core-seconds, a pod
+// requests 100 milli-cores and the target is half of that, so one replica
+// stands for 10 requests per second.
+const (
+	costMilli       = 5
+	requestMilli    = 100
+	targetPercent   = 50
+	baseLoad        = 7.5
+	peakLoad        = 10 * baseLoad
+	minReplicas     = 1
+	maxReplicas     = 20
+	shortestSeconds = 90
+	demoNamespace   = "shop"
+	demoWorkload    = "web"
+)
+
+// Plan is the course of the demo's load.
+type Plan struct {
+	// Total is how long the demo runs from its first computed metric.
+	Total time.Duration
+	// Rise and Fall are when the load steps up and falls back.
+	Rise, Fall time.Duration
+	// Stabilization is the scale-down window of the demo's behavior.
+	Stabilization time.Duration
+}
+
+// NewPlan cuts the time into a calm start, a surge and a calm end.
+func NewPlan(total time.Duration) (Plan, error) {
+	if total < shortestSeconds*time.Second {
+		return Plan{}, errors.New("the demo needs at least 90 seconds to scale up and down: set DEMO_SECONDS=90 or more")
+	}
+	return Plan{
+		Total:         total,
+		Rise:          total / 12,
+		Fall:          total * 5 / 12,
+		Stabilization: (total / 12).Truncate(time.Second),
+	}, nil
+}
+
+// Load is the offered load at a time of the plan, in requests per second.
+func (p Plan) Load(elapsed time.Duration) float64 {
+	if elapsed >= p.Rise && elapsed < p.Fall {
+		return peakLoad
+	}
+	return baseLoad
+}
+
+// Computed is the count that the documented formula asks for under a load:
+// desired = ceil(current * value/target), where current times value is the
+// cost of the whole load (Kubernetes documentation, "Horizontal Pod
+// Autoscaling", algorithm details).
+func Computed(load float64) int32 {
+	replicas := int32(math.Ceil(load * costMilli / (requestMilli * targetPercent / 100)))
+	return min(maxReplicas, max(minReplicas, replicas))
+}

@@ -1,0 +1,60 @@
+package demo
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Sample is what the demo shows of one moment.
+type Sample struct {
+	Elapsed time.Duration
+	// Load is offered, in requests per second.
+	Load          float64
+	Wanted, Ready int32
+	// Percent is the utilization that the HorizontalPodAutoscaler's status shows;
+	// nil where it shows none.
+	Percent *int32
+	// Conditions holds the last reasons, a line each.
+	Conditions []string
+}
+
+// ScaleEvent is one scaling as it was seen on the API server.
+type ScaleEvent struct {
+	Time           time.Time `json:"time"`
+	ElapsedSeconds float64   `json:"elapsedSeconds"`
+	From           int32     `json:"from"`
+	To             int32     `json:"to"`
+	Reason         string    `json:"reason"`
+}
+
+// String is the event as the demo prints it.
+func (e ScaleEvent) String() string {
+	return fmt.Sprintf("%2d -> %-2d %s", e.From, e.To, e.Reason)
+}
+
+// record is what has happened so far.
+type record struct {
+	mu      sync.Mutex
+	samples []Sample     // guarded by mu
+	scales  []ScaleEvent // guarded by mu
+}
+
+func (r *record) sample(s Sample) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.samples = append(r.samples, s)
+}
+
+func (r *record) scaled(e ScaleEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scales = append(r.scales, e)
+}
+
+// snapshot copies what the views and the summary read.
+func (r *record) snapshot() ([]Sample, []ScaleEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Sample(nil), r.samples...), append([]ScaleEvent(nil), r.scales...)
+}

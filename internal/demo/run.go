@@ -1,0 +1,139 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Config says how to run the demo.
+type Config struct {
+	// Client is an administrator's.
+	Client kubernetes.Interface
+	Plan   Plan
+	// Began is when the program started, for the time to the first scale-up.
+	Began time.Time
+	// Out is where the demo is shown, live if Terminal is set.
+	Out      io.Writer
+	Terminal bool
+	// SummaryPath is where the summary is kept.
+	SummaryPath string
+	// Failed delivers the end of a part that the demo cannot do without.
+	Failed <-chan error
+}
+
+// errNotComputed says that the counts were not the computed ones.
+var errNotComputed = errors.New("the demo did not scale as computed, see above")
+
+// Run creates the workload, plays the load and judges what Plimsoll made of it.
+// Plimsoll must be running against the same cluster.
+func Run(ctx context.Context, c Config) error {
+	if err := createWorkload(ctx, c.Client, c.Plan); err != nil {
+		return err
+	}
+	o := &observer{client: c.Client, began: time.Now()}
+	fmt.Fprintln(c.Out, "Waiting for the first metric (metrics-server needs two scrapes) ...")
+	if err := await(ctx, o, c.Failed); err != nil {
+		return err
+	}
+	o.began = time.Now()
+	r := &record{}
+	if err := play(ctx, c, o, r); err != nil {
+		return err
+	}
+	samples, scales := r.snapshot()
+	s := summarize(c.Plan, c.Began, samples, scales)
+	fmt.Fprint(c.Out, s.text())
+	if err := s.write(c.SummaryPath); err != nil {
+		return err
+	}
+	if len(s.Failures) > 0 {
+		return errNotComputed
+	}
+	return nil
+}
+
+func await(ctx context.Context, o *observer, failed <-chan error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("no metric within two minutes"))
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- o.awaitMetric(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case err := <-failed:
+		return err
+	}
+}
+
+// play runs the load, the sampling, the watch and the view side by side until
+// the plan is over.
+func play(ctx context.Context, c Config, o *observer, r *record) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Plan.Total)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return o.watchScales(ctx, r.scaled) })
+	group.Go(func() error { return drive(ctx, c, o, r) })
+	group.Go(func() error { return c.view().run(ctx, r) })
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-c.Failed:
+			return err
+		}
+	})
+	return group.Wait()
+}
+
+// drive steps the load and samples once a second.
+func drive(ctx context.Context, c Config, o *observer, r *record) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	offered := baseLoad
+	for {
+		if load := c.Plan.Load(time.Since(o.began)); load != offered {
+			if err := offer(ctx, c.Client, load); err != nil {
+				return ended(ctx, err)
+			}
+			offered = load
+		}
+		s, err := o.sample(ctx, offered)
+		if err != nil {
+			return ended(ctx, err)
+		}
+		r.sample(s)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// ended is no error where the plan is over.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+func (c Config) view() view {
+	if c.Terminal {
+		return screen{total: c.Plan.Total, out: c.Out}
+	}
+	return lines{out: c.Out}
+}
+
+// IsTerminal reports whether a file is a terminal that can show the live view.
+func IsTerminal(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}

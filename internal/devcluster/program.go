@@ -1,0 +1,36 @@
+package devcluster
+
+import (
+	"context"
+	"fmt"
+)
+
+// Program is a program beside the control plane, such as Plimsoll itself. It ends with the cluster at the latest.
+type Program struct {
+	process *process
+}
+
+// StartProgram runs a binary whose output goes to LogPath(name). Once ready returns nil, its end is a failure of the
+// cluster (see Failed) unless Stop asked for it.
+func (c *Cluster) StartProgram(
+	ctx context.Context, name string, command []string, ready func(context.Context) error,
+) (*Program, error) {
+	if len(command) == 0 {
+		return nil, fmt.Errorf("devcluster: program %s has no command", name)
+	}
+	p, err := c.supervisor.start(name, command[0], command[1:])
+	if err != nil {
+		return nil, fmt.Errorf("devcluster: %w", err)
+	}
+	if err := p.await(ctx, ready); err != nil {
+		p.stop(ctx)
+		return nil, fmt.Errorf("devcluster: %w", err)
+	}
+	return &Program{process: p}, nil
+}
+
+// Stop ends the program: politely, then not.
+func (p *Program) Stop(ctx context.Context) { p.process.stop(ctx) }
+
+// Kill ends the program without a chance to clean up.
+func (p *Program) Kill() { p.process.kill() }

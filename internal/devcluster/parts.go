@@ -1,0 +1,198 @@
+package devcluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"time"
+)
+
+// The names of the parts: of their binaries, processes and logs.
+const (
+	partEtcd              = "etcd"
+	partAPIServer         = "kube-apiserver"
+	partControllerManager = "kube-controller-manager"
+	partScheduler         = "kube-scheduler"
+	partKWOK              = "kwok"
+	partMetricsServer     = "metrics-server"
+	partKubectl           = "kubectl"
+)
+
+// Services get addresses from here; nothing serves them, as nothing runs kube-proxy.
+const (
+	serviceRange        = "10.96.0.0/16"
+	serviceRangeFirstIP = "10.96.0.1"
+)
+
+// startEtcd runs the store. Losing it with the machine is no loss, so it never waits for the disk.
+func (c *Cluster) startEtcd(ctx context.Context) error {
+	return onFreePorts(2, func(ports []int) error {
+		client, peer := "http://"+loopback(ports[0]), "http://"+loopback(ports[1])
+		p, err := c.run(partEtcd,
+			"--name=devcluster", "--data-dir="+filepath.Join(c.Dir(), "etcd"), "--unsafe-no-fsync", "--log-level=warn",
+			"--listen-client-urls="+client, "--advertise-client-urls="+client,
+			"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=devcluster="+peer)
+		if err != nil {
+			return err
+		}
+		c.etcdURL = client
+		return p.await(ctx, httpOK(http.DefaultClient, client+"/health"))
+	})
+}
+
+// startAPIServer runs kube-apiserver with RBAC and the aggregation layer. There is no endpoint reconciler because no
+// address of this machine need be known to pods that do not exist, and aggregated APIs are reached by their Service's
+// external name rather than by endpoints.
+func (c *Cluster) startAPIServer(ctx context.Context) error {
+	return onFreePorts(1, func(ports []int) error {
+		server := "https://" + loopback(ports[0])
+		args := append([]string{
+			"--etcd-servers=" + c.etcdURL,
+			"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+			"--endpoint-reconciler-type=none", "--enable-aggregator-routing=false",
+			"--authorization-mode=Node,RBAC", "--service-cluster-ip-range=" + serviceRange,
+			"--allow-privileged=true", "--profiling=false",
+			// Nodes come with their conditions, so the taint that waits for a kubelet's first report is in the way.
+			"--disable-admission-plugins=TaintNodesByCondition",
+			"--client-ca-file=" + c.pki.path("ca.crt"),
+			"--tls-cert-file=" + c.pki.path("apiserver.crt"), "--tls-private-key-file=" + c.pki.path("apiserver.key"),
+			"--requestheader-client-ca-file=" + c.pki.path("front-proxy-ca.crt"),
+			"--requestheader-allowed-names=front-proxy-client", "--requestheader-username-headers=X-Remote-User",
+			"--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+			"--proxy-client-cert-file=" + c.pki.path("front-proxy-client.crt"),
+			"--proxy-client-key-file=" + c.pki.path("front-proxy-client.key"),
+			"--service-account-issuer=https://kubernetes.default.svc",
+			"--service-account-key-file=" + c.pki.path("service-account.pub"),
+			"--service-account-signing-key-file=" + c.pki.path("service-account.key"),
+		}, c.config.APIServerFlags...)
+		p, err := c.run(partAPIServer, args...)
+		if err != nil {
+			return err
+		}
+		c.server = server
+		return p.await(ctx, httpOK(c.anonymousClient(), server+"/readyz"))
+	})
+}
+
+// startControllerManager runs kube-controller-manager; extra flags come last and so win.
+func (c *Cluster) startControllerManager(ctx context.Context, extra []string) (*process, error) {
+	controllers := "*,-horizontal-pod-autoscaler-controller"
+	if c.config.HPAController {
+		controllers = "*"
+	}
+	flags := append([]string{
+		"--controllers=" + controllers, "--use-service-account-credentials=true",
+		"--root-ca-file=" + c.pki.path("ca.crt"),
+		"--service-account-private-key-file=" + c.pki.path("service-account.key"),
+		// The default allows 20 requests a second, which a Deployment that scales to hundreds of pods exhausts.
+		"--kube-api-qps=200", "--kube-api-burst=400",
+	}, extra...)
+	return c.startWithKubeconfig(ctx, partControllerManager, flags)
+}
+
+func (c *Cluster) startScheduler(ctx context.Context) error {
+	_, err := c.startWithKubeconfig(ctx, partScheduler, []string{"--kube-api-qps=200", "--kube-api-burst=400"})
+	return err
+}
+
+// startWithKubeconfig runs one of Kubernetes' control loops as the user system:<name>. One instance needs no election.
+func (c *Cluster) startWithKubeconfig(ctx context.Context, name string, flags []string) (*process, error) {
+	kubeconfig, err := c.pki.writeKubeconfig(c.server, "system:"+name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.pki.writeServer(name, "127.0.0.1"); err != nil {
+		return nil, err
+	}
+	var p *process
+	err = onFreePorts(1, func(ports []int) error {
+		args := append([]string{
+			"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig,
+			"--authorization-kubeconfig=" + kubeconfig, "--leader-elect=false", "--profiling=false",
+			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+			"--tls-cert-file=" + c.pki.path(name+".crt"), "--tls-private-key-file=" + c.pki.path(name+".key"),
+		}, flags...)
+		if p, err = c.run(name, args...); err != nil {
+			return err
+		}
+		return p.await(ctx, httpOK(c.anonymousClient(), "https://"+loopback(ports[0])+"/healthz"))
+	})
+	return p, err
+}
+
+// startMetricsServer runs metrics-server against the simulated kubelets and registers it. Its flag for the scrape's
+// timeout must stay below its resolution.
+func (c *Cluster) startMetricsServer(ctx context.Context) error {
+	const name = partMetricsServer
+	kubeconfig, err := c.pki.writeKubeconfig(c.server, metricsServerUser)
+	if err != nil {
+		return err
+	}
+	if err := c.pki.writeServer(name, "127.0.0.1", APIServiceHost(resourceMetricsGroup)); err != nil {
+		return err
+	}
+	if err := c.createMetricsServerRoles(ctx); err != nil {
+		return err
+	}
+	timeout := min(5*time.Second, c.config.MetricResolution/2)
+	return onFreePorts(1, func(ports []int) error {
+		p, err := c.run(name,
+			"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
+			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+			"--tls-cert-file="+c.pki.path(name+".crt"), "--tls-private-key-file="+c.pki.path(name+".key"),
+			"--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
+			"--kubelet-certificate-authority="+c.pki.path("ca.crt"),
+			"--metric-resolution="+c.config.MetricResolution.String(), "--kubelet-request-timeout="+timeout.String())
+		if err != nil {
+			return err
+		}
+		if err := p.await(ctx, httpOK(c.anonymousClient(), "https://"+loopback(ports[0])+"/livez")); err != nil {
+			return err
+		}
+		return c.RegisterAPIService(ctx, APIService{
+			Group: resourceMetricsGroup, Version: "v1beta1", Port: ports[0], CABundle: c.pki.ca.CertPEM(),
+		})
+	})
+}
+
+// run starts a part from the folder of binaries.
+func (c *Cluster) run(name string, args ...string) (*process, error) {
+	return c.supervisor.start(name, filepath.Join(c.config.BinDir, name), args)
+}
+
+// anonymousClient trusts the cluster's authority and shows no certificate: enough for health endpoints. It keeps no
+// connections, which a part that ends would leave behind.
+func (c *Cluster) anonymousClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{RootCAs: c.pki.ca.Pool(), MinVersion: tls.VersionTLS12},
+	}}
+}
+
+// httpOK returns a readiness check that passes when a GET answers 200.
+func httpOK(client *http.Client, url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return fmt.Errorf("readiness check: %w", err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return fmt.Errorf("readiness check: %w", err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(response.Body, 2000))
+		if err != nil {
+			return fmt.Errorf("readiness check: %w", err)
+		}
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s answers %s: %s", url, response.Status, body)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,228 @@
+package devcluster
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A throw-away cluster does not live this long; certificates begin a little in the past for clocks that differ.
+const (
+	certificateLife = 365 * 24 * time.Hour
+	certificateSkew = 5 * time.Minute
+)
+
+// Authority is a certificate authority made for one cluster.
+type Authority struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+	certPEM     []byte
+}
+
+// identity is a certificate with its key, both as PEM.
+type identity struct {
+	certPEM, keyPEM []byte
+}
+
+func newAuthority(name string) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("key of %s: %w", name, err)
+	}
+	template, err := certificateTemplate(pkix.Name{CommonName: name})
+	if err != nil {
+		return nil, err
+	}
+	template.IsCA, template.BasicConstraintsValid = true, true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	return &Authority{certificate: certificate, key: key, certPEM: encodePEM("CERTIFICATE", der)}, nil
+}
+
+// CertPEM is the authority's certificate: what clients trust.
+func (a *Authority) CertPEM() []byte { return append([]byte(nil), a.certPEM...) }
+
+// Pool holds the authority's certificate alone.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+// ServerCertificate issues a serving certificate for DNS names and IP addresses.
+func (a *Authority) ServerCertificate(hosts ...string) (tls.Certificate, error) {
+	id, err := a.server(hosts...)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	certificate, err := tls.X509KeyPair(id.certPEM, id.keyPEM)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("serving certificate: %w", err)
+	}
+	return certificate, nil
+}
+
+func (a *Authority) server(hosts ...string) (identity, error) {
+	template, err := certificateTemplate(pkix.Name{CommonName: hosts[0]})
+	if err != nil {
+		return identity{}, err
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	return a.issue(template)
+}
+
+// client issues a client certificate; Kubernetes reads the user from the common name, groups from the organization.
+func (a *Authority) client(user string, groups ...string) (identity, error) {
+	template, err := certificateTemplate(pkix.Name{CommonName: user, Organization: groups})
+	if err != nil {
+		return identity{}, err
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return a.issue(template)
+}
+
+func (a *Authority) issue(template *x509.Certificate) (identity, error) {
+	name := template.Subject.CommonName
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return identity{}, fmt.Errorf("key of %s: %w", name, err)
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
+	if err != nil {
+		return identity{}, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	keyPEM, err := encodeKey(key)
+	if err != nil {
+		return identity{}, fmt.Errorf("key of %s: %w", name, err)
+	}
+	return identity{certPEM: encodePEM("CERTIFICATE", der), keyPEM: keyPEM}, nil
+}
+
+func certificateTemplate(subject pkix.Name) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, fmt.Errorf("serial number: %w", err)
+	}
+	now := time.Now()
+	return &x509.Certificate{
+		Subject: subject, SerialNumber: serial,
+		NotBefore: now.Add(-certificateSkew), NotAfter: now.Add(certificateLife),
+	}, nil
+}
+
+// serviceAccountKeys returns the private key that signs service account tokens and the public key that checks them.
+func serviceAccountKeys() (private, public []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("service account key: %w", err)
+	}
+	if private, err = encodeKey(key); err != nil {
+		return nil, nil, fmt.Errorf("service account key: %w", err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return nil, nil, fmt.Errorf("service account key: %w", err)
+	}
+	return private, encodePEM("PUBLIC KEY", der), nil
+}
+
+func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return encodePEM("EC PRIVATE KEY", der), nil
+}
+
+func encodePEM(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// pki holds what the parts need to know each other.
+type pki struct {
+	dir   string
+	ca    *Authority // the API server, its clients, kubelets and aggregated APIs
+	proxy *Authority // vouches for the API server as front proxy of aggregated APIs, and for nothing else
+}
+
+// newPKI makes both authorities and writes the files that kube-apiserver and kube-controller-manager read.
+func newPKI(dir string) (*pki, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder of certificates: %w", err)
+	}
+	ca, err := newAuthority("plimsoll-devcluster-ca")
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := newAuthority("plimsoll-devcluster-front-proxy-ca")
+	if err != nil {
+		return nil, err
+	}
+	p := &pki{dir: dir, ca: ca, proxy: proxy}
+	serving, err := ca.server("127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local", serviceRangeFirstIP)
+	if err != nil {
+		return nil, err
+	}
+	proxyClient, err := proxy.client("front-proxy-client")
+	if err != nil {
+		return nil, err
+	}
+	private, public, err := serviceAccountKeys()
+	if err != nil {
+		return nil, err
+	}
+	err = p.write(map[string][]byte{
+		"ca.crt": ca.certPEM, "front-proxy-ca.crt": proxy.certPEM,
+		"apiserver.crt": serving.certPEM, "apiserver.key": serving.keyPEM,
+		"front-proxy-client.crt": proxyClient.certPEM, "front-proxy-client.key": proxyClient.keyPEM,
+		"service-account.key": private, "service-account.pub": public,
+	})
+	return p, err
+}
+
+func (p *pki) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *pki) write(files map[string][]byte) error {
+	for name, content := range files {
+		if err := os.WriteFile(p.path(name), content, 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// writeServer issues a serving certificate into <name>.crt and <name>.key.
+func (p *pki) writeServer(name string, hosts ...string) error {
+	id, err := p.ca.server(hosts...)
+	if err != nil {
+		return err
+	}
+	return p.write(map[string][]byte{name + ".crt": id.certPEM, name + ".key": id.keyPEM})
+}

@@ -1,0 +1,57 @@
+package devcluster
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// Ports are taken from below Linux's range for outgoing connections (32768 and up), so that no client of anything on
+// this machine gets one between choice and use. Another server still may: parts are then started again on another.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+)
+
+// portAttempts is how often a part whose port was taken is started again.
+const portAttempts = 5
+
+// freePort returns a port of 127.0.0.1 on which nobody listens.
+func freePort() (int, error) {
+	var last error
+	for range 200 {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		listener, err := net.Listen("tcp", loopback(port))
+		if err != nil {
+			last = err
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			last = err
+			continue
+		}
+		return port, nil
+	}
+	return 0, fmt.Errorf("no free port between %d and %d: %w", firstPort, lastPort, last)
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// onFreePorts calls start with free ports, and again with others while start fails because one was taken.
+func onFreePorts(count int, start func(ports []int) error) error {
+	var err error
+	for range portAttempts {
+		ports := make([]int, count)
+		for i := range ports {
+			if ports[i], err = freePort(); err != nil {
+				return err
+			}
+		}
+		if err = start(ports); !errors.Is(err, errPortTaken) {
+			return err
+		}
+	}
+	return err
+}

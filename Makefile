@@ -19,8 +19,10 @@ LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' to
 # The Go release is part of the name: a linter does not read what a newer compiler wrote.
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 
-# Those whose tests need no cluster.
-UNIT = $$(go list ./... | grep -v /test/integration)
+# The packages whose tests start clusters run one after the other: two control planes at a time starve each other on two cores.
+CLUSTERED := /test/integration(/|$$)|/internal/devcluster$$
+UNIT = $$(go list ./... | grep -vE '$(CLUSTERED)')
+WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)')
 
 .PHONY: help
 help: ## list the targets
@@ -38,7 +40,7 @@ cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C r
 test: tools ## run every test with the race detector, those on a real API server too
 	@$(GO_RACE) -timeout 15m $(UNIT)
 	@mkdir -p dist
-	@$(GO_RACE) -timeout 40m -p 1 -v ./test/integration/... 2>&1 | tee dist/integration.log | awk -f test/progress.awk
+	@$(GO_RACE) -timeout 40m -p 1 -v $(WITH_CLUSTER) 2>&1 | tee dist/cluster-tests.log | awk -f test/progress.awk
 
 .PHONY: unit
 unit: ## run the tests that need no cluster, without the race detector: seconds when warm

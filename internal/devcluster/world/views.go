@@ -1,0 +1,111 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+)
+
+// ServiceView is a Service that has a load.
+type ServiceView struct {
+	Namespace, Name string
+	Stats           sim.WorkloadStats
+}
+
+// PodView is a running pod. Service is whose load it serves, empty for none.
+type PodView struct {
+	Namespace, Name, Service string
+	Ready                    bool
+	Stats                    sim.PodStats
+}
+
+// Snapshot is the state of all loads at one time.
+type Snapshot struct {
+	At       time.Time
+	Services []ServiceView // by namespace and name
+}
+
+// Snapshot returns the present state, for a view.
+func (w *World) Snapshot() Snapshot {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	snapshot := Snapshot{At: w.at}
+	for name, ns := range w.namespaces {
+		snapshot.Services = append(snapshot.Services, ns.serviceViews(name)...)
+	}
+	slices.SortFunc(snapshot.Services, func(a, b ServiceView) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return snapshot
+}
+
+// At is the time of the last step: what all views and reports are of.
+func (w *World) At() time.Time {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.at
+}
+
+// Services returns a namespace's Services that have a load, by name.
+func (w *World) Services(namespace string) []ServiceView {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	ns := w.namespaces[namespace]
+	if ns == nil {
+		return nil
+	}
+	return ns.serviceViews(namespace)
+}
+
+// Service returns one Service; false if there is none or it has no load.
+func (w *World) Service(namespace, name string) (ServiceView, bool) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	ns := w.namespaces[namespace]
+	if ns == nil || ns.services[name] == nil || ns.services[name].workload == nil {
+		return ServiceView{}, false
+	}
+	return ServiceView{Namespace: namespace, Name: name, Stats: ns.services[name].workload.Stats()}, true
+}
+
+// Pods returns a namespace's running pods with matching labels, by name.
+func (w *World) Pods(namespace string, selector labels.Selector) []PodView {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	ns := w.namespaces[namespace]
+	if ns == nil {
+		return nil
+	}
+	owners := make(map[*sim.Workload]string, len(ns.services))
+	for name, s := range ns.services {
+		if s.workload != nil {
+			owners[s.workload] = name
+		}
+	}
+	var views []PodView
+	for name, p := range ns.pods {
+		if selector.Matches(labels.Set(p.object.Labels)) {
+			views = append(views, PodView{
+				Namespace: namespace, Name: name, Service: owners[p.sim.Workload()],
+				Ready: takesTraffic(p.object), Stats: p.sim.Stats(),
+			})
+		}
+	}
+	slices.SortFunc(views, func(a, b PodView) int { return cmp.Compare(a.Name, b.Name) })
+	return views
+}
+
+func (ns *namespace) serviceViews(namespace string) []ServiceView {
+	var views []ServiceView
+	for name, s := range ns.services {
+		if s.workload != nil {
+			views = append(views, ServiceView{Namespace: namespace, Name: name, Stats: s.workload.Stats()})
+		}
+	}
+	slices.SortFunc(views, func(a, b ServiceView) int { return cmp.Compare(a.Name, b.Name) })
+	return views
+}

@@ -1,0 +1,43 @@
+package world
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// watch makes the factory's informers tell the world about nodes, pods and services.
+func (w *World) watch(factory informers.SharedInformerFactory) error {
+	_, errNodes := factory.Core().V1().Nodes().Informer().AddEventHandler(handler(w.setNode, w.deleteNode))
+	_, errPods := factory.Core().V1().Pods().Informer().AddEventHandler(handler(w.setPod, w.deletePod))
+	_, errServices := factory.Core().V1().Services().Informer().AddEventHandler(handler(w.setService, w.deleteService))
+	return errors.Join(errNodes, errPods, errServices)
+}
+
+// handler treats additions and updates alike, and unwraps what an informer knows of an object whose end it missed.
+func handler[T corev1.Node | corev1.Pod | corev1.Service](set, deleted func(*T)) cache.ResourceEventHandler {
+	call := func(f func(*T), object any) {
+		if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+			object = unknown.Obj
+		}
+		if typed, ok := object.(*T); ok {
+			f(typed)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { call(set, object) },
+		UpdateFunc: func(_, object any) { call(set, object) },
+		DeleteFunc: func(object any) { call(deleted, object) },
+	}
+}
+
+// dropManagedFields halves what the caches hold.
+func dropManagedFields(object any) (any, error) {
+	if accessor, err := meta.Accessor(object); err == nil {
+		accessor.SetManagedFields(nil)
+	}
+	return object, nil
+}

@@ -143,19 +143,4 @@ func (c *Cluster) Stop() error {
 	return c.stopErr
 }
 
-// checkBinaries says which binaries are missing before anything is started.
-func checkBinaries(dir string, parts []string) error {
-	var missing []string
-	for _, part := range parts {
-		info, err := os.Stat(filepath.Join(dir, part))
-		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
-			missing = append(missing, part)
-		}
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("folder of binaries %s lacks an executable %s", dir, strings.Join(missing, ", "))
-	}
-	return nil
-}
-
 var errStartTimeout = errors.New("the cluster did not start in time")

@@ -39,9 +39,8 @@ type process struct {
 	done    chan struct{} // closed when the process has ended
 	err     error         // how it ended; read after done
 
-	mu      sync.Mutex
-	wanted  bool // ended on request, or still being started: its end is no failure of the cluster
-	started time.Time
+	mu     sync.Mutex
+	wanted bool // ended on request, or still being started: its end is no failure of the cluster
 }
 
 func newSupervisor() (*supervisor, error) {
@@ -68,7 +67,7 @@ func (s *supervisor) start(name, binary string, args []string) (*process, error)
 		return nil, fmt.Errorf("%s: log: %w", name, err)
 	}
 	defer log.Close() // the child has its own descriptor
-	p.cmd = exec.Command("/bin/sh", append([]string{"-c", gateScript, "sh", binary}, args...)...)
+	p.cmd = exec.CommandContext(context.Background(), "/bin/sh", append([]string{"-c", gateScript, "sh", binary}, args...)...)
 	p.cmd.Dir = s.dir
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -89,7 +88,6 @@ func (s *supervisor) launch(p *process, gate io.WriteCloser) error {
 	if s.stopped {
 		return errors.New("the cluster is stopping")
 	}
-	p.started = time.Now()
 	if err := p.cmd.Start(); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
@@ -140,11 +138,23 @@ func (p *process) settle() {
 	p.wanted = false
 }
 
+// kill ends the process and waits for its end.
+func (p *process) kill() {
+	p.expectEnd()
+	p.signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// expectEnd says that the end to come is no failure.
+func (p *process) expectEnd() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wanted = true
+}
+
 // stop ends the process: politely, then not.
 func (p *process) stop(ctx context.Context) {
-	p.mu.Lock()
-	p.wanted = true
-	p.mu.Unlock()
+	p.expectEnd()
 	p.signal(syscall.SIGTERM)
 	timer := time.NewTimer(stopGrace)
 	defer timer.Stop()
@@ -154,17 +164,7 @@ func (p *process) stop(ctx context.Context) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	p.signal(syscall.SIGKILL)
-	<-p.done
-}
-
-// kill ends the process at once.
-func (p *process) kill() {
-	p.mu.Lock()
-	p.wanted = true
-	p.mu.Unlock()
-	p.signal(syscall.SIGKILL)
-	<-p.done
+	p.kill()
 }
 
 // signal goes to the whole process group. A group that is already gone needs none.
@@ -246,9 +246,7 @@ func (s *supervisor) stop() error {
 	}
 	s.mu.Unlock()
 	for _, p := range left {
-		p.mu.Lock()
-		p.wanted = true
-		p.mu.Unlock()
+		p.expectEnd()
 		p.signal(syscall.SIGKILL)
 	}
 	for _, p := range left {

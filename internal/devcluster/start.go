@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 )
 
 // Start runs a cluster and returns it when it is ready for workloads: the control plane answers, the nodes are there,
@@ -19,7 +21,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBinaries(config.BinDir, runningParts(config)); err != nil {
+	if err := build.CheckBinaries(config.BinDir, runningParts(config)); err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
 	began := time.Now()

@@ -1,6 +1,7 @@
 package devcluster
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -44,7 +45,7 @@ type watcher struct {
 
 // startWatcher starts the watcher of a folder, in a session of its own so that Ctrl-C on the terminal misses it.
 func startWatcher(dir string) (*watcher, error) {
-	cmd := exec.Command("/bin/sh", "-c", watcherScript, "plimsoll-devcluster-watcher", dir)
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", watcherScript, "plimsoll-devcluster-watcher", dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Dir = "/"
 	pipe, err := cmd.StdinPipe()

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	scaleclient "k8s.io/client-go/scale"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+)
+
+const (
+	userAgent = "plimsoll-controller"
+	// callTimeout bounds the calls that take no context.
+	callTimeout = 15 * time.Second
+	// discoveryPeriod is how often new kinds are looked for, as upstream.
+	discoveryPeriod = 30 * time.Second
+)
+
+func controllerCommand() *cobra.Command {
+	flags := &controllerFlags{}
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run the horizontal autoscaling loop",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.validate(); err != nil {
+				return err
+			}
+			return runController(cmd.Context(), flags, newLogger(cmd.ErrOrStderr(), flags))
+		},
+	}
+	flags.add(cmd.Flags())
+	return cmd
+}
+
+func newLogger(out io.Writer, flags *controllerFlags) logr.Logger {
+	options := &slog.HandlerOptions{Level: slog.Level(-flags.verbosity)}
+	if flags.logFormat == "json" {
+		return logr.FromSlogHandler(slog.NewJSONHandler(out, options))
+	}
+	return logr.FromSlogHandler(slog.NewTextHandler(out, options))
+}
+
+func runController(ctx context.Context, flags *controllerFlags, log logr.Logger) error {
+	klog.SetLogger(log)
+	ctrl.SetLogger(log)
+	config, err := restConfig(flags)
+	if err != nil {
+		return err
+	}
+	mgr, err := newProcess(config, flags, log)
+	if err != nil {
+		return err
+	}
+	loop, err := newLoop(config, flags, log)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(loop); err != nil {
+		return fmt.Errorf("adding the loop: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", loop.ready); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+func restConfig(flags *controllerFlags) (*rest.Config, error) {
+	var config *rest.Config
+	var err error
+	if flags.kubeconfig != "" {
+		config, err = clientcmd.BuildConfigFromFlags("", flags.kubeconfig)
+	} else {
+		config, err = rest.InClusterConfig()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig=%s: %w", flags.kubeconfig, err)
+	}
+	config.UserAgent = userAgent
+	// Below zero is client-go's word for no limit.
+	config.QPS, config.Burst = -1, 0
+	if flags.qps > 0 {
+		config.QPS, config.Burst = flags.qps, flags.burst
+	}
+	return config, nil
+}
+
+// newProcess is the life of the process: leadership, health, metrics.
+func newProcess(config *rest.Config, flags *controllerFlags, log logr.Logger) (manager.Manager, error) {
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Logger:                        log,
+		Metrics:                       metricsserver.Options{BindAddress: flags.metricsAddress},
+		HealthProbeBindAddress:        flags.healthAddress,
+		LeaderElection:                flags.leaderElect && !flags.shadow,
+		LeaderElectionID:              flags.resourceName,
+		LeaderElectionNamespace:       flags.resourceNamespace,
+		LeaderElectionResourceLock:    flags.resourceLock,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &flags.leaseDuration,
+		RenewDeadline:                 &flags.renewDeadline,
+		RetryPeriod:                   &flags.retryPeriod,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("starting: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("adding the health check: %w", err)
+	}
+	return mgr, registerBuildInfo(ctrlmetrics.Registry)
+}
+
+func registerBuildInfo(registerer prometheus.Registerer) error {
+	version, revision := "unknown", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "plimsoll_build_info",
+		Help:        "1, labelled by what this program was built from.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
+	})
+	gauge.Set(1)
+	if err := registerer.Register(gauge); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	return nil
+}
+
+// loop is the horizontal controller as a part of the process that only the
+// leader runs.
+type loop struct {
+	controller *horizontal.Controller
+	mapper     meta.ResettableRESTMapper
+	stopEvents func()
+}
+
+var (
+	_ manager.Runnable               = (*loop)(nil)
+	_ manager.LeaderElectionRunnable = (*loop)(nil)
+)
+
+func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loop, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	bounded := rest.CopyConfig(config)
+	bounded.Timeout = callTimeout
+	discover, err := discovery.NewDiscoveryClientForConfig(bounded)
+	if err != nil {
+		return nil, fmt.Errorf("making a discovery client: %w", err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
+	scales, err := scaleclient.NewForConfig(rest.CopyConfig(bounded), mapper, dynamic.LegacyAPIPathResolverFunc,
+		scaleclient.NewDiscoveryScaleKindResolver(discover))
+	if err != nil {
+		return nil, fmt.Errorf("making a scale client: %w", err)
+	}
+	source, err := metricsapi.New(metricsapi.Config{
+		Rest: config, Mapper: mapper, Timeout: flags.metricsTimeout, DiscoveryPeriod: flags.syncPeriod,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &loop{mapper: mapper, stopEvents: func() {}}
+	cfg := horizontal.Config{
+		Client:     client,
+		Informers:  informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
+		Scales:     scales,
+		Mapper:     mapper,
+		Metrics:    source,
+		Registerer: ctrlmetrics.Registry,
+		Log:        log.WithName("horizontal"),
+		SyncPeriod: flags.syncPeriod,
+		Workers:    int(flags.workers),
+		Options:    flags.options,
+		Shadow:     flags.shadow,
+	}
+	if !flags.shadow {
+		eventsClient, err := kubernetes.NewForConfig(bounded)
+		if err != nil {
+			return nil, fmt.Errorf("making an events client: %w", err)
+		}
+		cfg.Events, l.stopEvents = events.Start(context.Background(), eventsClient)
+	}
+	l.controller, err = horizontal.New(cfg)
+	return l, err
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (*loop) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (l *loop) Start(ctx context.Context) error {
+	defer l.stopEvents()
+	go l.rediscover(ctx)
+	return l.controller.Run(ctx)
+}
+
+// rediscover lets new kinds be found; what was known is asked for again only
+// when it is needed.
+func (l *loop) rediscover(ctx context.Context) {
+	ticker := time.NewTicker(discoveryPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			l.mapper.Reset()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ready is the readiness check: an instance that waits for its turn to lead is
+// ready, one that leads is when its caches are filled.
+func (l *loop) ready(_ *http.Request) error { return l.controller.Ready() }

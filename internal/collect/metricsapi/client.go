@@ -1,0 +1,127 @@
+// Package metricsapi asks the three metrics APIs of a cluster, metrics.k8s.io,
+// custom.metrics.k8s.io and external.metrics.k8s.io, for the values that a
+// HorizontalPodAutoscaler names. Every call has a deadline, every answer a
+// largest size, and each API its own slots: an adapter that hangs costs nobody
+// anything but those who wait for it.
+package metricsapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	customv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
+	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+)
+
+// The defaults of Config.
+const (
+	DefaultTimeout          = 10 * time.Second
+	DefaultMaxResponseBytes = 64 << 20
+	DefaultSlots            = 16
+	DefaultDiscoveryPeriod  = 15 * time.Second
+)
+
+// Config says how to reach the metrics APIs.
+type Config struct {
+	// Rest is the way to the API server.
+	Rest *rest.Config
+	// Mapper finds the resource of an Object metric's described object.
+	Mapper meta.RESTMapper
+	// Timeout bounds one call, the wait for a slot included.
+	Timeout time.Duration
+	// MaxResponseBytes bounds one answer.
+	MaxResponseBytes int64
+	// Slots is how many calls to one API may be under way.
+	Slots int
+	// DiscoveryPeriod is how long the version of the custom metrics API is
+	// remembered.
+	DiscoveryPeriod time.Duration
+}
+
+// Client asks the metrics APIs. It may be used by many goroutines.
+type Client struct {
+	resource, external *source
+	custom             *source
+	customV1Beta1      rest.Interface
+	versions           *versions
+	mapper             meta.RESTMapper
+}
+
+// New checks the configuration and makes a client. It calls nobody.
+func New(cfg Config) (*Client, error) {
+	if cfg.Rest == nil || cfg.Mapper == nil {
+		return nil, errors.New("metrics API client: a REST config and a RESTMapper are needed")
+	}
+	cfg = cfg.withDefaults()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		metricsv1beta1.AddToScheme, customv1beta1.AddToScheme, customv1beta2.AddToScheme, externalv1beta1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("metrics API client: %w", err)
+		}
+	}
+	build := builder{config: cfg, codecs: serializer.NewCodecFactory(scheme)}
+	c := &Client{
+		mapper:        cfg.Mapper,
+		resource:      build.source("resource metrics API", metricsv1beta1.SchemeGroupVersion),
+		custom:        build.source("custom metrics API", customv1beta2.SchemeGroupVersion),
+		external:      build.source("external metrics API", externalv1beta1.SchemeGroupVersion),
+		customV1Beta1: build.rest(customv1beta1.SchemeGroupVersion),
+	}
+	if build.err != nil {
+		return nil, fmt.Errorf("metrics API client: %w", build.err)
+	}
+	c.versions = &versions{source: c.custom, period: cfg.DiscoveryPeriod}
+	return c, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.MaxResponseBytes <= 0 {
+		c.MaxResponseBytes = DefaultMaxResponseBytes
+	}
+	if c.Slots <= 0 {
+		c.Slots = DefaultSlots
+	}
+	if c.DiscoveryPeriod <= 0 {
+		c.DiscoveryPeriod = DefaultDiscoveryPeriod
+	}
+	return c
+}
+
+// Resource lists the PodMetrics of the pods that the selector selects.
+func (c *Client) Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
+	request := c.resource.client.Get().Namespace(namespace).Resource("pods")
+	if selector != "" {
+		request = request.Param("labelSelector", selector)
+	}
+	list := &metricsv1beta1.PodMetricsList{}
+	if err := c.resource.get(ctx, request, list); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// External lists the series of an external metric.
+func (c *Client) External(ctx context.Context, namespace, metric, selector string) (*externalv1beta1.ExternalMetricValueList, error) {
+	request := c.external.client.Get().Namespace(namespace).Resource(metric)
+	if selector != "" {
+		request = request.Param("labelSelector", selector)
+	}
+	list := &externalv1beta1.ExternalMetricValueList{}
+	if err := c.external.get(ctx, request, list); err != nil {
+		return nil, err
+	}
+	return list, nil
+}

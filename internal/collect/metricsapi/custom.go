@@ -1,0 +1,164 @@
+package metricsapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	customv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
+	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+)
+
+// AllObjects as a query's name asks for every object that its selector selects.
+const AllObjects = customv1beta2.AllObjects
+
+// CustomQuery names values of the custom metrics API.
+type CustomQuery struct {
+	// Namespace is the objects' namespace. For the metrics of a Namespace it is
+	// that namespace.
+	Namespace string
+	// Kind is the kind of the objects that the metric describes.
+	Kind schema.GroupKind
+	// Name is an object's name, or AllObjects.
+	Name string
+	// Selector selects the objects; only with AllObjects.
+	Selector string
+	// Metric is the metric's name, MetricSelector selects among its series.
+	Metric, MetricSelector string
+}
+
+// Custom asks the custom metrics API. The answer for a single object holds
+// exactly one item.
+func (c *Client) Custom(ctx context.Context, query CustomQuery) (*customv1beta2.MetricValueList, error) {
+	version, err := c.versions.preferred(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client := c.custom.client
+	if version == customv1beta1.SchemeGroupVersion {
+		client = c.customV1Beta1
+	}
+	request, err := c.customRequest(client, query)
+	if err != nil {
+		return nil, err
+	}
+	list := &customv1beta2.MetricValueList{}
+	if version == customv1beta1.SchemeGroupVersion {
+		old := &customv1beta1.MetricValueList{}
+		err = c.custom.get(ctx, request, old)
+		list = fromV1Beta1(old)
+	} else {
+		err = c.custom.get(ctx, request, list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if query.Name != AllObjects && len(list.Items) != 1 {
+		return nil, fmt.Errorf("the custom metrics API server returned %d results when we asked for exactly one", len(list.Items))
+	}
+	return list, nil
+}
+
+func (c *Client) customRequest(client rest.Interface, query CustomQuery) (*rest.Request, error) {
+	request := client.Get().Namespace(query.Namespace)
+	if query.Kind == (schema.GroupKind{Kind: "Namespace"}) {
+		request = request.Resource("metrics").Name(query.Metric)
+	} else {
+		mapping, err := c.mapper.RESTMapping(query.Kind)
+		if err != nil {
+			return nil, fmt.Errorf("unable to map kind %s to resource: %w", query.Kind, err)
+		}
+		resource := mapping.Resource.GroupResource()
+		request = request.Resource(resource.String()).Name(query.Name).SubResource(query.Metric)
+	}
+	if query.Selector != "" {
+		request = request.Param("labelSelector", query.Selector)
+	}
+	if query.MetricSelector != "" {
+		request = request.Param("metricLabelSelector", query.MetricSelector)
+	}
+	return request, nil
+}
+
+func fromV1Beta1(old *customv1beta1.MetricValueList) *customv1beta2.MetricValueList {
+	list := &customv1beta2.MetricValueList{ListMeta: old.ListMeta}
+	for i := range old.Items {
+		item := &old.Items[i]
+		list.Items = append(list.Items, customv1beta2.MetricValue{
+			DescribedObject: item.DescribedObject,
+			Metric:          customv1beta2.MetricIdentifier{Name: item.MetricName, Selector: item.Selector},
+			Timestamp:       item.Timestamp,
+			WindowSeconds:   item.WindowSeconds,
+			Value:           item.Value,
+		})
+	}
+	return list
+}
+
+// versions knows which version of the custom metrics API the cluster prefers.
+// The group's document is served by the API server itself, not by the adapter.
+type versions struct {
+	source *source
+	period time.Duration
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	version schema.GroupVersion
+	until   time.Time
+}
+
+// preferred is the cluster's preferred version of those known here. The lock is
+// not held over the call: two who find the answer outdated ask twice, and
+// nobody waits for another's call.
+func (v *versions) preferred(ctx context.Context) (schema.GroupVersion, error) {
+	v.mu.Lock()
+	version, until := v.version, v.until
+	v.mu.Unlock()
+	if time.Now().Before(until) {
+		return version, nil
+	}
+	version, err := v.discover(ctx)
+	if err != nil {
+		return schema.GroupVersion{}, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.version, v.until = version, time.Now().Add(v.period)
+	return version, nil
+}
+
+func (v *versions) discover(ctx context.Context) (schema.GroupVersion, error) {
+	ctx, cancel := context.WithTimeout(ctx, v.source.timeout)
+	defer cancel()
+	body, err := v.source.client.Get().AbsPath("/apis", customv1beta2.GroupName).MaxRetries(0).DoRaw(ctx)
+	if apierrors.IsNotFound(err) {
+		return schema.GroupVersion{}, fmt.Errorf("no custom metrics API (%s) registered", customv1beta2.GroupName)
+	}
+	if err != nil {
+		return schema.GroupVersion{}, err
+	}
+	var group metav1.APIGroup
+	if err := json.Unmarshal(body, &group); err != nil {
+		return schema.GroupVersion{}, fmt.Errorf("the versions of the custom metrics API cannot be read: %w", err)
+	}
+	return choose(&group)
+}
+
+func choose(group *metav1.APIGroup) (schema.GroupVersion, error) {
+	offered := append([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions...)
+	for _, offer := range offered {
+		switch offer.GroupVersion {
+		case customv1beta2.SchemeGroupVersion.String():
+			return customv1beta2.SchemeGroupVersion, nil
+		case customv1beta1.SchemeGroupVersion.String():
+			return customv1beta1.SchemeGroupVersion, nil
+		}
+	}
+	return schema.GroupVersion{}, fmt.Errorf("no known available metric versions found")
+}

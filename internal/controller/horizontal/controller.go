@@ -1,0 +1,218 @@
+// Package horizontal is the loop that autoscales horizontally: it observes each
+// HorizontalPodAutoscaler, has the core decide and acts on the decision. The
+// loop is driven by time: an object is decided at once when it is new or its
+// spec changes, and each sync period after that.
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	autoscalinglisters "k8s.io/client-go/listers/autoscaling/v2"
+	scaleclient "k8s.io/client-go/scale"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// FieldManager is Plimsoll's name in managedFields.
+const FieldManager = "plimsoll"
+
+// Config is all that the controller needs. Times and clients are injected, so
+// that virtual time can drive it.
+type Config struct {
+	Client    kubernetes.Interface
+	Informers informers.SharedInformerFactory
+	Scales    scaleclient.ScalesGetter
+	Mapper    meta.RESTMapper
+	Metrics   MetricsSource
+	// Events may be nil in shadow mode, where none are recorded.
+	Events     record.EventRecorder
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+
+	// SyncPeriod is how often each object is decided.
+	SyncPeriod time.Duration
+	// Workers is how many objects are decided at once. One that waits for a
+	// metrics API does not count.
+	Workers int
+	// Options are the flags that take part in a decision.
+	Options observe.Options
+	// Shadow decides and writes nothing.
+	Shadow bool
+}
+
+// Controller is the loop.
+type Controller struct {
+	config  Config
+	log     logr.Logger
+	metrics *metrics
+
+	objects  autoscalinglisters.HorizontalPodAutoscalerLister
+	informer cache.SharedIndexInformer
+	podsFeed cache.SharedIndexInformer
+	targets  *targets.Cache
+	scales   *scale.Client
+	status   *status.Writer
+	pods     *podindex.Index
+	schedule *schedule
+	// filling is true from the start of Run until the caches are filled.
+	filling atomic.Bool
+	// workers holds a token for each object that is being worked on.
+	workers chan struct{}
+
+	// mu guards records.
+	mu      sync.Mutex
+	records map[types.NamespacedName]*track
+}
+
+// New checks the configuration and wires the parts. It starts nothing.
+func New(cfg Config) (*Controller, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("horizontal controller: %w", err)
+	}
+	known := targets.New(cfg.Informers.Apps().V1())
+	scales, err := scale.New(scale.Config{Scales: cfg.Scales, Mapper: cfg.Mapper, Known: known, FieldManager: FieldManager})
+	if err != nil {
+		return nil, fmt.Errorf("horizontal controller: %w", err)
+	}
+	writer, err := status.New(cfg.Client.AutoscalingV2(), FieldManager)
+	if err != nil {
+		return nil, fmt.Errorf("horizontal controller: %w", err)
+	}
+	series, err := newMetrics(cfg.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("horizontal controller: %w", err)
+	}
+	objects := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers()
+	return &Controller{
+		config:   cfg,
+		log:      cfg.Log,
+		metrics:  series,
+		objects:  objects.Lister(),
+		informer: objects.Informer(),
+		podsFeed: cfg.Informers.Core().V1().Pods().Informer(),
+		targets:  known,
+		scales:   scales,
+		status:   writer,
+		pods:     podindex.New(),
+		schedule: newSchedule(),
+		workers:  make(chan struct{}, cfg.Workers),
+		records:  map[types.NamespacedName]*track{},
+	}, nil
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Client == nil, c.Informers == nil, c.Scales == nil, c.Mapper == nil, c.Metrics == nil, c.Registerer == nil:
+		return errors.New("a client, informers, scales, a mapper, metrics and a registerer are needed")
+	case c.Events == nil && !c.Shadow:
+		return errors.New("an event recorder is needed")
+	case c.SyncPeriod <= 0:
+		return fmt.Errorf("the sync period must be positive, but is %s", c.SyncPeriod)
+	case c.Workers < 1:
+		return fmt.Errorf("at least one worker is needed, but there are %d", c.Workers)
+	}
+	return nil
+}
+
+// Run starts the informers and decides until the context ends; decisions that
+// have begun to write finish first.
+func (c *Controller) Run(ctx context.Context) error {
+	c.filling.Store(true)
+	defer c.filling.Store(false)
+	pods, err := c.podsFeed.AddEventHandler(c.pods.Handler())
+	if err != nil {
+		return fmt.Errorf("watching pods: %w", err)
+	}
+	objects, err := c.informer.AddEventHandler(c.handler())
+	if err != nil {
+		return fmt.Errorf("watching HorizontalPodAutoscalers: %w", err)
+	}
+	defer func() {
+		// The informers may outlive this run; its handlers must not.
+		_ = c.podsFeed.RemoveEventHandler(pods)
+		_ = c.informer.RemoveEventHandler(objects)
+	}()
+	c.config.Informers.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, objects.HasSynced, c.targets.HasSynced) {
+		return ctx.Err()
+	}
+	c.log.V(1).Info("caches are filled", "objects", c.count())
+	c.filling.Store(false)
+	c.metrics.running.Set(1)
+	defer c.metrics.running.Set(0)
+	c.loop(ctx)
+	return nil
+}
+
+// Ready is an error while Run fills its caches.
+func (c *Controller) Ready() error {
+	if c.filling.Load() {
+		return errors.New("the caches are being filled")
+	}
+	return nil
+}
+
+// loop hands each object that is due to a worker.
+func (c *Controller) loop(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		object, due := c.wait(ctx, timer)
+		if !due {
+			return
+		}
+		// Only now: those who come back from a metrics API need workers too.
+		select {
+		case c.workers <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		running.Go(func() { c.work(ctx, object) })
+	}
+}
+
+// wait blocks until an object is due; false when the context ends.
+func (c *Controller) wait(ctx context.Context, timer *time.Timer) (types.NamespacedName, bool) {
+	for ctx.Err() == nil {
+		object, pause, due := c.schedule.next(time.Now())
+		if due {
+			return object, true
+		}
+		var expired <-chan time.Time
+		if pause > 0 {
+			timer.Reset(pause)
+			expired = timer.C
+		}
+		select {
+		case <-expired:
+		case <-c.schedule.wake:
+		case <-ctx.Done():
+		}
+	}
+	return types.NamespacedName{}, false
+}
+
+func (c *Controller) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.records)
+}

@@ -1,0 +1,180 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// maxOvertaken is how often in a row a decision is made anew at once because
+// somebody else scaled meanwhile. After that it counts as a failed write.
+const maxOvertaken = 3
+
+// errSuperseded says that the object changed while it was observed.
+var errSuperseded = errors.New("the object changed meanwhile")
+
+// pass is one decision on one object on its way.
+type pass struct {
+	hpa    *autoscalingv2.HorizontalPodAutoscaler
+	track  *track
+	policy decide.Policy
+	start  time.Time
+
+	observation decide.Observation
+	target      scale.Target
+	targetErr   error
+	answers     []answer
+}
+
+func (t *track) reset() { t.state, t.moved = decide.State{}, 0 }
+
+// work decides one object. It came with a worker's token and gives it back.
+func (c *Controller) work(ctx context.Context, object types.NamespacedName) {
+	due := time.Now().Add(c.config.SyncPeriod)
+	defer func() {
+		<-c.workers
+		c.schedule.done(object, due)
+	}()
+	hpa, err := c.objects.HorizontalPodAutoscalers(object.Namespace).Get(object.Name)
+	if apierrors.IsNotFound(err) {
+		c.drop(object)
+		return
+	}
+	if err != nil {
+		c.log.Error(err, "reading the cache", "object", object.String())
+		return
+	}
+	due = c.turn(ctx, hpa)
+}
+
+// turn decides on the object, unless it is not the time, and says when it is
+// the object's turn again.
+func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler) (due time.Time) {
+	p := &pass{hpa: hpa, track: c.take(hpa), start: time.Now()}
+	due = following(hpa.UID, p.start, c.config.SyncPeriod)
+	if c.stale(p.track, hpa) {
+		c.metrics.staleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
+		if c.unchangedInCache(hpa) {
+			return due
+		}
+		// It came while this turn looked away.
+		return p.start
+	}
+	if until, yes := c.contested(p.track, hpa); yes {
+		return until
+	}
+	defer c.survive(p)
+	err := c.decide(ctx, p)
+	switch {
+	case err == nil:
+	case errors.Is(err, errSuperseded), errors.Is(err, scale.ErrMoved):
+		c.metrics.overtaken.Inc()
+		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
+		due = p.start
+	default:
+		c.log.V(1).Info("not decided", "object", nameOf(hpa).String(), "why", err.Error())
+	}
+	return due
+}
+
+// decide is one pass: observe, decide, act.
+func (c *Controller) decide(ctx context.Context, p *pass) error {
+	p.policy = observe.Policy(p.hpa, c.config.Options)
+	if err := c.observe(ctx, p); err != nil {
+		return err
+	}
+	decision, state := decide.Decide(time.Now(), &p.policy, p.track.state, &p.observation)
+	// The state that went in is used up, whatever happens next.
+	p.track.state = state
+	return c.act(ctx, p, &decision)
+}
+
+// observe looks at the target, its pods and the metrics.
+func (c *Controller) observe(ctx context.Context, p *pass) error {
+	p.observation.ScaledToZero = observe.ScaledToZero(p.hpa)
+	p.target, p.targetErr = c.scales.Get(ctx, p.hpa.Namespace, p.hpa.Spec.ScaleTargetRef)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if p.targetErr != nil {
+		p.observation.Target.Error = p.targetErr.Error()
+		return nil
+	}
+	c.observeTarget(p)
+	fine := p.observation.Target.Selector.Problem == decide.SelectorFine
+	if !fine || !decide.NeedsReadings(&p.policy, &p.observation) {
+		p.observation.Readings = make([]metric.Reading, len(p.policy.Metrics))
+		return nil
+	}
+	pods := c.pods.Pods(nameOf(p.hpa))
+	p.observation.Pods = observe.Pods(pods)
+	q := &collection{source: c.config.Metrics, hpa: p.hpa, policy: &p.policy, selector: p.target.Scale.Status.Selector}
+	c.outside(func() { p.observation.Readings, p.answers = q.collect(ctx, pods) })
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return c.unchanged(p.hpa)
+}
+
+// outside runs what waits for others without keeping a worker.
+func (c *Controller) outside(wait func()) {
+	<-c.workers
+	defer func() { c.workers <- struct{}{} }()
+	wait()
+}
+
+func (c *Controller) observeTarget(p *pass) {
+	target, selector := observe.Target(p.target.Scale)
+	if target.Selector.Problem == decide.SelectorFine {
+		c.pods.SetSelector(nameOf(p.hpa), selector)
+		if both := c.pods.Overlap(nameOf(p.hpa)); both != "" {
+			target.Selector = decide.Selector{
+				Problem: decide.SelectorAmbiguous,
+				Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)", p.target.Scale.Status.Selector, both),
+			}
+		}
+	}
+	p.observation.Target = target
+}
+
+// unchanged reports whether the object is still the one that was observed: the
+// metrics APIs may have taken seconds to answer.
+func (c *Controller) unchanged(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
+	now, err := c.objects.HorizontalPodAutoscalers(hpa.Namespace).Get(hpa.Name)
+	if err != nil || now.UID != hpa.UID || specChanged(hpa, now) {
+		return errSuperseded
+	}
+	return nil
+}
+
+func (c *Controller) unchangedInCache(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	now, err := c.objects.HorizontalPodAutoscalers(hpa.Namespace).Get(hpa.Name)
+	return err == nil && now == hpa
+}
+
+// survive keeps a panic over one object from ending the others.
+func (c *Controller) survive(p *pass) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	p.track.reset()
+	c.metrics.panics.Inc()
+	c.log.Error(fmt.Errorf("panic: %v", r), "deciding failed", "object", nameOf(p.hpa).String(), "stack", string(debug.Stack()))
+	if !c.config.Shadow {
+		c.config.Events.Event(p.hpa, corev1.EventTypeWarning, "InternalError",
+			"plimsoll failed on this object and left it as it is; its log says where")
+	}
+}

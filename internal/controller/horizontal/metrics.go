@@ -1,0 +1,139 @@
+package horizontal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The values of the labels action and error, upstream's.
+const (
+	actionUp      = "scale_up"
+	actionDown    = "scale_down"
+	actionNone    = "none"
+	errorSpec     = "spec"
+	errorInternal = "internal"
+	errorNone     = "none"
+)
+
+// metrics are upstream's series by its names and labels, and Plimsoll's own.
+type metrics struct {
+	reconciliations    *prometheus.CounterVec
+	reconciliationTime *prometheus.HistogramVec
+	computations       *prometheus.CounterVec
+	computationTime    *prometheus.HistogramVec
+	objects            prometheus.Gauge
+	desired            *prometheus.GaugeVec
+	staleSkips         *prometheus.CounterVec
+
+	running       prometheus.Gauge
+	contested     prometheus.Gauge
+	foreignWrites prometheus.Counter
+	overtaken     prometheus.Counter
+	panics        prometheus.Counter
+	shadow        *prometheus.CounterVec
+}
+
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	const upstream, own = "horizontal_pod_autoscaler_controller", "plimsoll"
+	buckets := prometheus.ExponentialBuckets(0.001, 2, 15)
+	result, perMetric := []string{"action", "error"}, []string{"action", "error", "metric_type"}
+	counter := func(subsystem, name, help string, labels []string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels []string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: upstream, Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	gauge := func(subsystem, name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
+	}
+	single := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Subsystem: own, Name: name, Help: help})
+	}
+	m := &metrics{
+		reconciliations: counter(upstream, "reconciliations_total",
+			"Number of reconciliations of HPA controller. The label 'action' is 'scale_down', 'scale_up', or 'none'; the label 'error' is 'spec', 'internal', or 'none'.", result),
+		reconciliationTime: histogram("reconciliation_duration_seconds",
+			"The time(seconds) that the HPA controller takes to reconcile once.", result),
+		computations: counter(upstream, "metric_computation_total",
+			"Number of metric computations. The label 'metric_type' corresponds to HPA.spec.metrics[*].type.", perMetric),
+		computationTime: histogram("metric_computation_duration_seconds",
+			"The time(seconds) that the HPA controller takes to calculate one metric.", perMetric),
+		objects: gauge(upstream, "num_horizontal_pod_autoscalers", "Current number of controlled HPA objects."),
+		desired: prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: upstream, Name: "desired_replicas",
+			Help: "Current desired replica count for HPA objects."}, []string{"namespace", "hpa_name"}),
+		staleSkips: counter(upstream, "stale_sync_skips_total",
+			"Total number of HPA syncs skipped due to a stale watch cache.", []string{"group", "resource"}),
+		running:       gauge(own, "horizontal_running", "1 while this instance decides, 0 while it waits for its turn."),
+		contested:     gauge(own, "contested_horizontal_pod_autoscalers", "Objects that are not scaled because another controller writes their status."),
+		foreignWrites: single("foreign_status_writes_total", "Writes of the status of HorizontalPodAutoscalers by other controllers."),
+		overtaken:     single("overtaken_decisions_total", "Decisions given up because the object or its target changed meanwhile."),
+		panics:        single("horizontal_panics_total", "Decisions that ended in a panic."),
+		shadow: counter(own, "shadow_comparisons_total",
+			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', 'replicas' or 'conditions', after what differs.", []string{"result"}),
+	}
+	return m, m.register(registerer)
+}
+
+// register takes series that are registered already for its own, so that the
+// loop can be made anew in one process.
+func (m *metrics) register(registerer prometheus.Registerer) error {
+	var errs []error
+	add(registerer, &m.reconciliations, &errs)
+	add(registerer, &m.reconciliationTime, &errs)
+	add(registerer, &m.computations, &errs)
+	add(registerer, &m.computationTime, &errs)
+	add(registerer, &m.objects, &errs)
+	add(registerer, &m.desired, &errs)
+	add(registerer, &m.staleSkips, &errs)
+	add(registerer, &m.running, &errs)
+	add(registerer, &m.contested, &errs)
+	add(registerer, &m.foreignWrites, &errs)
+	add(registerer, &m.overtaken, &errs)
+	add(registerer, &m.panics, &errs)
+	add(registerer, &m.shadow, &errs)
+	return errors.Join(errs...)
+}
+
+func add[C prometheus.Collector](registerer prometheus.Registerer, collector *C, errs *[]error) {
+	err := registerer.Register(*collector)
+	var already prometheus.AlreadyRegisteredError
+	if errors.As(err, &already) {
+		if existing, same := already.ExistingCollector.(C); same {
+			*collector = existing
+			return
+		}
+	}
+	if err != nil {
+		*errs = append(*errs, fmt.Errorf("registering metrics: %w", err))
+	}
+}
+
+func (m *metrics) reconciled(action, failure string, took time.Duration) {
+	m.reconciliations.WithLabelValues(action, failure).Inc()
+	m.reconciliationTime.WithLabelValues(action, failure).Observe(took.Seconds())
+}
+
+func (m *metrics) computed(action, failure, kind string, took time.Duration) {
+	m.computations.WithLabelValues(action, failure, kind).Inc()
+	m.computationTime.WithLabelValues(action, failure, kind).Observe(took.Seconds())
+}
+
+func (m *metrics) forget(object types.NamespacedName) {
+	m.desired.DeleteLabelValues(object.Namespace, object.Name)
+}
+
+// actionOf is the label for a change from one count to another.
+func actionOf(from, to int32) string {
+	switch {
+	case to > from:
+		return actionUp
+	case to < from:
+		return actionDown
+	default:
+		return actionNone
+	}
+}

@@ -1,0 +1,160 @@
+package horizontal
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+)
+
+// track is what the controller remembers of one object. The worker that has the
+// object owns it, apart from the fields that say otherwise.
+type track struct {
+	uid   types.UID
+	state decide.State
+	// written is the resource version of the last status write.
+	written string
+	// moved counts decisions in a row that somebody else's scaling overtook.
+	moved int
+	// waits says that a decision waits for the cache to show the last write. It is
+	// guarded by Controller.mu, as is contest.
+	waits   bool
+	contest contest
+}
+
+// handler feeds the schedule from the informer.
+func (c *Controller) handler() cache.ResourceEventHandler {
+	started := time.Now()
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) {
+			if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+				c.added(hpa)
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			old, ok := before.(*autoscalingv2.HorizontalPodAutoscaler)
+			hpa, alsoOK := after.(*autoscalingv2.HorizontalPodAutoscaler)
+			if ok && alsoOK {
+				c.updated(old, hpa, time.Since(started))
+			}
+		},
+		DeleteFunc: func(object any) {
+			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = gone.Obj
+			}
+			if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+				c.deleted(hpa)
+			}
+		},
+	}
+}
+
+func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	c.mu.Lock()
+	t := c.trackOf(nameOf(hpa))
+	t.contest = contest{newest: foreignWrite(hpa).at}
+	c.mu.Unlock()
+	c.schedule.at(nameOf(hpa), time.Now())
+}
+
+func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, running time.Duration) {
+	if old.UID != hpa.UID {
+		// The deletion went by unseen.
+		c.added(hpa)
+		return
+	}
+	c.notice(hpa, running)
+	if specChanged(old, hpa) {
+		c.schedule.at(nameOf(hpa), time.Now())
+		return
+	}
+	c.mu.Lock()
+	// Whoever waits to see its own write sees it now.
+	waits := c.trackOf(nameOf(hpa)).waits
+	c.mu.Unlock()
+	if waits {
+		c.schedule.at(nameOf(hpa), time.Now())
+	}
+}
+
+// deleted drops what is known of the object. With history by name, as upstream,
+// it is kept until the object would have been decided next, and a new object of
+// the same name inherits it.
+func (c *Controller) deleted(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	c.pods.Delete(nameOf(hpa))
+	if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
+		c.schedule.at(nameOf(hpa), time.Now())
+	}
+}
+
+// drop forgets an object that is no more. A worker has it.
+func (c *Controller) drop(object types.NamespacedName) {
+	c.schedule.forget(object)
+	c.pods.Delete(object)
+	if c.config.Options.Divergences.Has(divergence.DropSeries) {
+		c.metrics.forget(object)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.records, object)
+	c.metrics.objects.Set(float64(len(c.records)))
+}
+
+// take is the object's track for a worker, with the history of another object
+// of the same name left behind.
+func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.trackOf(nameOf(hpa))
+	if t.uid != hpa.UID {
+		if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
+			t.state = decide.State{}
+		}
+		t.uid, t.written, t.moved = hpa.UID, "", 0
+	}
+	return t
+}
+
+// trackOf needs the lock.
+func (c *Controller) trackOf(object types.NamespacedName) *track {
+	t, known := c.records[object]
+	if !known {
+		t = &track{}
+		c.records[object] = t
+		c.metrics.objects.Set(float64(len(c.records)))
+	}
+	return t
+}
+
+// stale reports whether the cached object is older than the last status write.
+// Versions that cannot be compared are taken to be new enough.
+func (c *Controller) stale(t *track, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	behind := false
+	if t.written != "" {
+		order, err := resourceversion.CompareResourceVersion(hpa.ResourceVersion, t.written)
+		behind = err == nil && order < 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.waits = behind
+	return behind
+}
+
+// specChanged reports whether the object is to be decided at once. API servers
+// before 1.37 do not count generations.
+func specChanged(old, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	if old.Generation != hpa.Generation {
+		return true
+	}
+	return old != hpa && hpa.Generation == 0 && !equality.Semantic.DeepEqual(&old.Spec, &hpa.Spec)
+}
+
+func nameOf(hpa *autoscalingv2.HorizontalPodAutoscaler) types.NamespacedName {
+	return types.NamespacedName{Namespace: hpa.Namespace, Name: hpa.Name}
+}

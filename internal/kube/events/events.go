@@ -1,0 +1,25 @@
+// Package events records events on objects.
+package events
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// Component is the source that upstream's events name too, so that what people
+// have built on them goes on working.
+const Component = "horizontal-pod-autoscaler"
+
+// Start gives a recorder whose events go to the API server until the function
+// that comes with it is called.
+func Start(ctx context.Context, client kubernetes.Interface) (record.EventRecorder, func()) {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component})
+	return recorder, broadcaster.Shutdown
+}

@@ -1,0 +1,161 @@
+// Package scale reads and writes the scale subresource of anything that has
+// one.
+package scale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	scaleclient "k8s.io/client-go/scale"
+	"k8s.io/client-go/util/retry"
+)
+
+// DefaultTimeout bounds one call to the API server.
+const DefaultTimeout = 10 * time.Second
+
+// ErrMoved says that somebody else changed the count while it was written, so
+// that the decision no longer stands on what is there. Upstream overwrites the
+// other's count.
+var ErrMoved = errors.New("the target was scaled by somebody else meanwhile")
+
+// ErrReference marks a scale target reference that cannot be understood.
+var ErrReference = errors.New("invalid scale target reference")
+
+// Target is the scale of a target, and how to write it back.
+type Target struct {
+	Resource schema.GroupResource
+	Scale    *autoscalingv1.Scale
+}
+
+// Source knows the scales of some targets without asking the API server.
+type Source interface {
+	// Scale returns false where it does not know.
+	Scale(kind schema.GroupKind, namespace, name string) (Target, bool)
+}
+
+// Config is what a Client needs.
+type Config struct {
+	Scales scaleclient.ScalesGetter
+	Mapper meta.RESTMapper
+	// Known is asked before the API server; it may be nil.
+	Known Source
+	// Timeout bounds each call to the API server.
+	Timeout time.Duration
+	// FieldManager is the writer's name in managedFields.
+	FieldManager string
+}
+
+// Client reads and writes scales.
+type Client struct {
+	config Config
+}
+
+// New checks the configuration.
+func New(cfg Config) (*Client, error) {
+	if cfg.Scales == nil || cfg.Mapper == nil {
+		return nil, errors.New("scale client: a ScalesGetter and a RESTMapper are needed")
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	return &Client{config: cfg}, nil
+}
+
+// Get reads the scale that the reference names. The version in the reference
+// plays no part, as upstream.
+func (c *Client) Get(ctx context.Context, namespace string, ref autoscalingv2.CrossVersionObjectReference) (Target, error) {
+	version, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return Target{}, fmt.Errorf("%w%w", err, wordless{ErrReference})
+	}
+	kind := schema.GroupKind{Group: version.Group, Kind: ref.Kind}
+	if c.config.Known != nil {
+		if target, ok := c.config.Known.Scale(kind, namespace, ref.Name); ok {
+			return target, nil
+		}
+	}
+	mappings, err := c.config.Mapper.RESTMappings(kind)
+	if err != nil {
+		return Target{}, err
+	}
+	return c.first(ctx, mappings, namespace, ref.Name)
+}
+
+// first tries one mapping after the other; if none works, the first one's error
+// is the one to tell.
+func (c *Client) first(ctx context.Context, mappings []*meta.RESTMapping, namespace, name string) (Target, error) {
+	var firstErr error
+	for _, mapping := range mappings {
+		resource := mapping.Resource.GroupResource()
+		scale, err := c.get(ctx, resource, namespace, name)
+		if err == nil {
+			return Target{Resource: resource, Scale: scale}, nil
+		}
+		if firstErr == nil {
+			firstErr = err
+		}
+	}
+	if firstErr == nil {
+		firstErr = errors.New("unrecognized resource")
+	}
+	return Target{}, firstErr
+}
+
+func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespace, name string) (*autoscalingv1.Scale, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	return c.config.Scales.Scales(namespace).Get(ctx, resource, name, metav1.GetOptions{})
+}
+
+// Write sets the target's count. A conflict is tried again on what is there
+// now, unless the count itself has changed: that is ErrMoved.
+func (c *Client) Write(ctx context.Context, target Target, replicas int32) (*autoscalingv1.Scale, error) {
+	from := target.Scale.Spec.Replicas
+	scale := target.Scale.DeepCopy()
+	var written *autoscalingv1.Scale
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		scale.Spec.Replicas = replicas
+		var err error
+		written, err = c.update(ctx, target.Resource, scale)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		latest, getErr := c.get(ctx, target.Resource, scale.Namespace, scale.Name)
+		if getErr != nil {
+			return getErr
+		}
+		if latest.UID != scale.UID || latest.Spec.Replicas != from {
+			return ErrMoved
+		}
+		scale = latest
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return written, nil
+}
+
+func (c *Client) update(ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	return c.config.Scales.Scales(scale.Namespace).Update(ctx, resource, scale, metav1.UpdateOptions{FieldManager: c.config.FieldManager})
+}
+
+// wordless adds a sentinel to an error without adding to its text, which
+// conditions and events repeat.
+type wordless struct{ error }
+
+// Error implements error.
+func (wordless) Error() string { return "" }
+
+// Unwrap gives the sentinel to errors.Is.
+func (w wordless) Unwrap() error { return w.error }

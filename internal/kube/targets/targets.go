@@ -1,0 +1,151 @@
+// Package targets knows the scales of Deployments, StatefulSets and ReplicaSets
+// from informers, so that reading one costs no call.
+package targets
+
+import (
+	"fmt"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+)
+
+// Cache answers for the scales of the apps/v1 kinds.
+type Cache struct {
+	stores map[schema.GroupKind]kind
+
+	// mu guards written, the resource versions of scale writes that the caches
+	// may not show yet. Until they do, the API server is asked.
+	mu      sync.Mutex
+	written map[key]string
+}
+
+type key struct {
+	kind schema.GroupKind
+	name types.NamespacedName
+}
+
+type kind struct {
+	resource schema.GroupResource
+	store    cache.Store
+	synced   cache.InformerSynced
+}
+
+var _ scale.Source = (*Cache)(nil)
+
+// New asks the factory for its informers; it does not start them.
+func New(apps appsinformers.Interface) *Cache {
+	c := &Cache{stores: map[schema.GroupKind]kind{}, written: map[key]string{}}
+	add := func(name, resource string, informer cache.SharedIndexInformer) {
+		c.stores[schema.GroupKind{Group: appsv1.GroupName, Kind: name}] = kind{
+			resource: schema.GroupResource{Group: appsv1.GroupName, Resource: resource},
+			store:    informer.GetStore(),
+			synced:   informer.HasSynced,
+		}
+	}
+	add("Deployment", "deployments", apps.Deployments().Informer())
+	add("StatefulSet", "statefulsets", apps.StatefulSets().Informer())
+	add("ReplicaSet", "replicasets", apps.ReplicaSets().Informer())
+	return c
+}
+
+// HasSynced reports whether every cache is filled.
+func (c *Cache) HasSynced() bool {
+	for _, k := range c.stores {
+		if !k.synced() {
+			return false
+		}
+	}
+	return true
+}
+
+// Scale implements scale.Source. An object that is not in the cache is not said
+// to be missing: only the API server can say that.
+func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target, bool) {
+	k, ok := c.stores[gk]
+	if !ok {
+		return scale.Target{}, false
+	}
+	id := types.NamespacedName{Namespace: namespace, Name: name}
+	object, exists, err := k.store.GetByKey(id.String())
+	if err != nil || !exists {
+		return scale.Target{}, false
+	}
+	s, err := of(object)
+	if err != nil || !c.shows(key{kind: gk, name: id}, s.ResourceVersion) {
+		return scale.Target{}, false
+	}
+	return scale.Target{Resource: k.resource, Scale: s}, true
+}
+
+// Wrote tells the cache of a scale write, so that it is not overlooked while
+// the watch is still on its way.
+func (c *Cache) Wrote(resource schema.GroupResource, written *autoscalingv1.Scale) {
+	for gk, k := range c.stores {
+		if k.resource != resource {
+			continue
+		}
+		c.mu.Lock()
+		c.written[key{kind: gk, name: types.NamespacedName{Namespace: written.Namespace, Name: written.Name}}] = written.ResourceVersion
+		c.mu.Unlock()
+	}
+}
+
+// shows reports whether the cached version is as new as the last write. Versions
+// that cannot be compared are taken to be.
+func (c *Cache) shows(id key, cached string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	written, ok := c.written[id]
+	if !ok {
+		return true
+	}
+	if order, err := resourceversion.CompareResourceVersion(cached, written); err == nil && order < 0 {
+		return false
+	}
+	delete(c.written, id)
+	return true
+}
+
+// of is the scale as the API server's scale subresource shows it.
+func of(object any) (*autoscalingv1.Scale, error) {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		return convert(&o.ObjectMeta, o.Spec.Replicas, o.Status.Replicas, o.Spec.Selector)
+	case *appsv1.StatefulSet:
+		return convert(&o.ObjectMeta, o.Spec.Replicas, o.Status.Replicas, o.Spec.Selector)
+	case *appsv1.ReplicaSet:
+		return convert(&o.ObjectMeta, o.Spec.Replicas, o.Status.Replicas, o.Spec.Selector)
+	}
+	return nil, fmt.Errorf("no scale known for %T", object)
+}
+
+func convert(object *metav1.ObjectMeta, specReplicas *int32, statusReplicas int32, labelSelector *metav1.LabelSelector) (*autoscalingv1.Scale, error) {
+	selector, err := metav1.LabelSelectorAsSelector(labelSelector)
+	if err != nil {
+		return nil, fmt.Errorf("selector: %w", err)
+	}
+	replicas := int32(1)
+	if specReplicas != nil {
+		replicas = *specReplicas
+	}
+	return &autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:              object.Name,
+			Namespace:         object.Namespace,
+			UID:               object.UID,
+			ResourceVersion:   object.ResourceVersion,
+			CreationTimestamp: object.CreationTimestamp,
+		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: replicas},
+		Status: autoscalingv1.ScaleStatus{Replicas: statusReplicas, Selector: selector.String()},
+	}, nil
+}

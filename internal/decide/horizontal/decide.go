@@ -10,11 +10,14 @@ import (
 // NeedsReadings reports whether a decision on the observation looks at the
 // pods and the metrics' readings, so that the shell collects no others.
 func NeedsReadings(p *Policy, o *Observation) bool {
+	if o.Target.Selector.Problem != SelectorFine {
+		return false
+	}
 	switch branch(p, o) {
 	case BranchMetrics:
 		return true
 	case BranchAboveMax, BranchBelowMin:
-		return p.Divergences.Has(divergence.OutOfRange) && o.Target.Selector.Problem == SelectorFine
+		return p.Divergences.Has(divergence.OutOfRange)
 	default:
 		return false
 	}
@@ -136,7 +139,11 @@ func (d *Decision) evaluate(o *Observation) {
 	}
 	d.Metrics = make([]metric.Result, len(p.Metrics))
 	for i := range p.Metrics {
-		d.Metrics[i] = metric.Evaluate(&p.Metrics[i], &o.Readings[i], &c)
+		reading := &metric.Reading{Error: "the metric was not read"}
+		if i < len(o.Readings) {
+			reading = &o.Readings[i]
+		}
+		d.Metrics[i] = metric.Evaluate(&p.Metrics[i], reading, &c)
 		if d.Metrics[i].Failure != nil {
 			d.Failed++
 		}

@@ -44,7 +44,9 @@ func (d *Decision) Report(outcome Outcome) Report {
 	default:
 		d.reportCorrection(&r)
 	}
-	r.Reason = d.reason()
+	if d.Rescale {
+		r.Reason = d.reason()
+	}
 	d.reportOutcome(&r, outcome)
 	return r
 }
@@ -59,25 +61,38 @@ func (d *Decision) reportMetricFailures(r *Report) {
 
 // reportFailed is for a selector or metrics that cannot be used.
 func (d *Decision) reportFailed(r *Report) {
-	selector := d.target.Selector
-	switch selector.Problem {
+	switch selector := d.target.Selector; selector.Problem {
+	case SelectorFine:
+		r.Error = d.metricsError()
+		d.setFirstFailure(r)
 	case SelectorMissing:
 		r.Error = "selector is required"
 		r.warn("SelectorRequired", r.Error)
-		r.set(ScalingActive, false, "InvalidSelector", "the HPA target's scale is missing a selector")
-	case SelectorInvalid:
-		r.Error = selector.Message
-		r.warn("InvalidSelector", r.Error)
-		r.set(ScalingActive, false, "InvalidSelector", r.Error)
-	case SelectorAmbiguous:
-		r.Error = selector.Message
-		r.warn("AmbiguousSelector", r.Error)
-		r.set(ScalingActive, false, "AmbiguousSelector", r.Error)
 	default:
-		r.Error = d.metricsError()
-		d.setFirstFailure(r)
+		r.Error = selector.Message
+		r.warn(selector.Problem.reason(), r.Error)
 	}
+	d.setSelector(r)
 	r.warn("FailedComputeMetricsReplicas", r.Error)
+}
+
+func (d *Decision) setSelector(r *Report) {
+	message := d.target.Selector.Message
+	switch d.target.Selector.Problem {
+	case SelectorFine:
+		return
+	case SelectorMissing:
+		message = "the HPA target's scale is missing a selector"
+	}
+	r.set(ScalingActive, false, d.target.Selector.Problem.reason(), message)
+}
+
+// reason is the reason of the condition ScalingActive.
+func (p SelectorProblem) reason() string {
+	if p == SelectorAmbiguous {
+		return "AmbiguousSelector"
+	}
+	return "InvalidSelector"
 }
 
 func (d *Decision) setFirstFailure(r *Report) {
@@ -149,6 +164,7 @@ func (d *Decision) reportCorrection(r *Report) {
 	if !d.policy.Divergences.Has(divergence.OutOfRange) {
 		return
 	}
+	d.setSelector(r)
 	switch {
 	case d.Wish.Source != SourceNone:
 		r.set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())

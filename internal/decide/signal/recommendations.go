@@ -50,8 +50,8 @@ func (r *Recommendations) Lowest(inside func(time.Time) bool) (Recommendation, b
 	return first(r.Lows, inside)
 }
 
-// Expire forgets what is older than the cutoff. The newest entry stays, as a
-// history that is empty would be taken for one that never was.
+// Expire forgets what is older than the cutoff. Whoever calls it adds the newest
+// recommendation next, as an empty history would be taken for one that never was.
 func (r *Recommendations) Expire(cutoff time.Time) {
 	r.Highs = expire(r.Highs, cutoff)
 	r.Lows = expire(r.Lows, cutoff)
@@ -76,7 +76,7 @@ func first(entries []Recommendation, inside func(time.Time) bool) (Recommendatio
 
 func expire(entries []Recommendation, cutoff time.Time) []Recommendation {
 	n := 0
-	for n < len(entries)-1 && entries[n].Time.Before(cutoff) {
+	for n < len(entries) && entries[n].Time.Before(cutoff) {
 		n++
 	}
 	// Moving to the front keeps the buffer instead of walking along it.

@@ -18,7 +18,10 @@ type Failure struct {
 	Error string
 }
 
-const noPods = "no pods returned by selector while calculating replica count"
+const (
+	noPods     = "no pods returned by selector while calculating replica count"
+	noRequests = "no metrics returned matched known pods"
+)
 
 // sourceError is what keeps the metric from being computed at all: a spec that
 // cannot be used, an API error, an empty or a lying answer.
@@ -34,12 +37,24 @@ func sourceError(spec *Spec, reading *Reading, c *Context) string {
 		return before(spec, c) + fmt.Sprintf("unable to fetch metrics from %s metrics API: %s", api(spec.Type), reading.Error)
 	case reading.Empty:
 		return before(spec, c) + fmt.Sprintf("no metrics returned from %s metrics API", api(spec.Type))
+	case !fits(spec, reading, c):
+		return before(spec, c) + "the values do not belong to the pods"
 	case c.Divergences.Has(divergence.RejectNegative):
 		if text := negative(reading, c); text != "" {
 			return before(spec, c) + text
 		}
 	}
 	return ""
+}
+
+// fits reports whether the reading holds what the calculation indexes. One that
+// does not is a defect of whoever collected it, and a metric less, not a panic.
+func fits(spec *Spec, reading *Reading, c *Context) bool {
+	if spec.Type == Object || spec.Type == External {
+		return len(reading.Series) > 0
+	}
+	withRequests := len(reading.Requests) > 0 || spec.Target.Type == Utilization
+	return len(reading.Samples) == len(c.Pods) && (!withRequests || len(reading.Requests) == len(c.Pods))
 }
 
 func known(t Type) bool {

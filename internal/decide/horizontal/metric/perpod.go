@@ -51,14 +51,19 @@ func evaluatePods(p *perPod) (Result, string) {
 		return p.result, text
 	}
 	p.total()
-	if p.percent && (p.wanted == 0 || p.sum == arithmetic.Saturate && p.wanted < 0) {
-		return p.result, "no metrics returned matched known pods"
+	if p.nothingWanted() {
+		return p.result, noRequests
 	}
 	ratio, percent, average := p.ratio()
 	p.result.Ratio, p.result.Adjusted = ratio, ratio
 	p.result.Percent, p.result.Milli = percent, average
-	p.propose()
-	return p.result, ""
+	return p.result, p.propose()
+}
+
+// nothingWanted reports whether there is no request to compare with. Upstream
+// takes a negative sum, which only an overflow can be, for a number.
+func (p *perPod) nothingWanted() bool {
+	return p.percent && (p.wanted == 0 || p.sum == arithmetic.Saturate && p.wanted < 0)
 }
 
 // requestError names the first pod without a usable request. Upstream asks it
@@ -128,30 +133,36 @@ func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
 	return float64(percent) / float64(p.spec.Target.Percent), percent, average
 }
 
-func (p *perPod) propose() {
+// propose returns a text where the metric fails.
+func (p *perPod) propose() string {
 	r := &p.result
 	upWithUnready := r.Counts.Unready > 0 && r.Ratio > 1
 	if upWithUnready || r.Counts.Missing > 0 {
-		p.recompute(upWithUnready)
-		return
+		p.fillIn(upWithUnready)
+		if p.nothingWanted() {
+			return noRequests
+		}
+		p.recompute()
+		return ""
 	}
 	if p.c.Tolerance.within(r.Ratio) {
 		p.keep(WithinTolerance)
-		return
+		return ""
 	}
 	base := p.base(int64(r.Counts.Counted))
 	wish := p.sum.Ceil32(r.Ratio * float64(base))
 	if p.guarded() && againstDirection(r.Ratio, wish, p.c.SpecReplicas) {
 		p.keep(DirectionKept)
-		return
+		return ""
 	}
 	r.Replicas, r.Base, r.Verdict = wish, base, Scaled
+	return ""
 }
 
-// recompute fills in what is not known so that the change gets smaller: on the
-// way down a missing pod uses what it may, on the way up missing and unready
-// pods use nothing. If that turns the direction, the count stays.
-func (p *perPod) recompute(upWithUnready bool) {
+// fillIn adds what is not known so that the change gets smaller: on the way down
+// a missing pod uses what it may, on the way up missing and unready pods use
+// nothing.
+func (p *perPod) fillIn(upWithUnready bool) {
 	r := &p.result
 	for i, g := range r.Groups {
 		switch {
@@ -161,6 +172,12 @@ func (p *perPod) recompute(upWithUnready bool) {
 			p.addSample(0, i)
 		}
 	}
+}
+
+// recompute judges the totals that were filled in. If they turn the direction,
+// the count stays.
+func (p *perPod) recompute() {
+	r := &p.result
 	r.Adjusted, _, _ = p.ratio()
 	if p.c.Tolerance.within(r.Adjusted) {
 		p.keep(WithinTolerance)

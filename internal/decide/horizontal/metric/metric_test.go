@@ -1,0 +1,145 @@
+package metric_test
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// now is when the tests decide; their pods started an hour ago unless they say
+// otherwise, so that the start-up delays are over.
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+const (
+	initialization = 5 * time.Minute
+	readinessDelay = 30 * time.Second
+	window         = time.Minute
+)
+
+// pod is a running, ready pod.
+func pod(name string) metric.Pod {
+	started := now.Add(-time.Hour)
+	return metric.Pod{
+		Name: name, Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
+		StartTime: started, ReadyTransition: started.Add(time.Second),
+	}
+}
+
+// sample is a fresh value.
+func sample(milli int64) metric.Sample {
+	return metric.Sample{Present: true, Milli: milli, At: now, Window: window}
+}
+
+func request(milli int64) metric.Request { return metric.Request{Milli: milli} }
+
+// scene is one metric, what was seen of it, and the rest that its evaluation
+// depends on.
+type scene struct {
+	spec    metric.Spec
+	pods    []metric.Pod
+	reading metric.Reading
+	// current is spec.replicas of the scale, existing its status.replicas.
+	current, existing int32
+	tolerance         metric.Tolerance
+	set               divergence.Set
+}
+
+func (s scene) evaluate() metric.Result {
+	return metric.Evaluate(&s.spec, &s.reading, &metric.Context{
+		Now: now, SpecReplicas: s.current, StatusReplicas: s.existing, Pods: s.pods,
+		Tolerance: s.tolerance, Namespace: "shop",
+		CPUInitializationPeriod: initialization, InitialReadinessDelay: readinessDelay,
+		Divergences: s.set,
+	})
+}
+
+// running is a scene of pods a, b, … with a value and a request of 1000m each.
+func running(spec metric.Spec, values ...int64) scene {
+	s := scene{
+		spec: spec, current: int32(len(values)), existing: int32(len(values)),
+		tolerance: metric.Tolerance{Up: 0.1, Down: 0.1}, set: divergence.Default,
+	}
+	for i, v := range values {
+		s.pods = append(s.pods, pod(string(rune('a'+i))))
+		s.reading.Samples = append(s.reading.Samples, sample(v))
+		s.reading.Requests = append(s.reading.Requests, request(1000))
+	}
+	return s
+}
+
+// total is a scene of ready pods and a metric with series.
+func total(spec metric.Spec, pods int, series ...int64) scene {
+	s := running(spec, make([]int64, pods)...)
+	s.reading = metric.Reading{Series: series}
+	return s
+}
+
+// missing adds a pod without a sample.
+func (s scene) missing(requestMilli int64) scene {
+	return s.add(pod("missing"), metric.Sample{}, requestMilli)
+}
+
+// pending adds a pod that does not run yet.
+func (s scene) pending(requestMilli int64) scene {
+	p := pod("pending")
+	p.Phase, p.Ready = metric.PhasePending, metric.ReadyFalse
+	return s.add(p, metric.Sample{}, requestMilli)
+}
+
+func (s scene) add(p metric.Pod, v metric.Sample, requestMilli int64) scene {
+	s.pods = append(s.pods[:len(s.pods):len(s.pods)], p)
+	s.reading.Samples = append(s.reading.Samples[:len(s.reading.Samples):len(s.reading.Samples)], v)
+	s.reading.Requests = append(s.reading.Requests[:len(s.reading.Requests):len(s.reading.Requests)], request(requestMilli))
+	s.current++
+	s.existing++
+	return s
+}
+
+// at changes the counts of the scale: wanted, and existing.
+func (s scene) at(current, existing int32) scene {
+	s.current, s.existing = current, existing
+	return s
+}
+
+func (s scene) with(set divergence.Set) scene {
+	s.set = set
+	return s
+}
+
+func (s scene) tolerating(up, down float64) scene {
+	s.tolerance = metric.Tolerance{Up: up, Down: down}
+	return s
+}
+
+// extraneous adds values of pods that are not among the pods.
+func (s scene) extraneous(values ...int64) scene {
+	s.reading.Extraneous = values
+	return s
+}
+
+// asking changes the request of pod i.
+func (s scene) asking(i int, r metric.Request) scene {
+	s.reading.Requests[i] = r
+	return s
+}
+
+func utilization(percent int32) metric.Spec {
+	return metric.Spec{
+		Type: metric.Resource, Name: "memory",
+		Target: metric.Target{Type: metric.Utilization, Percent: percent},
+	}
+}
+
+func averageOf(t metric.Type, milli int64) metric.Spec {
+	return metric.Spec{
+		Type: t, Name: "rps", SelectorText: "nil", Object: metric.ObjectRef{Kind: "Service", Name: "web"},
+		Target: metric.Target{Type: metric.AverageValue, Milli: milli},
+	}
+}
+
+func valueOf(t metric.Type, milli int64) metric.Spec {
+	s := averageOf(t, milli)
+	s.Target.Type = metric.Value
+	return s
+}

@@ -1,0 +1,179 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// observe is what the step's decision saw. Pods and readings are left out where
+// the decision would not look at them, as the controller does.
+func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
+	target, selector := observe.Target(s.Scale)
+	o := horizontal.Observation{Target: target, ScaledToZero: observe.ScaledToZero(s.HPA)}
+	if target.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(p, &o) {
+		return o, nil
+	}
+	pods := s.pods(selector)
+	o.Pods = observe.Pods(pods)
+	answers := &answers{Answers: observe.NewAnswers(p, pods), step: s, selector: selector}
+	o.Readings = make([]metric.Reading, len(p.Metrics))
+	for i := range p.Metrics {
+		var err error
+		if o.Readings[i], err = answers.reading(i); err != nil {
+			return o, fmt.Errorf("spec.metrics[%d]: %w", i, err)
+		}
+	}
+	return o, nil
+}
+
+// local reports whether an object of that namespace is one of the step's; it may
+// be left out.
+func (s *Step) local(namespace string) bool {
+	return namespace == "" || namespace == s.HPA.Namespace
+}
+
+func (s *Step) pods(selector labels.Selector) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, pod := range s.Pods {
+		if s.local(pod.Namespace) && selector.Matches(labels.Set(pod.Labels)) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// answers picks from a step what the metrics APIs would have answered.
+type answers struct {
+	*observe.Answers
+	step     *Step
+	selector labels.Selector
+}
+
+func (a *answers) reading(i int) (metric.Reading, error) {
+	for _, e := range a.step.Snapshot.Errors {
+		if e.MetricIndex == i {
+			return metric.Reading{Error: e.Message}, nil
+		}
+	}
+	spec := &a.step.HPA.Spec.Metrics[i]
+	switch {
+	case spec.Resource != nil || spec.ContainerResource != nil:
+		return a.Resource(i, a.podMetrics()), nil
+	case spec.Pods != nil:
+		return a.Pods(i, a.podValues(&spec.Pods.Metric)), nil
+	case spec.Object != nil:
+		value, err := a.objectValue(spec.Object)
+		if err != nil || value == nil {
+			return metric.Reading{Error: "the snapshot has no value of this metric"}, err
+		}
+		return a.Object(i, value), nil
+	case spec.External != nil:
+		return a.External(i, a.series(&spec.External.Metric)), nil
+	default:
+		return metric.Reading{Empty: true}, nil
+	}
+}
+
+func (a *answers) podMetrics() *metricsv1beta1.PodMetricsList {
+	list := &metricsv1beta1.PodMetricsList{}
+	for _, m := range a.step.PodMetrics {
+		if a.step.local(m.Namespace) && a.selector.Matches(labels.Set(m.Labels)) {
+			list.Items = append(list.Items, m)
+		}
+	}
+	return list
+}
+
+func (a *answers) podValues(id *autoscalingv2.MetricIdentifier) *custommetricsv1beta2.MetricValueList {
+	list := &custommetricsv1beta2.MetricValueList{}
+	for _, v := range a.step.Custom {
+		if v.DescribedObject.Kind == "Pod" && a.step.local(v.DescribedObject.Namespace) && identifies(id, &v.Metric) {
+			list.Items = append(list.Items, v)
+		}
+	}
+	return list
+}
+
+// objectValue is the one value of the object, nil if there is none. The value
+// of a Namespace is that of the HorizontalPodAutoscaler's, whatever name the
+// metric says, and has no namespace.
+func (a *answers) objectValue(source *autoscalingv2.ObjectMetricSource) (*custommetricsv1beta2.MetricValue, error) {
+	name := source.DescribedObject.Name
+	if isNamespace(source.DescribedObject) {
+		name = a.step.HPA.Namespace
+	}
+	var found *custommetricsv1beta2.MetricValue
+	for i := range a.step.Custom {
+		v := &a.step.Custom[i]
+		object := &v.DescribedObject
+		if object.Kind != source.DescribedObject.Kind || object.Name != name || !a.step.local(object.Namespace) ||
+			!identifies(&source.Metric, &v.Metric) {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("the snapshot has two values of metric %s on %s %s", v.Metric.Name, object.Kind, object.Name)
+		}
+		found = v
+	}
+	return found, nil
+}
+
+func isNamespace(ref autoscalingv2.CrossVersionObjectReference) bool {
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	return kind.Kind == "Namespace" && kind.Group == ""
+}
+
+func (a *answers) series(id *autoscalingv2.MetricIdentifier) *externalmetricsv1beta1.ExternalMetricValueList {
+	list := &externalmetricsv1beta1.ExternalMetricValueList{}
+	selector := labels.Everything()
+	if id.Selector != nil {
+		var err error
+		if selector, err = metav1.LabelSelectorAsSelector(id.Selector); err != nil {
+			// The core reports the selector.
+			return list
+		}
+	}
+	for _, v := range a.step.External {
+		if v.MetricName == id.Name && selector.Matches(labels.Set(v.MetricLabels)) {
+			list.Items = append(list.Items, v)
+		}
+	}
+	return list
+}
+
+func identifies(id *autoscalingv2.MetricIdentifier, got *custommetricsv1beta2.MetricIdentifier) bool {
+	return id.Name == got.Name && selectorKey(id.Selector) == selectorKey(got.Selector)
+}
+
+// selectorKey is equal for selectors that select the same by the same words; no
+// selector is as good as an empty one.
+func selectorKey(s *metav1.LabelSelector) string {
+	if s == nil {
+		return ""
+	}
+	var terms []string
+	for key, value := range s.MatchLabels {
+		terms = append(terms, fmt.Sprintf("%q in [%q]", key, value))
+	}
+	for _, e := range s.MatchExpressions {
+		values := slices.Clone(e.Values)
+		slices.Sort(values)
+		terms = append(terms, fmt.Sprintf("%q %s %q", e.Key, strings.ToLower(string(e.Operator)), values))
+	}
+	slices.Sort(terms)
+	return strings.Join(terms, ", ")
+}

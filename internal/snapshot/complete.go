@@ -1,0 +1,149 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+)
+
+// complete checks that a step can be decided and fills in what the API server
+// would have.
+func (s *Step) complete() error {
+	switch {
+	case s.HPA == nil:
+		return errors.New("items: no autoscaling/v2 HorizontalPodAutoscaler")
+	case s.Scale == nil:
+		return errors.New("items: no autoscaling/v1 Scale")
+	case s.Snapshot == nil:
+		return fmt.Errorf("items: no %s Snapshot", GroupVersion)
+	}
+	s.setDefaults()
+	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setDefaults are the API server's (pkg/apis/autoscaling/v2/defaults.go), and a
+// namespace for those who leave it out. Behavior's defaults are observe's.
+func (s *Step) setDefaults() {
+	if s.HPA.Namespace == "" {
+		s.HPA.Namespace = corev1.NamespaceDefault
+	}
+	for _, namespace := range []*string{&s.Scale.Namespace, &s.Snapshot.Namespace} {
+		if *namespace == "" {
+			*namespace = s.HPA.Namespace
+		}
+	}
+	if len(s.HPA.Spec.Metrics) > 0 {
+		return
+	}
+	utilization := int32(80)
+	s.HPA.Spec.Metrics = []autoscalingv2.MetricSpec{{
+		Type: autoscalingv2.ResourceMetricSourceType,
+		Resource: &autoscalingv2.ResourceMetricSource{
+			Name:   corev1.ResourceCPU,
+			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &utilization},
+		},
+	}}
+}
+
+func (s *Step) checkNames() error {
+	switch {
+	case s.HPA.Name == "":
+		return errors.New("HorizontalPodAutoscaler: metadata.name: Required value")
+	case s.Snapshot.Name != s.HPA.Name || s.Snapshot.Namespace != s.HPA.Namespace:
+		return fmt.Errorf("Snapshot: metadata: %s/%s is not the HorizontalPodAutoscaler's name %s/%s",
+			s.Snapshot.Namespace, s.Snapshot.Name, s.HPA.Namespace, s.HPA.Name)
+	case s.Scale.Namespace != s.HPA.Namespace:
+		return fmt.Errorf("Scale: metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace, s.HPA.Namespace)
+	case s.Snapshot.Time.IsZero():
+		return errors.New("Snapshot: time: Required value")
+	}
+	return nil
+}
+
+func (s *Step) checkCounts() error {
+	spec := &s.HPA.Spec
+	switch {
+	case spec.MaxReplicas < 1:
+		return fmt.Errorf("HorizontalPodAutoscaler: spec.maxReplicas: %d, must be set and greater than 0", spec.MaxReplicas)
+	case spec.MinReplicas != nil && *spec.MinReplicas < 0:
+		return fmt.Errorf("HorizontalPodAutoscaler: spec.minReplicas: %d, must be greater than or equal to 0", *spec.MinReplicas)
+	case spec.MinReplicas != nil && *spec.MinReplicas > spec.MaxReplicas:
+		return fmt.Errorf("HorizontalPodAutoscaler: spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
+			spec.MaxReplicas, *spec.MinReplicas)
+	case s.Scale.Spec.Replicas < 0:
+		return fmt.Errorf("Scale: spec.replicas: %d, must be greater than or equal to 0", s.Scale.Spec.Replicas)
+	case s.Scale.Status.Replicas < 0:
+		return fmt.Errorf("Scale: status.replicas: %d, must be greater than or equal to 0", s.Scale.Status.Replicas)
+	}
+	return nil
+}
+
+func (s *Step) checkOptions() error {
+	o := s.Snapshot.Options
+	if o == nil {
+		return nil
+	}
+	if t := o.Tolerance; t != nil && (*t < 0 || math.IsNaN(*t)) {
+		return fmt.Errorf("Snapshot: options.tolerance: %v, must be greater than or equal to 0", *t)
+	}
+	flags := o.flags()
+	switch {
+	case flags.DownscaleStabilization < 0:
+		return fmt.Errorf("Snapshot: options.downscaleStabilization: %s, must not be negative", flags.DownscaleStabilization)
+	case flags.CPUInitializationPeriod < 0:
+		return fmt.Errorf("Snapshot: options.cpuInitializationPeriod: %s, must not be negative", flags.CPUInitializationPeriod)
+	case flags.InitialReadinessDelay < 0:
+		return fmt.Errorf("Snapshot: options.initialReadinessDelay: %s, must not be negative", flags.InitialReadinessDelay)
+	}
+	return nil
+}
+
+func (s *Step) checkHistory() error {
+	if state := s.Snapshot.State; state != nil && state.Version != horizontal.StateVersion {
+		return fmt.Errorf("Snapshot: state.version: %d, this program knows %d", state.Version, horizontal.StateVersion)
+	}
+	if s.Snapshot.History == nil {
+		return nil
+	}
+	for i, e := range s.Snapshot.History.ScaleEvents {
+		if e.Change == 0 || e.Change == math.MinInt32 {
+			return fmt.Errorf("Snapshot: history.scaleEvents[%d].change: %d, want a number of replicas", i, e.Change)
+		}
+		if e.Time.IsZero() {
+			return fmt.Errorf("Snapshot: history.scaleEvents[%d].time: Required value", i)
+		}
+	}
+	for i, r := range s.Snapshot.History.Recommendations {
+		if r.Time.IsZero() {
+			return fmt.Errorf("Snapshot: history.recommendations[%d].time: Required value", i)
+		}
+	}
+	return nil
+}
+
+func (s *Step) checkErrors() error {
+	seen := map[int]bool{}
+	for i, e := range s.Snapshot.Errors {
+		switch {
+		case e.MetricIndex < 0 || e.MetricIndex >= len(s.HPA.Spec.Metrics):
+			return fmt.Errorf("Snapshot: errors[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
+				i, e.MetricIndex, len(s.HPA.Spec.Metrics))
+		case seen[e.MetricIndex]:
+			return fmt.Errorf("Snapshot: errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
+		case e.Message == "":
+			return fmt.Errorf("Snapshot: errors[%d].message: Required value", i)
+		}
+		seen[e.MetricIndex] = true
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	"sigs.k8s.io/yaml"
+)
+
+// AddPodMetrics keeps an answer of metrics.k8s.io.
+func (s *Step) AddPodMetrics(list *metricsv1beta1.PodMetricsList) {
+	s.PodMetrics = append(s.PodMetrics, list.Items...)
+}
+
+// AddPodValues keeps the answer to the Pods metric i of the object. The values
+// get the name and selector that were asked for, as reading finds them by these.
+func (s *Step) AddPodValues(i int, list *custommetricsv1beta2.MetricValueList) {
+	asked := &s.HPA.Spec.Metrics[i].Pods.Metric
+	for _, v := range list.Items {
+		v.DescribedObject.Kind = "Pod"
+		v.Metric = custommetricsv1beta2.MetricIdentifier{Name: asked.Name, Selector: asked.Selector}
+		s.Custom = append(s.Custom, v)
+	}
+}
+
+// AddObjectValue keeps the answer to the Object metric i.
+func (s *Step) AddObjectValue(i int, v custommetricsv1beta2.MetricValue) {
+	source := s.HPA.Spec.Metrics[i].Object
+	v.Metric = custommetricsv1beta2.MetricIdentifier{Name: source.Metric.Name, Selector: source.Metric.Selector}
+	v.DescribedObject.Kind, v.DescribedObject.Name = source.DescribedObject.Kind, source.DescribedObject.Name
+	if isNamespace(source.DescribedObject) {
+		v.DescribedObject.Name, v.DescribedObject.Namespace = s.HPA.Namespace, ""
+	}
+	s.Custom = append(s.Custom, v)
+}
+
+// AddSeries keeps the answer to the External metric i.
+func (s *Step) AddSeries(i int, list *externalmetricsv1beta1.ExternalMetricValueList) {
+	for _, v := range list.Items {
+		v.MetricName = s.HPA.Spec.Metrics[i].External.Metric.Name
+		s.External = append(s.External, v)
+	}
+}
+
+// Encode writes the step as a YAML document that Reader reads.
+func Encode(w io.Writer, s *Step) error {
+	objects := []runtime.Object{s.Snapshot, s.HPA, s.Scale}
+	for _, pod := range s.Pods {
+		objects = append(objects, pod)
+	}
+	for i := range s.PodMetrics {
+		objects = append(objects, &s.PodMetrics[i])
+	}
+	if len(s.Custom) > 0 {
+		objects = append(objects, &custommetricsv1beta2.MetricValueList{Items: s.Custom})
+	}
+	if len(s.External) > 0 {
+		objects = append(objects, &externalmetricsv1beta1.ExternalMetricValueList{Items: s.External})
+	}
+	list := map[string]any{"apiVersion": corev1.SchemeGroupVersion.String(), "kind": "List"}
+	items := make([]any, len(objects))
+	for i, object := range objects {
+		item, err := encodeObject(object)
+		if err != nil {
+			return fmt.Errorf("encode %T: %w", object, err)
+		}
+		items[i] = item
+	}
+	list["items"] = items
+	document, err := yaml.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	_, err = w.Write(append([]byte("---\n"), document...))
+	return err
+}
+
+// encodeObject is the object as JSON has it, with its kind, which objects from
+// a cache lack.
+func encodeObject(object runtime.Object) (map[string]any, error) {
+	kinds, _, err := scheme.ObjectKinds(object)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var item map[string]any
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder.UseNumber()
+	if err := decoder.Decode(&item); err != nil {
+		return nil, err
+	}
+	item["apiVersion"], item["kind"] = kinds[0].GroupVersion().String(), kinds[0].Kind
+	refine(reflect.ValueOf(object), item)
+	return item, nil
+}
+
+var timeType = reflect.TypeFor[metav1.Time]()
+
+// refine gives the times in item, which is v as JSON, their nanoseconds back:
+// the API's types print whole seconds, and a replay must not decide otherwise.
+func refine(v reflect.Value, item any) any {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return item
+		}
+		v = v.Elem()
+	}
+	if v.Type() == timeType {
+		t, _ := v.Interface().(metav1.Time)
+		if t.Nanosecond() == 0 {
+			return item
+		}
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	switch node := item.(type) {
+	case map[string]any:
+		if v.Kind() == reflect.Struct {
+			refineStruct(v, node)
+		}
+	case []any:
+		for i := range min(v.Len(), len(node)) {
+			node[i] = refine(v.Index(i), node[i])
+		}
+	}
+	return item
+}
+
+func refineStruct(v reflect.Value, node map[string]any) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case !field.IsExported():
+		case name == "" && field.Anonymous:
+			refine(v.Field(i), node)
+		case node[name] != nil:
+			node[name] = refine(v.Field(i), node[name])
+		}
+	}
+}

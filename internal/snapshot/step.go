@@ -1,0 +1,164 @@
+// Package snapshot is a decision that can be carried away: everything that one
+// decision saw, as a v1 List of the API's own objects and one Snapshot object.
+// It reads streams of them, decides each with the same core as the controller,
+// explains the decisions, and writes streams from live values.
+package snapshot
+
+import (
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// GroupVersion is the API version of the Snapshot object.
+var GroupVersion = schema.GroupVersion{Group: "plimsoll.dev", Version: "v1alpha1"}
+
+// NoteAnnotation on a Snapshot is a sentence of the step's, which explanations
+// begin with.
+const NoteAnnotation = "plimsoll.dev/note"
+
+// Step is one document of a stream: what one decision saw.
+type Step struct {
+	Snapshot *Snapshot
+	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	Scale    *autoscalingv1.Scale
+	// Pods may hold pods of others too: the scale's selector chooses.
+	Pods []*corev1.Pod
+	// PodMetrics, Custom and External are what the metrics APIs answered.
+	PodMetrics []metricsv1beta1.PodMetrics
+	Custom     []custommetricsv1beta2.MetricValue
+	External   []externalmetricsv1beta1.ExternalMetricValue
+}
+
+// Snapshot is the object that holds what is not an object of the API already.
+// Its name is the HorizontalPodAutoscaler's.
+type Snapshot struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// Time is when the step is decided.
+	Time    time.Time `json:"time"`
+	Options *Options  `json:"options,omitempty"`
+	// State is the complete state before the step, as Plimsoll saves it. It wins
+	// over History.
+	State *horizontal.State `json:"state,omitempty"`
+	// History is what was decided before the step. Without it and State, the
+	// history of the step before goes on.
+	History *History `json:"history,omitempty"`
+	Errors  []Error  `json:"errors,omitempty"`
+}
+
+// Options are the flags of the controller; what is absent has its default.
+type Options struct {
+	Tolerance               *float64         `json:"tolerance,omitempty"`
+	DownscaleStabilization  *metav1.Duration `json:"downscaleStabilization,omitempty"`
+	CPUInitializationPeriod *metav1.Duration `json:"cpuInitializationPeriod,omitempty"`
+	InitialReadinessDelay   *metav1.Duration `json:"initialReadinessDelay,omitempty"`
+}
+
+// History is a state that people can write.
+type History struct {
+	Recommendations []Recommendation `json:"recommendations,omitempty"`
+	ScaleEvents     []ScaleEvent     `json:"scaleEvents,omitempty"`
+}
+
+// Recommendation is what the metrics once asked for, before any limit.
+type Recommendation struct {
+	Time     time.Time `json:"time"`
+	Replicas int32     `json:"replicas"`
+}
+
+// ScaleEvent is a change of the count, positive up and negative down.
+type ScaleEvent struct {
+	Time   time.Time `json:"time"`
+	Change int32     `json:"change"`
+}
+
+// Error is a metric whose API call failed, and what the client returned.
+type Error struct {
+	MetricIndex int    `json:"metricIndex"`
+	Message     string `json:"message"`
+}
+
+// DeepCopyObject makes a Snapshot one of the objects that a scheme can hold.
+func (s *Snapshot) DeepCopyObject() runtime.Object {
+	c := *s
+	s.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
+	if s.Options != nil {
+		options := *s.Options
+		c.Options = &options
+	}
+	if s.State != nil {
+		state := s.State.Clone()
+		c.State = &state
+	}
+	if s.History != nil {
+		c.History = &History{
+			Recommendations: append([]Recommendation(nil), s.History.Recommendations...),
+			ScaleEvents:     append([]ScaleEvent(nil), s.History.ScaleEvents...),
+		}
+	}
+	c.Errors = append([]Error(nil), s.Errors...)
+	return &c
+}
+
+// OptionsOf writes the flags down, all of them: a snapshot means the same when
+// a default has changed.
+func OptionsOf(o observe.Options) *Options {
+	return &Options{
+		Tolerance:               &o.Tolerance,
+		DownscaleStabilization:  &metav1.Duration{Duration: o.DownscaleStabilization},
+		CPUInitializationPeriod: &metav1.Duration{Duration: o.CPUInitializationPeriod},
+		InitialReadinessDelay:   &metav1.Duration{Duration: o.InitialReadinessDelay},
+	}
+}
+
+// flags are the options with the defaults of what is absent. Divergences are
+// the caller's choice.
+func (o *Options) flags() observe.Options {
+	flags := observe.DefaultOptions()
+	if o == nil {
+		return flags
+	}
+	if o.Tolerance != nil {
+		flags.Tolerance = *o.Tolerance
+	}
+	for _, f := range []struct {
+		set  *metav1.Duration
+		flag *time.Duration
+	}{
+		{o.DownscaleStabilization, &flags.DownscaleStabilization},
+		{o.CPUInitializationPeriod, &flags.CPUInitializationPeriod},
+		{o.InitialReadinessDelay, &flags.InitialReadinessDelay},
+	} {
+		if f.set != nil {
+			*f.flag = f.set.Duration
+		}
+	}
+	return flags
+}
+
+// scheme knows the kinds that a snapshot may hold, and no others.
+var scheme = newScheme()
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypes(GroupVersion, &Snapshot{})
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{})
+	s.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
+	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
+	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
+	s.AddKnownTypes(custommetricsv1beta2.SchemeGroupVersion, &custommetricsv1beta2.MetricValueList{})
+	s.AddKnownTypes(externalmetricsv1beta1.SchemeGroupVersion, &externalmetricsv1beta1.ExternalMetricValueList{})
+	return s
+}

@@ -1,0 +1,238 @@
+package snapshot
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// page collects the lines of an explanation: labels in one column, words in
+// the other.
+type page struct {
+	strings.Builder
+}
+
+const labelWidth = 12
+
+func (p *page) line(label, format string, args ...any) {
+	fmt.Fprintf(p, "  %-*s %s\n", labelWidth, label, fmt.Sprintf(format, args...))
+}
+
+// detail is a line under the one before.
+func (p *page) detail(label, format string, args ...any) {
+	p.line("  "+label, format, args...)
+}
+
+// table writes rows with their columns in line, the last one as it is.
+func (p *page) table(label string, rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	for _, row := range rows {
+		var text strings.Builder
+		for i, cell := range row[:len(row)-1] {
+			fmt.Fprintf(&text, "%-*s  ", widths[i], cell)
+		}
+		p.line(label, "%s%s", text.String(), row[len(row)-1])
+		label = ""
+	}
+}
+
+// WriteText explains the decision to a person.
+func (r *Result) WriteText(w io.Writer) error {
+	p := &page{}
+	d, hpa := &r.Decision, r.Step.HPA
+	fmt.Fprintf(p, "%s  HorizontalPodAutoscaler %s/%s\n", d.At.Format(time.RFC3339Nano), hpa.Namespace, hpa.Name)
+	if note := r.Step.Snapshot.Annotations[NoteAnnotation]; note != "" {
+		p.line("note", "%s", note)
+	}
+	ref := hpa.Spec.ScaleTargetRef
+	target := strings.Trim(ref.Kind+"/"+ref.Name, "/")
+	p.line("target", "%s: %d wanted, %d there; min %d, max %d", target, d.Current,
+		r.Observation.Target.StatusReplicas, r.Policy.MinReplicas, r.Policy.MaxReplicas)
+	p.line("way", "%s", r.way())
+	for i := range d.Metrics {
+		r.explainMetric(p, i)
+	}
+	r.explainLimits(p)
+	p.line("result", "%s", r.outcome())
+	var rows [][]string
+	for _, c := range r.Status.Conditions {
+		rows = append(rows, []string{string(c.Type), string(c.Status), c.Reason, c.Message})
+	}
+	p.table("conditions", rows)
+	rows = nil
+	for _, e := range r.Events {
+		rows = append(rows, []string{e.Type, e.Reason, e.Message})
+	}
+	p.table("events", rows)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// way says which way the decision took, as far as the target alone decides it.
+func (r *Result) way() string {
+	switch r.Decision.Branch {
+	case horizontal.BranchDisabled:
+		return "switched off: the target was put to 0 replicas by hand"
+	case horizontal.BranchAboveMax:
+		return "more replicas than max: the count is corrected, whatever the metrics say"
+	case horizontal.BranchBelowMin:
+		return "fewer replicas than min: the count is corrected, whatever the metrics say"
+	case horizontal.BranchFailed:
+		if r.Observation.Target.Selector.Problem != horizontal.SelectorFine {
+			return "stopped: the pods' selector cannot be used"
+		}
+		return "stopped: the metrics that could be computed are not enough to decide"
+	default:
+		return "the metrics decide"
+	}
+}
+
+func (r *Result) explainMetric(p *page, i int) {
+	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
+	p.line(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
+	if result.Failure != nil {
+		p.detail("failed", "%s", result.Failure.Message)
+		r.explainPods(p, result)
+		return
+	}
+	p.detail("value", "%s", value(spec, result))
+	p.detail("target", "%s", targetText(spec))
+	p.detail("ratio", "%s", r.ratioText(result))
+	r.explainPods(p, result)
+	p.detail("wish", "%s", wishText(result))
+}
+
+func value(spec *metric.Spec, result *metric.Result) string {
+	switch {
+	case spec.Target.Type == metric.Utilization:
+		return fmt.Sprintf("%d%% of the requests, %s on average", result.Percent, amount(spec, result.Milli))
+	case spec.Target.Type == metric.Value:
+		return amount(spec, result.Milli)
+	case spec.Type == metric.Object || spec.Type == metric.External:
+		return amount(spec, result.Milli) + " for each replica"
+	default:
+		return amount(spec, result.Milli) + " on average"
+	}
+}
+
+func targetText(spec *metric.Spec) string {
+	if spec.Target.Type == metric.Utilization {
+		return fmt.Sprintf("%d%%", spec.Target.Percent)
+	}
+	return amount(spec, spec.Target.Milli)
+}
+
+func amount(spec *metric.Spec, milli int64) string {
+	format := resource.DecimalSI
+	if spec.Name == "memory" && (spec.Type == metric.Resource || spec.Type == metric.ContainerResource) {
+		format = resource.BinarySI
+	}
+	return resource.NewMilliQuantity(milli, format).String()
+}
+
+func (r *Result) ratioText(result *metric.Result) string {
+	low, high := 1-r.Policy.Tolerance.Down, 1+r.Policy.Tolerance.Up
+	text := fmt.Sprintf("%s; no change from %s to %s", short(result.Ratio), short(low), short(high))
+	if result.Adjusted != result.Ratio {
+		text += fmt.Sprintf("; %s with missing and unready pods filled in", short(result.Adjusted))
+	}
+	return text
+}
+
+func short(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
+
+// maxNames is how many pods of a group are named.
+const maxNames = 5
+
+// explainPods says how many pods count and names those set aside.
+func (r *Result) explainPods(p *page, result *metric.Result) {
+	if result.Groups == nil {
+		return
+	}
+	names := map[string][]string{}
+	var groups []string
+	for _, part := range r.setAside(result) {
+		if names[part.Group] == nil {
+			groups = append(groups, part.Group)
+		}
+		names[part.Group] = append(names[part.Group], part.Name)
+	}
+	slices.Sort(groups)
+	text := fmt.Sprintf("%d counted", result.Counts.Counted)
+	for _, group := range groups {
+		listed := names[group]
+		text += fmt.Sprintf("; %d %s: %s", len(listed), group, strings.Join(listed[:min(len(listed), maxNames)], ", "))
+		if len(listed) > maxNames {
+			text += ", …"
+		}
+	}
+	p.detail("pods", "%s", text)
+}
+
+func wishText(result *metric.Result) string {
+	text := strconv.Itoa(int(result.Replicas))
+	if result.Base > 0 {
+		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)
+	}
+	return text + " (" + result.Verdict.String() + ")"
+}
+
+func (r *Result) explainLimits(p *page) {
+	d := &r.Decision
+	if d.Branch != horizontal.BranchMetrics {
+		return
+	}
+	p.line("wish", "%d, from metric %d", d.Wish.Replicas, d.Wish.Index+1)
+	p.line("stabilized", "%s", stabilizedText(&d.Stabilized))
+	p.line("limited", "%s", limitedText(d))
+	if d.RaisedToMin {
+		p.line("raised", "%d, min replicas", d.Desired)
+	}
+}
+
+func stabilizedText(s *horizontal.Stabilized) string {
+	if s.Reason == horizontal.ReadyForNewScale {
+		return fmt.Sprintf("%d, no earlier recommendation holds it", s.Replicas)
+	}
+	return fmt.Sprintf("%d, held by the recommendation of %d at %s within the window of %s",
+		s.Replicas, s.By.Replicas, s.By.Time.Format(time.RFC3339Nano), s.Window)
+}
+
+func limitedText(d *horizontal.Decision) string {
+	text := fmt.Sprintf("%d, %s", d.Limited.Replicas, d.Limited.Reason.Message())
+	if d.Limited.Rated {
+		text += fmt.Sprintf("; the rate permits %d", d.Limited.RateLimit)
+	}
+	if d.Limited.LeftZero {
+		text += ", as otherwise the target could never leave 0"
+	}
+	return text
+}
+
+func (r *Result) outcome() string {
+	d := &r.Decision
+	switch {
+	case d.Rescale:
+		return fmt.Sprintf("scale from %d to %d: %s", d.Current, d.Desired, r.Report.Reason)
+	case r.Report.Error != "":
+		return fmt.Sprintf("stay at %d: %s", d.Current, r.Report.Error)
+	default:
+		return fmt.Sprintf("stay at %d", d.Current)
+	}
+}

@@ -1,0 +1,180 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Output is a result as JSON prints it.
+type Output struct {
+	DesiredReplicas int32                                       `json:"desiredReplicas"`
+	Rescale         bool                                        `json:"rescale"`
+	Status          autoscalingv2.HorizontalPodAutoscalerStatus `json:"status"`
+	Events          []observe.Event                             `json:"events"`
+	Trace           Trace                                       `json:"trace"`
+}
+
+// Trace is the way that a decision took.
+type Trace struct {
+	Time        time.Time        `json:"time"`
+	Divergences string           `json:"divergences"`
+	Branch      string           `json:"branch"`
+	Current     int32            `json:"currentReplicas"`
+	MinReplicas int32            `json:"minReplicas"`
+	MaxReplicas int32            `json:"maxReplicas"`
+	Metrics     []MetricTrace    `json:"metrics,omitempty"`
+	Wish        *WishTrace       `json:"wish,omitempty"`
+	Stabilized  *StabilizedTrace `json:"stabilized,omitempty"`
+	Limited     *LimitedTrace    `json:"limited,omitempty"`
+	RaisedToMin bool             `json:"raisedToMin,omitempty"`
+	Reason      string           `json:"reason,omitempty"`
+	Error       string           `json:"error,omitempty"`
+}
+
+// MetricTrace is how one metric came to its wish. Values are milli-units.
+type MetricTrace struct {
+	Metric   string        `json:"metric"`
+	Failure  *FailureTrace `json:"failure,omitempty"`
+	Verdict  string        `json:"verdict"`
+	Replicas *int32        `json:"replicas,omitempty"`
+	// Percent is the utilization, Value the average or the whole value.
+	Percent       *int32    `json:"percent,omitempty"`
+	ValueMilli    *int64    `json:"valueMilli,omitempty"`
+	TargetPercent int32     `json:"targetPercent,omitempty"`
+	TargetMilli   int64     `json:"targetMilli,omitempty"`
+	Ratio         *ratio    `json:"ratio,omitempty"`
+	Adjusted      *ratio    `json:"adjustedRatio,omitempty"`
+	Base          int64     `json:"base,omitempty"`
+	Counted       int       `json:"podsCounted"`
+	SetAside      []PodPart `json:"podsSetAside,omitempty"`
+}
+
+// FailureTrace is why a metric has no wish.
+type FailureTrace struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// PodPart is a pod that does not count, and why.
+type PodPart struct {
+	Name  string `json:"name"`
+	Group string `json:"group"`
+}
+
+// WishTrace is the largest wish of the metrics.
+type WishTrace struct {
+	MetricIndex int   `json:"metricIndex"`
+	Replicas    int32 `json:"replicas"`
+}
+
+// StabilizedTrace is what the stabilization windows made of the wish. Held is
+// the recommendation that they hold it by.
+type StabilizedTrace struct {
+	Replicas int32           `json:"replicas"`
+	Reason   string          `json:"reason"`
+	Held     *Recommendation `json:"heldBy,omitempty"`
+	Window   string          `json:"window,omitempty"`
+}
+
+// LimitedTrace is what rate, min and max made of it. RateLimit is the farthest
+// count that the rate permits.
+type LimitedTrace struct {
+	Replicas  int32  `json:"replicas"`
+	Reason    string `json:"reason"`
+	RateLimit *int32 `json:"rateLimit,omitempty"`
+	LeftZero  bool   `json:"leftZero,omitempty"`
+}
+
+// ratio is a float that JSON may not be able to say.
+type ratio float64
+
+// MarshalJSON says what is not a number as text.
+func (r ratio) MarshalJSON() ([]byte, error) {
+	f := float64(r)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return json.Marshal(strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return json.Marshal(f)
+}
+
+// WriteJSON writes the result as one line of JSON.
+func (r *Result) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(Output{
+		DesiredReplicas: r.Decision.Desired, Rescale: r.Decision.Rescale,
+		Status: r.Status, Events: r.Events, Trace: r.trace(),
+	})
+}
+
+func (r *Result) trace() Trace {
+	d := &r.Decision
+	t := Trace{
+		Time: d.At, Divergences: r.Policy.Divergences.String(), Branch: d.Branch.String(), Current: d.Current,
+		MinReplicas: r.Policy.MinReplicas, MaxReplicas: r.Policy.MaxReplicas,
+		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error,
+	}
+	for i := range d.Metrics {
+		t.Metrics = append(t.Metrics, r.metricTrace(i))
+	}
+	if d.Wish.Source != horizontal.SourceNone {
+		t.Wish = &WishTrace{MetricIndex: d.Wish.Index, Replicas: d.Wish.Replicas}
+	}
+	if d.Branch != horizontal.BranchMetrics {
+		return t
+	}
+	t.Stabilized = &StabilizedTrace{Replicas: d.Stabilized.Replicas, Reason: d.Stabilized.Reason.String()}
+	if d.Stabilized.Reason != horizontal.ReadyForNewScale {
+		t.Stabilized.Held = &Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
+		t.Stabilized.Window = d.Stabilized.Window.String()
+	}
+	t.Limited = &LimitedTrace{
+		Replicas: d.Limited.Replicas, Reason: d.Limited.Reason.String(), LeftZero: d.Limited.LeftZero,
+	}
+	if d.Limited.Rated {
+		t.Limited.RateLimit = &d.Limited.RateLimit
+	}
+	return t
+}
+
+func (r *Result) metricTrace(i int) MetricTrace {
+	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
+	t := MetricTrace{
+		Metric: spec.Describe(r.Policy.Divergences), Verdict: result.Verdict.String(),
+		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
+		Counted: result.Counts.Counted, SetAside: r.setAside(result),
+	}
+	if f := result.Failure; f != nil {
+		t.Failure = &FailureTrace{Reason: f.Reason, Message: f.Message}
+		return t
+	}
+	first, adjusted := ratio(result.Ratio), ratio(result.Adjusted)
+	t.Replicas, t.ValueMilli, t.Ratio, t.Base = &result.Replicas, &result.Milli, &first, result.Base
+	if spec.Target.Type == metric.Utilization {
+		t.Percent = &result.Percent
+	}
+	if result.Adjusted != result.Ratio {
+		t.Adjusted = &adjusted
+	}
+	return t
+}
+
+// setAside are the pods that do not count for the metric.
+func (r *Result) setAside(result *metric.Result) []PodPart {
+	var parts []PodPart
+	for i, group := range result.Groups {
+		if group != metric.Counted {
+			parts = append(parts, PodPart{Name: r.Observation.Pods[i].Name, Group: group.String()})
+		}
+	}
+	return parts
+}

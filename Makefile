@@ -15,6 +15,9 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath
 GO_UNIT := CGO_ENABLED=0 go test -trimpath
 GO_RACE := CGO_ENABLED=1 go test -race
 
+# Builds the control plane's parts, the development cluster's program and Plimsoll, with progress; leaves alone what is there.
+DEVBUILD := CGO_ENABLED=0 go run -trimpath ./cmd/devbuild
+
 LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' tools/lint/go.mod)
 # The Go release is part of the name: a linter does not read what a newer compiler wrote.
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
@@ -59,7 +62,7 @@ build: ## build the program: bin/plimsoll
 
 .PHONY: image
 image: ## write the container image as an OCI archive under dist/ (no registry needed)
-	@$(GO_BUILD) -o bin/devcluster ./cmd/devcluster
+	@$(DEVBUILD) -only devcluster,plimsoll
 	@bin/devcluster image
 
 .PHONY: bench
@@ -70,9 +73,7 @@ bench: ## run the benchmarks; ends in benchstat's output
 
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)
-	@[[ -x bin/devcluster ]] || echo "Building the development cluster's program; the first time takes a few minutes."
-	@$(GO_BUILD) -o bin/devcluster ./cmd/devcluster
-	@bin/devcluster build
+	@$(DEVBUILD)
 
 .PHONY: clean
 clean: ## remove everything that was built

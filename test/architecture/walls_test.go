@@ -82,6 +82,14 @@ func TestWalls(t *testing.T) {
 		"a name that only begins like a layer is another one": {
 			p: Package{ImportPath: ours("internal/simulation"), Imports: []string{"net/http"}},
 		},
+		"the program that builds grows a command line library": {
+			p: Package{
+				ImportPath: ours("cmd/devbuild"),
+				Imports:    []string{"flag", "github.com/spf13/cobra", ours("internal/devcluster/build")},
+				Deps:       []string{"flag", "github.com/spf13/cobra", ours("internal/devcluster/build")},
+			},
+			want: []string{"depends on github.com/spf13/cobra"},
+		},
 		"somebody else's package": {
 			p: Package{ImportPath: "example.test/internal/decide", Imports: []string{"net/http"}},
 		},

@@ -1,0 +1,106 @@
+package horizontal_test
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+// noon is when the tests begin.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// queue is an External metric whose average target is 1: as many replicas are
+// wished as the queue is long. That lets a test say a wish as a number.
+func queue() metric.Spec {
+	return metric.Spec{
+		Type: metric.External, Name: "queue", SelectorText: "nil",
+		Target: metric.Target{Type: metric.AverageValue, Milli: 1000},
+	}
+}
+
+// length is a queue's reading.
+func length(n int32) metric.Reading { return metric.Reading{Series: []int64{int64(n) * 1000}} }
+
+// broken is the reading of a metric whose API is down.
+func broken() metric.Reading { return metric.Reading{Error: "down"} }
+
+// policy has one queue per call of length, no tolerance and no behavior.
+func policy(minReplicas, maxReplicas int32) horizontal.Policy {
+	return horizontal.Policy{
+		Namespace: "shop", MinReplicas: minReplicas, MaxReplicas: maxReplicas,
+		Metrics:                 []metric.Spec{queue()},
+		DownscaleStabilization:  5 * time.Minute,
+		CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second,
+		Divergences: divergence.Default,
+	}
+}
+
+// defaults is what the API server makes of an empty behavior, with the flag's
+// window.
+func defaults() *horizontal.Behavior {
+	const period = 15 * time.Second
+	return &horizontal.Behavior{
+		Up: horizontal.Rules{Policies: []horizontal.RatePolicy{
+			{Type: horizontal.RatePods, Value: 4, Period: period},
+			{Type: horizontal.RatePercent, Value: 100, Period: period},
+		}},
+		Down: horizontal.Rules{
+			Stabilization: 5 * time.Minute,
+			Policies:      []horizontal.RatePolicy{{Type: horizontal.RatePercent, Value: 100, Period: period}},
+		},
+	}
+}
+
+func pods(value int32, period time.Duration) horizontal.RatePolicy {
+	return horizontal.RatePolicy{Type: horizontal.RatePods, Value: value, Period: period}
+}
+
+func percent(value int32, period time.Duration) horizontal.RatePolicy {
+	return horizontal.RatePolicy{Type: horizontal.RatePercent, Value: value, Period: period}
+}
+
+// rates is a behavior without windows.
+func rates(up, down horizontal.Rules) *horizontal.Behavior {
+	return &horizontal.Behavior{Up: up, Down: down}
+}
+
+// unlimited permits any change.
+func unlimited() horizontal.Rules {
+	return horizontal.Rules{Policies: []horizontal.RatePolicy{pods(1<<20, time.Second)}}
+}
+
+// see is an observation of a target with as many replicas and one reading for
+// each metric.
+func see(current int32, readings ...metric.Reading) horizontal.Observation {
+	return horizontal.Observation{
+		Target:   horizontal.Target{SpecReplicas: current, StatusReplicas: current},
+		Readings: readings,
+	}
+}
+
+// past is an entry of history.
+type past struct {
+	ago      time.Duration
+	replicas int32
+}
+
+// remembering is a state with these recommendations, oldest first.
+func remembering(entries ...past) horizontal.State {
+	var s horizontal.State
+	for _, e := range entries {
+		s.Recommendations.Add(noon.Add(-e.ago), e.replicas)
+	}
+	return s
+}
+
+// changes are scale events, oldest first.
+func changes(entries ...past) signal.Changes {
+	var c signal.Changes
+	for _, e := range entries {
+		c = append(c, signal.Change{Time: noon.Add(-e.ago), Replicas: e.replicas})
+	}
+	return c
+}

@@ -1,4 +1,5 @@
-// Command plimsoll autoscales pods.
+// Command plimsoll autoscales pods. Under the name kubectl-plimsoll it is a
+// plugin of kubectl.
 package main
 
 import (
@@ -28,6 +29,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(controllerCommand())
+	nameAs(root, os.Args[0])
+	root.AddCommand(controllerCommand(), evaluateCommand(), versionCommand())
 	return root
 }

@@ -110,7 +110,7 @@ func (r *Reader) object(raw []byte) (runtime.Object, error) {
 // plain takes the decoders' names for themselves out of their errors.
 func plain(err error) error {
 	text := err.Error()
-	for _, prefix := range []string{"strict decoding error: ", "error converting YAML to JSON: ", "json: ", "yaml: "} {
+	for _, prefix := range []string{"strict decoding error: ", "error converting YAML to JSON: ", "json: ", "yaml: ", "unmarshal errors:\n  "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return errors.New(text)

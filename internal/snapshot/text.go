@@ -115,7 +115,7 @@ func (r *Result) explainMetric(p *page, i int) {
 	p.detail("target", "%s", targetText(spec))
 	p.detail("ratio", "%s", r.ratioText(result))
 	r.explainPods(p, result)
-	p.detail("wish", "%s", wishText(result))
+	p.detail("wish", "%s", wishText(spec, result))
 }
 
 func value(spec *metric.Spec, result *metric.Result) string {
@@ -149,10 +149,16 @@ func amount(spec *metric.Spec, milli int64) string {
 func (r *Result) ratioText(result *metric.Result) string {
 	low, high := 1-r.Policy.Tolerance.Down, 1+r.Policy.Tolerance.Up
 	text := fmt.Sprintf("%s; no change from %s to %s", short(result.Ratio), short(low), short(high))
-	if result.Adjusted != result.Ratio {
+	if refilled(result) {
 		text += fmt.Sprintf("; %s with missing and unready pods filled in", short(result.Adjusted))
 	}
 	return text
+}
+
+// refilled reports whether missing or unready pods were filled in. Infinity and
+// NaN, which a division by zero gives, are nothing to fill.
+func refilled(result *metric.Result) bool {
+	return result.Groups != nil && result.Adjusted != result.Ratio
 }
 
 func short(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
@@ -185,10 +191,14 @@ func (r *Result) explainPods(p *page, result *metric.Result) {
 	p.detail("pods", "%s", text)
 }
 
-func wishText(result *metric.Result) string {
+func wishText(spec *metric.Spec, result *metric.Result) string {
 	text := strconv.Itoa(int(result.Replicas))
-	if result.Base > 0 {
+	whole := spec.Type == metric.Object || spec.Type == metric.External
+	switch {
+	case result.Base > 0:
 		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)
+	case result.Verdict == metric.Scaled && whole && spec.Target.Type == metric.AverageValue:
+		return text + ", the whole value over the target, rounded up"
 	}
 	return text + " (" + result.Verdict.String() + ")"
 }
@@ -228,9 +238,12 @@ func limitedText(d *horizontal.Decision) string {
 func (r *Result) outcome() string {
 	d := &r.Decision
 	switch {
+	case d.Rescale && r.Report.Reason == "":
+		// The wish is the count itself, and stabilization goes elsewhere.
+		return fmt.Sprintf("scale from %d to %d: an earlier recommendation holds", d.Current, d.Desired)
 	case d.Rescale:
 		return fmt.Sprintf("scale from %d to %d: %s", d.Current, d.Desired, r.Report.Reason)
-	case r.Report.Error != "":
+	case d.Branch == horizontal.BranchFailed:
 		return fmt.Sprintf("stay at %d: %s", d.Current, r.Report.Error)
 	default:
 		return fmt.Sprintf("stay at %d", d.Current)

@@ -162,7 +162,7 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	if spec.Target.Type == metric.Utilization {
 		t.Percent = &result.Percent
 	}
-	if result.Adjusted != result.Ratio {
+	if refilled(result) {
 		t.Adjusted = &adjusted
 	}
 	return t

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const scenarios = "../../internal/snapshot/testdata/"
+
+// run executes the program with the arguments and standard input.
+func run(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
+	root := rootCommand()
+	var out bytes.Buffer
+	root.SetArgs(args)
+	root.SetIn(strings.NewReader(stdin))
+	root.SetOut(&out)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestEvaluateText(t *testing.T) {
+	want, err := os.ReadFile(scenarios + "article.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := run(t, "", "evaluate", "-f", scenarios+"article.yaml")
+	if err != nil || got != string(want) {
+		t.Errorf("error %v, printed:\n%s", err, got)
+	}
+	stream, err := os.ReadFile(scenarios + "article.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := run(t, string(stream), "evaluate", "-f", "-"); err != nil || got != string(want) {
+		t.Errorf("from standard input: error %v, printed:\n%s", err, got)
+	}
+}
+
+func TestEvaluateJSON(t *testing.T) {
+	got, err := run(t, "", "evaluate", "-f", scenarios+"article.yaml", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts []int
+	for line := range strings.Lines(got) {
+		var object struct{ DesiredReplicas int }
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			t.Fatalf("not one object a line: %v", err)
+		}
+		counts = append(counts, object.DesiredReplicas)
+	}
+	if want := []int{4, 8, 10, 1}; len(counts) != 4 || counts[0] != want[0] || counts[1] != want[1] || counts[2] != want[2] || counts[3] != want[3] {
+		t.Errorf("desired replicas %v, want %v", counts, want)
+	}
+}
+
+// The surge of a rollout raises the count upstream and not here.
+func TestEvaluateDivergences(t *testing.T) {
+	for set, want := range map[string]string{"none": "scale from 2 to 3", "default": "stay at 2", "surge": "stay at 2"} {
+		got, err := run(t, "", "evaluate", "-f", scenarios+"range.yaml", "--divergences", set)
+		steps := strings.Split(got, "\n\n")
+		if err != nil || len(steps) != 4 || !strings.Contains(steps[2], want) {
+			t.Errorf("--divergences %s: error %v, want %q in\n%s", set, err, want, got)
+		}
+	}
+}
+
+func TestEvaluateErrors(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.yaml")
+	if err := os.WriteFile(empty, []byte("# nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"no file named":      {nil, "--filename: say which file"},
+		"no such file":       {[]string{"-f", "nowhere.yaml"}, "open nowhere.yaml: no such file"},
+		"nothing in it":      {[]string{"-f", empty}, "no step in it"},
+		"unknown output":     {[]string{"-f", empty, "-o", "xml"}, `--output: "xml", want text or json`},
+		"unknown divergence": {[]string{"-f", empty, "--divergences", "moon"}, `--divergences: unknown divergence "moon"`},
+		"bad document":       {[]string{"-f", "-"}, "standard input: document 1: is a Pod, want a v1 List"},
+		"argument":           {[]string{"file.yaml"}, "unknown command"},
+	}
+	for name, tc := range cases {
+		got, err := run(t, "apiVersion: v1\nkind: Pod", append([]string{"evaluate"}, tc.args...)...)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || got != "" {
+			t.Errorf("%s: error %v, want %q; printed %q", name, err, tc.want, got)
+		}
+	}
+}
+
+// As a plugin of kubectl the program says how it is called there.
+func TestPluginName(t *testing.T) {
+	root := rootCommand()
+	nameAs(root, "/usr/local/bin/kubectl-plimsoll")
+	var out bytes.Buffer
+	root.SetOut(&out)
+	root.SetArgs([]string{"evaluate", "--help"})
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "kubectl plimsoll evaluate -f FILE|-") {
+		t.Errorf("help says:\n%s", out.String())
+	}
+}
+
+func TestVersion(t *testing.T) {
+	got, err := run(t, "", "version")
+	if err != nil || !strings.HasPrefix(got, "plimsoll ") || len(got) < len("plimsoll x\n") {
+		t.Errorf("error %v, printed %q", err, got)
+	}
+}

@@ -1,0 +1,233 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// What is written decides as what was read did.
+func TestEncodeKeepsDecisions(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			in, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			var stream bytes.Buffer
+			for reader := NewReader(in); ; {
+				step, err := reader.Next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := Encode(&stream, step); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got bytes.Buffer
+			for i, result := range evaluateAll(t, &stream, divergence.Default) {
+				if i > 0 {
+					got.WriteByte('\n')
+				}
+				if err := result.WriteText(&got); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(explain(t, file, divergence.Default), got.String()); diff != "" {
+				t.Errorf("(-original +encoded):\n%s", diff)
+			}
+		})
+	}
+}
+
+func stepOf(t *testing.T, text string) *Step {
+	t.Helper()
+	step, err := NewReader(strings.NewReader(text)).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return step
+}
+
+// The state that Plimsoll saves goes through a snapshot unchanged, and so do
+// times that are not whole seconds.
+func TestEncodeStateAndTimes(t *testing.T) {
+	step := stepOf(t, document)
+	sharp := time.Date(2026, 11, 20, 11, 59, 59, 987654321, time.UTC)
+	start := metav1.NewTime(sharp)
+	step.Pods = []*corev1.Pod{{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "shop", Labels: map[string]string{"app": "web"}},
+		Status: corev1.PodStatus{StartTime: &start, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: start},
+		}},
+	}}
+	state := horizontal.State{Version: horizontal.StateVersion}
+	state.Recommendations.Add(sharp, 4)
+	state.Recommendations.Add(sharp.Add(time.Second), 2)
+	step.Snapshot.State = &state
+	step.Snapshot.Options = OptionsOf(observe.DefaultOptions())
+	step.Snapshot.Errors = []Error{{MetricIndex: 0, Message: "gone"}}
+
+	var out bytes.Buffer
+	if err := Encode(&out, step); err != nil {
+		t.Fatal(err)
+	}
+	got := stepOf(t, out.String())
+	if diff := cmp.Diff(step.Snapshot, got.Snapshot); diff != "" {
+		t.Errorf("Snapshot (-want +got):\n%s", diff)
+	}
+	pod := got.Pods[0]
+	if !pod.Status.StartTime.Time.Equal(sharp) || !pod.Status.Conditions[0].LastTransitionTime.Time.Equal(sharp) {
+		t.Errorf("times have become %s and %s", pod.Status.StartTime.Time, pod.Status.Conditions[0].LastTransitionTime.Time)
+	}
+}
+
+// The state wins over history, history over what was carried.
+func TestWhereStateComesFrom(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	of := func(replicas int32) horizontal.State {
+		s := horizontal.State{Version: horizontal.StateVersion}
+		s.Recommendations.Add(noon, replicas)
+		return s
+	}
+	saved := of(7)
+	history := &History{Recommendations: []Recommendation{{noon, 5}}}
+	cases := map[string]struct {
+		snapshot Snapshot
+		want     int32
+	}{
+		"carried": {Snapshot{}, 3},
+		"history": {Snapshot{History: history}, 5},
+		"state":   {Snapshot{History: history, State: &saved}, 7},
+	}
+	for name, tc := range cases {
+		step := &Step{Snapshot: &tc.snapshot}
+		got := step.state(of(3))
+		if high, _ := got.Recommendations.Highest(func(time.Time) bool { return true }); high.Replicas != tc.want {
+			t.Errorf("%s: the recommendation is %d, want %d", name, high.Replicas, tc.want)
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	h := History{
+		Recommendations: []Recommendation{{noon.Add(time.Minute), 2}, {noon, 9}},
+		ScaleEvents:     []ScaleEvent{{noon, 4}, {noon.Add(time.Second), -3}},
+	}
+	state := h.state()
+	high, _ := state.Recommendations.Highest(func(time.Time) bool { return true })
+	low, _ := state.Recommendations.Lowest(func(time.Time) bool { return true })
+	if high.Replicas != 9 || low.Replicas != 2 {
+		t.Errorf("recommendations in any order: highest %d, lowest %d", high.Replicas, low.Replicas)
+	}
+	later := noon.Add(2 * time.Second)
+	if ups, downs := state.ScaleUps.Within(later, time.Minute), state.ScaleDowns.Within(later, time.Minute); ups != 4 || downs != 3 {
+		t.Errorf("%d up and %d down, want 4 and 3", ups, downs)
+	}
+}
+
+// A new object of the same name starts without history, as it is another one;
+// upstream goes by the name. The metric of these steps fails, so that the seed,
+// the count as it stood at first, is all that is remembered.
+func TestHistoryByUID(t *testing.T) {
+	for set, want := range map[divergence.Set]int32{divergence.Default: 3, divergence.None: 2} {
+		evaluator := NewEvaluator(set)
+		for uid, replicas := range []int32{2, 3} {
+			step := stepOf(t, document)
+			step.HPA.UID, step.Scale.Spec.Replicas = types.UID(rune('a'+uid)), replicas
+			if _, err := evaluator.Next(step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		state := evaluator.states[types.NamespacedName{Namespace: "shop", Name: "web"}].state
+		if got := state.Recommendations.Highs; len(got) != 1 || got[0].Replicas != want {
+			t.Errorf("divergences %s: remembers %v, want the seed of %d", set, got, want)
+		}
+	}
+}
+
+// Answers as an adapter gives them, without the selector, are found again.
+func TestAddAnswers(t *testing.T) {
+	step := stepOf(t, strings.Replace(document, "maxReplicas: 5", `maxReplicas: 5, metrics: [
+    {type: Pods, pods: {metric: {name: rps, selector: {matchLabels: {a: b}}}, target: {type: AverageValue, averageValue: 1}}},
+    {type: Object, object: {describedObject: {kind: Namespace, name: any, apiVersion: v1}, metric: {name: jobs}, target: {type: Value, value: 1}}},
+    {type: External, external: {metric: {name: depth}, target: {type: Value, value: 1}}}]`, 1))
+	step.AddPodValues(0, &custommetricsv1beta2.MetricValueList{Items: []custommetricsv1beta2.MetricValue{
+		{DescribedObject: corev1.ObjectReference{Kind: "pods", Name: "web-0"}},
+	}})
+	step.AddObjectValue(1, custommetricsv1beta2.MetricValue{})
+	step.AddSeries(2, &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)})
+	var out bytes.Buffer
+	if err := Encode(&out, step); err != nil {
+		t.Fatal(err)
+	}
+	evaluator := NewEvaluator(divergence.Default)
+	result, err := evaluator.Next(stepOf(t, out.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, reading := range result.Observation.Readings {
+		if reading.Error != "" || reading.Empty {
+			t.Errorf("metric %d: %+v", i, reading)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	in, err := os.Open("testdata/zero.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var out bytes.Buffer
+	results := evaluateAll(t, in, divergence.Default)
+	for i := range results {
+		if err := results[i].WriteJSON(&out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "testdata/zero.json", out.String())
+	decoder := json.NewDecoder(&out)
+	decoder.DisallowUnknownFields()
+	for i := range results {
+		var object struct {
+			DesiredReplicas *int32          `json:"desiredReplicas"`
+			Rescale         *bool           `json:"rescale"`
+			Status          json.RawMessage `json:"status"`
+			Events          []observe.Event `json:"events"`
+			Trace           json.RawMessage `json:"trace"`
+		}
+		if err := decoder.Decode(&object); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if object.DesiredReplicas == nil || *object.DesiredReplicas != results[i].Decision.Desired || *object.Rescale != results[i].Decision.Rescale {
+			t.Errorf("step %d: %+v", i, object)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// The scenarios are streams with a sentence for each step; what stands beside
+// them is the explanation, which the sentence must agree with.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(file, ".yaml")
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			golden(t, name+".txt", explain(t, file, divergence.Default))
+		})
+	}
+}
+
+// As upstream decides the scenarios in which Plimsoll differs.
+func TestScenariosAsUpstream(t *testing.T) {
+	for _, name := range []string{"range", "zero", "metric-types"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", name)
+			golden(t, path+".upstream.txt", explain(t, path+".yaml", divergence.None))
+		})
+	}
+}
+
+func explain(t *testing.T, file string, set divergence.Set) string {
+	t.Helper()
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var out bytes.Buffer
+	for i, result := range evaluateAll(t, in, set) {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		if err := result.WriteText(&out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+func evaluateAll(t *testing.T, in io.Reader, set divergence.Set) []Result {
+	t.Helper()
+	var results []Result
+	reader, evaluator := NewReader(in), NewEvaluator(set)
+	for {
+		step, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return results
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := evaluator.Next(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, result)
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; if it should, run with -update (-want +got):\n%s", file, diff)
+	}
+}

@@ -62,11 +62,20 @@ func controllerCommand() *cobra.Command {
 }
 
 func newLogger(out io.Writer, flags *controllerFlags) logr.Logger {
-	options := &slog.HandlerOptions{Level: slog.Level(-flags.verbosity)}
+	options := &slog.HandlerOptions{Level: slog.Level(-flags.verbosity), ReplaceAttr: nameLevels}
 	if flags.logFormat == "json" {
 		return logr.FromSlogHandler(slog.NewJSONHandler(out, options))
 	}
 	return logr.FromSlogHandler(slog.NewTextHandler(out, options))
+}
+
+// nameLevels prints every level of verbosity as DEBUG; slog would count them up
+// from there.
+func nameLevels(_ []string, attr slog.Attr) slog.Attr {
+	if level, ok := attr.Value.Any().(slog.Level); ok && attr.Key == slog.LevelKey && level < slog.LevelInfo {
+		return slog.String(slog.LevelKey, slog.LevelDebug.String())
+	}
+	return attr
 }
 
 func runController(ctx context.Context, flags *controllerFlags, log logr.Logger) error {

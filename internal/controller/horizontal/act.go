@@ -42,12 +42,12 @@ func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error
 }
 
 func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
-	written, err := c.scales.Write(ctx, p.target, d.Desired)
-	if err != nil {
-		return err
+	now, err := c.scales.Write(ctx, p.target, d.Desired)
+	if now != nil {
+		// The next decision may come before the cache shows it.
+		c.targets.Saw(p.target.Resource, now)
 	}
-	c.targets.Wrote(p.target.Resource, written)
-	return nil
+	return err
 }
 
 // tell writes status, events, log and metrics from the one report.

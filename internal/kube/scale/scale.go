@@ -115,16 +115,17 @@ func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespa
 	return c.config.Scales.Scales(namespace).Get(ctx, resource, name, metav1.GetOptions{})
 }
 
-// Write sets the target's count. A conflict is tried again on what is there
-// now, unless the count itself has changed: that is ErrMoved.
+// Write sets the target's count and returns the scale as it is then. A conflict
+// is tried again on what is there now, unless the count itself has changed: that
+// is ErrMoved, and the scale is the other's.
 func (c *Client) Write(ctx context.Context, target Target, replicas int32) (*autoscalingv1.Scale, error) {
 	from := target.Scale.Spec.Replicas
 	scale := target.Scale.DeepCopy()
-	var written *autoscalingv1.Scale
+	var now *autoscalingv1.Scale
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		scale.Spec.Replicas = replicas
 		var err error
-		written, err = c.update(ctx, target.Resource, scale)
+		now, err = c.update(ctx, target.Resource, scale)
 		if !apierrors.IsConflict(err) {
 			return err
 		}
@@ -133,15 +134,16 @@ func (c *Client) Write(ctx context.Context, target Target, replicas int32) (*aut
 			return getErr
 		}
 		if latest.UID != scale.UID || latest.Spec.Replicas != from {
+			now = latest
 			return ErrMoved
 		}
 		scale = latest
 		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrMoved) {
 		return nil, err
 	}
-	return written, nil
+	return now, err
 }
 
 func (c *Client) update(ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {

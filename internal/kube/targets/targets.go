@@ -22,10 +22,10 @@ import (
 type Cache struct {
 	stores map[schema.GroupKind]kind
 
-	// mu guards written, the resource versions of scale writes that the caches
-	// may not show yet. Until they do, the API server is asked.
-	mu      sync.Mutex
-	written map[key]string
+	// mu guards seen, resource versions that the caches may not show yet. Until
+	// they do, the API server is asked.
+	mu   sync.Mutex
+	seen map[key]string
 }
 
 type key struct {
@@ -43,7 +43,7 @@ var _ scale.Source = (*Cache)(nil)
 
 // New asks the factory for its informers; it does not start them.
 func New(apps appsinformers.Interface) *Cache {
-	c := &Cache{stores: map[schema.GroupKind]kind{}, written: map[key]string{}}
+	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[key]string{}}
 	add := func(name, resource string, informer cache.SharedIndexInformer) {
 		c.stores[schema.GroupKind{Group: appsv1.GroupName, Kind: name}] = kind{
 			resource: schema.GroupResource{Group: appsv1.GroupName, Resource: resource},
@@ -86,32 +86,32 @@ func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target
 	return scale.Target{Resource: k.resource, Scale: s}, true
 }
 
-// Wrote tells the cache of a scale write, so that it is not overlooked while
-// the watch is still on its way.
-func (c *Cache) Wrote(resource schema.GroupResource, written *autoscalingv1.Scale) {
+// Saw tells the cache of a scale that came from the API server, so that nothing
+// older is taken from the cache while the watch is still on its way.
+func (c *Cache) Saw(resource schema.GroupResource, seen *autoscalingv1.Scale) {
 	for gk, k := range c.stores {
 		if k.resource != resource {
 			continue
 		}
 		c.mu.Lock()
-		c.written[key{kind: gk, name: types.NamespacedName{Namespace: written.Namespace, Name: written.Name}}] = written.ResourceVersion
+		c.seen[key{kind: gk, name: types.NamespacedName{Namespace: seen.Namespace, Name: seen.Name}}] = seen.ResourceVersion
 		c.mu.Unlock()
 	}
 }
 
-// shows reports whether the cached version is as new as the last write. Versions
+// shows reports whether the cached version is as new as the last seen. Versions
 // that cannot be compared are taken to be.
 func (c *Cache) shows(id key, cached string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	written, ok := c.written[id]
+	seen, ok := c.seen[id]
 	if !ok {
 		return true
 	}
-	if order, err := resourceversion.CompareResourceVersion(cached, written); err == nil && order < 0 {
+	if order, err := resourceversion.CompareResourceVersion(cached, seen); err == nil && order < 0 {
 		return false
 	}
-	delete(c.written, id)
+	delete(c.seen, id)
 	return true
 }
 

@@ -1,0 +1,148 @@
+package horizontal
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const upstream = "kube-controller-manager"
+
+// touch is a status write that changes something.
+func touch(s *autoscalingv2.HorizontalPodAutoscalerStatus) { s.DesiredReplicas++ }
+
+func TestContestedObjectIsLeftAloneForTwoMinutes(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(w.web("web", 2))
+		w.addHPA(w.web("other", 2))
+		w.start()
+		w.pass(10 * time.Second)
+		w.writeStatus("web", upstream, touch)
+		w.pass(time.Second)
+		if !w.hasEvent("web Warning ScalingContested: kube-controller-manager writes the status") {
+			t.Fatalf("events %q", w.events)
+		}
+		if got := w.metric("plimsoll_contested_horizontal_pod_autoscalers"); got != 1 {
+			t.Errorf("%v contested objects, want 1", got)
+		}
+		w.set(func() { w.usage = 200 })
+		status := w.hpa("web").ResourceVersion
+		w.pass(100 * time.Second)
+		w.wantReplicas("web", 2, "the other one scales it")
+		w.wantReplicas("other", 4, "nobody else writes this one's status")
+		if w.hpa("web").ResourceVersion != status {
+			t.Error("the status of a contested object was written: that provokes the other")
+		}
+		w.writeStatus("web", upstream, touch)
+		w.pass(115 * time.Second)
+		w.wantReplicas("web", 2, "the two minutes count from the last write")
+		w.pass(10 * time.Second)
+		w.wantReplicas("web", 4, "two minutes without such a write")
+		if !w.hasEvent("web Normal ScalingResumed") {
+			t.Errorf("events %q", w.events)
+		}
+		if got := w.metric("plimsoll_contested_horizontal_pod_autoscalers"); got != 0 {
+			t.Errorf("%v contested objects, want 0", got)
+		}
+		if n := count(w.events, "ScalingContested"); n != 1 {
+			t.Errorf("%d events for one contest, want 1", n)
+		}
+	})
+}
+
+// After a handover the object still shows what the other one wrote before, in an
+// entry that shrinks as Plimsoll's writes take fields over and keeps its time.
+func TestHandoverIsNoContest(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hpa := w.web("web", 2)
+		before := metav1.NewTime(time.Now().Add(-time.Second))
+		hpa.ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: upstream, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &before,
+		}}
+		w.usage = 200
+		w.addHPA(hpa)
+		w.start()
+		// What was under way when the other one was stopped arrives late.
+		w.writeStatus("web", upstream, touch)
+		w.pass(2 * period)
+		w.wantReplicas("web", 4, "the other one has stopped")
+		if w.hasEvent("Contested") {
+			t.Errorf("events %q", w.events)
+		}
+	})
+}
+
+// Clocks play no part: the times in managedFields are compared with each other.
+func TestContestIsSeenWhateverTheClocksSay(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hpa := w.web("web", 2)
+		w.addHPA(hpa)
+		w.start()
+		w.pass(10 * time.Second)
+		for _, behind := range []time.Duration{-time.Hour, -time.Hour + time.Minute} {
+			object := w.hpa("web")
+			at := metav1.NewTime(time.Now().Add(behind).Truncate(time.Second))
+			object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: upstream, Subresource: "status", Time: &at}}
+			w.store(hpaResource, object)
+			w.pass(time.Second)
+		}
+		if !w.hasEvent("ScalingContested") {
+			t.Errorf("events %q", w.events)
+		}
+	})
+}
+
+func TestOwnAndForeignSpecWritesAreNoContest(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(w.web("web", 2))
+		w.start()
+		w.pass(10 * time.Second)
+		object := w.hpa("web")
+		now := metav1.NewTime(time.Now())
+		object.ManagedFields = []metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: &now},
+			{Manager: FieldManager, Subresource: "status", Time: &now},
+		}
+		w.store(hpaResource, object)
+		w.pass(time.Second)
+		if w.hasEvent("Contested") {
+			t.Errorf("events %q", w.events)
+		}
+	})
+}
+
+func TestForeignWriteDuringDecisionStopsIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(externally(w.web("web", 2)))
+		w.start()
+		w.pass(10 * time.Second)
+		asked := make(chan struct{}, 100)
+		w.set(func() {
+			w.external = func(context.Context) (int64, error) {
+				asked <- struct{}{}
+				time.Sleep(3 * time.Second) //nolint:forbidigo // virtual time: a slow adapter
+				return 1000, nil
+			}
+		})
+		<-asked
+		w.writeStatus("web", upstream, touch)
+		w.pass(time.Minute)
+		if writes := w.scaleWrites(); len(writes) != 0 {
+			t.Errorf("scale writes %q after the other one's", writes)
+		}
+	})
+}
+
+func count(events []string, part string) int {
+	n := 0
+	for _, e := range events {
+		if strings.Contains(e, part) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,476 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+func TestNewObjectIsDecidedAtOnceThenEachPeriod(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.start()
+		// 200m of 200m on two pods is twice the target of 50 %.
+		w.usage = 200
+		hpa := w.web("web", 2)
+		w.pass(time.Second)
+		w.addHPA(hpa)
+		w.pass(10 * time.Millisecond)
+		w.wantReplicas("web", 4, "a new object does not wait for a period")
+		if got := w.condition("web", autoscalingv2.AbleToScale); got != "True SucceededRescale" {
+			t.Errorf("AbleToScale is %s", got)
+		}
+		hpa = w.hpa("web")
+		if hpa.Status.ObservedGeneration == nil || *hpa.Status.ObservedGeneration != 1 || hpa.Status.LastScaleTime == nil {
+			t.Errorf("status %+v lacks the generation or the time", hpa.Status)
+		}
+		if !w.hasEvent("web Normal SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target") {
+			t.Errorf("events %q", w.events)
+		}
+		if got := w.metric("horizontal_pod_autoscaler_controller_reconciliations_total", "scale_up", "none"); got != 1 {
+			t.Errorf("%v reconciliations scaled up, want 1", got)
+		}
+		w.pass(20 * period)
+		// Two steps of at least half a period lead into the phase.
+		if n := w.decisions(); n < 21 || n > 22 {
+			t.Errorf("%d decisions in 20 periods and one at once", n)
+		}
+		for i := range w.asked[1:] {
+			if gap := w.asked[i+1].Sub(w.asked[i]); gap > period || gap < period/2 {
+				t.Errorf("decision %d came %s after the one before", i+1, gap)
+			}
+		}
+	})
+}
+
+func TestSpecEditIsDecidedAtOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hpa := w.web("web", 4)
+		w.start()
+		w.addHPA(hpa)
+		w.pass(time.Second)
+		before := w.decisions()
+		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 3 })
+		w.pass(10 * time.Millisecond)
+		if w.decisions() == before {
+			t.Error("the edit waited for the period")
+		}
+		w.wantReplicas("web", 3, "max was lowered")
+	})
+}
+
+func TestOwnStatusWriteIsNoReasonToDecide(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.start()
+		w.addHPA(w.web("web", 2))
+		w.pass(5 * time.Second)
+		if n := w.decisions(); n != 1 {
+			t.Errorf("%d decisions, want 1", n)
+		}
+	})
+}
+
+func TestScaleConflict(t *testing.T) {
+	tests := map[string]struct {
+		meanwhile func(w *world)
+		want      int32
+		why       string
+	}{
+		"the target changed in other ways": {
+			meanwhile: func(w *world) { w.store(deploymentResource, w.deployment("web")) },
+			want:      4, why: "the same write is tried again on the newer target",
+		},
+		"somebody scaled": {
+			meanwhile: func(w *world) { w.setReplicas("web", 5) },
+			want:      10, why: "their 5 are not overwritten by 4, but are where the next decision starts",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				once := false
+				w.beforeScale = func() error {
+					if !once {
+						once = true
+						test.meanwhile(w)
+					}
+					return nil
+				}
+				w.usage = 200
+				w.addHPA(w.web("web", 2))
+				for _, name := range []string{"web-a", "web-b", "web-c"} {
+					w.add(podResource, pod(name, map[string]string{"app": "web"}))
+				}
+				w.start()
+				w.pass(time.Second)
+				w.wantReplicas("web", test.want, test.why)
+				if w.hasEvent("FailedRescale") {
+					t.Errorf("a conflict that healed is no event: %q", w.events)
+				}
+			})
+		})
+	}
+}
+
+func TestScaleWriteFailure(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.usage, w.beforeScale = 200, func() error { return errors.New("no such luck") }
+		w.addHPA(w.web("web", 2))
+		w.start()
+		w.wantReplicas("web", 2, "the write failed")
+		if got := w.condition("web", autoscalingv2.AbleToScale); got != "False FailedUpdateScale" {
+			t.Errorf("AbleToScale is %s", got)
+		}
+		if !w.hasEvent("Warning FailedRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target; error: no such luck") {
+			t.Errorf("events %q", w.events)
+		}
+		w.set(func() { w.beforeScale = nil })
+		w.pass(period)
+		w.wantReplicas("web", 4, "the next write works")
+	})
+}
+
+func TestStatusWriteFailure(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.beforeStatus = func() error { return errors.New("no such luck") }
+		w.addHPA(w.web("web", 2))
+		w.start()
+		if !w.hasEvent("Warning FailedUpdateStatus: failed to update status for web: no such luck") {
+			t.Errorf("events %q", w.events)
+		}
+		w.set(func() { w.beforeStatus = nil })
+		w.pass(period)
+		if got := w.condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
+			t.Errorf("ScalingActive is %s", got)
+		}
+	})
+}
+
+func TestEditBetweenDecisionAndStatusKeepsBoth(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		once := false
+		w.beforeStatus = func() error {
+			if !once {
+				once = true
+				w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 7 })
+			}
+			return nil
+		}
+		w.usage = 200
+		w.addHPA(w.web("web", 2))
+		w.start()
+		w.pass(time.Second)
+		hpa := w.hpa("web")
+		if hpa.Spec.MaxReplicas != 7 || hpa.Status.LastScaleTime == nil {
+			t.Errorf("max %d, last scale time %v: the edit or the scale is lost", hpa.Spec.MaxReplicas, hpa.Status.LastScaleTime)
+		}
+		if w.hasEvent("FailedUpdateStatus") {
+			t.Errorf("events %q", w.events)
+		}
+	})
+}
+
+func TestEditDuringDecisionIsDecidedOn(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.external = func(context.Context) (int64, error) {
+			time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: a slow adapter
+			return 1000, nil
+		}
+		w.addHPA(externally(w.web("web", 2)))
+		w.start()
+		w.pass(time.Second)
+		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 3 })
+		w.pass(4 * time.Second)
+		w.wantReplicas("web", 3, "not 4, which the old spec permitted")
+		if writes := w.scaleWrites(); len(writes) != 1 {
+			t.Errorf("scale writes %q, want one", writes)
+		}
+	})
+}
+
+func TestHungAdapterDelaysOnlyItsObjects(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.external = func(ctx context.Context) (int64, error) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Hour):
+			}
+			return 0, errors.New("hung up")
+		}
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			w.addHPA(externally(w.web(name, 2)))
+		}
+		w.usage = 200
+		w.addHPA(w.web("web", 2))
+		w.start() // with two workers
+		w.wantReplicas("web", 4, "five objects hang, this one does not")
+		before := w.decisions()
+		w.pass(4 * period)
+		if n := w.decisions() - before; n < 4 {
+			t.Errorf("%d decisions in four periods", n)
+		}
+	})
+}
+
+func TestFailedMetricHeals(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(externally(w.web("web", 2)))
+		w.start()
+		if got := w.condition("web", autoscalingv2.ScalingActive); got != "False FailedGetExternalMetric" {
+			t.Errorf("ScalingActive is %s", got)
+		}
+		if !w.hasEvent("Warning FailedComputeMetricsReplicas") {
+			t.Errorf("events %q", w.events)
+		}
+		w.set(func() { w.external = func(context.Context) (int64, error) { return 300, nil } })
+		w.pass(period)
+		w.wantReplicas("web", 3, "the metric is back")
+	})
+}
+
+func TestTargetGone(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hpa := w.web("web", 2)
+		hpa.Spec.ScaleTargetRef.Name = "other"
+		w.addHPA(hpa)
+		w.start()
+		if got := w.condition("web", autoscalingv2.AbleToScale); got != "False FailedGetScale" {
+			t.Errorf("AbleToScale is %s", got)
+		}
+		if !w.hasEvent(`Warning FailedGetScale: deployments.apps "other" not found`) {
+			t.Errorf("events %q", w.events)
+		}
+	})
+}
+
+func TestBadReferenceCountsAsSpecError(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hpa := w.web("web", 2)
+		hpa.Spec.ScaleTargetRef.APIVersion = "a/b/c"
+		w.addHPA(hpa)
+		w.start()
+		if !w.hasEvent("Warning FailedGetScale: unexpected GroupVersion string: a/b/c") {
+			t.Errorf("events %q", w.events)
+		}
+		if got := w.metric("horizontal_pod_autoscaler_controller_reconciliations_total", "none", "spec"); got != 1 {
+			t.Errorf("%v spec errors", got)
+		}
+	})
+}
+
+// Recommendations within the window keep the count up, so what a history knows
+// shows in whether the target is scaled down.
+func TestHistory(t *testing.T) {
+	lowAfterHigh := func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
+		w.addHPA(hpa)
+		w.pass(period)
+		w.set(func() { w.usage = 10 })
+	}
+	t.Run("a restart does not scale down for a window", func(t *testing.T) {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.usage = 10
+			w.addHPA(w.web("web", 4))
+			w.start()
+			w.pass(4 * time.Minute)
+			w.wantReplicas("web", 4, "the count at the start is remembered for five minutes")
+			w.pass(2 * time.Minute)
+			w.wantReplicas("web", 1, "the window is over")
+		})
+	})
+	t.Run("another object of the same name starts anew", func(t *testing.T) {
+		inWorld(t, func(t *testing.T, w *world) {
+			hpa := w.web("web", 4)
+			w.start()
+			lowAfterHigh(w, hpa.DeepCopy())
+			w.pass(4 * time.Minute)
+			w.deleteHPA("web")
+			hpa.UID = "another"
+			w.addHPA(hpa)
+			w.pass(3 * time.Minute)
+			w.wantReplicas("web", 4, "the new object's window began when it was made")
+			w.pass(3 * time.Minute)
+			w.wantReplicas("web", 1, "and is over")
+		})
+	})
+	t.Run("with history by name the new one inherits, as upstream", func(t *testing.T) {
+		inWorld(t, func(t *testing.T, w *world) {
+			hpa := w.web("web", 4)
+			w.start(func(c *Config) { c.Options.Divergences = divergence.None })
+			lowAfterHigh(w, hpa.DeepCopy())
+			w.pass(4 * time.Minute)
+			w.deleteHPA("web")
+			hpa.UID = "another"
+			w.addHPA(hpa)
+			w.pass(2 * time.Minute)
+			w.wantReplicas("web", 1, "the old object's window is over")
+		})
+	})
+}
+
+func TestDeletionDropsEverything(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		web, api := w.web("web", 2), w.web("api", 2)
+		w.start()
+		w.addHPA(web)
+		w.addHPA(api)
+		w.pass(time.Second)
+		const desired = "horizontal_pod_autoscaler_controller_desired_replicas"
+		if n := w.series(desired); n != 2 {
+			t.Fatalf("%d series of desired replicas, want 2", n)
+		}
+		w.deleteHPA("web")
+		w.pass(time.Second)
+		if n := w.series(desired); n != 1 {
+			t.Errorf("%d series of desired replicas, want 1", n)
+		}
+		if n := w.metric("horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers"); n != 1 {
+			t.Errorf("%v objects, want 1", n)
+		}
+		before := w.decisions()
+		w.pass(10 * period)
+		if n := w.decisions() - before; n > 11 {
+			t.Errorf("%d decisions in ten periods on one object", n)
+		}
+	})
+}
+
+func TestTwoObjectsOnTheSamePods(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.usage = 200
+		first := w.web("web", 2)
+		second := first.DeepCopy()
+		second.Name, second.UID = "twin", "hpa-twin"
+		w.addHPA(first)
+		w.addHPA(second)
+		w.start()
+		w.pass(period)
+		for _, name := range []string{"web", "twin"} {
+			if got := w.condition(name, autoscalingv2.ScalingActive); got != "False AmbiguousSelector" {
+				t.Errorf("%s: ScalingActive is %s", name, got)
+			}
+		}
+		if !w.hasEvent("Warning AmbiguousSelector: pods by selector app=web are controlled by more than one HPA (e.g. [{twin shop} {web shop}])") {
+			t.Errorf("events %q", w.events)
+		}
+		writes := len(w.scaleWrites())
+		w.pass(10 * period)
+		if n := len(w.scaleWrites()); n != writes {
+			t.Errorf("%d scale writes while the selector is ambiguous", n-writes)
+		}
+		w.deleteHPA("twin")
+		w.pass(period)
+		if got := w.condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
+			t.Errorf("alone again, but ScalingActive is %s", got)
+		}
+	})
+}
+
+func TestStaleCacheDefersTheDecision(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.hideStatus = true
+		w.addHPA(w.web("web", 2))
+		w.start()
+		w.pass(3 * period)
+		if n := w.decisions(); n != 1 {
+			t.Errorf("%d decisions on a cache that lacks the own status write, want 1", n)
+		}
+		if got := w.metric("horizontal_pod_autoscaler_controller_stale_sync_skips_total", "autoscaling", "horizontalpodautoscalers"); got < 3 {
+			t.Errorf("%v skips", got)
+		}
+		w.set(func() { w.hideStatus = false })
+		seen := w.hidden[0].(*autoscalingv2.HorizontalPodAutoscaler)
+		if err := w.client.Tracker().Update(hpaResource, runtime.Object(seen), "shop"); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(10 * time.Millisecond)
+		if n := w.decisions(); n != 2 {
+			t.Errorf("%d decisions, want the second as soon as the write is seen", n)
+		}
+	})
+}
+
+func TestPanicSparesTheOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.usage = 200
+		w.beforeStatus = func() error {
+			if w.hpa("bad").Status.CurrentReplicas == 0 {
+				panic("a defect")
+			}
+			return nil
+		}
+		w.addHPA(w.web("bad", 2))
+		w.start()
+		w.pass(period)
+		w.set(func() { w.beforeStatus = nil })
+		w.addHPA(w.web("web", 2))
+		w.pass(period)
+		w.wantReplicas("web", 4, "the loop goes on")
+		if got := w.metric("plimsoll_horizontal_panics_total"); got < 2 {
+			t.Errorf("%v panics", got)
+		}
+		if !w.hasEvent("bad Warning InternalError") {
+			t.Errorf("events %q", w.events)
+		}
+	})
+}
+
+func TestOneLogLineForAChangeOfScale(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.usage = 200
+		w.addHPA(w.web("web", 2))
+		w.start()
+		w.set(func() { w.usage = 100 })
+		w.pass(5 * period)
+		if len(w.logs) != 1 {
+			t.Fatalf("lines %q, want one", w.logs)
+		}
+		for _, part := range []string{`"target"="Deployment/shop/web"`, `"current"=2`, `"desired"=4`, `"reason"="cpu resource`} {
+			if !strings.Contains(w.logs[0], part) {
+				t.Errorf("%s is not in %s", part, w.logs[0])
+			}
+		}
+	})
+}
+
+func TestConflictOfStatusWithAnotherWriter(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.beforeStatus = func() error {
+			return apierrors.NewConflict(hpaResource.GroupResource(), "web", errors.New("always"))
+		}
+		w.addHPA(w.web("web", 2))
+		w.start()
+		if !w.hasEvent("FailedUpdateStatus") {
+			t.Errorf("events %q", w.events)
+		}
+	})
+}
+
+func TestFollowingSpreads(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	slots := make([]int, 15)
+	for i := range 15000 {
+		uid := types.UID("uid-" + time.Duration(i).String())
+		at := now
+		for range 4 {
+			next := following(uid, at, period)
+			if gap := next.Sub(at); gap > period || gap < period/2 {
+				t.Fatalf("%s follows after %s", uid, gap)
+			}
+			at = next
+		}
+		slots[at.Unix()%15]++
+	}
+	for second, n := range slots {
+		if n < 850 || n > 1150 {
+			t.Errorf("%d of 15000 objects fall on second %d of the period, 1000 would be even", n, second)
+		}
+	}
+}

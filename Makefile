@@ -9,14 +9,18 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 DEMO_SECONDS ?= 180
 KEEP ?=
 
-# One set of flags for everything that is built, so that Plimsoll, the control plane's parts and the linter's type checking
-# share each compiled package. -race needs cgo, therefore the tests under it are compiled a second time.
-GO_BUILD := CGO_ENABLED=0 go build -trimpath
-GO_UNIT := CGO_ENABLED=0 go test -trimpath
+# One set of flags for everything that is built, so that Plimsoll, the control plane's parts, the unit tests and the linter's
+# type checking share each compiled package; a test compares them with internal/devcluster/build. -race needs cgo, therefore
+# the tests under it are compiled a second time.
+BUILD_FLAGS := -trimpath -gcflags=all=-dwarf=false -buildvcs=false
+GO := CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' go
 GO_RACE := CGO_ENABLED=1 go test -race
 
 # Builds the control plane's parts, the development cluster's program and Plimsoll, with progress; leaves alone what is there.
-DEVBUILD := CGO_ENABLED=0 go run -trimpath ./cmd/devbuild
+DEVBUILD := $(GO) run ./cmd/devbuild
+
+# The demo counts from here, builds included.
+BEGAN := $(shell date +%s)
 
 LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' tools/lint/go.mod)
 # The Go release is part of the name: a linter does not read what a newer compiler wrote.
@@ -33,7 +37,7 @@ help: ## list the targets
 
 .PHONY: demo
 demo: tools ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up)
-	@bin/devcluster demo --seconds=$(DEMO_SECONDS) $(if $(KEEP),--keep)
+	@bin/devcluster demo --began=$(BEGAN) --seconds=$(DEMO_SECONDS) $(if $(KEEP),--keep)
 
 .PHONY: cluster
 cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C removes it
@@ -46,19 +50,19 @@ test: tools ## run every test with the race detector, those on a real API server
 	@$(GO_RACE) -timeout 40m -p 1 -v $(WITH_CLUSTER) 2>&1 | tee dist/cluster-tests.log | awk -f test/progress.awk
 
 .PHONY: unit
-unit: ## run the tests that need no cluster, without the race detector: seconds when warm
-	@$(GO_UNIT) -timeout 5m $(UNIT)
+unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/sim for one)
+	@$(GO) test -timeout 5m $(or $(PKG),$(UNIT))
 
 .PHONY: lint
 lint: $(LINT) ## check style, walls, formatting and module files
 	@unformatted=$$(gofmt -s -l .); \
 	  if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; exit 1; fi
 	@go mod tidy -diff
-	@CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath" $(LINT) run ./...
+	@CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(LINT) run ./...
 
 .PHONY: build
 build: ## build the program: bin/plimsoll
-	@$(GO_BUILD) -o bin/plimsoll ./cmd/plimsoll
+	@$(DEVBUILD) -only plimsoll
 
 .PHONY: image
 image: ## write the container image as an OCI archive under dist/ (no registry needed)
@@ -68,7 +72,7 @@ image: ## write the container image as an OCI archive under dist/ (no registry n
 .PHONY: bench
 bench: ## run the benchmarks; ends in benchstat's output
 	@mkdir -p dist
-	@$(GO_UNIT) -run '^$$' -bench . -benchmem -count 6 ./internal/decide/... ./internal/sim/... | tee dist/bench.txt
+	@$(GO) test -run '^$$' -bench . -benchmem -count 6 ./internal/decide/... ./internal/sim/... | tee dist/bench.txt
 	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
 
 .PHONY: tools
@@ -82,4 +86,4 @@ clean: ## remove everything that was built
 $(LINT):
 	@echo "Building golangci-lint $(LINT_VERSION); the first time takes a few minutes."
 	@rm -f bin/golangci-lint*
-	@$(GO_BUILD) -C tools/lint -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@$(GO) build -C tools/lint -ldflags '-s -w' -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -3,8 +3,11 @@ package architecture
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 )
 
 const root = "../.."
@@ -100,6 +103,25 @@ func TestControlPlaneBuildsTheSameVersions(t *testing.T) {
 		t.Fatal("tools/controlplane/go.mod was not read: it names no k8s.io/apimachinery")
 	}
 	report(t, versionBreaches(product, controlPlane))
+}
+
+// The same holds for flags: the Makefile repeats those that decide whether a compiled package can be shared.
+func TestMakefileBuildsWithTheSameFlags(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(makefile), "\nBUILD_FLAGS := ")
+	line, _, _ := strings.Cut(rest, "\n")
+	repeated := strings.Fields(line)
+	for _, flag := range build.Flags() {
+		if !strings.HasPrefix(flag, "-ldflags=") && !slices.Contains(repeated, flag) {
+			t.Errorf("BUILD_FLAGS in the Makefile is %q, without %s", line, flag)
+		}
+	}
+	if len(repeated) >= len(build.Flags()) {
+		t.Errorf("BUILD_FLAGS in the Makefile is %q, more than %q", line, build.Flags())
+	}
 }
 
 func TestOnePackageCommentEach(t *testing.T) { report(t, commentBreaches(source(t))) }

@@ -1,0 +1,239 @@
+package horizontal_test
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// situation is everything that a decision depends on.
+type situation struct {
+	now         time.Time
+	policy      horizontal.Policy
+	state       horizontal.State
+	observation horizontal.Observation
+}
+
+func (s *situation) decide() (horizontal.Decision, horizontal.State) {
+	return horizontal.Decide(s.now, &s.policy, s.state.Clone(), &s.observation)
+}
+
+// maker makes situations out of numbers that somebody picks: rapid, or the
+// bytes of a fuzzer.
+type maker struct {
+	pick func(what string, low, high int64) int64
+	// wild lets through what validation and a sound shell keep out.
+	wild bool
+}
+
+func (m maker) chance(what string, oneIn int64) bool { return m.pick(what, 1, oneIn) == oneIn }
+
+func (m maker) duration(what string, longest time.Duration) time.Duration {
+	return time.Duration(m.pick(what, 0, int64(longest/time.Second))) * time.Second
+}
+
+// milli is a value, rarely one near the end of the range.
+func (m maker) milli(what string) int64 {
+	low := int64(0)
+	if m.wild {
+		low = math.MinInt64
+	}
+	if m.chance(what+" extreme", 20) {
+		return m.pick(what, low, math.MaxInt64)
+	}
+	return m.pick(what, max(low, -10), 3000)
+}
+
+func (m maker) situation() situation {
+	s := situation{now: noon, policy: m.policy(), state: m.state()}
+	s.observation = m.observation(&s.policy)
+	return s
+}
+
+func (m maker) policy() horizontal.Policy {
+	p := horizontal.Policy{
+		Namespace: "shop", MinReplicas: int32(m.pick("min", 0, 5)),
+		Tolerance: metric.Tolerance{
+			Up: float64(m.pick("tolerance up", 0, 30)) / 100, Down: float64(m.pick("tolerance down", 0, 30)) / 100,
+		},
+		DownscaleStabilization:  m.duration("flag window", time.Hour),
+		CPUInitializationPeriod: m.duration("initialization", 10*time.Minute),
+		InitialReadinessDelay:   m.duration("readiness delay", time.Minute),
+		Divergences:             divergence.Default,
+	}
+	p.MaxReplicas = int32(m.pick("max", int64(max(1, p.MinReplicas)), 20))
+	if m.chance("many", 10) {
+		p.MaxReplicas = math.MaxInt32
+	}
+	if m.wild {
+		p.MinReplicas = int32(m.pick("any min", math.MinInt32, math.MaxInt32))
+		p.Divergences = divergence.Set(m.pick("divergences", 0, int64(divergence.Default)))
+	}
+	for range m.pick("metrics", 1, 3) {
+		p.Metrics = append(p.Metrics, m.spec())
+	}
+	if m.pick("behavior", 0, 2) > 0 {
+		p.Behavior = &horizontal.Behavior{Up: m.rules(), Down: m.rules()}
+	}
+	return p
+}
+
+func (m maker) rules() horizontal.Rules {
+	r := horizontal.Rules{
+		Stabilization: m.duration("window", time.Hour),
+		Select:        horizontal.Select(m.pick("select", 0, 2)),
+	}
+	for range m.pick("policies", 1, 3) {
+		value := m.pick("rate", 1, 200)
+		if m.chance("fast", 10) {
+			value = math.MaxInt32
+		}
+		r.Policies = append(r.Policies, horizontal.RatePolicy{
+			Type: horizontal.RateType(m.pick("unit", 0, 1)), Value: int32(value),
+			Period: time.Second + m.duration("period", 30*time.Minute),
+		})
+	}
+	return r
+}
+
+func (m maker) spec() metric.Spec {
+	kinds := []metric.Type{metric.Resource, metric.ContainerResource, metric.Pods, metric.Object, metric.External, "Vibes"}
+	known := int64(4)
+	if m.wild {
+		known = 5
+	}
+	s := metric.Spec{
+		Type: kinds[m.pick("type", 0, known)], Name: "memory", Container: "app", SelectorText: "nil",
+		Object: metric.ObjectRef{Kind: "Service", Name: "web"},
+		Target: metric.Target{Type: metric.AverageValue, Milli: max(1, m.milli("target"))},
+	}
+	if m.pick("cpu", 0, 1) == 1 {
+		s.Name = metric.CPU
+	}
+	second := m.pick("target type", 0, 1) == 1
+	switch {
+	case second && (s.Type == metric.Resource || s.Type == metric.ContainerResource):
+		s.Target = metric.Target{Type: metric.Utilization, Percent: int32(m.pick("percent", 1, 200))}
+	case second && s.Type != metric.Pods:
+		s.Target.Type = metric.Value
+	}
+	if m.wild && m.chance("odd target", 10) {
+		s.Target = metric.Target{
+			Type:  []metric.TargetType{"", metric.Utilization, metric.Value, metric.AverageValue}[m.pick("odd type", 0, 3)],
+			Milli: m.pick("odd value", math.MinInt64, math.MaxInt64), Percent: int32(m.pick("odd percent", math.MinInt32, math.MaxInt32)),
+		}
+	}
+	if m.wild && m.chance("odd selector", 10) {
+		s.SelectorError = "odd"
+	}
+	return s
+}
+
+func (m maker) state() horizontal.State {
+	var s horizontal.State
+	ago := 2 * time.Hour
+	for range m.pick("recommendations", 0, 6) {
+		ago -= m.duration("gap", 20*time.Minute)
+		s.Recommendations.Add(noon.Add(-ago), int32(m.pick("recommended", 0, 25)))
+	}
+	for range m.pick("events", 0, 4) {
+		at, n := noon.Add(-m.duration("event", 40*time.Minute)), int32(m.pick("change", 1, 10))
+		if m.pick("direction", 0, 1) == 0 {
+			s.ScaleUps = s.ScaleUps.Add(at, n, time.Hour)
+		} else {
+			s.ScaleDowns = s.ScaleDowns.Add(at, n, time.Hour)
+		}
+	}
+	return s
+}
+
+func (m maker) observation(p *horizontal.Policy) horizontal.Observation {
+	o := horizontal.Observation{ScaledToZero: m.pick("scaled to zero", 0, 1) == 1}
+	o.Target.SpecReplicas = int32(m.pick("current", 0, 24))
+	if p.MaxReplicas > 1000 && m.chance("huge", 3) {
+		o.Target.SpecReplicas = int32(m.pick("huge current", 0, math.MaxInt32))
+	}
+	o.Target.StatusReplicas = int32(m.pick("existing", 0, 24))
+	if m.chance("selector", 15) {
+		o.Target.Selector = horizontal.Selector{Problem: horizontal.SelectorProblem(m.pick("problem", 1, 3)), Message: "m"}
+	}
+	if m.wild && m.chance("unreadable", 15) {
+		o.Target.Error = "not found"
+	}
+	for i := range m.pick("pods", 0, 6) {
+		o.Pods = append(o.Pods, m.pod(fmt.Sprintf("web-%d", i)))
+	}
+	for i := range p.Metrics {
+		o.Readings = append(o.Readings, m.reading(&p.Metrics[i], len(o.Pods)))
+	}
+	if m.wild && m.chance("lost reading", 20) {
+		o.Readings = o.Readings[1:]
+	}
+	return o
+}
+
+func (m maker) pod(name string) metric.Pod {
+	started := noon.Add(-m.duration("age", 20*time.Minute))
+	p := metric.Pod{
+		Name: name, Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
+		StartTime: started, ReadyTransition: started.Add(m.duration("start-up", 2*time.Minute)),
+	}
+	if m.chance("odd pod", 3) {
+		p.Phase = metric.Phase(m.pick("phase", 0, 4))
+		p.Ready = metric.Readiness(m.pick("ready", 0, 3))
+		p.Deleting = m.chance("deleting", 4)
+		if m.chance("not started", 8) {
+			p.StartTime = time.Time{}
+		}
+	}
+	return p
+}
+
+func (m maker) reading(spec *metric.Spec, pods int) metric.Reading {
+	switch m.pick("outage", 0, 15) {
+	case 0:
+		return broken()
+	case 1:
+		return metric.Reading{Empty: true}
+	}
+	var r metric.Reading
+	if spec.Type == metric.Object || spec.Type == metric.External {
+		r.Series = append(r.Series, m.milli("series"))
+		for spec.Type == metric.External && m.pick("another", 0, 2) == 2 {
+			r.Series = append(r.Series, m.milli("series"))
+		}
+		return r
+	}
+	for range pods {
+		r.Samples = append(r.Samples, m.sample())
+		r.Requests = append(r.Requests, m.request())
+	}
+	for m.chance("extraneous", 8) {
+		r.Extraneous = append(r.Extraneous, m.milli("extraneous value"))
+	}
+	if m.wild && m.chance("short", 20) && pods > 0 {
+		r.Samples = r.Samples[1:]
+	}
+	return r
+}
+
+func (m maker) sample() metric.Sample {
+	if m.chance("no sample", 5) {
+		return metric.Sample{}
+	}
+	return metric.Sample{
+		Present: true, Milli: m.milli("sample"), Window: 30 * time.Second,
+		At: noon.Add(-m.duration("sample age", time.Minute)),
+	}
+}
+
+func (m maker) request() metric.Request {
+	if m.chance("no request", 30) {
+		return metric.Request{Missing: metric.MissingRequest(m.pick("why", 1, 3)), Container: "app"}
+	}
+	return metric.Request{Milli: m.milli("request")}
+}

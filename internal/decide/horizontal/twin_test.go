@@ -1,0 +1,330 @@
+package horizontal_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+)
+
+// twin decides as upstream describes it, without a thought for memory or time:
+// it keeps every recommendation and every scale event and looks through all of
+// them each time.
+//
+// One limit is known. Upstream keeps its recommendations in slots; one that is
+// older than every window is free, and each decision overwrites at most one free
+// slot. A recommendation may so outlive its window until its slot is needed, and
+// if an edit lengthens the window meanwhile, upstream counts it again. What
+// happens to survive depends on the order of slots. Plimsoll forgets a
+// recommendation once a decision finds it older than every window of that moment
+// (forgotten below), so that the two differ for a while after a window was
+// lengthened: see TestLengthenedWindow.
+type twin struct {
+	seeded          bool
+	recommendations []entry
+	// forgotten is the time before which recommendations are forgotten.
+	forgotten  time.Time
+	ups, downs []entry
+}
+
+type entry struct {
+	at       time.Time
+	replicas int32
+}
+
+// decide returns what the windows and then the rates and bounds leave of the
+// wish.
+func (n *twin) decide(now time.Time, p *horizontal.Policy, current, wish int32) (stabilized, desired int32) {
+	n.seed(now, current)
+	stabilized = n.stabilize(now, p, current, wish)
+	n.recommendations = append(n.recommendations, entry{now, wish})
+	return stabilized, n.limit(now, p, current, stabilized)
+}
+
+func (n *twin) seed(now time.Time, current int32) {
+	if !n.seeded {
+		n.recommendations, n.seeded = append(n.recommendations, entry{now, current}), true
+	}
+}
+
+func (n *twin) stabilize(now time.Time, p *horizontal.Policy, current, wish int32) int32 {
+	lowest, highest := wish, wish
+	for _, r := range n.recommendations {
+		age := now.Sub(r.at)
+		switch {
+		case r.at.Before(n.forgotten):
+		case p.Behavior == nil && age <= p.DownscaleStabilization:
+			highest = max(highest, r.replicas)
+		case p.Behavior != nil:
+			if age < p.Behavior.Up.Stabilization {
+				lowest = min(lowest, r.replicas)
+			}
+			if age < p.Behavior.Down.Stabilization {
+				highest = max(highest, r.replicas)
+			}
+		}
+	}
+	if p.Behavior == nil {
+		n.forget(now.Add(-p.DownscaleStabilization))
+		return highest
+	}
+	n.forget(now.Add(-max(p.Behavior.Up.Stabilization, p.Behavior.Down.Stabilization)))
+	return min(max(current, lowest), highest)
+}
+
+func (n *twin) forget(before time.Time) {
+	if before.After(n.forgotten) {
+		n.forgotten = before
+	}
+}
+
+func (n *twin) limit(now time.Time, p *horizontal.Policy, current, wish int32) int32 {
+	switch {
+	case p.Behavior == nil:
+		return max(p.MinReplicas, min(wish, p.MaxReplicas, max(2*current, 4)))
+	case wish > current:
+		return min(wish, p.MaxReplicas, n.farthest(now, &p.Behavior.Up, current, true))
+	case wish < current:
+		return max(wish, p.MinReplicas, n.farthest(now, &p.Behavior.Down, current, false))
+	default:
+		return wish
+	}
+}
+
+// farthest is how far the rules let the count go, never back beyond where it is.
+func (n *twin) farthest(now time.Time, rules *horizontal.Rules, current int32, up bool) int32 {
+	if rules.Select == horizontal.SelectDisabled || len(rules.Policies) == 0 {
+		return current
+	}
+	var permitted []int32
+	for _, policy := range rules.Policies {
+		start := current - sum(n.ups, now, policy.Period) + sum(n.downs, now, policy.Period)
+		share := float64(policy.Value) / 100
+		switch {
+		case policy.Type == horizontal.RatePods && up:
+			permitted = append(permitted, start+policy.Value)
+		case policy.Type == horizontal.RatePods:
+			permitted = append(permitted, start-policy.Value)
+		case up:
+			permitted = append(permitted, int32(math.Ceil(float64(start)*(1+share))))
+		default:
+			permitted = append(permitted, int32(float64(start)*(1-share)))
+		}
+	}
+	slices.Sort(permitted)
+	lowest, highest := permitted[0], permitted[len(permitted)-1]
+	// The largest change is the highest count on the way up, the lowest on the way down.
+	switch {
+	case up && rules.Select == horizontal.SelectMax:
+		return max(current, highest)
+	case up:
+		return max(current, lowest)
+	case rules.Select == horizontal.SelectMax:
+		return min(current, lowest)
+	default:
+		return min(current, highest)
+	}
+}
+
+func sum(events []entry, now time.Time, period time.Duration) int32 {
+	var n int32
+	for _, e := range events {
+		if now.Sub(e.at) < period {
+			n += e.replicas
+		}
+	}
+	return n
+}
+
+// wrote remembers a change that was written.
+func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
+	switch {
+	case p.Behavior == nil:
+	case change > 0:
+		n.ups = append(n.ups, entry{now, change})
+	case change < 0:
+		n.downs = append(n.downs, entry{now, -change})
+	}
+}
+
+// drawRules draws rules of one direction. The first policy has the longest
+// period: both directions keep their events as long then, and a period never
+// grows, so that what upstream forgets nobody asks for.
+func drawRules(t *rapid.T, longest time.Duration) horizontal.Rules {
+	rules := horizontal.Rules{
+		Select: horizontal.Select(rapid.IntRange(0, 2).Draw(t, "select")),
+	}
+	for i := range rapid.IntRange(1, 3).Draw(t, "policies") {
+		policy := horizontal.RatePolicy{
+			Type:   horizontal.RateType(rapid.IntRange(0, 1).Draw(t, "type")),
+			Value:  rapid.SampledFrom([]int32{1, 2, 4, 10, 50, 100, 150}).Draw(t, "value"),
+			Period: longest,
+		}
+		if i > 0 {
+			policy.Period = time.Duration(rapid.Int64Range(1, int64(longest/time.Second)).Draw(t, "period")) * time.Second
+		}
+		rules.Policies = append(rules.Policies, policy)
+	}
+	return rules
+}
+
+func drawWindow(t *rapid.T, longest time.Duration) time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, longest / 10, longest / 2, longest}).Draw(t, "window")
+}
+
+// TestAgainstTwin runs random timelines: wishes, pauses, failed writes, people
+// who change the count by hand, and edits of the windows and rates.
+func TestAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := policy(1, 40)
+		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.None, divergence.Default}).Draw(t, "divergences")
+		longest := 5 * time.Minute
+		edit := func() {
+			p.DownscaleStabilization, p.Behavior = drawWindow(t, 5*time.Minute), nil
+			if rapid.IntRange(0, 3).Draw(t, "behavior") == 0 {
+				return
+			}
+			longest = rapid.SampledFrom([]time.Duration{longest, longest, max(time.Second, longest/2).Truncate(time.Second)}).Draw(t, "longest")
+			p.Behavior = rates(drawRules(t, longest), drawRules(t, longest))
+			p.Behavior.Up.Stabilization = drawWindow(t, 2*time.Minute)
+			p.Behavior.Down.Stabilization = drawWindow(t, 5*time.Minute)
+		}
+		edit()
+		var s horizontal.State
+		var naive twin
+		now, current := noon, rapid.Int32Range(1, 40).Draw(t, "current")
+		for range rapid.IntRange(1, 50).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 15, 15, 15, 30, 60, 400}).Draw(t, "gap")) * time.Second)
+			switch rapid.IntRange(0, 19).Draw(t, "incident") {
+			case 0:
+				edit()
+			case 1:
+				current = rapid.Int32Range(1, 45).Draw(t, "by hand")
+			}
+			wish := rapid.Int32Range(0, 45).Draw(t, "wish")
+			o := see(current, length(wish))
+			var d horizontal.Decision
+			d, s = horizontal.Decide(now, &p, s, &o)
+			desired := p.MaxReplicas
+			if current > p.MaxReplicas {
+				naive.seed(now, current)
+			} else {
+				var held int32
+				held, desired = naive.decide(now, &p, current, wish)
+				if d.Stabilized.Replicas != held {
+					t.Fatalf("at %v: from %d, wish %d: stabilized at %d, the twin at %d; %+v", now.Sub(noon), current, wish, d.Stabilized.Replicas, held, s)
+				}
+			}
+			if d.Desired != desired {
+				t.Fatalf("at %v: from %d, wish %d: desired %d, the twin %d; %+v", now.Sub(noon), current, wish, d.Desired, desired, s)
+			}
+			outcome := horizontal.Outcome{At: now}
+			if rapid.IntRange(0, 9).Draw(t, "write") == 0 {
+				outcome.Error = "conflict"
+			} else {
+				naive.wrote(now, &p, desired-current)
+				current = desired
+			}
+			s = horizontal.Settle(s, outcome)
+		}
+	})
+}
+
+// slots is upstream's list of recommendations: one that is older than every
+// window may be overwritten, the last in the list first, one at each decision.
+type slots []entry
+
+func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, wish int32) int32 {
+	lowest, highest, free := wish, wish, -1
+	for i, r := range *l {
+		age := now.Sub(r.at)
+		if p.Behavior == nil {
+			if age > p.DownscaleStabilization {
+				free = i
+			} else {
+				highest = max(highest, r.replicas)
+			}
+			continue
+		}
+		if age < p.Behavior.Up.Stabilization {
+			lowest = min(lowest, r.replicas)
+		}
+		if age < p.Behavior.Down.Stabilization {
+			highest = max(highest, r.replicas)
+		}
+		if age > p.Behavior.Up.Stabilization && age > p.Behavior.Down.Stabilization {
+			free = i
+		}
+	}
+	if free < 0 {
+		*l = append(*l, entry{})
+		free = len(*l) - 1
+	}
+	(*l)[free] = entry{now, wish}
+	if p.Behavior == nil {
+		return highest
+	}
+	return min(max(current, lowest), highest)
+}
+
+// TestAgainstSlots: while no window grows, forgetting early changes nothing.
+func TestAgainstSlots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := policy(1, 40)
+		p.DownscaleStabilization = drawWindow(t, 5*time.Minute)
+		if rapid.Bool().Draw(t, "behavior") {
+			p.Behavior = rates(unlimited(), unlimited())
+			p.Behavior.Up.Stabilization = drawWindow(t, 5*time.Minute)
+			p.Behavior.Down.Stabilization = drawWindow(t, 5*time.Minute)
+		}
+		var s horizontal.State
+		current := rapid.Int32Range(1, 40).Draw(t, "current")
+		now, upstream := noon, slots{{noon, current}}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			if rapid.IntRange(0, 9).Draw(t, "edit") == 0 {
+				p.DownscaleStabilization = drawWindow(t, p.DownscaleStabilization)
+				if p.Behavior != nil {
+					p.Behavior.Up.Stabilization = drawWindow(t, p.Behavior.Up.Stabilization)
+					p.Behavior.Down.Stabilization = drawWindow(t, p.Behavior.Down.Stabilization)
+				}
+			}
+			wish := rapid.Int32Range(0, 45).Draw(t, "wish")
+			o := see(current, length(wish))
+			var d horizontal.Decision
+			d, s = horizontal.Decide(now, &p, s, &o)
+			if want := upstream.stabilize(now, &p, current, wish); d.Stabilized.Replicas != want {
+				t.Fatalf("at %v: from %d, wish %d: stabilized at %d, upstream at %d; %v", now.Sub(noon), current, wish, d.Stabilized.Replicas, want, upstream)
+			}
+			current = d.Desired
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 15, 30, 150, 300, 301}).Draw(t, "gap")) * time.Second)
+		}
+	})
+}
+
+// TestLengthenedWindow is the known limit: two wishes went out of a window of a
+// minute unseen, and the decision after that overwrote one of the two. The edit
+// brings the other one back in upstream's list.
+func TestLengthenedWindow(t *testing.T) {
+	p := policy(1, 40)
+	p.DownscaleStabilization = time.Minute
+	s, upstream := horizontal.State{}, slots{{noon, 9}}
+	step := func(at time.Duration, current, wish int32) (plimsoll, theirs int32) {
+		o, now := see(current, length(wish)), noon.Add(at)
+		var d horizontal.Decision
+		d, s = horizontal.Decide(now, &p, s, &o)
+		return d.Stabilized.Replicas, upstream.stabilize(now, &p, current, wish)
+	}
+	step(0, 9, 9)
+	if plimsoll, theirs := step(2*time.Minute, 9, 3); plimsoll != 3 || theirs != 3 {
+		t.Fatalf("got %d and %d, both want 3", plimsoll, theirs)
+	}
+	p.DownscaleStabilization = 5 * time.Minute
+	if plimsoll, theirs := step(3*time.Minute, 3, 3); plimsoll != 3 || theirs != 9 {
+		t.Errorf("got %d and %d: Plimsoll forgot the 9 that one of upstream's slots still held", plimsoll, theirs)
+	}
+}

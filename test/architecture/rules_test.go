@@ -170,13 +170,27 @@ func TestWaiverBreaches(t *testing.T) {
 
 func TestSleepBreaches(t *testing.T) {
 	const sleeps = "package a\n\nimport \"time\"\n\nfunc a() { time.Sleep(1) }\n"
+	const virtual = `package a
+
+import "time"
+
+func a() {
+	time.Sleep(1) //nolint:forbidigo // virtual time: a slow adapter
+	time.Sleep(1)
+}
+`
 	wantFound(t, sleepBreaches(tree(t, map[string]string{
-		"internal/kube/a.go":         sleeps,
-		"internal/kube/a_test.go":    sleeps,
-		"test/integration/wait.go":   sleeps,
-		"test/integration/other.go":  "package a\n\nfunc a(time interface{ Sleep() }) { time.Sleep() }\n",
-		"test/integration/second.go": "package a\n\nimport \"time\"\n\nfunc b() { time.NewTimer(1) }\n",
-	})), "internal/kube/a_test.go:5", "test/integration/wait.go:5")
+		"internal/kube/a.go":            sleeps,
+		"internal/kube/a_test.go":       sleeps,
+		"internal/kube/said_test.go":    virtual, // said, but real: no synctest here
+		"internal/controller/a_test.go": virtual,
+		"internal/controller/world.go":  "package a\n\nimport _ \"testing/synctest\"\n",
+		"test/integration/wait.go":      sleeps,
+		"test/integration/other.go":     "package a\n\nfunc a(time interface{ Sleep() }) { time.Sleep() }\n",
+		"test/integration/second.go":    "package a\n\nimport \"time\"\n\nfunc b() { time.NewTimer(1) }\n",
+	})),
+		"internal/controller/a_test.go:7", "internal/kube/a_test.go:5", "internal/kube/said_test.go:6",
+		"internal/kube/said_test.go:7", "test/integration/wait.go:5")
 }
 
 func TestSkipBreaches(t *testing.T) {

@@ -29,7 +29,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(buildCommand(), clusterCommand())
+	root.AddCommand(buildCommand(), clusterCommand(), demoCommand())
 	return root
 }
 

@@ -21,8 +21,8 @@ func TestComputedIsTheDocumentedFormula(t *testing.T) {
 		want int32
 		why  string
 	}{
-		"calm":      {baseLoad, 1, "7.5/s cost 37.5m, three quarters of one replica's 50m"},
-		"surge":     {peakLoad, 8, "75/s cost 375m: 7.5 replicas' worth, rounded up"},
+		"calm":      {baseLoad, 1, "5.7/s cost 28.5m of one replica's 50m"},
+		"surge":     {peakLoad, 6, "57/s cost 285m: 5.7 replicas' worth, rounded up"},
 		"exact":     {20, 2, "20/s cost exactly two replicas' 100m"},
 		"no load":   {0, minReplicas, "never below min"},
 		"above max": {1000, maxReplicas, "never above max"},
@@ -61,7 +61,7 @@ func TestSummaryFailsUnlessAsComputed(t *testing.T) {
 	samples := func(counts ...int32) []Sample {
 		var all []Sample
 		for i, n := range counts {
-			all = append(all, Sample{Elapsed: time.Duration(i) * time.Second, Wanted: n})
+			all = append(all, Sample{Elapsed: time.Duration(i+1) * plan.Fall / 4, Wanted: n})
 		}
 		return all
 	}
@@ -70,18 +70,19 @@ func TestSummaryFailsUnlessAsComputed(t *testing.T) {
 		scales  []ScaleEvent
 		want    []string
 	}{
-		"as computed":  {samples(1, 5, 8, 1), []ScaleEvent{up}, nil},
-		"too high":     {samples(1, 9, 1), []ScaleEvent{up}, []string{"peaked at 9 replicas, computed are 8"}},
-		"never scaled": {samples(1, 1), nil, []string{"peaked at 1 replicas, computed are 8"}},
-		"stays up":     {samples(1, 8, 8), []ScaleEvent{up}, []string{"ended at 8 replicas, computed are 1"}},
-		"no reason":    {samples(1, 8, 1), []ScaleEvent{{From: 1, To: 8}}, []string{"the scaling 1 -> 8 has no reason"}},
+		"as computed":  {samples(1, 5, 6, 1), []ScaleEvent{up}, nil},
+		"overshoot":    {samples(5, 7, 6, 1), []ScaleEvent{up}, nil},
+		"too high":     {samples(1, 5, 9, 1), []ScaleEvent{up}, []string{"held 9 replicas under the surge, computed are 6"}},
+		"never scaled": {samples(1, 1, 1, 1), nil, []string{"held 1 replicas under the surge, computed are 6"}},
+		"stays up":     {samples(1, 5, 6, 6), []ScaleEvent{up}, []string{"ended at 6 replicas, computed are 1"}},
+		"no reason":    {samples(1, 5, 6, 1), []ScaleEvent{{From: 1, To: 6}}, []string{"the scaling 1 -> 6 has no reason"}},
 	} {
 		s := summarize(plan, began, c.samples, c.scales)
 		if diff := cmp.Diff(c.want, s.Failures); diff != "" {
 			t.Errorf("%s: failures (-want +got):\n%s", name, diff)
 		}
 	}
-	s := summarize(plan, began, samples(1, 8, 1), []ScaleEvent{up})
+	s := summarize(plan, began, samples(1, 5, 6, 1), []ScaleEvent{up})
 	if s.LoadToFirstScaleUpSeconds != 10 || s.StartToFirstScaleUpSeconds != 70 {
 		t.Errorf("first scale-up %g s after the load, %g s after the start, want 10 and 70",
 			s.LoadToFirstScaleUpSeconds, s.StartToFirstScaleUpSeconds)
@@ -90,7 +91,7 @@ func TestSummaryFailsUnlessAsComputed(t *testing.T) {
 
 func TestSummaryFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "demo-summary.json")
-	want := Summary{ComputedPeak: 8, Peak: 8, Scales: []ScaleEvent{{From: 1, To: 8, Reason: "load"}}}
+	want := Summary{ComputedSurge: 6, Surge: 6, Scales: []ScaleEvent{{From: 1, To: 8, Reason: "load"}}}
 	if err := want.write(path); err != nil {
 		t.Fatal(err)
 	}

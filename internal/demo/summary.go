@@ -11,11 +11,12 @@ import (
 // Summary is what a run of the demo came to; demo-summary.json holds it.
 type Summary struct {
 	Seconds float64 `json:"seconds"`
-	// ComputedPeak and ComputedFinal are the counts that the loads ask for,
-	// Peak and Final those that were reached.
-	ComputedPeak  int32        `json:"computedPeakReplicas"`
+	// ComputedSurge and ComputedFinal are the counts that the loads ask for,
+	// Surge and Final those that were held at the end of the surge and of the
+	// demo.
+	ComputedSurge int32        `json:"computedSurgeReplicas"`
 	ComputedFinal int32        `json:"computedFinalReplicas"`
-	Peak          int32        `json:"peakReplicas"`
+	Surge         int32        `json:"surgeReplicas"`
 	Final         int32        `json:"finalReplicas"`
 	Scales        []ScaleEvent `json:"scaleEvents"`
 	// LoadToFirstScaleUpSeconds is from the step of the load to the first write.
@@ -29,10 +30,13 @@ type Summary struct {
 
 // summarize judges a run.
 func summarize(plan Plan, began time.Time, samples []Sample, scales []ScaleEvent) Summary {
-	s := Summary{ComputedPeak: Computed(peakLoad), ComputedFinal: Computed(baseLoad), Scales: scales}
+	s := Summary{ComputedSurge: Computed(peakLoad), ComputedFinal: Computed(baseLoad), Scales: scales}
 	for _, sample := range samples {
 		s.Seconds = sample.Elapsed.Seconds()
-		s.Peak, s.Final = max(s.Peak, sample.Wanted), sample.Wanted
+		s.Final = sample.Wanted
+		if sample.Elapsed < plan.Fall {
+			s.Surge = sample.Wanted
+		}
 	}
 	for _, e := range scales {
 		if e.To > e.From && e.ElapsedSeconds >= plan.Rise.Seconds() {
@@ -41,8 +45,8 @@ func summarize(plan Plan, began time.Time, samples []Sample, scales []ScaleEvent
 			break
 		}
 	}
-	if s.Peak != s.ComputedPeak {
-		s.Failures = append(s.Failures, fmt.Sprintf("peaked at %d replicas, computed are %d", s.Peak, s.ComputedPeak))
+	if s.Surge != s.ComputedSurge {
+		s.Failures = append(s.Failures, fmt.Sprintf("held %d replicas under the surge, computed are %d", s.Surge, s.ComputedSurge))
 	}
 	if s.Final != s.ComputedFinal {
 		s.Failures = append(s.Failures, fmt.Sprintf("ended at %d replicas, computed are %d", s.Final, s.ComputedFinal))
@@ -74,8 +78,9 @@ func (s Summary) text() string {
 	for _, e := range s.Scales {
 		fmt.Fprintf(&b, "%7.1fs  %2d -> %-2d  %s\n", e.ElapsedSeconds, e.From, e.To, e.Reason)
 	}
-	fmt.Fprintf(&b, "\nThe load of %g requests/s asks for %d replicas; the peak was %d.\n", peakLoad, s.ComputedPeak, s.Peak)
-	fmt.Fprintf(&b, "The load of %g requests/s asks for %d; the end was %d.\n", baseLoad, s.ComputedFinal, s.Final)
+	fmt.Fprintf(&b, "\n%-28s %8s %6s\n", "load", "computed", "held")
+	fmt.Fprintf(&b, "%-28s %8d %6d\n", fmt.Sprintf("%g requests/s (surge)", peakLoad), s.ComputedSurge, s.Surge)
+	fmt.Fprintf(&b, "%-28s %8d %6d\n\n", fmt.Sprintf("%g requests/s (end)", baseLoad), s.ComputedFinal, s.Final)
 	fmt.Fprintf(&b, "First scale-up %.1f s after the load rose, %.0f s after the start of this program.\n",
 		s.LoadToFirstScaleUpSeconds, s.StartToFirstScaleUpSeconds)
 	for _, f := range s.Failures {

@@ -3,6 +3,10 @@ package devcluster
 import (
 	"context"
 	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Program is a program beside the control plane, such as Plimsoll itself. It ends with the cluster at the latest.
@@ -34,3 +38,24 @@ func (p *Program) Stop(ctx context.Context) { p.process.stop(ctx) }
 
 // Kill ends the program without a chance to clean up.
 func (p *Program) Kill() { p.process.kill() }
+
+// StartPlimsoll runs `plimsoll controller` against the cluster until it is ready.
+func (c *Cluster) StartPlimsoll(ctx context.Context, binary string, flags ...string) (*Program, error) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "plimsoll-system"}}
+	_, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if ignoreExists(err) != nil {
+		return nil, fmt.Errorf("create namespace %s: %w", namespace.Name, err)
+	}
+	var program *Program
+	err = onFreePorts(2, func(ports []int) error {
+		health := loopback(ports[0])
+		command := append([]string{
+			binary, "controller", "--kubeconfig=" + c.kubeconfig,
+			"--health-probe-bind-address=" + health, "--metrics-bind-address=" + loopback(ports[1]),
+		}, flags...)
+		var err error
+		program, err = c.StartProgram(ctx, "plimsoll", command, httpOK(http.DefaultClient, "http://"+health+"/readyz"))
+		return err
+	})
+	return program, err
+}

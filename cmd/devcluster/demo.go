@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/plimsoll-dev/plimsoll/internal/demo"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+)
+
+// demoOptions are the demo command's flags.
+type demoOptions struct {
+	seconds int
+	keep    bool
+	summary string
+	binDir  string
+	program string
+	began   int64
+}
+
+func demoCommand() *cobra.Command {
+	var o demoOptions
+	command := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch Plimsoll scale a Deployment under a load that steps up tenfold and falls back",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return runDemo(command.Context(), o, command.OutOrStdout())
+		},
+	}
+	flags := command.Flags()
+	flags.IntVar(&o.seconds, "seconds", 180, "length of the demo from its first metric")
+	flags.BoolVar(&o.keep, "keep", false, "leave the cluster up afterwards, until Ctrl-C")
+	flags.StringVar(&o.summary, "summary", "demo-summary.json", "file for the summary")
+	flags.StringVar(&o.program, "plimsoll", "", "program to run (default: bin/plimsoll)")
+	flags.Int64Var(&o.began, "began", time.Now().Unix(), "when the demo was asked for, in Unix seconds; builds count")
+	addBinDir(flags, &o.binDir)
+	return command
+}
+
+func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
+	plan, err := demo.NewPlan(time.Duration(o.seconds) * time.Second)
+	if err != nil {
+		return err
+	}
+	built, err := buildParts(ctx, o.binDir)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "Starting a control plane on this machine ...")
+	cluster, err := devcluster.Start(ctx, devcluster.Config{
+		BinDir: built.BinDir, MetricsServer: true,
+		Log: func(format string, args ...any) { fmt.Fprintf(out, "  "+format+"\n", args...) },
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	if err := o.startPlimsoll(ctx, cluster, out); err != nil {
+		return err
+	}
+	err = demo.Run(ctx, demo.Config{
+		Client: cluster.Client(), Plan: plan, Began: time.Unix(o.began, 0), Out: out,
+		Terminal: demo.IsTerminal(os.Stdout), SummaryPath: o.summary, Failed: cluster.Failed(),
+	})
+	if ctx.Err() != nil {
+		return errors.New("interrupted; everything that the demo made is removed")
+	}
+	if o.keep {
+		keep(ctx, cluster, built.BinDir, out)
+	}
+	return err
+}
+
+// startPlimsoll runs the program as it would run in a pod: as its service
+// account, with what config/ grants it.
+func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Cluster, out io.Writer) error {
+	program := o.program
+	if program == "" {
+		root, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("find plimsoll beside this program: %w", err)
+		}
+		program = filepath.Join(filepath.Dir(root), "plimsoll")
+	}
+	flags := []string{"--horizontal-pod-autoscaler-sync-period=5s"}
+	_, err := cluster.StartPlimsoll(ctx, program, flags...)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Plimsoll is running: plimsoll controller %s\n", flags[0])
+	return nil
+}
+
+// keep leaves the cluster to the user.
+func keep(ctx context.Context, cluster *devcluster.Cluster, binDir string, out io.Writer) {
+	fmt.Fprintf(out, `
+The cluster stays up until Ctrl-C. In another terminal:
+
+  export KUBECONFIG=%s
+  %s -n shop describe hpa web
+  %s -n shop annotate service web --overwrite sim.plimsoll.dev/requests-per-second=50
+
+`, cluster.KubeconfigPath(), filepath.Join(binDir, "kubectl"), filepath.Join(binDir, "kubectl"))
+	select {
+	case <-ctx.Done():
+	case err := <-cluster.Failed():
+		fmt.Fprintln(out, "the cluster failed:", err)
+	}
+}

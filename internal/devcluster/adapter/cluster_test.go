@@ -23,6 +23,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
@@ -116,15 +117,13 @@ func newMiniAPIServer(t *testing.T, proxyCA *authority) *miniAPIServer {
 		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, configMap) })
 	mux.HandleFunc("GET /api/v1/namespaces/kube-system/configmaps", func(w http.ResponseWriter, r *http.Request) {
 		switch query := r.URL.Query(); {
-		case query.Get("sendInitialEvents") != "": // an older server: the client falls back to a list
-			writeJSON(w, http.StatusUnprocessableEntity, metav1.Status{
-				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-				Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity,
-			})
 		case query.Get("watch") != "":
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusOK)
-			w.(http.Flusher).Flush()
+			if query.Get("sendInitialEvents") == "true" {
+				writeInitialEvents(w, configMap)
+			}
+			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done() // nothing ever changes
 		default:
 			writeJSON(w, http.StatusOK, corev1.ConfigMapList{
@@ -168,6 +167,16 @@ func newMiniAPIServer(t *testing.T, proxyCA *authority) *miniAPIServer {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// writeInitialEvents begins a watch that is to stand for a list: the object, and the bookmark that ends the list.
+func writeInitialEvents(w http.ResponseWriter, configMap corev1.ConfigMap) {
+	end := corev1.ConfigMap{TypeMeta: configMap.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		ResourceVersion: "1", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+	}}
+	encoder := json.NewEncoder(w)
+	_ = encoder.Encode(map[string]any{"type": watch.Added, "object": configMap})
+	_ = encoder.Encode(map[string]any{"type": watch.Bookmark, "object": end})
 }
 
 // asJSON refuses bodies in protobuf, which clients prefer, so that they try JSON next.

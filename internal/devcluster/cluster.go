@@ -26,16 +26,15 @@ type Cluster struct {
 	client     kubernetes.Interface
 	kubeconfig string
 	nodeNames  []string
-	// kubeletPorts are the ports of the simulated kubelets by node; none without metrics.
-	kubeletPorts map[string]int
-	timings      []Timing
+	timings    []Timing
 
 	kcmMu sync.Mutex
 	kcm   *process // guarded by kcmMu; nil while stopped
 
 	stopOnce sync.Once
 	stopErr  error
-	cleanup  []func() // what runs in this process, ended in reverse order
+
+	simulation *simulation
 }
 
 // Timing is how long one part took from its start until it was ready.
@@ -133,9 +132,7 @@ func (c *Cluster) stopControllerManager(ctx context.Context) {
 // Stop ends every part and removes the data folder. Later calls return what the first did.
 func (c *Cluster) Stop() error {
 	c.stopOnce.Do(func() {
-		for i := len(c.cleanup) - 1; i >= 0; i-- {
-			c.cleanup[i]()
-		}
+		c.simulation.stop()
 		if err := c.supervisor.stop(); err != nil {
 			c.stopErr = fmt.Errorf("devcluster: stop: %w", err)
 		}

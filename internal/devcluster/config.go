@@ -44,9 +44,9 @@ type Config struct {
 	MetricResolution time.Duration
 	// HPAController leaves kube-controller-manager's own HPA loop on.
 	HPAController bool
-	// ControllerManagerFlags are added to kube-controller-manager's; later flags win over earlier ones.
+	// ControllerManagerFlags are added to kube-controller-manager's or replace them by name.
 	ControllerManagerFlags []string
-	// APIServerFlags are added to kube-apiserver's.
+	// APIServerFlags are added to kube-apiserver's or replace them by name.
 	APIServerFlags []string
 	// StartTimeout bounds the start as a whole; 0 means DefaultStartTimeout.
 	StartTimeout time.Duration

@@ -53,7 +53,7 @@ func (c *Cluster) node(index int, name string) *corev1.Node {
 				{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}, {Type: corev1.NodeHostName, Address: name},
 			},
 			DaemonEndpoints: corev1.NodeDaemonEndpoints{
-				KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(c.kubeletPorts[name])},
+				KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(c.simulation.kubeletPort(name))},
 			},
 			NodeInfo: corev1.NodeSystemInfo{
 				OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: KubernetesVersion,

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -49,7 +51,7 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 func (c *Cluster) startAPIServer(ctx context.Context) error {
 	return onFreePorts(1, func(ports []int) error {
 		server := "https://" + loopback(ports[0])
-		args := append([]string{
+		args := withFlags([]string{
 			"--etcd-servers=" + c.etcdURL,
 			"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
 			"--endpoint-reconciler-type=none", "--enable-aggregator-routing=false",
@@ -67,7 +69,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 			"--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file=" + c.pki.path("service-account.pub"),
 			"--service-account-signing-key-file=" + c.pki.path("service-account.key"),
-		}, c.config.APIServerFlags...)
+		}, c.config.APIServerFlags)
 		p, err := c.run(partAPIServer, args...)
 		if err != nil {
 			return err
@@ -77,19 +79,19 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 	})
 }
 
-// startControllerManager runs kube-controller-manager; extra flags come last and so win.
+// startControllerManager runs kube-controller-manager; extra flags replace those of the same name.
 func (c *Cluster) startControllerManager(ctx context.Context, extra []string) (*process, error) {
 	controllers := "*,-horizontal-pod-autoscaler-controller"
 	if c.config.HPAController {
 		controllers = "*"
 	}
-	flags := append([]string{
+	flags := withFlags([]string{
 		"--controllers=" + controllers, "--use-service-account-credentials=true",
 		"--root-ca-file=" + c.pki.path("ca.crt"),
 		"--service-account-private-key-file=" + c.pki.path("service-account.key"),
 		// The default allows 20 requests a second, which a Deployment that scales to hundreds of pods exhausts.
 		"--kube-api-qps=200", "--kube-api-burst=400",
-	}, extra...)
+	}, extra)
 	return c.startWithKubeconfig(ctx, partControllerManager, flags)
 }
 
@@ -109,12 +111,12 @@ func (c *Cluster) startWithKubeconfig(ctx context.Context, name string, flags []
 	}
 	var p *process
 	err = onFreePorts(1, func(ports []int) error {
-		args := append([]string{
+		args := withFlags([]string{
 			"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig,
 			"--authorization-kubeconfig=" + kubeconfig, "--leader-elect=false", "--profiling=false",
 			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
 			"--tls-cert-file=" + c.pki.path(name+".crt"), "--tls-private-key-file=" + c.pki.path(name+".key"),
-		}, flags...)
+		}, flags)
 		if p, err = c.run(name, args...); err != nil {
 			return err
 		}
@@ -195,4 +197,19 @@ func httpOK(client *http.Client, url string) func(context.Context) error {
 		}
 		return nil
 	}
+}
+
+// withFlags adds flags, which replace those of the same name: a flag that is a list, given twice, would add up.
+func withFlags(flags, extra []string) []string {
+	replaced := map[string]bool{}
+	for _, flag := range extra {
+		replaced[flagName(flag)] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return replaced[flagName(flag)] })
+	return append(kept, extra...)
+}
+
+func flagName(flag string) string {
+	name, _, _ := strings.Cut(flag, "=")
+	return name
 }

@@ -117,10 +117,15 @@ func (s *supervisor) reap(p *process) {
 	p.mu.Unlock()
 	close(p.done)
 	if unasked {
-		select {
-		case s.failed <- p.failure(p.err):
-		default: // the first failure is the cause of the rest
-		}
+		s.fail(p.failure(p.err))
+	}
+}
+
+// fail reports that the cluster no longer works.
+func (s *supervisor) fail(err error) {
+	select {
+	case s.failed <- err:
+	default: // the first failure is the cause of the rest
 	}
 }
 

@@ -29,7 +29,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
-	c := &Cluster{config: config, supervisor: s}
+	c := &Cluster{config: config, supervisor: s, simulation: &simulation{}}
 	for i := range config.Nodes {
 		c.nodeNames = append(c.nodeNames, nodeName(i))
 	}
@@ -77,6 +77,9 @@ func (c *Cluster) start(ctx context.Context) error {
 		},
 	}
 	if c.config.MetricsServer {
+		if err := c.startSimulation(ctx); err != nil {
+			return err
+		}
 		steps[partMetricsServer] = func() error { return c.startMetricsServer(ctx) }
 	}
 	if err := clock.together(steps); err != nil {

@@ -64,7 +64,7 @@ func Flags() []string {
 // matter; no flags or workspace of the caller's, which would make other binaries. A higher GOGC saves a few percent of
 // the compiler's time for memory that it does not keep.
 func environment() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOGC=200")
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOGC=400")
 }
 
 // Config says what to build.
@@ -128,7 +128,7 @@ func Run(ctx context.Context, config Config) (Result, error) {
 	if err := os.MkdirAll(b.binDir, 0o755); err != nil {
 		return Result{}, fmt.Errorf("folder of binaries: %w", err)
 	}
-	unlock, err := lock(filepath.Join(b.binDir, ".lock"))
+	unlock, err := lock(ctx, filepath.Join(b.binDir, ".lock"), config.Out)
 	if err != nil {
 		return Result{}, err
 	}

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,17 +105,32 @@ func markOf(path string) (binaryMark, error) {
 	return binaryMark{Bytes: info.Size(), Modified: info.ModTime().UTC()}, nil
 }
 
-// lock holds a file's lock, which the system gives back however this process ends.
-func lock(path string) (func(), error) {
+// lock holds a file's lock, which the system gives back however this process ends. While another process has it, lock
+// waits and says so once.
+func lock(ctx context.Context, path string, out io.Writer) (func(), error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for told := false; ; told = true {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+		}
+		if !told {
+			fmt.Fprintln(out, "waiting for another build of the same parts")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, ctx.Err()), file.Close())
+		case <-ticker.C:
+		}
 	}
-	return func() { file.Close() }, nil
 }
 
 // setGroup puts a command into a process group of its own that ends with the command's context.

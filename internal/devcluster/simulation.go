@@ -1,0 +1,77 @@
+package devcluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"sync"
+
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/world"
+)
+
+// simulation is what runs in this process rather than in a child: the model of what pods use, and the kubelets that
+// report it.
+type simulation struct {
+	world    *world.World
+	kubelets *kubelet.Servers
+	ctx      context.Context // ends with the cluster, not with its start
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+}
+
+// World is the model of what the cluster's pods use; nil without metrics.
+func (c *Cluster) World() *world.World { return c.simulation.world }
+
+// Kubelets are the simulated kubelets' endpoints, with the faults that tests set; nil without metrics.
+func (c *Cluster) Kubelets() *kubelet.Servers { return c.simulation.kubelets }
+
+// startSimulation serves the kubelets, whose ports the nodes then name, and starts the model behind them.
+func (c *Cluster) startSimulation(ctx context.Context) error {
+	s := c.simulation
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	certificate, err := c.pki.ca.ServerCertificate("127.0.0.1")
+	if err != nil {
+		return fmt.Errorf("kubelets: %w", err)
+	}
+	if s.world, err = world.New(world.Config{Client: c.client}); err != nil {
+		return fmt.Errorf("model of the workloads: %w", err)
+	}
+	s.kubelets, err = kubelet.Serve(s.ctx, kubelet.Config{
+		Nodes: c.nodeNames, Source: s.world,
+		TLS: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	})
+	if err != nil {
+		return fmt.Errorf("kubelets: %w", err)
+	}
+	s.run("model of the workloads", c.supervisor, s.world.Run)
+	return nil
+}
+
+// run runs a part in this process; its error is a failure of the cluster.
+func (s *simulation) run(name string, supervisor *supervisor, part func(context.Context) error) {
+	s.done.Go(func() {
+		if err := part(s.ctx); err != nil && s.ctx.Err() == nil {
+			supervisor.fail(fmt.Errorf("%s: %w", name, err))
+		}
+	})
+}
+
+// stop ends what runs in this process and waits for it.
+func (s *simulation) stop() {
+	if s.cancel == nil {
+		return // was not started
+	}
+	s.cancel()
+	if s.kubelets != nil {
+		s.kubelets.Close()
+	}
+	s.done.Wait()
+}
+
+func (s *simulation) kubeletPort(node string) int {
+	if s.kubelets == nil {
+		return 0
+	}
+	return s.kubelets.Ports()[node]
+}

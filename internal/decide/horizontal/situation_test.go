@@ -153,7 +153,12 @@ func (m maker) state() horizontal.State {
 
 func (m maker) observation(p *horizontal.Policy) horizontal.Observation {
 	o := horizontal.Observation{ScaledToZero: m.pick("scaled to zero", 0, 1) == 1}
-	o.Target.SpecReplicas = int32(m.pick("current", 0, 24))
+	o.Target.SpecReplicas = int32(m.pick("current", int64(max(0, p.MinReplicas)), int64(max(24, p.MinReplicas))))
+	if m.pick("out of range", 0, 5) > 0 {
+		o.Target.SpecReplicas = min(o.Target.SpecReplicas, p.MaxReplicas)
+	} else {
+		o.Target.SpecReplicas -= p.MinReplicas
+	}
 	if p.MaxReplicas > 1000 && m.chance("huge", 3) {
 		o.Target.SpecReplicas = int32(m.pick("huge current", 0, math.MaxInt32))
 	}
@@ -164,7 +169,7 @@ func (m maker) observation(p *horizontal.Policy) horizontal.Observation {
 	if m.wild && m.chance("unreadable", 15) {
 		o.Target.Error = "not found"
 	}
-	for i := range m.pick("pods", 0, 6) {
+	for i := range m.pick("pods", 0, 7) {
 		o.Pods = append(o.Pods, m.pod(fmt.Sprintf("web-%d", i)))
 	}
 	for i := range p.Metrics {
@@ -194,10 +199,10 @@ func (m maker) pod(name string) metric.Pod {
 }
 
 func (m maker) reading(spec *metric.Spec, pods int) metric.Reading {
-	switch m.pick("outage", 0, 15) {
-	case 0:
+	switch m.pick("outage", 0, 30) {
+	case 29:
 		return broken()
-	case 1:
+	case 30:
 		return metric.Reading{Empty: true}
 	}
 	var r metric.Reading
@@ -232,7 +237,7 @@ func (m maker) sample() metric.Sample {
 }
 
 func (m maker) request() metric.Request {
-	if m.chance("no request", 30) {
+	if m.chance("no request", 60) {
 		return metric.Request{Missing: metric.MissingRequest(m.pick("why", 1, 3)), Container: "app"}
 	}
 	return metric.Request{Milli: m.milli("request")}

@@ -1,0 +1,184 @@
+// Package harness gives integration tests a real control plane with Plimsoll in it, a namespace for each test, workloads
+// whose load the test sets, and ways to wait for what the API server shows. A package of tests has one cluster:
+//
+//	var shared = harness.Shared{}
+//
+//	func TestMain(m *testing.M) { shared.Main(m) }
+//
+//	func TestScalesUp(t *testing.T) {
+//		t.Parallel()
+//		s := shared.Space(t)
+//		s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35))
+//		s.Create(harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
+//		s.AwaitReplicas(harness.Deployment, "web", 4)
+//	}
+//
+// Plimsoll runs as its own process, as the service account of config/ and with no more rights than config/ grants, and
+// decides each second.
+//
+// Metrics of the adapter follow within a second, those of metrics-server within about 20 s: two scrapes. A metric's total
+// is best put between two multiples of its target (35 against 10, not 40), so that jitter never changes the count.
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
+)
+
+// startTimeout bounds the building and the start of Plimsoll.
+const startTimeout = 10 * time.Minute
+
+// Shared is one cluster with Plimsoll for all tests of a package. Its zero value is ready for use.
+type Shared struct {
+	// Flags are added to those of SyncFlags.
+	Flags []string
+	// Cluster is the cluster's configuration; metrics are always on.
+	Cluster devcluster.Config
+
+	once     sync.Once
+	cluster  *devclustertest.Shared
+	plimsoll *Plimsoll
+	err      error
+}
+
+// Main runs the tests and ends the cluster. It is the body of TestMain.
+func (s *Shared) Main(m *testing.M) { s.shared().Main(m) }
+
+func (s *Shared) shared() *devclustertest.Shared {
+	if s.cluster == nil {
+		s.Cluster.MetricsServer = true
+		s.cluster = &devclustertest.Shared{Config: s.Cluster}
+	}
+	return s.cluster
+}
+
+// Space gives the test a namespace of its own in the cluster. The first test that asks starts cluster and Plimsoll.
+func (s *Shared) Space(t *testing.T) *Space {
+	t.Helper()
+	s.start(t)
+	return NewSpace(t, s.cluster.Cluster(t))
+}
+
+// Plimsoll is the running controller, for tests that end it and start it again.
+func (s *Shared) Plimsoll(t *testing.T) *Plimsoll {
+	t.Helper()
+	s.start(t)
+	return s.plimsoll
+}
+
+func (s *Shared) start(t *testing.T) {
+	t.Helper()
+	cluster := s.shared().Cluster(t)
+	s.once.Do(func() {
+		// Plimsoll outlives the test that starts it.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+		defer cancel()
+		s.plimsoll, s.err = NewPlimsoll(ctx, cluster)
+		if s.err == nil {
+			s.err = s.plimsoll.Start(ctx, s.Flags...)
+		}
+	})
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+}
+
+// Space is a test's namespace. Its methods end the test if they fail.
+type Space struct {
+	Cluster   *devcluster.Cluster
+	Client    kubernetes.Interface
+	Namespace string
+
+	t *testing.T
+}
+
+// NewSpace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are shown.
+func NewSpace(t *testing.T, cluster *devcluster.Cluster) *Space {
+	t.Helper()
+	namespace, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: spaceName(t.Name())},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Space{Cluster: cluster, Client: cluster.Client(), Namespace: namespace.Name, t: t}
+	t.Cleanup(s.end)
+	return s
+}
+
+// spaceName is the beginning of a namespace's name that tells whose it is.
+func spaceName(test string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, strings.TrimPrefix(test, "Test"))
+	return strings.Trim(name[:min(len(name), 50)], "-") + "-"
+}
+
+func (s *Space) end() {
+	if s.t.Failed() {
+		s.t.Log(s.logLines())
+	}
+	err := s.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(s.t.Context()), s.Namespace, metav1.DeleteOptions{})
+	if err != nil {
+		s.t.Errorf("delete namespace %s: %v", s.Namespace, err)
+	}
+}
+
+// logLines are the last of Plimsoll's log lines that name the namespace.
+func (s *Space) logLines() string {
+	const most = 30
+	content, err := os.ReadFile(s.Cluster.LogPath(plimsollName))
+	if err != nil {
+		return fmt.Sprintf("Plimsoll's log: %v", err)
+	}
+	var lines []string
+	for line := range strings.Lines(string(content)) {
+		if strings.Contains(line, s.Namespace) {
+			lines = append(lines, line)
+		}
+	}
+	lines = lines[max(0, len(lines)-most):]
+	return fmt.Sprintf("Plimsoll's last %d log lines about %s:\n%s", len(lines), s.Namespace, strings.Join(lines, ""))
+}
+
+// Kubectl runs kubectl in the namespace and returns its standard output.
+func (s *Space) Kubectl(args ...string) string {
+	s.t.Helper()
+	return s.KubectlInput("", args...)
+}
+
+// KubectlInput is Kubectl with text on standard input, for "apply", "-f", "-".
+func (s *Space) KubectlInput(input string, args ...string) string {
+	s.t.Helper()
+	out, err := s.Cluster.KubectlInput(s.t.Context(), input, append([]string{"--namespace=" + s.Namespace}, args...)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// SetLoad offers a Service this many requests per second from now on.
+func (s *Space) SetLoad(service string, requestsPerSecond float64) {
+	s.t.Helper()
+	if err := s.Cluster.World().SetLoad(s.Namespace, service, requestsPerSecond); err != nil {
+		s.t.Fatal(err)
+	}
+}

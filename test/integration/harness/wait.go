@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// Long is the deadline for what takes seconds on a quiet machine, metrics-server's scrapes included.
+	Long = 2 * time.Minute
+	// interval is how often conditions are looked at.
+	interval = 200 * time.Millisecond
+)
+
+// Eventually looks until check returns nil. If it never does within Long, the test ends with what was waited for and the
+// last error, which should say what was seen instead.
+func (s *Space) Eventually(what string, check func(context.Context) error) {
+	s.t.Helper()
+	s.EventuallyWithin(Long, what, check)
+}
+
+// EventuallyWithin is Eventually with another deadline.
+func (s *Space) EventuallyWithin(deadline time.Duration, what string, check func(context.Context) error) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), deadline)
+	defer cancel()
+	var last error
+	reached := s.each(ctx, func() bool {
+		err := check(ctx)
+		if err != nil && (ctx.Err() == nil || last == nil) {
+			last = err // that the deadline ended the last look says less than what the one before saw
+		}
+		return err == nil
+	})
+	if !reached {
+		s.t.Fatalf("not within %s: %s; last seen: %v", deadline, what, last)
+	}
+}
+
+// Holds looks for the whole duration and ends the test as soon as check returns an error.
+func (s *Space) Holds(duration time.Duration, what string, check func(context.Context) error) {
+	s.t.Helper()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(s.t.Context(), duration)
+	defer cancel()
+	s.each(ctx, func() bool {
+		// Not ctx: its end is the good end.
+		if err := check(s.t.Context()); err != nil {
+			s.t.Fatalf("after %s: not %s any more: %v", time.Since(began).Round(interval), what, err)
+		}
+		return false
+	})
+}
+
+// each calls look again and again until it returns true or the context ends.
+func (s *Space) each(ctx context.Context, look func() bool) bool {
+	s.t.Helper()
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		if look() {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+}

@@ -399,6 +399,20 @@ func TestFaults(t *testing.T) {
 		}
 		healthy(t)
 	})
+	t.Run("in one namespace", func(t *testing.T) {
+		f.Faults.Set(MetricQueueLength, Fault{Empty: true})
+		f.Faults.SetIn("shop", MetricQueueLength, Fault{Value: &negative})
+		shop, shopErr := f.queues(t, "shop", "")
+		bank, bankErr := f.queues(t, "bank", "")
+		if shop["shop/web"] != "-5" || len(bank) != 0 || shopErr != nil || bankErr != nil {
+			t.Errorf("shop %v %v, bank %v %v", shop, shopErr, bank, bankErr)
+		}
+		f.Faults.SetIn("shop", MetricQueueLength, Fault{})
+		if shop, err := f.queues(t, "shop", ""); err != nil || shop["shop/web"] != "40" {
+			t.Errorf("not healed: %v %v", shop, err)
+		}
+		healthy(t)
+	})
 	t.Run("discovery goes on", func(t *testing.T) {
 		f.Faults.Set(MetricQueueLength, Fault{Err: "down"})
 		client := discovery.NewDiscoveryClientForConfigOrDie(f.rest)

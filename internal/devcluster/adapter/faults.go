@@ -47,17 +47,24 @@ func UndecodableList(external bool) []byte {
 type Faults struct {
 	mu sync.RWMutex
 	// guarded by mu
-	metrics map[string]Fault
+	metrics map[asked]Fault
 }
 
+// asked is a metric that is asked for in a namespace; no namespace stands for all.
+type asked struct{ namespace, metric string }
+
 // Set sets the fault of a metric by its name; the zero value heals it.
-func (f *Faults) Set(metric string, fault Fault) {
+func (f *Faults) Set(metric string, fault Fault) { f.SetIn("", metric, fault) }
+
+// SetIn sets the fault of a metric for those who ask for it in one namespace, whatever it is elsewhere; the zero value
+// heals it there. So tests side by side do not meet each other's faults.
+func (f *Faults) SetIn(namespace, metric string, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.metrics == nil {
-		f.metrics = map[string]Fault{}
+		f.metrics = map[asked]Fault{}
 	}
-	f.metrics[metric] = fault
+	f.metrics[asked{namespace, metric}] = fault
 }
 
 // Clear heals everything.
@@ -67,27 +74,35 @@ func (f *Faults) Clear() {
 	f.metrics = nil
 }
 
-func (f *Faults) of(metric string) Fault {
+func (f *Faults) of(namespace, metric string) Fault {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.metrics[metric]
+	if fault, found := f.metrics[asked{namespace, metric}]; found {
+		return fault
+	}
+	return f.metrics[asked{"", metric}]
 }
 
-// metricOf is the metric that a path asks for, empty for discovery and everything else, so that the API server keeps
-// taking the adapter for available while a metric is down. A path of both groups ends with the metric's name.
-func metricOf(urlPath string) string {
+// askedBy is what a path asks for, empty for discovery and everything else, so that the API server keeps taking the
+// adapter for available while a metric is down. A path of both groups ends with the metric's name.
+func askedBy(urlPath string) asked {
 	const apis, group, version = 1, 1, 1
 	parts := strings.Split(strings.Trim(urlPath, "/"), "/")
 	if len(parts) <= apis+group+version || parts[0] != "apis" {
-		return ""
+		return asked{}
 	}
-	return path.Base(urlPath)
+	a := asked{metric: path.Base(urlPath)}
+	if rest := parts[apis+group+version:]; rest[0] == "namespaces" && len(rest) > 2 {
+		a.namespace = rest[1]
+	}
+	return a
 }
 
 // wrap applies the faults that are not about values. ctx is the server's.
 func (f *Faults) wrap(ctx context.Context, sound http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fault := f.of(metricOf(r.URL.Path))
+		a := askedBy(r.URL.Path)
+		fault := f.of(a.namespace, a.metric)
 		if !wait(ctx, r.Context(), fault.Delay) {
 			return
 		}

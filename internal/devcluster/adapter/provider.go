@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -72,7 +73,7 @@ func (p *provider) GetMetricByName(
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range p.faults.of(info.Metric).distort(samples) {
+	for _, s := range p.faults.of(namespace, info.Metric).distort(samples) {
 		if s.name == name.Name && metricSelector.Matches(s.labels) {
 			value := p.metricValue(name.Namespace, s, info, metricSelector)
 			return &value, nil
@@ -93,7 +94,7 @@ func (p *provider) GetMetricBySelector(
 		return nil, err
 	}
 	list := &custom_metrics.MetricValueList{Items: []custom_metrics.MetricValue{}}
-	for _, s := range p.faults.of(info.Metric).distort(samples) {
+	for _, s := range p.faults.of(namespace, info.Metric).distort(samples) {
 		if metricSelector.Matches(s.labels) {
 			list.Items = append(list.Items, p.metricValue(namespace, s, info, metricSelector))
 		}
@@ -156,7 +157,8 @@ func (p *provider) metricValue(
 		},
 		Metric:    custom_metrics.MetricIdentifier{Name: info.Metric},
 		Timestamp: metav1.NewTime(p.source.At()),
-		Value:     p.faults.of(info.Metric).quantity(s.value),
+		// A namespace's own metric has no namespace but its name.
+		Value: p.faults.of(cmp.Or(namespace, s.name), info.Metric).quantity(s.value),
 	}
 	if !metricSelector.Empty() {
 		// An error would mean that the selector cannot be written as one of the API's; it came from there.
@@ -186,7 +188,7 @@ func (p *provider) GetExternalMetric(
 	if info.Metric != MetricQueueLength {
 		return nil, metricsprovider.NewMetricNotFoundError(schema.GroupResource{Group: external_metrics.GroupName, Resource: "external"}, info.Metric)
 	}
-	fault := p.faults.of(info.Metric)
+	fault := p.faults.of(namespace, info.Metric)
 	samples := p.serviceSamples(namespace, func(s world.ServiceView) float64 { return s.Stats.QueueLength })
 	list := &external_metrics.ExternalMetricValueList{Items: []external_metrics.ExternalMetricValue{}}
 	for _, s := range fault.distort(samples) {

@@ -36,6 +36,8 @@ type pass struct {
 	target      scale.Target
 	targetErr   error
 	answers     []answer
+	// actual is what the other controller did; in shadow mode.
+	actual actual
 }
 
 func (t *track) reset() { t.state, t.moved = decide.State{}, 0 }
@@ -98,6 +100,10 @@ func (c *Controller) decide(ctx context.Context, p *pass) error {
 	decision, state := decide.Decide(time.Now(), &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
+	if c.config.Shadow {
+		c.shadow(p, &decision)
+		return nil
+	}
 	return c.act(ctx, p, &decision)
 }
 
@@ -113,12 +119,15 @@ func (c *Controller) observe(ctx context.Context, p *pass) error {
 		return nil
 	}
 	c.observeTarget(p)
+	if c.config.Shadow {
+		p.actual = c.follow(p)
+	}
 	fine := p.observation.Target.Selector.Problem == decide.SelectorFine
 	if !fine || !decide.NeedsReadings(&p.policy, &p.observation) {
 		p.observation.Readings = make([]metric.Reading, len(p.policy.Metrics))
 		return nil
 	}
-	pods := c.pods.Pods(nameOf(p.hpa))
+	pods := p.shadowPods(c.pods.Pods(nameOf(p.hpa)))
 	p.observation.Pods = observe.Pods(pods)
 	q := &collection{source: c.config.Metrics, hpa: p.hpa, policy: &p.policy, selector: p.target.Scale.Status.Selector}
 	c.outside(func() { p.observation.Readings, p.answers = q.collect(ctx, pods) })

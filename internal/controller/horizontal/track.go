@@ -26,6 +26,7 @@ type track struct {
 	// guarded by Controller.mu, as is contest.
 	waits   bool
 	contest contest
+	shadow  shadow
 }
 
 // handler feeds the schedule from the informer.
@@ -70,6 +71,13 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 		return
 	}
 	c.notice(hpa, running)
+	if c.config.Shadow && !equality.Semantic.DeepEqual(&old.Status, &hpa.Status) {
+		c.mu.Lock()
+		c.trackOf(nameOf(hpa)).shadow.fresh = true
+		c.mu.Unlock()
+		c.schedule.at(nameOf(hpa), time.Now())
+		return
+	}
 	if specChanged(old, hpa) {
 		c.schedule.at(nameOf(hpa), time.Now())
 		return
@@ -116,7 +124,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = decide.State{}
 		}
-		t.uid, t.written, t.moved = hpa.UID, "", 0
+		t.uid, t.written, t.moved, t.shadow = hpa.UID, "", 0, shadow{}
 	}
 	return t
 }

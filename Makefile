@@ -55,10 +55,12 @@ unit: ## run the tests that need no cluster, without the race detector (PKG=./in
 
 .PHONY: lint
 lint: $(LINT) ## check style, walls, formatting and module files
-	@unformatted=$$(gofmt -s -l .); \
-	  if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; exit 1; fi
-	@go mod tidy -diff
-	@CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(LINT) run ./...
+	@status=0; \
+	unformatted=$$(gofmt -s -l .); \
+	if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; status=1; fi; \
+	go mod tidy -diff || status=1; \
+	CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(LINT) run ./... || status=1; \
+	exit $$status
 
 .PHONY: build
 build: ## build the program: bin/plimsoll

@@ -104,8 +104,8 @@ func TestUtilization(t *testing.T) {
 			running(half, 0, 0, 0).missing(1000), outcome{2, metric.Recomputed, 4, 0, 0},
 		},
 		"missing on the way down, target above the request": {
-			"it counts with 200 % of its request then: 2000/4000 = 50 % of 200 %",
-			running(utilization(200), 0, 0, 0).missing(1000), outcome{1, metric.Recomputed, 4, 0, 0},
+			"it counts with 200 % of its request then: 6000/4000 = 150 %, three quarters of the target",
+			running(utilization(200), 0).missing(1000).missing(1000).missing(1000), outcome{3, metric.Recomputed, 4, 0, 0},
 		},
 		"missing on the way up": {
 			"it counts with nothing: 2000/3000 = 66 %, times 3 / 50 %", running(half, 1000, 1000).missing(1000),

@@ -1,0 +1,46 @@
+package horizontal_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// A shell observes, decides, writes the scale, settles what became of the
+// write, and reports. Here a queue of 7 with a target of 1 for each replica
+// meets 2 replicas, which may double or become 4 at once.
+func ExampleDecide() {
+	policy := horizontal.Policy{
+		MinReplicas: 1, MaxReplicas: 10,
+		Metrics: []metric.Spec{{
+			Type: metric.External, Name: "queue", SelectorText: "nil",
+			Target: metric.Target{Type: metric.AverageValue, Milli: 1000},
+		}},
+		Tolerance:              metric.Tolerance{Up: 0.1, Down: 0.1},
+		DownscaleStabilization: 5 * time.Minute,
+		Divergences:            divergence.Default,
+	}
+	observation := horizontal.Observation{
+		Target:   horizontal.Target{SpecReplicas: 2, StatusReplicas: 2},
+		Readings: []metric.Reading{{Series: []int64{7000}}},
+	}
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+	decision, state := horizontal.Decide(now, &policy, horizontal.State{}, &observation)
+	fmt.Println("wished", decision.Wish.Replicas, "desired", decision.Desired, "because", decision.Limited.Reason)
+
+	outcome := horizontal.Outcome{At: now} // the write went well
+	state = horizontal.Settle(state, outcome)
+	fmt.Println("remembered wishes:", state.Recommendations.Highs[0].Replicas)
+	for _, event := range decision.Report(outcome).Events {
+		fmt.Println(event.Reason+":", event.Message)
+	}
+
+	// Output:
+	// wished 7 desired 4 because ScaleUpLimit
+	// remembered wishes: 7
+	// SuccessfulRescale: New size: 4; reason: external metric queue(nil) above target
+}

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
 )
@@ -49,6 +52,11 @@ func runCluster(ctx context.Context, config devcluster.Config, out io.Writer) er
 	if err != nil {
 		return err
 	}
+	log, err := logInto(cluster.LogPath("devcluster"))
+	if err != nil {
+		return errors.Join(err, cluster.Stop())
+	}
+	defer log.Close()
 	fmt.Fprintf(out, `
 The cluster is ready after %s. In another terminal:
 
@@ -65,4 +73,14 @@ Ctrl-C ends it and removes all that it made.
 	case err = <-cluster.Failed():
 	}
 	return errors.Join(err, cluster.Stop())
+}
+
+// logInto sends what the parts in this process log to a file beside the other parts' logs.
+func logInto(path string) (io.Closer, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	klog.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(file, nil)))
+	return file, nil
 }

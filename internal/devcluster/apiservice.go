@@ -1,6 +1,7 @@
 package devcluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -16,6 +17,8 @@ import (
 const (
 	systemNamespace      = metav1.NamespaceSystem
 	resourceMetricsGroup = "metrics.k8s.io"
+	customMetricsGroup   = "custom.metrics.k8s.io"
+	externalMetricsGroup = "external.metrics.k8s.io"
 	metricsServerUser    = "metrics-server"
 )
 
@@ -26,6 +29,8 @@ type APIService struct {
 	Port int
 	// CABundle verifies the server's certificate, which must be for APIServiceHost(Group).
 	CABundle []byte
+	// Priority orders the versions of a group: clients that have no wish get the highest. 0 means 100.
+	Priority int32
 }
 
 // APIServiceName is the name of the APIService object.
@@ -51,7 +56,7 @@ func (c *Cluster) RegisterAPIService(ctx context.Context, spec APIService) error
 		ObjectMeta: metav1.ObjectMeta{Name: APIServiceName(spec.Group, spec.Version)},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: spec.Group, Version: spec.Version, CABundle: spec.CABundle,
-			GroupPriorityMinimum: 100, VersionPriority: 100,
+			GroupPriorityMinimum: 100, VersionPriority: cmp.Or(spec.Priority, 100),
 			Service: &apiregistrationv1.ServiceReference{
 				Namespace: systemNamespace, Name: serviceName(spec.Group), Port: &port,
 			},

@@ -170,6 +170,29 @@ func TestTopPodsAndNodes(t *testing.T) {
 	}
 }
 
+func TestCustomAndExternalMetricsAreServed(t *testing.T) {
+	c := shared.Cluster(t)
+	apply(t, c, podManifest("asked", ""))
+	apply(t, c, `{apiVersion: v1, kind: Service, metadata: {name: asked}, spec: {selector: {app: asked}, ports: [{port: 80}]}}`)
+	awaitReadiness(t, c, "asked", corev1.ConditionTrue)
+	if err := c.World().SetLoad("default", "asked", 5); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/*/http_requests_per_second?labelSelector=app%3Dasked",
+		"/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/http_requests_per_second?labelSelector=app%3Dasked",
+		"/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue_length",
+	} {
+		eventually(t, 20*time.Second, func(ctx context.Context) error {
+			out, err := c.Kubectl(ctx, "get", "--raw", path)
+			if err == nil && !strings.Contains(out, `"value":`) {
+				err = fmt.Errorf("%s answers %s", path, out)
+			}
+			return err
+		})
+	}
+}
+
 func TestRBACHolds(t *testing.T) {
 	c := shared.Cluster(t)
 	kubeconfig, err := c.KubeconfigFor("somebody")

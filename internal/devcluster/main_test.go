@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 		runOrphan()
 		return
 	}
-	shared.Main(m)
+	os.Exit(shared.Main(m))
 }
 
 // eventually polls a condition until it returns nil.

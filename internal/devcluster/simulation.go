@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/adapter"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/world"
 )
 
 // simulation is what runs in this process rather than in a child: the model of what pods use, and the kubelets that
-// report it.
+// report it and the adapter that serves it as metrics.
 type simulation struct {
 	world    *world.World
 	kubelets *kubelet.Servers
+	adapter  *adapter.Server
 	ctx      context.Context // ends with the cluster, not with its start
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
@@ -25,6 +27,9 @@ func (c *Cluster) World() *world.World { return c.simulation.world }
 
 // Kubelets are the simulated kubelets' endpoints, with the faults that tests set; nil without metrics.
 func (c *Cluster) Kubelets() *kubelet.Servers { return c.simulation.kubelets }
+
+// Adapter serves custom and external metrics, with the faults that tests set; nil without metrics.
+func (c *Cluster) Adapter() *adapter.Server { return c.simulation.adapter }
 
 // startSimulation serves the kubelets, whose ports the nodes then name, and starts the model behind them.
 func (c *Cluster) startSimulation(ctx context.Context) error {
@@ -48,6 +53,47 @@ func (c *Cluster) startSimulation(ctx context.Context) error {
 	return nil
 }
 
+// startAdapter serves the custom and external metrics of the model and registers them.
+func (c *Cluster) startAdapter(ctx context.Context) error {
+	const name = "metrics-adapter"
+	kubeconfig, err := c.pki.writeKubeconfig(c.server, name)
+	if err != nil {
+		return err
+	}
+	if err := c.pki.writeServer(name, APIServiceHost(customMetricsGroup), APIServiceHost(externalMetricsGroup)); err != nil {
+		return err
+	}
+	if err := c.bindClusterRole(ctx, name, "system:auth-delegator"); err != nil {
+		return err
+	}
+	if err := c.bindAuthReader(ctx, name); err != nil {
+		return err
+	}
+	s := c.simulation
+	s.adapter, err = adapter.Serve(s.ctx, adapter.Config{
+		Source: s.world, Kubeconfig: kubeconfig, CertFile: c.pki.path(name + ".crt"), KeyFile: c.pki.path(name + ".key"),
+	})
+	if err != nil {
+		return err
+	}
+	for _, api := range adaptedAPIs() {
+		api.Port, api.CABundle = s.adapter.Port(), c.pki.ca.CertPEM()
+		if err := c.RegisterAPIService(ctx, api); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adaptedAPIs are the group versions that the adapter serves.
+func adaptedAPIs() []APIService {
+	return []APIService{
+		{Group: customMetricsGroup, Version: "v1beta2", Priority: 200},
+		{Group: customMetricsGroup, Version: "v1beta1"},
+		{Group: externalMetricsGroup, Version: "v1beta1"},
+	}
+}
+
 // run runs a part in this process; its error is a failure of the cluster.
 func (s *simulation) run(name string, supervisor *supervisor, part func(context.Context) error) {
 	s.done.Go(func() {
@@ -63,6 +109,9 @@ func (s *simulation) stop() {
 		return // was not started
 	}
 	s.cancel()
+	if s.adapter != nil {
+		<-s.adapter.Done()
+	}
 	if s.kubelets != nil {
 		s.kubelets.Close()
 	}

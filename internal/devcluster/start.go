@@ -81,6 +81,7 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 		steps[partMetricsServer] = func() error { return c.startMetricsServer(ctx) }
+		steps["metrics adapter"] = func() error { return c.startAdapter(ctx) }
 	}
 	if err := clock.together(steps); err != nil {
 		return err
@@ -124,7 +125,12 @@ func (c *Cluster) awaitReady(ctx context.Context) error {
 	if !c.config.MetricsServer {
 		return nil
 	}
-	return c.awaitAPIService(ctx, APIServiceName(resourceMetricsGroup, "v1beta1"))
+	for _, api := range append(adaptedAPIs(), APIService{Group: resourceMetricsGroup, Version: "v1beta1"}) {
+		if err := c.awaitAPIService(ctx, APIServiceName(api.Group, api.Version)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // poll repeats check until it succeeds or the context ends.

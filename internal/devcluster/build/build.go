@@ -48,7 +48,8 @@ const controlPlane = "tools/controlplane"
 
 // Flags are the compiler's and linker's, the same for all parts and for Plimsoll, so that each shared package is
 // compiled once. Debug information would be thrown away by the linker (-w), and not making it saves 15 % of the
-// compiler's time. The Makefile repeats those that matter for sharing; a test compares.
+// compiler's time. What is built otherwise (make's own go build) shares packages if it has the same -trimpath and
+// -gcflags.
 func Flags() []string {
 	return []string{"-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags=" + strings.Join([]string{
 		"-s", "-w",
@@ -236,7 +237,7 @@ func (b *builder) stampPath() string { return filepath.Join(b.binDir, ".controlp
 
 // build makes parts of one module with a single go command, so that what they share is compiled once and both
 // processors are busy to the end. It builds into a folder of its own: a binary under bin/ is whole.
-func (b *builder) build(ctx context.Context, parts []part) error {
+func (b *builder) build(ctx context.Context, parts []part) (err error) {
 	dir := filepath.Join(b.config.Root, parts[0].module)
 	packages := make([]string, len(parts))
 	for i, p := range parts {
@@ -253,7 +254,7 @@ func (b *builder) build(ctx context.Context, parts []part) error {
 	if err != nil {
 		return fmt.Errorf("build folder: %w", err)
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	began = time.Now()
 	if err := b.compile(ctx, compilation{dir: dir, packages: packages, total: total, scratch: scratch}); err != nil {
 		return err

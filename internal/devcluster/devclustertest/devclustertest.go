@@ -46,7 +46,7 @@ func start(ctx context.Context, config devcluster.Config) (*devcluster.Cluster, 
 //
 //	var shared = devclustertest.Shared{Config: devcluster.Config{MetricsServer: true}}
 //
-//	func TestMain(m *testing.M) { shared.Main(m) }
+//	func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 //
 //	func TestIt(t *testing.T) { cluster := shared.Cluster(t) ... }
 type Shared struct {
@@ -74,16 +74,16 @@ func (s *Shared) Cluster(tb testing.TB) *devcluster.Cluster {
 	return s.cluster
 }
 
-// Main runs the tests and then ends the cluster. It is the body of TestMain; the test runner takes the exit code from
+// Main runs the tests, ends the cluster, and returns the exit code for os.Exit. A cluster that cannot be ended fails
 // the tests.
-func (s *Shared) Main(m *testing.M) {
+func (s *Shared) Main(m *testing.M) int {
 	code := m.Run()
 	if s.cluster == nil {
-		os.Exit(code)
+		return code
 	}
 	if err := s.cluster.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
-	os.Exit(code)
+	return code
 }

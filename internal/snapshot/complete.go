@@ -55,17 +55,22 @@ func (s *Step) setDefaults() {
 	}}
 }
 
+// invalid says what is wrong with a field of the step's object of that kind.
+func invalid(kind, format string, args ...any) error {
+	return fmt.Errorf("%s: %s", kind, fmt.Sprintf(format, args...))
+}
+
 func (s *Step) checkNames() error {
 	switch {
 	case s.HPA.Name == "":
-		return errors.New("HorizontalPodAutoscaler: metadata.name: Required value")
+		return invalid("HorizontalPodAutoscaler", "metadata.name: Required value")
 	case s.Snapshot.Name != s.HPA.Name || s.Snapshot.Namespace != s.HPA.Namespace:
-		return fmt.Errorf("Snapshot: metadata: %s/%s is not the HorizontalPodAutoscaler's name %s/%s",
+		return invalid("Snapshot", "metadata: %s/%s is not the HorizontalPodAutoscaler's name %s/%s",
 			s.Snapshot.Namespace, s.Snapshot.Name, s.HPA.Namespace, s.HPA.Name)
 	case s.Scale.Namespace != s.HPA.Namespace:
-		return fmt.Errorf("Scale: metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace, s.HPA.Namespace)
+		return invalid("Scale", "metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace, s.HPA.Namespace)
 	case s.Snapshot.Time.IsZero():
-		return errors.New("Snapshot: time: Required value")
+		return invalid("Snapshot", "time: Required value")
 	}
 	return nil
 }
@@ -74,16 +79,16 @@ func (s *Step) checkCounts() error {
 	spec := &s.HPA.Spec
 	switch {
 	case spec.MaxReplicas < 1:
-		return fmt.Errorf("HorizontalPodAutoscaler: spec.maxReplicas: %d, must be set and greater than 0", spec.MaxReplicas)
+		return invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be set and greater than 0", spec.MaxReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas < 0:
-		return fmt.Errorf("HorizontalPodAutoscaler: spec.minReplicas: %d, must be greater than or equal to 0", *spec.MinReplicas)
+		return invalid("HorizontalPodAutoscaler", "spec.minReplicas: %d, must be greater than or equal to 0", *spec.MinReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas > spec.MaxReplicas:
-		return fmt.Errorf("HorizontalPodAutoscaler: spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
+		return invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
 			spec.MaxReplicas, *spec.MinReplicas)
 	case s.Scale.Spec.Replicas < 0:
-		return fmt.Errorf("Scale: spec.replicas: %d, must be greater than or equal to 0", s.Scale.Spec.Replicas)
+		return invalid("Scale", "spec.replicas: %d, must be greater than or equal to 0", s.Scale.Spec.Replicas)
 	case s.Scale.Status.Replicas < 0:
-		return fmt.Errorf("Scale: status.replicas: %d, must be greater than or equal to 0", s.Scale.Status.Replicas)
+		return invalid("Scale", "status.replicas: %d, must be greater than or equal to 0", s.Scale.Status.Replicas)
 	}
 	return nil
 }
@@ -94,38 +99,38 @@ func (s *Step) checkOptions() error {
 		return nil
 	}
 	if t := o.Tolerance; t != nil && (*t < 0 || math.IsNaN(*t)) {
-		return fmt.Errorf("Snapshot: options.tolerance: %v, must be greater than or equal to 0", *t)
+		return invalid("Snapshot", "options.tolerance: %v, must be greater than or equal to 0", *t)
 	}
 	flags := o.flags()
 	switch {
 	case flags.DownscaleStabilization < 0:
-		return fmt.Errorf("Snapshot: options.downscaleStabilization: %s, must not be negative", flags.DownscaleStabilization)
+		return invalid("Snapshot", "options.downscaleStabilization: %s, must not be negative", flags.DownscaleStabilization)
 	case flags.CPUInitializationPeriod < 0:
-		return fmt.Errorf("Snapshot: options.cpuInitializationPeriod: %s, must not be negative", flags.CPUInitializationPeriod)
+		return invalid("Snapshot", "options.cpuInitializationPeriod: %s, must not be negative", flags.CPUInitializationPeriod)
 	case flags.InitialReadinessDelay < 0:
-		return fmt.Errorf("Snapshot: options.initialReadinessDelay: %s, must not be negative", flags.InitialReadinessDelay)
+		return invalid("Snapshot", "options.initialReadinessDelay: %s, must not be negative", flags.InitialReadinessDelay)
 	}
 	return nil
 }
 
 func (s *Step) checkHistory() error {
 	if state := s.Snapshot.State; state != nil && state.Version != horizontal.StateVersion {
-		return fmt.Errorf("Snapshot: state.version: %d, this program knows %d", state.Version, horizontal.StateVersion)
+		return invalid("Snapshot", "state.version: %d, this program knows %d", state.Version, horizontal.StateVersion)
 	}
 	if s.Snapshot.History == nil {
 		return nil
 	}
 	for i, e := range s.Snapshot.History.ScaleEvents {
 		if e.Change == 0 || e.Change == math.MinInt32 {
-			return fmt.Errorf("Snapshot: history.scaleEvents[%d].change: %d, want a number of replicas", i, e.Change)
+			return invalid("Snapshot", "history.scaleEvents[%d].change: %d, want a number of replicas", i, e.Change)
 		}
 		if e.Time.IsZero() {
-			return fmt.Errorf("Snapshot: history.scaleEvents[%d].time: Required value", i)
+			return invalid("Snapshot", "history.scaleEvents[%d].time: Required value", i)
 		}
 	}
 	for i, r := range s.Snapshot.History.Recommendations {
 		if r.Time.IsZero() {
-			return fmt.Errorf("Snapshot: history.recommendations[%d].time: Required value", i)
+			return invalid("Snapshot", "history.recommendations[%d].time: Required value", i)
 		}
 	}
 	return nil
@@ -136,12 +141,12 @@ func (s *Step) checkErrors() error {
 	for i, e := range s.Snapshot.Errors {
 		switch {
 		case e.MetricIndex < 0 || e.MetricIndex >= len(s.HPA.Spec.Metrics):
-			return fmt.Errorf("Snapshot: errors[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
+			return invalid("Snapshot", "errors[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
 				i, e.MetricIndex, len(s.HPA.Spec.Metrics))
 		case seen[e.MetricIndex]:
-			return fmt.Errorf("Snapshot: errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
+			return invalid("Snapshot", "errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
 		case e.Message == "":
-			return fmt.Errorf("Snapshot: errors[%d].message: Required value", i)
+			return invalid("Snapshot", "errors[%d].message: Required value", i)
 		}
 		seen[e.MetricIndex] = true
 	}

@@ -132,6 +132,9 @@ func TestReadErrors(t *testing.T) {
 			"", document + "\n  errors: [{metricIndex: 0, message: gone}, {metricIndex: 0, message: gone}]",
 			"document 1: Snapshot: errors[1].metricIndex: Duplicate value: 0",
 		},
+		"words after a separator": {
+			"they would get lost", "--- a: 1\n", `document 1: "--- a: 1": a separator stands on a line of its own`,
+		},
 		"cut off": {"", `{"apiVersion": "v1"`, "document 1: ends before its last brace"},
 	}
 	for name, tc := range cases {

@@ -52,32 +52,45 @@ func (s *splitter) skipBlank() (byte, error) {
 		if err != nil {
 			return 0, err
 		}
-		switch ahead[0] {
-		case ' ', '\t', '\r', '\n':
-			if _, err := s.in.Discard(1); err != nil {
-				return 0, err
-			}
-			continue
-		case '-':
-			if dashes, _ := s.in.Peek(3); string(dashes) == "---" {
-				if _, err := s.readLine(); err != nil {
-					return 0, err
-				}
-				continue
-			}
+		switch {
+		case bytes.IndexByte([]byte(" \t\r\n"), ahead[0]) >= 0:
+			_, err = s.in.Discard(1)
+		case s.atSeparator():
+			err = s.skipSeparator()
+		default:
+			return ahead[0], nil
 		}
-		return ahead[0], nil
+		if err != nil {
+			return 0, err
+		}
 	}
+}
+
+// atSeparator reports whether the line ahead separates documents.
+func (s *splitter) atSeparator() bool {
+	dashes, _ := s.in.Peek(3)
+	return string(dashes) == "---"
+}
+
+func (s *splitter) skipSeparator() error {
+	line, err := s.in.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	if rest := bytes.TrimSpace(line[3:]); len(rest) > 0 && rest[0] != '#' {
+		return fmt.Errorf("%q: a separator stands on a line of its own", bytes.TrimSpace(line))
+	}
+	return nil
 }
 
 // lines reads up to the next separator, or the end.
 func (s *splitter) lines() ([]byte, error) {
 	var document []byte
 	for {
-		if dashes, _ := s.in.Peek(3); string(dashes) == "---" {
+		if s.atSeparator() {
 			return document, nil
 		}
-		line, err := s.readLine()
+		line, err := s.in.ReadBytes('\n')
 		document = append(document, line...)
 		if errors.Is(err, io.EOF) {
 			return document, nil
@@ -86,14 +99,6 @@ func (s *splitter) lines() ([]byte, error) {
 			return nil, err
 		}
 	}
-}
-
-func (s *splitter) readLine() ([]byte, error) {
-	line, err := s.in.ReadBytes('\n')
-	if errors.Is(err, io.EOF) && len(line) > 0 {
-		return line, nil
-	}
-	return line, err
 }
 
 // braces reads from an opening brace to the one that closes it.

@@ -27,9 +27,7 @@ func (p *page) line(label, format string, args ...any) {
 }
 
 // detail is a line under the one before.
-func (p *page) detail(label, format string, args ...any) {
-	p.line("  "+label, format, args...)
-}
+func (p *page) detail(label, text string) { p.line("  "+label, "%s", text) }
 
 // table writes rows with their columns in line, the last one as it is.
 func (p *page) table(label string, rows [][]string) {
@@ -107,15 +105,15 @@ func (r *Result) explainMetric(p *page, i int) {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
 	p.line(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
 	if result.Failure != nil {
-		p.detail("failed", "%s", result.Failure.Message)
+		p.detail("failed", result.Failure.Message)
 		r.explainPods(p, result)
 		return
 	}
-	p.detail("value", "%s", value(spec, result))
-	p.detail("target", "%s", targetText(spec))
-	p.detail("ratio", "%s", r.ratioText(result))
+	p.detail("value", value(spec, result))
+	p.detail("target", targetText(spec))
+	p.detail("ratio", r.ratioText(result))
 	r.explainPods(p, result)
-	p.detail("wish", "%s", wishText(spec, result))
+	p.detail("wish", wishText(spec, result))
 }
 
 func value(spec *metric.Spec, result *metric.Result) string {
@@ -188,7 +186,7 @@ func (r *Result) explainPods(p *page, result *metric.Result) {
 			text += ", …"
 		}
 	}
-	p.detail("pods", "%s", text)
+	p.detail("pods", text)
 }
 
 func wishText(spec *metric.Spec, result *metric.Result) string {

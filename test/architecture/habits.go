@@ -99,7 +99,7 @@ func sleepBreaches(files []file) []string {
 	}
 	var found []string
 	for _, f := range files {
-		if !f.isTest() && !f.isBelow("test") {
+		if !f.isForTests() {
 			continue
 		}
 		sleeps := selections(f, "time", []string{"Sleep"}, "in a test: wait for a condition with a deadline")

@@ -11,7 +11,7 @@ import (
 func skipBreaches(files []file, allowed map[string]string) []string {
 	var found []string
 	for _, f := range files {
-		if _, isAllowed := allowed[f.path]; isAllowed || !f.isTest() && !f.isBelow("test") {
+		if _, isAllowed := allowed[f.path]; isAllowed || !f.isForTests() {
 			continue
 		}
 		found = append(found, selections(f, "testing", []string{"Short"}, "hides tests")...)

@@ -102,7 +102,7 @@ func drawShape(rt *rapid.T) Shape {
 		shape, err = NewTrace(points)
 	default:
 		mean := rate.Draw(rt, "mean")
-		shape, err = NewSine(mean, mean*rapid.Float64Range(0, 1).Draw(rt, "part"), time.Duration(at))
+		shape, err = NewSine(mean, mean*rapid.Float64Range(0, 1).Draw(rt, "part"), at)
 	}
 	if err != nil {
 		rt.Fatal(err)

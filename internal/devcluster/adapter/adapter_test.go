@@ -160,8 +160,17 @@ func (f fixture) queues(t *testing.T, namespace, metricSelector string) (map[str
 	return values, nil
 }
 
-func TestPodsMetric(t *testing.T) {
+// TestMetrics shares one server: starting it takes most of a test's time.
+func TestMetrics(t *testing.T) {
 	f := newFixture(t, fixed{scale: 1}, allowedUser)
+	t.Run("PodsMetric", func(t *testing.T) { testPodsMetric(t, f) })
+	t.Run("OlderVersion", func(t *testing.T) { testOlderVersion(t, f) })
+	t.Run("ObjectMetric", func(t *testing.T) { testObjectMetric(t, f) })
+	t.Run("ExternalMetric", func(t *testing.T) { testExternalMetric(t, f) })
+	t.Run("Discovery", func(t *testing.T) { testDiscovery(t, f) })
+}
+
+func testPodsMetric(t *testing.T, f fixture) {
 	all := map[string]string{"api-0": "10", "web-1": "10333m", "web-2": "10667m"}
 	for name, tt := range map[string]struct {
 		pods, metric string
@@ -191,8 +200,7 @@ func TestPodsMetric(t *testing.T) {
 	}
 }
 
-func TestOlderVersion(t *testing.T) {
-	f := newFixture(t, fixed{scale: 1}, allowedUser)
+func testOlderVersion(t *testing.T, f fixture) {
 	var err error
 	if f.custom, err = custom_metrics.NewForVersionForConfig(f.rest, f.mapper, v1beta1.SchemeGroupVersion); err != nil {
 		t.Fatal(err)
@@ -203,8 +211,7 @@ func TestOlderVersion(t *testing.T) {
 	}
 }
 
-func TestObjectMetric(t *testing.T) {
-	f := newFixture(t, fixed{scale: 1}, allowedUser)
+func testObjectMetric(t *testing.T, f fixture) {
 	shop := f.custom.NamespacedMetrics("shop")
 	got, err := shop.GetForObject(serviceKind, "web", MetricServiceRequests, selector(t, "service=web"))
 	if err != nil {
@@ -228,8 +235,7 @@ func TestObjectMetric(t *testing.T) {
 	}
 }
 
-func TestExternalMetric(t *testing.T) {
-	f := newFixture(t, fixed{scale: 1}, allowedUser)
+func testExternalMetric(t *testing.T, f fixture) {
 	for name, tt := range map[string]struct {
 		namespace, selector string
 		want                map[string]string
@@ -255,8 +261,7 @@ func TestExternalMetric(t *testing.T) {
 	}
 }
 
-func TestDiscovery(t *testing.T) {
-	f := newFixture(t, fixed{scale: 1}, allowedUser)
+func testDiscovery(t *testing.T, f fixture) {
 	client := discovery.NewDiscoveryClientForConfigOrDie(f.rest)
 	for groupVersion, want := range map[string][]string{
 		"custom.metrics.k8s.io/v1beta1":   {"namespaces/requests_per_second", "pods/http_requests_per_second", "services/requests_per_second"},
@@ -315,112 +320,110 @@ func TestTwoInOneProcess(t *testing.T) {
 	}
 }
 
+// TestFaults shares one server too; each fault must heal.
 func TestFaults(t *testing.T) {
 	f := newFixture(t, fixed{scale: 1}, allowedUser)
-	healthy := func(t *testing.T) {
-		t.Helper()
-		f.Faults.Clear()
-		if got, err := f.pods(t, "app=api", ""); err != nil || got["api-0"] != "10" {
-			t.Errorf("not healed: %v %v", got, err)
-		}
-		if got, err := f.queues(t, "shop", ""); err != nil || len(got) != 2 {
-			t.Errorf("not healed: %v %v", got, err)
-		}
+	t.Run("FaultsInValues", func(t *testing.T) { testFaultsInValues(t, f) })
+	t.Run("FaultsInsteadOfValues", func(t *testing.T) { testFaultsInsteadOfValues(t, f) })
+	t.Run("SlowMetric", func(t *testing.T) { testSlowMetric(t, f) })
+	t.Run("DiscoveryGoesOnWhileAMetricIsDown", func(t *testing.T) { testDiscoveryGoesOnWhileAMetricIsDown(t, f) })
+}
+
+// healed clears the faults and wants the metrics back.
+func (f fixture) healed(t *testing.T) {
+	t.Helper()
+	f.Faults.Clear()
+	if got, err := f.pods(t, "app=api", ""); err != nil || got["api-0"] != "10" {
+		t.Errorf("not healed: %v %v", got, err)
 	}
+	if got, err := f.queues(t, "shop", ""); err != nil || len(got) != 2 {
+		t.Errorf("not healed: %v %v", got, err)
+	}
+}
+
+func testFaultsInValues(t *testing.T, f fixture) {
 	negative := -5.0
-	tests := map[string]struct {
-		fault Fault
-		check func(t *testing.T, pods, queues map[string]string, podsErr, queuesErr error)
+	for name, tt := range map[string]struct {
+		fault           Fault
+		pods, queues    int
+		onePod, oneShop string
 	}{
-		"down": {Fault{Err: "the database is gone"}, func(t *testing.T, _, _ map[string]string, podsErr, queuesErr error) {
-			for _, err := range []error{podsErr, queuesErr} {
-				if !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "the database is gone") {
-					t.Errorf("%v", err)
-				}
-			}
-		}},
-		"negative": {Fault{Value: &negative}, func(t *testing.T, pods, queues map[string]string, _, _ error) {
-			if pods["web-1"] != "-5" || queues["shop/web"] != "-5" {
-				t.Errorf("%v %v", pods, queues)
-			}
-		}},
-		"empty": {Fault{Empty: true}, func(t *testing.T, pods, queues map[string]string, podsErr, queuesErr error) {
-			if len(pods)+len(queues) != 0 || podsErr != nil || queuesErr != nil {
-				t.Errorf("%v %v %v %v", pods, queues, podsErr, queuesErr)
-			}
-		}},
-		"far too many": {Fault{Items: 100000}, func(t *testing.T, pods, _ map[string]string, podsErr, queuesErr error) {
-			if len(pods) != 100003 || podsErr != nil || queuesErr != nil {
-				t.Errorf("%d pods, %v %v", len(pods), podsErr, queuesErr)
-			}
-		}},
-	}
-	for name, tt := range tests {
+		"negative":     {Fault{Value: &negative}, 3, 2, "-5", "-5"},
+		"empty":        {Fault{Empty: true}, 0, 0, "", ""},
+		"far too many": {Fault{Items: 100000}, 100003, 3, "10333m", "40"}, // external ghosts all have the same, empty labels
+	} {
 		t.Run(name, func(t *testing.T) {
 			f.Faults.Set(MetricPodRequests, tt.fault)
 			f.Faults.Set(MetricQueueLength, tt.fault)
 			pods, podsErr := f.pods(t, "", "")
 			queues, queuesErr := f.queues(t, "shop", "")
-			tt.check(t, pods, queues, podsErr, queuesErr)
-			healthy(t)
+			if podsErr != nil || len(pods) != tt.pods || pods["web-1"] != tt.onePod {
+				t.Errorf("%d pods, one has %q, error %v", len(pods), pods["web-1"], podsErr)
+			}
+			if queuesErr != nil || len(queues) != tt.queues || queues["shop/web"] != tt.oneShop {
+				t.Errorf("%d queues, one has %q, error %v", len(queues), queues["shop/web"], queuesErr)
+			}
+			f.healed(t)
 		})
 	}
-	t.Run("undecodable", func(t *testing.T) {
-		f.Faults.Set(MetricPodRequests, Fault{Body: UndecodableList(false)})
-		f.Faults.Set(MetricQueueLength, Fault{Body: UndecodableList(true)})
-		_, podsErr := f.pods(t, "", "")
-		_, queuesErr := f.queues(t, "shop", "")
-		for _, err := range []error{podsErr, queuesErr} {
-			if err == nil || !strings.Contains(err.Error(), "quantities must match") {
-				t.Errorf("want an error of decoding, got %v", err)
+}
+
+func testFaultsInsteadOfValues(t *testing.T, f fixture) {
+	for name, tt := range map[string]struct {
+		pods, queues Fault
+		want         string
+	}{
+		"down":        {Fault{Err: "the database is gone"}, Fault{Err: "the database is gone"}, "the database is gone"},
+		"undecodable": {Fault{Body: UndecodableList(false)}, Fault{Body: UndecodableList(true)}, "quantities must match"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Faults.Set(MetricPodRequests, tt.pods)
+			f.Faults.Set(MetricQueueLength, tt.queues)
+			_, podsErr := f.pods(t, "", "")
+			_, queuesErr := f.queues(t, "shop", "")
+			for _, err := range []error{podsErr, queuesErr} {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("got %v, want an error with %q", err, tt.want)
+				}
+				if tt.pods.Err != "" && !apierrors.IsInternalError(err) {
+					t.Errorf("%v is no internal error", err)
+				}
 			}
-		}
-		healthy(t)
-	})
-	t.Run("slow", func(t *testing.T) {
-		f.Faults.Set(MetricQueueLength, Fault{Delay: time.Hour})
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		client, err := rest.HTTPClientFor(f.rest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		url := f.rest.Host + "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/" + MetricQueueLength
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if response, err := client.Do(request); err == nil {
-			_ = response.Body.Close()
-			t.Errorf("answered %s at once", response.Status)
-		}
-		if _, err := f.pods(t, "", ""); err != nil {
-			t.Errorf("another metric suffers: %v", err)
-		}
-		healthy(t)
-	})
-	t.Run("in one namespace", func(t *testing.T) {
-		f.Faults.Set(MetricQueueLength, Fault{Empty: true})
-		f.Faults.SetIn("shop", MetricQueueLength, Fault{Value: &negative})
-		shop, shopErr := f.queues(t, "shop", "")
-		bank, bankErr := f.queues(t, "bank", "")
-		if shop["shop/web"] != "-5" || len(bank) != 0 || shopErr != nil || bankErr != nil {
-			t.Errorf("shop %v %v, bank %v %v", shop, shopErr, bank, bankErr)
-		}
-		f.Faults.SetIn("shop", MetricQueueLength, Fault{})
-		if shop, err := f.queues(t, "shop", ""); err != nil || shop["shop/web"] != "40" {
-			t.Errorf("not healed: %v %v", shop, err)
-		}
-		healthy(t)
-	})
-	t.Run("discovery goes on", func(t *testing.T) {
-		f.Faults.Set(MetricQueueLength, Fault{Err: "down"})
-		client := discovery.NewDiscoveryClientForConfigOrDie(f.rest)
-		if _, err := client.ServerResourcesForGroupVersion("external.metrics.k8s.io/v1beta1"); err != nil {
-			t.Error(err)
-		}
-		healthy(t)
-	})
+			f.healed(t)
+		})
+	}
+}
+
+func testSlowMetric(t *testing.T, f fixture) {
+	f.Faults.Set(MetricQueueLength, Fault{Delay: time.Hour})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	client, err := rest.HTTPClientFor(f.rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := f.rest.Host + "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/" + MetricQueueLength
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := client.Do(request); err == nil {
+		_ = response.Body.Close()
+		t.Errorf("answered %s at once", response.Status)
+	}
+	if _, err := f.pods(t, "", ""); err != nil {
+		t.Errorf("another metric suffers: %v", err)
+	}
+	f.healed(t)
+}
+
+func testDiscoveryGoesOnWhileAMetricIsDown(t *testing.T, f fixture) {
+	f.Faults.Set(MetricQueueLength, Fault{Err: "down"})
+	client := discovery.NewDiscoveryClientForConfigOrDie(f.rest)
+	if _, err := client.ServerResourcesForGroupVersion("external.metrics.k8s.io/v1beta1"); err != nil {
+		t.Error(err)
+	}
+	f.healed(t)
 }
 
 func TestServeNeedsItsParts(t *testing.T) {

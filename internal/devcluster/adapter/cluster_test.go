@@ -44,13 +44,20 @@ type authority struct {
 func newAuthority(t *testing.T, name string) *authority {
 	t.Helper()
 	a := &authority{t: t}
-	a.cert, a.key, a.pem, _ = a.issue(&x509.Certificate{
+	issued := a.issue(&x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	})
+	a.cert, a.key, a.pem = issued.cert, issued.key, issued.certPEM
 	return a
 }
 
-func (a *authority) issue(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey, []byte, []byte) {
+type issued struct {
+	cert            *x509.Certificate
+	key             *ecdsa.PrivateKey
+	certPEM, keyPEM []byte
+}
+
+func (a *authority) issue(template *x509.Certificate) issued {
 	a.t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -71,23 +78,25 @@ func (a *authority) issue(template *x509.Certificate) (*x509.Certificate, *ecdsa
 	must(err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	must(err)
-	return cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+	return issued{
+		cert: cert, key: key, certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		keyPEM: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
+	}
 }
 
 func (a *authority) server() (certPEM, keyPEM []byte) {
-	_, _, certPEM, keyPEM = a.issue(&x509.Certificate{
+	i := a.issue(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "adapter"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
-	return certPEM, keyPEM
+	return i.certPEM, i.keyPEM
 }
 
 func (a *authority) client(name string) (certPEM, keyPEM []byte) {
-	_, _, certPEM, keyPEM = a.issue(&x509.Certificate{
+	i := a.issue(&x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
-	return certPEM, keyPEM
+	return i.certPEM, i.keyPEM
 }
 
 // miniAPIServer has what delegated authentication and authorization need of an API server.

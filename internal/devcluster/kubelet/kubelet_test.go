@@ -90,7 +90,7 @@ func serve(t *testing.T, nodes ...string) endpoints {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} //nolint:gosec // as metrics-server with --kubelet-insecure-tls
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} // as metrics-server with --kubelet-insecure-tls
 	t.Cleanup(transport.CloseIdleConnections)
 	return endpoints{Servers: s, client: &http.Client{Transport: transport}}
 }

@@ -91,8 +91,11 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 		program = filepath.Join(filepath.Dir(root), "plimsoll")
 	}
 	flags := []string{"--horizontal-pod-autoscaler-sync-period=5s"}
-	_, err := cluster.StartPlimsoll(ctx, program, flags...)
+	kubeconfig, err := cluster.InstallPlimsoll(ctx)
 	if err != nil {
+		return err
+	}
+	if _, err := cluster.StartPlimsoll(ctx, program, kubeconfig, flags...); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "Plimsoll is running: plimsoll controller %s\n", flags[0])

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Program is a program beside the control plane, such as Plimsoll itself. It ends with the cluster at the latest.
@@ -39,18 +36,14 @@ func (p *Program) Stop(ctx context.Context) { p.process.stop(ctx) }
 // Kill ends the program without a chance to clean up.
 func (p *Program) Kill() { p.process.kill() }
 
-// StartPlimsoll runs `plimsoll controller` against the cluster until it is ready.
-func (c *Cluster) StartPlimsoll(ctx context.Context, binary string, flags ...string) (*Program, error) {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "plimsoll-system"}}
-	_, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
-	if ignoreExists(err) != nil {
-		return nil, fmt.Errorf("create namespace %s: %w", namespace.Name, err)
-	}
+// StartPlimsoll runs `plimsoll controller` against the cluster until it is ready, by a kubeconfig such as
+// InstallPlimsoll returns.
+func (c *Cluster) StartPlimsoll(ctx context.Context, binary, kubeconfig string, flags ...string) (*Program, error) {
 	var program *Program
-	err = onFreePorts(2, func(ports []int) error {
+	err := onFreePorts(2, func(ports []int) error {
 		health := loopback(ports[0])
 		command := append([]string{
-			binary, "controller", "--kubeconfig=" + c.kubeconfig,
+			binary, "controller", "--kubeconfig=" + kubeconfig,
 			"--health-probe-bind-address=" + health, "--metrics-bind-address=" + loopback(ports[1]),
 		}, flags...)
 		var err error

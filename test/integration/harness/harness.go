@@ -22,6 +22,7 @@ package harness
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -53,8 +54,18 @@ type Shared struct {
 	err      error
 }
 
+// parallelTests is how many tests run at a time, unless -parallel says so: they wait most of the time, so that a number
+// of processors says little about how many a machine can bear.
+const parallelTests = "16"
+
 // Main runs the tests and ends the cluster. It is the body of TestMain.
-func (s *Shared) Main(m *testing.M) { s.shared().Main(m) }
+func (s *Shared) Main(m *testing.M) {
+	// The command line is read after this, and wins.
+	if err := flag.Set("test.parallel", parallelTests); err != nil {
+		panic(err) // not a test binary
+	}
+	s.shared().Main(m)
+}
 
 func (s *Shared) shared() *devclustertest.Shared {
 	if s.cluster == nil {

@@ -1,0 +1,102 @@
+package scaling
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+func TestPolicyOfOnePodAMinute(t *testing.T) {
+	t.Parallel()
+	s := shared.Space(t)
+	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
+	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
+		Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: 60}},
+	}}
+	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35))
+	record := s.WatchCounts("web")
+	s.Create(hpa)
+
+	s.AwaitReplicas(harness.Deployment, "web", 2)
+	s.AwaitConditions("web", harness.Condition{
+		Type: autoscalingv2.ScalingLimited, Status: corev1.ConditionTrue, Reason: "ScaleUpLimit",
+		Message: "the desired replica count is increasing faster than the maximum scale rate",
+	})
+	s.AwaitReplicas(harness.Deployment, "web", 3)
+	counts, err := record.Counts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("counts: %s", record)
+	if len(counts) != 3 || counts[1].Replicas != 2 || counts[2].Replicas != 3 {
+		t.Fatalf("counts %s, want 1, 2, 3", record)
+	}
+	// The watch may see the first late, on a busy machine, which makes the difference smaller.
+	if took := counts[2].At.Sub(counts[1].At); took < 58*time.Second {
+		t.Errorf("the second pod came %s after the first, want a minute", took)
+	}
+}
+
+// From one replica towards twenty: four more, as 100 % of one are fewer; then twice nine a quarter of a minute later the
+// doubling is the larger.
+func TestDefaultBehaviorScalesUpInSteps(t *testing.T) {
+	t.Parallel()
+	s := shared.Space(t)
+	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
+	hpa.Spec.MaxReplicas = 100
+	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{
+		StabilizationWindowSeconds: ptr.To[int32](20),
+	}}
+	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 195))
+	record := s.WatchCounts("web")
+	s.Create(hpa)
+	s.AwaitReplicas(harness.Deployment, "web", 20)
+	t.Logf("counts up: %s", record)
+	awaitSequence(s, record, 1, 5, 10, 20)
+
+	// Down: not before the window of 20 s has passed, then at once, as the default policy is 100 % in 15 s.
+	s.SetQueue("jobs", 25)
+	began := time.Now()
+	s.AwaitConditions("web", harness.Condition{
+		Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue, Reason: "ScaleDownStabilized",
+		Message: "recent recommendations were higher than current one, applying the highest recent recommendation",
+	})
+	s.AwaitReplicas(harness.Deployment, "web", 3)
+	if took := time.Since(began); took < 19*time.Second {
+		t.Errorf("scaled down after %s, want the window of 20 s", took)
+	}
+	t.Logf("counts up and down: %s", record)
+	awaitSequence(s, record, 1, 5, 10, 20, 3)
+}
+
+func awaitSequence(s *harness.Space, record *harness.Record, want ...int32) {
+	s.EventuallyWithin(10*time.Second, fmt.Sprintf("counts %v", want), func(context.Context) error {
+		got, err := record.Replicas()
+		if err == nil && !slices.Equal(got, want) {
+			err = fmt.Errorf("counts %s", record)
+		}
+		return err
+	})
+}
+
+// Without behavior a scale-down waits for the five minutes of --horizontal-pod-autoscaler-downscale-stabilization.
+func TestScaleDownWaitsWithoutBehavior(t *testing.T) {
+	t.Parallel()
+	s := shared.Space(t)
+	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35),
+		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
+	s.AwaitReplicas(harness.Deployment, "web", 4)
+	s.SetQueue("jobs", 5)
+	s.AwaitConditions("web", harness.Condition{
+		Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue, Reason: "ScaleDownStabilized",
+	})
+	s.HoldsReplicas(20*time.Second, harness.Deployment, "web", 4)
+}

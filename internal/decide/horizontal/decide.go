@@ -119,9 +119,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		return
 	}
 	// Upstream takes the wish only if it is above zero.
-	wish := max(0, d.Wish.Replicas)
-	d.Stabilized = stabilize(p, s, d.At, limits{current: d.Current, wish: wish})
-	d.Limited = limit(p, s, d.At, limits{current: d.Current, wish: d.Stabilized.Replicas})
+	d.bound(s, max(0, d.Wish.Replicas))
 	d.Desired = d.Limited.Replicas
 	if d.Current == 0 && d.Desired < p.MinReplicas {
 		d.Desired, d.RaisedToMin = p.MinReplicas, true

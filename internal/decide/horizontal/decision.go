@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
 // Decision is what is wanted and everything that led there. Status, events,
@@ -79,76 +78,4 @@ type Proposal struct {
 	Replicas int32
 	// MayLower says that the source knows enough to lower the count.
 	MayLower bool
-}
-
-// Stabilized is what the stabilization windows made of the wish.
-type Stabilized struct {
-	// Replicas is the wish after stabilization.
-	Replicas int32
-	Reason   StabilizedReason
-	// By is the remembered recommendation that holds the wish; zero if none does.
-	By signal.Recommendation
-	// Window is the window that By is in.
-	Window time.Duration
-}
-
-// StabilizedReason is the reason that AbleToScale gives.
-type StabilizedReason uint8
-
-// The reasons.
-const (
-	ReadyForNewScale StabilizedReason = iota
-	ScaleUpStabilized
-	ScaleDownStabilized
-)
-
-// String is the reason's name in the condition.
-func (r StabilizedReason) String() string {
-	return [...]string{"ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"}[r]
-}
-
-// Limited is what rate policies, min and max made of the stabilized wish.
-type Limited struct {
-	Replicas int32
-	Reason   LimitReason
-	// RateLimit is the farthest count that the rate permits now, and Rated says
-	// that a rate was looked at.
-	RateLimit int32
-	Rated     bool
-	// LeftZero says that the rate permitted nothing from zero and one replica was
-	// permitted all the same.
-	LeftZero bool
-}
-
-// LimitReason is the reason that ScalingLimited gives.
-type LimitReason uint8
-
-// The reasons.
-const (
-	DesiredWithinRange LimitReason = iota
-	TooFewReplicas
-	TooManyReplicas
-	ScaleUpLimit
-	ScaleDownLimit
-)
-
-// String is the reason's name in the condition.
-func (r LimitReason) String() string {
-	return [...]string{"DesiredWithinRange", "TooFewReplicas", "TooManyReplicas", "ScaleUpLimit", "ScaleDownLimit"}[r]
-}
-
-// Message is the condition's message.
-func (r LimitReason) Message() string {
-	switch r {
-	case TooFewReplicas:
-		return "the desired replica count is less than the minimum replica count"
-	case TooManyReplicas:
-		return "the desired replica count is more than the maximum replica count"
-	case ScaleUpLimit:
-		return "the desired replica count is increasing faster than the maximum scale rate"
-	case ScaleDownLimit:
-		return "the desired replica count is decreasing faster than the maximum scale rate"
-	default:
-		return "the desired count is within the acceptable range"
-	}
 }

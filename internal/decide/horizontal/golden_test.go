@@ -240,7 +240,7 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 			theirs := s.policy
 			theirs.Divergences = divergence.None
 			d, _ := horizontal.Decide(now, &theirs, s.state.Clone(), &o)
-			draw(out, at, "upstream", &d, &theirs, outcome)
+			out.WriteString(s.draw("upstream", &d, outcome))
 		}
 		var d horizontal.Decision
 		d, s.state = horizontal.Decide(now, &s.policy, s.state, &o)
@@ -248,7 +248,7 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 		if both {
 			who = "Plimsoll"
 		}
-		draw(out, at, who, &d, &s.policy, outcome)
+		out.WriteString(s.draw(who, &d, outcome))
 		s.state = horizontal.Settle(s.state, outcome)
 		if d.Rescale && outcome.Error == "" {
 			s.current = d.Desired
@@ -372,7 +372,7 @@ func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Re
 const header = "    time  current             usage/target        wish  stabilized  limited  desired  why\n"
 
 // draw prints one decision as a line, and a picture of the count below it.
-func draw(out *strings.Builder, at, who string, d *horizontal.Decision, p *horizontal.Policy, outcome horizontal.Outcome) {
+func (s *stage) draw(who string, d *horizontal.Decision, outcome horizontal.Outcome) string {
 	wish, held, limited := "-", "-", "-"
 	if d.Wish.Source != horizontal.SourceNone {
 		wish = strconv.Itoa(int(d.Wish.Replicas))
@@ -380,17 +380,19 @@ func draw(out *strings.Builder, at, who string, d *horizontal.Decision, p *horiz
 	if d.Branch == horizontal.BranchMetrics {
 		held, limited = strconv.Itoa(int(d.Stabilized.Replicas)), strconv.Itoa(int(d.Limited.Replicas))
 	}
-	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, p), wish, held, limited, d.Desired, why(d, outcome))
-	fmt.Fprintln(out, strings.TrimRight(line, " "))
-	if line := fmt.Sprintf("%8s  %s", who, picture(d)); strings.TrimSpace(line) != "" {
-		fmt.Fprintln(out, strings.TrimRight(line, " "))
+	at := fmt.Sprintf("%gs", d.At.Sub(noon).Seconds())
+	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, s.policy.Metrics), wish, held, limited, d.Desired, why(d, outcome))
+	drawn := strings.TrimRight(line, " ") + "\n"
+	if below := strings.TrimRight(fmt.Sprintf("%8s  %s", who, picture(d)), " "); below != "" {
+		drawn += below + "\n"
 	}
+	return drawn
 }
 
-func usage(d *horizontal.Decision, p *horizontal.Policy) string {
+func usage(d *horizontal.Decision, specs []metric.Spec) string {
 	var all []string
 	for i, m := range d.Metrics {
-		target := p.Metrics[i].Target
+		target := specs[i].Target
 		switch {
 		case m.Failure != nil:
 			all = append(all, "failed")

@@ -30,49 +30,6 @@ type Policy struct {
 	Divergences                                    divergence.Set
 }
 
-// Behavior holds the scaling rules of both directions.
-type Behavior struct {
-	Up, Down Rules
-}
-
-// Rules are the scaling rules of one direction.
-type Rules struct {
-	Stabilization time.Duration
-	Select        Select
-	Policies      []RatePolicy
-}
-
-// Select says which of several rate policies holds.
-type Select uint8
-
-// The ways to select.
-const (
-	// SelectMax takes the policy that permits the largest change.
-	SelectMax Select = iota
-	// SelectMin takes the policy that permits the smallest change.
-	SelectMin
-	// SelectDisabled permits no change in this direction.
-	SelectDisabled
-)
-
-// RateType is the unit of a rate policy.
-type RateType uint8
-
-// The units.
-const (
-	// RatePods counts replicas.
-	RatePods RateType = iota
-	// RatePercent counts percent of the replicas at the period's start.
-	RatePercent
-)
-
-// RatePolicy permits a change of Value in each Period.
-type RatePolicy struct {
-	Type   RateType
-	Value  int32
-	Period time.Duration
-}
-
 // Observation is what was seen of the target and its metrics.
 type Observation struct {
 	Target Target

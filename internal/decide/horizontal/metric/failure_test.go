@@ -367,45 +367,6 @@ func TestUncountedRequests(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
-	container := utilization(50)
-	container.Type, container.Container = metric.ContainerResource, "app"
-	containerUsage := container
-	containerUsage.Target = metric.Target{Type: metric.AverageValue, Milli: 1}
-
-	for name, tt := range map[string]struct {
-		spec metric.Spec
-		// upstream is without any divergence, true with TrueMessages.
-		upstream, truth string
-	}{
-		"resource utilization": {
-			utilization(50), "memory resource utilization (percentage of request)",
-			"memory resource utilization (percentage of request)",
-		},
-		"resource usage": {averageOf(metric.Resource, 1), "rps resource", "rps resource"},
-		"container utilization": {
-			container, "memory container resource utilization (percentage of request)",
-			"memory container resource utilization (percentage of request)",
-		},
-		"container usage": {containerUsage, "memory resource", "memory resource"},
-		"pods":            {averageOf(metric.Pods, 1), "pods metric rps", "pods metric rps"},
-		"object value":    {valueOf(metric.Object, 1), "Service metric rps", "Service metric rps"},
-		// Upstream's slip: kubernetes names an Object metric with an average value external.
-		"object average":   {averageOf(metric.Object, 1), "external metric rps(nil)", "Service metric rps"},
-		"external value":   {valueOf(metric.External, 1), "external metric rps(nil)", "external metric rps(nil)"},
-		"external average": {averageOf(metric.External, 1), "external metric rps(nil)", "external metric rps(nil)"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := tt.spec.Describe(divergence.None); got != tt.upstream {
-				t.Errorf("upstream says %q, got %q", tt.upstream, got)
-			}
-			if got := tt.spec.Describe(divergence.TrueMessages); got != tt.truth {
-				t.Errorf("the truth is %q, got %q", tt.truth, got)
-			}
-		})
-	}
-}
-
 // TestMetricDivergences: each divergence of this package changes its own scene
 // and, alone, is enough for it.
 func TestMetricDivergences(t *testing.T) {

@@ -110,7 +110,7 @@ func (v Verdict) String() string {
 func Evaluate(spec *Spec, reading *Reading, c *Context) Result {
 	result, text := compute(spec, reading, c)
 	if text != "" {
-		return Result{Failure: fail(spec, text), Groups: result.Groups, Counts: result.Counts}
+		return Result{Failure: spec.Fail(text), Groups: result.Groups, Counts: result.Counts}
 	}
 	return result
 }

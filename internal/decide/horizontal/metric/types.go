@@ -7,65 +7,39 @@
 // (pkg/controller/podautoscaler/replica_calculator.go, v1.37.1).
 package metric
 
-import "time"
+import (
+	"time"
 
-// Type is the type of a metric source, in the words of autoscaling/v2.
-type Type string
-
-// The metric source types.
-const (
-	Resource          Type = "Resource"
-	ContainerResource Type = "ContainerResource"
-	Pods              Type = "Pods"
-	Object            Type = "Object"
-	External          Type = "External"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// TargetType says how a metric is compared with its target.
-type TargetType string
-
-// The target types of autoscaling/v2.
-const (
-	Utilization  TargetType = "Utilization"
-	Value        TargetType = "Value"
-	AverageValue TargetType = "AverageValue"
+type (
+	// Type is the type of a metric source, in the words of autoscaling/v2.
+	Type = source.Type
+	// TargetType says how a metric is compared with its target.
+	TargetType = source.TargetType
+	// Spec is one metric of a HorizontalPodAutoscaler.
+	Spec = source.Spec
+	// ObjectRef names the object that an Object metric describes.
+	ObjectRef = source.ObjectRef
+	// Target is the wanted value of a metric.
+	Target = source.Target
+	// Failure says why a metric could not be computed.
+	Failure = source.Failure
 )
 
-// CPU is the resource whose samples of pods that are starting are left out.
-const CPU = "cpu"
-
-// Spec is one metric of a HorizontalPodAutoscaler.
-type Spec struct {
-	Type Type
-	// Name is the resource's or the metric's name.
-	Name string
-	// Container is the container's name of a ContainerResource metric.
-	Container string
-	// Object is the described object of an Object metric.
-	Object ObjectRef
-	// SelectorText is the metric's label selector as messages print it.
-	SelectorText string
-	// SelectorError says why the metric's label selector cannot be used; empty
-	// when it can.
-	SelectorError string
-	// Target is how the value is judged. An empty Target.Type means that the
-	// object names no usable target for this metric type: an error of the metric.
-	Target Target
-}
-
-// ObjectRef names the object that an Object metric describes.
-type ObjectRef struct {
-	Kind, Name string
-}
-
-// Target is the wanted value of a metric.
-type Target struct {
-	Type TargetType
-	// Percent is the wanted utilization of the request; for Utilization.
-	Percent int32
-	// Milli is the wanted value in milli-units; for Value and AverageValue.
-	Milli int64
-}
+// The words of package source that metrics are said in.
+const (
+	Resource          = source.Resource
+	ContainerResource = source.ContainerResource
+	Pods              = source.Pods
+	Object            = source.Object
+	External          = source.External
+	Utilization       = source.Utilization
+	Value             = source.Value
+	AverageValue      = source.AverageValue
+	CPU               = source.CPU
+)
 
 // Phase is a pod's phase.
 type Phase uint8

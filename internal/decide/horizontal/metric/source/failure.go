@@ -1,0 +1,113 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Failure says why a metric could not be computed, in upstream's words.
+type Failure struct {
+	// Reason is the reason of the condition and the event.
+	Reason string
+	// Message is the event's message.
+	Message string
+	// Error is the message with the words of the metric's type before it, as
+	// the error of the whole computation quotes it.
+	Error string
+}
+
+// Known reports whether the type is one of autoscaling/v2.
+func (t Type) Known() bool {
+	return slices.Contains([]Type{Resource, ContainerResource, Pods, Object, External}, t)
+}
+
+// NoTarget is the error of a source without a usable target.
+func (t Type) NoTarget() string {
+	switch t {
+	case Object:
+		return "invalid object metric source: neither a value target nor an average value target was set"
+	case External:
+		return "invalid external metric source: neither a value target nor an average value target was set"
+	case Pods:
+		return "invalid pods metric source: no average value target was set"
+	default:
+		return "invalid resource metric source: neither an average utilization target nor an average value (usage) target was set"
+	}
+}
+
+// API is the metrics API that the source reads.
+func (t Type) API() string {
+	switch t {
+	case Resource, ContainerResource:
+		return "resource"
+	case External:
+		return "external"
+	default:
+		return "custom"
+	}
+}
+
+// Before is what upstream says of the metric in front of its API's error.
+func (s *Spec) Before(namespace string) string {
+	switch s.Type {
+	case Object:
+		return fmt.Sprintf("unable to get metric %s on %s %s/%s: ", s.Name, s.Object.Kind, namespace, s.Object.Name)
+	case Pods:
+		return fmt.Sprintf("unable to get metric %s: ", s.Name)
+	case External:
+		return fmt.Sprintf("unable to get external metric %s/%s/%s: ", namespace, s.Name, s.SelectorText)
+	default:
+		return fmt.Sprintf("unable to get metrics for resource %s: ", s.Name)
+	}
+}
+
+// Fail puts the words of the metric's type around the error.
+func (s *Spec) Fail(text string) *Failure {
+	f := &Failure{Reason: "FailedGet" + string(s.Type) + "Metric", Message: text}
+	average := s.Target.Type == AverageValue
+	// An Object metric's unusable selector fails before the target is looked at.
+	selector := text == s.SelectorError
+	switch s.Type {
+	case Resource, ContainerResource:
+		f.Message = s.resourceWords() + text
+		subject := s.Name + " resource"
+		if s.Type == ContainerResource {
+			subject = s.Container + " container"
+		}
+		f.Error = fmt.Sprintf("failed to get %s metric value: %s", subject, f.Message)
+	case Pods:
+		f.Error = "failed to get pods metric value: " + text
+	case Object:
+		f.Error = "failed to get object metric value: " + text
+		if average && !selector {
+			f.Error = fmt.Sprintf("failed to get object metric value: failed to get %s object metric: %s", s.Name, text)
+		}
+	case External:
+		f.Error = fmt.Sprintf("failed to get %s external metric value: %s%s", s.Name, s.externalWords(), text)
+	default:
+		f.Reason, f.Error = "InvalidMetricSourceType", text
+	}
+	return f
+}
+
+func (s *Spec) resourceWords() string {
+	switch s.Target.Type {
+	case Utilization:
+		return fmt.Sprintf("failed to get %s utilization: ", s.Name)
+	case AverageValue:
+		return fmt.Sprintf("failed to get %s usage: ", s.Name)
+	default:
+		return ""
+	}
+}
+
+func (s *Spec) externalWords() string {
+	switch s.Target.Type {
+	case AverageValue:
+		return fmt.Sprintf("failed to get %s external metric: ", s.Name)
+	case Value:
+		return fmt.Sprintf("failed to get external metric %s: ", s.Name)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,53 @@
+package horizontal
+
+import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+
+type (
+	// Behavior holds the scaling rules of both directions.
+	Behavior = pace.Behavior
+	// Rules are the scaling rules of one direction.
+	Rules = pace.Rules
+	// Select says which of several rate policies holds.
+	Select = pace.Select
+	// RateType is the unit of a rate policy.
+	RateType = pace.RateType
+	// RatePolicy permits a change in each period.
+	RatePolicy = pace.RatePolicy
+	// Stabilized is what the stabilization windows made of the wish.
+	Stabilized = pace.Stabilized
+	// StabilizedReason is the reason that AbleToScale gives.
+	StabilizedReason = pace.StabilizedReason
+	// Limited is what rate policies, min and max made of the stabilized wish.
+	Limited = pace.Limited
+	// LimitReason is the reason that ScalingLimited gives.
+	LimitReason = pace.LimitReason
+)
+
+// The words of package pace that policies and decisions are said in.
+const (
+	SelectMax           = pace.SelectMax
+	SelectMin           = pace.SelectMin
+	SelectDisabled      = pace.SelectDisabled
+	RatePods            = pace.RatePods
+	RatePercent         = pace.RatePercent
+	ReadyForNewScale    = pace.ReadyForNewScale
+	ScaleUpStabilized   = pace.ScaleUpStabilized
+	ScaleDownStabilized = pace.ScaleDownStabilized
+	DesiredWithinRange  = pace.DesiredWithinRange
+	TooFewReplicas      = pace.TooFewReplicas
+	TooManyReplicas     = pace.TooManyReplicas
+	ScaleUpLimit        = pace.ScaleUpLimit
+	ScaleDownLimit      = pace.ScaleDownLimit
+)
+
+// bound takes the wish through the windows, the rates, min and max.
+func (d *Decision) bound(s *State, wish int32) {
+	p := d.policy
+	limits := pace.Limits{
+		MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas, Behavior: p.Behavior,
+		DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
+	}
+	history := pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns}
+	d.Stabilized = pace.Stabilize(&limits, &history, pace.Wish{Now: d.At, Current: d.Current, Replicas: wish})
+	d.Limited = pace.Limit(&limits, &history, pace.Wish{Now: d.At, Current: d.Current, Replicas: d.Stabilized.Replicas})
+}

@@ -1,0 +1,103 @@
+package pace
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+// Stabilized is what the stabilization windows made of the wish.
+type Stabilized struct {
+	// Replicas is the wish after stabilization.
+	Replicas int32
+	Reason   StabilizedReason
+	// By is the remembered recommendation that holds the wish; zero if none does.
+	By signal.Recommendation
+	// Window is the window that By is in.
+	Window time.Duration
+}
+
+// StabilizedReason is the reason that AbleToScale gives.
+type StabilizedReason uint8
+
+// The reasons.
+const (
+	ReadyForNewScale StabilizedReason = iota
+	ScaleUpStabilized
+	ScaleDownStabilized
+)
+
+// String is the reason's name in the condition.
+func (r StabilizedReason) String() string {
+	return [...]string{"ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"}[r]
+}
+
+// Stabilize holds the wish against the recommendations within the windows, and
+// remembers it.
+func Stabilize(l *Limits, h *History, w Wish) Stabilized {
+	var result Stabilized
+	longest := l.DownscaleStabilization
+	if l.Behavior == nil {
+		result = stabilizeDown(l.DownscaleStabilization, h, w)
+	} else {
+		result = stabilizeBoth(l.Behavior, h, w)
+		longest = max(l.Behavior.Up.Stabilization, l.Behavior.Down.Stabilization)
+	}
+	h.Recommendations.Expire(w.Now.Add(-longest))
+	h.Recommendations.Add(w.Now, w.Replicas)
+	return result
+}
+
+// stabilizeDown is for objects without behavior: the highest recommendation of
+// the flag's window holds (upstream: stabilizeRecommendation). One exactly as
+// old as the window counts.
+func stabilizeDown(window time.Duration, h *History, w Wish) Stabilized {
+	cutoff := w.Now.Add(-window)
+	result := Stabilized{Replicas: w.Replicas, Window: window}
+	high, found := h.Recommendations.Highest(func(t time.Time) bool { return !t.Before(cutoff) })
+	if found && high.Replicas > w.Replicas {
+		result.Replicas, result.Reason, result.By = high.Replicas, ScaleDownStabilized, high
+	}
+	return result
+}
+
+// stabilizeBoth keeps the count between the lowest recommendation of the
+// scale-up window and the highest of the scale-down window (upstream:
+// stabilizeRecommendationWithBehaviors). One exactly as old as its window does
+// not count.
+func stabilizeBoth(b *Behavior, h *History, w Wish) Stabilized {
+	low := extreme(h.Recommendations.Lowest, b.Up.Stabilization, w)
+	high := extreme(h.Recommendations.Highest, b.Down.Stabilization, w)
+	low.Replicas, high.Replicas = min(low.Replicas, w.Replicas), max(high.Replicas, w.Replicas)
+
+	result := Stabilized{Replicas: w.Current}
+	if result.Replicas < low.Replicas {
+		result.Replicas, result.By, result.Window = low.Replicas, low, b.Up.Stabilization
+	}
+	if result.Replicas > high.Replicas {
+		result.Replicas, result.By, result.Window = high.Replicas, high, b.Down.Stabilization
+	}
+	if result.Replicas == w.Replicas {
+		return Stabilized{Replicas: w.Replicas}
+	}
+	if result.Replicas == w.Current {
+		// Neither bound moved the count: the one that the wish would pass holds it.
+		result.By, result.Window = low, b.Up.Stabilization
+		if w.Replicas < w.Current {
+			result.By, result.Window = high, b.Down.Stabilization
+		}
+	}
+	result.Reason = ScaleUpStabilized
+	if w.Replicas < w.Current {
+		result.Reason = ScaleDownStabilized
+	}
+	return result
+}
+
+func extreme(of func(func(time.Time) bool) (signal.Recommendation, bool), window time.Duration, w Wish) signal.Recommendation {
+	cutoff := w.Now.Add(-window)
+	if entry, found := of(func(t time.Time) bool { return t.After(cutoff) }); found {
+		return entry
+	}
+	return signal.Recommendation{Time: w.Now, Replicas: w.Replicas}
+}

@@ -97,13 +97,13 @@ func (c *Controller) decide(ctx context.Context, p *pass) error {
 	if err := c.observe(ctx, p); err != nil {
 		return err
 	}
+	if c.config.Shadow {
+		c.shadow(p)
+		return nil
+	}
 	decision, state := decide.Decide(time.Now(), &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
-	if c.config.Shadow {
-		c.shadow(p, &decision)
-		return nil
-	}
 	return c.act(ctx, p, &decision)
 }
 

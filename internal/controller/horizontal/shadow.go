@@ -30,6 +30,8 @@ type shadow struct {
 	// differsSince is when the other's last word began to differ; zero if it
 	// does not. It may only not have looked yet.
 	differsSince time.Time
+	// remembered is when a recommendation was last added to the history.
+	remembered time.Time
 	// told is the last difference that was logged.
 	told string
 }
@@ -57,12 +59,27 @@ func (c *Controller) follow(p *pass) actual {
 	s := &p.track.shadow
 	a.scaled = s.known && !status.LastScaleTime.Equal(s.scaledAt)
 	s.known, s.scaledAt = true, status.LastScaleTime
+	if !succeeded(status) {
+		// What status says is wanted is from an earlier time; this time it kept what
+		// there was.
+		a.desired = a.current
+	}
 	current := status.ObservedGeneration == nil || *status.ObservedGeneration == p.hpa.Generation
 	if a.scaled {
 		p.observation.Target.SpecReplicas = a.current
 	}
 	a.known = current && len(status.Conditions) > 0 && p.targetErr == nil && p.observation.Target.SpecReplicas == a.current
 	return a
+}
+
+// succeeded reports whether the other controller's last decision came to a count.
+func succeeded(status *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+	for i := range status.Conditions {
+		if c := &status.Conditions[i]; c.Type != autoscalingv2.ScalingLimited && c.Type != autoscalingv2.ScaledToZero && c.Status == corev1.ConditionFalse {
+			return false
+		}
+	}
+	return true
 }
 
 // before leaves out the pods that came with the scaling or after it.
@@ -76,20 +93,32 @@ func before(pods []*corev1.Pod, scaled *metav1.Time) []*corev1.Pod {
 	return earlier
 }
 
-// shadow compares the decision with the other controller's instead of carrying
-// it out. The history follows what really happened to the scale.
-func (c *Controller) shadow(p *pass, d *decide.Decision) {
-	report := d.Report(decide.Outcome{At: time.Now()})
-	a := p.actual
-	p.track.state.Pending = nil
-	if a.scaled && a.desired != a.current {
-		p.track.state.Pending = pendingOf(&p.policy, a.desired-a.current)
-		p.track.state = decide.Settle(p.track.state, decide.Outcome{At: p.hpa.Status.LastScaleTime.Time})
+// shadow decides and compares with the other controller's decision instead of
+// carrying it out. The history follows what really happened to the scale.
+func (c *Controller) shadow(p *pass) {
+	now, a, s := time.Now(), p.actual, &p.track.shadow
+	state := p.track.state
+	// The other one's windows hold one recommendation for each of its turns. One
+	// more between two of them would hold a count longer than it does; but where
+	// it had nothing to write for a period, its recommendation was as before.
+	between := !a.fresh && !a.scaled && now.Sub(s.remembered) < c.config.SyncPeriod
+	if between {
+		state = state.Clone()
 	}
-	c.measure(p, d, &report, nil)
-	if result, certain := c.compare(p, d, &report); certain {
+	d, state := decide.Decide(now, &p.policy, state, &p.observation)
+	if !between {
+		state.Pending = nil
+		if a.scaled && a.desired != a.current {
+			state.Pending = pendingOf(&p.policy, a.desired-a.current)
+			state = decide.Settle(state, decide.Outcome{At: p.hpa.Status.LastScaleTime.Time})
+		}
+		p.track.state, s.remembered = state, now
+	}
+	report := d.Report(decide.Outcome{At: now})
+	c.measure(p, &d, &report, nil)
+	if result, certain := c.compare(p, &d, &report); certain {
 		c.metrics.shadow.WithLabelValues(result).Inc()
-		c.tellShadow(p, d, &report, result)
+		c.tellShadow(p, &d, &report, result)
 	}
 }
 

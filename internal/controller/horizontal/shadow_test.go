@@ -133,3 +133,47 @@ func TestShadowHistoryFollowsWhatHappened(t *testing.T) {
 		}
 	})
 }
+
+// Own looks between two of the other one's turns do not hold a count in the
+// window that the other one has let go.
+func TestShadowWindowHasTheOtherOnesTurns(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		hpa := w.web("web", 4)
+		window := int32(14)
+		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{
+			StabilizationWindowSeconds: &window,
+		}}
+		w.addHPA(hpa)
+		w.upstreamDecides("web", 4)
+		w.start(inShadow)
+		for range 4 {
+			w.upstreamDecides("web", 4)
+			w.pass(period)
+		}
+		w.set(func() { w.usage = 50 })
+		w.upstreamDecides("web", 2)
+		w.pass(time.Second)
+		if n := w.compared(shadowReplicas); n != 0 {
+			t.Errorf("%v differences on 4→2; log %q", n, w.logs)
+		}
+	})
+}
+
+// A status that says why there is no decision is not one for the count that it
+// still shows.
+func TestShadowTakesAFailureForKeeping(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(w.web("web", 2))
+		w.writeStatus("web", upstream, func(s *autoscalingv2.HorizontalPodAutoscalerStatus) {
+			s.CurrentReplicas, s.DesiredReplicas = 2, 0
+			s.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
+				{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse, Reason: "FailedGetResourceMetric"},
+			}
+		})
+		w.start(inShadow)
+		w.pass(3 * period)
+		if n := w.compared(shadowReplicas); n != 0 {
+			t.Errorf("%v differences, but both keep 2; log %q", n, w.logs)
+		}
+	})
+}

@@ -116,7 +116,7 @@ func TestCustomAndExternalMetricsGiveTheComputedCount(t *testing.T) {
 			t.Parallel()
 			s := shared.Space(t)
 			// A second queue and a second load, which the metric is not to see.
-			s.Create(harness.Queue("other", 500), harness.Workload{Name: "other"}.Service(500), c.source)
+			s.Create(harness.Queue("other", 500), harness.Workload{Name: "busy"}.Service(500), c.source)
 			twoReadyPods(s)
 			hpa := harness.Autoscaler("web", c.metric)
 			hpa.Spec.Behavior = harness.DownAtOnce()

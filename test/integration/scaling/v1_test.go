@@ -72,7 +72,9 @@ func showsSpec(hpa *autoscalingv1.HorizontalPodAutoscaler) error {
 		return fmt.Errorf("metrics annotation %v", metrics)
 	}
 	var behavior struct {
-		ScaleUp struct{ Policies []struct{ PeriodSeconds int32 } }
+		ScaleUp struct {
+			Policies []struct{ PeriodSeconds int32 }
+		}
 	}
 	if err := decode(hpa, behaviorAnnotation, &behavior); err != nil {
 		return err

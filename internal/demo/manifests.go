@@ -58,7 +58,7 @@ func deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{
 					"sim.plimsoll.dev/cpu-per-request": strconv.Itoa(costMilli) + "m",
-					"sim.plimsoll.dev/cpu-idle":        "0",
+					"sim.plimsoll.dev/idle-cpu":        "0",
 					"sim.plimsoll.dev/startup-delay":   "2s",
 				}},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+const configDir = "../../config"
+
+// installed are the objects that kubectl apply -k config/ would make.
+func installed(t *testing.T) []runtime.Object {
+	t.Helper()
+	var kustomization struct {
+		Resources []string `json:"resources"`
+	}
+	content, err := os.ReadFile(filepath.Join(configDir, "kustomization.yaml"))
+	if err == nil {
+		err = sigsyaml.Unmarshal(content, &kustomization)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []runtime.Object
+	for _, name := range kustomization.Resources {
+		content, err := os.ReadFile(filepath.Join(configDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, decodeAll(t, content)...)
+	}
+	return objects
+}
+
+func decodeAll(t *testing.T, content []byte) []runtime.Object {
+	t.Helper()
+	var objects []runtime.Object
+	documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(content)))
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := documents.Read(buffer)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(buffer[:n], nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+func find[T runtime.Object](t *testing.T) T {
+	t.Helper()
+	for _, object := range installed(t) {
+		if found, ok := object.(T); ok {
+			return found
+		}
+	}
+	var none T
+	t.Fatalf("config has no %T", none)
+	return none
+}
+
+// The permissions are those that the code uses, one for one: what is missing
+// fails at run time, what is too much is a gift to whoever takes the program
+// over.
+func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
+	used := []string{
+		"autoscaling horizontalpodautoscalers get list watch",
+		"autoscaling horizontalpodautoscalers/status update",
+		"* */scale get update",
+		" pods list watch",
+		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",
+		"metrics.k8s.io pods list",
+		"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
+		" events create patch",
+	}
+	granted := grants(find[*rbacv1.ClusterRole](t).Rules)
+	slices.Sort(used)
+	if !slices.Equal(granted, used) {
+		t.Errorf("granted\n%s\nused\n%s", strings.Join(granted, "\n"), strings.Join(used, "\n"))
+	}
+	leases := []string{"coordination.k8s.io leases create", "coordination.k8s.io leases get update"}
+	if granted := grants(find[*rbacv1.Role](t).Rules); !slices.Equal(granted, leases) {
+		t.Errorf("in its own namespace granted %q, used %q", granted, leases)
+	}
+}
+
+func grants(rules []rbacv1.PolicyRule) []string {
+	var granted []string
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				granted = append(granted, group+" "+resource+" "+strings.Join(rule.Verbs, " "))
+			}
+		}
+	}
+	slices.Sort(granted)
+	return granted
+}
+
+func TestDeploymentIsRestricted(t *testing.T) {
+	if got := find[*corev1.Namespace](t).Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
+		t.Errorf("the namespace enforces %q", got)
+	}
+	pod := find[*appsv1.Deployment](t).Spec.Template.Spec
+	container := pod.Containers[0]
+	security := container.SecurityContext
+	checks := map[string]bool{
+		"runs as no root":         *pod.SecurityContext.RunAsNonRoot && *pod.SecurityContext.RunAsUser != 0,
+		"has a seccomp profile":   pod.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
+		"cannot gain privileges":  !*security.AllowPrivilegeEscalation,
+		"cannot write its files":  *security.ReadOnlyRootFilesystem,
+		"has no capability":       slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}),
+		"has requests":            !container.Resources.Requests.Cpu().IsZero() && !container.Resources.Requests.Memory().IsZero(),
+		"has a memory limit":      !container.Resources.Limits.Memory().IsZero(),
+		"is probed":               container.LivenessProbe != nil && container.ReadinessProbe != nil,
+		"has the image":           container.Image == "ghcr.io/plimsoll-dev/plimsoll:dev",
+		"has its service account": pod.ServiceAccountName == find[*corev1.ServiceAccount](t).Name,
+	}
+	for what, holds := range checks {
+		if !holds {
+			t.Errorf("it does not hold that the pod %s", what)
+		}
+	}
+}
+
+// The Deployment's arguments are flags that the program takes.
+func TestDeploymentArgumentsParse(t *testing.T) {
+	args := find[*appsv1.Deployment](t).Spec.Template.Spec.Containers[0].Args
+	flags := &controllerFlags{}
+	set := pflag.NewFlagSet("controller", pflag.ContinueOnError)
+	flags.add(set)
+	if args[0] != "controller" {
+		t.Fatalf("arguments %q", args)
+	}
+	if err := set.Parse(args[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := flags.validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Names and defaults as in kube-controller-manager v1.37.
+func TestFlagsAreUpstreams(t *testing.T) {
+	flags := &controllerFlags{}
+	set := pflag.NewFlagSet("controller", pflag.ContinueOnError)
+	flags.add(set)
+	for name, value := range map[string]string{
+		"concurrent-horizontal-pod-autoscaler-syncs":          "5",
+		"horizontal-pod-autoscaler-sync-period":               "15s",
+		"horizontal-pod-autoscaler-downscale-stabilization":   "5m0s",
+		"horizontal-pod-autoscaler-tolerance":                 "0.1",
+		"horizontal-pod-autoscaler-cpu-initialization-period": "5m0s",
+		"horizontal-pod-autoscaler-initial-readiness-delay":   "30s",
+		"leader-elect":                "true",
+		"leader-elect-lease-duration": "15s",
+		"leader-elect-renew-deadline": "10s",
+		"leader-elect-retry-period":   "2s",
+		"leader-elect-resource-lock":  "leases",
+	} {
+		if flag := set.Lookup(name); flag == nil || flag.DefValue != value {
+			t.Errorf("--%s: %v, want the default %s", name, flag, value)
+		}
+	}
+}
+
+func TestBadFlagsAreNamed(t *testing.T) {
+	for _, arg := range []string{
+		"--concurrent-horizontal-pod-autoscaler-syncs=0", "--horizontal-pod-autoscaler-sync-period=0s",
+		"--horizontal-pod-autoscaler-tolerance=-1", "--horizontal-pod-autoscaler-tolerance=NaN",
+		"--divergences=nonsense", "--logging-format=xml", "--kube-api-qps=-1", "--leader-elect-resource-lock=endpoints",
+		"--leader-elect-lease-duration=5s", "--horizontal-pod-autoscaler-downscale-stabilization=-1s", "--v=-1",
+	} {
+		flags := &controllerFlags{}
+		set := pflag.NewFlagSet("controller", pflag.ContinueOnError)
+		flags.add(set)
+		if err := set.Parse([]string{arg}); err != nil {
+			t.Fatal(err)
+		}
+		name, _, _ := strings.Cut(arg, "=")
+		if err := flags.validate(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+}

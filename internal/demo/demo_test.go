@@ -34,7 +34,7 @@ func TestComputedIsTheDocumentedFormula(t *testing.T) {
 }
 
 func TestPlanNeedsTimeToScaleDown(t *testing.T) {
-	if _, err := NewPlan(30 * time.Second); err == nil || !strings.Contains(err.Error(), "DEMO_SECONDS=90") {
+	if _, err := NewPlan(30 * time.Second); err == nil || !strings.Contains(err.Error(), "DEMO_SECONDS=120") {
 		t.Errorf("a plan of 30 s: %v, want an error that says what to set", err)
 	}
 	plan, err := NewPlan(180 * time.Second)

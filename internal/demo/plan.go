@@ -22,7 +22,7 @@ const (
 	peakLoad        = 10 * baseLoad
 	minReplicas     = 1
 	maxReplicas     = 20
-	shortestSeconds = 90
+	shortestSeconds = 120
 	demoNamespace   = "shop"
 	demoWorkload    = "web"
 )
@@ -40,12 +40,12 @@ type Plan struct {
 // NewPlan cuts the time into a calm start, a surge and a calm end.
 func NewPlan(total time.Duration) (Plan, error) {
 	if total < shortestSeconds*time.Second {
-		return Plan{}, errors.New("the demo needs at least 90 seconds to scale up and down: set DEMO_SECONDS=90 or more")
+		return Plan{}, errors.New("the demo needs at least 120 seconds to scale up and down: set DEMO_SECONDS=120 or more")
 	}
 	return Plan{
 		Total:         total,
 		Rise:          total / 12,
-		Fall:          total * 5 / 12,
+		Fall:          total / 2,
 		Stabilization: (total / 12).Truncate(time.Second),
 	}, nil
 }

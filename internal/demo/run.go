@@ -76,8 +76,10 @@ func await(ctx context.Context, o *observer, failed <-chan error) error {
 // play runs the load, the sampling, the watch and the view side by side until
 // the plan is over.
 func play(ctx context.Context, c Config, o *observer, r *record) error {
-	ctx, cancel := context.WithTimeout(ctx, c.Plan.Total)
-	defer cancel()
+	// Not a deadline: a client gives up before one, and that would be an error.
+	ctx, cancel := context.WithCancelCause(ctx)
+	over := time.AfterFunc(c.Plan.Total, func() { cancel(errPlanOver) })
+	defer over.Stop()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return o.watchScales(ctx, r.scaled) })
 	group.Go(func() error { return drive(ctx, c, o, r) })
@@ -118,9 +120,11 @@ func drive(ctx context.Context, c Config, o *observer, r *record) error {
 	}
 }
 
+var errPlanOver = errors.New("the plan is over")
+
 // ended is no error where the plan is over.
 func ended(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(context.Cause(ctx), errPlanOver) {
 		return nil
 	}
 	return err

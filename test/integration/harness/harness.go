@@ -23,7 +23,6 @@ package harness
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -144,21 +143,32 @@ func spaceName(test string) string {
 }
 
 func (s *Space) end() {
-	if s.t.Failed() {
-		s.t.Log(s.logLines())
+	lines, err := s.logLines()
+	if err != nil {
+		s.t.Errorf("Plimsoll's log: %v", err)
 	}
-	err := s.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(s.t.Context()), s.Namespace, metav1.DeleteOptions{})
+	for _, line := range lines {
+		// As RBAC words it. Creation in a namespace that goes is forbidden in other words.
+		if strings.Contains(line, "is forbidden: User ") {
+			s.t.Errorf("config/ does not grant Plimsoll what it needs: %s", line)
+		}
+	}
+	if s.t.Failed() {
+		const most = 30
+		lines = lines[max(0, len(lines)-most):]
+		s.t.Logf("Plimsoll's last %d log lines about %s:\n%s", len(lines), s.Namespace, strings.Join(lines, ""))
+	}
+	err = s.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(s.t.Context()), s.Namespace, metav1.DeleteOptions{})
 	if err != nil {
 		s.t.Errorf("delete namespace %s: %v", s.Namespace, err)
 	}
 }
 
-// logLines are the last of Plimsoll's log lines that name the namespace.
-func (s *Space) logLines() string {
-	const most = 30
+// logLines are Plimsoll's log lines that name the namespace.
+func (s *Space) logLines() ([]string, error) {
 	content, err := os.ReadFile(s.Cluster.LogPath(plimsollName))
 	if err != nil {
-		return fmt.Sprintf("Plimsoll's log: %v", err)
+		return nil, err
 	}
 	var lines []string
 	for line := range strings.Lines(string(content)) {
@@ -166,8 +176,7 @@ func (s *Space) logLines() string {
 			lines = append(lines, line)
 		}
 	}
-	lines = lines[max(0, len(lines)-most):]
-	return fmt.Sprintf("Plimsoll's last %d log lines about %s:\n%s", len(lines), s.Namespace, strings.Join(lines, ""))
+	return lines, nil
 }
 
 // Kubectl runs kubectl in the namespace and returns its standard output.

@@ -48,6 +48,9 @@ func (p *Plimsoll) Start(ctx context.Context, flags ...string) error {
 	return err
 }
 
+// Kubeconfig is that of the service account, as which the program acts.
+func (p *Plimsoll) Kubeconfig() string { return p.kubeconfig }
+
 // Stop ends the program politely. It can be started again.
 func (p *Plimsoll) Stop(ctx context.Context) { p.program.Stop(ctx) }
 

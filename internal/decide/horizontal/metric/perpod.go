@@ -149,7 +149,7 @@ func (p *perPod) propose() string {
 		p.keep(WithinTolerance)
 		return ""
 	}
-	base := p.base(int64(r.Counts.Counted))
+	base := p.base(r.Ratio, int64(r.Counts.Counted))
 	wish := p.sum.Ceil32(r.Ratio * float64(base))
 	if p.guarded() && againstDirection(r.Ratio, wish, p.c.SpecReplicas) {
 		p.keep(DirectionKept)
@@ -187,7 +187,7 @@ func (p *perPod) recompute() {
 		p.keep(DirectionKept)
 		return
 	}
-	base := p.base(p.samples)
+	base := p.base(r.Adjusted, p.samples)
 	wish := p.sum.Ceil32(r.Adjusted * float64(base))
 	if againstDirection(r.Adjusted, wish, p.c.SpecReplicas) {
 		p.keep(DirectionKept)
@@ -206,9 +206,11 @@ func (p *perPod) assumed(pod int) int64 {
 }
 
 // base is what the ratio is multiplied with. More pods than wanted are a
-// rollout's surge: they share the load of the wanted ones.
-func (p *perPod) base(upstream int64) int64 {
-	if p.c.Divergences.Has(divergence.Surge) {
+// rollout's surge. On the way up they are not to be multiplied. On the way down
+// they are: where pods share a load, the surge is why the ratio is low, and
+// without it a rollout would ask for fewer pods than the load needs.
+func (p *perPod) base(ratio float64, upstream int64) int64 {
+	if p.c.Divergences.Has(divergence.Surge) && ratio > 1 {
 		return min(upstream, int64(p.c.SpecReplicas))
 	}
 	return upstream

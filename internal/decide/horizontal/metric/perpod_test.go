@@ -154,8 +154,16 @@ func TestUtilization(t *testing.T) {
 			outcome{3, metric.Scaled, 3, 89, 890},
 		},
 		"surge": {
-			"the load belongs to the 2 wanted pods", running(utilization(100), 890, 890, 890).at(2, 3),
-			outcome{2, metric.Scaled, 2, 89, 890},
+			"89 % is no reason to add a pod", running(utilization(100), 890, 890, 890).at(2, 3),
+			outcome{2, metric.DirectionKept, 0, 89, 890},
+		},
+		"surge, above the target": {
+			"three busy pods where 2 are wanted: 3 × 1.2 would be 4, and more with each rollout",
+			running(utilization(100), 1200, 1200, 1200).at(2, 3), outcome{3, metric.Scaled, 2, 120, 1200},
+		},
+		"surge that shares the load": {
+			"6 pods at 29 % carry what 4 carry at 43 %: 4 × 0.58 would be 3, too few for it",
+			running(half, 290, 290, 290, 290, 290, 290).at(4, 6), outcome{4, metric.Scaled, 6, 29, 290},
 		},
 		"surge, with a missing pod": {
 			"the base of a recomputation, too, is at most the wanted count: (3000+0)/4000 = 75 % × 3 / 50 %",
@@ -264,7 +272,11 @@ func TestAverage(t *testing.T) {
 			outcome{3, metric.Scaled, 3, 0, 89},
 		},
 		"surge": {
-			"the base is the wanted count", running(rps, 89, 89, 89).at(2, 3), outcome{2, metric.Scaled, 2, 0, 89},
+			"89m are no reason to add a pod", running(rps, 89, 89, 89).at(2, 3), outcome{2, metric.DirectionKept, 0, 0, 89},
+		},
+		"surge that shares the load": {
+			"350m over 100m is 4, on 6 pods as on 4", running(rps, 88, 88, 88, 87, 0, 0).at(4, 6),
+			outcome{4, metric.Scaled, 6, 0, 58},
 		},
 		"overflow of the sum, upstream": {
 			"two of the largest numbers add up to −2", running(rps, math.MaxInt64, math.MaxInt64).with(divergence.None),

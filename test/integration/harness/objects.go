@@ -114,10 +114,13 @@ func (w Workload) DaemonSet() *appsv1.DaemonSet {
 	}}
 }
 
-// Service offers the workload's pods this many requests per second. SetLoad changes it.
+// Service offers the workload's pods this many requests per second. SetLoad changes it. Nothing waits for the first pod:
+// it would begin with a burst, the higher the longer the machine took to start it.
 func (w Workload) Service(requestsPerSecond float64) *corev1.Service {
 	meta := w.meta()
-	meta.Annotations = map[string]string{world.AnnotationLoad: strconv.FormatFloat(requestsPerSecond, 'f', -1, 64)}
+	meta.Annotations = map[string]string{
+		world.AnnotationLoad: strconv.FormatFloat(requestsPerSecond, 'f', -1, 64), world.AnnotationBacklogLimit: "0",
+	}
 	return &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
 		Selector: w.Labels(), ClusterIP: corev1.ClusterIPNone,
 	}}

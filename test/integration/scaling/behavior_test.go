@@ -39,14 +39,13 @@ func TestPolicyOfOnePodAMinute(t *testing.T) {
 	if len(counts) != 3 || counts[1].Replicas != 2 || counts[2].Replicas != 3 {
 		t.Fatalf("counts %s, want 1, 2, 3", record)
 	}
-	// The watch may see the first late, on a busy machine, which makes the difference smaller.
-	if took := counts[2].At.Sub(counts[1].At); took < 58*time.Second {
+	// On a busy machine the watch may see the first late, which makes the difference smaller.
+	if took := counts[2].At.Sub(counts[1].At); took < 55*time.Second {
 		t.Errorf("the second pod came %s after the first, want a minute", took)
 	}
 }
 
-// From one replica towards twenty: four more, as 100 % of one are fewer; then twice nine a quarter of a minute later the
-// doubling is the larger.
+// The defaults allow the larger of four pods and a doubling in each 15 s: from 1 to 5, to 10, to 20.
 func TestDefaultBehaviorScalesUpInSteps(t *testing.T) {
 	t.Parallel()
 	s := shared.Space(t)
@@ -70,7 +69,8 @@ func TestDefaultBehaviorScalesUpInSteps(t *testing.T) {
 		Message: "recent recommendations were higher than current one, applying the highest recent recommendation",
 	})
 	s.AwaitReplicas(harness.Deployment, "web", 3)
-	if took := time.Since(began); took < 19*time.Second {
+	// The window begins with the last decision before the queue got shorter, which on a busy machine is seconds ago.
+	if took := time.Since(began); took < 15*time.Second {
 		t.Errorf("scaled down after %s, want the window of 20 s", took)
 	}
 	t.Logf("counts up and down: %s", record)

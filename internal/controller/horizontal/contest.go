@@ -87,15 +87,22 @@ func (c *Controller) contested(t *track, hpa *autoscalingv2.HorizontalPodAutosca
 	until = t.contest.until
 	ends := !until.IsZero() && !now.Before(until)
 	if ends {
-		t.contest.until = time.Time{}
+		c.endContest(t)
 	}
 	c.mu.Unlock()
 	if ends {
 		t.reset()
-		c.metrics.contested.Dec()
 		c.log.Info("no other controller writes the status of this object any more: it is scaled again", "object", nameOf(hpa).String())
 		c.config.Events.Event(hpa, corev1.EventTypeNormal, "ScalingResumed",
 			"no other controller has written the status of this object for two minutes; plimsoll scales it again")
 	}
 	return until, now.Before(until)
+}
+
+// endContest needs the lock.
+func (c *Controller) endContest(t *track) {
+	if !t.contest.until.IsZero() {
+		t.contest.until = time.Time{}
+		c.metrics.contested.Dec()
+	}
 }

@@ -54,6 +54,22 @@ func TestContestedObjectIsLeftAloneForTwoMinutes(t *testing.T) {
 	})
 }
 
+func TestContestEndsWithTheObject(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(w.web("web", 2))
+		w.start()
+		w.pass(10 * time.Second)
+		w.writeStatus("web", upstream, touch)
+		w.pass(time.Second)
+		w.deleteHPA("web")
+		w.pass(time.Second)
+		w.pass(contestPause)
+		if got := w.metric("plimsoll_contested_horizontal_pod_autoscalers"); got != 0 {
+			t.Errorf("%v contested objects, but there is none", got)
+		}
+	})
+}
+
 // After a handover the object still shows what the other one wrote before, in an
 // entry that shrinks as Plimsoll's writes take fields over and keeps its time.
 func TestHandoverIsNoContest(t *testing.T) {

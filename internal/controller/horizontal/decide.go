@@ -114,10 +114,22 @@ func (c *Controller) observe(ctx context.Context, p *pass) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if p.targetErr != nil {
-		p.observation.Target.Error = p.targetErr.Error()
+	if p.observation.Target.Error = textOf(p.targetErr); p.observation.Target.Error != "" {
 		return nil
 	}
+	return c.observeMetrics(ctx, p)
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// observeMetrics looks at the pods and the metrics where the decision needs
+// them.
+func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 	c.observeTarget(p)
 	if c.config.Shadow {
 		p.actual = c.follow(p)

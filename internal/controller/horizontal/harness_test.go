@@ -32,6 +32,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	scaleclient "k8s.io/client-go/scale"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
 	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
@@ -52,6 +53,8 @@ var (
 // world is a cluster with virtual time: an API server that keeps resource
 // versions and refuses conflicting writes, metrics APIs and a controller.
 type world struct {
+	record.EventRecorder // of which the controller uses Event and Eventf
+
 	t        *testing.T
 	client   *fake.Clientset
 	registry *prometheus.Registry
@@ -91,7 +94,7 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 
 func newWorld(t *testing.T) *world {
 	// The newer fake writes managedFields itself, which these tests are about.
-	client := fake.NewSimpleClientset() //nolint:staticcheck // see above
+	client := fake.NewSimpleClientset()
 	w := &world{t: t, client: client, registry: prometheus.NewRegistry(), usage: 100}
 	w.client.PrependReactor("update", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		update, ok := action.(clienttesting.UpdateAction)
@@ -436,11 +439,6 @@ func (w *world) Event(object runtime.Object, kind, reason, message string) {
 // Eventf implements record.EventRecorder.
 func (w *world) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
 	w.Event(object, kind, reason, fmt.Sprintf(format, args...))
-}
-
-// AnnotatedEventf implements record.EventRecorder.
-func (w *world) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
-	w.Eventf(object, kind, reason, format, args...)
 }
 
 // set changes the world under its lock.

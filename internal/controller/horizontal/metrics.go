@@ -75,7 +75,8 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		shadow: counter(own, "shadow_comparisons_total",
 			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', 'replicas' or 'conditions', after what differs.", []string{"result"}),
 	}
-	return m, m.register(registerer)
+	err := m.register(registerer)
+	return m, err
 }
 
 // register takes series that are registered already for its own, so that the

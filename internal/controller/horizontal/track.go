@@ -59,7 +59,8 @@ func (c *Controller) handler() cache.ResourceEventHandler {
 func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.mu.Lock()
 	t := c.trackOf(nameOf(hpa))
-	t.contest = contest{newest: foreignWrite(hpa).at}
+	c.endContest(t)
+	t.contest.newest = foreignWrite(hpa).at
 	c.mu.Unlock()
 	c.schedule.at(nameOf(hpa), time.Now())
 }
@@ -110,6 +111,7 @@ func (c *Controller) drop(object types.NamespacedName) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.endContest(c.trackOf(object))
 	delete(c.records, object)
 	c.metrics.objects.Set(float64(len(c.records)))
 }

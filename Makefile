@@ -67,9 +67,9 @@ build: ## build the program: bin/plimsoll
 	@$(DEVBUILD) -only plimsoll
 
 .PHONY: image
-image: ## write the container image as an OCI archive under dist/ (no registry needed)
-	@$(DEVBUILD) -only devcluster,plimsoll
-	@bin/devcluster image
+image: build ## write the container image as an OCI archive under dist/ (no registry needed)
+	@mkdir -p dist
+	@$(GO) run ./cmd/image --program=bin/plimsoll
 
 .PHONY: bench
 bench: ## run the benchmarks; ends in benchstat's output

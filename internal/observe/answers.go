@@ -24,6 +24,11 @@ const (
 	maxItemsPerPod = 10
 	maxItemsSpare  = 1000
 	maxSeries      = 10000
+	// No machine has that much. metrics-server reads a NaN, an infinity and a
+	// negative number in a kubelet's text as 2^63 or more nanoseconds or bytes,
+	// of which it makes hundreds of millions of CPUs, and exbibytes.
+	maxCPUs        = 1e6
+	maxMemoryBytes = 1 << 50
 )
 
 // defaultWindow is the window of a custom metric that names none.
@@ -87,6 +92,9 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 		if text := a.foreign("pod", item.Name, item.Namespace); text != "" {
 			return metric.Reading{Error: text}
 		}
+		if text := a.excessive(item); text != "" {
+			return metric.Reading{Error: text}
+		}
 		used, found := usage(item, spec, a.mode)
 		if found {
 			s.put(item.Name, metric.Sample{
@@ -97,6 +105,24 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 	s.reading.At = list.Items[0].Timestamp.Time
 	s.reading.Requests = a.requests(i)
 	return s.reading
+}
+
+// excessive says what no container can have used. A lie about one resource
+// discredits the others: of two lies in a row about CPU time metrics-server
+// makes a use of 0.
+func (a *Answers) excessive(item *metricsv1beta1.PodMetrics) string {
+	if !a.doubts() {
+		return ""
+	}
+	for i := range item.Containers {
+		for name, q := range item.Containers[i].Usage {
+			used := q.AsApproximateFloat64()
+			if name == corev1.ResourceCPU && used > maxCPUs || name == corev1.ResourceMemory && used > maxMemoryBytes {
+				return fmt.Sprintf("implausible value of container %s of pod %s: %s of %s", item.Containers[i].Name, item.Name, q.String(), name)
+			}
+		}
+	}
+	return ""
 }
 
 // usage is what the pod, or the named container in it, used. A pod of which one

@@ -298,6 +298,37 @@ func TestObjectAndExternal(t *testing.T) {
 	}
 }
 
+// What metrics-server 0.9.0 makes of a NaN in a kubelet's text, in the first
+// scrape and in the second.
+func TestResourceBeyondAnyMachine(t *testing.T) {
+	lie := func(cpu, memory string) *metricsv1beta1.PodMetricsList {
+		item := used("a", cpu)
+		item.Containers[0].Usage[corev1.ResourceMemory] = resource.MustParse(memory)
+		return &metricsv1beta1.PodMetricsList{Items: []metricsv1beta1.PodMetrics{used("b", "50m"), item}}
+	}
+	for name, tc := range map[string]struct {
+		list *metricsv1beta1.PodMetricsList
+		want string
+	}{
+		"first":  {lie("922337203685477580n", "1Mi"), "922337203685477580n of cpu"},
+		"CPUs":   {lie("922337203", "1Mi"), "922337203 of cpu"},
+		"second": {lie("0", "9223372036854775800"), "9223372036854775800 of memory"},
+		"big":    {lie("4k", "64Ti"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := []*corev1.Pod{podOf("a", "100m"), podOf("b", "100m")}
+			got := NewAnswers(policyOf(divergence.Default, cpuUtilization), pods).Resource(0, tc.list).Error
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("error %q, want %q in it", got, tc.want)
+			}
+			got = NewAnswers(policyOf(divergence.None, cpuUtilization), pods).Resource(0, tc.list).Error
+			if got != "" {
+				t.Errorf("as upstream: error %q", got)
+			}
+		})
+	}
+}
+
 // One Answers serves decision after decision: what an earlier one left in its
 // buffers must never show.
 func TestAnswersReuse(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -147,11 +148,10 @@ func (s *Space) end() {
 	if err != nil {
 		s.t.Errorf("Plimsoll's log: %v", err)
 	}
-	for _, line := range lines {
-		// As RBAC words it. Creation in a namespace that goes is forbidden in other words.
-		if strings.Contains(line, "is forbidden: User ") {
-			s.t.Errorf("config/ does not grant Plimsoll what it needs: %s", line)
-		}
+	// As RBAC words it. Creation in a namespace that goes is forbidden in other words.
+	refused := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "is forbidden: User ") })
+	if refused >= 0 {
+		s.t.Errorf("config/ does not grant Plimsoll what it needs: %s", lines[refused])
 	}
 	if s.t.Failed() {
 		const most = 30

@@ -3,6 +3,7 @@ package events
 
 import (
 	"context"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -18,8 +19,17 @@ const Component = "horizontal-pod-autoscaler"
 // Start gives a recorder whose events go to the API server until the function
 // that comes with it is called.
 func Start(ctx context.Context, client kubernetes.Interface) (record.EventRecorder, func()) {
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: spamKey}))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component})
 	return recorder, broadcaster.Shutdown
+}
+
+// spamKey groups the events that share an allowance, 25 and one more each five
+// minutes. client-go's own key leaves out the reason: a metric that fails each
+// second uses up the allowance, and nobody learns of what else goes wrong with
+// the object.
+func spamKey(event *corev1.Event) string {
+	object := &event.InvolvedObject
+	return strings.Join([]string{object.Kind, object.Namespace, object.Name, string(object.UID), event.Type, event.Reason}, "/")
 }

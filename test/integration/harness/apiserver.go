@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -30,6 +31,7 @@ func RestartAPIServer(t *testing.T, cluster *devcluster.Cluster) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatalf("kill %s, process %d: %v", apiServer, pid, err)
 	}
+	awaitEnd(t, pid)
 	client, err := rest.HTTPClientFor(cluster.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +41,18 @@ func RestartAPIServer(t *testing.T, cluster *devcluster.Cluster) {
 	// The cluster, not the test, ends it.
 	if _, err := cluster.StartProgram(context.WithoutCancel(t.Context()), apiServer, command, ready); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// awaitEnd waits until the process, and with it its hold on ports, is gone.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(Long); syscall.Kill(pid, 0) == nil; <-ticker.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d lives on", pid)
+		}
 	}
 }
 

@@ -55,9 +55,14 @@ func (s *Space) AwaitDecisions(name string, more int) {
 
 // LogLines are the lines of Plimsoll's log that contain the words, by their keys.
 func (s *Space) LogLines(words string) ([]map[string]string, error) {
-	content, err := os.ReadFile(s.Cluster.LogPath(plimsollName))
+	return s.LogLinesOf(plimsollName, words)
+}
+
+// LogLinesOf is LogLines of the program of that name.
+func (s *Space) LogLinesOf(program, words string) ([]map[string]string, error) {
+	content, err := os.ReadFile(s.Cluster.LogPath(program))
 	if err != nil {
-		return nil, fmt.Errorf("Plimsoll's log: %w", err)
+		return nil, fmt.Errorf("log of %s: %w", program, err)
 	}
 	var lines []map[string]string
 	for line := range strings.Lines(string(content)) {

@@ -25,7 +25,9 @@ func TestMissingRequest(t *testing.T) {
 	sidecar.Resources = corev1.ResourceRequirements{}
 	w := harness.Workload{Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "100m", "64Mi"), sidecar}}
 	// 350m over two pods, which request 100m for one container.
-	s.Create(w.Deployment(), w.Service(35), harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(50))))
+	s.Create(w.Deployment(), w.Service(35))
+	awaitMeasured(s, 2)
+	s.Create(harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(50))))
 	o := ordeal{
 		condition: inactive("FailedGetResourceMetric"),
 		words:     []string{"missing request for cpu in container sidecar of Pod web-", "failed to get cpu utilization"},
@@ -65,7 +67,9 @@ func kubeletLies(t *testing.T, lie float64) {
 	// Each pod is at 75 % of its request and of its target, and the memory is as the model has it.
 	w := harness.Workload{Replicas: ptr.To[int32](2)}
 	hpa := harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(75)))
-	s.Create(w.Deployment(), w.Service(15), hpa)
+	s.Create(w.Deployment(), w.Service(15))
+	awaitMeasured(s, 2)
+	s.Create(hpa)
 	awaitFine(s, "web")
 	record := s.WatchCounts("web")
 
@@ -93,6 +97,18 @@ func kubeletLies(t *testing.T, lie float64) {
 	s.AwaitReplicas(harness.Deployment, "web", 5) // 350m at 75m each
 	awaitFine(s, "web")
 	wantCounts(t, record, 2, 5)
+}
+
+// awaitMeasured waits until metrics-server knows that many pods. Objects that are created before fail until then, and their
+// events count against the limit that the API's clients set themselves.
+func awaitMeasured(s *harness.Space, pods int) {
+	s.Eventually("metrics of the pods", func(ctx context.Context) error {
+		list, err := s.PodMetrics(ctx)
+		if err == nil && len(list.Items) < pods {
+			err = fmt.Errorf("metrics of %d pods", len(list.Items))
+		}
+		return err
+	})
 }
 
 // awaitPodMetrics waits until what metrics-server says of a pod's CPU is as looked for; nothing is 0.

@@ -3,7 +3,6 @@ package trouble
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -11,10 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// The tests here break what all tests share. They do not call t.Parallel, so that those that do wait for them.
+// Tests here that break what all tests share do not call t.Parallel: those that do wait for them.
 
 // All three metrics APIs are unreachable.
 func TestMetricsAPIsAreDown(t *testing.T) {
@@ -27,11 +28,13 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 	}
 	records := map[string]*harness.Record{}
 	s.Create(harness.Queue("jobs", 15))
-	for name, metric := range metrics {
-		w := harness.Workload{Name: name, Replicas: ptr.To[int32](2)}
-		s.Create(w.Deployment(), w.Service(15), harness.Autoscaler(name, metric))
-	}
 	for name := range metrics {
+		w := harness.Workload{Name: name, Replicas: ptr.To[int32](2)}
+		s.Create(w.Deployment(), w.Service(15))
+	}
+	awaitMeasured(s, 2*len(metrics))
+	for name, metric := range metrics {
+		s.Create(harness.Autoscaler(name, metric))
 		awaitFine(s, name)
 		records[name] = s.WatchCounts(name)
 	}
@@ -100,17 +103,21 @@ func TestKilledInTheMiddleOfASurge(t *testing.T) {
 	checkClimb(t, record, 2)
 }
 
-// The API server is killed with -9 and started again in the middle of a surge.
+// The API server is killed with -9 and started again in the middle of a surge. It is not that of the other tests.
 func TestAPIServerIsKilled(t *testing.T) {
-	s := shared.Space(t)
-	plimsoll := shared.Plimsoll(t)
-	// An API server takes longer to start than the leader has by default to renew its lease. A leader that cannot ends, and
-	// the kubelet starts it again; here it is to live.
-	plimsoll.Stop(t.Context())
-	flags := append(slices.Clone(shared.Flags), "--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=100s")
-	if err := plimsoll.Start(t.Context(), flags...); err != nil {
+	t.Parallel()
+	cluster := devclustertest.Start(t, devcluster.Config{MetricsServer: true})
+	plimsoll, err := harness.NewPlimsoll(t.Context(), cluster)
+	if err != nil {
 		t.Fatal(err)
 	}
+	// An API server may take longer to start than a leader has by default to renew its lease. A leader that cannot ends, and
+	// the kubelet starts it again; here it is to live.
+	err = plimsoll.Start(t.Context(), "--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=100s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := harness.NewSpace(t, cluster)
 	hpa := harness.Autoscaler("web", jobs())
 	hpa.Spec.MaxReplicas = 20
 	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{

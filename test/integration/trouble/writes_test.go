@@ -11,13 +11,10 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
@@ -116,7 +113,7 @@ func TestScaleWriteInConflict(t *testing.T) {
 	s := shared.Space(t)
 	web(s, jobs())
 	awaitFine(s, "web")
-	changes := watchChanges(t, s)
+	changes := s.WatchChanges("web")
 	more(s)
 	deployments := s.Client.AppsV1().Deployments(s.Namespace)
 	ended := time.Now().Add(8 * time.Second)
@@ -132,85 +129,22 @@ func TestScaleWriteInConflict(t *testing.T) {
 	compareWithLog(t, s, changes)
 }
 
-// change is a change of spec.replicas and who made it.
-type change struct {
-	from, to int32
-	by       string
-}
-
-// changes is safe for concurrent use.
-type changes struct {
-	mu   sync.Mutex
-	list []change
-}
-
-func (c *changes) all() []change {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.list)
-}
-
-// watchChanges follows the Deployment "web" by each of its versions.
-func watchChanges(t *testing.T, s *harness.Space) *changes {
-	t.Helper()
-	deployments := s.Client.AppsV1().Deployments(s.Namespace)
-	first, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	watcher, err := deployments.Watch(t.Context(), metav1.ListOptions{
-		FieldSelector:   fields.OneTermEqualSelector(metav1.ObjectNameField, "web").String(),
-		ResourceVersion: first.ResourceVersion,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(watcher.Stop)
-	c := &changes{}
-	go c.follow(watcher, *first.Spec.Replicas)
-	return c
-}
-
-func (c *changes) follow(watcher watch.Interface, replicas int32) {
-	for event := range watcher.ResultChan() {
-		deployment, ok := event.Object.(*appsv1.Deployment)
-		if !ok || *deployment.Spec.Replicas == replicas {
-			continue
-		}
-		c.mu.Lock()
-		c.list = append(c.list, change{from: replicas, to: *deployment.Spec.Replicas, by: ownerOfReplicas(deployment)})
-		c.mu.Unlock()
-		replicas = *deployment.Spec.Replicas
-	}
-}
-
-// ownerOfReplicas is who set spec.replicas last: a change of a value takes the field from all others.
-func ownerOfReplicas(deployment *appsv1.Deployment) string {
-	for _, entry := range deployment.ManagedFields {
-		isSpec := entry.Subresource != "status"
-		if isSpec && entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.Raw), `"f:replicas"`) {
-			return entry.Manager
-		}
-	}
-	return ""
-}
-
 // compareWithLog checks that Plimsoll's writes, as its log tells from what count it decided on to which, are those that
 // the API server has stored.
-func compareWithLog(t *testing.T, s *harness.Space, seen *changes) {
+func compareWithLog(t *testing.T, s *harness.Space, seen *harness.Changes) {
 	t.Helper()
-	var decided []change
+	var decided []harness.Change
 	for _, d := range s.Decisions("web") {
 		if d.Scaled {
-			decided = append(decided, change{from: d.Current, to: d.Desired, by: "plimsoll"})
+			decided = append(decided, harness.Change{From: d.Current, To: d.Desired, By: "plimsoll"})
 		}
 	}
 	if len(decided) == 0 {
 		t.Fatal("Plimsoll has scaled nothing")
 	}
-	var stored []change
+	var stored []harness.Change
 	s.Eventually("the watch's end", func(context.Context) error {
-		stored = slices.DeleteFunc(seen.all(), func(c change) bool { return c.by != "plimsoll" })
+		stored = seen.By("plimsoll")
 		if len(stored) < len(decided) {
 			return fmt.Errorf("%d writes by Plimsoll seen, %d logged", len(stored), len(decided))
 		}

@@ -1,0 +1,127 @@
+package handover
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+// cluster has kube-controller-manager's loop on; each test turns it as it needs it. It writes down who writes what.
+var cluster devclustertest.Shared
+
+// auditLog is where the API server writes that down.
+var auditLog string
+
+// auditPolicy has a line for each write.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, verbs: [create, update, patch, delete, deletecollection]}
+- {level: None}
+`
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "plimsoll-handover-")
+	if err != nil {
+		panic(err)
+	}
+	auditLog = filepath.Join(dir, "audit.log")
+	policy := filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		panic(err)
+	}
+	cluster.Config = devcluster.Config{
+		MetricsServer: true, HPAController: true,
+		APIServerFlags: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog},
+	}
+	defer os.RemoveAll(dir)
+	cluster.Main(m)
+}
+
+// written is who wrote what to the API server.
+type written struct {
+	Verb      string
+	UserAgent string
+	User      struct{ Username string }
+	ObjectRef struct{ Resource, Subresource, Namespace, Name string }
+}
+
+func (w written) String() string {
+	return fmt.Sprintf("%s %s %s/%s %s/%s", w.User.Username, w.Verb, w.ObjectRef.Resource, w.ObjectRef.Subresource,
+		w.ObjectRef.Namespace, w.ObjectRef.Name)
+}
+
+// writesBy are all writes until now that a user tried.
+func writesBy(t *testing.T, user string) []written {
+	t.Helper()
+	file, err := os.Open(auditLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var found []written
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var w written
+		if err := json.Unmarshal(lines.Bytes(), &w); err != nil {
+			continue // the last line is being written
+		}
+		if w.User.Username == user {
+			found = append(found, w)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+const (
+	loopOn  = "--controllers=*"
+	loopOff = "--controllers=*,-horizontal-pod-autoscaler-controller"
+	// often makes kube-controller-manager decide about as often as Plimsoll.
+	often = "--horizontal-pod-autoscaler-sync-period=2s"
+	// who is kube-controller-manager's loop to the API server.
+	loopUser = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
+	// plimsollUser is Plimsoll, as config/ has it.
+	plimsollUser = "system:serviceaccount:plimsoll-system:plimsoll-controller"
+)
+
+// restart starts kube-controller-manager again with other flags.
+func restart(t *testing.T, s *harness.Space, flags ...string) {
+	t.Helper()
+	if err := s.Cluster.RestartControllerManager(t.Context(), flags...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plimsoll is the program and its rights, made once.
+var plimsoll = sync.OnceValues(func() (*harness.Plimsoll, error) {
+	return harness.NewPlimsoll(context.Background(), present)
+})
+
+// present is the running cluster; set by space.
+var present *devcluster.Cluster
+
+// space is a namespace for the test, in the cluster of all.
+func space(t *testing.T) (*harness.Space, *harness.Plimsoll) {
+	t.Helper()
+	present = cluster.Cluster(t)
+	p, err := plimsoll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return harness.NewSpace(t, present), p
+}

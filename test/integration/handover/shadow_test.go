@@ -1,0 +1,107 @@
+package handover
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+const comparisons = "plimsoll_shadow_comparisons_total"
+
+// Two shadows beside kube-controller-manager's loop: one with its settings, which agrees with it up and down, and one with
+// another tolerance, which says where it would have decided otherwise and why. Neither writes anything.
+func TestShadowDecidesAndWritesNothing(t *testing.T) {
+	s, p := space(t)
+	settings := []string{often, "--horizontal-pod-autoscaler-downscale-stabilization=10s"}
+	restart(t, s, append(settings, loopOn)...)
+	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15),
+		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
+	s.AwaitConditions("web", validMetric())
+	changes := s.WatchChanges("web")
+
+	settings = append(settings, "--shadow")
+	twin := p.StartBeside(t, "shadow-twin", settings...)
+	lazy := p.StartBeside(t, "shadow-lazy", append(settings, "--horizontal-pod-autoscaler-tolerance=0.5")...)
+	awaitAgreement(s, twin)
+	awaitAgreement(s, lazy)
+	if n := lazy.Metric(comparisons, `result="replicas"`); n != 0 {
+		t.Errorf("%v differences in replicas at rest", n)
+	}
+
+	s.SetQueue("jobs", 28) // 1.4 times what two pods shall have
+	s.AwaitReplicas(harness.Deployment, "web", 3)
+	awaitAgreement(s, twin)
+	s.Eventually("the difference in the metrics", func(context.Context) error {
+		if n := lazy.Metric(comparisons, `result="replicas"`); n == 0 {
+			return fmt.Errorf("no difference in replicas")
+		}
+		return nil
+	})
+	awaitDifference(s, lazy)
+
+	s.SetQueue("jobs", 65)
+	s.AwaitReplicas(harness.Deployment, "web", 7)
+	awaitAgreement(s, twin)
+	awaitAgreement(s, lazy)
+	s.SetQueue("jobs", 15)
+	s.AwaitReplicas(harness.Deployment, "web", 2)
+	awaitAgreement(s, twin)
+	awaitAgreement(s, lazy)
+
+	agreed, differed := twin.Metric(comparisons, `result="agree"`), twin.Metric(comparisons, `result="replicas"`)
+	t.Logf("the twin agreed %v times and differed %v times in replicas; changes: %v", agreed, differed, changes.All())
+	// The two do not look at the same moment.
+	if differed > agreed/10 {
+		t.Errorf("the twin agreed %v times and differed %v times", agreed, differed)
+	}
+	for _, c := range changes.All() {
+		if c.By != "kube-controller-manager" {
+			t.Errorf("%s has scaled from %d to %d", c.By, c.From, c.To)
+		}
+	}
+	if writes := writesBy(t, plimsollUser); len(writes) > 0 {
+		t.Errorf("the shadows have written: %v", writes)
+	}
+	if len(writesBy(t, loopUser)) == 0 {
+		t.Error("the audit log does not show the writes of kube-controller-manager's loop")
+	}
+	_, err := s.Client.CoordinationV1().Leases("plimsoll-system").Get(t.Context(), "plimsoll-controller", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("a shadow leads: %v", err)
+	}
+}
+
+// awaitAgreement waits until the shadow has agreed three times more.
+func awaitAgreement(s *harness.Space, shadow *harness.Beside) {
+	before := shadow.Metric(comparisons, `result="agree"`)
+	s.Eventually("agreement of "+shadow.Name, func(context.Context) error {
+		if now := shadow.Metric(comparisons, `result="agree"`); now < before+3 {
+			return fmt.Errorf("%v agreements before, %v now", before, now)
+		}
+		return nil
+	})
+}
+
+// awaitDifference waits for the log line that says that the lazy one would have stayed at 2, and why.
+func awaitDifference(s *harness.Space, shadow *harness.Beside) {
+	s.Eventually("the difference in the log", func(context.Context) error {
+		lines, err := s.LogLinesOf(shadow.Name, s.Namespace+"/web")
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if line["level"] == "INFO" && line["msg"] == "shadow differs in replicas" && line["desired"] == "2" && line["actual"] == "3" &&
+				strings.Contains(line["reason"], "ScalingActive: ValidMetricFound") && strings.Contains(line["actualReason"], "ScalingActive: ValidMetricFound") {
+				return nil
+			}
+		}
+		return fmt.Errorf("lines %v", lines)
+	})
+}

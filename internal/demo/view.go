@@ -18,7 +18,7 @@ type view interface {
 
 const (
 	refresh      = 500 * time.Millisecond
-	plotHeight   = 8
+	plotHeight   = 12
 	plotWidth    = 60
 	shownReasons = 6
 )
@@ -133,14 +133,17 @@ func bar(wanted, ready int32) string {
 
 // plot draws wanted and ready replicas over time, and what the load asks for.
 func plot(samples []Sample) string {
-	asked, wanted, ready := make([]float64, 0, len(samples)), make([]float64, 0, len(samples)), make([]float64, 0, len(samples))
+	series := make([][]float64, 3)
+	top := 1
 	for _, s := range samples {
-		asked = append(asked, float64(Computed(s.Load)))
-		wanted = append(wanted, float64(s.Wanted))
-		ready = append(ready, float64(s.Ready))
+		for i, replicas := range []int32{Computed(s.Load), s.Wanted, s.Ready} {
+			series[i] = append(series[i], float64(replicas))
+			top = max(top, int(replicas))
+		}
 	}
-	return asciigraph.PlotMany([][]float64{asked, wanted, ready},
-		asciigraph.Height(plotHeight), asciigraph.Width(plotWidth), asciigraph.Precision(0), asciigraph.LowerBound(0),
+	// A line for each replica, where there is room, makes the axis even.
+	return asciigraph.PlotMany(series,
+		asciigraph.Height(min(top, plotHeight)), asciigraph.Width(plotWidth), asciigraph.Precision(0), asciigraph.LowerBound(0),
 		// Blue, orange and white can be told apart by everyone.
 		asciigraph.SeriesColors(asciigraph.Blue, asciigraph.Orange, asciigraph.White),
 		asciigraph.SeriesLegends("the load asks for", "wanted", "ready"))

@@ -33,7 +33,7 @@ func Example() {
 	}
 	// Output:
 	// 2 -> 4 external metric depth(nil) above target
-	// 4 -> 8 All metrics below target
+	// 4 -> 8 recent recommendations were higher than the current one
 }
 
 func step(clock string, replicas, depth int) string {

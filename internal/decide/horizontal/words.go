@@ -184,6 +184,11 @@ func (d *Decision) reason() string {
 	const belowMin = "Current number of replicas below Spec.MinReplicas"
 	wish := max(0, d.Wish.Replicas)
 	switch {
+	case d.Branch == BranchMetrics && d.raisedAgainst(wish):
+		if d.Stabilized.Replicas > d.Current {
+			return "recent recommendations were higher than the current one"
+		}
+		return belowMin
 	case d.Branch == BranchAboveMax:
 		return "Current number of replicas above Spec.MaxReplicas"
 	case d.Branch == BranchBelowMin:
@@ -199,6 +204,13 @@ func (d *Decision) reason() string {
 	default:
 		return ""
 	}
+}
+
+// raisedAgainst reports whether the count rises although the wish would not
+// raise it: a remembered recommendation does, or min. Upstream then gives no
+// reason, or that all metrics are below target.
+func (d *Decision) raisedAgainst(wish int32) bool {
+	return d.policy.Divergences.Has(divergence.TrueMessages) && d.Desired > d.Current && wish <= d.Current
 }
 
 func (d *Decision) reportOutcome(r *Report, outcome Outcome) {

@@ -62,10 +62,10 @@ func Flags() []string {
 }
 
 // Environment is that of the go command: no cgo, so that the parts are static and a C compiler's speed does not
-// matter; no flags or workspace of the caller's, which would make other binaries. A higher GOGC saves a few percent of
-// the compiler's time for memory that it does not keep.
+// matter; no flags or workspace of the caller's, which would make other binaries. A compiler lives for a second: without
+// garbage collection, up to a limit that only the largest packages reach, it needs a quarter less processor time.
 func environment() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOGC=400")
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOGC=off", "GOMEMLIMIT=2GiB")
 }
 
 // Config says what to build.

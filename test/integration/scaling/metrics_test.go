@@ -180,8 +180,10 @@ func currentOf(m autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
 		return m.Pods.Current
 	case autoscalingv2.ObjectMetricSourceType:
 		return m.Object.Current
-	default:
+	case autoscalingv2.ExternalMetricSourceType:
 		return m.External.Current
+	default: // a metric that could not be read has an empty place, as upstream
+		return autoscalingv2.MetricValueStatus{}
 	}
 }
 

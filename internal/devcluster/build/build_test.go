@@ -188,3 +188,23 @@ func TestCancelledBuildEnds(t *testing.T) {
 		t.Error("built although cancelled")
 	}
 }
+
+// With other flags nothing is shared, and nobody is told.
+func TestMakefileBuildsWithTheSameFlags(t *testing.T) {
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range build.Flags() {
+		if strings.HasPrefix(flag, "-ldflags") {
+			continue // the linker's flags change no compiled package
+		}
+		if !strings.Contains(string(makefile), flag) {
+			t.Errorf("the Makefile does not build with %s", flag)
+		}
+	}
+}

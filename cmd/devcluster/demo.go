@@ -50,7 +50,7 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	built, err := buildParts(ctx, o.binDir)
+	built, err := buildParts(ctx, o.binDir, o.without()...)
 	if err != nil {
 		return err
 	}
@@ -77,6 +77,14 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 		keep(ctx, cluster, built.BinDir, out)
 	}
 	return err
+}
+
+// without are the parts that the demo can do without.
+func (o demoOptions) without() []string {
+	if o.keep {
+		return nil
+	}
+	return []string{"kubectl"}
 }
 
 // startPlimsoll runs the program as it would run in a pod: as its service

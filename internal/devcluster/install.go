@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
@@ -20,46 +26,85 @@ var granted = map[string]bool{
 }
 
 // InstallPlimsoll applies the rights that the repository's config/ grants, exactly as they stand there, and returns a
-// kubeconfig of its service account: a process on this machine may then do what it might in a pod, and no more.
+// kubeconfig of its service account: a process on this machine may then do what it might in a pod, and no more. It
+// does without kubectl, which the demo would else have to build.
 func (c *Cluster) InstallPlimsoll(ctx context.Context) (kubeconfig string, err error) {
 	root, err := build.Root()
 	if err != nil {
 		return "", err
 	}
-	rendered, err := c.Kubectl(ctx, "kustomize", filepath.Join(root, "config"))
-	if err != nil {
-		return "", err
-	}
-	kept, account, err := grants(rendered)
+	objects, account, err := grants(filepath.Join(root, "config"))
 	if err != nil {
 		return "", fmt.Errorf("devcluster: config/: %w", err)
 	}
-	if _, err := c.KubectlInput(ctx, kept, "apply", "--server-side", "-f", "-"); err != nil {
-		return "", err
+	if err := c.apply(ctx, objects); err != nil {
+		return "", fmt.Errorf("devcluster: apply config/: %w", err)
 	}
 	// What the API server makes of the account's token.
-	return c.KubeconfigFor("system:serviceaccount:"+account.Namespace+":"+account.Name,
-		"system:serviceaccounts", "system:serviceaccounts:"+account.Namespace, "system:authenticated")
+	return c.KubeconfigFor("system:serviceaccount:"+account.GetNamespace()+":"+account.GetName(),
+		"system:serviceaccounts", "system:serviceaccounts:"+account.GetNamespace(), "system:authenticated")
 }
 
-// grants picks the documents that grant rights, and the one service account.
-func grants(rendered string) (string, metav1.ObjectMeta, error) {
-	var kept []string
-	var accounts []metav1.ObjectMeta
-	for document := range strings.SplitSeq(rendered, "\n---\n") {
-		var object metav1.PartialObjectMetadata
-		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-			return "", metav1.ObjectMeta{}, fmt.Errorf("decode: %w", err)
+// grants reads the objects that grant rights from the files that the kustomization lists, and the one service account.
+func grants(dir string) (objects []*unstructured.Unstructured, account *unstructured.Unstructured, err error) {
+	var kustomization struct {
+		Resources []string `json:"resources"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read: %w", err)
+	}
+	if err := yaml.Unmarshal(text, &kustomization); err != nil {
+		return nil, nil, fmt.Errorf("kustomization.yaml: %w", err)
+	}
+	for _, name := range kustomization.Resources {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, nil, fmt.Errorf("read: %w", err)
 		}
-		if granted[object.Kind] {
-			kept = append(kept, document)
-		}
-		if object.Kind == rbacv1.ServiceAccountKind {
-			accounts = append(accounts, object.ObjectMeta)
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			object := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if granted[object.GetKind()] {
+				objects = append(objects, object)
+			}
+			if object.GetKind() == rbacv1.ServiceAccountKind {
+				account = object
+			}
 		}
 	}
-	if len(accounts) != 1 {
-		return "", metav1.ObjectMeta{}, errors.New("there must be exactly one service account")
+	if account == nil {
+		return nil, nil, errors.New("there is no service account")
 	}
-	return strings.Join(kept, "\n---\n"), accounts[0], nil
+	return objects, account, nil
+}
+
+func (c *Cluster) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
+	client, err := dynamic.NewForConfig(c.rest)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	groups, err := restmapper.GetAPIGroupResources(discovery.NewDiscoveryClient(c.client.Discovery().RESTClient()))
+	if err != nil {
+		return fmt.Errorf("discover: %w", err)
+	}
+	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	for _, object := range objects {
+		kind := object.GroupVersionKind()
+		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", kind.Kind, object.GetName(), err)
+		}
+		var resource dynamic.ResourceInterface = client.Resource(mapping.Resource)
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			resource = client.Resource(mapping.Resource).Namespace(object.GetNamespace())
+		}
+		options := metav1.ApplyOptions{FieldManager: "devcluster"}
+		if _, err := resource.Apply(ctx, object.GetName(), object, options); err != nil {
+			return fmt.Errorf("%s %s: %w", kind.Kind, object.GetName(), err)
+		}
+	}
+	return nil
 }

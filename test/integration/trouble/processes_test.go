@@ -82,7 +82,7 @@ func TestKilledInTheMiddleOfASurge(t *testing.T) {
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15), hpa)
 	awaitFine(s, "web")
 	record := s.WatchCounts("web")
-	s.SetQueue("jobs", 195)
+	s.SetQueue("jobs", 250)
 	awaitAtLeast(s, 8)
 	plimsoll.Kill()
 	killed := int32(s.Replicas(harness.Deployment, "web"))
@@ -97,7 +97,7 @@ func TestKilledInTheMiddleOfASurge(t *testing.T) {
 	if got := int32(s.Replicas(harness.Deployment, "web")); got != killed {
 		t.Errorf("%d replicas soon after the restart, want the %d that there were", got, killed)
 	}
-	s.SetQueue("jobs", 195)
+	s.SetQueue("jobs", 250)
 	s.AwaitReplicas(harness.Deployment, "web", 20)
 	awaitFine(s, "web")
 	checkClimb(t, record, 2)
@@ -118,6 +118,7 @@ func TestAPIServerIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := harness.NewSpace(t, cluster)
+	s.Refused = true // for as long as the API server has not read RBAC's objects
 	hpa := harness.Autoscaler("web", jobs())
 	hpa.Spec.MaxReplicas = 20
 	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
@@ -125,7 +126,7 @@ func TestAPIServerIsKilled(t *testing.T) {
 	}}
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15), hpa)
 	awaitFine(s, "web")
-	s.SetQueue("jobs", 195)
+	s.SetQueue("jobs", 250)
 	awaitAtLeast(s, 6)
 	harness.RestartAPIServer(t, s.Cluster)
 	record := s.WatchCounts("web")

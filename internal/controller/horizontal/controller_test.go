@@ -357,7 +357,7 @@ func TestTwoObjectsOnTheSamePods(t *testing.T) {
 				t.Errorf("%s: ScalingActive is %s", name, got)
 			}
 		}
-		if !w.hasEvent("Warning AmbiguousSelector: pods by selector app=web are controlled by more than one HPA (e.g. [{twin shop} {web shop}])") {
+		if !w.hasEvent("Warning AmbiguousSelector: pods by selector app=web are controlled by more than one HPA (e.g. [shop/twin shop/web])") {
 			t.Errorf("events %q", w.events)
 		}
 		writes := len(w.scaleWrites())

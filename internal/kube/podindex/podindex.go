@@ -185,9 +185,7 @@ func (x *Index) Overlap(object types.NamespacedName) string {
 			}
 		}
 	}
-	type key struct{ Name, Namespace string }
-	pair := []key{{min(g.name, other), object.Namespace}, {max(g.name, other), object.Namespace}}
-	return fmt.Sprintf("%v", pair)
+	return fmt.Sprintf("[%s/%s %s/%s]", object.Namespace, min(g.name, other), object.Namespace, max(g.name, other))
 }
 
 func (x *Index) namespace(name string) *namespace {

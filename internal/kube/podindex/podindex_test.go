@@ -37,7 +37,7 @@ func TestOverlapNamesBoth(t *testing.T) {
 	}
 	x.SetSelector(object("all"), selector(t, "tier in (front,back)"))
 	for _, name := range []string{"web", "all"} {
-		if got, want := x.Overlap(object(name)), "[{all shop} {web shop}]"; got != want {
+		if got, want := x.Overlap(object(name)), "[shop/all shop/web]"; got != want {
 			t.Errorf("%s: overlap %q, want %q", name, got, want)
 		}
 	}

@@ -1,0 +1,80 @@
+package oracle
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// anyPod matches texts that name the first pod without a request: which one that
+// is depends on the order of a Go map upstream.
+var anyPod = regexp.MustCompile(`missing request for \S+ in container \S+ of Pod [\w-]+|missing pod-level request for \S+ in Pod [\w-]+|container \S+ not found in Pod [\w-]+`)
+
+// anyOrder matches the two objects of one target, which upstream keeps in a map,
+// where they are not in the order of their names.
+var anyOrder = regexp.MustCompile(`\[(shop/web) (shop/rival)\]`)
+
+// lines is a result in lines that can be compared.
+func lines(r *Result) []string {
+	var out []string
+	for _, write := range r.Writes {
+		out = append(out, "write "+write)
+	}
+	for _, event := range r.Events {
+		out = append(out, "event "+event)
+	}
+	out = append(out, statusLines("", &r.Status)...)
+	if r.Rival != nil {
+		out = append(out, statusLines("rival ", r.Rival)...)
+	}
+	for i := range out {
+		out[i] = anyPod.ReplaceAllString(out[i], "<a pod without request>")
+		out[i] = anyOrder.ReplaceAllString(out[i], "[$2 $1]")
+	}
+	return out
+}
+
+func statusLines(prefix string, status any) []string {
+	raw, err := json.Marshal(status)
+	must(err)
+	fields := map[string]json.RawMessage{}
+	must(json.Unmarshal(raw, &fields))
+	var out []string
+	for name, value := range fields {
+		var items []json.RawMessage
+		if json.Unmarshal(value, &items) != nil {
+			out = append(out, fmt.Sprintf("%s%s %s", prefix, name, value))
+			continue
+		}
+		for i, item := range items {
+			out = append(out, fmt.Sprintf("%s%s[%d] %s", prefix, name, i, item))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// diff is the lines in which two results differ; empty if they are equal.
+func diff(upstream, plimsoll *Result) string {
+	u, p := lines(upstream), lines(plimsoll)
+	if slices.Equal(u, p) {
+		return ""
+	}
+	var out strings.Builder
+	for _, line := range u {
+		if !slices.Contains(p, line) {
+			fmt.Fprintln(&out, "  - upstream", line)
+		}
+	}
+	for _, line := range p {
+		if !slices.Contains(u, line) {
+			fmt.Fprintln(&out, "  + plimsoll", line)
+		}
+	}
+	if out.Len() == 0 {
+		fmt.Fprintf(&out, "  order: %q\n     and %q\n", u, p)
+	}
+	return out.String()
+}

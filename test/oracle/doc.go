@@ -1,0 +1,11 @@
+// Package oracle runs upstream's real HorizontalPodAutoscaler controller and
+// Plimsoll's through the same random timelines, in virtual time, and compares
+// what they do after each step. It is a module of its own, so that only it
+// requires k8s.io/kubernetes.
+//
+// A Timeline is made while upstream runs, because pods follow the count that it
+// sets, and is then replayed to Plimsoll word for word: the count at the
+// beginning of each step is always the one that upstream had. Both controllers
+// get a sync period of centuries; a step is decided because the object's
+// generation moves, so both decide at the same nanosecond.
+package oracle

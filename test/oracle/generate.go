@@ -1,0 +1,161 @@
+package oracle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// generator makes the situations of one timeline, each from the one before and
+// from the count that the controller left.
+type generator struct {
+	*rand.Rand
+	left int
+	at   time.Duration
+	spec autoscalingv2.HorizontalPodAutoscalerSpec
+
+	kind     string
+	template template
+	pods     []*corev1.Pod
+	serial   int
+	// surge is how many pods a rollout makes beyond the count.
+	surge int
+	// levels are the loads as multiples of the target: of resources by their name,
+	// of the others by the metric's.
+	levels map[string]float64
+	// wild timelines have hostile numbers and texts, calm ones no failures.
+	wild, calm bool
+	rival      bool
+	begun      time.Time
+}
+
+func newGenerator(seed, timeline uint64) *generator {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, timeline)), levels: map[string]float64{}, at: 5 * time.Second}
+	g.left = 10 + g.IntN(30)
+	g.wild, g.calm = g.IntN(20) == 0, g.IntN(4) == 0
+	g.kind = pick(g, "Deployment", "ReplicationController")
+	g.template = g.newTemplate()
+	g.spec = g.newSpec()
+	return g
+}
+
+// next implements the timeline.
+func (g *generator) next(w *world) *Situation {
+	if g.left == 0 {
+		return nil
+	}
+	g.begun = w.begun
+	s := &Situation{At: g.at}
+	first := w.hpa(object) == nil
+	s.Scale = g.scale(w.replicas(), first)
+	g.events(s, first)
+	g.livePods(int(s.Scale.Spec))
+	s.Spec = *g.spec.DeepCopy()
+	s.Pods = slices.Clone(g.pods)
+	s.Scale.Status = int32(len(g.pods))
+	if g.chance(30) {
+		s.Scale.Status = max(0, s.Scale.Status+int32(g.IntN(5))-2)
+	}
+	s.Answers = g.answers(s)
+	s.Rival = g.rival
+	g.left--
+	g.at += g.pause()
+	return s
+}
+
+// chance is true once in n times.
+func (g *generator) chance(n int) bool { return g.IntN(n) == 0 }
+
+// trouble is chance, but never in calm timelines.
+func (g *generator) trouble(n int) bool { return !g.calm && g.IntN(n) == 0 }
+
+func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
+
+func (g *generator) pause() time.Duration {
+	if g.IntN(10) < 7 {
+		return 15 * time.Second
+	}
+	return pick(g, 5*time.Second, 30*time.Second, time.Minute, 2*time.Minute, 5*time.Minute, 6*time.Minute, time.Hour,
+		time.Duration(5000+g.IntN(400_000))*time.Millisecond)
+}
+
+func (g *generator) scale(replicas int32, first bool) Scale {
+	s := Scale{Kind: g.kind, Spec: replicas, Selector: "app=web"}
+	switch {
+	case first && g.at == 5*time.Second:
+		s.Spec = int32(pick(g, 0, 1, 1, 2, 3, 5, 8, 12, 20))
+	case g.chance(25):
+		s.Spec = int32(pick(g, 0, 0, 1, 2, 4, 9, 30))
+	}
+	if g.trouble(30) {
+		s.WriteError = "the server is unwell"
+	}
+	if g.trouble(30) {
+		s.Conflicts = 1 + g.IntN(6)
+	}
+	if g.kind != "Deployment" {
+		if g.trouble(40) {
+			s.GetError = "no scale today"
+		}
+		if g.trouble(60) {
+			s.Selector = pick(g, "", "app in (", "!!", "app=other", "app in (web,other)")
+		}
+	}
+	return s
+}
+
+// events are the rarer things.
+func (g *generator) events(s *Situation, first bool) {
+	if first {
+		return
+	}
+	switch {
+	case g.chance(40):
+		g.spec = g.newSpec()
+		s.Note = "new spec"
+	case g.chance(30):
+		g.editSpec()
+		s.Note = "edited spec"
+	case g.trouble(60):
+		s.Recreate = true
+		s.Note = "recreated"
+	case g.trouble(50):
+		s.Restart = true
+		s.Note = "controller restarted"
+	case g.trouble(60):
+		g.rival = !g.rival
+	case g.chance(15):
+		g.template = g.newTemplate()
+		g.surge = 1 + g.IntN(5)
+		s.Note = "rollout"
+	case g.chance(5):
+		g.surge = 0
+	}
+	if g.kind == "Deployment" && s.Restart {
+		return
+	}
+}
+
+func (g *generator) editSpec() {
+	switch g.IntN(3) {
+	case 0:
+		g.spec.MaxReplicas = max(1, g.spec.MaxReplicas+int32(g.IntN(9))-4)
+		if g.spec.MinReplicas != nil {
+			g.spec.MaxReplicas = max(g.spec.MaxReplicas, *g.spec.MinReplicas)
+		}
+	case 1:
+		g.spec.MinReplicas = g.minReplicas(g.spec.Metrics, g.spec.MaxReplicas)
+	default:
+		g.spec.Behavior = g.behavior()
+	}
+	g.spec = defaulted(g.spec)
+}
+
+func (g *generator) name() string {
+	g.serial++
+	return fmt.Sprintf("web-%d", g.serial)
+}

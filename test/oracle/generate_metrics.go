@@ -1,0 +1,174 @@
+package oracle
+
+import (
+	"math"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+)
+
+// level moves a load: mostly a little, at times to somewhere else, at times to
+// the edges of the tolerance.
+func (g *generator) level(name string) float64 {
+	level, known := g.levels[name]
+	switch {
+	case !known || g.chance(6):
+		level = math.Exp(g.Float64()*4 - 2.3)
+	case g.chance(8):
+		level = pick(g, 0, 0.5, 0.9, 1, 1, 1.1, 2)
+	case g.chance(3):
+		level *= 0.85 + 0.3*g.Float64()
+	}
+	g.levels[name] = level
+	return level
+}
+
+// wildly replaces a number, rarely and in wild timelines only.
+func (g *generator) wildly(milli int64) int64 {
+	if !g.wild || !g.chance(6) {
+		return milli
+	}
+	return pick[int64](g, -1, -1000, -milli, 0, math.MaxInt64, math.MaxInt64/2, math.MinInt64, 1<<40, 1<<53, 3_000_000_000_000)
+}
+
+func (g *generator) answers(s *Situation) Answers {
+	a := Answers{
+		Custom: map[string]*customv1beta2.MetricValueList{}, External: map[string]*externalv1beta1.ExternalMetricValueList{},
+		Errors: map[string]string{},
+	}
+	a.Resource = g.resources(s)
+	if g.trouble(25) {
+		a.ResourceError = "metrics are away"
+	}
+	for i := range s.Spec.Metrics {
+		g.answer(s, &s.Spec.Metrics[i], &a)
+	}
+	return a
+}
+
+func (g *generator) answer(s *Situation, spec *autoscalingv2.MetricSpec, a *Answers) {
+	name, silent := "", g.trouble(25)
+	switch spec.Type {
+	case autoscalingv2.PodsMetricSourceType:
+		name = spec.Pods.Metric.Name
+		a.Custom[name] = g.podValues(s, spec.Pods)
+	case autoscalingv2.ObjectMetricSourceType:
+		name = spec.Object.Metric.Name
+		a.Custom[name] = &customv1beta2.MetricValueList{Items: []customv1beta2.MetricValue{{
+			DescribedObject: corev1.ObjectReference{Kind: spec.Object.DescribedObject.Kind, Name: spec.Object.DescribedObject.Name, Namespace: namespace},
+			Metric:          customv1beta2.MetricIdentifier{Name: name, Selector: spec.Object.Metric.Selector},
+			Timestamp:       metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.Object.Target),
+		}}}
+	case autoscalingv2.ExternalMetricSourceType:
+		name = spec.External.Metric.Name
+		list := &externalv1beta1.ExternalMetricValueList{}
+		for range pick(g, 1, 1, 1, 2, 3) {
+			list.Items = append(list.Items, externalv1beta1.ExternalMetricValue{
+				MetricName: name, Timestamp: metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.External.Target)})
+		}
+		if g.trouble(40) {
+			list.Items = nil
+		}
+		a.External[name] = list
+	}
+	if name != "" && silent {
+		a.Errors[name] = "no answer for " + name
+	}
+}
+
+// outer is the value of an Object or External metric at the metric's level.
+func (g *generator) outer(s *Situation, name string, t *autoscalingv2.MetricTarget) resource.Quantity {
+	level := g.level(name)
+	if t.Type == autoscalingv2.ValueMetricType {
+		return *resource.NewMilliQuantity(g.wildly(int64(level*float64(t.Value.MilliValue()))), resource.DecimalSI)
+	}
+	all := level * float64(t.AverageValue.MilliValue()) * float64(max(1, s.Scale.Status))
+	return *resource.NewMilliQuantity(g.wildly(int64(all)), resource.DecimalSI)
+}
+
+func (g *generator) podValues(s *Situation, source *autoscalingv2.PodsMetricSource) *customv1beta2.MetricValueList {
+	list := &customv1beta2.MetricValueList{}
+	level := g.level(source.Metric.Name)
+	for _, pod := range g.reporting(s) {
+		milli := int64(level * float64(source.Target.AverageValue.MilliValue()) * (0.9 + 0.2*g.Float64()))
+		list.Items = append(list.Items, customv1beta2.MetricValue{
+			DescribedObject: corev1.ObjectReference{Kind: "Pod", Name: pod, Namespace: namespace},
+			Metric:          customv1beta2.MetricIdentifier{Name: source.Metric.Name, Selector: source.Metric.Selector},
+			Timestamp:       metav1.NewTime(g.now()), Value: *resource.NewMilliQuantity(g.wildly(milli), resource.DecimalSI),
+		})
+	}
+	return list
+}
+
+// reporting are the names of the pods that have samples.
+func (g *generator) reporting(s *Situation) []string {
+	var names []string
+	few := g.trouble(12)
+	for _, pod := range s.Pods {
+		if g.trouble(25) || few && g.chance(2) || pod.Status.Phase == corev1.PodPending && g.IntN(4) > 0 {
+			continue
+		}
+		names = append(names, pod.Name)
+	}
+	if g.trouble(40) {
+		names = append(names, "stranger")
+	}
+	if g.trouble(40) {
+		names = nil
+	}
+	return names
+}
+
+func (g *generator) resources(s *Situation) *metricsv1beta1.PodMetricsList {
+	list := &metricsv1beta1.PodMetricsList{}
+	pods := map[string]*corev1.Pod{}
+	for _, pod := range s.Pods {
+		pods[pod.Name] = pod
+	}
+	cpu, memory := g.level("cpu"), g.level("memory")
+	for _, name := range g.reporting(s) {
+		item := metricsv1beta1.PodMetrics{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			Timestamp:  metav1.NewTime(g.now().Add(-time.Duration(g.IntN(60)) * time.Second)),
+			Window:     metav1.Duration{Duration: pick(g, 10*time.Second, 30*time.Second, time.Minute)},
+		}
+		if pod := pods[name]; pod != nil {
+			for i := range pod.Spec.Containers {
+				if g.trouble(60) {
+					continue
+				}
+				item.Containers = append(item.Containers, g.usage(&pod.Spec.Containers[i], cpu, memory))
+			}
+		}
+		list.Items = append(list.Items, item)
+	}
+	return list
+}
+
+func (g *generator) usage(c *corev1.Container, cpu, memory float64) metricsv1beta1.ContainerMetrics {
+	noise := 0.9 + 0.2*g.Float64()
+	if g.calm {
+		noise = 1
+	}
+	milli, bytes := int64(100), int64(64<<20)
+	if q, ok := c.Resources.Requests[corev1.ResourceCPU]; ok {
+		milli = q.MilliValue()
+	}
+	if q, ok := c.Resources.Requests[corev1.ResourceMemory]; ok {
+		bytes = q.Value()
+	}
+	usage := corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(g.wildly(int64(float64(milli)*cpu*noise*0.7)), resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(int64(float64(bytes)*memory*noise*0.7), resource.BinarySI),
+	}
+	if g.trouble(80) {
+		delete(usage, corev1.ResourceCPU)
+	}
+	return metricsv1beta1.ContainerMetrics{Name: c.Name, Usage: usage}
+}

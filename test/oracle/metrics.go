@@ -1,0 +1,125 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	resourceclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
+	customclient "k8s.io/metrics/pkg/client/custom_metrics"
+	externalclient "k8s.io/metrics/pkg/client/external_metrics"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	horizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+)
+
+func (w *world) answers() *Answers {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &w.now.Answers
+}
+
+func (a *Answers) resource() (*metricsv1beta1.PodMetricsList, error) {
+	if a.ResourceError != "" {
+		return nil, errors.New(a.ResourceError)
+	}
+	return a.Resource.DeepCopy(), nil
+}
+
+func (a *Answers) custom(metric string) (*customv1beta2.MetricValueList, error) {
+	if text := a.Errors[metric]; text != "" {
+		return nil, errors.New(text)
+	}
+	return a.Custom[metric].DeepCopy(), nil
+}
+
+func (a *Answers) external(metric string) (*externalv1beta1.ExternalMetricValueList, error) {
+	if text := a.Errors[metric]; text != "" {
+		return nil, errors.New(text)
+	}
+	return a.External[metric].DeepCopy(), nil
+}
+
+// forPlimsoll answers as Plimsoll asks.
+type forPlimsoll struct{ w *world }
+
+var _ horizontal.MetricsSource = forPlimsoll{}
+
+// Resource implements horizontal.MetricsSource.
+func (f forPlimsoll) Resource(context.Context, string, string) (*metricsv1beta1.PodMetricsList, error) {
+	return f.w.answers().resource()
+}
+
+// Custom implements horizontal.MetricsSource.
+func (f forPlimsoll) Custom(_ context.Context, query metricsapi.CustomQuery) (*customv1beta2.MetricValueList, error) {
+	return f.w.answers().custom(query.Metric)
+}
+
+// External implements horizontal.MetricsSource.
+func (f forPlimsoll) External(_ context.Context, _, metric, _ string) (*externalv1beta1.ExternalMetricValueList, error) {
+	return f.w.answers().external(metric)
+}
+
+// The clients below answer as upstream's own metrics client asks.
+type (
+	podMetrics struct {
+		resourceclient.PodMetricsInterface
+		w *world
+	}
+	customMetrics   struct{ w *world }
+	externalMetrics struct{ w *world }
+	resourceMetrics struct{ w *world }
+)
+
+var (
+	_ resourceclient.PodMetricsesGetter    = resourceMetrics{}
+	_ customclient.CustomMetricsClient     = customMetrics{}
+	_ externalclient.ExternalMetricsClient = externalMetrics{}
+)
+
+// PodMetricses implements PodMetricsesGetter.
+func (m resourceMetrics) PodMetricses(string) resourceclient.PodMetricsInterface {
+	return podMetrics{w: m.w}
+}
+
+// List implements PodMetricsInterface.
+func (m podMetrics) List(context.Context, metav1.ListOptions) (*metricsv1beta1.PodMetricsList, error) {
+	return m.w.answers().resource()
+}
+
+// RootScopedMetrics implements CustomMetricsClient.
+func (m customMetrics) RootScopedMetrics() customclient.MetricsInterface { return m }
+
+// NamespacedMetrics implements CustomMetricsClient.
+func (m customMetrics) NamespacedMetrics(string) customclient.MetricsInterface { return m }
+
+// GetForObject implements MetricsInterface.
+func (m customMetrics) GetForObject(_ schema.GroupKind, _, metric string, _ labels.Selector) (*customv1beta2.MetricValue, error) {
+	list, err := m.w.answers().custom(metric)
+	if err != nil {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}
+
+// GetForObjects implements MetricsInterface.
+func (m customMetrics) GetForObjects(_ schema.GroupKind, _ labels.Selector, metric string, _ labels.Selector) (*customv1beta2.MetricValueList, error) {
+	return m.w.answers().custom(metric)
+}
+
+type externalIn struct{ w *world }
+
+// NamespacedMetrics implements ExternalMetricsClient.
+func (m externalMetrics) NamespacedMetrics(string) externalclient.MetricsInterface {
+	return externalIn(m)
+}
+
+// List implements MetricsInterface.
+func (m externalIn) List(metric string, _ labels.Selector) (*externalv1beta1.ExternalMetricValueList, error) {
+	return m.w.answers().external(metric)
+}

@@ -1,0 +1,243 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+)
+
+const (
+	namespace = "shop"
+	target    = "web"
+	object    = "web"
+	rival     = "rival"
+)
+
+var (
+	hpaResource        = autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")
+	deploymentResource = appsv1.SchemeGroupVersion.WithResource("deployments")
+	podResource        = corev1.SchemeGroupVersion.WithResource("pods")
+)
+
+// world is a cluster with one target: an API server that counts resource
+// versions and refuses conflicting writes, and metrics APIs.
+type world struct {
+	record.EventRecorder // of which the controllers use Event and Eventf
+
+	client *fake.Clientset
+	begun  time.Time
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	version int
+	uids    int
+	pods    map[string]*corev1.Pod
+	now     *Situation
+	// count is the target's spec.replicas, scaleVersion its resource version.
+	count        int32
+	scaleVersion int
+	conflicts    int
+	writes       []string
+	events       []string
+}
+
+func newWorld() *world {
+	// The newer fake keeps managedFields, by which Plimsoll tells other writers.
+	w := &world{client: fake.NewSimpleClientset(), begun: time.Now(), pods: map[string]*corev1.Pod{}} //nolint:staticcheck
+	w.client.PrependReactor("update", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		update, ok := action.(clienttesting.UpdateAction)
+		if !ok || action.GetSubresource() != "status" {
+			return false, nil, nil
+		}
+		stored, err := w.updateStatus(update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler))
+		return true, stored, err
+	})
+	return w
+}
+
+// show makes the world what the situation says, short of the object itself.
+func (w *world) show(s *Situation) {
+	w.mu.Lock()
+	previous := w.now
+	w.now, w.conflicts, w.writes, w.events = s, s.Scale.Conflicts, nil, nil
+	moved := previous == nil || w.count != s.Scale.Spec || previous.Scale != s.Scale
+	w.count = s.Scale.Spec
+	w.mu.Unlock()
+	if moved {
+		w.storeTarget()
+	}
+	w.showPods(s.Pods)
+	synctest.Wait()
+}
+
+func (w *world) showPods(pods []*corev1.Pod) {
+	gone := maps.Clone(w.pods)
+	for i, pod := range pods {
+		old, known := w.pods[pod.Name]
+		delete(gone, pod.Name)
+		switch {
+		case !known:
+			must(w.client.Tracker().Create(podResource, w.versioned(pod), namespace))
+		case old != pod && !reflect.DeepEqual(old, pod):
+			must(w.client.Tracker().Update(podResource, w.versioned(pod), namespace))
+		}
+		w.pods[pod.Name] = pod
+		if i%50 == 49 {
+			// The fake's watches hold a hundred events.
+			synctest.Wait()
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		delete(w.pods, name)
+		must(w.client.Tracker().Delete(podResource, namespace, name))
+	}
+}
+
+func (w *world) versioned(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version++
+	pod.ResourceVersion = strconv.Itoa(w.version)
+	return pod
+}
+
+// storeTarget gives the target a new version, and shows a Deployment to those
+// who watch.
+func (w *world) storeTarget() {
+	w.mu.Lock()
+	w.version++
+	w.scaleVersion = w.version
+	kind, replicas := w.now.Scale.Kind, w.count
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: target, UID: "target", ResourceVersion: strconv.Itoa(w.version)},
+		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		Status:     appsv1.DeploymentStatus{Replicas: w.now.Scale.Status},
+	}
+	w.mu.Unlock()
+	if kind != "Deployment" {
+		return
+	}
+	err := w.client.Tracker().Update(deploymentResource, d, namespace)
+	if apierrors.IsNotFound(err) {
+		err = w.client.Tracker().Create(deploymentResource, d, namespace)
+	}
+	must(err)
+}
+
+// touch makes the object be decided.
+func (w *world) touch(name string, s *Situation) {
+	hpa := w.hpa(name)
+	if hpa == nil {
+		w.uids++
+		hpa = &autoscalingv2.HorizontalPodAutoscaler{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(fmt.Sprintf("%s-%d", name, w.uids)), Generation: 1},
+			Spec:       *s.Spec.DeepCopy(),
+		}
+		hpa.ResourceVersion = w.nextVersion()
+		must(w.client.Tracker().Create(hpaResource, hpa, namespace))
+		return
+	}
+	hpa.Spec = *s.Spec.DeepCopy()
+	hpa.Generation++
+	w.store(hpa)
+}
+
+func (w *world) remove(name string) {
+	if w.hpa(name) != nil {
+		must(w.client.Tracker().Delete(hpaResource, namespace, name))
+		synctest.Wait()
+	}
+}
+
+func (w *world) nextVersion() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version++
+	return strconv.Itoa(w.version)
+}
+
+func (w *world) store(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	hpa.ResourceVersion = w.nextVersion()
+	must(w.client.Tracker().Update(hpaResource, hpa, namespace))
+}
+
+// hpa is the stored object; nil if there is none.
+func (w *world) hpa(name string) *autoscalingv2.HorizontalPodAutoscaler {
+	stored, err := w.client.Tracker().Get(hpaResource, namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	must(err)
+	return stored.(*autoscalingv2.HorizontalPodAutoscaler).DeepCopy()
+}
+
+func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler) (runtime.Object, error) {
+	stored := w.hpa(hpa.Name)
+	if stored == nil {
+		return nil, apierrors.NewNotFound(hpaResource.GroupResource(), hpa.Name)
+	}
+	if stored.ResourceVersion != hpa.ResourceVersion {
+		return nil, apierrors.NewConflict(hpaResource.GroupResource(), hpa.Name, errors.New("the object has been modified"))
+	}
+	stored.Status = *hpa.Status.DeepCopy()
+	w.store(stored)
+	return stored.DeepCopy(), nil
+}
+
+// replicas is the target's count.
+func (w *world) replicas() int32 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count
+}
+
+// result is what was done since show.
+func (w *world) result() Result {
+	w.mu.Lock()
+	r := Result{Writes: slices.Clone(w.writes), Events: slices.Clone(w.events)}
+	w.mu.Unlock()
+	if hpa := w.hpa(object); hpa != nil {
+		r.Status = hpa.Status
+	}
+	if other := w.hpa(rival); other != nil {
+		r.Rival = &other.Status
+	}
+	return r
+}
+
+// Event implements record.EventRecorder.
+func (w *world) Event(about runtime.Object, kind, reason, message string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	hpa, _ := about.(*autoscalingv2.HorizontalPodAutoscaler)
+	w.events = append(w.events, fmt.Sprintf("%s %s %s: %s", hpa.Name, kind, reason, message))
+}
+
+// Eventf implements record.EventRecorder.
+func (w *world) Eventf(about runtime.Object, kind, reason, format string, args ...any) {
+	w.Event(about, kind, reason, fmt.Sprintf(format, args...))
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

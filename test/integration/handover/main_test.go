@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,21 +33,34 @@ rules:
 `
 
 func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
 	dir, err := os.MkdirTemp("", "plimsoll-handover-")
 	if err != nil {
-		panic(err)
+		return 1, err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	auditLog = filepath.Join(dir, "audit.log")
 	policy := filepath.Join(dir, "policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		panic(err)
+		return 1, err
 	}
 	cluster.Config = devcluster.Config{
 		MetricsServer: true, HPAController: true,
 		APIServerFlags: []string{"--audit-policy-file=" + policy, "--audit-log-path=" + auditLog},
 	}
-	defer os.RemoveAll(dir)
-	cluster.Main(m)
+	code = m.Run()
+	if present != nil {
+		err = present.Stop()
+	}
+	return code, err
 }
 
 // written is who wrote what to the API server.

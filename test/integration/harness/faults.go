@@ -60,14 +60,14 @@ func CutOff(t *testing.T, cluster *devcluster.Cluster, group, version string) (r
 // deadPort is a port that was free a moment ago.
 func deadPort(t *testing.T) int32 {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
 	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("%v is no TCP address", listener.Addr())
+	if err := listener.Close(); err != nil || !ok {
+		t.Fatalf("%v: %v", listener.Addr(), err)
 	}
 	return int32(address.Port)
 }

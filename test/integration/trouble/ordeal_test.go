@@ -1,7 +1,6 @@
 package trouble
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func awaitFine(s *harness.Space, name string) {
 	})
 }
 
-// wantCounts waits until the record, whose watch may be a moment behind, ends with the last count, and compares all.
+// wantCounts compares all counts that there were.
 func wantCounts(t *testing.T, record *harness.Record, want ...int32) {
 	t.Helper()
 	got, err := record.Replicas()
@@ -121,18 +120,4 @@ func wantCounts(t *testing.T, record *harness.Record, want ...int32) {
 	if !slices.Equal(got, want) {
 		t.Errorf("counts %s, want %v", record, want)
 	}
-}
-
-// awaitCount is for counts that have to come by the record itself.
-func awaitCount(s *harness.Space, record *harness.Record, want int32) {
-	s.Eventually(fmt.Sprintf("%d replicas", want), func(context.Context) error {
-		got, err := record.Replicas()
-		if err != nil {
-			return err
-		}
-		if len(got) == 0 || got[len(got)-1] != want {
-			return fmt.Errorf("counts %s", record)
-		}
-		return nil
-	})
 }

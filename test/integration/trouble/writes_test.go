@@ -98,8 +98,11 @@ func forbidScaling(t *testing.T, s *harness.Space) (lift func()) {
 			return err
 		}
 		_, err = deployments.UpdateScale(ctx, "web", scale, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err == nil || !strings.Contains(err.Error(), "no scaling during the freeze") {
-			return fmt.Errorf("the answer to a scale write is %v", err)
+		if err == nil {
+			return errors.New("a scale can be written")
+		}
+		if !strings.Contains(err.Error(), "no scaling during the freeze") {
+			return fmt.Errorf("the answer to a scale write: %w", err)
 		}
 		return nil
 	})
@@ -168,7 +171,7 @@ func TestObjectIsEditedWhileItScales(t *testing.T) {
 	}}
 	s.Create(w.Deployment(), harness.Queue("jobs", 5), hpa)
 	awaitFine(s, "web")
-	record := s.WatchCounts("web")
+	climbing := climb{t, s, s.WatchCounts("web")}
 	s.SetQueue("jobs", 175)
 	s.Eventually("the surge", func(context.Context) error {
 		if n := s.Replicas(harness.Deployment, "web"); n < 5 {
@@ -176,8 +179,8 @@ func TestObjectIsEditedWhileItScales(t *testing.T) {
 		}
 		return nil
 	})
-	edit(t, s, record, "max below what there is", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 4 }, 4)
-	edit(t, s, record, "min above what there is", func(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	climbing.edit("max below what there is", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 4 }, 4)
+	climbing.edit("min above what there is", func(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 		hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas = ptr.To[int32](9), 20
 	}, 9)
 	s.Eventually("the surge going on", func(context.Context) error {
@@ -186,16 +189,23 @@ func TestObjectIsEditedWhileItScales(t *testing.T) {
 		}
 		return nil
 	})
-	edit(t, s, record, "a target ten times as high", func(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	climbing.edit("a target ten times as high", func(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 		hpa.Spec.MinReplicas = ptr.To[int32](1)
 		hpa.Spec.Metrics[0].External.Target = harness.AverageValue("100")
 	}, 2)
 }
 
+// climb is the count of "web" on its way up.
+type climb struct {
+	t      *testing.T
+	s      *harness.Space
+	record *harness.Record
+}
+
 // edit changes the object "web" and waits for the count that the new spec demands. What was under way when the edit came
 // may still be written; after that every count is within the new bounds.
-func edit(t *testing.T, s *harness.Space, record *harness.Record, what string,
-	change func(*autoscalingv2.HorizontalPodAutoscaler), want int64) {
+func (c climb) edit(what string, change func(*autoscalingv2.HorizontalPodAutoscaler), want int64) {
+	t, s, record := c.t, c.s, c.record
 	t.Helper()
 	const underWay = 2 * time.Second
 	s.UpdateHPA("web", change)

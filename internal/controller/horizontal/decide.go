@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
@@ -158,16 +159,27 @@ func (c *Controller) outside(wait func()) {
 
 func (c *Controller) observeTarget(p *pass) {
 	target, selector := observe.Target(p.target.Scale)
-	if target.Selector.Problem == decide.SelectorFine {
-		c.pods.SetSelector(nameOf(p.hpa), selector)
-		if both := c.pods.Overlap(nameOf(p.hpa)); both != "" {
-			target.Selector = decide.Selector{
-				Problem: decide.SelectorAmbiguous,
-				Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)", p.target.Scale.Status.Selector, both),
-			}
+	p.observation.Target = target
+	if !c.claims(p) {
+		return
+	}
+	c.pods.SetSelector(nameOf(p.hpa), selector)
+	if both := c.pods.Overlap(nameOf(p.hpa)); both != "" {
+		p.observation.Target.Selector = decide.Selector{
+			Problem: decide.SelectorAmbiguous,
+			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)", p.target.Scale.Status.Selector, both),
 		}
 	}
-	p.observation.Target = target
+}
+
+// claims reports whether the object makes the selector's pods its own. Upstream
+// does not while it does not look at the metrics, so that another object on the
+// same target goes unnoticed.
+func (c *Controller) claims(p *pass) bool {
+	if p.policy.Divergences.Has(divergence.OutOfRange) {
+		return p.observation.Target.Selector.Problem == decide.SelectorFine
+	}
+	return decide.NeedsReadings(&p.policy, &p.observation)
 }
 
 // unchanged reports whether the object is still the one that was observed: the

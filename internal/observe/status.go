@@ -59,7 +59,7 @@ func setCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *hori
 	if c.True {
 		status = corev1.ConditionTrue
 	}
-	if list[i].Status != status {
+	if list[i].Status != status || c.Moved {
 		list[i].Status, list[i].LastTransitionTime = status, metav1.NewTime(at)
 	}
 	list[i].Reason, list[i].Message = c.Reason, c.Message

@@ -27,6 +27,9 @@ type Report struct {
 type Condition struct {
 	Type, Reason, Message string
 	True                  bool
+	// Moved says that the condition's status changed with this decision even if
+	// the one before had the same.
+	Moved bool
 }
 
 // Event is an event on the object.

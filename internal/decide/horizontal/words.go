@@ -223,6 +223,8 @@ func (d *Decision) reportOutcome(r *Report, outcome Outcome) {
 		r.warn("FailedRescale", size+"; error: "+outcome.Error)
 		r.set(AbleToScale, false, "FailedUpdateScale",
 			"the HPA controller was unable to update the target scale: "+outcome.Error)
+		// Upstream takes the condition through True on the way, at each failure.
+		r.Conditions[0].Moved = !d.policy.Divergences.Has(divergence.TrueMessages)
 		r.Error = "failed to rescale: " + outcome.Error
 		return
 	}

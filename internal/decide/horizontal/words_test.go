@@ -314,6 +314,14 @@ func TestReport(t *testing.T) {
 				Counts: true, CurrentReplicas: 3, ShowMetrics: true,
 				Reason: "external metric queue(nil) above target", Error: "failed to rescale: the object has been modified",
 			},
+			upstream: &horizontal.Report{
+				Conditions: conditions{moved(condition("AbleToScale", no, "FailedUpdateScale",
+					"the HPA controller was unable to update the target scale: the object has been modified")), valid(), inRange()},
+				Events: events{warning("FailedRescale",
+					"New size: 5; reason: external metric queue(nil) above target; error: the object has been modified")},
+				Counts: true, CurrentReplicas: 3, ShowMetrics: true,
+				Reason: "external metric queue(nil) above target", Error: "failed to rescale: the object has been modified",
+			},
 		},
 		"above max": {
 			reason: "upstream empties the metrics and leaves old conditions", observation: see(12, length(5)),
@@ -391,6 +399,12 @@ func TestReport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// moved is a condition whose transition time upstream renews.
+func moved(c horizontal.Condition) horizontal.Condition {
+	c.Moved = true
+	return c
 }
 
 // TestHistoryReasonOfUpstream: upstream scales up to an old wish without saying

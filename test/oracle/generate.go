@@ -29,6 +29,8 @@ type generator struct {
 	levels map[string]float64
 	// wild timelines have hostile numbers and texts, calm ones no failures.
 	wild, calm bool
+	// lengthened says that an edit made a window longer.
+	lengthened bool
 	rival      bool
 	begun      time.Time
 }
@@ -61,7 +63,7 @@ func (g *generator) next(w *world) *Situation {
 		s.Scale.Status = max(0, s.Scale.Status+int32(g.IntN(5))-2)
 	}
 	s.Answers = g.answers(s)
-	s.Rival = g.rival
+	s.Rival, s.Lengthened = g.rival, g.lengthened
 	g.left--
 	g.at += g.pause()
 	return s
@@ -115,7 +117,9 @@ func (g *generator) events(s *Situation, first bool) {
 	}
 	switch {
 	case g.chance(40):
+		before := g.spec
 		g.spec = g.newSpec()
+		g.lengthened = g.lengthened || longer(&before, &g.spec)
 		s.Note = "new spec"
 	case g.chance(30):
 		g.editSpec()
@@ -124,7 +128,8 @@ func (g *generator) events(s *Situation, first bool) {
 		s.Recreate = true
 		s.Note = "recreated"
 	case g.trouble(50):
-		s.Restart = true
+		// Which of two objects a new controller decides first is chance.
+		s.Restart, g.rival = true, false
 		s.Note = "controller restarted"
 	case g.trouble(60):
 		g.rival = !g.rival
@@ -135,12 +140,10 @@ func (g *generator) events(s *Situation, first bool) {
 	case g.chance(5):
 		g.surge = 0
 	}
-	if g.kind == "Deployment" && s.Restart {
-		return
-	}
 }
 
 func (g *generator) editSpec() {
+	before := *g.spec.DeepCopy()
 	switch g.IntN(3) {
 	case 0:
 		g.spec.MaxReplicas = max(1, g.spec.MaxReplicas+int32(g.IntN(9))-4)
@@ -153,9 +156,27 @@ func (g *generator) editSpec() {
 		g.spec.Behavior = g.behavior()
 	}
 	g.spec = defaulted(g.spec)
+	g.lengthened = g.lengthened || longer(&before, &g.spec)
 }
 
 func (g *generator) name() string {
 	g.serial++
 	return fmt.Sprintf("web-%d", g.serial)
+}
+
+// longer reports whether the windows of the new spec reach further back than
+// those of the old: which recommendations upstream still has from then is chance.
+func longer(old, edited *autoscalingv2.HorizontalPodAutoscalerSpec) bool { return window(edited) > window(old) }
+
+// window is how far back in seconds a spec looks at recommendations.
+func window(spec *autoscalingv2.HorizontalPodAutoscalerSpec) int32 {
+	const flag = 300
+	if spec.Behavior == nil {
+		return flag
+	}
+	up, down := spec.Behavior.ScaleUp.StabilizationWindowSeconds, spec.Behavior.ScaleDown.StabilizationWindowSeconds
+	if down == nil {
+		return max(*up, flag)
+	}
+	return max(*up, *down)
 }

@@ -55,6 +55,7 @@ func run(t *testing.T, begin start, following next) []Result {
 			time.Sleep(time.Until(w.begun.Add(s.At))) //nolint:forbidigo // virtual time: this is what moves it
 			if s.Restart && w.hpa(object) != nil {
 				stop()
+				w.remove(rival)
 				w.show(s)
 				// A new controller decides on what it finds.
 				stop = begin(t.Context(), w)

@@ -26,6 +26,10 @@ type Situation struct {
 	// no longer.
 	Rival bool
 
+	// Lengthened says that the object's windows have become longer: upstream may
+	// still have recommendations from before, or not.
+	Lengthened bool
+
 	Scale   Scale
 	Pods    []*corev1.Pod
 	Answers Answers

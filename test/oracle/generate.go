@@ -29,6 +29,9 @@ type generator struct {
 	levels map[string]float64
 	// wild timelines have hostile numbers and texts, calm ones no failures.
 	wild, calm bool
+	// zero timelines go to zero and back; in those with a demand the load does not
+	// grow with the count, so that scaling helps.
+	zero, demand bool
 	// lengthened says that an edit made a window longer.
 	lengthened bool
 	rival      bool
@@ -38,7 +41,8 @@ type generator struct {
 func newGenerator(seed, timeline uint64) *generator {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, timeline)), levels: map[string]float64{}, at: 5 * time.Second}
 	g.left = 10 + g.IntN(30)
-	g.wild, g.calm = g.IntN(20) == 0, g.IntN(4) == 0
+	g.wild, g.calm = g.IntN(12) == 0, g.IntN(4) == 0
+	g.zero, g.demand = g.IntN(6) == 0, g.IntN(3) > 0
 	g.kind = pick(g, "Deployment", "ReplicationController")
 	g.template = g.newTemplate()
 	g.spec = g.newSpec()
@@ -63,7 +67,7 @@ func (g *generator) next(w *world) *Situation {
 		s.Scale.Status = max(0, s.Scale.Status+int32(g.IntN(5))-2)
 	}
 	s.Answers = g.answers(s)
-	s.Rival, s.Lengthened = g.rival, g.lengthened
+	s.Rival, s.Lengthened, s.Wild = g.rival, g.lengthened, g.wild
 	g.left--
 	g.at += g.pause()
 	return s
@@ -89,9 +93,11 @@ func (g *generator) scale(replicas int32, first bool) Scale {
 	s := Scale{Kind: g.kind, Spec: replicas, Selector: "app=web"}
 	switch {
 	case first && g.at == 5*time.Second:
-		s.Spec = int32(pick(g, 0, 1, 1, 2, 3, 5, 8, 12, 20))
+		s.Spec = int32(pick(g, 1, 1, 2, 3, 5, 5, 8, 12, 20))
 	case g.chance(25):
-		s.Spec = int32(pick(g, 0, 0, 1, 2, 4, 9, 30))
+		s.Spec = int32(pick(g, 0, 1, 2, 4, 9, 30))
+	case replicas == 0 && !g.zero && g.chance(3):
+		s.Spec = 3
 	}
 	if g.trouble(30) {
 		s.WriteError = "the server is unwell"
@@ -166,7 +172,9 @@ func (g *generator) name() string {
 
 // longer reports whether the windows of the new spec reach further back than
 // those of the old: which recommendations upstream still has from then is chance.
-func longer(old, edited *autoscalingv2.HorizontalPodAutoscalerSpec) bool { return window(edited) > window(old) }
+func longer(old, edited *autoscalingv2.HorizontalPodAutoscalerSpec) bool {
+	return window(edited) > window(old)
+}
 
 // window is how far back in seconds a spec looks at recommendations.
 func window(spec *autoscalingv2.HorizontalPodAutoscalerSpec) int32 {

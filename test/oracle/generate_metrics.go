@@ -13,15 +13,26 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// level moves a load: mostly a little, at times to somewhere else, at times to
-// the edges of the tolerance.
-func (g *generator) level(name string) float64 {
+// level is a load as a multiple of the target.
+func (g *generator) level(name string, count int32) float64 {
+	if !g.demand {
+		return g.move(name, 0.1, 5, []float64{0, 0.5, 0.9, 1, 1, 1.1, 2})
+	}
+	wanted := g.move("wanted "+name, 0.5, 30, []float64{0, 1, 2, 3, 5, 10, 11, 15, 20, 45})
+	return wanted / float64(max(1, count))
+}
+
+// move moves a load: mostly a little, at times to somewhere else, at times to
+// one of the corners.
+func (g *generator) move(name string, least, most float64, corners []float64) float64 {
 	level, known := g.levels[name]
 	switch {
-	case !known || g.chance(6):
-		level = math.Exp(g.Float64()*4 - 2.3)
+	case g.zero && g.chance(4):
+		level = pick(g, 0.0, 0, 1, 3)
+	case !known || g.chance(8):
+		level = least * math.Exp(g.Float64()*math.Log(most/least))
 	case g.chance(8):
-		level = pick(g, 0, 0.5, 0.9, 1, 1, 1.1, 2)
+		level = corners[g.IntN(len(corners))]
 	case g.chance(3):
 		level *= 0.85 + 0.3*g.Float64()
 	}
@@ -31,7 +42,7 @@ func (g *generator) level(name string) float64 {
 
 // wildly replaces a number, rarely and in wild timelines only.
 func (g *generator) wildly(milli int64) int64 {
-	if !g.wild || !g.chance(6) {
+	if !g.wild || !g.chance(12) {
 		return milli
 	}
 	return pick[int64](g, -1, -1000, -milli, 0, math.MaxInt64, math.MaxInt64/2, math.MinInt64, 1<<40, 1<<53, 3_000_000_000_000)
@@ -84,7 +95,10 @@ func (g *generator) answer(s *Situation, spec *autoscalingv2.MetricSpec, a *Answ
 
 // outer is the value of an Object or External metric at the metric's level.
 func (g *generator) outer(s *Situation, name string, t *autoscalingv2.MetricTarget) resource.Quantity {
-	level := g.level(name)
+	level := g.level(name, s.Scale.Spec)
+	if g.wild && g.chance(30) {
+		return resource.MustParse(pick(g, "1E", "100E", "-1E", "1n", "1000000000000000000", "9P"))
+	}
 	if t.Type == autoscalingv2.ValueMetricType {
 		return *resource.NewMilliQuantity(g.wildly(int64(level*float64(t.Value.MilliValue()))), resource.DecimalSI)
 	}
@@ -94,7 +108,7 @@ func (g *generator) outer(s *Situation, name string, t *autoscalingv2.MetricTarg
 
 func (g *generator) podValues(s *Situation, source *autoscalingv2.PodsMetricSource) *customv1beta2.MetricValueList {
 	list := &customv1beta2.MetricValueList{}
-	level := g.level(source.Metric.Name)
+	level := g.level(source.Metric.Name, s.Scale.Spec)
 	for _, pod := range g.reporting(s) {
 		milli := int64(level * float64(source.Target.AverageValue.MilliValue()) * (0.9 + 0.2*g.Float64()))
 		list.Items = append(list.Items, customv1beta2.MetricValue{
@@ -131,7 +145,7 @@ func (g *generator) resources(s *Situation) *metricsv1beta1.PodMetricsList {
 	for _, pod := range s.Pods {
 		pods[pod.Name] = pod
 	}
-	cpu, memory := g.level("cpu"), g.level("memory")
+	cpu, memory := g.level("cpu", s.Scale.Spec), g.level("memory", s.Scale.Spec)
 	for _, name := range g.reporting(s) {
 		item := metricsv1beta1.PodMetrics{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},

@@ -39,7 +39,7 @@ func defaulted(spec autoscalingv2.HorizontalPodAutoscalerSpec) autoscalingv2.Hor
 func (g *generator) minReplicas(metrics []autoscalingv2.MetricSpec, most int32) *int32 {
 	n := int32(pick(g, 1, 1, 1, 2, 3, 5))
 	for i := range metrics {
-		if (metrics[i].Object != nil || metrics[i].External != nil) && g.IntN(2) == 0 {
+		if (metrics[i].Object != nil || metrics[i].External != nil) && (g.zero || g.chance(4)) {
 			n = 0
 		}
 	}
@@ -52,7 +52,11 @@ func (g *generator) metric(i int) autoscalingv2.MetricSpec {
 	if g.chance(4) {
 		identifier.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"verb": "GET"}}
 	}
-	switch pick(g, 0, 0, 0, 1, 2, 3, 4, 4) {
+	kind := pick(g, 0, 0, 0, 1, 2, 3, 4, 4)
+	if g.zero && g.IntN(6) > 0 {
+		kind = pick(g, 3, 4)
+	}
+	switch kind {
 	case 0:
 		name := pick(g, corev1.ResourceCPU, corev1.ResourceCPU, corev1.ResourceMemory)
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType,
@@ -78,6 +82,9 @@ func (g *generator) metric(i int) autoscalingv2.MetricSpec {
 }
 
 func (g *generator) targetMilli() int64 {
+	if g.wild && g.chance(4) {
+		return pick[int64](g, 1<<53, 1<<62, 9_300_000_000_000_000)
+	}
 	return pick[int64](g, 100, 1000, 1500, 7777, 50_000, 100_000, 1)
 }
 
@@ -138,7 +145,7 @@ func (g *generator) rules() *autoscalingv2.HPAScalingRules {
 		if policy.Type == autoscalingv2.PercentScalingPolicy {
 			policy.Value = int32(pick(g, 1, 10, 25, 50, 100, 150))
 		}
-		if g.wild && g.chance(6) {
+		if g.wild && g.chance(10) {
 			policy.Value = 1<<31 - 1
 		}
 		r.Policies = append(r.Policies, policy)

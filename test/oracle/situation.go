@@ -29,6 +29,8 @@ type Situation struct {
 	// Lengthened says that the object's windows have become longer: upstream may
 	// still have recommendations from before, or not.
 	Lengthened bool
+	// Wild says that the timeline has hostile numbers.
+	Wild bool
 
 	Scale   Scale
 	Pods    []*corev1.Pod

@@ -1,0 +1,81 @@
+package oracle
+
+import (
+	"slices"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+// seen is what a timeline has shown so far. A divergence may change a step only
+// if what it is about was seen: state carries it on from there.
+type seen map[divergence.Set]bool
+
+// look adds one situation.
+func (s seen) look(now *Situation, result *Result) {
+	spec := &now.Spec
+	least := int32(1)
+	if spec.MinReplicas != nil {
+		least = *spec.MinReplicas
+	}
+	// Surge pods, and pods that are not ready: neither turns a ratio round.
+	uneven := int32(len(now.Pods)) != now.Scale.Spec || now.Scale.Status != now.Scale.Spec || slices.ContainsFunc(now.Pods, unready)
+	for about, is := range map[divergence.Set]bool{
+		divergence.Surge:             uneven,
+		divergence.NoReadyPods:       hasValueTarget(spec.Metrics),
+		divergence.SucceededPods:     slices.ContainsFunc(now.Pods, succeeded),
+		divergence.UncountedRequests: hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, uncounted),
+		divergence.LeaveZero:         now.Scale.Spec == 0 && spec.Behavior != nil,
+		divergence.HistoryByUID:      now.Recreate,
+		divergence.OutOfRange:        now.Scale.Spec > spec.MaxReplicas || now.Scale.Spec < least || now.Rival,
+		divergence.TrueMessages:      true,
+		divergence.PartialContainer:  hasContainerMetric(spec.Metrics),
+		divergence.RejectNegative:    now.Wild,
+		divergence.Saturate:          now.Wild || strings.Contains(strings.Join(lines(result), " "), "-9223372036854775808m"),
+	} {
+		s[about] = s[about] || is
+	}
+}
+
+// permits reports whether removing the divergence may change a step from one
+// result to the other.
+func (s seen) permits(d divergence.Set, with, without *Result) bool {
+	if !s[d] {
+		return false
+	}
+	// Words do not scale.
+	return d != divergence.TrueMessages || slices.Equal(with.Writes, without.Writes) &&
+		with.Status.DesiredReplicas == without.Status.DesiredReplicas
+}
+
+func succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
+
+func unready(pod *corev1.Pod) bool {
+	return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func uncounted(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning
+}
+
+func hasValueTarget(metrics []autoscalingv2.MetricSpec) bool {
+	return slices.ContainsFunc(metrics, func(m autoscalingv2.MetricSpec) bool {
+		return m.Object != nil && m.Object.Target.Value != nil || m.External != nil && m.External.Target.Value != nil
+	})
+}
+
+func hasUtilization(metrics []autoscalingv2.MetricSpec) bool {
+	return slices.ContainsFunc(metrics, func(m autoscalingv2.MetricSpec) bool {
+		return m.Resource != nil && m.Resource.Target.AverageUtilization != nil ||
+			m.ContainerResource != nil && m.ContainerResource.Target.AverageUtilization != nil
+	})
+}
+
+func hasContainerMetric(metrics []autoscalingv2.MetricSpec) bool {
+	return slices.ContainsFunc(metrics, func(m autoscalingv2.MetricSpec) bool { return m.ContainerResource != nil })
+}

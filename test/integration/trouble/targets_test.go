@@ -105,7 +105,7 @@ func TestTwoObjectsOnTheSamePods(t *testing.T) {
 	for name, rival := range map[string]string{"web": "web-too", "web-too": "web"} {
 		o := ordeal{
 			condition: inactive("AmbiguousSelector"),
-			words:     []string{"pods by selector app=web are controlled by more than one HPA", "{" + rival + " " + s.Namespace + "}"},
+			words:     []string{"pods by selector app=web are controlled by more than one HPA", s.Namespace + "/" + rival},
 		}
 		s.AwaitHPA(name, "the symptom", o.shown)
 		if event := s.AwaitEvent(name, "AmbiguousSelector", o.words[0]); event.Type != corev1.EventTypeWarning {

@@ -65,13 +65,21 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *d
 	status := observe.Status(p.hpa, d, r, time.Now())
 	written, err := c.status.Write(ctx, p.hpa, &status)
 	if err != nil {
-		c.config.Events.Event(p.hpa, corev1.EventTypeWarning, "FailedUpdateStatus", err.Error())
+		c.config.Events.Event(p.hpa, corev1.EventTypeWarning, "FailedUpdateStatus", causeOf(err))
 		c.log.V(1).Info("status not written", "object", object.String(), "why", err.Error())
 	}
 	if written != nil {
 		p.track.written = written.ResourceVersion
 	}
 	c.measure(p, d, r, err)
+}
+
+// causeOf is the API's own error, which upstream's event repeats.
+func causeOf(err error) string {
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause
+	}
+	return err.Error()
 }
 
 // measure counts the decision in upstream's series.

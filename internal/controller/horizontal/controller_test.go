@@ -143,7 +143,7 @@ func TestStatusWriteFailure(t *testing.T) {
 		w.beforeStatus = func() error { return errors.New("no such luck") }
 		w.addHPA(w.web("web", 2))
 		w.start()
-		if !w.hasEvent("Warning FailedUpdateStatus: failed to update status for web: no such luck") {
+		if !w.hasEvent("Warning FailedUpdateStatus: no such luck") {
 			t.Errorf("events %q", w.events)
 		}
 		w.set(func() { w.beforeStatus = nil })

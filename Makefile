@@ -72,6 +72,10 @@ image: build ## write the container image as an OCI archive under dist/ (no regi
 	@mkdir -p dist
 	@$(GO) run ./cmd/image --program=bin/plimsoll
 
+.PHONY: oracle
+oracle: ## compare Plimsoll with upstream's own controller in random timelines (N=100000 steps, SEED=1)
+	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run TestOracle . -args -steps=$(or $(N),100000) -seed=$(or $(SEED),1)
+
 .PHONY: bench
 bench: ## run the benchmarks; ends in benchstat's output
 	@mkdir -p dist

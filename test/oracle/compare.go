@@ -22,7 +22,8 @@ func lines(r *Result) []string {
 	for _, write := range r.Writes {
 		out = append(out, "write "+write)
 	}
-	for _, event := range r.Events {
+	// In which order the events of one decision come is not to be seen.
+	for _, event := range slices.Sorted(slices.Values(r.Events)) {
 		out = append(out, "event "+event)
 	}
 	out = append(out, statusLines("", &r.Status)...)
@@ -57,20 +58,20 @@ func statusLines(prefix string, status any) []string {
 }
 
 // diff is the lines in which two results differ; empty if they are equal.
-func diff(upstream, plimsoll *Result) string {
-	u, p := lines(upstream), lines(plimsoll)
+func diff(before, after *Result) string {
+	u, p := lines(before), lines(after)
 	if slices.Equal(u, p) {
 		return ""
 	}
 	var out strings.Builder
 	for _, line := range u {
 		if !slices.Contains(p, line) {
-			fmt.Fprintln(&out, "  - upstream", line)
+			fmt.Fprintln(&out, "  -", line)
 		}
 	}
 	for _, line := range p {
 		if !slices.Contains(u, line) {
-			fmt.Fprintln(&out, "  + plimsoll", line)
+			fmt.Fprintln(&out, "  +", line)
 		}
 	}
 	if out.Len() == 0 {

@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"slices"
-	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +14,7 @@ import (
 type seen map[divergence.Set]bool
 
 // look adds one situation.
-func (s seen) look(now *Situation, result *Result) {
+func (s seen) look(now *Situation) {
 	spec := &now.Spec
 	least := int32(1)
 	if spec.MinReplicas != nil {
@@ -34,7 +33,7 @@ func (s seen) look(now *Situation, result *Result) {
 		divergence.TrueMessages:      true,
 		divergence.PartialContainer:  hasContainerMetric(spec.Metrics),
 		divergence.RejectNegative:    now.Wild,
-		divergence.Saturate:          now.Wild || strings.Contains(strings.Join(lines(result), " "), "-9223372036854775808m"),
+		divergence.Saturate:          now.Wild || now.Scale.Spec == 0 || now.Scale.Status == 0,
 	} {
 		s[about] = s[about] || is
 	}

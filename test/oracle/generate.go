@@ -67,6 +67,9 @@ func (g *generator) next(w *world) *Situation {
 		s.Scale.Status = max(0, s.Scale.Status+int32(g.IntN(5))-2)
 	}
 	s.Answers = g.answers(s)
+	if g.trouble(80) {
+		s.StatusError = "status is not taken"
+	}
 	s.Rival, s.Lengthened, s.Wild = g.rival, g.lengthened, g.wild
 	g.left--
 	g.at += g.pause()
@@ -81,12 +84,18 @@ func (g *generator) trouble(n int) bool { return !g.calm && g.IntN(n) == 0 }
 
 func pick[T any](g *generator, from ...T) T { return from[g.IntN(len(from))] }
 
+// pause is the time to the next step. It keeps to tenths of a second, so that no
+// second ends while a conflicting write is tried again: Plimsoll stamps a
+// decision's conditions at its end, upstream each as it comes.
 func (g *generator) pause() time.Duration {
+	if g.zero && g.chance(2) {
+		return 6 * time.Minute
+	}
 	if g.IntN(10) < 7 {
 		return 15 * time.Second
 	}
 	return pick(g, 5*time.Second, 30*time.Second, time.Minute, 2*time.Minute, 5*time.Minute, 6*time.Minute, time.Hour,
-		time.Duration(5000+g.IntN(400_000))*time.Millisecond)
+		time.Duration(5+g.IntN(400))*time.Second+300*time.Millisecond)
 }
 
 func (g *generator) scale(replicas int32, first bool) Scale {

@@ -99,7 +99,7 @@ func (g *generator) outer(s *Situation, name string, t *autoscalingv2.MetricTarg
 	if g.wild && g.chance(30) {
 		return resource.MustParse(pick(g, "1E", "100E", "-1E", "1n", "1000000000000000000", "9P"))
 	}
-	if t.Type == autoscalingv2.ValueMetricType {
+	if t.Value != nil {
 		return *resource.NewMilliQuantity(g.wildly(int64(level*float64(t.Value.MilliValue()))), resource.DecimalSI)
 	}
 	all := level * float64(t.AverageValue.MilliValue()) * float64(max(1, s.Scale.Status))

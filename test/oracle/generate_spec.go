@@ -25,6 +25,13 @@ func (g *generator) newSpec() autoscalingv2.HorizontalPodAutoscalerSpec {
 	for i := range pick(g, 1, 1, 1, 2, 2, 3) {
 		spec.Metrics = append(spec.Metrics, g.metric(i))
 	}
+	if g.chance(25) {
+		// The API server's default is 80 % of cpu.
+		spec.Metrics = nil
+	}
+	if g.trouble(40) {
+		g.spoil(spec.Metrics)
+	}
 	spec.MinReplicas = g.minReplicas(spec.Metrics, spec.MaxReplicas)
 	return defaulted(spec)
 }
@@ -64,7 +71,7 @@ func (g *generator) metric(i int) autoscalingv2.MetricSpec {
 	case 1:
 		name := pick(g, corev1.ResourceCPU, corev1.ResourceMemory)
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.ContainerResourceMetricSourceType,
-			ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Name: name, Container: pick(g, "main", "main", "side"), Target: g.resourceTarget(name)}}
+			ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Name: name, Container: pick(g, "main", "main", "main", "side", "sidecar"), Target: g.resourceTarget(name)}}
 	case 2:
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.PodsMetricSourceType,
 			Pods: &autoscalingv2.PodsMetricSource{Metric: identifier, Target: averageTarget(g.targetMilli())}}
@@ -138,9 +145,16 @@ func (g *generator) rules() *autoscalingv2.HPAScalingRules {
 	if g.IntN(4) == 0 {
 		r.Tolerance = resource.NewMilliQuantity(int64(pick(g, 0, 1, 50, 100, 250, 1000, 3000)), resource.DecimalSI)
 	}
-	for range pick(g, 0, 1, 1, 2, 3) {
+	few := g.zero && g.chance(2)
+	for i := range pick(g, 0, 1, 1, 2, 3) {
+		if few && i > 0 {
+			break
+		}
 		policy := autoscalingv2.HPAScalingPolicy{Type: pick(g, autoscalingv2.PodsScalingPolicy, autoscalingv2.PercentScalingPolicy),
 			PeriodSeconds: int32(pick(g, 1, 15, 15, 30, 60, 61, 300, 1800))}
+		if few {
+			policy.Type = autoscalingv2.PercentScalingPolicy
+		}
 		policy.Value = int32(pick(g, 1, 2, 4, 10))
 		if policy.Type == autoscalingv2.PercentScalingPolicy {
 			policy.Value = int32(pick(g, 1, 10, 25, 50, 100, 150))
@@ -151,4 +165,21 @@ func (g *generator) rules() *autoscalingv2.HPAScalingRules {
 		r.Policies = append(r.Policies, policy)
 	}
 	return r
+}
+
+// spoil makes metrics what validation lets pass and no controller can compute.
+func (g *generator) spoil(metrics []autoscalingv2.MetricSpec) {
+	bogus := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "verb", Operator: "Bogus"}}}
+	for i := range metrics {
+		switch m := &metrics[i]; {
+		case m.Pods != nil:
+			m.Pods.Metric.Selector = bogus
+		case m.External != nil:
+			m.External.Metric.Selector = bogus
+		case m.Object != nil && g.chance(2):
+			m.Object.Metric.Selector = bogus
+		case m.Object != nil:
+			m.Object.Target.Type = autoscalingv2.UtilizationMetricType
+		}
+	}
 }

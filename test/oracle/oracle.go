@@ -64,7 +64,7 @@ func (l *Timeline) Compare(t *testing.T, tally *Tally) int {
 			return -1
 		default:
 			tally.Steps++
-			tally.unexplained(l, i, "differs with every divergence off:\n"+d)
+			tally.unexplained(l, i, "differs with every divergence off (- upstream, + plimsoll):\n"+d)
 			return i
 		}
 	}
@@ -83,7 +83,7 @@ func (l *Timeline) Attribute(t *testing.T, tally *Tally) int {
 	}
 	so := seen{}
 	for i := range l.Situations {
-		so.look(l.Situations[i], &l.Upstream[i])
+		so.look(l.Situations[i])
 		tally.Attributed++
 		changes := 0
 		for _, d := range divergence.All() {
@@ -94,7 +94,7 @@ func (l *Timeline) Attribute(t *testing.T, tally *Tally) int {
 			changes++
 			tally.Divergences[d]++
 			if !so.permits(d, &with[i], &without[d][i]) {
-				tally.unexplained(l, i, fmt.Sprintf("%s changes what it is not about (upstream: without it):\n%s", d, change))
+				tally.unexplained(l, i, fmt.Sprintf("%s changes what it is not about (- without it, + with it):\n%s", d, change))
 				return i
 			}
 		}

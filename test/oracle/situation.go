@@ -32,6 +32,9 @@ type Situation struct {
 	// Wild says that the timeline has hostile numbers.
 	Wild bool
 
+	// StatusError fails every write of status.
+	StatusError string
+
 	Scale   Scale
 	Pods    []*corev1.Pod
 	Answers Answers

@@ -37,6 +37,24 @@ func NewTally() *Tally {
 	return &Tally{Divergences: map[divergence.Set]int{}, Reached: map[string]int{}}
 }
 
+// Add adds another's counts.
+func (t *Tally) Add(o *Tally) {
+	t.Timelines += o.Timelines
+	t.Steps += o.Steps
+	t.Equal += o.Equal
+	t.Lengthened += o.Lengthened
+	t.Attributed += o.Attributed
+	t.Same += o.Same
+	t.Jointly += o.Jointly
+	for d, n := range o.Divergences {
+		t.Divergences[d] += n
+	}
+	for what, n := range o.Reached {
+		t.Reached[what] += n
+	}
+	t.Unexplained = append(t.Unexplained, o.Unexplained...)
+}
+
 var reasonOf = regexp.MustCompile(`^\S+ (?:Normal|Warning) (\w+):`)
 
 // reach counts what a step touched.

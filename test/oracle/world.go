@@ -190,6 +190,12 @@ func (w *world) hpa(name string) *autoscalingv2.HorizontalPodAutoscaler {
 }
 
 func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler) (runtime.Object, error) {
+	w.mu.Lock()
+	refusal := w.now.StatusError
+	w.mu.Unlock()
+	if refusal != "" {
+		return nil, errors.New(refusal)
+	}
 	stored := w.hpa(hpa.Name)
 	if stored == nil {
 		return nil, apierrors.NewNotFound(hpaResource.GroupResource(), hpa.Name)

@@ -46,6 +46,7 @@ cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C r
 
 .PHONY: test
 test: tools ## run every test with the race detector, those on a real API server too
+	@echo "Compiling the tests for the race detector: some minutes the first time; each package reports when its tests have run."
 	@$(GO_RACE) -timeout 15m $(UNIT)
 	@mkdir -p dist
 	@$(GO_RACE) -timeout 40m -p 1 -v $(WITH_CLUSTER) 2>&1 | tee dist/cluster-tests.log | awk -f test/progress.awk

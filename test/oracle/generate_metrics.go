@@ -133,6 +133,10 @@ func (g *generator) reporting(s *Situation) []string {
 	if g.trouble(40) {
 		names = append(names, "stranger")
 	}
+	if g.trouble(40) && len(names) > 0 {
+		// One pod twice.
+		names = append(names, names[0])
+	}
 	if g.trouble(40) {
 		names = nil
 	}
@@ -153,16 +157,21 @@ func (g *generator) resources(s *Situation) *metricsv1beta1.PodMetricsList {
 			Window:     metav1.Duration{Duration: pick(g, 10*time.Second, 30*time.Second, time.Minute)},
 		}
 		if pod := pods[name]; pod != nil {
-			for i := range pod.Spec.Containers {
-				if g.trouble(60) {
-					continue
-				}
-				item.Containers = append(item.Containers, g.usage(&pod.Spec.Containers[i], cpu, memory))
-			}
+			item.Containers = g.usages(pod, cpu, memory)
 		}
 		list.Items = append(list.Items, item)
 	}
 	return list
+}
+
+func (g *generator) usages(pod *corev1.Pod, cpu, memory float64) []metricsv1beta1.ContainerMetrics {
+	var all []metricsv1beta1.ContainerMetrics
+	for i := range pod.Spec.Containers {
+		if !g.trouble(60) {
+			all = append(all, g.usage(&pod.Spec.Containers[i], cpu, memory))
+		}
+	}
+	return all
 }
 
 func (g *generator) usage(c *corev1.Container, cpu, memory float64) metricsv1beta1.ContainerMetrics {

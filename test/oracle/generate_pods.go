@@ -105,6 +105,9 @@ func (g *generator) newPod() *corev1.Pod {
 		Spec:       corev1.PodSpec{Containers: g.template.containers, InitContainers: g.template.init, Resources: g.template.pod},
 		Status:     corev1.PodStatus{Phase: corev1.PodPending},
 	}
+	if g.trouble(40) {
+		pod.Labels["app"] = "other"
+	}
 	if g.IntN(4) > 0 {
 		old := g.now().Add(-pick(g, 0, 10*time.Second, 30*time.Second, time.Minute, 5*time.Minute, time.Hour))
 		runSince(pod, old)

@@ -82,6 +82,22 @@ func compare(t *testing.T, tally *Tally, number uint64, attribution bool) {
 	}
 }
 
+// TestDifferencesAreNoticed: with every divergence on, Plimsoll does differ.
+func TestDifferencesAreNoticed(t *testing.T) {
+	differ := 0
+	for number := range uint64(5) {
+		line := Record(t, 1, number)
+		for i, result := range line.play(t, divergence.Default) {
+			if diff(&line.Upstream[i], &result) != "" {
+				differ++
+			}
+		}
+	}
+	if differ == 0 {
+		t.Error("no step differs")
+	}
+}
+
 func save(t *testing.T, line *Timeline, step int) {
 	t.Helper()
 	path, err := line.Save(*unexplained, step)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,30 +24,48 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 // printed. State goes from block to block.
 //
 //	policy min=1 max=10 tolerance=0.1 window=5m divergences=none
-//	                            a new object; all but min and max may be left out
+//	                            a new object; all but min and max may be left out; further:
+//	                            tolerance=0.2/0.1 (up/down), init=5m and delay=30s, the start-up delays of CPU
 //	metric cpu utilization=20   TYPE or NAME, and its target: see metricOf
 //	up, down window=1m select=Min pods=4/60s percent=10/60s
 //	                            the rules of one direction; the other one keeps the API server's defaults
+//	past recommended=4@-2m,5@-1m up=4@-10s down=1@-30s
+//	                            history; without it the first decision remembers the count as it is
 //	decide at=15s current=3 existing=4 write=conflict scaled-to-zero both
 //	                            one decision, or several: at=0s,15s; without current= the count is
-//	                            what the last one made it; both shows upstream's outcome too
+//	                            what the last one made it; both shows upstream's outcome too; further:
+//	                            scale=WORD, selector=missing|invalid|ambiguous, what is wrong with the target
 //	  are ready*3 pending       what the pods are, see podOf; without it all of current are ready
+//	  requests 900 1000*2 -     the pods' requests in milli-units, see requestOf; without it 1000 each
 //	  cpu 515*2 -               a metric's values in milli-units, in the pods' order or its series;
-//	                            "-" for no sample, "down" for an API error
+//	                            "-" for no sample, "down" for an API error; see sampleOf
+//	expect wish=5 usage=50%/30% what the decision before must be, whatever is printed, see expect;
+//	                            -update leaves it alone
+//	upstream TestFunc/case      which of upstream's own cases the block is the situation of
 //
 // In the picture = is a replica that stays, + one that comes and - one that goes.
+//
+// The files in testdata/upstream hold upstream's cases; test/oracle checks that
+// none is left out. There a policy has no divergences and the start-up delays of
+// upstream's tests, 2m and 10s, unless it says otherwise, and each block must
+// expect something.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+	upstream, err := filepath.Glob("testdata/upstream/*.txt")
+	if err != nil || len(upstream) == 0 {
+		t.Fatalf("none of upstream's cases: %v", err)
+	}
+	for _, file := range slices.Concat(files, upstream) {
+		name, _ := strings.CutPrefix(strings.TrimSuffix(filepath.ToSlash(file), ".txt"), "testdata/")
+		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			played := play(t, string(text))
+			played := play(&stage{t: t, upstream: slices.Contains(upstream, file)}, string(text))
 			if *update {
 				if err := os.WriteFile(file, []byte(played), 0o644); err != nil {
 					t.Fatal(err)
@@ -63,19 +80,18 @@ func TestScenarios(t *testing.T) {
 }
 
 // play returns the text with what its commands print now.
-func play(t *testing.T, text string) string {
+func play(s *stage, text string) string {
 	var out strings.Builder
-	s := &stage{t: t}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for len(lines) > 0 {
 		end := slices.Index(lines, "----")
 		if end < 0 {
-			t.Fatalf("no ---- after %q", lines[0])
+			s.t.Fatalf("no ---- after %q", lines[0])
 		}
 		for _, line := range lines[:end+1] {
 			fmt.Fprintln(&out, line)
 		}
-		out.WriteString(s.block(lines[:end]))
+		out.WriteString(s.play(lines[:end]))
 		// What was printed before goes on to the next empty line.
 		lines = lines[end+1:]
 		if next := slices.Index(lines, ""); next >= 0 {
@@ -89,138 +105,72 @@ func play(t *testing.T, text string) string {
 
 // stage is a scenario while it is played.
 type stage struct {
-	t       *testing.T
-	policy  horizontal.Policy
-	state   horizontal.State
-	current int32
-	headed  bool
+	t *testing.T
+	// upstream says that the file is one of upstream's cases.
+	upstream bool
+	policy   horizontal.Policy
+	state    horizontal.State
+	current  int32
+	headed   bool
+	block    scene
 }
 
-func (s *stage) block(lines []string) string {
+// scene is a block while it is played.
+type scene struct {
+	// title is the line that messages name the block by.
+	title string
+	// seen is the last decision, ours the one with the policy's divergences where
+	// there is another one; nil before the first decision.
+	seen, ours *seen
+	expected   bool
+}
+
+func (s *stage) play(lines []string) string {
 	var out strings.Builder
+	s.block = scene{}
 	for i := 0; i < len(lines); i++ {
 		words := strings.Fields(lines[i])
 		if len(words) == 0 || words[0] == "#" {
 			continue
 		}
-		args := arguments(words[1:])
-		switch words[0] {
-		case "policy":
-			s.newPolicy(args)
-		case "metric":
-			s.policy.Metrics = append(s.policy.Metrics, s.metricOf(words[1], arguments(words[2:])))
-			fmt.Fprintln(&out, s.policy.Metrics[len(s.policy.Metrics)-1].Describe(s.policy.Divergences))
-		case "up", "down":
-			s.rules(words[0], words[1:])
-		case "decide":
+		if s.block.title == "" {
+			s.block.title = lines[i]
+		}
+		if words[0] == "decide" {
 			details := i + 1
 			for i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ") {
 				i++
 			}
-			s.decide(&out, args, lines[details:i+1])
-		default:
-			s.t.Fatalf("what is %q?", lines[i])
+			s.decide(&out, arguments(words[1:]), lines[details:i+1])
+			continue
 		}
+		s.command(&out, words)
+	}
+	if s.upstream && !s.block.expected {
+		s.t.Errorf("%s: nothing is expected", s.block.title)
 	}
 	return out.String()
 }
 
-// arguments are key=value, or a key alone.
-func arguments(words []string) map[string]string {
-	args := map[string]string{}
-	for _, w := range words {
-		key, value, _ := strings.Cut(w, "=")
-		args[key] = value
-	}
-	return args
-}
-
-func (s *stage) newPolicy(args map[string]string) {
-	s.policy, s.state, s.headed = policy(1, 10), horizontal.State{}, false
-	s.policy.Metrics = nil
-	s.policy.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
-	for key, value := range args {
-		switch key {
-		case "min":
-			s.policy.MinReplicas = s.count(value)
-		case "max":
-			s.policy.MaxReplicas = s.count(value)
-		case "window":
-			s.policy.DownscaleStabilization = s.period(value)
-		case "tolerance":
-			x, err := strconv.ParseFloat(value, 64)
-			s.must(err)
-			s.policy.Tolerance = metric.Tolerance{Up: x, Down: x}
-		case "divergences":
-			set, err := divergence.Parse(value)
-			s.must(err)
-			s.policy.Divergences = set
-		default:
-			s.t.Fatalf("policy has no %s", key)
+func (s *stage) command(out *strings.Builder, words []string) {
+	switch words[0] {
+	case "upstream":
+		if !s.upstream || len(words) < 2 {
+			s.t.Errorf("%v: the name of a case, and only in testdata/upstream", words)
 		}
-	}
-}
-
-// metricOf reads a metric: cpu and memory are resources, app/cpu one of a
-// container, object, external and pods are what they say.
-func (s *stage) metricOf(name string, args map[string]string) metric.Spec {
-	spec := metric.Spec{Type: metric.Resource, Name: name, SelectorText: "nil"}
-	container, resource, found := strings.Cut(name, "/")
-	switch {
-	case found:
-		spec.Type, spec.Name, spec.Container = metric.ContainerResource, resource, container
-	case name == "object":
-		spec.Type, spec.Object = metric.Object, metric.ObjectRef{Kind: "Service", Name: "web"}
-	case name == "external":
-		spec.Type = metric.External
-	case name == "pods":
-		spec.Type = metric.Pods
-	}
-	for key, value := range args {
-		n, err := strconv.ParseInt(value, 10, 64)
-		s.must(err)
-		switch key {
-		case "utilization":
-			spec.Target = metric.Target{Type: metric.Utilization, Percent: int32(n)}
-		case "average":
-			spec.Target = metric.Target{Type: metric.AverageValue, Milli: n}
-		case "value":
-			spec.Target = metric.Target{Type: metric.Value, Milli: n}
-		}
-	}
-	return spec
-}
-
-func (s *stage) rules(direction string, words []string) {
-	if s.policy.Behavior == nil {
-		s.policy.Behavior = defaults()
-	}
-	rules := &s.policy.Behavior.Up
-	if direction == "down" {
-		rules = &s.policy.Behavior.Down
-	}
-	given := false
-	for _, w := range words {
-		key, value, _ := strings.Cut(w, "=")
-		switch key {
-		case "window":
-			rules.Stabilization = s.period(value)
-			continue
-		case "select":
-			rules.Select = map[string]horizontal.Select{
-				"Max": horizontal.SelectMax, "Min": horizontal.SelectMin, "Disabled": horizontal.SelectDisabled,
-			}[value]
-			continue
-		}
-		if !given {
-			rules.Policies, given = nil, true
-		}
-		amount, period, _ := strings.Cut(value, "/")
-		rate := pods(s.count(amount), s.period(period))
-		if key == "percent" {
-			rate.Type = horizontal.RatePercent
-		}
-		rules.Policies = append(rules.Policies, rate)
+	case "policy":
+		s.newPolicy(arguments(words[1:]))
+	case "metric":
+		s.policy.Metrics = append(s.policy.Metrics, s.metricOf(words[1], arguments(words[2:])))
+		fmt.Fprintln(out, s.policy.Metrics[len(s.policy.Metrics)-1].Describe(s.policy.Divergences))
+	case "up", "down":
+		s.rules(words[0], words[1:])
+	case "past":
+		s.past(arguments(words[1:]))
+	case "expect":
+		s.expect(words[1:])
+	default:
+		s.t.Fatalf("what is %q?", words)
 	}
 }
 
@@ -228,6 +178,9 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 	if !s.headed {
 		out.WriteString(header)
 		s.headed = true
+	}
+	if args["at"] == "" {
+		args["at"] = "0s"
 	}
 	for at := range strings.SplitSeq(args["at"], ",") {
 		if text, given := args["current"]; given {
@@ -241,6 +194,7 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 			theirs.Divergences = divergence.None
 			d, _ := horizontal.Decide(now, &theirs, s.state.Clone(), &o)
 			out.WriteString(s.draw("upstream", &d, outcome))
+			s.block.seen = &seen{decision: d, report: d.Report(outcome), specs: theirs.Metrics}
 		}
 		var d horizontal.Decision
 		d, s.state = horizontal.Decide(now, &s.policy, s.state, &o)
@@ -249,124 +203,15 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 			who = "Plimsoll"
 		}
 		out.WriteString(s.draw(who, &d, outcome))
+		s.block.ours = &seen{decision: d, report: d.Report(outcome), specs: s.policy.Metrics}
+		if !both {
+			s.block.seen = s.block.ours
+		}
 		s.state = horizontal.Settle(s.state, outcome)
 		if d.Rescale && outcome.Error == "" {
 			s.current = d.Desired
 		}
 	}
-}
-
-// observation builds what is seen. Pods a, b, … started an hour before noon and
-// were ready at once unless they are young; their requests are 1000m of
-// everything.
-func (s *stage) observation(args map[string]string, details []string) horizontal.Observation {
-	o := see(s.current)
-	if text, given := args["existing"]; given {
-		o.Target.StatusReplicas = s.count(text)
-	}
-	_, o.ScaledToZero = args["scaled-to-zero"]
-	if text, given := args["selector"]; given {
-		o.Target.Selector = horizontal.Selector{
-			Problem: map[string]horizontal.SelectorProblem{"missing": horizontal.SelectorMissing, "ambiguous": horizontal.SelectorAmbiguous}[text],
-			Message: "pods are controlled by more than one HPA",
-		}
-	}
-	o.Target.Error = args["scale"]
-
-	values := map[string][]string{}
-	kinds := repeat("ready*" + strconv.Itoa(int(s.current)))
-	for _, line := range details {
-		words := strings.Fields(line)
-		if words[0] == "are" {
-			kinds = repeat(words[1:]...)
-			continue
-		}
-		values[words[0]] = repeat(words[1:]...)
-	}
-	var requests []metric.Request
-	for i, kind := range kinds {
-		p, r := podOf(kind)
-		p.Name = "web-" + strconv.Itoa(i)
-		o.Pods, requests = append(o.Pods, p), append(requests, r)
-	}
-	for i := range s.policy.Metrics {
-		spec := &s.policy.Metrics[i]
-		o.Readings = append(o.Readings, s.reading(spec, values[key(spec)], requests))
-	}
-	return o
-}
-
-// key is what the details of a step call the metric.
-func key(spec *metric.Spec) string {
-	if spec.Type == metric.ContainerResource {
-		return spec.Container + "/" + spec.Name
-	}
-	return spec.Name
-}
-
-// repeat writes x*3 as x x x.
-func repeat(words ...string) []string {
-	var all []string
-	for _, w := range words {
-		word, times, found := strings.Cut(w, "*")
-		n, err := strconv.Atoi(times)
-		if !found || err != nil {
-			n = 1
-		}
-		all = append(all, slices.Repeat([]string{word}, n)...)
-	}
-	return all
-}
-
-func podOf(kind string) (metric.Pod, metric.Request) {
-	started := noon.Add(-time.Hour)
-	p := metric.Pod{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue, StartTime: started, ReadyTransition: started.Add(time.Second)}
-	r := metric.Request{Milli: 1000}
-	switch kind {
-	case "pending":
-		p.Phase, p.Ready = metric.PhasePending, metric.ReadyFalse
-	case "unready":
-		p.Ready = metric.ReadyFalse
-	case "young":
-		p.StartTime, p.ReadyTransition = noon.Add(-20*time.Second), noon.Add(-10*time.Second)
-	case "deleting":
-		p.Deleting = true
-	case "failed":
-		p.Phase = metric.PhaseFailed
-	case "succeeded":
-		p.Phase, p.Ready = metric.PhaseSucceeded, metric.ReadyFalse
-	case "job":
-		p.Phase, p.Ready = metric.PhaseSucceeded, metric.ReadyFalse
-		r = metric.Request{Missing: metric.ContainerWithoutRequest, Container: "job"}
-	case "other":
-		r = metric.Request{Missing: metric.ContainerNotFound, Container: "app"}
-	}
-	return p, r
-}
-
-func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Request) metric.Reading {
-	if slices.Contains(values, "down") {
-		return broken()
-	}
-	var r metric.Reading
-	total := spec.Type == metric.Object || spec.Type == metric.External
-	for _, v := range values {
-		if v == "-" {
-			r.Samples = append(r.Samples, metric.Sample{})
-			continue
-		}
-		n, err := strconv.ParseInt(v, 10, 64)
-		s.must(err)
-		if total {
-			r.Series = append(r.Series, n)
-		} else {
-			r.Samples = append(r.Samples, metric.Sample{Present: true, Milli: n, At: noon, Window: 30 * time.Second})
-		}
-	}
-	if !total {
-		r.Requests = requests
-	}
-	return r
 }
 
 const header = "    time  current             usage/target        wish  stabilized  limited  desired  why\n"
@@ -440,23 +285,4 @@ func picture(d *horizontal.Decision) string {
 	signs := func(n int32, sign string) string { return strings.Repeat(sign, int((n+unit-1)/unit)) }
 	stay := min(d.Current, d.Desired)
 	return signs(max(0, stay), "=") + signs(max(0, d.Desired-stay), "+") + signs(max(0, d.Current-stay), "-")
-}
-
-func (s *stage) count(text string) int32 {
-	n, err := strconv.ParseInt(text, 10, 32)
-	s.must(err)
-	return int32(n)
-}
-
-func (s *stage) period(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	s.must(err)
-	return d
-}
-
-func (s *stage) must(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
 }

@@ -1,0 +1,149 @@
+package horizontal_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// seen is a decision and what is reported of it.
+type seen struct {
+	decision horizontal.Decision
+	report   horizontal.Report
+	specs    []metric.Spec
+}
+
+// expect holds the last decision to what somebody wrote down. What is not named
+// may be anything; "-" is nothing at all; several metrics have commas between
+// them.
+//
+//	desired=5 rescale=yes      the decision
+//	wish=7 stabilized=7 limited=5
+//	                           the way there
+//	usage=50%/30% milli=500    each metric against its target, and its average or value
+//	failed=FailedGetPodsMetric the reasons of the metrics that failed
+//	counted=2 unready=1 missing=1 ignored=1
+//	                           what became of the pods
+//	ScalingLimited=True/TooManyReplicas
+//	                           a condition, by its type
+//	events=SuccessfulRescale   the reasons of the events
+//	says TEXT                  TEXT, which may have spaces, stands in a condition, event or error
+//
+// After a decision that shows both, it is upstream's that is meant, and with the
+// word Plimsoll before the rest the other one.
+func (s *stage) expect(words []string) {
+	if s.block.seen == nil {
+		s.t.Fatalf("%s: expect %v before any decision", s.block.title, words)
+	}
+	s.block.expected = true
+	got := s.block.seen
+	if len(words) > 0 && words[0] == "Plimsoll" {
+		got, words = s.block.ours, words[1:]
+	}
+	if len(words) == 0 {
+		s.t.Fatalf("%s: expects nothing", s.block.title)
+	}
+	if words[0] == "says" {
+		if text := strings.Join(words[1:], " "); !strings.Contains(got.says(), text) {
+			s.t.Errorf("%s: expected the words %q, got\n%s", s.block.title, text, got.says())
+		}
+		return
+	}
+	for _, w := range words {
+		key, want, given := strings.Cut(w, "=")
+		value, known := got.value(key)
+		if !known || !given {
+			s.t.Fatalf("%s: expect has no %q", s.block.title, w)
+		}
+		if value != want {
+			s.t.Errorf("%s: expected %s=%s, got %s", s.block.title, key, want, value)
+		}
+	}
+}
+
+// value is what expect calls by the key.
+func (g *seen) value(key string) (value string, known bool) {
+	d := &g.decision
+	switch key {
+	case "desired":
+		return decimal(d.Desired), true
+	case "rescale":
+		return map[bool]string{true: "yes", false: "no"}[d.Rescale], true
+	case "wish":
+		return onlyIf(d.Wish.Source != horizontal.SourceNone, decimal(d.Wish.Replicas)), true
+	case "stabilized":
+		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Stabilized.Replicas)), true
+	case "limited":
+		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Limited.Replicas)), true
+	case "usage":
+		return strings.ReplaceAll(usage(d, g.specs), " ", ","), true
+	case "events":
+		var reasons []string
+		for _, e := range g.report.Events {
+			reasons = append(reasons, e.Reason)
+		}
+		return list(reasons), true
+	case horizontal.AbleToScale, horizontal.ScalingActive, horizontal.ScalingLimited, horizontal.ScaledToZero:
+		for _, c := range g.report.Conditions {
+			if c.Type == key {
+				return map[bool]string{true: "True/", false: "False/"}[c.True] + c.Reason, true
+			}
+		}
+		return "-", true
+	}
+	return g.ofMetrics(key)
+}
+
+// ofMetrics is what expect calls by the key, of each metric.
+func (g *seen) ofMetrics(key string) (value string, known bool) {
+	if !slices.Contains([]string{"milli", "counted", "unready", "missing", "ignored", "failed"}, key) {
+		return "", false
+	}
+	var all []string
+	for i := range g.decision.Metrics {
+		m := &g.decision.Metrics[i]
+		switch key {
+		case "milli":
+			all = append(all, strconv.FormatInt(m.Milli, 10))
+		case "counted":
+			all = append(all, strconv.Itoa(m.Counts.Counted))
+		case "unready":
+			all = append(all, strconv.Itoa(m.Counts.Unready))
+		case "missing":
+			all = append(all, strconv.Itoa(m.Counts.Missing))
+		case "ignored":
+			all = append(all, strconv.Itoa(m.Counts.Ignored))
+		case "failed":
+			if m.Failure != nil {
+				all = append(all, m.Failure.Reason)
+			}
+		}
+	}
+	return list(all), true
+}
+
+// says is all that is reported in words.
+func (g *seen) says() string {
+	lines := []string{g.report.Error}
+	for _, c := range g.report.Conditions {
+		lines = append(lines, c.Message)
+	}
+	for _, e := range g.report.Events {
+		lines = append(lines, e.Message)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func decimal(n int32) string { return strconv.Itoa(int(n)) }
+
+func onlyIf(there bool, text string) string {
+	if !there {
+		return "-"
+	}
+	return text
+}
+
+func list(all []string) string { return onlyIf(len(all) > 0, strings.Join(all, ",")) }

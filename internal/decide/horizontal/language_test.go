@@ -1,0 +1,184 @@
+package horizontal_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// arguments are key=value, or a key alone.
+func arguments(words []string) map[string]string {
+	args := map[string]string{}
+	for _, w := range words {
+		key, value, _ := strings.Cut(w, "=")
+		args[key] = value
+	}
+	return args
+}
+
+func (s *stage) newPolicy(args map[string]string) {
+	s.policy, s.state, s.headed = policy(1, 10), horizontal.State{}, false
+	s.policy.Metrics = nil
+	s.policy.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
+	if s.upstream {
+		s.policy.Divergences = divergence.None
+		s.policy.CPUInitializationPeriod, s.policy.InitialReadinessDelay = 2*time.Minute, 10*time.Second
+	}
+	for key, value := range args {
+		switch key {
+		case "min":
+			s.policy.MinReplicas = s.count(value)
+		case "max":
+			s.policy.MaxReplicas = s.count(value)
+		case "window":
+			s.policy.DownscaleStabilization = s.period(value)
+		case "init":
+			s.policy.CPUInitializationPeriod = s.period(value)
+		case "delay":
+			s.policy.InitialReadinessDelay = s.period(value)
+		case "tolerance":
+			up, down, both := strings.Cut(value, "/")
+			if !both {
+				down = up
+			}
+			s.policy.Tolerance = metric.Tolerance{Up: s.fraction(up), Down: s.fraction(down)}
+		case "divergences":
+			set, err := divergence.Parse(value)
+			s.must(err)
+			s.policy.Divergences = set
+		default:
+			s.t.Fatalf("policy has no %s", key)
+		}
+	}
+}
+
+// metricOf reads a metric: cpu and memory are resources, app/cpu one of a
+// container, object, external and pods are what they say. Where there are two
+// of a kind, external:jobs has a name of its own; steps give its values by it.
+// type=Cheese makes it one that no API knows; without a target it has none.
+func (s *stage) metricOf(kind string, args map[string]string) metric.Spec {
+	kind, name, named := strings.Cut(kind, ":")
+	if !named {
+		name = kind
+	}
+	spec := metric.Spec{Type: metric.Resource, Name: name, SelectorText: "nil"}
+	container, resource, found := strings.Cut(kind, "/")
+	switch {
+	case found:
+		spec.Type, spec.Name, spec.Container = metric.ContainerResource, resource, container
+	case kind == "object":
+		spec.Type, spec.Object = metric.Object, metric.ObjectRef{Kind: "Service", Name: "web"}
+	case kind == "external":
+		spec.Type = metric.External
+	case kind == "pods":
+		spec.Type = metric.Pods
+	}
+	for key, value := range args {
+		switch key {
+		case "utilization":
+			spec.Target = metric.Target{Type: metric.Utilization, Percent: s.count(value)}
+		case "average":
+			spec.Target = metric.Target{Type: metric.AverageValue, Milli: s.milli(value)}
+		case "value":
+			spec.Target = metric.Target{Type: metric.Value, Milli: s.milli(value)}
+		case "type":
+			spec.Type = metric.Type(value)
+		default:
+			s.t.Fatalf("metric has no %s", key)
+		}
+	}
+	return spec
+}
+
+func (s *stage) rules(direction string, words []string) {
+	if s.policy.Behavior == nil {
+		s.policy.Behavior = defaults()
+	}
+	rules := &s.policy.Behavior.Up
+	if direction == "down" {
+		rules = &s.policy.Behavior.Down
+	}
+	given := false
+	for _, w := range words {
+		key, value, _ := strings.Cut(w, "=")
+		switch key {
+		case "window":
+			rules.Stabilization = s.period(value)
+			continue
+		case "select":
+			rules.Select = map[string]horizontal.Select{
+				"Max": horizontal.SelectMax, "Min": horizontal.SelectMin, "Disabled": horizontal.SelectDisabled,
+			}[value]
+			continue
+		}
+		if !given {
+			rules.Policies, given = nil, true
+		}
+		amount, period, _ := strings.Cut(value, "/")
+		rate := pods(s.count(amount), s.period(period))
+		if key == "percent" {
+			rate.Type = horizontal.RatePercent
+		}
+		rules.Policies = append(rules.Policies, rate)
+	}
+}
+
+// past gives the object a history: recommendations and scale events as
+// COUNT@TIME.
+func (s *stage) past(args map[string]string) {
+	for key, value := range args {
+		var entries []past
+		for entry := range strings.SplitSeq(value, ",") {
+			count, when, _ := strings.Cut(entry, "@")
+			entries = append(entries, past{ago: -s.period(when), replicas: s.count(count)})
+		}
+		// State is made oldest first, whatever the order that upstream keeps.
+		slices.SortStableFunc(entries, func(a, b past) int { return int(b.ago - a.ago) })
+		switch key {
+		case "recommended":
+			s.state.Recommendations = remembering(entries...).Recommendations
+		case "up":
+			s.state.ScaleUps = changes(entries...)
+		case "down":
+			s.state.ScaleDowns = changes(entries...)
+		default:
+			s.t.Fatalf("past has no %s", key)
+		}
+	}
+}
+
+func (s *stage) milli(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	s.must(err)
+	return n
+}
+
+func (s *stage) fraction(text string) float64 {
+	x, err := strconv.ParseFloat(text, 64)
+	s.must(err)
+	return x
+}
+
+func (s *stage) count(text string) int32 {
+	n, err := strconv.ParseInt(text, 10, 32)
+	s.must(err)
+	return int32(n)
+}
+
+func (s *stage) period(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	s.must(err)
+	return d
+}
+
+func (s *stage) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}

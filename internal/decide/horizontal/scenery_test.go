@@ -1,0 +1,203 @@
+package horizontal_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// observation builds what is seen.
+func (s *stage) observation(args map[string]string, details []string) horizontal.Observation {
+	o := see(s.current)
+	if text, given := args["existing"]; given {
+		o.Target.StatusReplicas = s.count(text)
+	}
+	_, o.ScaledToZero = args["scaled-to-zero"]
+	if text, given := args["selector"]; given {
+		o.Target.Selector = selectors[text]
+	}
+	o.Target.Error = args["scale"]
+
+	values := map[string][]string{}
+	kinds, asked := repeat("ready*"+strconv.Itoa(int(s.current))), []string(nil)
+	for _, line := range details {
+		words := strings.Fields(line)
+		switch all := repeat(words[1:]...); words[0] {
+		case "are":
+			kinds = all
+		case "requests":
+			asked = all
+		default:
+			values[words[0]] = all
+		}
+	}
+	var requests []metric.Request
+	for i, kind := range kinds {
+		p, r := s.podOf(kind)
+		p.Name = "web-" + strconv.Itoa(i)
+		if i < len(asked) {
+			r = s.requestOf(asked[i])
+		}
+		o.Pods, requests = append(o.Pods, p), append(requests, r)
+	}
+	for i := range s.policy.Metrics {
+		spec := &s.policy.Metrics[i]
+		o.Readings = append(o.Readings, s.reading(spec, values[key(spec)], requests))
+		delete(values, key(spec))
+	}
+	if len(values) > 0 {
+		s.t.Fatalf("%s: no metric has the values %v", s.block.title, values)
+	}
+	return o
+}
+
+var selectors = map[string]horizontal.Selector{
+	"missing":   {Problem: horizontal.SelectorMissing},
+	"invalid":   {Problem: horizontal.SelectorInvalid, Message: "the selector cannot be read"},
+	"ambiguous": {Problem: horizontal.SelectorAmbiguous, Message: "pods are controlled by more than one HPA"},
+}
+
+// key is what the details of a step call the metric.
+func key(spec *metric.Spec) string {
+	if spec.Type == metric.ContainerResource {
+		return spec.Container + "/" + spec.Name
+	}
+	return spec.Name
+}
+
+// repeat writes x*3 as x x x.
+func repeat(words ...string) []string {
+	var all []string
+	for _, w := range words {
+		word, times, found := strings.Cut(w, "*")
+		n, err := strconv.Atoi(times)
+		if !found || err != nil {
+			n = 1
+		}
+		all = append(all, slices.Repeat([]string{word}, n)...)
+	}
+	return all
+}
+
+// podOf reads a pod: a kind, and what is otherwise, as in
+//
+//	ready:start=-10m,turned=-9m54s,phase=Succeeded
+//
+// Pods started an hour before noon and became ready a second later. Start is
+// when the pod started, or none; turned when its Ready condition changed.
+// An unready pod has never been ready, a young one is ready and started just
+// now, a blank one has no Ready condition. A job is finished and has no request,
+// an other one does not have the metric's container.
+func (s *stage) podOf(text string) (metric.Pod, metric.Request) {
+	started := noon.Add(-time.Hour)
+	p := metric.Pod{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue, StartTime: started, ReadyTransition: started.Add(time.Second)}
+	r := metric.Request{Milli: 1000}
+	kind, rest, _ := strings.Cut(text, ":")
+	switch kind {
+	case "ready":
+	case "pending":
+		p.Phase, p.Ready = metric.PhasePending, metric.ReadyFalse
+	case "unready":
+		p.Ready = metric.ReadyFalse
+	case "young":
+		p.StartTime, p.ReadyTransition = noon.Add(-20*time.Second), noon.Add(-10*time.Second)
+	case "blank":
+		p.Ready, p.ReadyTransition = metric.NoReadiness, time.Time{}
+	case "deleting":
+		p.Deleting = true
+	case "failed":
+		p.Phase = metric.PhaseFailed
+	case "succeeded":
+		p.Phase, p.Ready = metric.PhaseSucceeded, metric.ReadyFalse
+	case "job":
+		p.Phase, p.Ready = metric.PhaseSucceeded, metric.ReadyFalse
+		r = metric.Request{Missing: metric.ContainerWithoutRequest, Container: "job"}
+	case "other":
+		r = metric.Request{Missing: metric.ContainerNotFound, Container: "app"}
+	default:
+		s.t.Fatalf("what pod is %q?", text)
+	}
+	for key, value := range arguments(strings.FieldsFunc(rest, func(c rune) bool { return c == ',' })) {
+		switch {
+		case key == "phase":
+			p.Phase = phases[value]
+		case key == "start" && value == "none":
+			p.StartTime = time.Time{}
+		case key == "start":
+			p.StartTime = noon.Add(s.period(value))
+		case key == "turned":
+			p.ReadyTransition = noon.Add(s.period(value))
+		default:
+			s.t.Fatalf("a pod has no %s", key)
+		}
+	}
+	return p, r
+}
+
+var phases = map[string]metric.Phase{
+	"Pending": metric.PhasePending, "Running": metric.PhaseRunning, "Succeeded": metric.PhaseSucceeded, "Failed": metric.PhaseFailed,
+}
+
+// requestOf reads a request: a number, "-" for a container without one, "?" for
+// a pod that lacks the metric's container, "pod" for requests of the pod as a
+// whole that leave the resource out.
+func (s *stage) requestOf(text string) metric.Request {
+	switch text {
+	case "-":
+		return metric.Request{Missing: metric.ContainerWithoutRequest, Container: "app"}
+	case "?":
+		return metric.Request{Missing: metric.ContainerNotFound, Container: "app"}
+	case "pod":
+		return metric.Request{Missing: metric.PodWithoutRequest}
+	}
+	return metric.Request{Milli: s.milli(text)}
+}
+
+// reading is a metric's answer: "down" is an API error, "none" an empty list.
+func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Request) metric.Reading {
+	switch {
+	case slices.Contains(values, "down"):
+		return broken()
+	case slices.Contains(values, "none"):
+		return metric.Reading{Empty: true}
+	}
+	var r metric.Reading
+	if spec.Type == metric.Object || spec.Type == metric.External {
+		for _, v := range values {
+			r.Series = append(r.Series, s.milli(v))
+		}
+		return r
+	}
+	r.Requests = requests
+	for _, v := range values {
+		if v[0] == '+' {
+			r.Extraneous = append(r.Extraneous, s.milli(v))
+			continue
+		}
+		r.Samples = append(r.Samples, s.sampleOf(v))
+	}
+	return r
+}
+
+// sampleOf reads a pod's sample, as in 500@-10s/1m: its value, when it was
+// taken, and its window; at noon and 30s where that is left out. "-" is none,
+// +500 the one of a pod that is not among the pods.
+func (s *stage) sampleOf(text string) metric.Sample {
+	if text == "-" {
+		return metric.Sample{}
+	}
+	text, window, windowed := strings.Cut(text, "/")
+	text, at, timed := strings.Cut(text, "@")
+	sample := metric.Sample{Present: true, Milli: s.milli(text), At: noon, Window: 30 * time.Second}
+	if timed {
+		sample.At = noon.Add(s.period(at))
+	}
+	if windowed {
+		sample.Window = s.period(window)
+	}
+	return sample
+}

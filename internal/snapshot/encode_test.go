@@ -127,7 +127,7 @@ func TestWhereStateComesFrom(t *testing.T) {
 	}
 	for name, tc := range cases {
 		step := &Step{Snapshot: &tc.snapshot}
-		got := step.state(of(3))
+		got := step.state(of(3), divergence.Default)
 		if high, _ := got.Recommendations.Highest(func(time.Time) bool { return true }); high.Replicas != tc.want {
 			t.Errorf("%s: the recommendation is %d, want %d", name, high.Replicas, tc.want)
 		}
@@ -140,7 +140,7 @@ func TestHistory(t *testing.T) {
 		Recommendations: []Recommendation{{noon.Add(time.Minute), 2}, {noon, 9}},
 		ScaleEvents:     []ScaleEvent{{noon, 4}, {noon.Add(time.Second), -3}},
 	}
-	state := h.state()
+	state := h.state(divergence.Default)
 	high, _ := state.Recommendations.Highest(func(time.Time) bool { return true })
 	low, _ := state.Recommendations.Lowest(func(time.Time) bool { return true })
 	if high.Replicas != 9 || low.Replicas != 2 {
@@ -166,7 +166,8 @@ func TestHistoryByUID(t *testing.T) {
 			}
 		}
 		state := evaluator.states[types.NamespacedName{Namespace: "shop", Name: "web"}].state
-		if got := state.Recommendations.Highs; len(got) != 1 || got[0].Replicas != want {
+		got, _ := state.Recommendations.Highest(func(time.Time) bool { return true })
+		if got.Replicas != want {
 			t.Errorf("divergences %s: remembers %v, want the seed of %d", set, got, want)
 		}
 	}

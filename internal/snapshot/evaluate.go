@@ -3,12 +3,14 @@ package snapshot
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -36,7 +38,7 @@ func Evaluate(step *Step, previous horizontal.State, set divergence.Set) (Result
 		return *r, previous, err
 	}
 	now := step.Snapshot.Time
-	decision, state := horizontal.Decide(now, &r.Policy, step.state(previous), &r.Observation)
+	decision, state := horizontal.Decide(now, &r.Policy, step.state(previous, set), &r.Observation)
 	r.Decision = decision
 	outcome := horizontal.Outcome{At: now}
 	if decision.Rescale {
@@ -49,23 +51,23 @@ func Evaluate(step *Step, previous horizontal.State, set divergence.Set) (Result
 }
 
 // state is what the step remembers of earlier ones.
-func (s *Step) state(previous horizontal.State) horizontal.State {
+func (s *Step) state(previous horizontal.State, set divergence.Set) horizontal.State {
 	switch {
 	case s.Snapshot.State != nil:
 		return s.Snapshot.State.Clone()
 	case s.Snapshot.History != nil:
-		return s.Snapshot.History.state()
+		return s.Snapshot.History.state(set)
 	default:
 		return previous
 	}
 }
 
-func (h *History) state() horizontal.State {
+func (h *History) state(set divergence.Set) horizontal.State {
 	state := horizontal.State{Version: horizontal.StateVersion}
 	recommendations := slices.Clone(h.Recommendations)
 	slices.SortStableFunc(recommendations, func(a, b Recommendation) int { return a.Time.Compare(b.Time) })
 	for _, r := range recommendations {
-		state.Recommendations.Add(r.Time, r.Replicas)
+		pace.Remember(&state.Recommendations, set, signal.Recommendation{Time: r.Time, Replicas: r.Replicas}, time.Time{})
 	}
 	for _, e := range h.ScaleEvents {
 		if e.Change > 0 {

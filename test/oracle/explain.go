@@ -33,6 +33,7 @@ func (s seen) look(now *Situation) {
 		divergence.TrueMessages:      true,
 		divergence.PartialContainer:  hasContainerMetric(spec.Metrics),
 		divergence.RejectNegative:    now.Wild,
+		divergence.WindowHistory:     now.Lengthened,
 		divergence.Saturate:          now.Wild || now.Scale.Spec == 0 || now.Scale.Status == 0,
 	} {
 		s[about] = s[about] || is

@@ -16,10 +16,8 @@ import (
 // Tally counts what a run compared.
 type Tally struct {
 	Timelines int
-	// Steps were compared with every divergence off; Equal of them were equal and
-	// Lengthened belong to the rest of a timeline in which a longer window made
-	// the first difference.
-	Steps, Equal, Lengthened int
+	// Steps were compared with every divergence off; Equal of them were equal.
+	Steps, Equal int
 	// Attributed steps were compared with every divergence on, too. Same of them
 	// were equal nevertheless, Jointly those that differ and that no single
 	// divergence undoes.
@@ -42,7 +40,6 @@ func (t *Tally) Add(o *Tally) {
 	t.Timelines += o.Timelines
 	t.Steps += o.Steps
 	t.Equal += o.Equal
-	t.Lengthened += o.Lengthened
 	t.Attributed += o.Attributed
 	t.Same += o.Same
 	t.Jointly += o.Jointly
@@ -91,7 +88,6 @@ func (t *Tally) Print(w io.Writer) {
 	fmt.Fprintf(table, "timelines\t%d\n", t.Timelines)
 	fmt.Fprintf(table, "with divergences off: steps compared\t%d\n", t.Steps)
 	fmt.Fprintf(table, "  equal\t%d\n", t.Equal)
-	fmt.Fprintf(table, "  not equal after a window was lengthened\t%d\n", t.Lengthened)
 	fmt.Fprintf(table, "with divergences on: steps compared\t%d\n", t.Attributed)
 	fmt.Fprintf(table, "  equal\t%d\n", t.Same)
 	for _, d := range divergence.All() {

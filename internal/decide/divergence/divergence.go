@@ -40,6 +40,10 @@ const (
 	PartialContainer
 	// RejectNegative makes a negative metric value an error of its metric.
 	RejectNegative
+	// WindowHistory forgets a recommendation for good once it has left the
+	// stabilization windows. Upstream keeps it until its slot is needed, and a
+	// window that is lengthened meanwhile may bring it back.
+	WindowHistory
 
 	end
 )
@@ -63,6 +67,7 @@ var names = map[Set]string{
 	DropSeries:        "drop-series",
 	PartialContainer:  "partial-container",
 	RejectNegative:    "reject-negative",
+	WindowHistory:     "window-history",
 }
 
 // Has reports whether every divergence in d is in s.

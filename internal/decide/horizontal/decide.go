@@ -5,6 +5,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
 // NeedsReadings reports whether a decision on the observation looks at the
@@ -43,7 +45,8 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	if s.Recommendations.Empty() {
 		// The count as it stands, so that a controller that has just started does
 		// not scale down before it has seen a whole window.
-		s.Recommendations.Add(now, d.Current)
+		first := signal.Recommendation{Time: now, Replicas: d.Current}
+		pace.Remember(&s.Recommendations, p.Divergences, first, time.Time{})
 	}
 	switch d.Branch {
 	case BranchAboveMax:

@@ -16,14 +16,14 @@ import (
 // it keeps every recommendation and every scale event and looks through all of
 // them each time.
 //
-// One limit is known. Upstream keeps its recommendations in slots; one that is
+// It holds with window-history only. Upstream keeps its recommendations in slots; one that is
 // older than every window is free, and each decision overwrites at most one free
 // slot. A recommendation may so outlive its window until its slot is needed, and
 // if an edit lengthens the window meanwhile, upstream counts it again. What
 // happens to survive depends on the order of slots. Plimsoll forgets a
 // recommendation once a decision finds it older than every window of that moment
 // (forgotten below), so that the two differ for a while after a window was
-// lengthened: see TestLengthenedWindow.
+// lengthened: see TestLengthenedWindow. Without the divergence slots is the twin.
 type twin struct {
 	seeded          bool
 	recommendations []entry
@@ -182,7 +182,7 @@ func drawWindow(t *rapid.T, longest time.Duration) time.Duration {
 func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)
-		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.None, divergence.Default}).Draw(t, "divergences")
+		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.WindowHistory, divergence.Default}).Draw(t, "divergences")
 		longest := 5 * time.Minute
 		edit := func() {
 			p.DownscaleStabilization, p.Behavior = drawWindow(t, 5*time.Minute), nil
@@ -272,10 +272,18 @@ func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, wish int
 	return min(max(current, lowest), highest)
 }
 
-// TestAgainstSlots: while no window grows, forgetting early changes nothing.
+// TestAgainstSlots: without window-history the windows see what upstream's list
+// holds, and while no window grows, forgetting early changes nothing.
 func TestAgainstSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)
+		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.None, divergence.WindowHistory}).Draw(t, "divergences")
+		longest := func(now time.Duration) time.Duration {
+			if p.Divergences == divergence.None {
+				return 5 * time.Minute
+			}
+			return now
+		}
 		p.DownscaleStabilization = drawWindow(t, 5*time.Minute)
 		if rapid.Bool().Draw(t, "behavior") {
 			p.Behavior = rates(unlimited(), unlimited())
@@ -287,10 +295,10 @@ func TestAgainstSlots(t *testing.T) {
 		now, upstream := noon, slots{{noon, current}}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if rapid.IntRange(0, 9).Draw(t, "edit") == 0 {
-				p.DownscaleStabilization = drawWindow(t, p.DownscaleStabilization)
+				p.DownscaleStabilization = drawWindow(t, longest(p.DownscaleStabilization))
 				if p.Behavior != nil {
-					p.Behavior.Up.Stabilization = drawWindow(t, p.Behavior.Up.Stabilization)
-					p.Behavior.Down.Stabilization = drawWindow(t, p.Behavior.Down.Stabilization)
+					p.Behavior.Up.Stabilization = drawWindow(t, longest(p.Behavior.Up.Stabilization))
+					p.Behavior.Down.Stabilization = drawWindow(t, longest(p.Behavior.Down.Stabilization))
 				}
 			}
 			wish := rapid.Int32Range(0, 45).Draw(t, "wish")
@@ -306,25 +314,27 @@ func TestAgainstSlots(t *testing.T) {
 	})
 }
 
-// TestLengthenedWindow is the known limit: two wishes went out of a window of a
-// minute unseen, and the decision after that overwrote one of the two. The edit
-// brings the other one back in upstream's list.
+// TestLengthenedWindow: two wishes went out of a window of a minute unseen, and
+// the decision after that overwrote one of the two. The edit brings the other one
+// back in upstream's list; with window-history it is forgotten.
 func TestLengthenedWindow(t *testing.T) {
-	p := policy(1, 40)
-	p.DownscaleStabilization = time.Minute
-	s, upstream := horizontal.State{}, slots{{noon, 9}}
-	step := func(at time.Duration, current, wish int32) (plimsoll, theirs int32) {
-		o, now := see(current, length(wish)), noon.Add(at)
-		var d horizontal.Decision
-		d, s = horizontal.Decide(now, &p, s, &o)
-		return d.Stabilized.Replicas, upstream.stabilize(now, &p, current, wish)
-	}
-	step(0, 9, 9)
-	if plimsoll, theirs := step(2*time.Minute, 9, 3); plimsoll != 3 || theirs != 3 {
-		t.Fatalf("got %d and %d, both want 3", plimsoll, theirs)
-	}
-	p.DownscaleStabilization = 5 * time.Minute
-	if plimsoll, theirs := step(3*time.Minute, 3, 3); plimsoll != 3 || theirs != 9 {
-		t.Errorf("got %d and %d: Plimsoll forgot the 9 that one of upstream's slots still held", plimsoll, theirs)
+	for set, want := range map[divergence.Set]int32{divergence.None: 9, divergence.WindowHistory: 3} {
+		p := policy(1, 40)
+		p.Divergences, p.DownscaleStabilization = set, time.Minute
+		var s horizontal.State
+		step := func(at time.Duration, current, wish int32) int32 {
+			o, now := see(current, length(wish)), noon.Add(at)
+			var d horizontal.Decision
+			d, s = horizontal.Decide(now, &p, s, &o)
+			return d.Stabilized.Replicas
+		}
+		step(0, 9, 9)
+		if got := step(2*time.Minute, 9, 3); got != 3 {
+			t.Fatalf("%v: stabilized at %d, want 3", set, got)
+		}
+		p.DownscaleStabilization = 5 * time.Minute
+		if got := step(3*time.Minute, 3, 3); got != want {
+			t.Errorf("%v: stabilized at %d after the window was lengthened, want %d", set, got, want)
+		}
 	}
 }

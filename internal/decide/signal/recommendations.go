@@ -2,7 +2,10 @@
 // within stabilization windows and scale events within rate periods.
 package signal
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Recommendation is an unstabilized wish of the past.
 type Recommendation struct {
@@ -19,10 +22,13 @@ type Recommendations struct {
 	// Highs fall and Lows rise from oldest to newest.
 	Highs []Recommendation `json:"highs,omitempty"`
 	Lows  []Recommendation `json:"lows,omitempty"`
+	// Slots are upstream's list, in which one decision frees at most one entry:
+	// see Overwrite.
+	Slots []Recommendation `json:"slots,omitempty"`
 }
 
 // Empty reports whether nothing is remembered.
-func (r *Recommendations) Empty() bool { return len(r.Highs) == 0 }
+func (r *Recommendations) Empty() bool { return len(r.Highs) == 0 && len(r.Slots) == 0 }
 
 // Add remembers a recommendation that is not older than those before it.
 func (r *Recommendations) Add(now time.Time, replicas int32) {
@@ -39,22 +45,50 @@ func (r *Recommendations) Add(now time.Time, replicas int32) {
 	r.Lows = append(r.Lows[:n], entry)
 }
 
+// Overwrite remembers a recommendation as upstream does (pkg/controller/
+// podautoscaler/horizontal.go, stabilizeRecommendation, v1.37.1): in the last
+// slot that is older than the cutoff, otherwise in a new one. The others that are
+// older stay, and count again if a window is lengthened.
+func (r *Recommendations) Overwrite(now time.Time, replicas int32, cutoff time.Time) {
+	entry := Recommendation{Time: now, Replicas: replicas}
+	for i := len(r.Slots) - 1; i >= 0; i-- {
+		if r.Slots[i].Time.Before(cutoff) {
+			r.Slots[i] = entry
+			return
+		}
+	}
+	r.Slots = append(r.Slots, entry)
+}
+
 // Highest is the largest recommendation for which inside holds. The deque is
 // ordered by time, so the oldest that is inside is the largest.
 func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, bool) {
-	return first(r.Highs, inside)
+	best, found := first(r.Highs, inside)
+	for _, slot := range r.Slots {
+		if inside(slot.Time) && (!found || slot.Replicas > best.Replicas) {
+			best, found = slot, true
+		}
+	}
+	return best, found
 }
 
 // Lowest is the smallest recommendation for which inside holds.
 func (r *Recommendations) Lowest(inside func(time.Time) bool) (Recommendation, bool) {
-	return first(r.Lows, inside)
+	best, found := first(r.Lows, inside)
+	for _, slot := range r.Slots {
+		if inside(slot.Time) && (!found || slot.Replicas < best.Replicas) {
+			best, found = slot, true
+		}
+	}
+	return best, found
 }
 
-// Expire forgets what is older than the cutoff. Whoever calls it adds the newest
+// Expire forgets what is older than the cutoff, slots included. Whoever calls it adds the newest
 // recommendation next, as an empty history would be taken for one that never was.
 func (r *Recommendations) Expire(cutoff time.Time) {
 	r.Highs = expire(r.Highs, cutoff)
 	r.Lows = expire(r.Lows, cutoff)
+	r.Slots = slices.DeleteFunc(r.Slots, func(slot Recommendation) bool { return slot.Time.Before(cutoff) })
 }
 
 // Clone is a copy that shares nothing.
@@ -62,6 +96,7 @@ func (r *Recommendations) Clone() Recommendations {
 	return Recommendations{
 		Highs: append([]Recommendation(nil), r.Highs...),
 		Lows:  append([]Recommendation(nil), r.Lows...),
+		Slots: append([]Recommendation(nil), r.Slots...),
 	}
 }
 

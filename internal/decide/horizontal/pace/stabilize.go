@@ -3,6 +3,7 @@ package pace
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -43,9 +44,19 @@ func Stabilize(l *Limits, h *History, w Wish) Stabilized {
 		result = stabilizeBoth(l.Behavior, h, w)
 		longest = max(l.Behavior.Up.Stabilization, l.Behavior.Down.Stabilization)
 	}
-	h.Recommendations.Expire(w.Now.Add(-longest))
-	h.Recommendations.Add(w.Now, w.Replicas)
+	Remember(h.Recommendations, l.Divergences, signal.Recommendation{Time: w.Now, Replicas: w.Replicas}, w.Now.Add(-longest))
 	return result
+}
+
+// Remember adds a wish to the recommendations, of which those older than the
+// cutoff are in no window.
+func Remember(r *signal.Recommendations, d divergence.Set, wish signal.Recommendation, cutoff time.Time) {
+	if !d.Has(divergence.WindowHistory) {
+		r.Overwrite(wish.Time, wish.Replicas, cutoff)
+		return
+	}
+	r.Expire(cutoff)
+	r.Add(wish.Time, wish.Replicas)
 }
 
 // stabilizeDown is for objects without behavior: the highest recommendation of

@@ -57,8 +57,12 @@ func run(t *testing.T, begin start, following next) []Result {
 				stop()
 				w.remove(rival)
 				w.show(s)
-				// A new controller decides on what it finds.
+				// The object comes once the caches are filled: how many tenths of a
+				// second that takes is chance.
+				show := w.hide(object)
 				stop = begin(t.Context(), w)
+				pass(settle)
+				show()
 				pass(settle)
 			} else {
 				step(w, s)

@@ -167,6 +167,13 @@ func (w *world) remove(name string) {
 	}
 }
 
+// hide takes the object away and returns what puts it back as it was.
+func (w *world) hide(name string) (show func()) {
+	hpa := w.hpa(name)
+	must(w.client.Tracker().Delete(hpaResource, namespace, name))
+	return func() { must(w.client.Tracker().Create(hpaResource, hpa, namespace)) }
+}
+
 func (w *world) nextVersion() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,9 +1,11 @@
 package horizontal_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -21,6 +23,7 @@ type seen struct {
 // them.
 //
 //	desired=5 rescale=yes      the decision
+//	shown=5                    the desired count in status, "-" where status keeps the one it has
 //	wish=7 stabilized=7 limited=5
 //	                           the way there
 //	usage=50%/30% milli=500    each metric against its target, and its average or value
@@ -46,22 +49,31 @@ func (s *stage) expect(words []string) {
 	if len(words) == 0 {
 		s.t.Fatalf("%s: expects nothing", s.block.title)
 	}
-	if words[0] == "says" {
-		if text := strings.Join(words[1:], " "); !strings.Contains(got.says(), text) {
-			s.t.Errorf("%s: expected the words %q, got\n%s", s.block.title, text, got.says())
-		}
-		return
+	for _, complaint := range got.unmet(words) {
+		s.t.Errorf("%s: %s", s.block.title, complaint)
 	}
+}
+
+// unmet says what of the expectation does not hold.
+func (g *seen) unmet(words []string) []string {
+	if words[0] == "says" {
+		if text := strings.Join(words[1:], " "); text == "" || !strings.Contains(g.says(), text) {
+			return []string{fmt.Sprintf("expected the words %q, got\n%s", text, g.says())}
+		}
+		return nil
+	}
+	var all []string
 	for _, w := range words {
 		key, want, given := strings.Cut(w, "=")
-		value, known := got.value(key)
-		if !known || !given {
-			s.t.Fatalf("%s: expect has no %q", s.block.title, w)
-		}
-		if value != want {
-			s.t.Errorf("%s: expected %s=%s, got %s", s.block.title, key, want, value)
+		value, known := g.value(key)
+		switch {
+		case !known || !given:
+			all = append(all, fmt.Sprintf("expect has no %q", w))
+		case value != want:
+			all = append(all, fmt.Sprintf("expected %s=%s, got %s", key, want, value))
 		}
 	}
+	return all
 }
 
 // value is what expect calls by the key.
@@ -72,6 +84,11 @@ func (g *seen) value(key string) (value string, known bool) {
 		return decimal(d.Desired), true
 	case "rescale":
 		return map[bool]string{true: "yes", false: "no"}[d.Rescale], true
+	case "shown":
+		if g.report.DesiredReplicas == nil {
+			return list(nil), true
+		}
+		return decimal(*g.report.DesiredReplicas), true
 	case "wish":
 		return onlyIf(d.Wish.Source != horizontal.SourceNone, decimal(d.Wish.Replicas)), true
 	case "stabilized":
@@ -147,3 +164,34 @@ func onlyIf(there bool, text string) string {
 }
 
 func list(all []string) string { return onlyIf(len(all) > 0, strings.Join(all, ",")) }
+
+// TestExpectNotices: an expectation that does not hold is noticed.
+func TestExpectNotices(t *testing.T) {
+	p, o := policy(1, 3), see(2, length(5))
+	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+	s := seen{decision: d, report: d.Report(horizontal.Outcome{At: noon}), specs: p.Metrics}
+	for _, text := range []string{
+		"desired=3 rescale=yes shown=3 wish=5 stabilized=5 limited=3 usage=2500m/1000m milli=2500",
+		"counted=0 unready=0 missing=0 ignored=0 failed=- events=SuccessfulRescale",
+		"AbleToScale=True/SucceededRescale ScalingLimited=True/TooManyReplicas",
+		"says able to update the target scale to 3",
+	} {
+		words := strings.Fields(text)
+		if got := s.unmet(words); len(got) > 0 {
+			t.Errorf("%v", got)
+		}
+		if words[0] == "says" {
+			words = append(words, "0")
+		} else {
+			for i := range words {
+				words[i] += "0"
+			}
+		}
+		if got := s.unmet(words); len(got) != len(words) && words[0] != "says" || len(got) == 0 {
+			t.Errorf("%v: only %d are noticed: %v", words, len(got), got)
+		}
+	}
+	if got := s.unmet([]string{"whish=5", "wish"}); len(got) != 2 {
+		t.Errorf("words without a meaning: %v", got)
+	}
+}

@@ -1,0 +1,65 @@
+package text
+
+// Family is a metric family of /metrics/resource.
+type Family uint8
+
+// The families that can be read. All but ScrapeError carry timestamps in what
+// the kubelet writes; ContainerStart does not.
+const (
+	other           Family = iota
+	NodeCPU                // seconds, cumulative
+	NodeMemory             // bytes, working set
+	ContainerCPU           // seconds, cumulative; container, namespace, pod
+	ContainerMemory        // bytes, working set; container, namespace, pod
+	ContainerStart         // seconds since 1970; container, namespace, pod
+	PodCPU                 // seconds, cumulative; namespace, pod
+	PodMemory              // bytes, working set; namespace, pod
+	ScrapeError            // 1 if the kubelet could not gather its statistics
+	families
+)
+
+var names = [families]string{
+	NodeCPU:         "node_cpu_usage_seconds_total",
+	NodeMemory:      "node_memory_working_set_bytes",
+	ContainerCPU:    "container_cpu_usage_seconds_total",
+	ContainerMemory: "container_memory_working_set_bytes",
+	ContainerStart:  "container_start_time_seconds",
+	PodCPU:          "pod_cpu_usage_seconds_total",
+	PodMemory:       "pod_memory_working_set_bytes",
+	ScrapeError:     "resource_scrape_error",
+}
+
+// String is the family's name in the text.
+func (f Family) String() string {
+	if f == other || f >= families {
+		return "other"
+	}
+	return names[f]
+}
+
+func familyOf(name []byte) Family {
+	for f := other + 1; f < families; f++ {
+		if names[f] == string(name) {
+			return f
+		}
+	}
+	return other
+}
+
+// Families is a set of them.
+type Families uint16
+
+// All are the families that can be read.
+const All = Families(1<<families - 2)
+
+// Of makes a set.
+func Of(list ...Family) Families {
+	var set Families
+	for _, f := range list {
+		set |= 1 << f
+	}
+	return set & All
+}
+
+// Has tells whether the family is in the set.
+func (s Families) Has(f Family) bool { return s&(1<<f) != 0 }

@@ -102,7 +102,6 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 			})
 		}
 	}
-	s.reading.At = list.Items[0].Timestamp.Time
 	s.reading.Requests = a.requests(i)
 	return s.reading
 }
@@ -169,7 +168,6 @@ func (a *Answers) Pods(i int, list *custommetricsv1beta2.MetricValueList) metric
 			Present: true, Milli: milli(&item.Value, a.mode), At: item.Timestamp.Time, Window: window,
 		})
 	}
-	s.reading.At = list.Items[0].Timestamp.Time
 	return s.reading
 }
 
@@ -199,14 +197,18 @@ func (a *Answers) External(i int, list *externalmetricsv1beta1.ExternalMetricVal
 	}
 	spec, b := &a.policy.Metrics[i], &a.buffers[i]
 	b.series = b.series[:0]
+	newest := list.Items[0].Timestamp.Time
 	for n := range list.Items {
 		item := &list.Items[n]
 		if text := a.otherMetric(spec, item.MetricName); text != "" {
 			return metric.Reading{Error: text}
 		}
 		b.series = append(b.series, milli(&item.Value, a.mode))
+		if item.Timestamp.After(newest) {
+			newest = item.Timestamp.Time
+		}
 	}
-	return metric.Reading{Series: b.series, At: list.Items[0].Timestamp.Time}
+	return metric.Reading{Series: b.series, At: newest}
 }
 
 // doubts reports whether an answer is checked for being one to the question.

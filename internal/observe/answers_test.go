@@ -93,19 +93,19 @@ func TestResource(t *testing.T) {
 			reason: "a pod's value is the sum over its containers; a pod without an item has none",
 			spec:   cpuAverage,
 			items:  []metricsv1beta1.PodMetrics{used("p3", "1", "500m"), used("p1", "250m")},
-			want:   metric.Reading{At: noon, Samples: []metric.Sample{sampleOf(250), {}, sampleOf(1500)}},
+			want:   metric.Reading{Samples: []metric.Sample{sampleOf(250), {}, sampleOf(1500)}},
 		},
 		"one container without the resource": {
 			reason: "a partial sum is not a value",
 			spec:   cpuAverage,
 			items:  []metricsv1beta1.PodMetrics{used("p1", "1", ""), used("p2"), used("p3", "1")},
-			want:   metric.Reading{At: noon, Samples: []metric.Sample{{}, {}, sampleOf(1000)}},
+			want:   metric.Reading{Samples: []metric.Sample{{}, {}, sampleOf(1000)}},
 		},
 		"one container of the pod": {
 			reason: "only the named container counts; a pod that lacks it has no value",
 			spec:   cpuOfB,
 			items:  []metricsv1beta1.PodMetrics{used("p1", "1", "2"), used("p2", "1"), used("p3", "1", "")},
-			want:   metric.Reading{At: noon, Samples: []metric.Sample{sampleOf(2000), {}, {}}},
+			want:   metric.Reading{Samples: []metric.Sample{sampleOf(2000), {}, {}}},
 		},
 		"duplicates": {
 			reason: "of two values for a pod the later one holds, among the pods and outside",
@@ -113,14 +113,14 @@ func TestResource(t *testing.T) {
 			items: []metricsv1beta1.PodMetrics{
 				used("p1", "1"), used("p1", "2"), used("x", "3"), used("y", "4"), used("x", "5"), used("p1"),
 			},
-			want: metric.Reading{At: noon, Samples: []metric.Sample{sampleOf(2000), {}, {}}, Extraneous: []int64{5000, 4000}},
+			want: metric.Reading{Samples: []metric.Sample{sampleOf(2000), {}, {}}, Extraneous: []int64{5000, 4000}},
 		},
 		"requests": {
 			reason: "a utilization is judged against requests",
 			spec:   cpuUtilization,
 			items:  []metricsv1beta1.PodMetrics{used("p1", "1")},
 			want: metric.Reading{
-				At: noon, Samples: []metric.Sample{sampleOf(1000), {}, {}},
+				Samples:  []metric.Sample{sampleOf(1000), {}, {}},
 				Requests: []metric.Request{{Milli: 100}, {Milli: 100}, {Milli: 100}},
 			},
 		},
@@ -128,13 +128,13 @@ func TestResource(t *testing.T) {
 			reason: "saturates",
 			set:    divergence.Saturate, spec: cpuAverage,
 			items: []metricsv1beta1.PodMetrics{used("p1", "9P", "9P")},
-			want:  metric.Reading{At: noon, Samples: []metric.Sample{sampleOf(math.MaxInt64), {}, {}}},
+			want:  metric.Reading{Samples: []metric.Sample{sampleOf(math.MaxInt64), {}, {}}},
 		},
 		"sum that does not fit, as upstream": {
 			reason: "wraps",
 			spec:   cpuAverage,
 			items:  []metricsv1beta1.PodMetrics{used("p1", "9P", "9P")},
-			want:   metric.Reading{At: noon, Samples: []metric.Sample{sampleOf(-446744073709551616), {}, {}}},
+			want:   metric.Reading{Samples: []metric.Sample{sampleOf(-446744073709551616), {}, {}}},
 		},
 		"another namespace": {
 			reason: "an answer to another question is an error, not a number",
@@ -146,7 +146,7 @@ func TestResource(t *testing.T) {
 			reason: "upstream looks at the name only",
 			spec:   cpuAverage,
 			items:  []metricsv1beta1.PodMetrics{elsewhere},
-			want:   metric.Reading{At: noon, Samples: []metric.Sample{sampleOf(1000), {}, {}}},
+			want:   metric.Reading{Samples: []metric.Sample{sampleOf(1000), {}, {}}},
 		},
 	}
 	for name, tc := range cases {
@@ -242,7 +242,6 @@ func TestPodsMetric(t *testing.T) {
 		windowed, valueOf("p1", "RPS", "3"), valueOf("gone", "", "9"),
 	}})
 	want := metric.Reading{
-		At: noon,
 		Samples: []metric.Sample{
 			{Present: true, Milli: 3000, At: noon, Window: time.Minute},
 			{Present: true, Milli: 7000, At: noon, Window: 20 * time.Second},
@@ -283,7 +282,7 @@ func TestObjectAndExternal(t *testing.T) {
 		{MetricName: "depth", Timestamp: metav1.NewTime(noon), Value: resource.MustParse("4")},
 		{MetricName: "depth", Timestamp: metav1.NewTime(noon.Add(time.Second)), Value: resource.MustParse("1E")},
 	}}
-	if diff := cmp.Diff(metric.Reading{Series: []int64{4000, math.MaxInt64}, At: noon}, a.External(1, list)); diff != "" {
+	if diff := cmp.Diff(metric.Reading{Series: []int64{4000, math.MaxInt64}, At: noon.Add(time.Second)}, a.External(1, list)); diff != "" {
 		t.Errorf("external (-want +got):\n%s", diff)
 	}
 	list.Items[1].MetricName = "other"
@@ -365,7 +364,7 @@ func naive(pods []*corev1.Pod, list *metricsv1beta1.PodMetricsList) metric.Readi
 		}
 		values[item.Name] = item.Containers[0].Usage.Cpu().MilliValue()
 	}
-	r := metric.Reading{At: noon, Samples: []metric.Sample{}, Requests: []metric.Request{}}
+	r := metric.Reading{Samples: []metric.Sample{}, Requests: []metric.Request{}}
 	known := map[string]bool{}
 	for _, pod := range pods {
 		known[pod.Name] = true

@@ -41,6 +41,17 @@ func Policy(hpa *autoscalingv2.HorizontalPodAutoscaler, o Options) horizontal.Po
 	return p
 }
 
+// FirstState is what a controller that has just started knows of the object's
+// past. The last scaling may have been a scale-down; to take it for a scale-up
+// only means to wait for a newer sample.
+func FirstState(hpa *autoscalingv2.HorizontalPodAutoscaler) horizontal.State {
+	s := horizontal.State{Version: horizontal.StateVersion}
+	if at := hpa.Status.LastScaleTime; at != nil {
+		s.LastScaleUp = at.Time
+	}
+	return s
+}
+
 // ScaledToZero reports whether the object's status says that its controller
 // scaled the target to zero.
 func ScaledToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {

@@ -298,6 +298,18 @@ func TestMilli(t *testing.T) {
 	}
 }
 
+func TestFirstState(t *testing.T) {
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+	if s := FirstState(hpa); !s.LastScaleUp.IsZero() || s.Version != horizontal.StateVersion {
+		t.Errorf("an object that was never scaled: %+v", s)
+	}
+	at := metav1.NewTime(noon)
+	hpa.Status.LastScaleTime = &at
+	if s := FirstState(hpa); !s.LastScaleUp.Equal(noon) {
+		t.Errorf("scaled up at %v, want what status says", s.LastScaleUp)
+	}
+}
+
 func TestScaledToZero(t *testing.T) {
 	cases := map[string]struct {
 		conditions []autoscalingv2.HorizontalPodAutoscalerCondition

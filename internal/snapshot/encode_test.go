@@ -150,6 +150,9 @@ func TestHistory(t *testing.T) {
 	if ups, downs := state.ScaleUps.Within(later, time.Minute), state.ScaleDowns.Within(later, time.Minute); ups != 4 || downs != 3 {
 		t.Errorf("%d up and %d down, want 4 and 3", ups, downs)
 	}
+	if !state.LastScaleUp.Equal(noon) {
+		t.Errorf("last scaled up at %v, want the time of the event upwards", state.LastScaleUp)
+	}
 }
 
 // A new object of the same name starts without history, as it is another one;
@@ -201,7 +204,14 @@ func TestAddAnswers(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	in, err := os.Open("testdata/zero.yaml")
+	for _, name := range []string{"zero", "doubling"} {
+		t.Run(name, func(t *testing.T) { writesJSON(t, "testdata/"+name) })
+	}
+}
+
+func writesJSON(t *testing.T, name string) {
+	t.Helper()
+	in, err := os.Open(name + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +223,7 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "testdata/zero.json", out.String())
+	golden(t, name+".json", out.String())
 	decoder := json.NewDecoder(&out)
 	decoder.DisallowUnknownFields()
 	for i := range results {

@@ -72,6 +72,9 @@ func (h *History) state(set divergence.Set) horizontal.State {
 	for _, e := range h.ScaleEvents {
 		if e.Change > 0 {
 			state.ScaleUps = append(state.ScaleUps, signal.Change{Time: e.Time, Replicas: e.Change})
+			if e.Time.After(state.LastScaleUp) {
+				state.LastScaleUp = e.Time
+			}
 		} else {
 			state.ScaleDowns = append(state.ScaleDowns, signal.Change{Time: e.Time, Replicas: -e.Change})
 		}
@@ -99,9 +102,9 @@ func NewEvaluator(set divergence.Set) *Evaluator {
 // Next decides the next step.
 func (e *Evaluator) Next(step *Step) (Result, error) {
 	key := types.NamespacedName{Namespace: step.HPA.Namespace, Name: step.HPA.Name}
-	before := e.states[key]
-	if before.uid != step.HPA.UID && e.divergences.Has(divergence.HistoryByUID) {
-		before.state = horizontal.State{}
+	before, known := e.states[key]
+	if !known || before.uid != step.HPA.UID && e.divergences.Has(divergence.HistoryByUID) {
+		before.state = observe.FirstState(step.HPA)
 	}
 	result, state, err := Evaluate(step, before.state, e.divergences)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 )
 
 // page collects the lines of an explanation: labels in one column, words in
@@ -229,6 +230,9 @@ func limitedText(d *horizontal.Decision) string {
 	}
 	if d.Limited.LeftZero {
 		text += ", as otherwise the target could never leave 0"
+	}
+	if d.Limited.Held != pace.NotHeld {
+		text += ": " + d.Limited.Held.String()
 	}
 	return text
 }

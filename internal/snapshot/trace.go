@@ -92,6 +92,8 @@ type LimitedTrace struct {
 	Reason    string `json:"reason"`
 	RateLimit *int32 `json:"rateLimit,omitempty"`
 	LeftZero  bool   `json:"leftZero,omitempty"`
+	// Held is why the rate is not the double.
+	Held string `json:"held,omitempty"`
 }
 
 // ratio is a float that JSON may not be able to say.
@@ -139,6 +141,7 @@ func (r *Result) trace() Trace {
 	}
 	t.Limited = &LimitedTrace{
 		Replicas: d.Limited.Replicas, Reason: d.Limited.Reason.String(), LeftZero: d.Limited.LeftZero,
+		Held: d.Limited.Held.String(),
 	}
 	if d.Limited.Rated {
 		t.Limited.RateLimit = &d.Limited.RateLimit

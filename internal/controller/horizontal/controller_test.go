@@ -9,6 +9,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -472,5 +473,30 @@ func TestFollowingSpreads(t *testing.T) {
 		if n < 850 || n > 1150 {
 			t.Errorf("%d of 15000 objects fall on second %d of the period, 1000 would be even", n, second)
 		}
+	}
+}
+
+// TestRestartKnowsTheLastScaling: a controller that has just started learns from
+// status when the target was scaled. The stamp that the queue gives is older.
+func TestRestartKnowsTheLastScaling(t *testing.T) {
+	for set, want := range map[divergence.Set]int32{divergence.Default: 4, divergence.None: 8} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.external = func(context.Context) (int64, error) { return 5000, nil }
+			w.measured = time.Now().Add(-20 * time.Second)
+			hpa := externally(w.web("web", 4))
+			w.addHPA(hpa)
+			w.writeStatus("web", FieldManager, func(s *autoscalingv2.HorizontalPodAutoscalerStatus) {
+				at := metav1.NewTime(time.Now().Add(-10 * time.Second))
+				s.LastScaleTime = &at
+			})
+			w.start(func(cfg *Config) { cfg.Options.Divergences = set })
+			w.wantReplicas("web", want, "divergences "+set.String())
+			if set == divergence.None {
+				return
+			}
+			w.set(func() { w.measured = time.Now() })
+			w.pass(period)
+			w.wantReplicas("web", 8, "the queue was measured anew, once")
+		})
 	}
 }

@@ -66,6 +66,8 @@ type world struct {
 	usage    int64 // milli CPU of each pod
 	external func(context.Context) (int64, error)
 	custom   func(context.Context) (int64, error)
+	// measured is the stamp of external values; now where it is zero.
+	measured time.Time
 	asked    []time.Time
 	events   []string
 	scales   []string
@@ -414,8 +416,11 @@ func (w *world) Custom(ctx context.Context, query metricsapi.CustomQuery) (*cust
 // External implements MetricsSource.
 func (w *world) External(ctx context.Context, _, metric, _ string) (*externalv1beta1.ExternalMetricValueList, error) {
 	w.mu.Lock()
-	f := w.external
+	f, measured := w.external, metav1.NewTime(w.measured)
 	w.mu.Unlock()
+	if measured.IsZero() {
+		measured = metav1.Now()
+	}
 	if f == nil {
 		return nil, errors.New("no external metrics API")
 	}
@@ -424,7 +429,7 @@ func (w *world) External(ctx context.Context, _, metric, _ string) (*externalv1b
 		return nil, err
 	}
 	return &externalv1beta1.ExternalMetricValueList{Items: []externalv1beta1.ExternalMetricValue{{
-		MetricName: metric, Timestamp: metav1.Now(), Value: *resource.NewMilliQuantity(milli, resource.DecimalSI),
+		MetricName: metric, Timestamp: measured, Value: *resource.NewMilliQuantity(milli, resource.DecimalSI),
 	}}}, nil
 }
 

@@ -206,10 +206,11 @@ func joined(text, kind, reason string) string {
 	return text + kind + ": " + reason
 }
 
-// pendingOf is the scale event of a change that somebody else made.
+// pendingOf is the scale event of a change that somebody else made; without
+// behavior that is remembered of it which one-doubling needs.
 func pendingOf(policy *decide.Policy, change int32) *decide.Pending {
 	if policy.Behavior == nil {
-		return nil
+		return &decide.Pending{Change: change}
 	}
 	rules := policy.Behavior.Up
 	if change < 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // track is what the controller remembers of one object. The worker that has the
@@ -123,8 +124,8 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 	defer c.mu.Unlock()
 	t := c.trackOf(nameOf(hpa))
 	if t.uid != hpa.UID {
-		if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
-			t.state = decide.State{}
+		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
+			t.state = observe.FirstState(hpa)
 		}
 		t.uid, t.written, t.moved, t.shadow = hpa.UID, "", 0, shadow{}
 	}

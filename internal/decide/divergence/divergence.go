@@ -44,6 +44,9 @@ const (
 	// stabilization windows. Upstream keeps it until its slot is needed, and a
 	// window that is lengthened meanwhile may bring it back.
 	WindowHistory
+	// OneDoubling lets an object without behavior scale up at most once a second,
+	// and only on samples newer than its last scale-up.
+	OneDoubling
 
 	end
 )
@@ -68,6 +71,7 @@ var names = map[Set]string{
 	PartialContainer:  "partial-container",
 	RejectNegative:    "reject-negative",
 	WindowHistory:     "window-history",
+	OneDoubling:       "one-doubling",
 }
 
 // Has reports whether every divergence in d is in s.

@@ -56,7 +56,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	case BranchMetrics:
 		d.fromMetrics(&s, o)
 	}
-	if d.Rescale && p.Behavior != nil {
+	if d.Rescale && (p.Behavior != nil || p.Divergences.Has(divergence.OneDoubling)) {
 		s.Pending = pending(p.Behavior, d.Desired-d.Current)
 	}
 	return d, s
@@ -179,6 +179,9 @@ func combine(wishes []Proposal, current int32) (best Proposal, usable bool) {
 }
 
 func pending(b *Behavior, change int32) *Pending {
+	if b == nil {
+		return &Pending{Change: change}
+	}
 	rules := &b.Up
 	if change < 0 {
 		rules = &b.Down

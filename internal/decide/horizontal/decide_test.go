@@ -243,6 +243,7 @@ func hasCondition(r horizontal.Report, kind string, status bool) bool {
 }
 
 // TestSettle: a scale event counts once it is written, and only with behavior.
+// Without it there is the time of the last scale-up, and as upstream not even that.
 func TestSettle(t *testing.T) {
 	up, down := see(3, length(5)), see(5, length(3))
 	free := rates(unlimited(), unlimited())
@@ -253,24 +254,34 @@ func TestSettle(t *testing.T) {
 		observation horizontal.Observation
 		outcome     horizontal.Outcome
 		ups, downs  int
+		raised      bool
 	}{
-		"written up":       {"one event upwards", free, up, horizontal.Outcome{At: noon}, 1, 0},
-		"written down":     {"one event downwards", free, down, horizontal.Outcome{At: noon}, 0, 1},
-		"failed":           {"a failed write leaves none", free, up, horizontal.Outcome{At: noon, Error: "conflict"}, 0, 0},
-		"nothing to write": {"no change, no event", free, see(3, length(3)), horizontal.Outcome{At: noon}, 0, 0},
-		"without behavior": {"no rate will ask for it", nil, up, horizontal.Outcome{At: noon}, 0, 0},
-		"out of range":     {"a correction spends the budget, too", free, see(30, length(3)), horizontal.Outcome{At: noon}, 0, 1},
+		"written up":             {"one event upwards", free, up, horizontal.Outcome{At: noon}, 1, 0, true},
+		"written down":           {"one event downwards", free, down, horizontal.Outcome{At: noon}, 0, 1, false},
+		"failed":                 {"a failed write leaves none", free, up, horizontal.Outcome{At: noon, Error: "conflict"}, 0, 0, false},
+		"nothing to write":       {"no change, no event", free, see(3, length(3)), horizontal.Outcome{At: noon}, 0, 0, false},
+		"without behavior":       {"no rate will ask for it", nil, up, horizontal.Outcome{At: noon}, 0, 0, true},
+		"without behavior, down": {"nor for this", nil, see(30, length(3)), horizontal.Outcome{At: noon}, 0, 0, false},
+		"out of range":           {"a correction spends the budget, too", free, see(30, length(3)), horizontal.Outcome{At: noon}, 0, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 10)
 			p.Behavior = tt.behavior
 			d, s := horizontal.Decide(noon, &p, horizontal.State{}, &tt.observation)
-			if pending := s.Pending != nil; pending != (d.Rescale && tt.behavior != nil) {
+			if pending := s.Pending != nil; pending != d.Rescale {
 				t.Errorf("pending %v: %s", pending, tt.reason)
+			}
+			theirs := p
+			theirs.Divergences = divergence.Default &^ divergence.OneDoubling
+			if _, s := horizontal.Decide(noon, &theirs, horizontal.State{}, &tt.observation); (s.Pending != nil) != (d.Rescale && tt.behavior != nil) {
+				t.Errorf("upstream remembers nothing without behavior: %+v", s.Pending)
 			}
 			s = horizontal.Settle(s, tt.outcome)
 			if len(s.ScaleUps) != tt.ups || len(s.ScaleDowns) != tt.downs || s.Pending != nil {
 				t.Errorf("%s, got %+v", tt.reason, s)
+			}
+			if raised := s.LastScaleUp.Equal(noon); raised != tt.raised || !raised && !s.LastScaleUp.IsZero() {
+				t.Errorf("last scaled up at %v", s.LastScaleUp)
 			}
 			for _, c := range append(s.ScaleUps, s.ScaleDowns...) {
 				if want := abs(d.Desired - d.Current); c.Replicas != want || !c.Time.Equal(noon) {

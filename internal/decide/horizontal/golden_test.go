@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,8 +112,10 @@ type stage struct {
 	policy   horizontal.Policy
 	state    horizontal.State
 	current  int32
-	headed   bool
-	block    scene
+	// now is when the decision is made.
+	now    time.Time
+	headed bool
+	block  scene
 }
 
 // scene is a block while it is played.
@@ -186,7 +189,8 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 		if text, given := args["current"]; given {
 			s.current = s.count(text)
 		}
-		now, o := noon.Add(s.period(at)), s.observation(args, details)
+		s.now = noon.Add(s.period(at))
+		now, o := s.now, s.observation(args, details)
 		outcome := horizontal.Outcome{At: now, Error: args["write"]}
 		_, both := args["both"]
 		if both {

@@ -1,6 +1,10 @@
 package horizontal
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+import (
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+)
 
 type (
 	// Behavior holds the scaling rules of both directions.
@@ -47,7 +51,29 @@ func (d *Decision) bound(s *State, wish int32) {
 		MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas, Behavior: p.Behavior,
 		DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
 	}
-	history := pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns}
+	history := pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns, LastUp: s.LastScaleUp}
 	d.Stabilized = pace.Stabilize(&limits, &history, pace.Wish{Now: d.At, Current: d.Current, Replicas: wish})
-	d.Limited = pace.Limit(&limits, &history, pace.Wish{Now: d.At, Current: d.Current, Replicas: d.Stabilized.Replicas})
+	d.Limited = pace.Limit(&limits, &history, pace.Wish{
+		Now: d.At, Current: d.Current, Replicas: d.Stabilized.Replicas, Fresh: d.fresh(&history),
+	})
+}
+
+// fresh is the largest wish of the metrics whose samples are newer than the last
+// scale-up, so that one metric's old samples hold its own wish and no other's.
+// Where all are newer, nothing is held, be it remembered.
+func (d *Decision) fresh(history *pace.History) int32 {
+	largest, all := int32(0), true
+	for i := range d.Metrics {
+		switch m := &d.Metrics[i]; {
+		case m.Failure != nil:
+		case history.Fresh(d.At, m.At):
+			largest = max(largest, m.Replicas)
+		default:
+			all = false
+		}
+	}
+	if all {
+		return math.MaxInt32
+	}
+	return largest
 }

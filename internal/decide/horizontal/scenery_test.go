@@ -168,7 +168,8 @@ func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Re
 	var r metric.Reading
 	if spec.Type == metric.Object || spec.Type == metric.External {
 		for _, v := range values {
-			r.Series = append(r.Series, s.milli(v))
+			one := s.sampleOf(v)
+			r.Series, r.At = append(r.Series, one.Milli), one.At
 		}
 		return r
 	}
@@ -183,16 +184,16 @@ func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Re
 	return r
 }
 
-// sampleOf reads a pod's sample, as in 500@-10s/1m: its value, when it was
-// taken, and its window; at noon and 30s where that is left out. "-" is none,
-// +500 the one of a pod that is not among the pods.
+// sampleOf reads a sample, as in 500@-10s/1m: its value, when it was taken, and
+// its window; the time of the decision and 30s where that is left out. "-" is
+// none, +500 the one of a pod that is not among the pods.
 func (s *stage) sampleOf(text string) metric.Sample {
 	if text == "-" {
 		return metric.Sample{}
 	}
 	text, window, windowed := strings.Cut(text, "/")
 	text, at, timed := strings.Cut(text, "@")
-	sample := metric.Sample{Present: true, Milli: s.milli(text), At: noon, Window: 30 * time.Second}
+	sample := metric.Sample{Present: true, Milli: s.milli(text), At: s.now, Window: 30 * time.Second}
 	if timed {
 		sample.At = noon.Add(s.period(at))
 	}

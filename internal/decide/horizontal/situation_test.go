@@ -135,6 +135,9 @@ func (m maker) spec() metric.Spec {
 
 func (m maker) state() horizontal.State {
 	var s horizontal.State
+	if m.pick("scaled up", 0, 1) == 1 {
+		s.LastScaleUp = noon.Add(-m.duration("since", 90*time.Second))
+	}
 	ago := 2 * time.Hour
 	for range m.pick("recommendations", 0, 6) {
 		ago -= m.duration("gap", 20*time.Minute)
@@ -207,6 +210,9 @@ func (m maker) reading(spec *metric.Spec, pods int) metric.Reading {
 	}
 	var r metric.Reading
 	if spec.Type == metric.Object || spec.Type == metric.External {
+		if m.pick("timed", 0, 1) == 1 {
+			r.At = noon.Add(-m.duration("series' age", time.Minute))
+		}
 		r.Series = append(r.Series, m.milli("series"))
 		for spec.Type == metric.External && m.pick("another", 0, 2) == 2 {
 			r.Series = append(r.Series, m.milli("series"))

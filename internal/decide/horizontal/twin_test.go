@@ -30,6 +30,10 @@ type twin struct {
 	// forgotten is the time before which recommendations are forgotten.
 	forgotten  time.Time
 	ups, downs []entry
+	// raised are all scale-ups; metrics are the wishes of this decision's metrics
+	// and when they were sampled.
+	raised  []time.Time
+	metrics []entry
 }
 
 type entry struct {
@@ -86,7 +90,7 @@ func (n *twin) forget(before time.Time) {
 func (n *twin) limit(now time.Time, p *horizontal.Policy, current, wish int32) int32 {
 	switch {
 	case p.Behavior == nil:
-		return max(p.MinReplicas, min(wish, p.MaxReplicas, max(2*current, 4)))
+		return max(p.MinReplicas, min(wish, p.MaxReplicas, max(2*current, 4), n.doubling(now, p, current)))
 	case wish > current:
 		return min(wish, p.MaxReplicas, n.farthest(now, &p.Behavior.Up, current, true))
 	case wish < current:
@@ -94,6 +98,32 @@ func (n *twin) limit(now time.Time, p *horizontal.Policy, current, wish int32) i
 	default:
 		return wish
 	}
+}
+
+// doubling is how far one-doubling lets the count go.
+func (n *twin) doubling(now time.Time, p *horizontal.Policy, current int32) int32 {
+	if !p.Divergences.Has(divergence.OneDoubling) {
+		return math.MaxInt32
+	}
+	farthest, stale := current, false
+	for _, m := range n.metrics {
+		fresh := true
+		for _, raised := range n.raised {
+			if now.Sub(raised) < time.Second {
+				return current
+			}
+			seen := m.at.IsZero() || m.at.After(raised)
+			fresh = fresh && (seen || now.Sub(raised) >= time.Minute)
+		}
+		if fresh {
+			farthest = max(farthest, m.replicas)
+		}
+		stale = stale || !fresh
+	}
+	if !stale {
+		return math.MaxInt32
+	}
+	return farthest
 }
 
 // farthest is how far the rules let the count go, never back beyond where it is.
@@ -143,6 +173,9 @@ func sum(events []entry, now time.Time, period time.Duration) int32 {
 
 // wrote remembers a change that was written.
 func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
+	if change > 0 {
+		n.raised = append(n.raised, now)
+	}
 	switch {
 	case p.Behavior == nil:
 	case change > 0:
@@ -177,11 +210,22 @@ func drawWindow(t *rapid.T, longest time.Duration) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, longest / 10, longest / 2, longest}).Draw(t, "window")
 }
 
-// TestAgainstTwin runs random timelines: wishes, pauses, failed writes, people
-// who change the count by hand, and edits of the windows and rates.
+// drawSampled is when a metric was sampled; some do not say.
+func drawSampled(t *rapid.T, now time.Time) time.Time {
+	age := rapid.SampledFrom([]time.Duration{-1, 0, 0, time.Second / 4, 10 * time.Second, 2 * time.Minute}).Draw(t, "sample's age")
+	if age < 0 {
+		return time.Time{}
+	}
+	return now.Add(-age)
+}
+
+// TestAgainstTwin runs random timelines: wishes of two metrics, pauses, failed
+// writes, people who change the count by hand, and edits of the windows and
+// rates.
 func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)
+		p.Metrics = append(p.Metrics, queue())
 		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.WindowHistory, divergence.Default}).Draw(t, "divergences")
 		longest := 5 * time.Minute
 		edit := func() {
@@ -199,15 +243,23 @@ func TestAgainstTwin(t *testing.T) {
 		var naive twin
 		now, current := noon, rapid.Int32Range(1, 40).Draw(t, "current")
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 15, 15, 15, 30, 60, 400}).Draw(t, "gap")) * time.Second)
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 100, 1000, 15000, 15000, 15000, 30000, 60000, 400000}).Draw(t, "gap")) * time.Millisecond)
 			switch rapid.IntRange(0, 19).Draw(t, "incident") {
 			case 0:
 				edit()
 			case 1:
 				current = rapid.Int32Range(1, 45).Draw(t, "by hand")
 			}
-			wish := rapid.Int32Range(0, 45).Draw(t, "wish")
-			o := see(current, length(wish))
+			o := see(current)
+			naive.metrics = nil
+			wish := int32(0)
+			for range p.Metrics {
+				m := entry{at: drawSampled(t, now), replicas: rapid.Int32Range(0, 45).Draw(t, "wish")}
+				reading := length(m.replicas)
+				reading.At = m.at
+				o.Readings, naive.metrics = append(o.Readings, reading), append(naive.metrics, m)
+				wish = max(wish, m.replicas)
+			}
 			var d horizontal.Decision
 			d, s = horizontal.Decide(now, &p, s, &o)
 			desired := p.MaxReplicas

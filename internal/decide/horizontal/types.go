@@ -79,6 +79,8 @@ type State struct {
 	Recommendations signal.Recommendations `json:"recommendations"`
 	ScaleUps        signal.Changes         `json:"scaleUps,omitempty"`
 	ScaleDowns      signal.Changes         `json:"scaleDowns,omitempty"`
+	// LastScaleUp is when the count was last raised, as far as it is remembered.
+	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
 	// Pending is the change that was decided and not yet settled.
 	Pending *Pending `json:"pending,omitempty"`
 }
@@ -88,7 +90,7 @@ type Pending struct {
 	// Change is positive upwards.
 	Change int32 `json:"change"`
 	// Longest is the longest period of the direction's rate policies, in
-	// nanoseconds.
+	// nanoseconds; 0 without behavior, where changes are not remembered.
 	Longest time.Duration `json:"longest"`
 }
 
@@ -109,8 +111,13 @@ func Settle(state State, outcome Outcome) State {
 		return state
 	}
 	if pending.Change > 0 {
+		state.LastScaleUp = outcome.At
+	}
+	switch {
+	case pending.Longest == 0:
+	case pending.Change > 0:
 		state.ScaleUps = state.ScaleUps.Add(outcome.At, pending.Change, pending.Longest)
-	} else {
+	default:
 		state.ScaleDowns = state.ScaleDowns.Add(outcome.At, -pending.Change, pending.Longest)
 	}
 	return state

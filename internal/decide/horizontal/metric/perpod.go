@@ -2,6 +2,7 @@ package metric
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
@@ -42,7 +43,6 @@ func evaluatePods(p *perPod) (Result, string) {
 	if len(p.c.Pods) == 0 {
 		return Result{}, noPods
 	}
-	p.result.At = p.reading.At
 	p.result.Groups, p.result.Counts = group(p.spec, p.reading, p.c)
 	if p.result.Counts.Counted+len(p.reading.Extraneous) == 0 {
 		return p.result, "did not receive metrics for targeted pods (pods might be unready)"
@@ -102,6 +102,7 @@ func (p *perPod) total() {
 	for i, g := range p.result.Groups {
 		if g == Counted {
 			p.addSample(p.reading.Samples[i].Milli, i)
+			p.result.At = later(p.result.At, p.reading.Samples[i].At)
 		}
 	}
 	for _, milli := range p.reading.Extraneous {
@@ -111,6 +112,13 @@ func (p *perPod) total() {
 			p.entries++
 		}
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func (p *perPod) addSample(milli int64, pod int) {

@@ -50,7 +50,7 @@ type Result struct {
 	// the value itself. It is the original one, before missing and unready pods
 	// were filled in.
 	Milli int64
-	// At is the time of the metric's first sample.
+	// At is when the newest sample that counts was taken; zero if none says.
 	At time.Time
 
 	// Ratio is value/target as first observed; Adjusted the one after filling

@@ -130,6 +130,6 @@ type Reading struct {
 	// Series holds the value of an Object metric (one) or the values of an
 	// External metric's series (one or more).
 	Series []int64
-	// At is the time of the first value in the API's answer.
+	// At is when the newest of Series was taken; zero if the API does not say.
 	At time.Time
 }

@@ -18,6 +18,8 @@ type Limited struct {
 	// LeftZero says that the rate permitted nothing from zero and one replica was
 	// permitted all the same.
 	LeftZero bool
+	// Held is why an object without behavior may not double now.
+	Held Hold
 }
 
 // LimitReason is the reason that ScalingLimited gives.
@@ -57,7 +59,7 @@ func (r LimitReason) Message() string {
 func Limit(l *Limits, h *History, w Wish) Limited {
 	switch {
 	case l.Behavior == nil:
-		return limitPlain(l, w)
+		return limitPlain(l, h, w)
 	case w.Replicas > w.Current:
 		return limitUp(l, h, w)
 	case w.Replicas < w.Current:
@@ -67,14 +69,13 @@ func Limit(l *Limits, h *History, w Wish) Limited {
 	}
 }
 
-// limitPlain is for objects without behavior: at most double, or four replicas,
-// at each decision (upstream: convertDesiredReplicasWithRules).
-func limitPlain(l *Limits, w Wish) Limited {
-	const factor, least = 2, 4
-	rate := l.arithmetic().Trunc32(math.Max(factor*float64(w.Current), least))
+// limitPlain is for objects without behavior (upstream:
+// convertDesiredReplicasWithRules).
+func limitPlain(l *Limits, h *History, w Wish) Limited {
+	rate, held := doubling(l, h, w)
 	bound := Limited{Replicas: l.MaxReplicas, Reason: TooManyReplicas, RateLimit: rate, Rated: true}
 	if l.MaxReplicas > rate {
-		bound.Replicas, bound.Reason = rate, ScaleUpLimit
+		bound.Replicas, bound.Reason, bound.Held = rate, ScaleUpLimit, held
 	}
 	switch {
 	case w.Replicas < l.MinReplicas:

@@ -30,12 +30,17 @@ type History struct {
 	Recommendations *signal.Recommendations
 	// Ups and Downs are the scale events.
 	Ups, Downs signal.Changes
+	// LastUp is when the count was last raised; zero if that is not known.
+	LastUp time.Time
 }
 
 // Wish is a wish for a count, and the count as it is.
 type Wish struct {
 	Now               time.Time
 	Current, Replicas int32
+	// Fresh is how far the samples that are newer than the last scale-up lead. Only
+	// the rate without behavior looks at it.
+	Fresh int32
 }
 
 // Behavior holds the scaling rules of both directions.

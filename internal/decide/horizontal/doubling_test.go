@@ -1,0 +1,138 @@
+package horizontal_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+)
+
+// sampled is a queue of that length, looked at so long before noon.
+func sampled(n int32, ago time.Duration) metric.Reading {
+	r := length(n)
+	r.At = noon.Add(-ago)
+	return r
+}
+
+// TestOneDoubling: the target was scaled up to 4 some time before noon.
+func TestOneDoubling(t *testing.T) {
+	const second, minute = time.Second, time.Minute
+	of := func(readings ...metric.Reading) []metric.Reading { return readings }
+	for name, tt := range map[string]struct {
+		reason   string
+		ago      time.Duration
+		readings []metric.Reading
+		want     int32
+		held     pace.Hold
+	}{
+		"at once":              {"the second is not over", 0, of(sampled(99, 0)), 4, pace.TooSoon},
+		"just before":          {"not yet", second - 1, of(sampled(99, 0)), 4, pace.TooSoon},
+		"a second":             {"a second is enough", second, of(sampled(99, 0)), 8, pace.NotHeld},
+		"less than double":     {"any scale-up is one", second / 2, of(sampled(5, 0)), 4, pace.TooSoon},
+		"down":                 {"only scaling up waits", second / 2, of(sampled(2, 0)), 2, pace.NotHeld},
+		"stay":                 {"nothing to hold", second / 2, of(sampled(4, 0)), 4, pace.NotHeld},
+		"old sample":           {"it does not know of the 4", 15 * second, of(sampled(99, 20*second)), 4, pace.NothingNewer},
+		"as old":               {"nor does one of the same moment", 15 * second, of(sampled(99, 15*second)), 4, pace.NothingNewer},
+		"just newer":           {"this one may", 15 * second, of(sampled(99, 15*second-1)), 8, pace.NotHeld},
+		"old sample, down":     {"less is no doubling", 15 * second, of(sampled(2, 20*second)), 2, pace.NotHeld},
+		"without a time":       {"taken for new", 15 * second, of(length(99)), 8, pace.NotHeld},
+		"without a time, soon": {"a second all the same", second / 2, of(length(99)), 4, pace.TooSoon},
+		"a slow clock":         {"an hour behind, it is waited for a minute", minute, of(sampled(99, time.Hour)), 8, pace.NotHeld},
+		"almost a minute":      {"not yet", minute - 1, of(sampled(99, time.Hour)), 4, pace.NothingNewer},
+		"clock set back":       {"that was in an hour", -time.Hour, of(sampled(99, 0)), 8, pace.NotHeld},
+		"two metrics":          {"the new one asks for 6, the old one may not", 15 * second, of(sampled(99, 20*second), sampled(6, second)), 6, pace.NothingNewer},
+		"two metrics, enough":  {"the new one asks for more than the double", 15 * second, of(sampled(99, 20*second), sampled(9, second)), 8, pace.NotHeld},
+		"two, the new one low": {"it does not ask for more", 15 * second, of(sampled(99, 20*second), sampled(1, second)), 4, pace.NothingNewer},
+		"one fails":            {"its time is not known, and does not matter", 15 * second, of(broken(), sampled(99, second)), 8, pace.NotHeld},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(1, 100)
+			p.DownscaleStabilization = 0
+			for len(p.Metrics) < len(tt.readings) {
+				p.Metrics = append(p.Metrics, queue())
+			}
+			s := remembering(past{time.Hour, 1})
+			s.LastScaleUp = noon.Add(-tt.ago)
+			o := see(4, tt.readings...)
+			decide := func() (horizontal.Decision, horizontal.Report) {
+				d, _ := horizontal.Decide(noon, &p, s.Clone(), &o)
+				return d, d.Report(horizontal.Outcome{At: noon})
+			}
+			d, r := decide()
+			if d.Desired != tt.want || d.Limited.Held != tt.held {
+				t.Errorf("%s: got %d, %q; want %d, %q", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held)
+			}
+			if tt.held != pace.NotHeld && (d.Limited.Reason != horizontal.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
+				t.Errorf("held, but limited by %v: %+v", d.Limited.Reason, r.Conditions)
+			}
+			p.Divergences = divergence.Default &^ divergence.OneDoubling
+			if d, _ := decide(); d.Desired != min(8, max(d.Wish.Replicas, 1)) || d.Limited.Held != pace.NotHeld {
+				t.Errorf("upstream doubles at each decision: got %d, %q", d.Desired, d.Limited.Held)
+			}
+			p.Divergences, p.Behavior = divergence.Default, rates(unlimited(), unlimited())
+			if d, _ := decide(); d.Limited.Held != pace.NotHeld || d.Desired != max(d.Wish.Replicas, 1) {
+				t.Errorf("with behavior its policies hold alone: got %d, %q", d.Desired, d.Limited.Held)
+			}
+		})
+	}
+}
+
+// TestOneDoublingLeavesBoundsAlone: max is named where it is what holds, and min
+// and max are gone to at once.
+func TestOneDoublingLeavesBoundsAlone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		min, max int32
+		o        horizontal.Observation
+		want     int32
+		reason   horizontal.LimitReason
+	}{
+		"at max":         {1, 4, see(4, sampled(99, 0)), 4, horizontal.TooManyReplicas},
+		"above max":      {1, 3, see(4, sampled(99, 0)), 3, 0},
+		"below min":      {6, 9, see(4, sampled(99, 0)), 6, 0},
+		"from 0 to min":  {2, 9, scaledToZero(see(0, sampled(1, 0))), 2, horizontal.TooFewReplicas},
+		"more than min":  {2, 9, scaledToZero(see(0, sampled(5, 0))), 2, horizontal.ScaleUpLimit},
+		"nothing wished": {1, 9, see(4, sampled(4, 0)), 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, s := policy(tt.min, tt.max), remembering(past{time.Hour, 1})
+			s.LastScaleUp = noon
+			d, _ := horizontal.Decide(noon, &p, s, &tt.o)
+			if d.Desired != tt.want || d.Limited.Reason != tt.reason {
+				t.Errorf("got %d, %v; want %d, %v", d.Desired, d.Limited.Reason, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+// TestDecidedEachInstant: a decision each 20 ms on a load that always asks for
+// more doubles once a second, and no more often than the samples change.
+func TestDecidedEachInstant(t *testing.T) {
+	for name, tt := range map[string]struct {
+		every time.Duration
+		want  []int32
+	}{
+		"samples each 20 ms": {20 * time.Millisecond, []int32{4, 8, 16, 32, 64}},
+		"samples each 2 s":   {2 * time.Second, []int32{4, 4, 8, 8, 16}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(1, math.MaxInt32)
+			var s horizontal.State
+			var d horizontal.Decision
+			current := int32(2)
+			for elapsed := time.Duration(0); elapsed < 5*time.Second; elapsed += 20 * time.Millisecond {
+				now := noon.Add(elapsed)
+				o := see(current, sampled(math.MaxInt32/2000, -elapsed.Truncate(tt.every)))
+				d, s = horizontal.Decide(now, &p, s, &o)
+				s = horizontal.Settle(s, horizontal.Outcome{At: now})
+				current = d.Desired
+				if want := tt.want[elapsed/time.Second]; current != want {
+					t.Fatalf("after %v: %d, want %d", elapsed, current, want)
+				}
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 )
 
 var update = flag.Bool("update", false, "write what the scenarios print into testdata")
@@ -34,7 +35,8 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	                            history; without it the first decision remembers the count as it is
 //	decide at=15s current=3 existing=4 write=conflict scaled-to-zero both
 //	                            one decision, or several: at=0s,15s; without current= the count is
-//	                            what the last one made it; both shows upstream's outcome too; further:
+//	                            what the last one made it; both shows upstream's outcome too, which
+//	                            from the policy on has gone its own way; further:
 //	                            scale=WORD, selector=missing|invalid|ambiguous, what is wrong with the target
 //	  are ready*3 pending       what the pods are, see podOf; without it all of current are ready
 //	  requests 900 1000*2 -     the pods' requests in milli-units, see requestOf; without it 1000 each
@@ -109,13 +111,21 @@ type stage struct {
 	t *testing.T
 	// upstream says that the file is one of upstream's cases.
 	upstream bool
-	policy   horizontal.Policy
-	state    horizontal.State
-	current  int32
+	// without turns a divergence off, whatever is expected.
+	without divergence.Set
+	policy  horizontal.Policy
+	// Upstream goes its own way with what it remembers and the count that it left.
+	ours, theirs side
 	// now is when the decision is made.
 	now    time.Time
 	headed bool
 	block  scene
+}
+
+// side is one of the two that decide.
+type side struct {
+	state   horizontal.State
+	current int32
 }
 
 // scene is a block while it is played.
@@ -186,42 +196,40 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 		args["at"] = "0s"
 	}
 	for at := range strings.SplitSeq(args["at"], ",") {
-		if text, given := args["current"]; given {
-			s.current = s.count(text)
-		}
 		s.now = noon.Add(s.period(at))
-		now, o := s.now, s.observation(args, details)
-		outcome := horizontal.Outcome{At: now, Error: args["write"]}
-		_, both := args["both"]
-		if both {
-			theirs := s.policy
-			theirs.Divergences = divergence.None
-			d, _ := horizontal.Decide(now, &theirs, s.state.Clone(), &o)
-			out.WriteString(s.draw("upstream", &d, outcome))
-			s.block.seen = &seen{decision: d, report: d.Report(outcome), specs: theirs.Metrics}
+		if text, given := args["current"]; given {
+			s.ours.current, s.theirs.current = s.count(text), s.count(text)
 		}
-		var d horizontal.Decision
-		d, s.state = horizontal.Decide(now, &s.policy, s.state, &o)
-		who := ""
-		if both {
-			who = "Plimsoll"
+		upstream := s.policy
+		upstream.Divergences = divergence.None
+		s.block.seen, s.block.ours = s.decideAs(&upstream, &s.theirs, args, details), s.decideAs(&s.policy, &s.ours, args, details)
+		if _, both := args["both"]; both {
+			out.WriteString(draw("upstream", s.block.seen))
+			out.WriteString(draw("Plimsoll", s.block.ours))
+			continue
 		}
-		out.WriteString(s.draw(who, &d, outcome))
-		s.block.ours = &seen{decision: d, report: d.Report(outcome), specs: s.policy.Metrics}
-		if !both {
-			s.block.seen = s.block.ours
-		}
-		s.state = horizontal.Settle(s.state, outcome)
-		if d.Rescale && outcome.Error == "" {
-			s.current = d.Desired
-		}
+		s.block.seen = s.block.ours
+		out.WriteString(draw("", s.block.ours))
 	}
+}
+
+// decideAs is one side's decision, which it carries out.
+func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string, details []string) *seen {
+	o, outcome := s.observation(of.current, args, details), horizontal.Outcome{At: s.now, Error: args["write"]}
+	var d horizontal.Decision
+	d, of.state = horizontal.Decide(s.now, p, of.state, &o)
+	of.state = horizontal.Settle(of.state, outcome)
+	if d.Rescale && outcome.Error == "" {
+		of.current = d.Desired
+	}
+	return &seen{decision: d, report: d.Report(outcome), specs: p.Metrics}
 }
 
 const header = "    time  current             usage/target        wish  stabilized  limited  desired  why\n"
 
 // draw prints one decision as a line, and a picture of the count below it.
-func (s *stage) draw(who string, d *horizontal.Decision, outcome horizontal.Outcome) string {
+func draw(who string, of *seen) string {
+	d := &of.decision
 	wish, held, limited := "-", "-", "-"
 	if d.Wish.Source != horizontal.SourceNone {
 		wish = strconv.Itoa(int(d.Wish.Replicas))
@@ -230,7 +238,7 @@ func (s *stage) draw(who string, d *horizontal.Decision, outcome horizontal.Outc
 		held, limited = strconv.Itoa(int(d.Stabilized.Replicas)), strconv.Itoa(int(d.Limited.Replicas))
 	}
 	at := fmt.Sprintf("%gs", d.At.Sub(noon).Seconds())
-	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, s.policy.Metrics), wish, held, limited, d.Desired, why(d, outcome))
+	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, of.specs), wish, held, limited, d.Desired, why(of))
 	drawn := strings.TrimRight(line, " ") + "\n"
 	if below := strings.TrimRight(fmt.Sprintf("%8s  %s", who, picture(d)), " "); below != "" {
 		drawn += below + "\n"
@@ -259,10 +267,10 @@ func usage(d *horizontal.Decision, specs []metric.Spec) string {
 
 // why is what the report says: the conditions that are no routine, what held
 // the metrics, and the reason of the change.
-func why(d *horizontal.Decision, outcome horizontal.Outcome) string {
+func why(of *seen) string {
 	routine := []string{"SucceededGetScale", "ReadyForNewScale", "SucceededRescale", "ValidMetricFound", "DesiredWithinRange", "NotScaledToZero"}
 	var all []string
-	r := d.Report(outcome)
+	d, r := &of.decision, &of.report
 	for _, c := range r.Conditions {
 		untrue := c.Reason == "ReadyForNewScale" && d.Wish.Replicas != d.Current
 		if untrue || !slices.Contains(routine, c.Reason) {
@@ -276,6 +284,9 @@ func why(d *horizontal.Decision, outcome horizontal.Outcome) string {
 		if m.Verdict > metric.Scaled {
 			all = append(all, m.Verdict.String())
 		}
+	}
+	if d.Limited.Held != pace.NotHeld {
+		all = append(all, d.Limited.Held.String())
 	}
 	if r.Reason != "" {
 		all = append(all, r.Reason)

@@ -22,9 +22,10 @@ func arguments(words []string) map[string]string {
 }
 
 func (s *stage) newPolicy(args map[string]string) {
-	s.policy, s.state, s.headed = policy(1, 10), horizontal.State{}, false
+	s.policy, s.ours, s.theirs, s.headed = policy(1, 10), side{}, side{}, false
 	s.policy.Metrics = nil
 	s.policy.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
+	s.policy.Divergences &^= s.without
 	if s.upstream {
 		s.policy.Divergences = divergence.None
 		s.policy.CPUInitializationPeriod, s.policy.InitialReadinessDelay = 2*time.Minute, 10*time.Second
@@ -141,15 +142,16 @@ func (s *stage) past(args map[string]string) {
 		slices.SortStableFunc(entries, func(a, b past) int { return int(b.ago - a.ago) })
 		switch key {
 		case "recommended":
-			s.state.Recommendations = remembering(entries...).Recommendations
+			s.ours.state.Recommendations = remembering(entries...).Recommendations
 		case "up":
-			s.state.ScaleUps = changes(entries...)
+			s.ours.state.ScaleUps = changes(entries...)
 		case "down":
-			s.state.ScaleDowns = changes(entries...)
+			s.ours.state.ScaleDowns = changes(entries...)
 		default:
 			s.t.Fatalf("past has no %s", key)
 		}
 	}
+	s.theirs.state = s.ours.state.Clone()
 }
 
 func (s *stage) milli(text string) int64 {

@@ -11,8 +11,8 @@ import (
 )
 
 // observation builds what is seen.
-func (s *stage) observation(args map[string]string, details []string) horizontal.Observation {
-	o := see(s.current)
+func (s *stage) observation(current int32, args map[string]string, details []string) horizontal.Observation {
+	o := see(current)
 	if text, given := args["existing"]; given {
 		o.Target.StatusReplicas = s.count(text)
 	}
@@ -23,7 +23,7 @@ func (s *stage) observation(args map[string]string, details []string) horizontal
 	o.Target.Error = args["scale"]
 
 	values := map[string][]string{}
-	kinds, asked := repeat("ready*"+strconv.Itoa(int(s.current))), []string(nil)
+	kinds, asked := repeat("ready*"+strconv.Itoa(int(current))), []string(nil)
 	for _, line := range details {
 		words := strings.Fields(line)
 		switch all := repeat(words[1:]...); words[0] {

@@ -1,0 +1,49 @@
+package horizontal_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+// TestEachDivergenceIsShown: testdata/divergences.txt tells of each divergence
+// but the controller's, and what is told under its name comes out otherwise
+// without it. The blocks that show no difference are there for contrast.
+func TestEachDivergenceIsShown(t *testing.T) {
+	text, err := os.ReadFile("testdata/divergences.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range divergence.All() {
+		if d == divergence.HistoryByUID || d == divergence.DropSeries {
+			continue
+		}
+		t.Run(d.String(), func(t *testing.T) {
+			with := told(d, play(&stage{t: t}, string(text)))
+			if with == "" {
+				t.Fatal("nothing is told of it")
+			}
+			if with == told(d, play(&stage{t: t, without: d}, string(text))) {
+				t.Error("without it everything under its name is the same")
+			}
+		})
+	}
+}
+
+// told are the blocks of the divergence: from one that begins with its name to
+// the next one's.
+func told(d divergence.Set, text string) string {
+	var all []string
+	mine := false
+	for block := range strings.SplitSeq(text, "\n\n") {
+		if title, _, named := strings.Cut(strings.TrimPrefix(block, "# "), ": "); named && !strings.Contains(title, " ") {
+			mine = title == d.String()
+		}
+		if mine {
+			all = append(all, block)
+		}
+	}
+	return strings.Join(all, "\n\n")
+}

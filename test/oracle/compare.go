@@ -24,6 +24,9 @@ func lines(r *Result) []string {
 	for _, write := range r.Writes {
 		out = append(out, "write "+write)
 	}
+	for _, line := range r.Series {
+		out = append(out, "series "+line)
+	}
 	// In which order the events of one decision come is not to be seen.
 	for _, event := range slices.Sorted(slices.Values(r.Events)) {
 		out = append(out, "event "+event)

@@ -28,6 +28,7 @@ func (s seen) look(now *Situation) {
 		divergence.SucceededPods:     slices.ContainsFunc(now.Pods, succeeded),
 		divergence.UncountedRequests: hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, uncounted),
 		divergence.LeaveZero:         now.Scale.Spec == 0 && spec.Behavior != nil,
+		divergence.DropSeries:        now.Recreate || now.Rival,
 		divergence.HistoryByUID:      now.Recreate,
 		divergence.OutOfRange:        now.Scale.Spec > spec.MaxReplicas || now.Scale.Spec < least || now.Rival,
 		divergence.TrueMessages:      true,
@@ -54,8 +55,10 @@ func (s seen) permits(d divergence.Set, with, without *Result) bool {
 
 func succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
 
-func unready(pod *corev1.Pod) bool {
-	return !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+func unready(pod *corev1.Pod) bool { return !isReady(pod) }
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }

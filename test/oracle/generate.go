@@ -35,7 +35,9 @@ type generator struct {
 	// lengthened says that an edit made a window longer.
 	lengthened bool
 	rival      bool
-	begun      time.Time
+	// dark is for how many steps no pod is ready.
+	dark  int
+	begun time.Time
 }
 
 func newGenerator(seed, timeline uint64) *generator {
@@ -60,6 +62,7 @@ func (g *generator) next(w *world) *Situation {
 	s.Scale = g.scale(w.replicas(), first)
 	g.events(s, first)
 	g.livePods(int(s.Scale.Spec))
+	g.darken()
 	s.Spec = *g.spec.DeepCopy()
 	s.Pods = slices.Clone(g.pods)
 	s.Scale.Status = int32(len(g.pods))
@@ -152,6 +155,12 @@ func (g *generator) events(s *Situation, first bool) {
 		g.template = g.newTemplate()
 		g.surge = 1 + g.IntN(5)
 		s.Note = "rollout"
+	case g.trouble(25):
+		g.dark = 1 + g.IntN(3)
+		s.Note = "no pod is ready"
+	case g.trouble(25):
+		g.pods = append(g.pods, g.stray())
+		s.Note = "a pod that does not count"
 	case g.chance(5):
 		g.surge = 0
 	}
@@ -159,7 +168,7 @@ func (g *generator) events(s *Situation, first bool) {
 
 func (g *generator) editSpec() {
 	before := *g.spec.DeepCopy()
-	switch g.IntN(3) {
+	switch g.IntN(5) {
 	case 0:
 		g.spec.MaxReplicas = max(1, g.spec.MaxReplicas+int32(g.IntN(9))-4)
 		if g.spec.MinReplicas != nil {
@@ -167,11 +176,27 @@ func (g *generator) editSpec() {
 		}
 	case 1:
 		g.spec.MinReplicas = g.minReplicas(g.spec.Metrics, g.spec.MaxReplicas)
+	case 2, 3:
+		g.editWindows()
 	default:
 		g.spec.Behavior = g.behavior()
 	}
 	g.spec = defaulted(g.spec)
 	g.lengthened = g.lengthened || longer(&before, &g.spec)
+}
+
+// editWindows changes how far back the object looks, and nothing else.
+func (g *generator) editWindows() {
+	if g.spec.Behavior == nil {
+		g.spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{}
+		g.spec = defaulted(g.spec)
+	}
+	for _, rules := range []*autoscalingv2.HPAScalingRules{g.spec.Behavior.ScaleUp, g.spec.Behavior.ScaleDown} {
+		if g.IntN(3) > 0 {
+			seconds := int32(pick(g, 0, 15, 60, 300, 1800, 3600))
+			rules.StabilizationWindowSeconds = &seconds
+		}
+	}
 }
 
 func (g *generator) name() string {

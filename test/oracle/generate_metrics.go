@@ -78,10 +78,13 @@ func (g *generator) answer(s *Situation, spec *autoscalingv2.MetricSpec, a *Answ
 		}}}
 	case autoscalingv2.ExternalMetricSourceType:
 		name = spec.External.Metric.Name
-		list := &externalv1beta1.ExternalMetricValueList{}
+		list, series := &externalv1beta1.ExternalMetricValueList{}, map[string]string{}
+		if selector := spec.External.Metric.Selector; selector != nil {
+			series = selector.MatchLabels
+		}
 		for range pick(g, 1, 1, 1, 2, 3) {
 			list.Items = append(list.Items, externalv1beta1.ExternalMetricValue{
-				MetricName: name, Timestamp: metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.External.Target)})
+				MetricLabels: series, MetricName: name, Timestamp: metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.External.Target)})
 		}
 		if g.trouble(40) {
 			list.Items = nil
@@ -152,12 +155,12 @@ func (g *generator) resources(s *Situation) *metricsv1beta1.PodMetricsList {
 	cpu, memory := g.level("cpu", s.Scale.Spec), g.level("memory", s.Scale.Spec)
 	for _, name := range g.reporting(s) {
 		item := metricsv1beta1.PodMetrics{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}},
 			Timestamp:  metav1.NewTime(g.now().Add(-time.Duration(g.IntN(60)) * time.Second)),
 			Window:     metav1.Duration{Duration: pick(g, 10*time.Second, 30*time.Second, time.Minute)},
 		}
 		if pod := pods[name]; pod != nil {
-			item.Containers = g.usages(pod, cpu, memory)
+			item.Labels, item.Containers = pod.Labels, g.usages(pod, cpu, memory)
 		}
 		list.Items = append(list.Items, item)
 	}

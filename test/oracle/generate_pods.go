@@ -116,6 +116,40 @@ func (g *generator) newPod() *corev1.Pod {
 	return pod.DeepCopy()
 }
 
+// stray is a pod that matches the selector and does not count: an old job's, or
+// one that is on its way out. It has no requests.
+func (g *generator) stray() *corev1.Pod {
+	pod := g.newPod()
+	pod.Labels["app"], pod.Spec.Resources = "web", nil
+	for i := range pod.Spec.Containers {
+		pod.Spec.Containers[i].Resources = corev1.ResourceRequirements{}
+	}
+	now := metav1.NewTime(g.now())
+	switch g.IntN(3) {
+	case 0:
+		pod.DeletionTimestamp = &now
+	case 1:
+		pod.Status.Phase = corev1.PodFailed
+	default:
+		pod.Status.Phase = corev1.PodSucceeded
+	}
+	return pod
+}
+
+// darken makes no pod ready.
+func (g *generator) darken() {
+	if g.dark == 0 {
+		return
+	}
+	g.dark--
+	for i, pod := range g.pods {
+		if pod.Status.Phase == corev1.PodRunning && len(pod.Status.Conditions) > 0 {
+			g.pods[i] = pod.DeepCopy()
+			g.ready(g.pods[i], false, g.now())
+		}
+	}
+}
+
 func runSince(pod *corev1.Pod, at time.Time) {
 	start := metav1.NewTime(at)
 	pod.Status.Phase, pod.Status.StartTime = corev1.PodRunning, &start

@@ -172,6 +172,9 @@ func (g *generator) spoil(metrics []autoscalingv2.MetricSpec) {
 	bogus := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "verb", Operator: "Bogus"}}}
 	for i := range metrics {
 		switch m := &metrics[i]; {
+		case g.chance(5):
+			// A kind that this version does not know.
+			m.Type = "Weather"
 		case m.Pods != nil:
 			m.Pods.Metric.Selector = bogus
 		case m.External != nil:

@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"errors"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,11 +25,18 @@ func (w *world) answers() *Answers {
 	return &w.now.Answers
 }
 
-func (a *Answers) resource() (*metricsv1beta1.PodMetricsList, error) {
+// resource selects as metrics-server does, by the labels of the pods.
+func (a *Answers) resource(selector string) (*metricsv1beta1.PodMetricsList, error) {
 	if a.ResourceError != "" {
 		return nil, errors.New(a.ResourceError)
 	}
-	return a.Resource.DeepCopy(), nil
+	wanted, err := labels.Parse(selector)
+	if err != nil {
+		return nil, err
+	}
+	list := a.Resource.DeepCopy()
+	list.Items = slices.DeleteFunc(list.Items, func(m metricsv1beta1.PodMetrics) bool { return !wanted.Matches(labels.Set(m.Labels)) })
+	return list, nil
 }
 
 func (a *Answers) custom(metric string) (*customv1beta2.MetricValueList, error) {
@@ -51,8 +59,8 @@ type forPlimsoll struct{ w *world }
 var _ horizontal.MetricsSource = forPlimsoll{}
 
 // Resource implements horizontal.MetricsSource.
-func (f forPlimsoll) Resource(context.Context, string, string) (*metricsv1beta1.PodMetricsList, error) {
-	return f.w.answers().resource()
+func (f forPlimsoll) Resource(_ context.Context, _, selector string) (*metricsv1beta1.PodMetricsList, error) {
+	return f.w.answers().resource(selector)
 }
 
 // Custom implements horizontal.MetricsSource.
@@ -88,8 +96,8 @@ func (m resourceMetrics) PodMetricses(string) resourceclient.PodMetricsInterface
 }
 
 // List implements PodMetricsInterface.
-func (m podMetrics) List(context.Context, metav1.ListOptions) (*metricsv1beta1.PodMetricsList, error) {
-	return m.w.answers().resource()
+func (m podMetrics) List(_ context.Context, o metav1.ListOptions) (*metricsv1beta1.PodMetricsList, error) {
+	return m.w.answers().resource(o.LabelSelector)
 }
 
 // RootScopedMetrics implements CustomMetricsClient.

@@ -63,43 +63,6 @@ func (l *Timeline) Compare(t *testing.T, tally *Tally) int {
 	return -1
 }
 
-// Attribute holds Plimsoll with every divergence on against upstream, and asks
-// of each divergence where its removal changes a step. It returns the step of an
-// unexplained difference, or -1.
-func (l *Timeline) Attribute(t *testing.T, tally *Tally) int {
-	t.Helper()
-	with := l.play(t, divergence.Default)
-	without := map[divergence.Set][]Result{}
-	for _, d := range divergence.All() {
-		without[d] = l.play(t, divergence.Default&^d)
-	}
-	so := seen{}
-	for i := range l.Situations {
-		so.look(l.Situations[i])
-		tally.Attributed++
-		changes := 0
-		for _, d := range divergence.All() {
-			change := diff(&without[d][i], &with[i])
-			if change == "" {
-				continue
-			}
-			changes++
-			tally.Divergences[d]++
-			if !so.permits(d, &with[i], &without[d][i]) {
-				tally.unexplained(l, i, fmt.Sprintf("%s changes what it is not about (- without it, + with it):\n%s", d, change))
-				return i
-			}
-		}
-		switch {
-		case diff(&l.Upstream[i], &with[i]) == "":
-			tally.Same++
-		case changes == 0:
-			tally.Jointly++
-		}
-	}
-	return -1
-}
-
 func (t *Tally) unexplained(l *Timeline, i int, what string) {
 	t.Unexplained = append(t.Unexplained, fmt.Sprintf("seed %d timeline %d step %d of %d\n%s%s",
 		l.Seed, l.Number, i, len(l.Situations), describe(l.Situations[i]), what))

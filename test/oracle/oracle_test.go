@@ -76,6 +76,9 @@ func compare(t *testing.T, tally *Tally, number uint64, attribution bool) {
 	odd := line.Compare(t, tally)
 	if odd < 0 && attribution {
 		odd = line.Attribute(t, tally)
+		if err := tally.branches(line); err != nil {
+			t.Errorf("seed %d timeline %d: %v", *seed, number, err)
+		}
 	}
 	if odd >= 0 {
 		save(t, line, odd)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler"
 	upstreammetrics "k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
+	"k8s.io/kubernetes/pkg/controller/podautoscaler/monitor"
 
 	horizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
@@ -53,7 +54,7 @@ func run(t *testing.T, begin start, following next) []Result {
 		pass(settle)
 		for s := following(w); s != nil; s = following(w) {
 			time.Sleep(time.Until(w.begun.Add(s.At))) //nolint:forbidigo // virtual time: this is what moves it
-			if s.Restart && w.hpa(object) != nil {
+			if s.Restart {
 				stop()
 				w.remove(rival)
 				w.show(s)
@@ -106,9 +107,12 @@ func upstream(ctx context.Context, w *world) func() {
 	c := podautoscaler.NewHorizontalController(ctx, w.client.CoreV1(), w, w.client.AutoscalingV2(), mapper, client,
 		factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods(),
 		never, options.DownscaleStabilization, options.Tolerance, options.CPUInitializationPeriod, options.InitialReadinessDelay)
-	// Its own recorder drops events that come often.
-	field := reflect.ValueOf(c).Elem().FieldByName("eventRecorder")
-	*(*record.EventRecorder)(unsafe.Pointer(field.UnsafeAddr())) = w
+	// Its own recorder drops events that come often, and its monitor is the
+	// process'.
+	count := &counted{series: series{}}
+	replace[record.EventRecorder](c, "eventRecorder", w)
+	replace[monitor.Monitor](c, "monitor", count)
+	w.measure(count.all)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -123,6 +127,12 @@ func upstream(ctx context.Context, w *world) func() {
 	}
 }
 
+// replace sets a field that the package keeps to itself.
+func replace[T any](c *podautoscaler.HorizontalController, name string, value T) {
+	field := reflect.ValueOf(c).Elem().FieldByName(name)
+	*(*T)(unsafe.Pointer(field.UnsafeAddr())) = value
+}
+
 // plimsoll starts Plimsoll's controller with these divergences.
 func plimsoll(t *testing.T, divergences divergence.Set) start {
 	return func(ctx context.Context, w *world) func() {
@@ -130,9 +140,11 @@ func plimsoll(t *testing.T, divergences divergence.Set) start {
 		options := observe.DefaultOptions()
 		options.Divergences = divergences
 		factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
+		registry := prometheus.NewRegistry()
+		w.measure(func() series { return gathered(registry) })
 		c, err := horizontal.New(horizontal.Config{
 			Client: w.client, Informers: factory, Scales: w, Mapper: mapper, Metrics: forPlimsoll{w}, Events: w,
-			Registerer: prometheus.NewRegistry(), Log: logr.Discard(), SyncPeriod: never, Workers: 1, Options: options,
+			Registerer: registry, Log: logr.Discard(), SyncPeriod: never, Workers: 1, Options: options,
 		})
 		if err != nil {
 			t.Fatal(err)

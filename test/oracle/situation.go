@@ -72,6 +72,8 @@ type Result struct {
 	Writes []string
 	Status autoscalingv2.HorizontalPodAutoscalerStatus
 	Events []string
+	// Series are the controller's own metrics, counters as what the step added.
+	Series []string
 	// Rival is the second object's status.
 	Rival *autoscalingv2.HorizontalPodAutoscalerStatus
 }

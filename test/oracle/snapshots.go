@@ -58,7 +58,7 @@ func (l *Timeline) Encode(w io.Writer, last int) error {
 
 func (s *Situation) snapshot(status *autoscalingv2.HorizontalPodAutoscalerStatus) *snapshot.Step {
 	step := &snapshot.Step{
-		Snapshot: &snapshot.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Time: bubble.Add(s.At)},
+		Snapshot: &snapshot.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Time: s.decided()},
 		HPA: &autoscalingv2.HorizontalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(object)},
 			Spec:       s.Spec, Status: *status,
@@ -79,6 +79,15 @@ func (s *Situation) snapshot(status *autoscalingv2.HorizontalPodAutoscalerStatus
 		}
 	}
 	return step
+}
+
+// decided is when the step is decided: a controller that has just been started
+// fills its caches first.
+func (s *Situation) decided() time.Time {
+	if s.Restart {
+		return bubble.Add(s.At + settle)
+	}
+	return bubble.Add(s.At)
 }
 
 // answered adds the answer to a metric, or returns the error.

@@ -56,6 +56,10 @@ type world struct {
 	conflicts    int
 	writes       []string
 	events       []string
+	// series reads what the controller has counted; counted is what it had at the
+	// beginning of the step.
+	series  func() series
+	counted series
 }
 
 func newWorld() *world {
@@ -77,6 +81,7 @@ func (w *world) show(s *Situation) {
 	w.mu.Lock()
 	previous := w.now
 	w.now, w.conflicts, w.writes, w.events = s, s.Scale.Conflicts, nil, nil
+	w.counted = w.series()
 	moved := previous == nil || w.count != s.Scale.Spec || previous.Scale != s.Scale
 	w.count = s.Scale.Spec
 	w.mu.Unlock()
@@ -222,10 +227,18 @@ func (w *world) replicas() int32 {
 	return w.count
 }
 
+// measure says where the series of the controller are that starts now.
+func (w *world) measure(of func() series) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.series, w.counted = of, series{}
+}
+
 // result is what was done since show.
 func (w *world) result() Result {
+	counted := w.series()
 	w.mu.Lock()
-	r := Result{Writes: slices.Clone(w.writes), Events: slices.Clone(w.events)}
+	r := Result{Writes: slices.Clone(w.writes), Events: slices.Clone(w.events), Series: counted.since(w.counted)}
 	w.mu.Unlock()
 	if hpa := w.hpa(object); hpa != nil {
 		r.Status = hpa.Status

@@ -87,27 +87,52 @@ func (c *Controller) measure(p *pass, d *decide.Decision, r *decide.Report, stat
 	if r.DesiredReplicas != nil {
 		c.metrics.desired.WithLabelValues(p.hpa.Namespace, p.hpa.Name).Set(float64(*r.DesiredReplicas))
 	}
-	action, failure := actionNone, errorNone
+	action := actionNone
 	if r.Rescaled {
 		action = actionOf(d.Current, d.Desired)
 	}
-	switch {
-	case errors.Is(p.targetErr, scale.ErrReference):
-		failure = errorSpec
-	case r.Error != "" || statusErr != nil:
-		failure = errorInternal
-	}
-	c.metrics.reconciled(action, failure, time.Since(p.start))
+	c.metrics.reconciled(action, failureOf(p, d, r, statusErr), time.Since(p.start))
 	for i := range d.Metrics {
 		c.countMetric(p, &d.Metrics[i], i)
 	}
+}
+
+// failureOf is the label for what went wrong: the object's fault is told from
+// failures inside, of which one that comes after the metrics counts more.
+func failureOf(p *pass, d *decide.Decision, r *decide.Report, statusErr error) string {
+	unwritten := statusErr != nil && d.Branch != decide.BranchFailed
+	switch {
+	case errors.Is(p.targetErr, scale.ErrReference):
+		return errorSpec
+	case r.Error == "" && !unwritten:
+		return errorNone
+	case !unwritten && d.Rescale == r.Rescaled && firstFailure(d) == invalidType:
+		return errorSpec
+	default:
+		return errorInternal
+	}
+}
+
+// invalidType is the reason of a metric whose type does not exist, which is the
+// object's fault, not a failure inside.
+const invalidType = "InvalidMetricSourceType"
+
+// firstFailure is the reason of the first metric that failed, which upstream
+// counts a decision by.
+func firstFailure(d *decide.Decision) string {
+	for i := range d.Metrics {
+		if d.Metrics[i].Failure != nil {
+			return d.Metrics[i].Failure.Reason
+		}
+	}
+	return ""
 }
 
 func (c *Controller) countMetric(p *pass, result *metric.Result, i int) {
 	action, failure := actionOf(p.hpa.Status.CurrentReplicas, result.Replicas), errorNone
 	if result.Failure != nil {
 		action, failure = actionNone, errorInternal
-		if result.Failure.Reason == "InvalidMetricSourceType" {
+		if result.Failure.Reason == invalidType {
 			failure = errorSpec
 		}
 	}

@@ -76,9 +76,11 @@ type Controller struct {
 	// workers holds a token for each object that is being worked on.
 	workers chan struct{}
 
-	// mu guards records.
+	// mu guards what follows.
 	mu      sync.Mutex
 	records map[types.NamespacedName]*track
+	// present counts the objects in the cache.
+	present int
 }
 
 // New checks the configuration and wires the parts. It starts nothing.

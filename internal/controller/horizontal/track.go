@@ -36,6 +36,7 @@ func (c *Controller) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
 			if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+				c.number(+1)
 				c.added(hpa)
 			}
 		},
@@ -51,10 +52,20 @@ func (c *Controller) handler() cache.ResourceEventHandler {
 				object = gone.Obj
 			}
 			if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+				c.number(-1)
 				c.deleted(hpa)
 			}
 		},
 	}
+}
+
+// number keeps the number of objects that there are; what is remembered of a
+// deleted one may outlive it.
+func (c *Controller) number(change int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.present += change
+	c.metrics.objects.Set(float64(c.present))
 }
 
 func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
@@ -98,6 +109,7 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 // the same name inherits it.
 func (c *Controller) deleted(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.pods.Delete(nameOf(hpa))
+	c.dropSeries(nameOf(hpa))
 	if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 		c.schedule.at(nameOf(hpa), time.Now())
 	}
@@ -107,14 +119,18 @@ func (c *Controller) deleted(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 func (c *Controller) drop(object types.NamespacedName) {
 	c.schedule.forget(object)
 	c.pods.Delete(object)
-	if c.config.Options.Divergences.Has(divergence.DropSeries) {
-		c.metrics.forget(object)
-	}
+	// A worker may have had the object while it was deleted.
+	c.dropSeries(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endContest(c.trackOf(object))
 	delete(c.records, object)
-	c.metrics.objects.Set(float64(len(c.records)))
+}
+
+func (c *Controller) dropSeries(object types.NamespacedName) {
+	if c.config.Options.Divergences.Has(divergence.DropSeries) {
+		c.metrics.forget(object)
+	}
 }
 
 // take is the object's track for a worker, with the history of another object
@@ -138,7 +154,6 @@ func (c *Controller) trackOf(object types.NamespacedName) *track {
 	if !known {
 		t = &track{}
 		c.records[object] = t
-		c.metrics.objects.Set(float64(len(c.records)))
 	}
 	return t
 }

@@ -1,0 +1,121 @@
+package rate
+
+import "time"
+
+// The bounds on how much more time may pass on the node's clock than here.
+const (
+	// A clock that is set by less is taken for one that is not: delays on the way
+	// look the same.
+	smallestJumpMillis = 2000
+	// A first sample can be as old as cAdvisor lets one become (15 s), and some.
+	firstJumpMillis = 20_000
+)
+
+// apply carries the readings into the node's containers.
+func (b *batch) apply() {
+	n := b.node
+	n.before, n.round, n.arrivedMillis = n.round, n.attempt, b.localMillis
+	former := len(n.order)
+	n.order = n.order[:0]
+	newest := int64(0)
+	for i := range b.readings {
+		r := &b.readings[i]
+		c := r.container
+		n.order = append(n.order, c)
+		c.seen, c.memoryBytes = n.round, r.memoryBytes
+		if r.hasCPU {
+			b.count(b.observe(r))
+			newest = max(newest, r.cpuMillis)
+		}
+		if r.startMillis > 0 {
+			c.startMillis = r.startMillis
+		}
+	}
+	// What stands behind the end would keep containers alive that are gone.
+	clear(n.order[len(n.order):max(former, len(n.order))])
+	if newest > 0 {
+		b.round.Newest = time.UnixMilli(newest)
+	}
+	b.round.Containers = len(b.readings)
+	if n.known > len(b.readings) {
+		before := n.before
+		b.round.Gone = n.sweep(func(c *container) bool { return c.seen >= before })
+	}
+}
+
+// effect is what a CPU sample does to its container's history.
+type effect uint8
+
+const (
+	continued effect = iota
+	same
+	first
+	restarted
+	clockJumped
+	interrupted
+)
+
+func (b *batch) count(e effect) {
+	switch e {
+	case same:
+		b.round.Same++
+		return
+	case restarted:
+		b.round.Restarts++
+	case clockJumped:
+		b.round.ClockJumps++
+	case interrupted:
+		b.round.Gaps++
+	case continued, first:
+	}
+	b.round.Fresh++
+}
+
+// observe adds the sample to the history, or begins a new one.
+func (b *batch) observe(r *reading) effect {
+	c := r.container
+	e := b.effect(r)
+	switch e {
+	case same:
+		return e
+	case continued:
+		c.add(r.cpuMillis, r.cpuNanos, b.spanMillis)
+	default:
+		c.begin(r.cpuMillis, r.cpuNanos)
+	}
+	c.arrivedMillis = b.localMillis
+	return e
+}
+
+// effect judges a sample; the rules and their reasons are in the package comment.
+func (b *batch) effect(r *reading) effect {
+	c := r.container
+	gap := r.cpuMillis - c.newestMillis
+	switch {
+	case c.n == 0:
+		return first
+	case gap < 0:
+		return clockJumped
+	case r.startMillis > c.newestMillis && r.startMillis != c.startMillis:
+		return restarted
+	case gap < shortestGapMillis:
+		return same
+	case r.cpuNanos < c.newestCPU():
+		return restarted
+	case gap > b.localMillis-c.arrivedMillis+c.leewayMillis():
+		return clockJumped
+	case gap > longestGapMillis:
+		return interrupted
+	}
+	return continued
+}
+
+// leewayMillis is how old the newest sample may have been when it arrived: about
+// as old as samples become before a newer one takes their place.
+func (c *container) leewayMillis() int64 {
+	if c.n < 2 {
+		return firstJumpMillis
+	}
+	last := c.lastGapMillis()
+	return max(smallestJumpMillis, last+last/2)
+}

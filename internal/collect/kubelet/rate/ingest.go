@@ -1,0 +1,230 @@
+package rate
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+)
+
+// ErrNoStatistics is what a kubelet means by resource_scrape_error 1: it answered,
+// but could not gather its statistics.
+var ErrNoStatistics = errors.New("the kubelet could not gather its statistics")
+
+// The last millisecond of the year 9999.
+const lastMillis = 253_402_300_799_999
+
+// subject is whom a sample is about. The bytes are the text's, or scratch.
+type subject struct{ container, namespace, pod []byte }
+
+// reading is what one text says of one container.
+type reading struct {
+	container *container
+
+	cpuNanos, cpuMillis int64
+	// memoryBytes and startMillis are 0 where they are not known.
+	memoryBytes, startMillis int64
+	hasCPU                   bool
+}
+
+// batch is one text on its way into a node. Batches are used again.
+type batch struct {
+	parser   text.Parser
+	readings []reading
+	scratch  []byte
+	// spanMillis is what histories reach back.
+	spanMillis int64
+
+	node *node
+	// localMillis is when the text arrived, by the node's local clock.
+	localMillis int64
+	// scrapedMillis stands in for a timestamp that is missing.
+	scrapedMillis int64
+	failed        bool
+	round         Round
+}
+
+// ingest takes in a text, all of it or nothing. The node is locked.
+func (b *batch) ingest(n *node, scraped time.Time, input []byte) error {
+	b.node = n
+	b.localMillis, b.scrapedMillis = n.local(scraped), scraped.UnixMilli()
+	n.attempt++
+	b.parser.Reset(input)
+	err := b.read()
+	if err == nil && b.failed {
+		err = ErrNoStatistics
+	}
+	if err != nil {
+		n.sweep(func(c *container) bool { return c.seen != 0 })
+		return err
+	}
+	b.apply()
+	return nil
+}
+
+// read goes through the text. The lines of a kubelet stand in the same order from
+// scrape to scrape, and from family to family, so that each is likely to be about
+// the container behind the one before.
+func (b *batch) read() error {
+	var likely *container
+	if len(b.node.order) > 0 {
+		likely = b.node.order[0]
+	}
+	for {
+		expected := ""
+		if likely != nil {
+			expected = likely.labels
+		}
+		if !b.parser.Next(expected) {
+			return b.parser.Err()
+		}
+		s := b.parser.Sample()
+		if s.Family == text.ScrapeError {
+			b.failed = b.failed || s.Value != 0
+			continue
+		}
+		c := likely
+		if !s.AsExpected {
+			c = b.containerOf(s.Labels)
+		}
+		if c == nil {
+			b.round.Ignored++
+			continue
+		}
+		if next, isKnown := b.behind(c); isKnown {
+			likely = next
+		}
+		b.take(b.reading(c), s)
+	}
+}
+
+// behind is who came after the container: in the families of this text that were
+// read already, or in the round before. A container that is new stands where
+// another was expected, which then comes next.
+func (b *batch) behind(c *container) (next *container, isKnown bool) {
+	n := b.node
+	switch {
+	case c.mark == n.attempt:
+		if c.slot+1 < len(b.readings) {
+			next = b.readings[c.slot+1].container
+		}
+		return next, true
+	case c.seen != 0 && c.seen == n.round:
+		if c.slot+1 < len(n.order) {
+			next = n.order[c.slot+1]
+		}
+		return next, true
+	}
+	return nil, false
+}
+
+// reading finds the container's, or begins one.
+func (b *batch) reading(c *container) *reading {
+	if c.mark != b.node.attempt {
+		c.mark, c.slot = b.node.attempt, len(b.readings)
+		b.readings = append(b.readings, reading{container: c})
+	}
+	return &b.readings[c.slot]
+}
+
+// take keeps a sample if it says something.
+func (b *batch) take(r *reading, s *text.Sample) {
+	ok := false
+	switch s.Family {
+	case text.ContainerCPU:
+		nanos, at := whole(s.Value*1e9), b.timestamp(s)
+		if ok = !r.hasCPU && nanos > 0 && at > 0; ok {
+			r.cpuNanos, r.cpuMillis, r.hasCPU = nanos, at, true
+		}
+	case text.ContainerMemory:
+		bytes := whole(s.Value)
+		if ok = r.memoryBytes == 0 && bytes > 0 && b.timestamp(s) > 0; ok {
+			r.memoryBytes = bytes
+		}
+	case text.ContainerStart:
+		// Rounding down keeps a start before whatever was measured after it.
+		millis := whole(math.Floor(s.Value * 1e3))
+		if ok = r.startMillis == 0 && millis > 0 && millis <= lastMillis; ok {
+			r.startMillis = millis
+		}
+	}
+	if !ok {
+		b.round.Ignored++
+	}
+}
+
+// timestamp is 0 for a time that cannot be.
+func (b *batch) timestamp(s *text.Sample) int64 {
+	switch {
+	case !s.HasTimestamp:
+		return b.scrapedMillis
+	case s.TimestampMillis < 0 || s.TimestampMillis > lastMillis:
+		return 0
+	}
+	return s.TimestampMillis
+}
+
+// whole rounds; what is no number, negative or beyond an int64 becomes 0.
+func whole(value float64) int64 {
+	if !(value > 0 && value < math.MaxInt64) {
+		return 0
+	}
+	return int64(math.Round(value))
+}
+
+// containerOf finds or makes the container that the labels name; nil without the
+// three that it takes.
+func (b *batch) containerOf(labels text.Labels) *container {
+	var s subject
+	b.scratch = b.scratch[:0]
+	for rest := labels; ; {
+		label, more, ok := rest.Cut()
+		if !ok {
+			break
+		}
+		switch string(label.Name) {
+		case "container":
+			s.container = b.value(label)
+		case "namespace":
+			s.namespace = b.value(label)
+		case "pod":
+			s.pod = b.value(label)
+		}
+		rest = more
+	}
+	if len(s.container) == 0 || len(s.namespace) == 0 || len(s.pod) == 0 {
+		return nil
+	}
+	if c := b.node.find(s); c != nil {
+		return c
+	}
+	return b.node.make(s, labels)
+}
+
+// value is a label's value, in the text itself where there are no escapes.
+func (b *batch) value(l text.Label) []byte {
+	if l.IsPlain() {
+		return l.Raw
+	}
+	from := len(b.scratch)
+	b.scratch = l.AppendValue(b.scratch)
+	return b.scratch[from:]
+}
+
+// make adds a container. One string holds its labels and, where they stand in it
+// without escapes, all its names.
+func (n *node) make(s subject, labels text.Labels) *container {
+	c := &container{labels: string(labels)}
+	c.name = part(c.labels, s.container)
+	n.insert(c, podKey{namespace: part(c.labels, s.namespace), name: part(c.labels, s.pod)})
+	return c
+}
+
+func part(whole string, value []byte) string {
+	if i := strings.Index(whole, string(value)); i >= 0 {
+		return whole[i : i+len(value)]
+	}
+	return string(value)
+}

@@ -1,0 +1,100 @@
+package rate
+
+import (
+	"sync"
+	"time"
+)
+
+type podKey struct{ namespace, name string }
+
+// container is one container of a pod. It is kept small: there are many.
+type container struct {
+	series
+	// arrivedMillis is when the newest point arrived, by the node's local clock.
+	arrivedMillis int64
+	// labels are as they stand in the text; name is a part of them.
+	labels, name string
+	// next is another container of the pod.
+	next *container
+
+	// startMillis and memoryBytes are 0 where they are not known, the latter each
+	// time that a round lacks it.
+	startMillis, memoryBytes int64
+	// seen is the last round that had the container; mark the last attempt that
+	// met it in the text, and slot its place among those.
+	seen, mark uint32
+	slot       int
+}
+
+// node is what is remembered of one kubelet.
+type node struct {
+	// mu guards all of it.
+	mu   sync.Mutex
+	pods map[podKey]*container
+	// order has the containers as the newest round had them.
+	order []*container
+	known int
+
+	// attempt counts texts, also those that could not be read; round and before
+	// are the attempts that gave the newest round and the one before it.
+	attempt, round, before uint32
+	// arrivedMillis is when the newest round arrived.
+	arrivedMillis int64
+
+	// began is the first arrival. From there on times are told by the monotonic
+	// clock: setting this machine's clock changes nothing.
+	began time.Time
+}
+
+// local is a time in milliseconds since the node's first arrival.
+func (n *node) local(t time.Time) int64 {
+	if n.began.IsZero() {
+		n.began = t
+	}
+	return t.Sub(n.began).Milliseconds()
+}
+
+// find looks for a container.
+func (n *node) find(s subject) *container {
+	c := n.pods[podKey{namespace: string(s.namespace), name: string(s.pod)}]
+	for c != nil && c.name != string(s.container) {
+		c = c.next
+	}
+	return c
+}
+
+// insert adds a container that is not there.
+func (n *node) insert(c *container, key podKey) {
+	c.next = n.pods[key]
+	n.pods[key] = c
+	n.known++
+}
+
+// sweep forgets containers for which keep does not hold.
+func (n *node) sweep(keep func(*container) bool) (gone int) {
+	for key, first := range n.pods {
+		kept := filter(first, keep, &gone)
+		switch {
+		case kept == nil:
+			delete(n.pods, key)
+		case kept != first:
+			n.pods[key] = kept
+		}
+	}
+	n.known -= gone
+	return gone
+}
+
+// filter takes those out of the list for which keep does not hold.
+func filter(first *container, keep func(*container) bool, gone *int) *container {
+	link := &first
+	for *link != nil {
+		if keep(*link) {
+			link = &(*link).next
+			continue
+		}
+		*link = (*link).next
+		*gone++
+	}
+	return first
+}

@@ -1,0 +1,185 @@
+package rate
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+)
+
+// The defaults of Config.
+const (
+	DefaultSpan   = 15 * time.Second
+	DefaultMaxAge = 30 * time.Second
+)
+
+// Config says what a store keeps.
+type Config struct {
+	// Span is the longest window that will be asked for. Whatever the scrape
+	// interval, histories reach back so far, more coarsely if need be.
+	Span time.Duration
+	// MaxAge is how old a newest sample may be to still be told.
+	MaxAge time.Duration
+	// MaxTextBytes bounds one text; 0 means text.DefaultMaxBytes.
+	MaxTextBytes int
+}
+
+// Store holds the samples of many nodes. It may be used by many goroutines: each
+// node has a lock of its own, under which its texts are read.
+type Store struct {
+	config Config
+	// batches are those not in use, so many that all cores can read at a time.
+	batches chan *batch
+
+	// mu guards nodes; what is behind a node's pointer has its own lock.
+	mu    sync.RWMutex
+	nodes map[string]*node
+}
+
+// New makes a store.
+func New(config Config) *Store {
+	if config.Span <= 0 {
+		config.Span = DefaultSpan
+	}
+	if config.MaxAge <= 0 {
+		config.MaxAge = DefaultMaxAge
+	}
+	return &Store{config: config, nodes: map[string]*node{}, batches: make(chan *batch, runtime.NumCPU())}
+}
+
+// Ingest takes in what a kubelet answered; scraped is when the answer arrived.
+// After an error (*text.Error, ErrNoStatistics, both wrapped) nothing has changed.
+func (s *Store) Ingest(nodeName string, scraped time.Time, input []byte) (Round, error) {
+	b := s.batch()
+	defer s.release(b)
+	n := s.node(nodeName)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := b.ingest(n, scraped, input); err != nil {
+		return Round{Node: nodeName}, fmt.Errorf("resource metrics of node %s: %w", nodeName, err)
+	}
+	b.round.Node = nodeName
+	return b.round, nil
+}
+
+// batch takes one that is not in use, or makes one.
+func (s *Store) batch() *batch {
+	select {
+	case b := <-s.batches:
+		return b
+	default:
+	}
+	families := text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart, text.ScrapeError)
+	return &batch{
+		parser:     text.New(text.Config{Families: families, MaxBytes: s.config.MaxTextBytes}),
+		spanMillis: s.config.Span.Milliseconds(),
+	}
+}
+
+// release lets go of everything that would keep texts and containers alive.
+func (s *Store) release(b *batch) {
+	clear(b.readings)
+	*b = batch{parser: b.parser, spanMillis: b.spanMillis, readings: b.readings[:0], scratch: b.scratch[:0]}
+	b.parser.Reset(nil)
+	select {
+	case s.batches <- b:
+	default:
+	}
+}
+
+// node finds or makes one.
+func (s *Store) node(name string) *node {
+	if n := s.known(name); n != nil {
+		return n
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.nodes[name]
+	if n == nil {
+		n = &node{pods: map[podKey]*container{}}
+		s.nodes[name] = n
+	}
+	return n
+}
+
+func (s *Store) known(name string) *node {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.nodes[name]
+}
+
+// Usage appends what is known of a pod's containers to dst. It is false, and
+// appends nothing, if the node's newest round did not have the pod, or if there is
+// nothing of it that is young enough.
+//
+// All containers are there that the newest round or the one before had; one that
+// is missing in the newest, or has no two samples yet, has no CPU.
+func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
+	n := s.known(q.Node)
+	if n == nil {
+		return dst, false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.round == 0 {
+		return dst, false
+	}
+	now, oldest := n.local(q.Now), s.config.MaxAge.Milliseconds()
+	if now-n.arrivedMillis > oldest {
+		return dst, false
+	}
+	v := view{round: n.round, windowMillis: q.Window.Milliseconds(), oldestMillis: now - oldest}
+	start, isKnown := len(dst), false
+	for c := n.pods[podKey{namespace: q.Namespace, name: q.Pod}]; c != nil; c = c.next {
+		usage := v.of(c)
+		isKnown = isKnown || usage.HasCPU || usage.HasMemory
+		dst = append(dst, usage)
+	}
+	if !isKnown {
+		return dst[:start], false
+	}
+	return dst, true
+}
+
+// view is what a question says of time.
+type view struct {
+	round        uint32
+	windowMillis int64
+	// oldestMillis is when a newest sample arrived at the earliest, by the node's
+	// local clock.
+	oldestMillis int64
+}
+
+func (v *view) of(c *container) ContainerUsage {
+	usage := ContainerUsage{Name: c.name}
+	if c.seen != v.round || c.n > 0 && c.arrivedMillis < v.oldestMillis {
+		return usage
+	}
+	usage.CPU, usage.HasCPU = c.window(v.windowMillis)
+	usage.RecentCount = c.recent(&usage.Recent)
+	usage.MemoryBytes, usage.HasMemory = c.memoryBytes, c.memoryBytes > 0
+	return usage
+}
+
+// Forget drops a node and all that is on it.
+func (s *Store) Forget(nodeName string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.nodes, nodeName)
+}
+
+// Sizes counts what is remembered.
+func (s *Store) Sizes() Sizes {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	sizes := Sizes{Nodes: len(s.nodes)}
+	for _, n := range s.nodes {
+		n.mu.Lock()
+		sizes.Pods += len(n.pods)
+		sizes.Containers += n.known
+		n.mu.Unlock()
+	}
+	return sizes
+}

@@ -32,6 +32,10 @@ type generator struct {
 	// zero timelines go to zero and back; in those with a demand the load does not
 	// grow with the count, so that scaling helps.
 	zero, demand bool
+	// asleep says that the target is at zero.
+	asleep bool
+	// windows timelines edit their windows often.
+	windows bool
 	// lengthened says that an edit made a window longer.
 	lengthened bool
 	rival      bool
@@ -44,7 +48,7 @@ func newGenerator(seed, timeline uint64) *generator {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, timeline)), levels: map[string]float64{}, at: 5 * time.Second}
 	g.left = 10 + g.IntN(30)
 	g.wild, g.calm = g.IntN(12) == 0, g.IntN(4) == 0
-	g.zero, g.demand = g.IntN(6) == 0, g.IntN(3) > 0
+	g.zero, g.demand, g.windows = g.IntN(6) == 0, g.IntN(3) > 0, g.IntN(10) == 0
 	g.kind = pick(g, "Deployment", "ReplicationController")
 	g.template = g.newTemplate()
 	g.spec = g.newSpec()
@@ -60,6 +64,7 @@ func (g *generator) next(w *world) *Situation {
 	s := &Situation{At: g.at}
 	first := w.hpa(object) == nil
 	s.Scale = g.scale(w.replicas(), first)
+	g.asleep = s.Scale.Spec == 0
 	g.events(s, first)
 	g.livePods(int(s.Scale.Spec))
 	g.darken()
@@ -134,6 +139,11 @@ func (g *generator) events(s *Situation, first bool) {
 		return
 	}
 	switch {
+	case g.windows && g.chance(4):
+		before := *g.spec.DeepCopy()
+		g.editWindows()
+		g.lengthened = g.lengthened || longer(&before, &g.spec)
+		s.Note = "edited windows"
 	case g.chance(40):
 		before := g.spec
 		g.spec = g.newSpec()

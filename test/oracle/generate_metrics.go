@@ -27,6 +27,8 @@ func (g *generator) level(name string, count int32) float64 {
 func (g *generator) move(name string, least, most float64, corners []float64) float64 {
 	level, known := g.levels[name]
 	switch {
+	case g.zero && g.asleep && g.chance(2):
+		level = pick(g, 1.0, 3)
 	case g.zero && g.chance(4):
 		level = pick(g, 0.0, 0, 1, 3)
 	case !known || g.chance(8):

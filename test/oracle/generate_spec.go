@@ -119,11 +119,11 @@ func averageTarget(milli int64) autoscalingv2.MetricTarget {
 }
 
 func (g *generator) behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
-	if g.IntN(5) < 2 {
+	if !g.zero && g.IntN(5) < 2 {
 		return nil
 	}
 	b := &autoscalingv2.HorizontalPodAutoscalerBehavior{}
-	if g.IntN(4) > 0 {
+	if g.zero || g.IntN(4) > 0 {
 		b.ScaleUp = g.rules()
 	}
 	if g.IntN(4) > 0 {
@@ -145,7 +145,7 @@ func (g *generator) rules() *autoscalingv2.HPAScalingRules {
 	if g.IntN(4) == 0 {
 		r.Tolerance = resource.NewMilliQuantity(int64(pick(g, 0, 1, 50, 100, 250, 1000, 3000)), resource.DecimalSI)
 	}
-	few := g.zero && g.chance(2)
+	few := g.zero && g.IntN(3) > 0
 	for i := range pick(g, 0, 1, 1, 2, 3) {
 		if few && i > 0 {
 			break

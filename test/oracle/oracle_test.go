@@ -1,10 +1,12 @@
 package oracle
 
 import (
-	"errors"
+	"bytes"
 	"flag"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -12,7 +14,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 var (
@@ -29,6 +30,9 @@ func init() {
 	// The default handlers slow down by a clock that the bubbles do not share.
 	runtime.ErrorHandlers = nil
 }
+
+// long is how many steps must reach every hard place.
+const long = 500_000
 
 // shards share the timelines, whatever the number of cores, so that a seed always
 // gives the same ones.
@@ -51,10 +55,21 @@ func TestOracle(t *testing.T) {
 	for _, tally := range tallies {
 		all.Add(tally)
 	}
+	all.Print(os.Stdout)
 	for _, text := range all.Unexplained {
 		t.Error(text)
 	}
-	all.Print(os.Stdout)
+	if all.Steps < long {
+		return
+	}
+	for _, place := range all.Unreached() {
+		t.Errorf("a run of %d steps did not reach: %s", all.Steps, place)
+	}
+	for _, d := range divergence.All() {
+		if n := all.Divergences[d]; n < 100 {
+			t.Errorf("a run of %d steps shows %s only %d times; give -attribute a smaller number", all.Steps, d, n)
+		}
+	}
 }
 
 // shard compares every shards-th timeline, or the one that was asked for.
@@ -110,33 +125,25 @@ func save(t *testing.T, line *Timeline, step int) {
 	t.Logf("plimsoll evaluate replays %s", path)
 }
 
-// TestSnapshotsReplay: what would be written of an unexplained difference can be
-// read and evaluated.
+// TestSnapshotsReplay: what would be written of an unexplained difference is
+// something that the program evaluates. That it decides the same is compared in
+// every timeline that is attributed.
 func TestSnapshotsReplay(t *testing.T) {
 	line := Record(t, 1, 0)
 	path, err := line.Save(t.TempDir(), len(line.Situations)-1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(path)
+	program := filepath.Join(t.TempDir(), "plimsoll")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/plimsoll")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), program, "evaluate", "-f", path, "--divergences", "none", "-o", "json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	reader, read, evaluator := snapshot.NewReader(file), 0, snapshot.NewEvaluator(divergence.None)
-	for ; ; read++ {
-		step, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := evaluator.Next(step); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if read != len(line.Situations) {
-		t.Errorf("%d steps were written, %d read", len(line.Situations), read)
+	if read := bytes.Count(out, []byte("\n")); read != len(line.Situations) {
+		t.Errorf("%d steps were written, plimsoll evaluate decided %d", len(line.Situations), read)
 	}
 }

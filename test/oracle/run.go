@@ -106,7 +106,7 @@ func upstream(ctx context.Context, w *world) func() {
 	client := upstreammetrics.NewRESTMetricsClient(resourceMetrics{w}, customMetrics{w}, externalMetrics{w})
 	c := podautoscaler.NewHorizontalController(ctx, w.client.CoreV1(), w, w.client.AutoscalingV2(), mapper, client,
 		factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods(),
-		never, options.DownscaleStabilization, options.Tolerance, options.CPUInitializationPeriod, options.InitialReadinessDelay)
+		w.period, options.DownscaleStabilization, options.Tolerance, options.CPUInitializationPeriod, options.InitialReadinessDelay)
 	// Its own recorder drops events that come often, and its monitor is the
 	// process'.
 	count := &counted{series: series{}}
@@ -144,7 +144,7 @@ func plimsoll(t *testing.T, divergences divergence.Set) start {
 		w.measure(func() series { return gathered(registry) })
 		c, err := horizontal.New(horizontal.Config{
 			Client: w.client, Informers: factory, Scales: w, Mapper: mapper, Metrics: forPlimsoll{w}, Events: w,
-			Registerer: registry, Log: logr.Discard(), SyncPeriod: never, Workers: 1, Options: options,
+			Registerer: registry, Log: logr.Discard(), SyncPeriod: w.period, Workers: 1, Options: options,
 		})
 		if err != nil {
 			t.Fatal(err)

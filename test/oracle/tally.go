@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -73,8 +72,10 @@ func (t *Tally) Print(w io.Writer) {
 	}
 	fmt.Fprintf(table, "replayed from snapshots: steps compared\t%d\n", t.Replayed)
 	fmt.Fprintf(table, "unexplained\t%d\n", len(t.Unexplained))
-	keys := slices.SortedFunc(maps.Keys(t.Reached), func(a, b string) int { return cmp.Compare(a, b) })
-	for _, key := range keys {
-		fmt.Fprintf(table, "reached: %s\t%d\n", key, t.Reached[key])
+	for _, place := range t.Unreached() {
+		fmt.Fprintf(table, "not reached: %s\t0\n", place)
+	}
+	for _, place := range slices.Sorted(maps.Keys(t.Reached)) {
+		fmt.Fprintf(table, "reached: %s\t%d\n", place, t.Reached[place])
 	}
 }

@@ -43,6 +43,8 @@ type world struct {
 
 	client *fake.Clientset
 	begun  time.Time
+	// period is the controllers' sync period.
+	period time.Duration
 
 	// mu guards what follows.
 	mu      sync.Mutex
@@ -64,7 +66,7 @@ type world struct {
 
 func newWorld() *world {
 	// The newer fake keeps managedFields, by which Plimsoll tells other writers.
-	w := &world{client: fake.NewSimpleClientset(), begun: time.Now(), pods: map[string]*corev1.Pod{}} //nolint:staticcheck
+	w := &world{client: fake.NewSimpleClientset(), begun: time.Now(), period: never, pods: map[string]*corev1.Pod{}} //nolint:staticcheck
 	w.client.PrependReactor("update", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		update, ok := action.(clienttesting.UpdateAction)
 		if !ok || action.GetSubresource() != "status" {
@@ -81,7 +83,6 @@ func (w *world) show(s *Situation) {
 	w.mu.Lock()
 	previous := w.now
 	w.now, w.conflicts, w.writes, w.events = s, s.Scale.Conflicts, nil, nil
-	w.counted = w.series()
 	moved := previous == nil || w.count != s.Scale.Spec || previous.Scale != s.Scale
 	w.count = s.Scale.Spec
 	w.mu.Unlock()
@@ -238,7 +239,9 @@ func (w *world) measure(of func() series) {
 func (w *world) result() Result {
 	counted := w.series()
 	w.mu.Lock()
-	r := Result{Writes: slices.Clone(w.writes), Events: slices.Clone(w.events), Series: counted.since(w.counted)}
+	before := w.counted
+	w.counted = counted
+	r := Result{Writes: slices.Clone(w.writes), Events: slices.Clone(w.events), Series: counted.since(before)}
 	w.mu.Unlock()
 	if hpa := w.hpa(object); hpa != nil {
 		r.Status = hpa.Status

@@ -1,0 +1,72 @@
+package kubelet
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+)
+
+// BenchmarkScrape asks a server on this machine for a node of 110 pods of 2
+// containers: the client's share and the server's, which sends bytes that are
+// ready. BenchmarkGzip is what making them costs a kubelet in addition.
+func BenchmarkScrape(b *testing.B) {
+	text := kubelettest.Filled(110, 2, noon).Text(noon.Add(time.Hour))
+	for name, packed := range map[string]bool{"gzip": true, "plain": false} {
+		b.Run(name, func(b *testing.B) {
+			answer := text
+			if packed {
+				answer = pack(text)
+			}
+			s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if packed {
+					w.Header().Set("Content-Encoding", "gzip")
+				}
+				w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+				_, _ = w.Write(answer)
+			}))
+			defer s.Close()
+			options := DefaultOptions()
+			options.InsecureTLS, options.DisableCompression = true, !packed
+			client, err := NewClient(&rest.Config{BearerToken: token}, options)
+			if err != nil {
+				b.Fatal(err)
+			}
+			scraper, err := NewScraper(client, rate.New(rate.Config{}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			target := Target{Node: "node-1", Address: s.Listener.Addr().String()}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := scraper.Scrape(b.Context(), target); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(answer)), "wire-bytes/op")
+		})
+	}
+}
+
+func BenchmarkGzip(b *testing.B) {
+	text := kubelettest.Filled(110, 2, noon).Text(noon.Add(time.Hour))
+	for b.Loop() {
+		pack(text)
+	}
+}
+
+func pack(text []byte) []byte {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write(text)
+	_ = z.Close()
+	return packed.Bytes()
+}

@@ -1,0 +1,193 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	dialTimeout = 3 * time.Second
+	keepAlive   = 30 * time.Second
+	// idleTimeout ends the connections to nodes that are not asked any more; it is
+	// longer than any pause between two questions.
+	idleTimeout = 90 * time.Second
+
+	maxHeaderBytes = 64 << 10
+	// drainBytes of an answer that nobody wants are read so that its connection
+	// can be used again.
+	drainBytes = 4 << 10
+)
+
+// ErrTooLarge is the reason of an answer beyond Options.MaxResponseBytes.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// StatusError is a kubelet's answer other than 200.
+type StatusError struct{ Code int }
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("it answered %d %s", e.Code, http.StatusText(e.Code))
+	switch e.Code {
+	case http.StatusUnauthorized:
+		return text + ": it does not know Plimsoll's credentials"
+	case http.StatusForbidden:
+		return text + ": Plimsoll needs the right to get nodes/metrics"
+	}
+	return text
+}
+
+// Client asks kubelets. It may be used by many goroutines.
+type Client struct {
+	http    *http.Client
+	options Options
+}
+
+// NewClient takes from the REST configuration what authenticates Plimsoll and, by
+// default, the CA.
+func NewClient(config *rest.Config, options Options) (*Client, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	transport, err := newTransport(kubeletConfig(config, &options), &options)
+	if err != nil {
+		return nil, fmt.Errorf("client of kubelets: %w", err)
+	}
+	return &Client{options: options, http: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// kubeletConfig is the configuration without what is about the API server alone.
+func kubeletConfig(config *rest.Config, options *Options) *rest.Config {
+	c := rest.CopyConfig(config)
+	c.Transport = nil
+	if c.UserAgent == "" {
+		c.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	t := &c.TLSClientConfig
+	t.ServerName = ""
+	t.NextProtos = []string{"http/1.1"}
+	switch {
+	case options.InsecureTLS:
+		t.Insecure, t.CAFile, t.CAData = true, "", nil
+	case options.CertificateAuthority != "":
+		t.Insecure, t.CAFile, t.CAData = false, options.CertificateAuthority, nil
+	}
+	if options.ClientCertificate != "" {
+		t.CertFile, t.CertData = options.ClientCertificate, nil
+		t.KeyFile, t.KeyData = options.ClientKey, nil
+	}
+	return c
+}
+
+func newTransport(c *rest.Config, options *Options) (http.RoundTripper, error) {
+	tlsConfig, err := rest.TLSConfigFor(c)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
+	transport := &http.Transport{
+		TLSClientConfig:        tlsConfig,
+		TLSHandshakeTimeout:    options.RequestTimeout,
+		DialContext:            dialer.DialContext,
+		Proxy:                  http.ProxyFromEnvironment,
+		DisableCompression:     options.DisableCompression,
+		MaxIdleConnsPerHost:    1,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ReadBufferSize:         16 << 10,
+	}
+	if c.Dial != nil {
+		transport.DialContext = c.Dial
+	}
+	if c.Proxy != nil {
+		transport.Proxy = c.Proxy
+	}
+	return rest.HTTPWrappersForConfig(c, transport)
+}
+
+// Get appends the kubelet's answer to dst. It ends with ctx, and after the
+// request timeout. Errors wrap *StatusError, ErrTooLarge, context.DeadlineExceeded
+// or what the connection failed of.
+func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTimeout)
+	defer cancel()
+	answer, err := c.get(ctx, target.Address, dst)
+	if err != nil {
+		return dst, fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, c.explain(err))
+	}
+	return answer, nil
+}
+
+func (c *Client) get(ctx context.Context, address string, dst []byte) ([]byte, error) {
+	where := url.URL{Scheme: "https", Host: address, Path: "/metrics/resource"}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", "text/plain")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever it is, the status is the error
+		return nil, &StatusError{Code: response.StatusCode}
+	}
+	answer, err := readAll(dst, response.Body, c.options.MaxResponseBytes)
+	if err == nil {
+		// A server that learns of the deadline before the connection is closed ends
+		// its answer in good order, wherever it is.
+		err = ctx.Err()
+	}
+	return answer, err
+}
+
+// readAll appends all that there is to dst, at most so many bytes.
+func readAll(dst []byte, from io.Reader, maxBytes int) ([]byte, error) {
+	start := len(dst)
+	for {
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, max(4<<10, len(dst)/2))
+		}
+		n, err := from.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		switch {
+		case len(dst)-start > maxBytes:
+			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxBytes)
+		case errors.Is(err, io.EOF):
+			return dst, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// explain leaves out the URL, which is named already, and says what may help.
+func (c *Client) explain(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %s: %w", c.options.RequestTimeout, context.DeadlineExceeded)
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("%w (--kubelet-certificate-authority names the CA of the kubelets, --kubelet-preferred-address-types chooses "+
+			"the address that its certificate must have)", err)
+	}
+	return err
+}

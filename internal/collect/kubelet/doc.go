@@ -1,0 +1,16 @@
+// Package kubelet asks the kubelets for /metrics/resource, one node at a time.
+// Below it, package text reads the answers, package rate keeps them, and package
+// rounds says when to ask whom.
+//
+// A [Client] speaks HTTP/1.1 over TLS to each node and keeps the connection
+// alive. HTTP/2 is left out on purpose: with one request at a time there is
+// nothing to share, and a connection that died silently would outlive the
+// requests that fail on it. The kubelet's certificate is verified. What
+// authenticates Plimsoll is what the REST configuration has for the API server,
+// the ServiceAccount's token as a rule, read anew as it is renewed; redirects are
+// not followed, so that it goes nowhere else. The right that it takes is get on
+// nodes/metrics, and no other.
+//
+// Errors name the node and the address that was asked. They repeat nothing of
+// what the other side wrote, which may be anything, the token included.
+package kubelet

@@ -1,0 +1,63 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+)
+
+// keptBytes is how large a buffer may be to be used again.
+const keptBytes = 1 << 20
+
+// Scraper asks kubelets and puts their answers into a store. It may be used by
+// many goroutines.
+type Scraper struct {
+	client *Client
+	store  *rate.Store
+	// buffers are those not in use; reading and parsing keep a core busy, so that
+	// more than the cores are seldom needed.
+	buffers chan []byte
+}
+
+// NewScraper makes one.
+func NewScraper(client *Client, store *rate.Store) (*Scraper, error) {
+	if client == nil || store == nil {
+		return nil, errors.New("a scraper of kubelets needs a client and a store")
+	}
+	return &Scraper{client: client, store: store, buffers: make(chan []byte, 2*runtime.NumCPU())}, nil
+}
+
+// Scrape asks one kubelet. After an error the store is as it was.
+func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error) {
+	buffer := s.take()
+	answer, err := s.client.Get(ctx, target, buffer[:0])
+	if err != nil {
+		s.giveBack(buffer)
+		return rate.Round{Node: target.Node}, err
+	}
+	round, err := s.store.Ingest(target.Node, time.Now(), answer)
+	s.giveBack(answer)
+	return round, err
+}
+
+func (s *Scraper) take() []byte {
+	select {
+	case b := <-s.buffers:
+		return b
+	default:
+		return nil
+	}
+}
+
+func (s *Scraper) giveBack(buffer []byte) {
+	if cap(buffer) == 0 || cap(buffer) > keptBytes {
+		return
+	}
+	select {
+	case s.buffers <- buffer:
+	default:
+	}
+}

@@ -19,12 +19,18 @@ GO_RACE := CGO_ENABLED=1 go test -race
 # Builds the control plane's parts, the development cluster's program and Plimsoll, with progress; leaves alone what is there.
 DEVBUILD := $(GO) run ./cmd/devbuild
 
+# How many steps of upstream's controller the tests are compared with; the full comparison is make oracle N=1000000 SEED=2026.
+STEPS := 4000
+
 # The demo counts from here, builds included.
 BEGAN := $(shell date +%s)
 
 LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' tools/lint/go.mod)
 # The Go release is part of the name: a linter does not read what a newer compiler wrote.
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
+
+# The modules with code of ours; those under tools only name what they build.
+MODULES := . test/oracle
 
 # The packages whose tests start clusters run one after the other: two control planes at a time starve each other on two cores.
 CLUSTERED := /test/integration(/|$$)|/internal/devcluster$$
@@ -48,6 +54,8 @@ cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C r
 test: tools ## run every test with the race detector, those on a real API server too
 	@echo "Compiling the tests for the race detector: some minutes the first time; each package reports when its tests have run."
 	@$(GO_RACE) -timeout 15m $(UNIT)
+	@echo "Comparing with upstream's own controller in $(STEPS) steps of random timelines (make oracle compares more)."
+	@cd test/oracle && $(GO) test -timeout 15m . -args -steps=$(STEPS)
 	@mkdir -p dist
 	@$(GO_RACE) -timeout 40m -p 1 -v $(WITH_CLUSTER) 2>&1 | tee dist/cluster-tests.log | awk -f test/progress.awk
 
@@ -60,8 +68,10 @@ lint: $(LINT) ## check style, walls, formatting and module files
 	@status=0; \
 	unformatted=$$(gofmt -s -l .); \
 	if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; status=1; fi; \
-	go mod tidy -diff || status=1; \
-	CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(LINT) run ./... || status=1; \
+	for module in $(MODULES); do \
+		echo "== $$module"; \
+		(cd $$module && go mod tidy -diff && CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(CURDIR)/$(LINT) run ./...) || status=1; \
+	done; \
 	exit $$status
 
 .PHONY: build

@@ -159,7 +159,7 @@ func (g *generator) events(s *Situation, first bool) {
 		// Which of two objects a new controller decides first is chance.
 		s.Restart, g.rival = true, false
 		s.Note = "controller restarted"
-	case g.trouble(60):
+	case g.trouble(40):
 		g.rival = !g.rival
 	case g.chance(15):
 		g.template = g.newTemplate()
@@ -168,7 +168,7 @@ func (g *generator) events(s *Situation, first bool) {
 	case g.trouble(25):
 		g.dark = 1 + g.IntN(3)
 		s.Note = "no pod is ready"
-	case g.trouble(25):
+	case g.trouble(20):
 		g.pods = append(g.pods, g.stray())
 		s.Note = "a pod that does not count"
 	case g.chance(5):

@@ -24,11 +24,12 @@ var (
 	attribute   = flag.Int("attribute", 20, "attribute the differences of one in so many timelines to divergences")
 )
 
-func init() {
+func TestMain(m *testing.M) {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	// The default handlers slow down by a clock that the bubbles do not share.
 	runtime.ErrorHandlers = nil
+	m.Run()
 }
 
 // long is how many steps must reach every hard place.

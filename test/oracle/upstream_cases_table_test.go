@@ -60,7 +60,7 @@ func (p *place) words() string {
 	case p.test != "":
 		folder, name, _ := strings.Cut(p.test, " ")
 		test, _, _ := strings.Cut(name, "/")
-		return fmt.Sprintf("`%s` in [%s](../%s)", test, strings.TrimPrefix(folder, "./"), strings.TrimPrefix(folder, "./"))
+		return fmt.Sprintf("%#q in [%s](../%s)", test, strings.TrimPrefix(folder, "./"), strings.TrimPrefix(folder, "./"))
 	default:
 		return "none: " + p.reason
 	}

@@ -66,13 +66,17 @@ type world struct {
 
 func newWorld() *world {
 	// The newer fake keeps managedFields, by which Plimsoll tells other writers.
-	w := &world{client: fake.NewSimpleClientset(), begun: time.Now(), period: never, pods: map[string]*corev1.Pod{}} //nolint:staticcheck
+	w := &world{client: fake.NewSimpleClientset(), begun: time.Now(), period: never, pods: map[string]*corev1.Pod{}}
 	w.client.PrependReactor("update", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		update, ok := action.(clienttesting.UpdateAction)
 		if !ok || action.GetSubresource() != "status" {
 			return false, nil, nil
 		}
-		stored, err := w.updateStatus(update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler))
+		hpa, ok := update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler)
+		if !ok {
+			return false, nil, nil
+		}
+		stored, err := w.updateStatus(hpa)
 		return true, stored, err
 	})
 	return w
@@ -199,7 +203,11 @@ func (w *world) hpa(name string) *autoscalingv2.HorizontalPodAutoscaler {
 		return nil
 	}
 	must(err)
-	return stored.(*autoscalingv2.HorizontalPodAutoscaler).DeepCopy()
+	hpa, ok := stored.(*autoscalingv2.HorizontalPodAutoscaler)
+	if !ok {
+		panic(fmt.Sprintf("%s is a %T", name, stored))
+	}
+	return hpa.DeepCopy()
 }
 
 func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler) (runtime.Object, error) {

@@ -102,13 +102,13 @@ func tell(t *testing.T, set divergence.Set, story string) []sight {
 		began, autoscalers := time.Now(), map[string]*autoscalingv2.HorizontalPodAutoscaler{}
 		for line := range strings.SplitSeq(story, "\n") {
 			words := strings.Fields(line)
-			switch {
-			case words[0] == "#":
-			case words[0] == "show":
+			switch words[0] {
+			case "#":
+			case "show":
 				sights = append(sights, sight{at: time.Since(began).Round(time.Second), text: w.show(words[1:])})
-			case words[0] == "deployment":
+			case "deployment":
 				autoscalers[words[1]] = externally(w.web(words[1], w.number(words[2])))
-			case words[0] == "autoscaler":
+			case "autoscaler":
 				w.autoscaler(autoscalers, words[1:])
 			default:
 				w.command(words)

@@ -21,11 +21,11 @@ func TestEachDivergenceIsShown(t *testing.T) {
 			continue
 		}
 		t.Run(d.String(), func(t *testing.T) {
-			with := told(d, play(&stage{t: t}, string(text)))
+			with := told(d, play(&stage{t: t, quiet: true}, string(text)))
 			if with == "" {
 				t.Fatal("nothing is told of it")
 			}
-			if with == told(d, play(&stage{t: t, without: d}, string(text))) {
+			if with == told(d, play(&stage{t: t, quiet: true, without: d}, string(text))) {
 				t.Error("without it everything under its name is the same")
 			}
 		})

@@ -60,7 +60,8 @@ func TestOneDoubling(t *testing.T) {
 			o := see(4, tt.readings...)
 			decide := func() (horizontal.Decision, horizontal.Report) {
 				d, _ := horizontal.Decide(noon, &p, s.Clone(), &o)
-				return d, d.Report(horizontal.Outcome{At: noon})
+				r := d.Report(horizontal.Outcome{At: noon})
+				return d, r
 			}
 			d, r := decide()
 			if d.Desired != tt.want || d.Limited.Held != tt.held {

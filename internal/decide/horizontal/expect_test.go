@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
@@ -44,7 +43,7 @@ func (s *stage) expect(words []string) {
 		s.t.Fatalf("%s: expect %v before any decision", s.block.title, words)
 	}
 	s.block.expected = true
-	if s.without != divergence.None {
+	if s.quiet {
 		return
 	}
 	got := s.block.seen
@@ -102,29 +101,35 @@ func (g *seen) value(key string) (value string, known bool) {
 		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Limited.Replicas)), true
 	case "usage":
 		return strings.ReplaceAll(usage(d, g.specs), " ", ","), true
-	case "turned":
-		var turned []string
-		for _, c := range g.report.Conditions {
-			if c.Moved {
-				turned = append(turned, c.Type)
-			}
-		}
-		return list(turned), true
-	case "events":
-		var reasons []string
-		for _, e := range g.report.Events {
-			reasons = append(reasons, e.Reason)
-		}
-		return list(reasons), true
-	case horizontal.AbleToScale, horizontal.ScalingActive, horizontal.ScalingLimited, horizontal.ScaledToZero:
-		for _, c := range g.report.Conditions {
-			if c.Type == key {
-				return map[bool]string{true: "True/", false: "False/"}[c.True] + c.Reason, true
-			}
-		}
-		return "-", true
+	case "turned", "events", horizontal.AbleToScale, horizontal.ScalingActive, horizontal.ScalingLimited, horizontal.ScaledToZero:
+		return g.told(key), true
 	}
 	return g.ofMetrics(key)
+}
+
+// told is what expect calls by the key, of the report.
+func (g *seen) told(key string) string {
+	var turned, reasons []string
+	condition := "-"
+	for _, c := range g.report.Conditions {
+		if c.Moved {
+			turned = append(turned, c.Type)
+		}
+		if c.Type == key {
+			condition = map[bool]string{true: "True/", false: "False/"}[c.True] + c.Reason
+		}
+	}
+	for _, e := range g.report.Events {
+		reasons = append(reasons, e.Reason)
+	}
+	switch key {
+	case "turned":
+		return list(turned)
+	case "events":
+		return list(reasons)
+	default:
+		return condition
+	}
 }
 
 // ofMetrics is what expect calls by the key, of each metric.

@@ -111,8 +111,9 @@ type stage struct {
 	t *testing.T
 	// upstream says that the file is one of upstream's cases.
 	upstream bool
-	// without turns a divergence off, whatever is expected.
+	// without turns a divergence off; quiet lets expectations be.
 	without divergence.Set
+	quiet   bool
 	policy  horizontal.Policy
 	// Upstream goes its own way with what it remembers and the count that it left.
 	ours, theirs side

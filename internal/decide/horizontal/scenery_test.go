@@ -121,7 +121,13 @@ func (s *stage) podOf(text string) (metric.Pod, metric.Request) {
 	default:
 		s.t.Fatalf("what pod is %q?", text)
 	}
-	for key, value := range arguments(strings.FieldsFunc(rest, func(c rune) bool { return c == ',' })) {
+	s.change(&p, rest)
+	return p, r
+}
+
+// change makes the pod otherwise than its kind is.
+func (s *stage) change(p *metric.Pod, what string) {
+	for key, value := range arguments(strings.FieldsFunc(what, func(c rune) bool { return c == ',' })) {
 		switch {
 		case key == "phase":
 			p.Phase = phases[value]
@@ -135,7 +141,6 @@ func (s *stage) podOf(text string) (metric.Pod, metric.Request) {
 			s.t.Fatalf("a pod has no %s", key)
 		}
 	}
-	return p, r
 }
 
 var phases = map[string]metric.Phase{

@@ -303,7 +303,7 @@ func TestAverage(t *testing.T) {
 func TestFillInKeepsShownValues(t *testing.T) {
 	s := running(utilization(50), 1000, 1000).missing(1000).pending(1000)
 	// The newest sample that counts, not that of a pod that is starting.
-	s.reading.Samples[0].At, s.reading.Samples[3].At = now.Add(-time.Second), now.Add(time.Second)
+	s.reading.Samples[1].At, s.reading.Samples[3].At = now.Add(-time.Second), now.Add(time.Second)
 	r := s.evaluate()
 	if r.Ratio != 2 || r.Adjusted != 1 || r.Percent != 100 || r.Milli != 1000 || !r.At.Equal(now) {
 		t.Errorf("ratio %v, adjusted %v, %d %%, %dm, at %v: the ratio is 2 as measured and 1 with the pods filled in",

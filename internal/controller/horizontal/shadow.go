@@ -206,8 +206,7 @@ func joined(text, kind, reason string) string {
 	return text + kind + ": " + reason
 }
 
-// pendingOf is the scale event of a change that somebody else made; without
-// behavior that is remembered of it which one-doubling needs.
+// pendingOf is what is to be remembered of a change that somebody else made.
 func pendingOf(policy *decide.Policy, change int32) *decide.Pending {
 	if policy.Behavior == nil {
 		return &decide.Pending{Change: change}

@@ -132,6 +132,14 @@ func TestFailure(t *testing.T) {
 				Error:   "failed to get memory resource metric value: failed to get memory utilization: no metrics returned matched known pods",
 			},
 		},
+		"requests below zero": {
+			"no use is a share of them", running(utilization(50), 100).asking(0, request(-1000)),
+			metric.Failure{
+				Reason:  "FailedGetResourceMetric",
+				Message: "failed to get memory utilization: no metrics returned matched known pods",
+				Error:   "failed to get memory resource metric value: failed to get memory utilization: no metrics returned matched known pods",
+			},
+		},
 		"requests that wrap to zero, upstream": {
 			"4 × 2^62 is 0 in 64 bits",
 			running(utilization(50), 1, 1, 1, 1).asking(0, request(1<<62)).asking(1, request(1<<62)).

@@ -3,12 +3,15 @@ package oracle
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
@@ -43,6 +46,7 @@ const shards = 4
 // and with them on different only where one of them says so.
 func TestOracle(t *testing.T) {
 	tallies := make([]*Tally, shards)
+	defer report(time.Tick(10 * time.Second))()
 	t.Run("shards", func(t *testing.T) {
 		for i := range tallies {
 			tallies[i] = NewTally()
@@ -73,6 +77,25 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// done counts the steps that were compared so far.
+var done atomic.Int64
+
+// report says how far it is, at each tick until it is stopped.
+func report(ticks <-chan time.Time) (stop func()) {
+	end, began := make(chan struct{}), time.Now()
+	go func() {
+		for {
+			select {
+			case <-ticks:
+				fmt.Fprintf(os.Stderr, "%8s  %d of %d steps\n", time.Since(began).Round(time.Second), done.Load(), *steps)
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() { close(end) }
+}
+
 // shard compares every shards-th timeline, or the one that was asked for.
 func shard(t *testing.T, tally *Tally, number uint64) {
 	if *timeline >= 0 {
@@ -90,6 +113,7 @@ func compare(t *testing.T, tally *Tally, number uint64, attribution bool) {
 	t.Helper()
 	line := Record(t, *seed, number)
 	odd := line.Compare(t, tally)
+	done.Add(int64(len(line.Situations)))
 	if odd < 0 && attribution {
 		odd = line.Attribute(t, tally)
 		if err := tally.branches(line); err != nil {

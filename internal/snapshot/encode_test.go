@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -98,7 +99,7 @@ func TestEncodeStateAndTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := stepOf(t, out.String())
-	if diff := cmp.Diff(step.Snapshot, got.Snapshot); diff != "" {
+	if diff := cmp.Diff(step.Snapshot, got.Snapshot, cmpopts.IgnoreUnexported(horizontal.State{})); diff != "" {
 		t.Errorf("Snapshot (-want +got):\n%s", diff)
 	}
 	pod := got.Pods[0]

@@ -39,7 +39,7 @@ func Evaluate(step *Step, previous horizontal.State, set divergence.Set) (Result
 	}
 	now := step.Snapshot.Time
 	decision, state := horizontal.Decide(now, &r.Policy, step.state(previous, set), &r.Observation)
-	r.Decision = decision
+	r.Decision = decision.Clone()
 	outcome := horizontal.Outcome{At: now}
 	if decision.Rescale {
 		state = horizontal.Settle(state, outcome)

@@ -26,14 +26,18 @@ func NeedsReadings(p *Policy, o *Observation) bool {
 }
 
 // Decide says how many replicas the target shall have now. The state is
-// consumed; the one returned takes its place. If the decision asks for a scale
-// write, Settle must be told what became of it.
+// consumed; the one returned takes its place, and lends the decision its
+// buffers (see Decision). If the decision asks for a scale write, Settle must be
+// told what became of it.
 //
 // The order of the steps is upstream's (pkg/controller/podautoscaler/
 // horizontal.go, reconcileAutoscaler, v1.37.1): metrics, largest wish,
 // stabilization, rate, min and max.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
 	s.Version, s.Pending = StateVersion, nil
+	if s.work == nil {
+		s.work = new(workspace)
+	}
 	d := Decision{
 		At: now, Branch: branch(p, o), Current: o.Target.SpecReplicas,
 		policy: p, target: o.Target, scaledToZero: o.ScaledToZero,
@@ -50,14 +54,14 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	switch d.Branch {
 	case BranchAboveMax:
-		d.correct(p.MaxReplicas, o)
+		d.correct(p.MaxReplicas, s.work, o)
 	case BranchBelowMin:
-		d.correct(p.MinReplicas, o)
+		d.correct(p.MinReplicas, s.work, o)
 	case BranchMetrics:
 		d.fromMetrics(&s, o)
 	}
 	if d.Rescale && (p.Behavior != nil || p.Divergences.Has(divergence.OneDoubling)) {
-		s.Pending = pending(p.Behavior, d.Desired-d.Current)
+		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current)
 	}
 	return d, s
 }
@@ -95,15 +99,15 @@ func (p *Policy) seesZero() bool {
 // correct brings a count that is out of range to its bound, whatever the
 // metrics say. Upstream looks at nothing else; Plimsoll shows the metrics all
 // the same and does not fight over a target that has two autoscalers.
-func (d *Decision) correct(bound int32, o *Observation) {
+func (d *Decision) correct(bound int32, w *workspace, o *Observation) {
 	if d.policy.Divergences.Has(divergence.OutOfRange) {
 		if o.Target.Selector.Problem == SelectorAmbiguous {
 			d.Branch = BranchFailed
 			return
 		}
 		if o.Target.Selector.Problem == SelectorFine {
-			d.evaluate(o)
-			d.Wish, _ = combine(d.proposals(), d.Current)
+			d.evaluate(w, o)
+			d.combine()
 		}
 	}
 	d.Desired, d.Rescale = bound, true
@@ -115,9 +119,8 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		d.Branch = BranchFailed
 		return
 	}
-	d.evaluate(o)
-	var usable bool
-	if d.Wish, usable = combine(d.proposals(), d.Current); !usable {
+	d.evaluate(s.work, o)
+	if !d.combine() {
 		d.Branch = BranchFailed
 		return
 	}
@@ -130,65 +133,55 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	d.Rescale = d.Desired != d.Current
 }
 
-func (d *Decision) evaluate(o *Observation) {
+// unread is the reading of a metric that the observation says nothing of.
+var unread = metric.Reading{Error: "the metric was not read"}
+
+func (d *Decision) evaluate(w *workspace, o *Observation) {
 	p := d.policy
-	c := metric.Context{
+	w.context = metric.Context{
 		Now: d.At, SpecReplicas: o.Target.SpecReplicas, StatusReplicas: o.Target.StatusReplicas,
 		Pods: o.Pods, Tolerance: p.Tolerance, Namespace: p.Namespace,
 		CPUInitializationPeriod: p.CPUInitializationPeriod, InitialReadinessDelay: p.InitialReadinessDelay,
 		Divergences: p.Divergences,
 	}
-	d.Metrics = make([]metric.Result, len(p.Metrics))
+	d.Metrics = w.room(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
-		reading := &metric.Reading{Error: "the metric was not read"}
+		reading := &unread
 		if i < len(o.Readings) {
 			reading = &o.Readings[i]
 		}
-		d.Metrics[i] = metric.Evaluate(&p.Metrics[i], reading, &c)
+		d.Metrics[i] = metric.Evaluate(&p.Metrics[i], reading, &w.context, w.groupsOf(i, len(o.Pods)))
 		if d.Metrics[i].Failure != nil {
 			d.Failed++
 		}
 	}
+	// The observation is the shell's again.
+	w.context = metric.Context{}
 }
 
-// proposals are the wishes of the metrics that could be computed. While one
-// could not, the others may not lower the count: it might be the one that
-// needs it.
-func (d *Decision) proposals() []Proposal {
-	wishes := make([]Proposal, 0, len(d.Metrics))
+// combine takes the largest of the proposals, the first of equals. The wish is
+// not usable if there is none or if it would lower the count and may not.
+//
+// Proposals come from the metrics that could be computed. While one could not,
+// the others may not lower the count: it might be the one that needs it.
+func (d *Decision) combine() (usable bool) {
+	var best Proposal
 	for i := range d.Metrics {
 		if d.Metrics[i].Failure == nil {
-			wishes = append(wishes, Proposal{
+			best = best.or(Proposal{
 				Source: SourceMetric, Index: i, Replicas: d.Metrics[i].Replicas, MayLower: d.Failed == 0,
 			})
 		}
 	}
-	return wishes
+	d.Wish = best
+	return best.Source != SourceNone && (best.MayLower || best.Replicas >= d.Current)
 }
 
-// combine takes the largest wish, the first of equals. It is not usable if
-// there is none or if it would lower the count and may not.
-func combine(wishes []Proposal, current int32) (best Proposal, usable bool) {
-	for _, w := range wishes {
-		// As upstream, a wish for zero gives way to any later one.
-		if best.Replicas == 0 || w.Replicas > best.Replicas {
-			best = w
-		}
+// or is the larger of two proposals. As upstream, a wish for zero gives way to
+// any later one.
+func (w Proposal) or(later Proposal) Proposal {
+	if w.Replicas == 0 || later.Replicas > w.Replicas {
+		return later
 	}
-	return best, best.Source != SourceNone && (best.MayLower || best.Replicas >= current)
-}
-
-func pending(b *Behavior, change int32) *Pending {
-	if b == nil {
-		return &Pending{Change: change}
-	}
-	rules := &b.Up
-	if change < 0 {
-		rules = &b.Down
-	}
-	var longest time.Duration
-	for _, policy := range rules.Policies {
-		longest = max(longest, policy.Period)
-	}
-	return &Pending{Change: change, Longest: longest}
+	return w
 }

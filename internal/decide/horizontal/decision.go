@@ -8,6 +8,11 @@ import (
 
 // Decision is what is wanted and everything that led there. Status, events,
 // logs and explanations print it; none computes it again.
+//
+// Metrics, with the groups of its results, lies in buffers that Decide's state
+// lends until the next Decide on that state writes over them; Settle leaves them
+// alone. Whoever keeps a decision longer takes a Clone. Reports and what is made
+// of them are copies.
 type Decision struct {
 	At     time.Time
 	Branch Branch

@@ -3,6 +3,8 @@ package horizontal_test
 import (
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -11,6 +13,9 @@ import (
 
 // noon is when the tests begin.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// remembered compares what states remember, without their buffers.
+var remembered = cmpopts.IgnoreUnexported(horizontal.State{})
 
 // queue is an External metric whose average target is 1: as many replicas are
 // wished as the queue is long. That lets a test say a wish as a number.

@@ -81,7 +81,7 @@ func ordered(t *testing.T, s horizontal.State) {
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(s, back, cmp.Comparer(time.Time.Equal)); diff != "" {
+	if diff := cmp.Diff(s, back, remembered, cmp.Comparer(time.Time.Equal)); diff != "" {
 		t.Errorf("%s reads back otherwise (-written +read):\n%s", text, diff)
 	}
 }

@@ -164,7 +164,7 @@ func TestIdempotent(t *testing.T) {
 		if first.Desired != second.Desired || first.Wish != second.Wish {
 			t.Fatalf("%d, then %d", first.Desired, second.Desired)
 		}
-		diff := cmp.Diff(state, again)
+		diff := cmp.Diff(state, again, remembered)
 		if s.policy.Divergences.Has(divergence.WindowHistory) && diff != "" {
 			t.Fatalf("the second remembers otherwise (-first +second):\n%s", diff)
 		}

@@ -73,7 +73,8 @@ const (
 const StateVersion = 1
 
 // State is what a decision remembers of earlier ones. It is consumed: the state
-// that goes into Decide must not be used again.
+// that goes into Decide must not be used again, as the one that comes out has
+// its buffers. To decide twice from one state, Clone it.
 type State struct {
 	Version         int                    `json:"version"`
 	Recommendations signal.Recommendations `json:"recommendations"`
@@ -83,6 +84,9 @@ type State struct {
 	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
 	// Pending is the change that was decided and not yet settled.
 	Pending *Pending `json:"pending,omitempty"`
+
+	// work is no memory, only room.
+	work *workspace
 }
 
 // Pending is a scale write that is under way.
@@ -126,6 +130,7 @@ func Settle(state State, outcome Outcome) State {
 // Clone is a copy of the state that shares nothing with it.
 func (s *State) Clone() State {
 	c := *s
+	c.work = nil
 	c.Recommendations = s.Recommendations.Clone()
 	c.ScaleUps = append(signal.Changes(nil), s.ScaleUps...)
 	c.ScaleDowns = append(signal.Changes(nil), s.ScaleDowns...)

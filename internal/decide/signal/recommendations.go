@@ -114,6 +114,9 @@ func expire(entries []Recommendation, cutoff time.Time) []Recommendation {
 	for n < len(entries) && entries[n].Time.Before(cutoff) {
 		n++
 	}
+	if n == 0 {
+		return entries
+	}
 	// Moving to the front keeps the buffer instead of walking along it.
 	return append(entries[:0], entries[n:]...)
 }

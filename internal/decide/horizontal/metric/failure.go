@@ -47,15 +47,17 @@ func fits(spec *Spec, reading *Reading, c *Context) bool {
 }
 
 func negative(reading *Reading, c *Context) string {
-	for i, s := range reading.Samples {
-		if s.Present && s.Milli < 0 {
+	for i := range reading.Samples {
+		if s := &reading.Samples[i]; s.Present && s.Milli < 0 {
 			return fmt.Sprintf("negative value of pod %s: %dm", c.Pods[i].Name, s.Milli)
 		}
 	}
-	for _, milli := range slices.Concat(reading.Extraneous, reading.Series) {
-		if milli < 0 {
-			return fmt.Sprintf("negative value: %dm", milli)
+	for _, values := range [...][]int64{reading.Extraneous, reading.Series} {
+		if i := slices.IndexFunc(values, isNegative); i >= 0 {
+			return fmt.Sprintf("negative value: %dm", values[i])
 		}
 	}
 	return ""
 }
+
+func isNegative(milli int64) bool { return milli < 0 }

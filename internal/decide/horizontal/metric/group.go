@@ -1,6 +1,10 @@
 package metric
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+import (
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
 
 // Group says what part a pod plays in a metric.
 type Group uint8
@@ -31,12 +35,12 @@ type Counts struct {
 
 // group sorts the pods, in upstream's order of tests (replica_calculator.go,
 // groupPods, v1.37.1): the first that holds decides.
-func group(spec *Spec, reading *Reading, c *Context) ([]Group, Counts) {
-	groups := make([]Group, len(c.Pods))
+func group(spec *Spec, reading *Reading, c *Context, room []Group) ([]Group, Counts) {
+	groups := slices.Grow(room[:0], len(c.Pods))[:len(c.Pods)]
 	var counts Counts
 	partial := partialContainer(reading, c)
 	for i := range c.Pods {
-		g := groupOf(&c.Pods[i], reading.Samples[i], spec, c)
+		g := groupOf(&c.Pods[i], &reading.Samples[i], spec, c)
 		if partial && g != Ignored && reading.Requests[i].Missing == ContainerNotFound {
 			g = Lacking
 		}
@@ -46,7 +50,7 @@ func group(spec *Spec, reading *Reading, c *Context) ([]Group, Counts) {
 	return groups, counts
 }
 
-func groupOf(pod *Pod, sample Sample, spec *Spec, c *Context) Group {
+func groupOf(pod *Pod, sample *Sample, spec *Spec, c *Context) Group {
 	switch {
 	case pod.Deleting || pod.Phase == PhaseFailed:
 		return Ignored
@@ -67,7 +71,7 @@ func groupOf(pod *Pod, sample Sample, spec *Spec, c *Context) Group {
 // work. During the initialization period a sample counts once its whole window
 // lies after the pod became ready; later, a pod is left out only if it has
 // never been ready.
-func starting(pod *Pod, sample Sample, c *Context) bool {
+func starting(pod *Pod, sample *Sample, c *Context) bool {
 	if pod.Ready == NoReadiness || pod.StartTime.IsZero() {
 		return true
 	}

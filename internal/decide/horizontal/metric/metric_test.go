@@ -51,7 +51,7 @@ func (s scene) evaluate() metric.Result {
 		Tolerance: s.tolerance, Namespace: "shop",
 		CPUInitializationPeriod: initialization, InitialReadinessDelay: readinessDelay,
 		Divergences: s.set,
-	})
+	}, nil)
 }
 
 // running is a scene of pods a, b, … with a value and a request of 1000m each.

@@ -26,25 +26,16 @@ type perPod struct {
 	entries, samples int64
 }
 
-// fromUtilization judges samples against requests (upstream:
-// GetResourceReplicas).
-func fromUtilization(spec *Spec, reading *Reading, c *Context) (Result, string) {
-	return evaluatePods(&perPod{spec: spec, reading: reading, c: c, percent: true})
-}
-
-// fromAverage judges the average sample against a fixed value (upstream:
+// fromPods judges samples against the pods' requests (upstream:
+// GetResourceReplicas) or the average sample against a fixed value (upstream:
 // calcPlainMetricReplicas).
-func fromAverage(spec *Spec, reading *Reading, c *Context) (Result, string) {
-	return evaluatePods(&perPod{spec: spec, reading: reading, c: c})
-}
-
-func evaluatePods(p *perPod) (Result, string) {
-	p.sum = p.c.arithmetic()
-	if len(p.c.Pods) == 0 {
+func fromPods(spec *Spec, reading *Reading, c *Context, room []Group) (Result, string) {
+	p := perPod{spec: spec, reading: reading, c: c, sum: c.arithmetic(), percent: spec.Target.Type == Utilization}
+	if len(c.Pods) == 0 {
 		return Result{}, noPods
 	}
-	p.result.Groups, p.result.Counts = group(p.spec, p.reading, p.c)
-	if p.result.Counts.Counted+len(p.reading.Extraneous) == 0 {
+	p.result.Groups, p.result.Counts = group(spec, reading, c, room)
+	if p.result.Counts.Counted+len(reading.Extraneous) == 0 {
 		return p.result, "did not receive metrics for targeted pods (pods might be unready)"
 	}
 	if text := p.requestError(); text != "" {

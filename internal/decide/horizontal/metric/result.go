@@ -106,9 +106,10 @@ func (v Verdict) String() string {
 	}
 }
 
-// Evaluate computes what the metric asks for.
-func Evaluate(spec *Spec, reading *Reading, c *Context) Result {
-	result, text := compute(spec, reading, c)
+// Evaluate computes what the metric asks for. The result's groups are put into
+// the room that is given for them where it suffices.
+func Evaluate(spec *Spec, reading *Reading, c *Context, room []Group) Result {
+	result, text := compute(spec, reading, c, room)
 	if text != "" {
 		return Result{Failure: spec.Fail(text), Groups: result.Groups, Counts: result.Counts}
 	}
@@ -117,16 +118,12 @@ func Evaluate(spec *Spec, reading *Reading, c *Context) Result {
 
 // compute returns a text where the metric fails: the error of the calculation,
 // without the words that the metric's type puts before it.
-func compute(spec *Spec, reading *Reading, c *Context) (Result, string) {
+func compute(spec *Spec, reading *Reading, c *Context, room []Group) (Result, string) {
 	if text := sourceError(spec, reading, c); text != "" {
 		return Result{}, text
 	}
-	switch {
-	case spec.Type == Object || spec.Type == External:
+	if spec.Type == Object || spec.Type == External {
 		return fromTotal(spec, reading, c)
-	case spec.Target.Type == Utilization:
-		return fromUtilization(spec, reading, c)
-	default:
-		return fromAverage(spec, reading, c)
 	}
+	return fromPods(spec, reading, c, room)
 }

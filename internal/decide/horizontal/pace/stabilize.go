@@ -77,8 +77,8 @@ func stabilizeDown(window time.Duration, h *History, w Wish) Stabilized {
 // stabilizeRecommendationWithBehaviors). One exactly as old as its window does
 // not count.
 func stabilizeBoth(b *Behavior, h *History, w Wish) Stabilized {
-	low := extreme(h.Recommendations.Lowest, b.Up.Stabilization, w)
-	high := extreme(h.Recommendations.Highest, b.Down.Stabilization, w)
+	low := w.unless(h.Recommendations.Lowest(younger(w.Now.Add(-b.Up.Stabilization))))
+	high := w.unless(h.Recommendations.Highest(younger(w.Now.Add(-b.Down.Stabilization))))
 	low.Replicas, high.Replicas = min(low.Replicas, w.Replicas), max(high.Replicas, w.Replicas)
 
 	result := Stabilized{Replicas: w.Current}
@@ -105,9 +105,13 @@ func stabilizeBoth(b *Behavior, h *History, w Wish) Stabilized {
 	return result
 }
 
-func extreme(of func(func(time.Time) bool) (signal.Recommendation, bool), window time.Duration, w Wish) signal.Recommendation {
-	cutoff := w.Now.Add(-window)
-	if entry, found := of(func(t time.Time) bool { return t.After(cutoff) }); found {
+func younger(cutoff time.Time) func(time.Time) bool {
+	return func(t time.Time) bool { return t.After(cutoff) }
+}
+
+// unless is the entry that was found or, without one, the wish itself.
+func (w Wish) unless(entry signal.Recommendation, found bool) signal.Recommendation {
+	if found {
 		return entry
 	}
 	return signal.Recommendation{Time: w.Now, Replicas: w.Replicas}

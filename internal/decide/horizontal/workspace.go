@@ -1,0 +1,63 @@
+package horizontal
+
+import (
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// workspace is the room that a decision takes. It goes along with the state, so
+// that the next decision finds it ready and allocates nothing. It is as large as
+// the largest decision so far: a result for each metric, a byte for each metric
+// and pod.
+type workspace struct {
+	// context is here because it would otherwise escape, and empty between decisions.
+	context metric.Context
+	results []metric.Result
+	groups  []metric.Group
+	pending Pending
+}
+
+// room makes room for the results of a decision. It is never nil: no metrics is
+// something else than metrics that were not looked at.
+func (w *workspace) room(metrics, pods int) []metric.Result {
+	if w.results == nil || cap(w.results) < metrics {
+		w.results = make([]metric.Result, metrics)
+	}
+	if cap(w.groups) < metrics*pods {
+		w.groups = make([]metric.Group, metrics*pods)
+	}
+	return w.results[:metrics]
+}
+
+// groupsOf is the room of one metric, which ends where the next one's begins.
+func (w *workspace) groupsOf(i, pods int) []metric.Group {
+	return w.groups[:cap(w.groups)][i*pods : i*pods : (i+1)*pods]
+}
+
+// pend is the change that is to be settled.
+func (w *workspace) pend(b *Behavior, change int32) *Pending {
+	w.pending = Pending{Change: change}
+	if b == nil {
+		return &w.pending
+	}
+	rules := &b.Up
+	if change < 0 {
+		rules = &b.Down
+	}
+	for i := range rules.Policies {
+		w.pending.Longest = max(w.pending.Longest, rules.Policies[i].Period)
+	}
+	return &w.pending
+}
+
+// Clone is a copy that shares no buffers with the state that the decision came
+// from, for whoever keeps it longer than until the next decision.
+func (d *Decision) Clone() Decision {
+	c := *d
+	c.Metrics = slices.Clone(d.Metrics)
+	for i := range c.Metrics {
+		c.Metrics[i].Groups = slices.Clone(c.Metrics[i].Groups)
+	}
+	return c
+}

@@ -11,7 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 )
 
-const document = "../../../docs/compatibility.md"
+// root is the repository.
+var root = filepath.Join("..", "..", "..")
 
 var (
 	testName = regexp.MustCompile("`(Test[A-Za-z]+)`")
@@ -21,7 +22,7 @@ var (
 // TestDocumented: docs/compatibility.md describes each divergence, the tests that
 // it says hold it are there, and so are the scenarios that it is seen in.
 func TestDocumented(t *testing.T) {
-	text, err := os.ReadFile(document)
+	text, err := os.ReadFile(filepath.Join(root, "docs", "compatibility.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestDocumented(t *testing.T) {
 			}
 			tested(t, item(section, "Held by"))
 			for _, file := range link.FindAllStringSubmatch(item(section, "Seen in"), -1) {
-				story, err := os.ReadFile(filepath.Join("../../..", file[1]))
+				story, err := os.ReadFile(filepath.Join(root, file[1]))
 				if err != nil || !strings.Contains(string(story), "# "+d.String()+": ") {
 					t.Errorf("%s does not tell of it (%v)", file[1], err)
 				}
@@ -68,9 +69,10 @@ func tested(t *testing.T, held string) {
 		t.Error("no test holds it")
 	}
 	for group := range strings.SplitSeq(held, "; ") {
-		folder := link.FindStringSubmatch(group)
+		_, target, _ := strings.Cut(group, "](../")
+		folder := filepath.Join(root, strings.TrimSuffix(target, ")"))
 		for _, name := range testName.FindAllStringSubmatch(group, -1) {
-			if folder == nil || !hasTest(filepath.Join("../../..", folder[1]), name[1]) {
+			if !hasTest(folder, name[1]) {
 				t.Errorf("there is no %s where %q says", name[1], group)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,8 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 		}
 		program = filepath.Join(filepath.Dir(root), "plimsoll")
 	}
-	flags := []string{"--horizontal-pod-autoscaler-sync-period=5s"}
+	// The view shows status, numbers included.
+	flags := []string{"--horizontal-pod-autoscaler-sync-period=5s", "--status-interval=5s"}
 	kubeconfig, err := cluster.InstallPlimsoll(ctx)
 	if err != nil {
 		return err
@@ -106,7 +108,7 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 	if _, err := cluster.StartPlimsoll(ctx, program, kubeconfig, flags...); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Plimsoll is running: plimsoll controller %s\n", flags[0])
+	fmt.Fprintf(out, "Plimsoll is running: plimsoll controller %s\n", strings.Join(flags, " "))
 	return nil
 }
 

@@ -217,6 +217,9 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 		Workers:    int(flags.workers),
 		Options:    flags.options,
 		Shadow:     flags.shadow,
+
+		StatusInterval: flags.statusInterval,
+		EventInterval:  flags.eventInterval,
 	}
 	if !flags.shadow {
 		eventsClient, err := kubernetes.NewForConfig(bounded)

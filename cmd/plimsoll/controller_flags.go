@@ -27,6 +27,8 @@ type controllerFlags struct {
 	divergences       string
 	shadow            bool
 	metricsTimeout    time.Duration
+	statusInterval    time.Duration
+	eventInterval     time.Duration
 	options           observe.Options
 	leaderElect       bool
 	leaseDuration     time.Duration
@@ -66,6 +68,10 @@ func (f *controllerFlags) addHorizontal(fs *pflag.FlagSet) {
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
 	fs.DurationVar(&f.metricsTimeout, "metrics-api-timeout", 10*time.Second,
 		"How long a metrics API may take to answer. Objects that do not ask it are not delayed meanwhile.")
+	fs.DurationVar(&f.statusInterval, "status-interval", time.Minute,
+		"How often status is written for its numbers alone; a change of replicas or conditions is written at once. 0 writes each change.")
+	fs.DurationVar(&f.eventInterval, "event-interval", 14*time.Second,
+		"How long a warning that says the same about an object is not repeated. 0 repeats each.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between (docs/compatibility.md).")
 	fs.BoolVar(&f.shadow, "shadow", false,
@@ -103,6 +109,8 @@ func (f *controllerFlags) validate() error {
 	check(f.options.CPUInitializationPeriod >= 0, prefix+"cpu-initialization-period", f.options.CPUInitializationPeriod, "must not be negative")
 	check(f.options.InitialReadinessDelay >= 0, prefix+"initial-readiness-delay", f.options.InitialReadinessDelay, "must not be negative")
 	check(f.metricsTimeout > 0, "metrics-api-timeout", f.metricsTimeout, "must be greater than 0")
+	check(f.statusInterval >= 0, "status-interval", f.statusInterval, "must not be negative")
+	check(f.eventInterval >= 0, "event-interval", f.eventInterval, "must not be negative")
 	check(f.qps >= 0, "kube-api-qps", f.qps, "must not be negative")
 	check(f.qps == 0 || f.burst >= 1, "kube-api-burst", f.burst, "must be greater than 0 with --kube-api-qps")
 	check(f.logFormat == "text" || f.logFormat == "json", "logging-format", f.logFormat, "must be text or json")

@@ -54,7 +54,7 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) {
 	object := nameOf(p.hpa)
 	for _, event := range observe.Events(r) {
-		c.config.Events.Event(p.hpa, event.Type, event.Reason, event.Message)
+		c.record(p, event)
 	}
 	if r.Rescaled {
 		c.log.Info("scaled", "object", object.String(), "target", targetName(p), "current", d.Current, "desired", d.Desired, "reason", r.Reason)
@@ -62,16 +62,23 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *d
 		c.log.V(1).Info("decided", "object", object.String(), "target", targetName(p), "current", d.Current, "desired", d.Desired,
 			"branch", d.Branch.String(), "error", r.Error)
 	}
-	status := observe.Status(p.hpa, d, r, time.Now())
-	written, err := c.status.Write(ctx, p.hpa, &status)
+	c.measure(p, d, r, c.writeStatus(ctx, p, d, r))
+}
+
+func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) error {
+	after := observe.Status(p.hpa, d, r, time.Now())
+	if !c.worthStatus(p, &after) {
+		return nil
+	}
+	written, err := c.status.Write(ctx, p.hpa, &after)
 	if err != nil {
-		c.config.Events.Event(p.hpa, corev1.EventTypeWarning, "FailedUpdateStatus", causeOf(err))
-		c.log.V(1).Info("status not written", "object", object.String(), "why", err.Error())
+		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
+		c.log.V(1).Info("status not written", "object", nameOf(p.hpa).String(), "why", err.Error())
 	}
 	if written != nil {
-		p.track.written = written.ResourceVersion
+		p.track.written, p.track.said.status = written.ResourceVersion, time.Now()
 	}
-	c.measure(p, d, r, err)
+	return err
 }
 
 // causeOf is the API's own error, which upstream's event repeats.

@@ -51,6 +51,11 @@ type Config struct {
 	// Workers is how many objects are decided at once. One that waits for a
 	// metrics API does not count.
 	Workers int
+	// StatusInterval is how long numbers alone are no reason to write status; 0
+	// writes each change.
+	StatusInterval time.Duration
+	// EventInterval is how long a warning is not repeated; 0 repeats each.
+	EventInterval time.Duration
 	// Options are the flags that take part in a decision.
 	Options observe.Options
 	// Shadow decides and writes nothing.

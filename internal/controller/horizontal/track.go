@@ -28,6 +28,7 @@ type track struct {
 	waits   bool
 	contest contest
 	shadow  shadow
+	said    said
 }
 
 // handler feeds the schedule from the informer.
@@ -143,7 +144,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
-		t.uid, t.written, t.moved, t.shadow = hpa.UID, "", 0, shadow{}
+		t.uid, t.written, t.moved, t.shadow, t.said = hpa.UID, "", 0, shadow{}, said{}
 	}
 	return t
 }

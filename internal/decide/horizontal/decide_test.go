@@ -316,6 +316,7 @@ func TestStateRoundTrip(t *testing.T) {
 	s.ScaleUps = changes(past{time.Minute, 4})
 	s.ScaleDowns = changes(past{time.Second, 2})
 	s.ScaleDowns[0].Outdated = true
+	s.LastScaleUp = noon.Add(-time.Minute)
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -332,6 +333,7 @@ func TestStateRoundTrip(t *testing.T) {
 		`"lows":[{"time":"2026-11-20T11:59:00Z","replicas":3}]},` +
 		`"scaleUps":[{"time":"2026-11-20T11:59:00Z","replicas":4}],` +
 		`"scaleDowns":[{"time":"2026-11-20T11:59:59Z","replicas":2,"outdated":true}],` +
+		`"lastScaleUp":"2026-11-20T11:59:00Z",` +
 		`"pending":{"change":-2,"longest":60000000000}}`
 	if string(text) != want {
 		t.Errorf("version %d is written as\n%s\nwant\n%s", horizontal.StateVersion, text, want)

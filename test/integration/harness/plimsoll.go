@@ -15,7 +15,7 @@ const plimsollName = "plimsoll"
 
 // SyncFlags make Plimsoll decide each second and log each decision.
 func SyncFlags() []string {
-	return []string{"--horizontal-pod-autoscaler-sync-period=1s", "--v=1"}
+	return []string{"--horizontal-pod-autoscaler-sync-period=1s", "--status-interval=0s", "--event-interval=0s", "--v=1"}
 }
 
 // Plimsoll is `plimsoll controller` as a process of its own that acts as the service account of config/.

@@ -1,0 +1,78 @@
+package status
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// meaningful is by what part of itself a number must have changed to be worth a
+// write: usage is never twice the same.
+const meaningful = 0.02
+
+// Urgent reports whether the statuses differ in what people and programs wait
+// for: counts, the generation, conditions, which metrics there are. Messages and
+// numbers are not.
+func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+	if before.CurrentReplicas != after.CurrentReplicas || before.DesiredReplicas != after.DesiredReplicas ||
+		!equality.Semantic.DeepEqual(before.LastScaleTime, after.LastScaleTime) ||
+		!equality.Semantic.DeepEqual(before.ObservedGeneration, after.ObservedGeneration) ||
+		len(before.Conditions) != len(after.Conditions) || len(before.CurrentMetrics) != len(after.CurrentMetrics) {
+		return true
+	}
+	for i := range after.Conditions {
+		b, a := &before.Conditions[i], &after.Conditions[i]
+		if b.Type != a.Type || b.Status != a.Status || b.Reason != a.Reason || !b.LastTransitionTime.Equal(&a.LastTransitionTime) {
+			return true
+		}
+	}
+	for i := range after.CurrentMetrics {
+		if before.CurrentMetrics[i].Type != after.CurrentMetrics[i].Type {
+			return true
+		}
+	}
+	return false
+}
+
+// Moved reports whether statuses that do not differ urgently differ
+// meaningfully: in a message, or by 2 % in a number.
+func Moved(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+	for i := range after.Conditions {
+		if before.Conditions[i].Message != after.Conditions[i].Message {
+			return true
+		}
+	}
+	for i := range after.CurrentMetrics {
+		b, a := current(&before.CurrentMetrics[i]), current(&after.CurrentMetrics[i])
+		if differs(b.Value, a.Value) || differs(b.AverageValue, a.AverageValue) ||
+			!equality.Semantic.DeepEqual(b.AverageUtilization, a.AverageUtilization) {
+			return true
+		}
+	}
+	return false
+}
+
+func current(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
+	switch {
+	case m.Resource != nil:
+		return m.Resource.Current
+	case m.ContainerResource != nil:
+		return m.ContainerResource.Current
+	case m.Pods != nil:
+		return m.Pods.Current
+	case m.Object != nil:
+		return m.Object.Current
+	case m.External != nil:
+		return m.External.Current
+	default:
+		return autoscalingv2.MetricValueStatus{}
+	}
+}
+
+func differs(before, after *resource.Quantity) bool {
+	if before == nil || after == nil {
+		return before != after
+	}
+	b, a := before.AsApproximateFloat64(), after.AsApproximateFloat64()
+	return max(a-b, b-a) > meaningful*max(b, -b)
+}

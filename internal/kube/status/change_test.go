@@ -1,0 +1,65 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type statusOf = autoscalingv2.HorizontalPodAutoscalerStatus
+
+func shown() *statusOf {
+	generation, percent, scaled := int64(3), int32(50), metav1.NewTime(time.Unix(1000, 0))
+	quantity := func(text string) *resource.Quantity { q := resource.MustParse(text); return &q }
+	return &statusOf{
+		ObservedGeneration: &generation, CurrentReplicas: 2, DesiredReplicas: 3, LastScaleTime: &scaled,
+		Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{
+			Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound", Message: "from cpu", LastTransitionTime: scaled,
+		}},
+		CurrentMetrics: []autoscalingv2.MetricStatus{
+			{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricStatus{Name: "cpu",
+				Current: autoscalingv2.MetricValueStatus{AverageUtilization: &percent, AverageValue: quantity("100m")}}},
+			{Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricStatus{
+				Current: autoscalingv2.MetricValueStatus{Value: quantity("1000")}}},
+		},
+	}
+}
+
+func TestChanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edit          func(*statusOf)
+		urgent, moved bool
+	}{
+		"nothing":               {func(*statusOf) {}, false, false},
+		"the count":             {func(s *statusOf) { s.CurrentReplicas++ }, true, false},
+		"the count wanted":      {func(s *statusOf) { s.DesiredReplicas++ }, true, false},
+		"a scale write":         {func(s *statusOf) { s.LastScaleTime = nil }, true, false},
+		"the generation":        {func(s *statusOf) { s.ObservedGeneration = nil }, true, false},
+		"a condition turns":     {func(s *statusOf) { s.Conditions[0].Status = corev1.ConditionFalse }, true, false},
+		"a condition's reason":  {func(s *statusOf) { s.Conditions[0].Reason = "InvalidSelector" }, true, false},
+		"a condition's message": {func(s *statusOf) { s.Conditions[0].Message = "from memory" }, false, true},
+		"a new condition":       {func(s *statusOf) { s.Conditions = nil }, true, false},
+		"a metric fails":        {func(s *statusOf) { s.CurrentMetrics[0] = autoscalingv2.MetricStatus{} }, true, false},
+		"noise":                 {func(s *statusOf) { s.CurrentMetrics[1].External.Current.Value.Set(1019) }, false, false},
+		"a number rises":        {func(s *statusOf) { s.CurrentMetrics[1].External.Current.Value.Set(1021) }, false, true},
+		"a number falls":        {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue.SetMilli(97) }, false, true},
+		"a number is gone":      {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue = nil }, false, true},
+		"the utilization":       {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 51 }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := shown()
+			tt.edit(after)
+			urgent := Urgent(shown(), after)
+			if urgent != tt.urgent {
+				t.Errorf("urgent %v, want %v", urgent, tt.urgent)
+			}
+			if moved := !urgent && Moved(shown(), after); moved != tt.moved {
+				t.Errorf("moved %v, want %v", moved, tt.moved)
+			}
+		})
+	}
+}

@@ -66,11 +66,16 @@ func TestRatesAreDifferences(t *testing.T) {
 		now := noon
 		c := truth{}
 		cpu, start := int64(rapid.IntRange(1, 1<<40).Draw(t, "cpu")), noon.Add(-time.Hour).UnixMilli()
+		// Short gaps only, so that samples must be thinned out, or all kinds.
+		gaps := rapid.SampledFrom([]*rapid.Generator[int]{
+			rapid.IntRange(100, 900),
+			rapid.OneOf(rapid.IntRange(900, 1100), rapid.IntRange(100, 5000), rapid.IntRange(100, 100_000)),
+		}).Draw(t, "gaps")
 		for range rapid.IntRange(1, 60).Draw(t, "scrapes") {
-			gap := int64(rapid.OneOf(rapid.IntRange(900, 1100), rapid.IntRange(100, 5000), rapid.IntRange(100, 100_000)).Draw(t, "gap"))
+			gap := int64(gaps.Draw(t, "gap"))
 			now = now.Add(time.Duration(gap) * time.Millisecond)
 			shown := start
-			switch rapid.IntRange(0, 9).Draw(t, "event") {
+			switch rapid.IntRange(0, 50).Draw(t, "event") {
 			case 0: // a restart of which the start time tells
 				start = now.UnixMilli() - rapid.Int64Range(0, gap-1).Draw(t, "before")
 				cpu = int64(rapid.IntRange(1, 1<<40).Draw(t, "cpu"))
@@ -147,4 +152,23 @@ func TestWindowIsFilled(t *testing.T) {
 			t.Fatalf("scraped each %d ms, the window spans %s", period, span)
 		}
 	})
+}
+
+// TestEachSecond: around the usual period nothing is thinned out, so that the
+// window is always as full as single intervals can fill it.
+func TestEachSecond(t *testing.T) {
+	for _, millis := range []int{940, 960, 990, 1000} {
+		period := time.Duration(millis) * time.Millisecond
+		s := rate.New(rate.Config{})
+		for i := range 100 {
+			now := noon.Add(time.Duration(i) * period)
+			one := fmt.Sprintf("container_cpu_usage_seconds_total%s %d %d\n", labels, 10+i, now.UnixMilli())
+			if _, err := s.Ingest("node-1", now, []byte(one)); err != nil {
+				t.Fatal(err)
+			}
+			if got := ask(s, 15*time.Second, now); i >= 15 && got.span != (15*period).Seconds() {
+				t.Errorf("scraped each %s, after %d scrapes the window spans %v s", period, i, got.span)
+			}
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,6 +142,9 @@ func TestTroubles(t *testing.T) {
 		"samples that are seldom renewed are no jump": {
 			[]scrape{{10, 2, "2", "", 0, ""}, {11, 10.5, "10.5", "", 0, ""}, {20, 10.5, "10.5", "", 0, ""}, {21, 20.5, "20.5", "", 0, ""}},
 			rate.Round{Containers: 1, Fresh: 1, Ignored: 0}, seen{true, 1, 10, []float64{1, 1}, 0}},
+		"nor are samples that arrive old at times": {
+			[]scrape{{10, 1, "1", "", 0, ""}, {25, 16, "16", "", 0, ""}, {40, 39.5, "39.5", "", 0, ""}},
+			rate.Round{Containers: 1, Fresh: 1}, seen{true, 1, 23.5, []float64{1, 1}, 0}},
 		"a clock that is wrong all the time does not matter": {
 			[]scrape{{1, 5001, "10", "100", 4000, ""}, {2, 5002, "11", "100", 4000, ""}},
 			rate.Round{Containers: 1, Fresh: 1}, seen{true, 1, 1, []float64{1}, 100}},
@@ -374,4 +378,39 @@ func TestMissingContainerIsNotZero(t *testing.T) {
 	if !ok {
 		t.Error("the pod is known")
 	}
+}
+
+// TestManyAtATime: scrapes, questions and nodes that go, all at once, for the race
+// detector.
+func TestManyAtATime(t *testing.T) {
+	s := rate.New(rate.Config{})
+	node := kubelettest.Filled(5, 2, noon)
+	pod := node.Pods[0]
+	var texts [][]byte
+	for i := range 10 {
+		node.Burn(1e9)
+		texts = append(texts, node.Text(at(float64(i))))
+	}
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			name := fmt.Sprintf("node-%d", worker%4)
+			for i := range 50 {
+				if _, err := s.Ingest(name, at(float64(i)), texts[i%10]); err != nil {
+					t.Error(err)
+				}
+				usages, ok := s.Usage(rate.Query{Node: name, Namespace: pod.Namespace, Pod: pod.Name, Window: time.Minute, Now: at(float64(i))}, nil)
+				for _, u := range usages {
+					if ok && u.HasCPU && u.CPU.NanoCores != 1e9 {
+						t.Errorf("%+v", u)
+					}
+				}
+				if i%20 == 19 {
+					s.Forget(name)
+				}
+				s.Sizes()
+			}
+		})
+	}
+	all.Wait()
 }

@@ -1,0 +1,17 @@
+// Package rounds says when to ask which kubelet: each of a set of nodes once in a
+// period, spread over it by the hash of the node's name, and never more often or
+// more of them at a time than a budget allows.
+//
+// Beyond the budget intervals stretch: who has waited longest comes first. Nodes
+// that are marked urgent go before all others, as soon as their last scrape is a
+// little while ago; where the budget is so short that others have waited for ten
+// periods, the two take turns.
+//
+// A node whose scrape fails is tried again after twice the period, then four
+// times, and so on up to a bound, urgent or not, and all nodes that failed share a
+// quarter of the slots: a part of the cluster that hangs does not hold up the
+// rest. [Rounds.State] tells what is wrong with a node and since when.
+//
+// What is in which order is decided by plan, a value without clock, lock or
+// goroutine; Rounds lends it those.
+package rounds

@@ -310,3 +310,30 @@ func TestMissingBinaryIsNamed(t *testing.T) {
 		t.Errorf("error does not name what is missing: %v", err)
 	}
 }
+
+func TestControlPlaneAloneLeavesNodesAndPodsToTheCaller(t *testing.T) {
+	c := devclustertest.Start(t, devcluster.Config{ControlPlaneOnly: true})
+	nodes, err := c.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(nodes.Items) > 0 || len(c.NodeNames()) > 0 {
+		t.Errorf("nodes %v %v that nobody made", nodes.Items, c.NodeNames())
+	}
+	for part, runs := range map[string]bool{"kube-apiserver": true, "kube-scheduler": false, "kwok": false} {
+		if _, err := os.Stat(c.LogPath(part)); (err == nil) != runs {
+			t.Errorf("%s runs: %t, want %t", part, err == nil, runs)
+		}
+	}
+}
+
+func TestControlPlaneAloneHasNoSimulation(t *testing.T) {
+	for name, config := range map[string]devcluster.Config{
+		"nodes":   {BinDir: t.TempDir(), ControlPlaneOnly: true, Nodes: 1},
+		"metrics": {BinDir: t.TempDir(), ControlPlaneOnly: true, MetricsServer: true},
+	} {
+		if _, err := devcluster.Start(t.Context(), config); err == nil || !strings.Contains(err.Error(), "control plane alone") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

@@ -31,6 +31,9 @@ func DefaultNodeShape() NodeShape {
 type Config struct {
 	// BinDir is the folder of the parts' binaries, as Build returns it.
 	BinDir string
+	// ControlPlaneOnly leaves out the nodes, the scheduler and KWOK: nodes and pods are then the caller's alone, who
+	// can have many more of them than the simulation carries. It excludes Nodes and MetricsServer.
+	ControlPlaneOnly bool
 	// Nodes is the number of simulated nodes; 0 means DefaultNodes.
 	Nodes int
 	// NodeShape is the size of each; zero means DefaultNodeShape.
@@ -62,7 +65,10 @@ func (c Config) completed() (Config, error) {
 	if c.Nodes < 0 || c.Nodes > maxNodes {
 		return c, fmt.Errorf("devcluster: %d nodes asked for, 0 to %d are possible", c.Nodes, maxNodes)
 	}
-	if c.Nodes == 0 {
+	if c.ControlPlaneOnly && (c.Nodes != 0 || c.MetricsServer) {
+		return c, errors.New("devcluster: a control plane alone has no simulated nodes and no metrics-server")
+	}
+	if c.Nodes == 0 && !c.ControlPlaneOnly {
 		c.Nodes = DefaultNodes
 	}
 	if c.NodeShape == (NodeShape{}) {

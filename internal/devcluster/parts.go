@@ -29,12 +29,17 @@ const (
 	serviceRangeFirstIP = "10.96.0.1"
 )
 
+// etcdQuotaBytes is the most that etcd advises: a hundred thousand pods, and their history until it is compacted, exceed
+// the 2 GiB of its default.
+const etcdQuotaBytes = 8 << 30
+
 // startEtcd runs the store. Losing it with the machine is no loss, so it never waits for the disk.
 func (c *Cluster) startEtcd(ctx context.Context) error {
 	return onFreePorts(2, func(ports []int) error {
 		client, peer := "http://"+loopback(ports[0]), "http://"+loopback(ports[1])
 		p, err := c.run(partEtcd,
 			"--name=devcluster", "--data-dir="+filepath.Join(c.Dir(), "etcd"), "--unsafe-no-fsync", "--log-level=warn",
+			fmt.Sprintf("--quota-backend-bytes=%d", etcdQuotaBytes),
 			"--listen-client-urls="+client, "--advertise-client-urls="+client,
 			"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=devcluster="+peer)
 		if err != nil {

@@ -43,7 +43,10 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 }
 
 func runningParts(config Config) []string {
-	parts := []string{partEtcd, partAPIServer, partControllerManager, partScheduler, partKWOK}
+	parts := []string{partEtcd, partAPIServer, partControllerManager}
+	if !config.ControlPlaneOnly {
+		parts = append(parts, partScheduler, partKWOK)
+	}
 	if config.MetricsServer {
 		parts = append(parts, partMetricsServer)
 	}
@@ -69,12 +72,10 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	steps := map[string]func() error{
-		partControllerManager: func() error { return c.startFirstControllerManager(ctx) },
-		partScheduler:         func() error { return c.startScheduler(ctx) },
-		"nodes and " + partKWOK: func() error {
-			return errors.Join(c.createNodes(ctx), c.startKWOK(ctx))
-		},
+	steps := map[string]func() error{partControllerManager: func() error { return c.startFirstControllerManager(ctx) }}
+	if !c.config.ControlPlaneOnly {
+		steps[partScheduler] = func() error { return c.startScheduler(ctx) }
+		steps["nodes and "+partKWOK] = func() error { return errors.Join(c.createNodes(ctx), c.startKWOK(ctx)) }
 	}
 	if c.config.MetricsServer {
 		if err := c.startSimulation(ctx); err != nil {

@@ -143,7 +143,7 @@ func (c *Config) validate() error {
 func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(true)
 	defer c.filling.Store(false)
-	pods, err := c.podsFeed.AddEventHandler(c.pods.Handler())
+	pods, err := c.podsFeed.AddEventHandler(c.pods.Handler(nil))
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}

@@ -1,7 +1,8 @@
 // Package podindex keeps the pods of each autoscaled target together, and knows
-// which pods belong to more than one. A pod is matched against selectors when
-// its labels or a selector change, not at each decision: reading the pods of a
-// target costs what those pods cost, however many others the namespace has.
+// which pods belong to more than one, and on which nodes they are. A pod is
+// matched against selectors when its labels or a selector change, not at each
+// decision: reading the pods of a target costs what those pods cost, however many
+// others the namespace has.
 package podindex
 
 import (
@@ -23,6 +24,11 @@ type Index struct {
 	// mu guards all that follows and is reachable from it.
 	mu         sync.Mutex
 	namespaces map[string]*namespace
+	// nodes are those with pods of followed groups.
+	nodes map[string]map[*group]struct{}
+
+	// moved has an element when nodes has gained or lost one.
+	moved chan struct{}
 }
 
 // namespace is one namespace's pods and groups.
@@ -41,11 +47,14 @@ type label struct{ key, value string }
 type member struct {
 	pod    *corev1.Pod
 	groups []*group
+	// node is where the pod runs, or will; empty when it does not.
+	node string
 }
 
 // group is the pods that one object's selector selects.
 type group struct {
-	name     string
+	index    *Index
+	object   types.NamespacedName
 	text     string
 	selector labels.Selector
 	pin      *label
@@ -54,16 +63,28 @@ type group struct {
 	shared int
 	// sorted is pods in the order of their names; nil when it has to be renewed.
 	sorted []*member
+	// nodes counts the pods on each node; nil while the group is not followed.
+	nodes map[string]int
 }
 
 // New is an index without pods.
-func New() *Index { return &Index{namespaces: map[string]*namespace{}} }
+func New() *Index {
+	return &Index{
+		namespaces: map[string]*namespace{}, nodes: map[string]map[*group]struct{}{}, moved: make(chan struct{}, 1),
+	}
+}
 
-// Handler feeds the index from an informer.
-func (x *Index) Handler() cache.ResourceEventHandler {
+// Handler feeds the index from an informer, and tells changed of the objects with
+// pods that a decision would now see otherwise; changed may be nil.
+func (x *Index) Handler(changed func([]types.NamespacedName)) cache.ResourceEventHandler {
+	tell := func(objects []types.NamespacedName) {
+		if changed != nil && len(objects) > 0 {
+			changed(objects)
+		}
+	}
 	put := func(object any) {
 		if pod, ok := object.(*corev1.Pod); ok {
-			x.Put(pod)
+			tell(x.Put(pod))
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
@@ -74,27 +95,35 @@ func (x *Index) Handler() cache.ResourceEventHandler {
 				object = gone.Obj
 			}
 			if pod, ok := object.(*corev1.Pod); ok {
-				x.Remove(pod.Namespace, pod.Name)
+				tell(x.Remove(pod.Namespace, pod.Name))
 			}
 		},
 	}
 }
 
-// Put adds or replaces a pod. The pod is kept and must not be changed.
-func (x *Index) Put(pod *corev1.Pod) {
+// Put adds or replaces a pod. The pod is kept and must not be changed. It returns
+// the objects whose pods are now others, or in another state.
+func (x *Index) Put(pod *corev1.Pod) []types.NamespacedName {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ns := x.namespace(pod.Namespace)
 	m, known := ns.pods[pod.Name]
 	if known && maps.Equal(m.pod.Labels, pod.Labels) {
+		matters := differs(m.pod, pod)
 		m.pod = pod
-		return
+		m.settle()
+		if !matters {
+			return nil
+		}
+		return m.objects(nil)
 	}
+	var changed []types.NamespacedName
 	if known {
+		changed = m.objects(nil)
 		m.leaveAll()
-		m.pod = pod
+		m.pod, m.node = pod, nodeOf(pod)
 	} else {
-		m = &member{pod: pod}
+		m = &member{pod: pod, node: nodeOf(pod)}
 		ns.pods[pod.Name] = m
 	}
 	for g := range ns.candidates(pod) {
@@ -102,18 +131,22 @@ func (x *Index) Put(pod *corev1.Pod) {
 			m.join(g)
 		}
 	}
+	return m.objects(changed)
 }
 
-// Remove forgets a pod.
-func (x *Index) Remove(namespace, name string) {
+// Remove forgets a pod, and returns the objects that it belonged to.
+func (x *Index) Remove(namespace, name string) []types.NamespacedName {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ns := x.namespace(namespace)
+	var changed []types.NamespacedName
 	if m, known := ns.pods[name]; known {
+		changed = m.objects(nil)
 		m.leaveAll()
 		delete(ns.pods, name)
 	}
 	x.tidy(namespace)
+	return changed
 }
 
 // SetSelector says which pods belong to the object. The same selector again
@@ -122,13 +155,16 @@ func (x *Index) SetSelector(object types.NamespacedName, selector labels.Selecto
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ns, text := x.namespace(object.Namespace), selector.String()
-	if g, known := ns.groups[object.Name]; known {
-		if g.text == text && g.selector.Empty() == selector.Empty() {
+	g := &group{index: x, object: object, text: text, selector: selector, pin: pinOf(selector), pods: map[string]*member{}}
+	if old, known := ns.groups[object.Name]; known {
+		if old.text == text && old.selector.Empty() == selector.Empty() {
 			return
 		}
-		ns.drop(g)
+		ns.drop(old)
+		if old.nodes != nil {
+			g.nodes = map[string]int{}
+		}
 	}
-	g := &group{name: object.Name, text: text, selector: selector, pin: pinOf(selector), pods: map[string]*member{}}
 	ns.add(g)
 	for _, m := range ns.pods {
 		if selector.Matches(labels.Set(m.pod.Labels)) {
@@ -180,12 +216,12 @@ func (x *Index) Overlap(object types.NamespacedName) string {
 	other := ""
 	for _, m := range g.pods {
 		for _, o := range m.groups {
-			if o != g && (other == "" || o.name < other) {
-				other = o.name
+			if o != g && (other == "" || o.object.Name < other) {
+				other = o.object.Name
 			}
 		}
 	}
-	return fmt.Sprintf("[%s/%s %s/%s]", object.Namespace, min(g.name, other), object.Namespace, max(g.name, other))
+	return fmt.Sprintf("[%s/%s %s/%s]", object.Namespace, min(object.Name, other), object.Namespace, max(object.Name, other))
 }
 
 func (x *Index) namespace(name string) *namespace {
@@ -207,7 +243,7 @@ func (x *Index) tidy(name string) {
 }
 
 func (ns *namespace) add(g *group) {
-	ns.groups[g.name] = g
+	ns.groups[g.object.Name] = g
 	if g.pin == nil {
 		ns.unpinned[g] = struct{}{}
 		return
@@ -222,7 +258,7 @@ func (ns *namespace) drop(g *group) {
 	for _, m := range g.pods {
 		m.leave(g)
 	}
-	delete(ns.groups, g.name)
+	delete(ns.groups, g.object.Name)
 	delete(ns.unpinned, g)
 	if g.pin != nil {
 		delete(ns.pinned[*g.pin], g)
@@ -269,10 +305,12 @@ func (m *member) join(g *group) {
 	g.pods[m.pod.Name] = m
 	g.sorted = nil
 	m.count(g, 1)
+	g.place(m.node, 1)
 }
 
 func (m *member) leave(g *group) {
 	m.count(g, -1)
+	g.place(m.node, -1)
 	delete(g.pods, m.pod.Name)
 	g.sorted = nil
 	m.groups = slices.DeleteFunc(m.groups, func(o *group) bool { return o == g })

@@ -8,12 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Transform is an informer's transform. Other types than pods and the apps/v1
-// targets stay whole.
+// Transform is an informer's transform. Other types than pods, nodes and the
+// apps/v1 targets stay whole.
 func Transform(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		return pod(o), nil
+	case *corev1.Node:
+		return &corev1.Node{
+			ObjectMeta: objectMeta(&o.ObjectMeta),
+			Status:     corev1.NodeStatus{Addresses: o.Status.Addresses, DaemonEndpoints: o.Status.DaemonEndpoints},
+		}, nil
 	case *appsv1.Deployment:
 		return &appsv1.Deployment{
 			ObjectMeta: objectMeta(&o.ObjectMeta),
@@ -54,6 +59,7 @@ func pod(p *corev1.Pod) *corev1.Pod {
 			Containers:     containers(p.Spec.Containers),
 			InitContainers: containers(p.Spec.InitContainers),
 			Resources:      p.Spec.Resources,
+			NodeName:       p.Spec.NodeName,
 		},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime},
 	}

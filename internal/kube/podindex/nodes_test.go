@@ -1,0 +1,193 @@
+package podindex
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+)
+
+func on(p *corev1.Pod, node string) *corev1.Pod {
+	p.Spec.NodeName = node
+	return p
+}
+
+func TestNodesOfFollowedObjects(t *testing.T) {
+	x := New()
+	x.Put(on(pod("web-1", map[string]string{"app": "web"}), "a"))
+	x.Put(on(pod("web-2", map[string]string{"app": "web"}), "a"))
+	x.Put(on(pod("api-1", map[string]string{"app": "api"}), "b"))
+	x.SetSelector(object("web"), selector(t, "app=web"))
+	x.SetSelector(object("api"), selector(t, "app=api"))
+	if got := x.Nodes(nil); len(got) > 0 {
+		t.Fatalf("nobody is followed, yet nodes %v", got)
+	}
+	x.Follow(object("web"), true)
+	wantMoved(t, x, true)
+	if got := x.Nodes(nil); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("nodes %v, want a", got)
+	}
+	x.Remove("shop", "web-1")
+	wantMoved(t, x, false)
+	finished := on(pod("web-2", map[string]string{"app": "web"}), "a")
+	finished.Status.Phase = corev1.PodSucceeded
+	x.Put(finished)
+	wantMoved(t, x, true)
+	if got := x.Nodes(nil); len(got) > 0 {
+		t.Errorf("nodes %v, but what ran there has finished", got)
+	}
+	x.Put(on(pod("web-3", map[string]string{"app": "web"}), ""))
+	wantMoved(t, x, false)
+	x.Put(on(pod("web-3", map[string]string{"app": "web"}), "b"))
+	wantMoved(t, x, true)
+	x.SetSelector(object("web"), selector(t, "app in (web,api)"))
+	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Nodes: 1}}; !slices.Equal(got, want) {
+		t.Errorf("on b %v, want %v: another selector does not end following", got, want)
+	}
+	x.Delete(object("web"))
+	if got := x.Nodes(nil); len(got) > 0 {
+		t.Errorf("nodes %v of nobody", got)
+	}
+}
+
+func wantMoved(t *testing.T, x *Index, want bool) {
+	t.Helper()
+	select {
+	case <-x.Moved():
+		if !want {
+			t.Error("told of nodes that have not changed")
+		}
+	default:
+		if want {
+			t.Error("not told that the nodes have changed")
+		}
+	}
+}
+
+// TestChangesThatMatter: of each change of a pod, whether its object is told.
+func TestChangesThatMatter(t *testing.T) {
+	set := map[string]string{"app": "web"}
+	ready := func(status corev1.ConditionStatus) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(*corev1.Pod)
+		want   []types.NamespacedName
+	}{
+		"nothing":        {func(*corev1.Pod) {}, nil},
+		"an annotation":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, nil},
+		"its node":       {func(p *corev1.Pod) { p.Spec.NodeName = "a" }, nil},
+		"it is ready":    {ready(corev1.ConditionTrue), []types.NamespacedName{object("web")}},
+		"it is unready":  {ready(corev1.ConditionFalse), []types.NamespacedName{object("web")}},
+		"it fails":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, []types.NamespacedName{object("web")}},
+		"it is deleted":  {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, []types.NamespacedName{object("web")}},
+		"another of it":  {func(p *corev1.Pod) { p.UID = "another" }, []types.NamespacedName{object("web")}},
+		"it joins":       {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "tier": "x"} }, []types.NamespacedName{object("web"), object("tier")}},
+		"it goes over":   {func(p *corev1.Pod) { p.Labels = map[string]string{"tier": "x"} }, []types.NamespacedName{object("web"), object("tier")}},
+		"another's left": {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "other": "y"} }, []types.NamespacedName{object("web")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := New()
+			x.SetSelector(object("web"), selector(t, "app=web"))
+			x.SetSelector(object("tier"), selector(t, "tier=x"))
+			if got := x.Put(pod("p", set)); !slices.Equal(got, []types.NamespacedName{object("web")}) {
+				t.Errorf("appeared: told %v", got)
+			}
+			changed := pod("p", set)
+			tt.change(changed)
+			if got := x.Put(changed); !slices.Equal(got, tt.want) {
+				t.Errorf("told %v, want %v", got, tt.want)
+			}
+		})
+	}
+	x := New()
+	x.SetSelector(object("web"), selector(t, "app=web"))
+	x.Put(pod("p", set))
+	if got := x.Remove("shop", "p"); !slices.Equal(got, []types.NamespacedName{object("web")}) {
+		t.Errorf("gone: told %v", got)
+	}
+}
+
+// TestNodesEqualTwin: the counts that follow each event are those of all pods
+// counted anew.
+func TestNodesEqualTwin(t *testing.T) {
+	texts := []string{"app=a", "app in (a,b)", "app!=a", ""}
+	rapid.Check(t, func(t *rapid.T) {
+		x, w := New(), &twin{pods: map[string]map[string]string{}, selectors: map[string]labels.Selector{}}
+		nodes, followed := map[string]string{}, map[string]bool{}
+		step := func(t *rapid.T) {
+			name := fmt.Sprint(rapid.IntRange(0, 4).Draw(t, "name"))
+			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			case 0:
+				set := map[string]string{"app": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "app")}
+				p := on(pod(name, set), rapid.SampledFrom([]string{"", "m", "n", "o"}).Draw(t, "node"))
+				if rapid.Bool().Draw(t, "finished") {
+					p.Status.Phase = corev1.PodSucceeded
+				}
+				x.Put(p)
+				w.pods[name], nodes[name] = set, nodeOf(p)
+			case 1:
+				x.Remove("shop", name)
+				delete(w.pods, name)
+			case 2:
+				s, err := labels.Parse(rapid.SampledFrom(texts).Draw(t, "selector"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				x.SetSelector(object(name), s)
+				w.selectors[name] = s
+			case 3:
+				x.Delete(object(name))
+				delete(w.selectors, name)
+				delete(followed, name)
+			case 4:
+				yes := rapid.Bool().Draw(t, "follow")
+				x.Follow(object(name), yes)
+				if _, known := w.selectors[name]; known {
+					followed[name] = yes
+				}
+			}
+		}
+		check := func(t *rapid.T) {
+			all := map[string]map[string]bool{}
+			for name := range w.selectors {
+				mine := map[string]bool{}
+				for _, p := range w.members(name) {
+					if nodes[p] != "" && followed[name] {
+						mine[nodes[p]] = true
+					}
+				}
+				got := x.NodesOf(object(name), nil)
+				if len(got) != len(mine) {
+					t.Fatalf("%s is on %v, want %v", name, got, mine)
+				}
+				for node := range mine {
+					if all[node] == nil {
+						all[node] = map[string]bool{}
+					}
+					all[node][name] = true
+					if want := (Seat{Object: object(name), Nodes: len(mine)}); !slices.Contains(x.On(node, nil), want) {
+						t.Fatalf("on %s are %v, want %v among them", node, x.On(node, nil), want)
+					}
+				}
+			}
+			if got := x.Nodes(nil); len(got) != len(all) {
+				t.Fatalf("nodes %v, want %v", got, all)
+			}
+			for node, objects := range all {
+				if got := x.On(node, nil); len(got) != len(objects) {
+					t.Fatalf("on %s are %v, want %v", node, got, objects)
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){"step": step, "": check})
+	})
+}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 )
 
 // Options are the flags about kubelets. Names and meaning are metrics-server's,
@@ -48,7 +50,7 @@ func DefaultOptions() Options {
 		UseNodeStatusPort: true,
 		Port:              10250,
 		RequestTimeout:    5 * time.Second,
-		MaxResponseBytes:  16 << 20,
+		MaxResponseBytes:  text.DefaultMaxBytes,
 	}
 }
 

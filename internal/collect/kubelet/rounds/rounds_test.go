@@ -137,11 +137,15 @@ func (f *fleet) gaps(node string) []time.Duration {
 // untilRunning waits until some node is being asked.
 func (f *fleet) untilRunning(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); f.running == 0; pass(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nobody is asked")
+	for range 6000 {
+		running := 0
+		f.change(func() { running = f.running })
+		if running > 0 {
+			return
 		}
+		pass(10 * time.Millisecond)
 	}
+	t.Fatal("nobody is asked")
 }
 
 func TestEachNodeOncePerPeriod(t *testing.T) {

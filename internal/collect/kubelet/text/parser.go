@@ -7,9 +7,10 @@ import (
 )
 
 // The bounds that Config has by default. A node with 250 pods of four containers
-// has some 600 kB; a line of the kubelet has at most some 500 bytes.
+// has some 900 kB, and what a text may say bounds what a hostile kubelet can make
+// others remember. A line of the kubelet has at most some 500 bytes.
 const (
-	DefaultMaxBytes     = 16 << 20
+	DefaultMaxBytes     = 4 << 20
 	DefaultMaxLineBytes = 8 << 10
 )
 

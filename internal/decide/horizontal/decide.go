@@ -150,7 +150,7 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 		if i < len(o.Readings) {
 			reading = &o.Readings[i]
 		}
-		d.Metrics[i] = metric.Evaluate(&p.Metrics[i], reading, &w.context, w.groupsOf(i, len(o.Pods)))
+		metric.Evaluate(&p.Metrics[i], reading, &w.context, &d.Metrics[i])
 		if d.Metrics[i].Failure != nil {
 			d.Failed++
 		}

@@ -27,12 +27,12 @@ func (w *workspace) room(metrics, pods int) []metric.Result {
 	if cap(w.groups) < metrics*pods {
 		w.groups = make([]metric.Group, metrics*pods)
 	}
-	return w.results[:metrics]
-}
-
-// groupsOf is the room of one metric, which ends where the next one's begins.
-func (w *workspace) groupsOf(i, pods int) []metric.Group {
-	return w.groups[:cap(w.groups)][i*pods : i*pods : (i+1)*pods]
+	results, groups := w.results[:metrics], w.groups[:cap(w.groups)]
+	for i := range results {
+		// Each metric's room ends where the next one's begins.
+		results[i].Groups = groups[i*pods : i*pods : (i+1)*pods]
+	}
+	return results
 }
 
 // pend is the change that is to be settled.

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"slices"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 )
@@ -21,6 +22,8 @@ const (
 	Missing
 	// Lacking pods do not have the container that the metric names.
 	Lacking
+
+	groupCount
 )
 
 // String names the group as explanations print it.
@@ -33,34 +36,52 @@ type Counts struct {
 	Counted, Ignored, Unready, Missing, Lacking int
 }
 
+// grouping is what the pods of one metric are sorted by, worked out once.
+type grouping struct {
+	// cpu says that a sample may show a pod's start.
+	cpu bool
+	// finished says that pods which have finished are ignored.
+	finished bool
+	// young pods, which started later than this, are in the initialization period.
+	young time.Time
+	delay time.Duration
+}
+
 // group sorts the pods, in upstream's order of tests (replica_calculator.go,
 // groupPods, v1.37.1): the first that holds decides.
 func group(spec *Spec, reading *Reading, c *Context, room []Group) ([]Group, Counts) {
 	groups := slices.Grow(room[:0], len(c.Pods))[:len(c.Pods)]
-	var counts Counts
+	var sizes [groupCount]int
 	partial := partialContainer(reading, c)
+	by := grouping{
+		cpu: spec.Type != Pods && spec.Name == CPU, finished: c.Divergences.Has(divergence.SucceededPods),
+		young: c.Now.Add(-c.CPUInitializationPeriod), delay: c.InitialReadinessDelay,
+	}
 	for i := range c.Pods {
-		g := groupOf(&c.Pods[i], &reading.Samples[i], spec, c)
+		g := by.group(&c.Pods[i], &reading.Samples[i])
 		if partial && g != Ignored && reading.Requests[i].Missing == ContainerNotFound {
 			g = Lacking
 		}
 		groups[i] = g
-		counts.add(g)
+		sizes[g]++
 	}
-	return groups, counts
+	return groups, Counts{
+		Counted: sizes[Counted], Ignored: sizes[Ignored], Unready: sizes[Unready],
+		Missing: sizes[Missing], Lacking: sizes[Lacking],
+	}
 }
 
-func groupOf(pod *Pod, sample *Sample, spec *Spec, c *Context) Group {
+func (by *grouping) group(pod *Pod, sample *Sample) Group {
 	switch {
 	case pod.Deleting || pod.Phase == PhaseFailed:
 		return Ignored
-	case pod.Phase == PhaseSucceeded && c.Divergences.Has(divergence.SucceededPods):
+	case pod.Phase == PhaseSucceeded && by.finished:
 		return Ignored
 	case pod.Phase == PhasePending:
 		return Unready
 	case !sample.Present:
 		return Missing
-	case spec.Type != Pods && spec.Name == CPU && starting(pod, sample, c):
+	case by.cpu && by.starting(pod, sample):
 		return Unready
 	default:
 		return Counted
@@ -71,14 +92,14 @@ func groupOf(pod *Pod, sample *Sample, spec *Spec, c *Context) Group {
 // work. During the initialization period a sample counts once its whole window
 // lies after the pod became ready; later, a pod is left out only if it has
 // never been ready.
-func starting(pod *Pod, sample *Sample, c *Context) bool {
+func (by *grouping) starting(pod *Pod, sample *Sample) bool {
 	if pod.Ready == NoReadiness || pod.StartTime.IsZero() {
 		return true
 	}
-	if pod.StartTime.Add(c.CPUInitializationPeriod).After(c.Now) {
+	if pod.StartTime.After(by.young) {
 		return pod.Ready == ReadyFalse || sample.At.Before(pod.ReadyTransition.Add(sample.Window))
 	}
-	return pod.Ready == ReadyFalse && pod.StartTime.Add(c.InitialReadinessDelay).After(pod.ReadyTransition)
+	return pod.Ready == ReadyFalse && pod.StartTime.Add(by.delay).After(pod.ReadyTransition)
 }
 
 // partialContainer reports whether the metric's container is present in a part
@@ -96,21 +117,6 @@ func partialContainer(reading *Reading, c *Context) bool {
 		}
 	}
 	return found && absent
-}
-
-func (n *Counts) add(g Group) {
-	switch g {
-	case Counted:
-		n.Counted++
-	case Ignored:
-		n.Ignored++
-	case Unready:
-		n.Unready++
-	case Missing:
-		n.Missing++
-	case Lacking:
-		n.Lacking++
-	}
 }
 
 // readyPods counts the running, ready pods, deleted ones included, as upstream

@@ -46,12 +46,14 @@ type scene struct {
 }
 
 func (s scene) evaluate() metric.Result {
-	return metric.Evaluate(&s.spec, &s.reading, &metric.Context{
+	var r metric.Result
+	metric.Evaluate(&s.spec, &s.reading, &metric.Context{
 		Now: now, SpecReplicas: s.current, StatusReplicas: s.existing, Pods: s.pods,
 		Tolerance: s.tolerance, Namespace: "shop",
 		CPUInitializationPeriod: initialization, InitialReadinessDelay: readinessDelay,
 		Divergences: s.set,
-	}, nil)
+	}, &r)
+	return r
 }
 
 // running is a scene of pods a, b, … with a value and a request of 1000m each.

@@ -2,7 +2,6 @@ package metric
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
@@ -18,7 +17,7 @@ type perPod struct {
 	// percent is set for a Utilization target: samples are then compared with
 	// the pods' requests instead of a fixed value.
 	percent bool
-	result  Result
+	result  *Result
 
 	// used and wanted are the totals of samples and requests; entries is how
 	// many samples are in them, samples how many there are with extraneous ones.
@@ -26,29 +25,28 @@ type perPod struct {
 	entries, samples int64
 }
 
-// fromPods judges samples against the pods' requests (upstream:
+// compute judges samples against the pods' requests (upstream:
 // GetResourceReplicas) or the average sample against a fixed value (upstream:
-// calcPlainMetricReplicas).
-func fromPods(spec *Spec, reading *Reading, c *Context, room []Group) (Result, string) {
-	p := perPod{spec: spec, reading: reading, c: c, sum: c.arithmetic(), percent: spec.Target.Type == Utilization}
-	if len(c.Pods) == 0 {
-		return Result{}, noPods
+// calcPlainMetricReplicas). It returns a text where the metric fails.
+func (p *perPod) compute(room []Group) string {
+	r := p.result
+	if len(p.c.Pods) == 0 {
+		return noPods
 	}
-	p.result.Groups, p.result.Counts = group(spec, reading, c, room)
-	if p.result.Counts.Counted+len(reading.Extraneous) == 0 {
-		return p.result, "did not receive metrics for targeted pods (pods might be unready)"
+	r.Groups, r.Counts = group(p.spec, p.reading, p.c, room)
+	if r.Counts.Counted+len(p.reading.Extraneous) == 0 {
+		return "did not receive metrics for targeted pods (pods might be unready)"
 	}
 	if text := p.requestError(); text != "" {
-		return p.result, text
+		return text
 	}
 	p.total()
 	if p.nothingWanted() {
-		return p.result, noRequests
+		return noRequests
 	}
-	ratio, percent, average := p.ratio()
-	p.result.Ratio, p.result.Adjusted = ratio, ratio
-	p.result.Percent, p.result.Milli = percent, average
-	return p.result, p.propose()
+	r.Ratio, r.Percent, r.Milli = p.ratio()
+	r.Adjusted = r.Ratio
+	return p.propose()
 }
 
 // nothingWanted reports whether there is no request to compare with. Upstream
@@ -90,26 +88,32 @@ func requestText(spec *Spec, request *Request, pod string) string {
 // total adds up the pods that count. Extraneous samples have no request, so
 // that they take part in an average only; both ways they are samples.
 func (p *perPod) total() {
-	for i, g := range p.result.Groups {
-		if g == Counted {
-			p.addSample(p.reading.Samples[i].Milli, i)
-			p.result.At = later(p.result.At, p.reading.Samples[i].At)
+	r, none := p.result, Sample{}
+	newest, used, wanted := &none, int64(0), int64(0)
+	for i, g := range r.Groups {
+		if g != Counted {
+			continue
 		}
+		s := &p.reading.Samples[i]
+		used = p.sum.Add(used, s.Milli)
+		if p.percent {
+			wanted = p.sum.Add(wanted, p.reading.Requests[i].Milli)
+		}
+		if s.At.After(newest.At) {
+			newest = s
+		}
+	}
+	r.At = newest.At
+	p.used, p.wanted = used, wanted
+	p.entries = int64(r.Counts.Counted)
+	p.samples = p.entries + int64(len(p.reading.Extraneous))
+	if p.percent {
+		return
 	}
 	for _, milli := range p.reading.Extraneous {
-		p.samples++
-		if !p.percent {
-			p.used = p.sum.Add(p.used, milli)
-			p.entries++
-		}
+		p.used = p.sum.Add(p.used, milli)
+		p.entries++
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 func (p *perPod) addSample(milli int64, pod int) {
@@ -134,7 +138,7 @@ func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
 
 // propose returns a text where the metric fails.
 func (p *perPod) propose() string {
-	r := &p.result
+	r := p.result
 	upWithUnready := r.Counts.Unready > 0 && r.Ratio > 1
 	if upWithUnready || r.Counts.Missing > 0 {
 		p.fillIn(upWithUnready)
@@ -162,7 +166,7 @@ func (p *perPod) propose() string {
 // a missing pod uses what it may, on the way up missing and unready pods use
 // nothing.
 func (p *perPod) fillIn(upWithUnready bool) {
-	r := &p.result
+	r := p.result
 	for i, g := range r.Groups {
 		switch {
 		case g == Missing && r.Ratio < 1:
@@ -176,7 +180,7 @@ func (p *perPod) fillIn(upWithUnready bool) {
 // recompute judges the totals that were filled in. If they turn the direction,
 // the count stays.
 func (p *perPod) recompute() {
-	r := &p.result
+	r := p.result
 	r.Adjusted, _, _ = p.ratio()
 	if p.c.Tolerance.within(r.Adjusted) {
 		p.keep(WithinTolerance)

@@ -106,24 +106,28 @@ func (v Verdict) String() string {
 	}
 }
 
-// Evaluate computes what the metric asks for. The result's groups are put into
-// the room that is given for them where it suffices.
-func Evaluate(spec *Spec, reading *Reading, c *Context, room []Group) Result {
-	result, text := compute(spec, reading, c, room)
-	if text != "" {
-		return Result{Failure: spec.Fail(text), Groups: result.Groups, Counts: result.Counts}
+// Evaluate computes what the metric asks for, into a result of which it keeps
+// nothing but the room of its groups.
+func Evaluate(spec *Spec, reading *Reading, c *Context, r *Result) {
+	room := r.Groups[:0]
+	*r = Result{}
+	if text := compute(spec, reading, c, room, r); text != "" {
+		*r = Result{Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts}
 	}
-	return result
 }
 
 // compute returns a text where the metric fails: the error of the calculation,
 // without the words that the metric's type puts before it.
-func compute(spec *Spec, reading *Reading, c *Context, room []Group) (Result, string) {
+func compute(spec *Spec, reading *Reading, c *Context, room []Group, r *Result) string {
 	if text := sourceError(spec, reading, c); text != "" {
-		return Result{}, text
+		return text
 	}
 	if spec.Type == Object || spec.Type == External {
-		return fromTotal(spec, reading, c)
+		return fromTotal(spec, reading, c, r)
 	}
-	return fromPods(spec, reading, c, room)
+	p := perPod{
+		spec: spec, reading: reading, c: c, result: r,
+		sum: c.arithmetic(), percent: spec.Target.Type == Utilization,
+	}
+	return p.compute(room)
 }

@@ -9,16 +9,16 @@ import (
 
 // fromTotal judges a metric that is one value for the whole target, of an
 // Object or summed over External series.
-func fromTotal(spec *Spec, reading *Reading, c *Context) (Result, string) {
+func fromTotal(spec *Spec, reading *Reading, c *Context, r *Result) string {
 	usage := total(spec, reading, c)
+	r.At = reading.At
 	if spec.Target.Type == AverageValue {
-		return perReplica(spec, reading, c, usage), ""
+		perReplica(spec, c, usage, r)
+		return ""
 	}
-	r := Result{Milli: usage, At: reading.At}
-	r.Ratio = float64(usage) / float64(spec.Target.Milli)
+	r.Milli, r.Ratio = usage, float64(usage)/float64(spec.Target.Milli)
 	r.Adjusted = r.Ratio
-	text := scaleValue(&r, c)
-	return r, text
+	return scaleValue(r, c)
 }
 
 // scaleValue multiplies the ratio with the ready pods (upstream:
@@ -58,12 +58,12 @@ func scaleValue(r *Result, c *Context) string {
 // perReplica judges the value for each replica (upstream:
 // GetObjectPerPodMetricReplicas and GetExternalPerPodMetricReplicas). Upstream
 // divides by the pods that exist, which a rollout's surge inflates.
-func perReplica(spec *Spec, reading *Reading, c *Context, usage int64) Result {
+func perReplica(spec *Spec, c *Context, usage int64, r *Result) {
 	replicas := c.StatusReplicas
 	if c.Divergences.Has(divergence.Surge) {
 		replicas = c.SpecReplicas
 	}
-	r := Result{At: reading.At, Replicas: replicas, Verdict: WithinTolerance}
+	r.Replicas, r.Verdict = replicas, WithinTolerance
 	r.Ratio = float64(usage) / (float64(spec.Target.Milli) * float64(replicas))
 	r.Adjusted = r.Ratio
 	if !c.Tolerance.within(r.Ratio) {
@@ -72,7 +72,6 @@ func perReplica(spec *Spec, reading *Reading, c *Context, usage int64) Result {
 		r.Replicas, r.Verdict = sum.Ceil32(float64(usage)/float64(spec.Target.Milli)), Scaled
 	}
 	r.Milli = shownAverage(spec, usage, replicas, c.arithmetic())
-	return r
 }
 
 // shownAverage is the average that status shows. Without replicas there is

@@ -42,6 +42,7 @@ type controllerFlags struct {
 func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	f.options = observe.DefaultOptions()
 	f.addHorizontal(fs)
+	f.addSurge(fs)
 	f.addLeaderElection(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
 	fs.Float32Var(&f.qps, "kube-api-qps", 0, "QPS to use while talking with the API server; 0 for no limit on this side.")
@@ -108,6 +109,7 @@ func (f *controllerFlags) validate() error {
 		prefix+"tolerance", f.options.Tolerance, "must be a number and not negative")
 	check(f.options.CPUInitializationPeriod >= 0, prefix+"cpu-initialization-period", f.options.CPUInitializationPeriod, "must not be negative")
 	check(f.options.InitialReadinessDelay >= 0, prefix+"initial-readiness-delay", f.options.InitialReadinessDelay, "must not be negative")
+	f.validateSurge(check)
 	check(f.metricsTimeout > 0, "metrics-api-timeout", f.metricsTimeout, "must be greater than 0")
 	check(f.statusInterval >= 0, "status-interval", f.statusInterval, "must not be negative")
 	check(f.eventInterval >= 0, "event-interval", f.eventInterval, "must not be negative")

@@ -51,6 +51,7 @@ type Answers struct {
 // buffer is the memory of one metric's reading.
 type buffer struct {
 	samples    []metric.Sample
+	recent     []metric.Recent
 	requests   []metric.Request
 	extraneous []int64
 	series     []int64

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // Options are the flags that take part in a decision.
@@ -23,17 +24,20 @@ type Options struct {
 	DownscaleStabilization  time.Duration
 	CPUInitializationPeriod time.Duration
 	InitialReadinessDelay   time.Duration
-	Divergences             divergence.Set
+	// Surge are the flags of the surge window.
+	Surge       surge.Settings
+	Divergences divergence.Set
 }
 
 // DefaultOptions are the defaults of kube-controller-manager's flags, with
-// Plimsoll's divergences.
+// Plimsoll's surge window and divergences.
 func DefaultOptions() Options {
 	return Options{
 		Tolerance:               0.1,
 		DownscaleStabilization:  5 * time.Minute,
 		CPUInitializationPeriod: 5 * time.Minute,
 		InitialReadinessDelay:   30 * time.Second,
+		Surge:                   surge.Defaults(),
 		Divergences:             divergence.Default,
 	}
 }

@@ -25,6 +25,7 @@ func Policy(hpa *autoscalingv2.HorizontalPodAutoscaler, o Options) horizontal.Po
 		DownscaleStabilization:  o.DownscaleStabilization,
 		CPUInitializationPeriod: o.CPUInitializationPeriod,
 		InitialReadinessDelay:   o.InitialReadinessDelay,
+		Surge:                   o.Surge,
 		Divergences:             o.Divergences,
 	}
 	if hpa.Spec.MinReplicas != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 func quantity(text string) *resource.Quantity {
@@ -37,7 +38,7 @@ func plain() horizontal.Policy {
 		Namespace: "shop", MinReplicas: 1, MaxReplicas: 9, Metrics: []metric.Spec{},
 		Tolerance:              metric.Tolerance{Up: 0.1, Down: 0.1},
 		DownscaleStabilization: 5 * time.Minute, CPUInitializationPeriod: 5 * time.Minute,
-		InitialReadinessDelay: 30 * time.Second, Divergences: divergence.Default,
+		InitialReadinessDelay: 30 * time.Second, Surge: surge.Defaults(), Divergences: divergence.Default,
 	}
 }
 

@@ -47,6 +47,9 @@ const (
 	// OneDoubling lets an object without behavior scale up at most once a second,
 	// and only on samples newer than its last scale-up.
 	OneDoubling
+	// SurgeWindow lets the last few seconds of CPU use ask for more replicas, where
+	// they are known.
+	SurgeWindow
 
 	end
 )
@@ -72,6 +75,7 @@ var names = map[Set]string{
 	RejectNegative:    "reject-negative",
 	WindowHistory:     "window-history",
 	OneDoubling:       "one-doubling",
+	SurgeWindow:       "surge-window",
 }
 
 // Has reports whether every divergence in d is in s.

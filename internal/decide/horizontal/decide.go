@@ -6,6 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -133,37 +134,57 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	d.Rescale = d.Desired != d.Current
 }
 
-// unread is the reading of a metric that the observation says nothing of.
-var unread = metric.Reading{Error: "the metric was not read"}
-
-func (d *Decision) evaluate(w *workspace, o *Observation) {
+// context is what all metrics of the decision share.
+func (d *Decision) context(o *Observation) metric.Context {
 	p := d.policy
-	w.context = metric.Context{
+	return metric.Context{
 		Now: d.At, SpecReplicas: o.Target.SpecReplicas, StatusReplicas: o.Target.StatusReplicas,
 		Pods: o.Pods, Tolerance: p.Tolerance, Namespace: p.Namespace,
 		CPUInitializationPeriod: p.CPUInitializationPeriod, InitialReadinessDelay: p.InitialReadinessDelay,
 		Divergences: p.Divergences,
 	}
+}
+
+// unread is the reading of a metric that the observation says nothing of.
+var unread = metric.Reading{Error: "the metric was not read"}
+
+func (d *Decision) evaluate(w *workspace, o *Observation) {
+	p, c := d.policy, &w.context
+	*c = d.context(o)
 	d.Metrics = w.room(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
 		reading := &unread
 		if i < len(o.Readings) {
 			reading = &o.Readings[i]
 		}
-		metric.Evaluate(&p.Metrics[i], reading, &w.context, &d.Metrics[i])
+		metric.Evaluate(&p.Metrics[i], reading, c, &d.Metrics[i])
 		if d.Metrics[i].Failure != nil {
 			d.Failed++
 		}
 	}
+	d.Surge = surge.Evaluate(&p.Surge, &surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
 	// The observation is the shell's again.
-	w.context = metric.Context{}
+	*c = metric.Context{}
+}
+
+// Suspects appends the places of the pods whose newest sample may be the first of
+// a surge: a second one, which an early scrape of their nodes gives, would decide.
+// The observation is the decision's own. There are none where nothing more could
+// be asked for.
+func (d *Decision) Suspects(o *Observation, dst []int) []int {
+	if d.Branch != BranchMetrics || d.Desired >= d.policy.MaxReplicas || d.Surge.Asks() {
+		return dst
+	}
+	c := d.context(o)
+	return surge.Suspects(&d.policy.Surge, &surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
 }
 
 // combine takes the largest of the proposals, the first of equals. The wish is
 // not usable if there is none or if it would lower the count and may not.
 //
-// Proposals come from the metrics that could be computed. While one could not,
-// the others may not lower the count: it might be the one that needs it.
+// Proposals come from the metrics that could be computed, and from the surge
+// window. While one metric could not, the others may not lower the count: it might
+// be the one that needs it.
 func (d *Decision) combine() (usable bool) {
 	var best Proposal
 	for i := range d.Metrics {
@@ -172,6 +193,9 @@ func (d *Decision) combine() (usable bool) {
 				Source: SourceMetric, Index: i, Replicas: d.Metrics[i].Replicas, MayLower: d.Failed == 0,
 			})
 		}
+	}
+	if d.Surge.Asks() {
+		best = best.or(Proposal{Source: SourceSurge, Index: d.Surge.Metric, Replicas: d.Surge.Replicas})
 	}
 	d.Wish = best
 	return best.Source != SourceNone && (best.MayLower || best.Replicas >= d.Current)

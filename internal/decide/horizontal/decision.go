@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // Decision is what is wanted and everything that led there. Status, events,
@@ -26,6 +27,8 @@ type Decision struct {
 	Metrics []metric.Result
 	// Failed is how many of the metrics could not be computed.
 	Failed int
+	// Surge is what the surge window made of the last few seconds.
+	Surge surge.Result
 	// Wish is the proposal that won, before any limit.
 	Wish Proposal
 	// Stabilized and Limited are the limits on the way, in this order. They are
@@ -73,6 +76,8 @@ const (
 	SourceNone Source = iota
 	// SourceMetric: a metric of the policy.
 	SourceMetric
+	// SourceSurge: the surge window over one of them.
+	SourceSurge
 )
 
 // Proposal is one source's wish.

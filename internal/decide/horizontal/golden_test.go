@@ -27,7 +27,8 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //
 //	policy min=1 max=10 tolerance=0.1 window=5m divergences=none
 //	                            a new object; all but min and max may be left out; further:
-//	                            tolerance=0.2/0.1 (up/down), init=5m and delay=30s, the start-up delays of CPU
+//	                            tolerance=0.2/0.1 (up/down), init=5m and delay=30s, the start-up delays of CPU;
+//	                            surge or surge=10s, a surge window, and of it steep=8 margin=1.5 least=50 ready=15s
 //	metric cpu utilization=20   TYPE or NAME, and its target: see metricOf
 //	up, down window=1m select=Min pods=4/60s percent=10/60s
 //	                            the rules of one direction; the other one keeps the API server's defaults
@@ -42,6 +43,7 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	  requests 900 1000*2 -     the pods' requests in milli-units, see requestOf; without it 1000 each
 //	  cpu 515*2 -               a metric's values in milli-units, in the pods' order or its series;
 //	                            "-" for no sample, "down" for an API error; see sampleOf
+//	  surge cpu 900,850,90/0.2s a metric's last single intervals, the newest first; see recentOf
 //	expect wish=5 usage=50%/30% what the decision before must be, whatever is printed, see expect;
 //	                            -update leaves it alone
 //	upstream TestFunc/case      which of upstream's own cases the block is the situation of

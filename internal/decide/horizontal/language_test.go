@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // arguments are key=value, or a key alone.
@@ -53,8 +54,36 @@ func (s *stage) newPolicy(args map[string]string) {
 			s.must(err)
 			s.policy.Divergences = set
 		default:
-			s.t.Fatalf("policy has no %s", key)
+			s.surge(key, args)
 		}
+	}
+}
+
+// surge reads what a policy says of the surge window.
+func (s *stage) surge(key string, args map[string]string) {
+	value, on := args["surge"]
+	if !on {
+		s.t.Fatalf("policy has no %s without surge", key)
+	}
+	window := &s.policy.Surge
+	if window.Window == 0 {
+		*window = surge.Defaults()
+	}
+	switch key {
+	case "surge":
+		if value != "" {
+			window.Window = s.period(value)
+		}
+	case "steep":
+		window.SteepFactor = s.fraction(args[key])
+	case "margin":
+		window.Margin = s.fraction(args[key])
+	case "least":
+		window.LeastCPUMilli = s.milli(args[key])
+	case "ready":
+		window.ReadyFor = s.period(args[key])
+	default:
+		s.t.Fatalf("policy has no %s", key)
 	}
 }
 

@@ -52,10 +52,22 @@ func (d *Decision) bound(s *State, wish int32) {
 		DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
 	}
 	history := pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns, LastUp: s.LastScaleUp}
-	d.Stabilized = pace.Stabilize(&limits, &history, pace.Wish{Now: d.At, Current: d.Current, Replicas: wish})
-	d.Limited = pace.Limit(&limits, &history, pace.Wish{
-		Now: d.At, Current: d.Current, Replicas: d.Stabilized.Replicas, Fresh: d.fresh(&history),
-	})
+	w := pace.Wish{Now: d.At, Current: d.Current, Replicas: wish, Fresh: d.fresh(&history), Passing: d.passing(wish)}
+	d.Stabilized = pace.Stabilize(&limits, &history, w)
+	w.Replicas = d.Stabilized.Replicas
+	d.Limited = pace.Limit(&limits, &history, w)
+}
+
+// passing is how much of the wish only the surge window asks for.
+func (d *Decision) passing(wish int32) int32 {
+	if d.Wish.Source != SourceSurge {
+		return 0
+	}
+	lasting := int32(0)
+	for i := range d.Metrics {
+		lasting = max(lasting, d.Metrics[i].Replicas)
+	}
+	return max(0, wish-lasting)
 }
 
 // fresh is the largest wish of the metrics whose samples are newer than the last
@@ -63,6 +75,11 @@ func (d *Decision) bound(s *State, wish int32) {
 // Where all are newer, nothing is held, be it remembered.
 func (d *Decision) fresh(history *pace.History) int32 {
 	largest, all := int32(0), true
+	if d.Surge.Asks() {
+		if all = history.Fresh(d.At, d.Surge.At); all {
+			largest = d.Surge.Replicas
+		}
+	}
 	for i := range d.Metrics {
 		switch m := &d.Metrics[i]; {
 		case m.Failure != nil:

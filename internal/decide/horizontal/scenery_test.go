@@ -31,6 +31,8 @@ func (s *stage) observation(current int32, args map[string]string, details []str
 			kinds = all
 		case "requests":
 			asked = all
+		case "surge":
+			values["surge "+words[1]] = all[1:]
 		default:
 			values[words[0]] = all
 		}
@@ -46,8 +48,13 @@ func (s *stage) observation(current int32, args map[string]string, details []str
 	}
 	for i := range s.policy.Metrics {
 		spec := &s.policy.Metrics[i]
-		o.Readings = append(o.Readings, s.reading(spec, values[key(spec)], requests))
+		r := s.reading(spec, values[key(spec)], requests)
+		for _, text := range values["surge "+key(spec)] {
+			r.Recent = append(r.Recent, s.recentOf(text))
+		}
+		o.Readings = append(o.Readings, r)
 		delete(values, key(spec))
+		delete(values, "surge "+key(spec))
 	}
 	if len(values) > 0 {
 		s.t.Fatalf("%s: no metric has the values %v", s.block.title, values)
@@ -206,4 +213,23 @@ func (s *stage) sampleOf(text string) metric.Sample {
 		sample.Window = s.period(window)
 	}
 	return sample
+}
+
+// recentOf reads a pod's last intervals, as in 500,480/0.2s,90: of a second each
+// where nothing else is said, the newest up to the time of the decision, each of
+// the others up to where the next one begins. "-" is none.
+func (s *stage) recentOf(text string) (recent metric.Recent) {
+	if text == "-" {
+		return recent
+	}
+	end := s.now
+	for i, part := range strings.Split(text, ",") {
+		value, span, given := strings.Cut(part, "/")
+		recent[i] = metric.Sample{Present: true, Milli: s.milli(value), At: end, Window: time.Second}
+		if given {
+			recent[i].Window = s.period(span)
+		}
+		end = end.Add(-recent[i].Window)
+	}
+	return recent
 }

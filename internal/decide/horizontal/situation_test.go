@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // situation is everything that a decision depends on.
@@ -64,6 +65,7 @@ func (m maker) policy() horizontal.Policy {
 		CPUInitializationPeriod: m.duration("initialization", 10*time.Minute),
 		InitialReadinessDelay:   m.duration("readiness delay", time.Minute),
 		Divergences:             divergence.Default,
+		Surge:                   m.surge(),
 	}
 	p.MaxReplicas = int32(m.pick("max", int64(max(1, p.MinReplicas)), 20))
 	if m.chance("many", 10) {
@@ -80,6 +82,18 @@ func (m maker) policy() horizontal.Policy {
 		p.Behavior = &horizontal.Behavior{Up: m.rules(), Down: m.rules()}
 	}
 	return p
+}
+
+func (m maker) surge() surge.Settings {
+	s := surge.Defaults()
+	if m.chance("no surge window", 4) {
+		s.Window = 0
+	}
+	if m.wild {
+		s.Margin, s.SteepFactor = float64(m.pick("margin", -1, 3)), float64(m.pick("steep", -1, 9))
+		s.LeastCPUMilli = m.pick("least", math.MinInt64, math.MaxInt64)
+	}
+	return s
 }
 
 func (m maker) rules() horizontal.Rules {
@@ -223,6 +237,11 @@ func (m maker) reading(spec *metric.Spec, pods int) metric.Reading {
 		r.Samples = append(r.Samples, m.sample())
 		r.Requests = append(r.Requests, m.request())
 	}
+	if m.pick("intervals", 0, 1) == 1 {
+		for range pods {
+			r.Recent = append(r.Recent, m.recent())
+		}
+	}
 	for m.chance("extraneous", 8) {
 		r.Extraneous = append(r.Extraneous, m.milli("extraneous value"))
 	}
@@ -240,6 +259,17 @@ func (m maker) sample() metric.Sample {
 		Present: true, Milli: m.milli("sample"), Window: 30 * time.Second,
 		At: noon.Add(-m.duration("sample age", time.Minute)),
 	}
+}
+
+func (m maker) recent() metric.Recent {
+	var r metric.Recent
+	for i := range m.pick("recent", 0, metric.RecentIntervals) {
+		r[i] = metric.Sample{
+			Present: true, Milli: m.milli("interval"), At: noon.Add(-time.Duration(i) * time.Second),
+			Window: time.Duration(m.pick("span", 0, 3000)) * time.Millisecond,
+		}
+	}
+	return r
 }
 
 func (m maker) request() metric.Request {

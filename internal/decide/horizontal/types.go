@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -27,7 +28,9 @@ type Policy struct {
 	// CPUInitializationPeriod and InitialReadinessDelay are the two start-up
 	// delays of CPU samples.
 	CPUInitializationPeriod, InitialReadinessDelay time.Duration
-	Divergences                                    divergence.Set
+	// Surge is the surge window; the zero value is none.
+	Surge       surge.Settings
+	Divergences divergence.Set
 }
 
 // Observation is what was seen of the target and its metrics.

@@ -2,9 +2,20 @@ package horizontal
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+)
+
+type (
+	// Report is a decision in the words of the API.
+	Report = report.Report
+	// Condition is a condition of the object's status.
+	Condition = report.Condition
+	// Event is an event on the object.
+	Event = report.Event
 )
 
 // The types of the conditions.
@@ -23,19 +34,19 @@ const unableToCompute = "the HPA was unable to compute the replica count: "
 func (d *Decision) Report(outcome Outcome) Report {
 	var r Report
 	if d.Branch == BranchNoScale {
-		r.set(AbleToScale, false, "FailedGetScale",
+		r.Set(AbleToScale, false, "FailedGetScale",
 			"the HPA controller was unable to get the target's current scale: "+d.target.Error)
-		r.warn("FailedGetScale", d.target.Error)
+		r.Warn("FailedGetScale", d.target.Error)
 		r.Error = d.target.Error
 		return r
 	}
 	r.Counts, r.CurrentReplicas = true, d.Current
 	r.ShowMetrics = d.Metrics != nil
-	r.set(AbleToScale, true, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
+	r.Set(AbleToScale, true, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
 	d.reportMetricFailures(&r)
 	switch d.Branch {
 	case BranchDisabled:
-		r.set(ScalingActive, false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+		r.Set(ScalingActive, false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
 	case BranchFailed:
 		d.reportFailed(&r)
 		return r
@@ -54,7 +65,7 @@ func (d *Decision) Report(outcome Outcome) Report {
 func (d *Decision) reportMetricFailures(r *Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
-			r.warn(f.Reason, f.Message)
+			r.Warn(f.Reason, f.Message)
 		}
 	}
 }
@@ -67,13 +78,13 @@ func (d *Decision) reportFailed(r *Report) {
 		d.setFirstFailure(r)
 	case SelectorMissing:
 		r.Error = "selector is required"
-		r.warn("SelectorRequired", r.Error)
+		r.Warn("SelectorRequired", r.Error)
 	default:
 		r.Error = selector.Message
-		r.warn(selector.Problem.reason(), r.Error)
+		r.Warn(selector.Problem.reason(), r.Error)
 	}
 	d.setSelector(r)
-	r.warn("FailedComputeMetricsReplicas", r.Error)
+	r.Warn("FailedComputeMetricsReplicas", r.Error)
 }
 
 func (d *Decision) setSelector(r *Report) {
@@ -84,7 +95,7 @@ func (d *Decision) setSelector(r *Report) {
 	case SelectorMissing:
 		message = "the HPA target's scale is missing a selector"
 	}
-	r.set(ScalingActive, false, d.target.Selector.Problem.reason(), message)
+	r.Set(ScalingActive, false, d.target.Selector.Problem.reason(), message)
 }
 
 // reason is the reason of the condition ScalingActive.
@@ -98,11 +109,11 @@ func (p SelectorProblem) reason() string {
 func (d *Decision) setFirstFailure(r *Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
-			r.set(ScalingActive, false, f.Reason, unableToCompute+f.Message)
+			r.Set(ScalingActive, false, f.Reason, unableToCompute+f.Message)
 			return
 		}
 	}
-	r.set(ScalingActive, false, "InvalidMetricSourceType", unableToCompute+"the object names no metric")
+	r.Set(ScalingActive, false, "InvalidMetricSourceType", unableToCompute+"the object names no metric")
 }
 
 // metricsError is empty where every metric could be computed.
@@ -120,24 +131,24 @@ func (d *Decision) metricsError() string {
 
 func (d *Decision) reportComputed(r *Report) {
 	r.Error = d.metricsError()
-	r.set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
+	r.Set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
 	// The size matches only if the wish is the count; upstream says so of any
 	// wish that stabilization leaves alone.
 	matches := max(0, d.Wish.Replicas) == d.Current
 	switch d.Stabilized.Reason {
 	case ScaleUpStabilized:
-		r.set(AbleToScale, true, "ScaleUpStabilized",
+		r.Set(AbleToScale, true, "ScaleUpStabilized",
 			"recent recommendations were lower than current one, applying the lowest recent recommendation")
 	case ScaleDownStabilized:
-		r.set(AbleToScale, true, "ScaleDownStabilized",
+		r.Set(AbleToScale, true, "ScaleDownStabilized",
 			"recent recommendations were higher than current one, applying the highest recent recommendation")
 	case ReadyForNewScale:
 		if matches || !d.policy.Divergences.Has(divergence.TrueMessages) {
-			r.set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
+			r.Set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
 		}
 	}
 	limited := d.Limited.Replicas != d.Stabilized.Replicas
-	r.set(ScalingLimited, limited, d.Limited.Reason.String(), d.Limited.Reason.Message())
+	r.Set(ScalingLimited, limited, d.Limited.Reason.String(), d.Limited.Reason.Message())
 }
 
 func (d *Decision) validMetricMessage() string {
@@ -167,7 +178,7 @@ func (d *Decision) reportCorrection(r *Report) {
 	d.setSelector(r)
 	switch {
 	case d.Wish.Source != SourceNone:
-		r.set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
+		r.Set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
 	case len(d.Metrics) > 0:
 		d.setFirstFailure(r)
 	}
@@ -175,7 +186,7 @@ func (d *Decision) reportCorrection(r *Report) {
 	if d.Branch == BranchAboveMax {
 		reason = TooManyReplicas
 	}
-	r.set(ScalingLimited, true, reason.String(), reason.Message())
+	r.Set(ScalingLimited, true, reason.String(), reason.Message())
 }
 
 // reason is why the count changes, as events and logs say it. It follows from
@@ -196,7 +207,7 @@ func (d *Decision) reason() string {
 	case d.Branch != BranchMetrics:
 		return ""
 	case wish > d.Current:
-		return d.metricName(d.Wish.Index) + " above target"
+		return d.metricName(d.Wish.Index) + " above target" + d.within()
 	case wish < d.Current:
 		return "All metrics below target"
 	case d.RaisedToMin:
@@ -204,6 +215,14 @@ func (d *Decision) reason() string {
 	default:
 		return ""
 	}
+}
+
+// within says of a surge in how many seconds it was seen.
+func (d *Decision) within() string {
+	if d.Wish.Source != SourceSurge {
+		return ""
+	}
+	return fmt.Sprintf(" in the last %.0f s", math.Round(d.Surge.Span.Seconds()))
 }
 
 // raisedAgainst reports whether the count rises although the wish would not
@@ -220,8 +239,8 @@ func (d *Decision) reportOutcome(r *Report, outcome Outcome) {
 	}
 	size := fmt.Sprintf("New size: %d; reason: %s", d.Desired, r.Reason)
 	if outcome.Error != "" {
-		r.warn("FailedRescale", size+"; error: "+outcome.Error)
-		r.set(AbleToScale, false, "FailedUpdateScale",
+		r.Warn("FailedRescale", size+"; error: "+outcome.Error)
+		r.Set(AbleToScale, false, "FailedUpdateScale",
 			"the HPA controller was unable to update the target scale: "+outcome.Error)
 		// Upstream takes the condition through True on the way, at each failure.
 		r.Conditions[0].Moved = !d.policy.Divergences.Has(divergence.TrueMessages)
@@ -229,28 +248,12 @@ func (d *Decision) reportOutcome(r *Report, outcome Outcome) {
 		return
 	}
 	r.Rescaled, r.DesiredReplicas = true, &d.Desired
-	r.set(AbleToScale, true, "SucceededRescale",
+	r.Set(AbleToScale, true, "SucceededRescale",
 		fmt.Sprintf("the HPA controller was able to update the target scale to %d", d.Desired))
 	r.Events = append(r.Events, Event{Reason: "SuccessfulRescale", Message: size})
 	if d.Current > 0 && d.Desired == 0 && d.policy.MinReplicas == 0 && d.policy.seesZero() {
-		r.set(ScaledToZero, true, "ScaledToZero", "the HPA controller scaled the workload to zero")
+		r.Set(ScaledToZero, true, "ScaledToZero", "the HPA controller scaled the workload to zero")
 		return
 	}
-	r.set(ScaledToZero, false, "NotScaledToZero", "the HPA controller did not scale the workload to zero")
-}
-
-// set gives a condition its last word; its place is where it was first set.
-func (r *Report) set(kind string, status bool, reason, message string) {
-	c := Condition{Type: kind, True: status, Reason: reason, Message: message}
-	for i := range r.Conditions {
-		if r.Conditions[i].Type == kind {
-			r.Conditions[i] = c
-			return
-		}
-	}
-	r.Conditions = append(r.Conditions, c)
-}
-
-func (r *Report) warn(reason, message string) {
-	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
+	r.Set(ScaledToZero, false, "NotScaledToZero", "the HPA controller did not scale the workload to zero")
 }

@@ -86,6 +86,13 @@ type Sample struct {
 	Window time.Duration
 }
 
+// Recent are a pod's last single intervals of CPU use, between two scrapes each,
+// the newest first. Those that are not Present are at the end.
+type Recent [RecentIntervals]Sample
+
+// RecentIntervals is how many the surge window looks at.
+const RecentIntervals = 3
+
 // Request is one pod's request of a resource, summed over the containers that
 // count.
 type Request struct {
@@ -121,6 +128,9 @@ type Reading struct {
 	// Samples holds the pods' values, index for index with the pods; for
 	// Resource, ContainerResource and Pods metrics.
 	Samples []Sample
+	// Recent holds the pods' last intervals, index for index with the pods, for the
+	// surge window. It may be left out.
+	Recent []Recent
 	// Extraneous holds the values of pods that are not among the pods (the
 	// metrics API may know pods that the pod cache does not).
 	Extraneous []int64

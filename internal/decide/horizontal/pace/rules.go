@@ -41,6 +41,10 @@ type Wish struct {
 	// Fresh is how far the samples that are newer than the last scale-up lead. Only
 	// the rate without behavior looks at it.
 	Fresh int32
+	// Passing is how many of Replicas only the last few seconds ask for. Without
+	// behavior they are remembered as far as they are followed now: there a
+	// recommendation that is remembered raises the count later on, too.
+	Passing int32
 }
 
 // Behavior holds the scaling rules of both directions.

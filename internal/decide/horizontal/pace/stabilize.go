@@ -44,8 +44,19 @@ func Stabilize(l *Limits, h *History, w Wish) Stabilized {
 		result = stabilizeBoth(l.Behavior, h, w)
 		longest = max(l.Behavior.Up.Stabilization, l.Behavior.Down.Stabilization)
 	}
-	Remember(h.Recommendations, l.Divergences, signal.Recommendation{Time: w.Now, Replicas: w.Replicas}, w.Now.Add(-longest))
+	remembered := signal.Recommendation{Time: w.Now, Replicas: remembered(l, h, w)}
+	Remember(h.Recommendations, l.Divergences, remembered, w.Now.Add(-longest))
 	return result
+}
+
+// remembered is the recommendation that the wish leaves. With behavior it is the
+// wish: its windows hold the count where it is and never raise it by themselves, and
+// a scale-up window wants to see the surge all the while.
+func remembered(l *Limits, h *History, w Wish) int32 {
+	if w.Passing == 0 || l.Behavior != nil {
+		return w.Replicas
+	}
+	return max(w.Replicas-w.Passing, min(w.Replicas, limitPlain(l, h, w).Replicas))
 }
 
 // Remember adds a wish to the recommendations, of which those older than the

@@ -1,4 +1,6 @@
-package horizontal
+// Package report is what a decision says in the words of the API: conditions,
+// events, and what status shows.
+package report
 
 // Report is a decision in the words of the API: what status, events and logs
 // say of it once the outcome of the scale write is known.
@@ -36,4 +38,21 @@ type Condition struct {
 type Event struct {
 	Warning         bool
 	Reason, Message string
+}
+
+// Set gives a condition its last word; its place is where it was first set.
+func (r *Report) Set(kind string, status bool, reason, message string) {
+	c := Condition{Type: kind, True: status, Reason: reason, Message: message}
+	for i := range r.Conditions {
+		if r.Conditions[i].Type == kind {
+			r.Conditions[i] = c
+			return
+		}
+	}
+	r.Conditions = append(r.Conditions, c)
+}
+
+// Warn adds a warning.
+func (r *Report) Warn(reason, message string) {
+	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
 }

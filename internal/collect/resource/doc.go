@@ -1,0 +1,19 @@
+// Package resource knows what the pods of autoscaled targets use without being
+// asked for it: it scrapes the kubelets of their nodes all the time, and answers
+// from what they told.
+//
+// A [Source] scrapes only nodes that it is told of, with the addresses that the
+// API server has for them. What it answers is comparable with metrics-server's
+// answers: an average over about the last 15 s with the end and the length of what
+// was really measured, the newest memory, and nothing of a pod of which a
+// container is not known yet.
+//
+// Missing is never zero. [Source.Look] refuses to answer for a target if one of
+// its ready pods is on a node that cannot be read, or that was read too little
+// since its scraping began; the caller then asks somebody else. A pod that has no
+// samples on a node that is read is another matter: its kubelet does not know it
+// either.
+//
+// Where direct access may not be granted, Config.Access says whether it is, at
+// the start and now and then; without it nothing is scraped.
+package resource

@@ -1,0 +1,85 @@
+package resource
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the source's own series.
+type metrics struct {
+	source   *prometheus.GaugeVec
+	scrapes  *prometheus.CounterVec
+	duration prometheus.Histogram
+	nodes    prometheus.Gauge
+	failing  prometheus.Gauge
+	unfound  prometheus.Gauge
+}
+
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: "plimsoll", Name: name, Help: help})
+	}
+	m := &metrics{
+		source: prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "plimsoll", Name: "resource_metrics_source",
+			Help: "1 for where resource metrics come from: the label 'source' is 'kubelet' or 'api'."}, []string{"source"}),
+		scrapes: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrapes_total",
+			Help: "Scrapes of kubelets. The label 'result' is 'success' or 'failure'."}, []string{"result"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "plimsoll", Name: "kubelet_scrape_duration_seconds",
+			Help: "The time that scrapes of kubelets take, until their answers are stored.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+		nodes:   gauge("kubelet_nodes", "Nodes with pods of targets that have resource metrics."),
+		failing: gauge("kubelet_failing_nodes", "Nodes of which the last scrape failed."),
+		unfound: gauge("kubelet_unfound_nodes", "Nodes that are not scraped because no address is known of their kubelets."),
+	}
+	var errs []error
+	add(registerer, &m.source, &errs)
+	add(registerer, &m.scrapes, &errs)
+	add(registerer, &m.duration, &errs)
+	add(registerer, &m.nodes, &errs)
+	add(registerer, &m.failing, &errs)
+	add(registerer, &m.unfound, &errs)
+	return m, errors.Join(errs...)
+}
+
+// add takes a series that is registered already for its own.
+func add[C prometheus.Collector](registerer prometheus.Registerer, collector *C, errs *[]error) {
+	err := registerer.Register(*collector)
+	var already prometheus.AlreadyRegisteredError
+	if errors.As(err, &already) {
+		if existing, isSame := already.ExistingCollector.(C); isSame {
+			*collector = existing
+			return
+		}
+	}
+	if err != nil {
+		*errs = append(*errs, fmt.Errorf("registering metrics: %w", err))
+	}
+}
+
+func (m *metrics) from(source string) {
+	for _, s := range []string{"kubelet", "api"} {
+		value := 0.0
+		if s == source {
+			value = 1
+		}
+		m.source.WithLabelValues(s).Set(value)
+	}
+}
+
+func (m *metrics) scraped(took time.Duration, err error) {
+	result := "success"
+	if err != nil {
+		result = "failure"
+	}
+	m.scrapes.WithLabelValues(result).Inc()
+	m.duration.Observe(took.Seconds())
+}
+
+// reset ends a session: nothing is scraped, so that nothing fails.
+func (m *metrics) reset() {
+	m.nodes.Set(0)
+	m.failing.Set(0)
+	m.unfound.Set(0)
+}

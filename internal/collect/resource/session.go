@@ -1,0 +1,251 @@
+package resource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
+)
+
+// settle is how long changes of the nodes are gathered before the rounds learn of
+// them.
+const settle = 100 * time.Millisecond
+
+// listingTime is how long listing the nodes takes at most, if it works.
+const listingTime = 10 * time.Second
+
+// session is a time in which kubelets are scraped.
+type session struct {
+	source *Source
+	watch  Watch
+	store  *rate.Store
+	rounds *rounds.Rounds
+	nodes  cache.SharedIndexInformer
+	// readdressed has an element when a node's kubelet may be elsewhere.
+	readdressed chan struct{}
+	// grace is how long a node may fail before its samples are too old.
+	grace time.Duration
+	began time.Time
+
+	// mu guards the following.
+	mu sync.RWMutex
+	// heard is when each node that is scraped brought something new.
+	heard map[string]hearing
+	// unfound says why nodes that are to be scraped are not.
+	unfound map[string]error
+	// failing are the nodes of which the last scrape failed.
+	failing map[string]struct{}
+}
+
+// hearing is when a node brought something new, for the first time and the last.
+type hearing struct{ first, last time.Time }
+
+func newSession(source *Source, watch Watch) (*session, error) {
+	s := &session{
+		source: source, watch: watch, store: rate.New(rate.Config{Span: stableWindow, MaxAge: maxAge}), nodes: source.config.Nodes(),
+		readdressed: make(chan struct{}, 1), heard: map[string]hearing{}, unfound: map[string]error{},
+		failing: map[string]struct{}{}, began: time.Now(),
+	}
+	config := source.config.Rounds
+	config.Scrape, config.Forget, config.Changed = s.scrape, s.forget, s.changed
+	period := config.Period
+	if period == 0 {
+		period = rounds.DefaultPeriod
+	}
+	s.grace = max(3*period, 3*time.Second)
+	var err error
+	s.rounds, err = rounds.New(config)
+	return s, err
+}
+
+// run scrapes until ctx ends.
+func (s *session) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer s.source.metrics.reset()
+	_, err := s.nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { s.poke() },
+		UpdateFunc: func(before, after any) { s.updated(before, after) },
+		DeleteFunc: func(any) { s.poke() },
+	})
+	if err != nil {
+		s.source.config.Log.Error(err, "watching nodes")
+		return
+	}
+	running.Go(func() { s.nodes.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), s.nodes.HasSynced) {
+		return
+	}
+	running.Go(func() { s.rounds.Run(ctx) })
+	for ctx.Err() == nil {
+		s.choose()
+		if !pause(ctx, settle) {
+			return
+		}
+		select {
+		case <-s.watch.Moved:
+		case <-s.readdressed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// pause is false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *session) updated(before, after any) {
+	old, ok := before.(*corev1.Node)
+	node, alsoOK := after.(*corev1.Node)
+	if !ok || !alsoOK || !equality.Semantic.DeepEqual(old.Status.Addresses, node.Status.Addresses) ||
+		old.Status.DaemonEndpoints != node.Status.DaemonEndpoints {
+		s.poke()
+	}
+}
+
+func (s *session) poke() {
+	select {
+	case s.readdressed <- struct{}{}:
+	default:
+	}
+}
+
+// choose makes the nodes that are wanted now those that are scraped.
+func (s *session) choose() {
+	names := s.watch.Nodes(nil)
+	targets := make([]kubelet.Target, 0, len(names))
+	unfound := map[string]error{}
+	for _, name := range names {
+		target, err := s.find(name)
+		if err != nil {
+			unfound[name] = err
+			continue
+		}
+		targets = append(targets, target)
+	}
+	s.mu.Lock()
+	before := s.unfound
+	s.unfound = unfound
+	s.mu.Unlock()
+	for name, err := range unfound {
+		if before[name] == nil {
+			s.source.config.Log.Info("a kubelet cannot be asked", "node", name, "why", err.Error())
+		}
+	}
+	s.source.metrics.nodes.Set(float64(len(names)))
+	s.source.metrics.unfound.Set(float64(len(unfound)))
+	s.rounds.Set(targets)
+}
+
+func (s *session) find(name string) (kubelet.Target, error) {
+	object, exists, err := s.nodes.GetStore().GetByKey(name)
+	if err != nil {
+		return kubelet.Target{}, fmt.Errorf("node %s: %w", name, err)
+	}
+	node, ok := object.(*corev1.Node)
+	if !exists || !ok {
+		return kubelet.Target{}, fmt.Errorf("there is no node %s", name)
+	}
+	return s.source.config.Target(node)
+}
+
+// scrape asks one kubelet and tells of what is new.
+func (s *session) scrape(ctx context.Context, target kubelet.Target) error {
+	began := time.Now()
+	round, err := s.source.config.Scrape(ctx, s.store, target)
+	if ctx.Err() != nil {
+		return err
+	}
+	now := time.Now()
+	s.source.metrics.scraped(now.Sub(began), err)
+	if err != nil || round.Fresh == 0 {
+		return err
+	}
+	s.mu.Lock()
+	h := s.heard[target.Node]
+	told := Sampled{Node: target.Node, At: now, Before: h.last}
+	if h.first.IsZero() {
+		h.first = now
+	}
+	h.last = now
+	s.heard[target.Node] = h
+	s.mu.Unlock()
+	s.watch.Sampled(told)
+	return nil
+}
+
+func (s *session) forget(node string) {
+	s.mu.Lock()
+	delete(s.heard, node)
+	delete(s.failing, node)
+	s.source.metrics.failing.Set(float64(len(s.failing)))
+	s.mu.Unlock()
+	s.store.Forget(node)
+}
+
+// changed tells when a node begins or ceases to fail.
+func (s *session) changed(state rounds.State) {
+	node, log := state.Target.Node, s.source.config.Log
+	if _, isAsked := s.rounds.State(node); !isAsked {
+		return // told late: it is gone
+	}
+	s.mu.Lock()
+	if state.IsFailing() {
+		s.failing[node] = struct{}{}
+	} else {
+		delete(s.failing, node)
+	}
+	s.source.metrics.failing.Set(float64(len(s.failing)))
+	s.mu.Unlock()
+	if state.IsFailing() {
+		log.Info("a kubelet cannot be read", "node", node, "why", state.LastError.Error())
+		return
+	}
+	log.Info("a kubelet can be read again", "node", node)
+}
+
+// health says since when a node has brought something, or why what it brought
+// does not hold any more.
+func (s *session) health(node string, now time.Time) (hearing, error) {
+	state, isAsked := s.rounds.State(node)
+	s.mu.RLock()
+	h, err := s.heard[node], s.unfound[node]
+	s.mu.RUnlock()
+	switch {
+	case err != nil:
+		return h, err
+	case !s.nodes.HasSynced() && now.Sub(s.began) > listingTime:
+		return h, errNoNodes
+	case !isAsked:
+		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
+	case state.IsFailing() && now.Sub(state.Succeeded) > s.grace:
+		return h, state.LastError
+	case state.Started.After(state.Succeeded) && now.Sub(state.Started) > s.grace:
+		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errNoAnswer)
+	case h.first.IsZero():
+		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
+	}
+	return h, nil
+}
+
+var (
+	errNoAnswer = errors.New("no answer yet")
+	errNoNodes  = errors.New("the nodes' addresses are not known: the API server has not listed them")
+)

@@ -1,0 +1,188 @@
+package resource
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// warmUp is how long after a node's first samples a pod without any may only not
+// have been sampled twice: as long as samples may take to be renewed.
+const warmUp = maxAge
+
+// memory is the resource's name; that of CPU is metric.CPU.
+const memory = string(corev1.ResourceMemory)
+
+// View is what was known of some pods at one moment. It may be used again.
+type View struct {
+	containers []rate.ContainerUsage
+	// ends is where each pod's containers end.
+	ends  []int
+	nodes map[string]outlook
+}
+
+// outlook is a node's health at the moment.
+type outlook struct {
+	hearing
+	err error
+}
+
+var _ observe.PodUsage = (*View)(nil)
+
+func (v *View) reset() {
+	v.containers, v.ends = v.containers[:0], v.ends[:0]
+	if v.nodes == nil {
+		v.nodes = map[string]outlook{}
+	}
+	clear(v.nodes)
+}
+
+func (s *session) look(now time.Time, pods []*corev1.Pod, v *View) error {
+	v.reset()
+	for _, pod := range pods {
+		if err := s.lookAt(now, pod, v); err != nil {
+			return err
+		}
+		v.ends = append(v.ends, len(v.containers))
+	}
+	return nil
+}
+
+// lookAt appends a pod's containers, if they are known. Pods that do not count, or
+// that are not ready, are no reason to give up.
+func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
+	node := pod.Spec.NodeName
+	if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || node == "" {
+		return nil
+	}
+	o, isKnown := v.nodes[node]
+	if !isKnown {
+		o.hearing, o.err = s.health(node, now)
+		v.nodes[node] = o
+	}
+	if o.err != nil {
+		if isReady(pod) {
+			return o.err
+		}
+		return nil
+	}
+	from := len(v.containers)
+	query := rate.Query{Node: node, Namespace: pod.Namespace, Pod: pod.Name, Window: stableWindow, Now: now}
+	v.containers, isKnown = s.store.Usage(query, v.containers)
+	if isKnown && v.isWhole(from, pod) {
+		return nil
+	}
+	v.containers = v.containers[:from]
+	if now.Sub(o.first) < warmUp && isReady(pod) && startedBefore(pod, o.first) {
+		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
+	}
+	return nil
+}
+
+// isWhole reports whether all containers that the kubelet knows of the pod have
+// values, and of this pod, not of one before it of the same name.
+func (v *View) isWhole(from int, pod *corev1.Pod) bool {
+	for i := range v.containers[from:] {
+		c := &v.containers[from+i]
+		if !c.HasCPU || !c.HasMemory || pod.Status.StartTime != nil && c.CPU.End.Before(pod.Status.StartTime.Time) {
+			return false
+		}
+	}
+	return true
+}
+
+func isReady(pod *corev1.Pod) bool {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == corev1.PodReady {
+			return pod.Status.Conditions[i].Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func startedBefore(pod *corev1.Pod, t time.Time) bool {
+	return pod.Status.StartTime != nil && pod.Status.StartTime.Time.Before(t)
+}
+
+// of is the containers of a pod by its place.
+func (v *View) of(pod int) []rate.ContainerUsage {
+	from := 0
+	if pod > 0 {
+		from = v.ends[pod-1]
+	}
+	return v.containers[from:v.ends[pod]]
+}
+
+// IsEmpty implements observe.PodUsage.
+func (v *View) IsEmpty() bool { return len(v.containers) == 0 }
+
+// Sample implements observe.PodUsage. As metrics-server's, a pod's sample has the
+// time and the window of that container of which the oldest is known.
+func (v *View) Sample(pod int, spec *metric.Spec, sum arithmetic.Mode) metric.Sample {
+	var s metric.Sample
+	containers := v.of(pod)
+	for i := range containers {
+		c := &containers[i]
+		if spec.Container != "" && c.Name != spec.Container {
+			continue
+		}
+		switch spec.Name {
+		case metric.CPU:
+			s.Milli = sum.Add(s.Milli, c.CPU.MilliCores())
+		case memory:
+			s.Milli = sum.Add(s.Milli, sum.MulDiv(c.MemoryBytes, 1000, 1))
+		default:
+			return metric.Sample{}
+		}
+		if !s.Present || c.CPU.End.Before(s.At) {
+			s.At, s.Window = c.CPU.End, c.CPU.Span
+		}
+		s.Present = true
+	}
+	return s
+}
+
+// Recent implements observe.PodUsage.
+func (v *View) Recent(pod int, spec *metric.Spec, sum arithmetic.Mode) (recent metric.Recent) {
+	if spec.Name != metric.CPU {
+		return recent
+	}
+	for k := range recent {
+		if recent[k] = v.interval(pod, k, spec, sum); !recent[k].Present {
+			return recent
+		}
+	}
+	return recent
+}
+
+// interval is the k-th newest interval of a pod, if it is the same one of all its
+// containers.
+func (v *View) interval(pod, k int, spec *metric.Spec, sum arithmetic.Mode) metric.Sample {
+	var s metric.Sample
+	containers := v.of(pod)
+	for i := range containers {
+		c := &containers[i]
+		if spec.Container != "" && c.Name != spec.Container {
+			continue
+		}
+		if k >= c.RecentCount {
+			return metric.Sample{}
+		}
+		r := &c.Recent[k]
+		if s.Present && r.End.Sub(s.At).Abs() > s.Window/2 {
+			return metric.Sample{}
+		}
+		s.Milli = sum.Add(s.Milli, r.MilliCores())
+		if !s.Present || r.End.Before(s.At) {
+			s.At, s.Window = r.End, r.Span
+		}
+		s.Present = true
+	}
+	return s
+}

@@ -1,0 +1,204 @@
+package horizontal_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+)
+
+// TestSurgeNeverLowers: with the surge window the decision is the one without it,
+// or it asks for more. Nothing else of it changes.
+func TestSurgeNeverLowers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := making(t).situation()
+		with, _ := s.decide()
+		s.policy.Surge = surge.Settings{}
+		without, _ := s.decide()
+		if with.Desired < without.Desired || with.Wish.Replicas < without.Wish.Replicas {
+			t.Fatalf("%d, without the surge window %d: %+v", with.Desired, without.Desired, with.Surge)
+		}
+		if diff := cmp.Diff(without.Metrics, with.Metrics); diff != "" {
+			t.Fatalf("it changes the metrics:\n%s", diff)
+		}
+		if with.Wish.Source != horizontal.SourceSurge && (with.Desired != without.Desired || with.Wish != without.Wish) {
+			t.Fatalf("it asks for nothing and changes the decision from %d to %d", without.Desired, with.Desired)
+		}
+	})
+}
+
+// TestSurgeNeedsItsName: without the divergence, or without intervals, it is as if
+// there were no surge window.
+func TestSurgeNeedsItsName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := making(t).situation()
+		off := s
+		off.policy.Surge = surge.Settings{}
+		if rapid.Bool().Draw(t, "by name") {
+			s.policy.Divergences &^= divergence.SurgeWindow
+			off.policy.Divergences &^= divergence.SurgeWindow
+		} else {
+			for i := range s.observation.Readings {
+				s.observation.Readings[i].Recent = nil
+			}
+		}
+		with, state := s.decide()
+		without, expected := off.decide()
+		if with.Desired != without.Desired || with.Wish != without.Wish || with.Surge != without.Surge {
+			t.Fatalf("%d and %d", with.Desired, without.Desired)
+		}
+		if diff := cmp.Diff(expected, state, remembered); diff != "" {
+			t.Fatalf("remembers otherwise:\n%s", diff)
+		}
+	})
+}
+
+// busy is a target of n pods at their target, whose last seconds show that multiple
+// of it, the newest first.
+func busy(n int, multiples ...float64) horizontal.Observation {
+	o := steady(n)
+	var recent metric.Recent
+	end := noon
+	for i, x := range multiples {
+		recent[i] = metric.Sample{Present: true, Milli: int64(500 * x), At: end, Window: time.Second}
+		end = end.Add(-time.Second)
+	}
+	for range n {
+		o.Readings[0].Recent = append(o.Readings[0].Recent, recent)
+	}
+	return o
+}
+
+// surging decides on CPU with a target of half of the request.
+func surging() horizontal.Policy {
+	p := policy(1, 100)
+	p.Metrics = []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}}
+	p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
+	p.Surge = surge.Defaults()
+	return p
+}
+
+// TestSurgeIsNotChased: what a surge of seconds asked for does not raise the count
+// once it is over. It would where a recommendation of 20, of which the first second
+// follows 4, were remembered: without behavior the highest one is gone for, and each
+// second doubles.
+func TestSurgeIsNotChased(t *testing.T) {
+	for name, behavior := range map[string]*horizontal.Behavior{"without behavior": nil, "with behavior": defaults()} {
+		t.Run(name, func(t *testing.T) {
+			p := surging()
+			p.Behavior = behavior
+			o := busy(2, 10, 10, 1)
+			d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+			if d.Wish.Replicas != 20 || d.Wish.Source != horizontal.SourceSurge {
+				t.Fatalf("no surge: %+v", d.Wish)
+			}
+			reached := d.Desired
+			for second := range 299 {
+				now := noon.Add(time.Duration(second) * time.Second)
+				s = horizontal.Settle(s, horizontal.Outcome{At: now})
+				o := busy(int(reached), 1, 1, 1)
+				for i := range o.Readings[0].Samples {
+					o.Readings[0].Samples[i].At = now.Add(time.Second)
+				}
+				d, s = horizontal.Decide(now.Add(time.Second), &p, s, &o)
+				if d.Desired != reached {
+					t.Fatalf("after %d s: from %d to %d, although the surge is over and the window is not", second+1, reached, d.Desired)
+				}
+			}
+		})
+	}
+}
+
+// TestSurgeAndDoubling: the surge window, too, doubles once a second, and on
+// intervals that are newer than the last scale-up.
+func TestSurgeAndDoubling(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason string
+		ago    time.Duration
+		stable time.Duration
+		want   int32
+		held   pace.Hold
+	}{
+		"newer":            {"the surge and the average are", 2 * time.Second, 0, 8, pace.NotHeld},
+		"too soon":         {"half a second later", time.Second / 2, 0, 4, pace.TooSoon},
+		"both old":         {"nothing was seen since", -time.Second, 2 * time.Second, 4, pace.NothingNewer},
+		"only the average": {"the surge asks for enough by itself", 2 * time.Second, 20 * time.Second, 8, pace.NotHeld},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := surging()
+			o, now := busy(4, 10, 10, 1), noon
+			if tt.ago < 0 { // the intervals end before the scale-up
+				now = noon.Add(10 * time.Second)
+				tt.ago = 5 * time.Second
+			}
+			for i := range o.Readings[0].Samples {
+				o.Readings[0].Samples[i].At = noon.Add(-tt.stable)
+			}
+			s := remembering(past{time.Hour, 1})
+			s.LastScaleUp = now.Add(-tt.ago)
+			d, _ := horizontal.Decide(now, &p, s, &o)
+			if d.Wish.Source != horizontal.SourceSurge || d.Desired != tt.want || d.Limited.Held != tt.held {
+				t.Errorf("%s: %d, %q; want %d, %q (%+v)", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held, d.Surge)
+			}
+		})
+	}
+}
+
+// TestSurgeReason: the reason says in how many seconds the surge was seen.
+func TestSurgeReason(t *testing.T) {
+	p, o := surging(), busy(2, 10, 10, 1)
+	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+	r := d.Report(horizontal.Outcome{At: noon})
+	if want := "cpu resource utilization (percentage of request) above target in the last 2 s"; r.Reason != want {
+		t.Errorf("got %q, want %q", r.Reason, want)
+	}
+}
+
+// TestSurgeBesideAFailure: a metric that fails keeps the others from lowering; a
+// surge may raise all the same.
+func TestSurgeBesideAFailure(t *testing.T) {
+	p, o := surging(), busy(2, 10, 10, 1)
+	p.Metrics = append(p.Metrics, queue())
+	o.Readings = append(o.Readings, broken())
+	if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 4 || d.Branch != horizontal.BranchMetrics {
+		t.Errorf("got %d on %v", d.Desired, d.Branch)
+	}
+}
+
+// TestSuspects: an early second look is worth it where it could change something.
+func TestSuspects(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason string
+		change func(*horizontal.Policy, *horizontal.Observation)
+		want   []int
+	}{
+		"the first steep interval": {"both pods show it", nil, []int{0, 1}},
+		"at max": {"there is no more to ask for", func(p *horizontal.Policy, _ *horizontal.Observation) {
+			p.MaxReplicas = 2
+		}, nil},
+		"decided": {"the surge window asks already", func(_ *horizontal.Policy, o *horizontal.Observation) {
+			*o = busy(2, 10, 10, 1)
+		}, nil},
+		"no decision": {"the selector is broken", func(_ *horizontal.Policy, o *horizontal.Observation) {
+			o.Target.Selector.Problem = horizontal.SelectorMissing
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, o := surging(), busy(2, 10, 1, 1)
+			if tt.change != nil {
+				tt.change(&p, &o)
+			}
+			d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+			if diff := cmp.Diff(tt.want, d.Suspects(&o, nil)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// PodUsage tells what pods use, by their places among the pods of a decision.
+type PodUsage interface {
+	// IsEmpty says that nothing is known of any pod.
+	IsEmpty() bool
+	// Sample is a pod's use of the resource that the metric names, or its
+	// container's; sums are added up as sum says.
+	Sample(pod int, spec *metric.Spec, sum arithmetic.Mode) metric.Sample
+	// Recent are the last single intervals of the same.
+	Recent(pod int, spec *metric.Spec, sum arithmetic.Mode) metric.Recent
+}
+
+// Measured reads metric i, of type Resource or ContainerResource, from what is
+// known without asking. It is to be told from an answer of metrics.k8s.io by its
+// times and windows alone.
+func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
+	if usage.IsEmpty() {
+		return metric.Reading{Empty: true}
+	}
+	spec, s, b := &a.policy.Metrics[i], a.samples(i), &a.buffers[i]
+	b.recent = slices.Grow(b.recent[:0], len(a.pods))[:len(a.pods)]
+	for n := range a.pods {
+		sample := usage.Sample(n, spec, a.mode)
+		if a.doubts() && spec.Name == metric.CPU && sample.Milli > maxCPUs*1000 {
+			return metric.Reading{Error: fmt.Sprintf("implausible value of pod %s: %dm of cpu", a.pods[n].Name, sample.Milli)}
+		}
+		s.reading.Samples[n], b.recent[n] = sample, usage.Recent(n, spec, a.mode)
+	}
+	if spec.Name == metric.CPU {
+		s.reading.Recent = b.recent
+	}
+	s.reading.Requests = a.requests(i)
+	return s.reading
+}

@@ -79,7 +79,8 @@ func Failed(err error) metric.Reading {
 }
 
 // Resource reads the answer to metric i, of type Resource or ContainerResource,
-// from metrics.k8s.io (upstream: getPodMetrics, getContainerMetrics).
+// from metrics.k8s.io (upstream: getPodMetrics, getContainerMetrics). It may hold
+// single intervals beside the averages.
 func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Reading {
 	if list == nil || len(list.Items) == 0 {
 		return metric.Reading{Empty: true}
@@ -97,12 +98,17 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 			return metric.Reading{Error: text}
 		}
 		used, found := usage(item, spec, a.mode)
-		if found {
-			s.put(item.Name, metric.Sample{
-				Present: true, Milli: used, At: item.Timestamp.Time, Window: item.Window.Duration,
-			})
+		sample := metric.Sample{Present: found, Milli: used, At: item.Timestamp.Time, Window: item.Window.Duration}
+		switch {
+		case IsInterval(item):
+			if spec.Name == metric.CPU {
+				s.keep(item.Name, sample)
+			}
+		case found:
+			s.put(item.Name, sample)
 		}
 	}
+	s.cutRecent()
 	s.reading.Requests = a.requests(i)
 	return s.reading
 }

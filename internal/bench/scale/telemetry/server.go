@@ -1,0 +1,136 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Server is a metrics-server and the kubelets of all nodes, all in this process.
+type Server struct {
+	model    model
+	servers  []*http.Server
+	api      int
+	kubelets []int
+	serving  sync.WaitGroup
+
+	mu      sync.Mutex
+	asked   func(Asked)   // guarded by mu; nil while nobody listens
+	scrapes [][]time.Time // guarded by mu: the times of the last samples that each node's kubelet gave
+}
+
+// kept is how many scrapes of a kubelet are remembered.
+const kept = 64
+
+// Start serves on free ports of this machine until Close: the metrics API with one certificate, the kubelets with
+// another.
+func Start(ctx context.Context, config Config, apiCertificate, kubeletCertificate tls.Certificate) (*Server, error) {
+	config, err := config.completed()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{model: newModel(config), scrapes: make([][]time.Time, config.Size.Nodes())}
+	api, err := newMetricsAPI(&s.model, s.answered)
+	if err != nil {
+		return nil, err
+	}
+	if s.api, err = s.serve(ctx, api.handler(), apiCertificate); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for node := range config.Size.Nodes() {
+		kubelet := newKubelet(&s.model, node)
+		port, err := s.serve(ctx, kubelet.handler(func(at time.Time) { s.scraped(node, at) }), kubeletCertificate)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.kubelets = append(s.kubelets, port)
+	}
+	return s, nil
+}
+
+func (s *Server) serve(ctx context.Context, handler http.Handler, certificate tls.Certificate) (port int, err error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("telemetry: %w", err)
+	}
+	address, isTCP := listener.Addr().(*net.TCPAddr)
+	if !isTCP {
+		return 0, errors.Join(fmt.Errorf("telemetry: %v is no TCP address", listener.Addr()), listener.Close())
+	}
+	server := &http.Server{
+		Handler: handler, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	s.servers = append(s.servers, server)
+	s.serving.Go(func() { _ = server.ServeTLS(listener, "", "") }) // ends with Close
+	return address.Port, nil
+}
+
+// MetricsPort is where metrics.k8s.io is served.
+func (s *Server) MetricsPort() int { return s.api }
+
+// KubeletPorts are the kubelets' ports, by the nodes' numbers.
+func (s *Server) KubeletPorts() []int { return append([]int(nil), s.kubelets...) }
+
+// Listen tells f of each question to the metrics API from now on; nil stops that. It is called from many goroutines.
+func (s *Server) Listen(f func(Asked)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = f
+}
+
+func (s *Server) answered(a Asked) {
+	s.mu.Lock()
+	listener := s.asked
+	s.mu.Unlock()
+	if listener != nil {
+		listener(a)
+	}
+}
+
+func (s *Server) scraped(node int, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scrapes[node] = append(s.scrapes[node], at)
+	if len(s.scrapes[node]) > 2*kept {
+		s.scrapes[node] = slices.Delete(s.scrapes[node], 0, kept)
+	}
+}
+
+// NewestScrape is the time of the newest sample of an object's pods that a kubelet had given before t; false if none
+// had.
+func (s *Server) NewestScrape(object int, t time.Time) (newest time.Time, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for pod := range s.model.Size.PodsPer {
+		times := s.scrapes[s.model.Size.NodeOf(object, pod)]
+		for i := len(times) - 1; i >= 0; i-- {
+			if times[i].Before(t) {
+				if times[i].After(newest) {
+					newest, found = times[i], true
+				}
+				break
+			}
+		}
+	}
+	return newest, found
+}
+
+// Close ends all servers.
+func (s *Server) Close() error {
+	var errs []error
+	for _, server := range s.servers {
+		errs = append(errs, server.Close())
+	}
+	s.serving.Wait()
+	return errors.Join(errs...)
+}

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // complete checks that a step can be decided and fills in what the API server
@@ -23,7 +25,7 @@ func (s *Step) complete() error {
 		return fmt.Errorf("items: no %s Snapshot", GroupVersion)
 	}
 	s.setDefaults()
-	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors} {
+	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors, s.checkWindows} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -109,6 +111,40 @@ func (s *Step) checkOptions() error {
 		return invalid("Snapshot", "options.cpuInitializationPeriod: %s, must not be negative", flags.CPUInitializationPeriod)
 	case flags.InitialReadinessDelay < 0:
 		return invalid("Snapshot", "options.initialReadinessDelay: %s, must not be negative", flags.InitialReadinessDelay)
+	}
+	return checkSurge(&flags.Surge)
+}
+
+func checkSurge(s *surge.Settings) error {
+	switch {
+	case s.Window < 0:
+		return invalid("Snapshot", "options.surge.window: %s, must not be negative", s.Window)
+	case !(s.Margin >= 1):
+		return invalid("Snapshot", "options.surge.margin: %v, must be greater than or equal to 1", s.Margin)
+	case !(s.SteepFactor >= s.Margin):
+		return invalid("Snapshot", "options.surge.steepFactor: %v, must be greater than or equal to the margin %v", s.SteepFactor, s.Margin)
+	case s.LeastCPUMilli < 0:
+		return invalid("Snapshot", "options.surge.leastCPU: %dm, must not be negative", s.LeastCPUMilli)
+	case s.ReadyFor < 0:
+		return invalid("Snapshot", "options.surge.readyFor: %s, must not be negative", s.ReadyFor)
+	}
+	return nil
+}
+
+// checkWindows keeps out what would be taken for something else.
+func (s *Step) checkWindows() error {
+	for i := range s.PodMetrics {
+		m := &s.PodMetrics[i]
+		window, marked := m.Annotations[observe.WindowAnnotation]
+		switch {
+		case !marked:
+		case window != observe.SurgeWindow:
+			return invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q", observe.WindowAnnotation, window, observe.SurgeWindow)
+		case m.Timestamp.IsZero():
+			return invalid("PodMetrics "+m.Name, "timestamp: Required value")
+		case m.Window.Duration <= 0:
+			return invalid("PodMetrics "+m.Name, "window: %s, must be greater than 0", m.Window.Duration)
+		}
 	}
 	return nil
 }

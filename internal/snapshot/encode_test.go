@@ -21,6 +21,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -105,6 +106,21 @@ func TestEncodeStateAndTimes(t *testing.T) {
 	pod := got.Pods[0]
 	if !pod.Status.StartTime.Time.Equal(sharp) || !pod.Status.Conditions[0].LastTransitionTime.Time.Equal(sharp) {
 		t.Errorf("times have become %s and %s", pod.Status.StartTime.Time, pod.Status.Conditions[0].LastTransitionTime.Time)
+	}
+}
+
+// A snapshot carries the flags of the surge window, each by itself.
+func TestSurgeOptions(t *testing.T) {
+	want := observe.DefaultOptions()
+	want.Surge = surge.Settings{Window: 4 * time.Second, SteepFactor: 5, Margin: 2, LeastCPUMilli: 7, ReadyFor: time.Minute}
+	if diff := cmp.Diff(want, OptionsOf(want).flags()); diff != "" {
+		t.Errorf("(-saved +read):\n%s", diff)
+	}
+	some := Options{Surge: &SurgeOptions{Window: &metav1.Duration{}}}
+	want = observe.DefaultOptions()
+	want.Surge.Window = 0
+	if diff := cmp.Diff(want, some.flags()); diff != "" {
+		t.Errorf("what is absent has its default (-want +got):\n%s", diff)
 	}
 }
 
@@ -205,7 +221,7 @@ func TestAddAnswers(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"zero", "doubling"} {
+	for _, name := range []string{"zero", "doubling", "surge"} {
 		t.Run(name, func(t *testing.T) { writesJSON(t, "testdata/"+name) })
 	}
 }

@@ -34,7 +34,7 @@ func TestScenarios(t *testing.T) {
 
 // As upstream decides the scenarios in which Plimsoll differs.
 func TestScenariosAsUpstream(t *testing.T) {
-	for _, name := range []string{"range", "zero", "metric-types", "doubling"} {
+	for _, name := range []string{"range", "zero", "metric-types", "doubling", "surge"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name)
 			golden(t, path+".upstream.txt", explain(t, path+".yaml", divergence.None))

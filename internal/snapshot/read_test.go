@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -109,6 +110,37 @@ func TestReadErrors(t *testing.T) {
 		"negative window": {
 			"", document + "\n  options: {downscaleStabilization: -5s}",
 			"document 1: Snapshot: options.downscaleStabilization: -5s, must not be negative",
+		},
+		"margin below 1": {
+			"", document + "\n  options: {surge: {margin: 0.5}}",
+			"document 1: Snapshot: options.surge.margin: 0.5, must be greater than or equal to 1",
+		},
+		"margin above the steep factor": {
+			"", document + "\n  options: {surge: {margin: 9}}",
+			"document 1: Snapshot: options.surge.steepFactor: 8, must be greater than or equal to the margin 9",
+		},
+		"negative surge window": {
+			"", document + "\n  options: {surge: {window: -1s}}",
+			"document 1: Snapshot: options.surge.window: -1s, must not be negative",
+		},
+		"negative CPU": {
+			"", document + "\n  options: {surge: {leastCPU: -5m}}",
+			"document 1: Snapshot: options.surge.leastCPU: -5m, must not be negative",
+		},
+		"negative readiness": {
+			"", document + "\n  options: {surge: {readyFor: -5s}}",
+			"document 1: Snapshot: options.surge.readyFor: -5s, must not be negative",
+		},
+		"window that nobody knows": {
+			"", document + interval("long", `"2026-11-20T12:00:00Z"`, "1s"),
+			`document 1: PodMetrics web-0: metadata.annotations[plimsoll.dev/window]: "long", known is "surge"`,
+		},
+		"interval without a time": {
+			"", document + interval("surge", "null", "1s"), "document 1: PodMetrics web-0: timestamp: Required value",
+		},
+		"interval without a length": {
+			"", document + interval("surge", `"2026-11-20T12:00:00Z"`, "0s"),
+			"document 1: PodMetrics web-0: window: 0s, must be greater than 0",
 		},
 		"unknown option": {
 			"", document + "\n  options: {syncPeriod: 5s}", `document 1: item 3 (Snapshot shop/web): unknown field "options.syncPeriod"`,
@@ -221,4 +253,10 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 	})
+}
+
+// interval is an item: PodMetrics of that window.
+func interval(window, timestamp, length string) string {
+	return fmt.Sprintf("\n- {apiVersion: metrics.k8s.io/v1beta1, kind: PodMetrics, metadata: {name: web-0, annotations: {plimsoll.dev/window: %s}}, "+
+		"timestamp: %s, window: %s, containers: []}", window, timestamp, length)
 }

@@ -10,6 +10,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +19,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -35,7 +37,8 @@ type Step struct {
 	Scale    *autoscalingv1.Scale
 	// Pods may hold pods of others too: the scale's selector chooses.
 	Pods []*corev1.Pod
-	// PodMetrics, Custom and External are what the metrics APIs answered.
+	// PodMetrics, Custom and External are what the metrics APIs answered. A pod has
+	// several PodMetrics where single intervals are known, too: observe.IsInterval.
 	PodMetrics []metricsv1beta1.PodMetrics
 	Custom     []custommetricsv1beta2.MetricValue
 	External   []externalmetricsv1beta1.ExternalMetricValue
@@ -64,6 +67,17 @@ type Options struct {
 	DownscaleStabilization  *metav1.Duration `json:"downscaleStabilization,omitempty"`
 	CPUInitializationPeriod *metav1.Duration `json:"cpuInitializationPeriod,omitempty"`
 	InitialReadinessDelay   *metav1.Duration `json:"initialReadinessDelay,omitempty"`
+	Surge                   *SurgeOptions    `json:"surge,omitempty"`
+}
+
+// SurgeOptions are the flags of the surge window; what is absent has its default.
+type SurgeOptions struct {
+	// Window 0 means that there is none.
+	Window      *metav1.Duration   `json:"window,omitempty"`
+	SteepFactor *float64           `json:"steepFactor,omitempty"`
+	Margin      *float64           `json:"margin,omitempty"`
+	LeastCPU    *resource.Quantity `json:"leastCPU,omitempty"`
+	ReadyFor    *metav1.Duration   `json:"readyFor,omitempty"`
 }
 
 // History is a state that people can write.
@@ -120,6 +134,13 @@ func OptionsOf(o observe.Options) *Options {
 		DownscaleStabilization:  &metav1.Duration{Duration: o.DownscaleStabilization},
 		CPUInitializationPeriod: &metav1.Duration{Duration: o.CPUInitializationPeriod},
 		InitialReadinessDelay:   &metav1.Duration{Duration: o.InitialReadinessDelay},
+		Surge: &SurgeOptions{
+			Window:      &metav1.Duration{Duration: o.Surge.Window},
+			SteepFactor: &o.Surge.SteepFactor,
+			Margin:      &o.Surge.Margin,
+			LeastCPU:    resource.NewMilliQuantity(o.Surge.LeastCPUMilli, resource.DecimalSI),
+			ReadyFor:    &metav1.Duration{Duration: o.Surge.ReadyFor},
+		},
 	}
 }
 
@@ -145,7 +166,29 @@ func (o *Options) flags() observe.Options {
 			*f.flag = f.set.Duration
 		}
 	}
+	if o.Surge != nil {
+		o.Surge.into(&flags.Surge)
+	}
 	return flags
+}
+
+// into replaces what is set.
+func (o *SurgeOptions) into(flags *surge.Settings) {
+	if o.Window != nil {
+		flags.Window = o.Window.Duration
+	}
+	if o.SteepFactor != nil {
+		flags.SteepFactor = *o.SteepFactor
+	}
+	if o.Margin != nil {
+		flags.Margin = *o.Margin
+	}
+	if o.LeastCPU != nil {
+		flags.LeastCPUMilli = o.LeastCPU.MilliValue()
+	}
+	if o.ReadyFor != nil {
+		flags.ReadyFor = o.ReadyFor.Duration
+	}
 }
 
 // scheme knows the kinds that a snapshot may hold, and no others.

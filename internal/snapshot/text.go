@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // page collects the lines of an explanation: labels in one column, words in
@@ -115,6 +116,25 @@ func (r *Result) explainMetric(p *page, i int) {
 	p.detail("ratio", r.ratioText(result))
 	r.explainPods(p, result)
 	p.detail("wish", wishText(spec, result))
+	if s := &r.Decision.Surge; s.Verdict != surge.Blind && s.Metric == i {
+		p.detail("surge", surgeText(spec, s))
+	}
+}
+
+// surgeText says what the last few seconds showed, and what comes of it.
+func surgeText(spec *metric.Spec, s *surge.Result) string {
+	text := fmt.Sprintf("%d samples within %s: at least %s of the target in each (%s on average), a surge is above %s",
+		s.Intervals, s.Span, short(s.Ratio), amount(spec, s.Milli), short(s.Factor))
+	switch s.Verdict {
+	case surge.Calm:
+		return text
+	case surge.Lopsided:
+		return text + fmt.Sprintf("; %s: %d of %d", s.Verdict, s.Showing, s.Counted)
+	case surge.Asking:
+		return text + fmt.Sprintf("; asks for %d = %s × %d, rounded up", s.Replicas, short(s.Ratio), s.Base)
+	default:
+		return text + "; " + s.Verdict.String()
+	}
 }
 
 func value(spec *metric.Spec, result *metric.Result) string {
@@ -207,7 +227,11 @@ func (r *Result) explainLimits(p *page) {
 	if d.Branch != horizontal.BranchMetrics {
 		return
 	}
-	p.line("wish", "%d, from metric %d", d.Wish.Replicas, d.Wish.Index+1)
+	window := ""
+	if d.Wish.Source == horizontal.SourceSurge {
+		window = ", by the surge window"
+	}
+	p.line("wish", "%d, from metric %d%s", d.Wish.Replicas, d.Wish.Index+1, window)
 	p.line("stabilized", "%s", stabilizedText(&d.Stabilized))
 	p.line("limited", "%s", limitedText(d))
 	if d.RaisedToMin {

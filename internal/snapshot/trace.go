@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -32,6 +33,7 @@ type Trace struct {
 	MinReplicas int32            `json:"minReplicas"`
 	MaxReplicas int32            `json:"maxReplicas"`
 	Metrics     []MetricTrace    `json:"metrics,omitempty"`
+	Surge       *SurgeTrace      `json:"surge,omitempty"`
 	Wish        *WishTrace       `json:"wish,omitempty"`
 	Stabilized  *StabilizedTrace `json:"stabilized,omitempty"`
 	Limited     *LimitedTrace    `json:"limited,omitempty"`
@@ -70,10 +72,32 @@ type PodPart struct {
 	Group string `json:"group"`
 }
 
-// WishTrace is the largest wish of the metrics.
+// SurgeTrace is what the surge window made of the last few seconds: of the metric
+// and the rule that came nearest to asking.
+type SurgeTrace struct {
+	MetricIndex int    `json:"metricIndex"`
+	Verdict     string `json:"verdict"`
+	// Replicas is what it asks for.
+	Replicas int32 `json:"replicas,omitempty"`
+	// Intervals had to be above Factor times the target, within Span.
+	Intervals int     `json:"intervals"`
+	Factor    float64 `json:"factor"`
+	Span      string  `json:"span"`
+	// ValueMilli is the lowest of them, on average, and Ratio what it is of the target.
+	ValueMilli int64     `json:"valueMilli"`
+	Ratio      ratio     `json:"ratio"`
+	Base       int64     `json:"base,omitempty"`
+	Counted    int       `json:"podsCounted"`
+	Showing    int       `json:"podsShowing"`
+	Newest     time.Time `json:"newest"`
+}
+
+// WishTrace is the largest wish: a metric's, or with Window surge that of the
+// surge window over it.
 type WishTrace struct {
-	MetricIndex int   `json:"metricIndex"`
-	Replicas    int32 `json:"replicas"`
+	MetricIndex int    `json:"metricIndex"`
+	Replicas    int32  `json:"replicas"`
+	Window      string `json:"window,omitempty"`
 }
 
 // StabilizedTrace is what the stabilization windows made of the wish. Held is
@@ -128,7 +152,14 @@ func (r *Result) trace() Trace {
 	for i := range d.Metrics {
 		t.Metrics = append(t.Metrics, r.metricTrace(i))
 	}
-	if d.Wish.Source != horizontal.SourceNone {
+	if d.Surge.Verdict != surge.Blind {
+		t.Surge = surgeTrace(&d.Surge)
+	}
+	switch d.Wish.Source {
+	case horizontal.SourceNone:
+	case horizontal.SourceSurge:
+		t.Wish = &WishTrace{MetricIndex: d.Wish.Index, Replicas: d.Wish.Replicas, Window: observe.SurgeWindow}
+	default:
 		t.Wish = &WishTrace{MetricIndex: d.Wish.Index, Replicas: d.Wish.Replicas}
 	}
 	if d.Branch != horizontal.BranchMetrics {
@@ -147,6 +178,14 @@ func (r *Result) trace() Trace {
 		t.Limited.RateLimit = &d.Limited.RateLimit
 	}
 	return t
+}
+
+func surgeTrace(s *surge.Result) *SurgeTrace {
+	return &SurgeTrace{
+		MetricIndex: s.Metric, Verdict: s.Verdict.String(), Replicas: s.Replicas,
+		Intervals: s.Intervals, Factor: s.Factor, Span: s.Span.String(),
+		ValueMilli: s.Milli, Ratio: ratio(s.Ratio), Base: s.Base, Counted: s.Counted, Showing: s.Showing, Newest: s.At,
+	}
 }
 
 func (r *Result) metricTrace(i int) MetricTrace {

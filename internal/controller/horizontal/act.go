@@ -42,10 +42,15 @@ func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error
 }
 
 func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
-	now, err := c.scales.Write(ctx, p.target, d.Desired)
+	desired := d.Desired
+	c.writes(p.track, &desired)
+	now, err := c.scales.Write(ctx, p.target, desired)
 	if now != nil {
 		// The next decision may come before the cache shows it.
 		c.targets.Saw(p.target.Resource, now)
+	}
+	if err != nil {
+		c.writes(p.track, nil)
 	}
 	return err
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
@@ -33,6 +33,8 @@ var _ MetricsSource = (*metricsapi.Client)(nil)
 
 // answer is what a metrics API said to one metric.
 type answer struct {
+	// usage stands for an answer where nobody had to be asked.
+	usage    observe.PodUsage
 	resource *metricsv1beta1.PodMetricsList
 	custom   *customv1beta2.MetricValueList
 	external *externalv1beta1.ExternalMetricValueList
@@ -47,34 +49,47 @@ type collection struct {
 	policy   *decide.Policy
 	selector string
 
+	// answers belong to the metrics; those of known need not be asked for.
+	answers []answer
+	known   []bool
+
 	// once asks for the pods' metrics: several metrics are read from one answer.
 	once     sync.Once
 	resource answer
 }
 
-// collect asks for all metrics side by side and reads the answers. The caller
-// holds no worker meanwhile, so that an API that hangs keeps none.
-func (q *collection) collect(ctx context.Context, pods []*corev1.Pod) ([]metric.Reading, []answer) {
-	answers := make([]answer, len(q.hpa.Spec.Metrics))
+func newCollection(source MetricsSource, p *pass) *collection {
+	n := len(p.policy.Metrics)
+	return &collection{
+		source: source, hpa: p.hpa, policy: &p.policy, selector: p.target.Scale.Status.Selector,
+		answers: make([]answer, n), known: make([]bool, n),
+	}
+}
+
+// isComplete says that there is nothing to ask.
+func (q *collection) isComplete() bool { return !slices.Contains(q.known, false) }
+
+// askAll asks for what is not known, side by side. The caller holds no worker
+// meanwhile, so that an API that hangs keeps none.
+func (q *collection) askAll(ctx context.Context) {
 	var asking sync.WaitGroup
-	for i := range answers {
+	for i := range q.answers {
+		if q.known[i] {
+			continue
+		}
 		asking.Go(func() {
 			start := time.Now()
-			answers[i] = q.ask(ctx, i)
-			answers[i].took = time.Since(start)
+			q.answers[i] = q.ask(ctx, i)
+			q.answers[i].took = time.Since(start)
 		})
 	}
 	asking.Wait()
-	translate := observe.NewAnswers(q.policy, pods)
-	readings := make([]metric.Reading, len(answers))
-	for i := range answers {
-		readings[i] = read(translate, i, q.policy.Metrics[i].Type, &answers[i])
-	}
-	return readings, answers
 }
 
 func read(translate *observe.Answers, i int, kind metric.Type, a *answer) metric.Reading {
 	switch {
+	case a.usage != nil:
+		return translate.Measured(i, a.usage)
 	case a.err != nil:
 		return observe.Failed(a.err)
 	case kind == metric.Pods:

@@ -1,7 +1,18 @@
 // Package horizontal is the loop that autoscales horizontally: it observes each
-// HorizontalPodAutoscaler, has the core decide and acts on the decision. The
-// loop is driven by time: an object is decided at once when it is new or its
-// spec changes, and each sync period after that.
+// HorizontalPodAutoscaler, has the core decide and acts on the decision.
+//
+// The loop is driven by time: an object is decided at once when it is new or its
+// spec changes, and each sync period after that. With Config.Triggers it is also
+// decided as soon as something is known: once for each round of scrapes over its
+// pods' nodes, at most 200 ms after the first new samples; and when a pod of its
+// target appears, becomes ready or not, fails or goes, or when somebody else sets
+// its target's count.
+//
+// Such decisions do not ask more of others. Answers of the custom and external
+// metrics APIs serve until the object's next turn by the clock, with the times that
+// they came with; metrics.k8s.io, where it is needed, is asked once a second at
+// most because of pods, and each five seconds while it stands in for kubelets that
+// cannot be read.
 package horizontal
 
 import (
@@ -23,6 +34,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
@@ -41,13 +53,18 @@ type Config struct {
 	Scales    scaleclient.ScalesGetter
 	Mapper    meta.RESTMapper
 	Metrics   MetricsSource
+	// Direct knows resource metrics without asking; without it, or where it does not
+	// know enough, Metrics is asked for them too. It may be nil.
+	Direct Direct
 	// Events may be nil in shadow mode, where none are recorded.
 	Events     record.EventRecorder
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 
-	// SyncPeriod is how often each object is decided.
+	// SyncPeriod is how often each object is decided, at least.
 	SyncPeriod time.Duration
+	// Triggers lets new samples, pods and counts lead to decisions between.
+	Triggers bool
 	// Workers is how many objects are decided at once. One that waits for a
 	// metrics API does not count.
 	Workers int
@@ -84,6 +101,8 @@ type Controller struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	records map[types.NamespacedName]*track
+	// aims are the objects by what they scale.
+	aims map[targets.ID]map[types.NamespacedName]struct{}
 	// present counts the objects in the cache.
 	present int
 }
@@ -121,6 +140,7 @@ func New(cfg Config) (*Controller, error) {
 		schedule: newSchedule(),
 		workers:  make(chan struct{}, cfg.Workers),
 		records:  map[types.NamespacedName]*track{},
+		aims:     map[targets.ID]map[types.NamespacedName]struct{}{},
 	}, nil
 }
 
@@ -143,7 +163,7 @@ func (c *Config) validate() error {
 func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(true)
 	defer c.filling.Store(false)
-	pods, err := c.podsFeed.AddEventHandler(c.pods.Handler(nil))
+	pods, err := c.podsFeed.AddEventHandler(c.pods.Handler(c.podsChanged()))
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}
@@ -151,8 +171,13 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching HorizontalPodAutoscalers: %w", err)
 	}
+	unwatch, err := c.watchCounts()
+	if err != nil {
+		return fmt.Errorf("watching targets: %w", err)
+	}
 	defer func() {
 		// The informers may outlive this run; its handlers must not.
+		unwatch()
 		_ = c.podsFeed.RemoveEventHandler(pods)
 		_ = c.informer.RemoveEventHandler(objects)
 	}()
@@ -164,8 +189,20 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(false)
 	c.metrics.running.Set(1)
 	defer c.metrics.running.Set(0)
+	defer c.collect(ctx)()
 	c.loop(ctx)
 	return nil
+}
+
+// collect lets kubelets be scraped until ctx ends; wait returns when none is any
+// more.
+func (c *Controller) collect(ctx context.Context) (wait func()) {
+	var collecting sync.WaitGroup
+	if c.config.Direct != nil {
+		watch := resource.Watch{Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.sampled}
+		collecting.Go(func() { c.config.Direct.Run(ctx, watch) })
+	}
+	return collecting.Wait
 }
 
 // Ready is an error while Run fills its caches.
@@ -183,7 +220,7 @@ func (c *Controller) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		object, due := c.wait(ctx, timer)
+		turn, due := c.wait(ctx, timer)
 		if !due {
 			return
 		}
@@ -193,16 +230,16 @@ func (c *Controller) loop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		running.Go(func() { c.work(ctx, object) })
+		running.Go(func() { c.work(ctx, turn) })
 	}
 }
 
 // wait blocks until an object is due; false when the context ends.
-func (c *Controller) wait(ctx context.Context, timer *time.Timer) (types.NamespacedName, bool) {
+func (c *Controller) wait(ctx context.Context, timer *time.Timer) (turn, bool) {
 	for ctx.Err() == nil {
-		object, pause, due := c.schedule.next(time.Now())
+		t, pause, due := c.schedule.next(time.Now())
 		if due {
-			return object, true
+			return t, true
 		}
 		var expired <-chan time.Time
 		if pause > 0 {
@@ -215,7 +252,7 @@ func (c *Controller) wait(ctx context.Context, timer *time.Timer) (types.Namespa
 		case <-ctx.Done():
 		}
 	}
-	return types.NamespacedName{}, false
+	return turn{}, false
 }
 
 func (c *Controller) count() int {

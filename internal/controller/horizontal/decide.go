@@ -10,7 +10,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -32,11 +31,15 @@ type pass struct {
 	track  *track
 	policy decide.Policy
 	start  time.Time
+	// asks says that everything is asked anew.
+	asks bool
 
 	observation decide.Observation
 	target      scale.Target
 	targetErr   error
 	answers     []answer
+	// isDirect says that nobody was or had to be asked for any metric.
+	isDirect bool
 	// actual is what the other controller did; in shadow mode.
 	actual actual
 }
@@ -44,36 +47,40 @@ type pass struct {
 func (t *track) reset() { t.state, t.moved = decide.State{}, 0 }
 
 // work decides one object. It came with a worker's token and gives it back.
-func (c *Controller) work(ctx context.Context, object types.NamespacedName) {
-	due := time.Now().Add(c.config.SyncPeriod)
+func (c *Controller) work(ctx context.Context, t turn) {
+	full := time.Now().Add(c.config.SyncPeriod)
 	defer func() {
 		<-c.workers
-		c.schedule.done(object, due)
+		c.schedule.done(t.object, full)
 	}()
-	hpa, err := c.objects.HorizontalPodAutoscalers(object.Namespace).Get(object.Name)
+	hpa, err := c.objects.HorizontalPodAutoscalers(t.object.Namespace).Get(t.object.Name)
 	if apierrors.IsNotFound(err) {
-		c.drop(object)
+		c.drop(t.object)
 		return
 	}
 	if err != nil {
-		c.log.Error(err, "reading the cache", "object", object.String())
+		c.log.Error(err, "reading the cache", "object", t.object.String())
 		return
 	}
-	due = c.turn(ctx, hpa)
+	full = c.turn(ctx, hpa, t)
 }
 
-// turn decides on the object, unless it is not the time, and says when it is
-// the object's turn again.
-func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler) (due time.Time) {
-	p := &pass{hpa: hpa, track: c.take(hpa), start: time.Now()}
-	due = following(hpa.UID, p.start, c.config.SyncPeriod)
-	if c.stale(p.track, hpa) {
+// turn decides on the object, unless it is not the time, and says when it is to be
+// decided in full again.
+func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t turn) (due time.Time) {
+	p := &pass{hpa: hpa, track: c.take(hpa), start: time.Now(), asks: t.asks}
+	due = t.full
+	if t.asks {
+		due = following(hpa.UID, p.start, c.config.SyncPeriod)
+	}
+	if c.stale(p, hpa) {
 		c.metrics.staleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
 		if c.unchangedInCache(hpa) {
 			return due
 		}
 		// It came while this turn looked away.
-		return p.start
+		c.seen(p.track, nameOf(hpa))
+		return due
 	}
 	if until, yes := c.contested(p.track, hpa); yes {
 		return until
@@ -81,6 +88,9 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 	defer c.survive(p)
 	err := c.decide(ctx, p)
 	switch {
+	case err == nil && p.isDirect:
+		// The sync period is the longest silence, and this was none.
+		due = following(hpa.UID, p.start, c.config.SyncPeriod)
 	case err == nil:
 	case errors.Is(err, errSuperseded), errors.Is(err, scale.ErrMoved):
 		c.metrics.overtaken.Inc()
@@ -142,8 +152,7 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 	}
 	pods := p.shadowPods(c.pods.Pods(nameOf(p.hpa)))
 	p.observation.Pods = observe.Pods(pods)
-	q := &collection{source: c.config.Metrics, hpa: p.hpa, policy: &p.policy, selector: p.target.Scale.Status.Selector}
-	c.outside(func() { p.observation.Readings, p.answers = q.collect(ctx, pods) })
+	c.read(ctx, p, pods)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -164,6 +173,7 @@ func (c *Controller) observeTarget(p *pass) {
 		return
 	}
 	c.pods.SetSelector(nameOf(p.hpa), selector)
+	c.pods.Follow(nameOf(p.hpa), c.config.Direct != nil && hasResource(&p.policy))
 	if both := c.pods.Overlap(nameOf(p.hpa)); both != "" {
 		p.observation.Target.Selector = decide.Selector{
 			Problem: decide.SelectorAmbiguous,

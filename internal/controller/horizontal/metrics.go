@@ -19,6 +19,12 @@ const (
 	errorNone     = "none"
 )
 
+// The values of the label source.
+const (
+	sourceKubelet = "kubelet"
+	sourceAPI     = "api"
+)
+
 // metrics are upstream's series by its names and labels, and Plimsoll's own.
 type metrics struct {
 	reconciliations    *prometheus.CounterVec
@@ -35,6 +41,10 @@ type metrics struct {
 	overtaken     prometheus.Counter
 	panics        prometheus.Counter
 	shadow        *prometheus.CounterVec
+	// readings counts by the source of resource metrics, standIns the objects that
+	// have to do without kubelets.
+	readings *prometheus.CounterVec
+	standIns prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -74,6 +84,9 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		panics:        single("horizontal_panics_total", "Decisions that ended in a panic."),
 		shadow: counter(own, "shadow_comparisons_total",
 			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', 'replicas' or 'conditions', after what differs.", []string{"result"}),
+		readings: counter(own, "resource_readings_total",
+			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'kubelet' or 'api', after where these came from.", []string{"source"}),
+		standIns: gauge(own, "resource_stand_ins", "Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
 	}
 	err := m.register(registerer)
 	return m, err
@@ -96,6 +109,8 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 	add(registerer, &m.overtaken, &errs)
 	add(registerer, &m.panics, &errs)
 	add(registerer, &m.shadow, &errs)
+	add(registerer, &m.readings, &errs)
+	add(registerer, &m.standIns, &errs)
 	return errors.Join(errs...)
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // schedule says which object is decided next, and when. Each object is decided
-// by one worker at a time.
+// by one worker at a time. What is wanted for an object several times before it is
+// its turn is one turn.
 type schedule struct {
 	// mu guards what follows.
 	mu      sync.Mutex
@@ -23,60 +24,98 @@ type schedule struct {
 // entry is one object's place in the schedule.
 type entry struct {
 	object types.NamespacedName
-	due    time.Time
+	// full is when it is decided with everything asked anew; soon when it is decided
+	// on what is known, zero if there is no reason to. While a decision runs they
+	// are what was wanted meanwhile.
+	full, soon time.Time
 	// place is where it is in the queue; meaningless while running.
 	place   int
 	running bool
-	// again says that the object is to be decided at once when the running
-	// decision ends, gone that it is to be forgotten then.
-	again, gone bool
+	// gone says that the object is to be forgotten when the running decision ends.
+	gone bool
+}
+
+// due is the earlier of both times.
+func (e *entry) due() time.Time { return earlier(e.full, e.soon) }
+
+// earlier is the earlier of two times, of which one that is zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// turn is an object whose turn it is.
+type turn struct {
+	object types.NamespacedName
+	// full is when it is, or was, to be decided with everything asked anew.
+	full time.Time
+	// asks says that this is now.
+	asks bool
 }
 
 func newSchedule() *schedule {
 	return &schedule{entries: map[types.NamespacedName]*entry{}, wake: make(chan struct{}, 1)}
 }
 
-// at makes the object due then, or earlier if it is already.
+// at makes the object due in full then, or earlier if it is already.
 func (s *schedule) at(object types.NamespacedName, due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, known := s.entries[object]
-	switch {
-	case !known:
-		e = &entry{object: object, due: due}
+	if !known {
+		e = &entry{object: object, full: due}
 		s.entries[object] = e
 		heap.Push(&s.queue, e)
-	case e.running:
-		e.again, e.gone = true, false
+		s.signalFor(e)
 		return
-	case due.Before(e.due):
-		e.due = due
-		heap.Fix(&s.queue, e.place)
 	}
-	if s.queue[0] == e {
-		s.signal()
+	e.gone = false
+	s.hasten(e, earlier(e.full, due), e.soon)
+}
+
+// soon makes the object, if it is known, due on what is known then, or earlier if
+// it is already.
+func (s *schedule) soon(object types.NamespacedName, due time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, known := s.entries[object]; known {
+		s.hasten(e, e.full, earlier(e.soon, due))
 	}
+}
+
+// hasten sets times that are not later than before.
+func (s *schedule) hasten(e *entry, full, soon time.Time) {
+	before := e.due()
+	e.full, e.soon = full, soon
+	if e.running || !e.due().Before(before) {
+		return
+	}
+	heap.Fix(&s.queue, e.place)
+	s.signalFor(e)
 }
 
 // next takes the object that is due and marks it running. Otherwise it says how
 // long it is until one is; zero if there is none.
-func (s *schedule) next(now time.Time) (object types.NamespacedName, wait time.Duration, due bool) {
+func (s *schedule) next(now time.Time) (t turn, wait time.Duration, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
-		return types.NamespacedName{}, 0, false
+		return turn{}, 0, false
 	}
 	first := s.queue[0]
-	if first.due.After(now) {
-		return types.NamespacedName{}, first.due.Sub(now), false
+	if first.due().After(now) {
+		return turn{}, first.due().Sub(now), false
 	}
 	heap.Pop(&s.queue)
-	first.running = true
-	return first.object, 0, true
+	t = turn{object: first.object, full: first.full, asks: !first.full.After(now)}
+	first.running, first.full, first.soon = true, time.Time{}, time.Time{}
+	return t, 0, true
 }
 
-// done ends a running decision.
-func (s *schedule) done(object types.NamespacedName, due time.Time) {
+// done ends a running decision and says when the next one is to be in full.
+func (s *schedule) done(object types.NamespacedName, full time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.entries[object]
@@ -84,23 +123,25 @@ func (s *schedule) done(object types.NamespacedName, due time.Time) {
 		delete(s.entries, object)
 		return
 	}
-	if e.again {
-		due = time.Time{}
-	}
-	e.running, e.again, e.due = false, false, due
+	e.running, e.full = false, earlier(e.full, full)
 	heap.Push(&s.queue, e)
-	if s.queue[0] == e {
-		s.signal()
-	}
+	s.signalFor(e)
 }
 
-// forget takes a running object out when its decision ends.
-func (s *schedule) forget(object types.NamespacedName) {
+// forget takes a running object out when its decision ends, unless a new one of
+// its name was announced meanwhile.
+func (s *schedule) forget(object types.NamespacedName) (gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A recreation that was announced meanwhile wins.
-	if e := s.entries[object]; !e.again {
-		e.gone = true
+	e := s.entries[object]
+	e.gone = e.full.IsZero()
+	return e.gone
+}
+
+// signalFor wakes whoever waits if this one is the first now.
+func (s *schedule) signalFor(e *entry) {
+	if s.queue[0] == e {
+		s.signal()
 	}
 }
 
@@ -142,8 +183,8 @@ func (q queue) Len() int { return len(q) }
 
 // Less implements heap.Interface.
 func (q queue) Less(i, j int) bool {
-	if !q[i].due.Equal(q[j].due) {
-		return q[i].due.Before(q[j].due)
+	if a, b := q[i].due(), q[j].due(); !a.Equal(b) {
+		return a.Before(b)
 	}
 	return q[i].object.String() < q[j].object.String()
 }

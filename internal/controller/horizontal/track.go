@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -23,12 +24,23 @@ type track struct {
 	written string
 	// moved counts decisions in a row that somebody else's scaling overtook.
 	moved int
-	// waits says that a decision waits for the cache to show the last write. It is
-	// guarded by Controller.mu, as is contest.
-	waits   bool
-	contest contest
-	shadow  shadow
-	said    said
+	// waits says that a decision waits for the cache to show the last write, owes that
+	// it is one in full. They are guarded by Controller.mu, as is contest.
+	waits, owes bool
+	contest     contest
+	shadow      shadow
+	said        said
+	kept        kept
+	// lack is what was last missing for resource metrics without asking.
+	lack lack
+
+	// The following are guarded by Controller.mu too: when the last decision began
+	// and when metrics.k8s.io was last asked; the round of scrapes; the count that was
+	// last written, if nobody has set another since; what the object scales.
+	begun, asked time.Time
+	round        round
+	wrote        *int32
+	aim          targets.ID
 }
 
 // handler feeds the schedule from the informer.
@@ -74,6 +86,7 @@ func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	t := c.trackOf(nameOf(hpa))
 	c.endContest(t)
 	t.contest.newest = foreignWrite(hpa).at
+	c.aim(nameOf(hpa), hpa)
 	c.mu.Unlock()
 	c.schedule.at(nameOf(hpa), time.Now())
 }
@@ -93,15 +106,28 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 		return
 	}
 	if specChanged(old, hpa) {
+		c.mu.Lock()
+		c.aim(nameOf(hpa), hpa)
+		c.mu.Unlock()
 		c.schedule.at(nameOf(hpa), time.Now())
 		return
 	}
 	c.mu.Lock()
-	// Whoever waits to see its own write sees it now.
-	waits := c.trackOf(nameOf(hpa)).waits
+	t := c.trackOf(nameOf(hpa))
 	c.mu.Unlock()
-	if waits {
-		c.schedule.at(nameOf(hpa), time.Now())
+	c.seen(t, nameOf(hpa))
+}
+
+// seen lets a decision be made that waits to see its own write.
+func (c *Controller) seen(t *track, object types.NamespacedName) {
+	c.mu.Lock()
+	waits, owes := t.waits, t.owes
+	c.mu.Unlock()
+	switch {
+	case owes:
+		c.schedule.at(object, time.Now())
+	case waits:
+		c.schedule.soon(object, time.Now())
 	}
 }
 
@@ -111,6 +137,9 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 func (c *Controller) deleted(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.pods.Delete(nameOf(hpa))
 	c.dropSeries(nameOf(hpa))
+	c.mu.Lock()
+	c.aim(nameOf(hpa), nil)
+	c.mu.Unlock()
 	if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 		c.schedule.at(nameOf(hpa), time.Now())
 	}
@@ -118,14 +147,19 @@ func (c *Controller) deleted(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 
 // drop forgets an object that is no more. A worker has it.
 func (c *Controller) drop(object types.NamespacedName) {
-	c.schedule.forget(object)
+	isBack := !c.schedule.forget(object)
 	c.pods.Delete(object)
 	// A worker may have had the object while it was deleted.
 	c.dropSeries(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.endContest(c.trackOf(object))
+	t := c.trackOf(object)
+	c.endContest(t)
+	c.lacks(t, lackNothing)
 	delete(c.records, object)
+	if isBack {
+		c.trackOf(object).aim = t.aim
+	}
 }
 
 func (c *Controller) dropSeries(object types.NamespacedName) {
@@ -140,11 +174,12 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.trackOf(nameOf(hpa))
+	t.begun, t.round.isDecided = time.Now(), true
 	if t.uid != hpa.UID {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
-		t.uid, t.written, t.moved, t.shadow, t.said = hpa.UID, "", 0, shadow{}, said{}
+		t.uid, t.written, t.moved, t.shadow, t.said, t.kept = hpa.UID, "", 0, shadow{}, said{}, kept{}
 	}
 	return t
 }
@@ -161,15 +196,15 @@ func (c *Controller) trackOf(object types.NamespacedName) *track {
 
 // stale reports whether the cached object is older than the last status write.
 // Versions that cannot be compared are taken to be new enough.
-func (c *Controller) stale(t *track, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	behind := false
+func (c *Controller) stale(p *pass, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	t, behind := p.track, false
 	if t.written != "" {
 		order, err := resourceversion.CompareResourceVersion(hpa.ResourceVersion, t.written)
 		behind = err == nil && order < 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t.waits = behind
+	t.waits, t.owes = behind, behind && (p.asks || t.owes)
 	return behind
 }
 

@@ -376,11 +376,11 @@ func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*Controller, c
 	}
 	handler := c.handler()
 	handler.OnAdd(hpa, false)
-	object, _, due := c.schedule.next(time.Now())
+	turn, _, due := c.schedule.next(time.Now())
 	if !due {
 		w.t.Fatal("a new object is not due at once")
 	}
-	c.schedule.done(object, time.Now().Add(period))
+	c.schedule.done(turn.object, time.Now().Add(period))
 	return c, handler
 }
 
@@ -401,8 +401,8 @@ func TestUpstreamOddUpdates(t *testing.T) {
 					t.Errorf("due %v, in %s; want it in a period", due, wait)
 				}
 				w.pass(period)
-				if object, _, due := c.schedule.next(time.Now()); !due || object.Name != "web" {
-					t.Errorf("%s is due: %v", object, due)
+				if turn, _, due := c.schedule.next(time.Now()); !due || turn.object.Name != "web" {
+					t.Errorf("%s is due: %v", turn.object, due)
 				}
 			})
 		})
@@ -423,20 +423,20 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				c, handler := w.idle(hpa)
 				c.take(hpa).written = "5"
-				if !c.stale(c.take(hpa), hpa) {
+				if !c.stale(&pass{track: c.take(hpa)}, hpa) {
 					t.Fatal("version 1 is older than 5")
 				}
 				handler.OnDelete(gone)
-				object, _, due := c.schedule.next(time.Now())
-				if !due || object != (types.NamespacedName{Namespace: "shop", Name: "web"}) {
-					t.Fatalf("%s is due: %v; a deleted object is to be forgotten at once", object, due)
+				turn, _, due := c.schedule.next(time.Now())
+				if !due || turn.object != (types.NamespacedName{Namespace: "shop", Name: "web"}) {
+					t.Fatalf("%s is due: %v; a deleted object is to be forgotten at once", turn.object, due)
 				}
 				c.workers <- struct{}{}
-				c.work(t.Context(), object)
+				c.work(t.Context(), turn)
 				if c.count() != 0 {
 					t.Errorf("%d objects are remembered, want none", c.count())
 				}
-				if c.stale(c.take(hpa), hpa) {
+				if c.stale(&pass{track: c.take(hpa)}, hpa) {
 					t.Error("the new object waits for the old one's write")
 				}
 			})

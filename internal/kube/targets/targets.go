@@ -25,30 +25,29 @@ type Cache struct {
 	// mu guards seen, resource versions that the caches may not show yet. Until
 	// they do, the API server is asked.
 	mu   sync.Mutex
-	seen map[key]string
+	seen map[ID]string
 }
 
-type key struct {
-	kind schema.GroupKind
-	name types.NamespacedName
+// ID names a target.
+type ID struct {
+	Kind schema.GroupKind
+	Name types.NamespacedName
 }
 
 type kind struct {
 	resource schema.GroupResource
-	store    cache.Store
-	synced   cache.InformerSynced
+	informer cache.SharedIndexInformer
 }
 
 var _ scale.Source = (*Cache)(nil)
 
 // New asks the factory for its informers; it does not start them.
 func New(apps appsinformers.Interface) *Cache {
-	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[key]string{}}
+	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[ID]string{}}
 	add := func(name, resource string, informer cache.SharedIndexInformer) {
 		c.stores[schema.GroupKind{Group: appsv1.GroupName, Kind: name}] = kind{
 			resource: schema.GroupResource{Group: appsv1.GroupName, Resource: resource},
-			store:    informer.GetStore(),
-			synced:   informer.HasSynced,
+			informer: informer,
 		}
 	}
 	add("Deployment", "deployments", apps.Deployments().Informer())
@@ -60,7 +59,7 @@ func New(apps appsinformers.Interface) *Cache {
 // HasSynced reports whether every cache is filled.
 func (c *Cache) HasSynced() bool {
 	for _, k := range c.stores {
-		if !k.synced() {
+		if !k.informer.HasSynced() {
 			return false
 		}
 	}
@@ -75,12 +74,12 @@ func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target
 		return scale.Target{}, false
 	}
 	id := types.NamespacedName{Namespace: namespace, Name: name}
-	object, exists, err := k.store.GetByKey(id.String())
+	object, exists, err := k.informer.GetStore().GetByKey(id.String())
 	if err != nil || !exists {
 		return scale.Target{}, false
 	}
 	s, err := of(object)
-	if err != nil || !c.shows(key{kind: gk, name: id}, s.ResourceVersion) {
+	if err != nil || !c.shows(ID{Kind: gk, Name: id}, s.ResourceVersion) {
 		return scale.Target{}, false
 	}
 	return scale.Target{Resource: k.resource, Scale: s}, true
@@ -94,14 +93,14 @@ func (c *Cache) Saw(resource schema.GroupResource, seen *autoscalingv1.Scale) {
 			continue
 		}
 		c.mu.Lock()
-		c.seen[key{kind: gk, name: types.NamespacedName{Namespace: seen.Namespace, Name: seen.Name}}] = seen.ResourceVersion
+		c.seen[ID{Kind: gk, Name: types.NamespacedName{Namespace: seen.Namespace, Name: seen.Name}}] = seen.ResourceVersion
 		c.mu.Unlock()
 	}
 }
 
 // shows reports whether the cached version is as new as the last seen. Versions
 // that cannot be compared are taken to be.
-func (c *Cache) shows(id key, cached string) bool {
+func (c *Cache) shows(id ID, cached string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seen, ok := c.seen[id]
@@ -133,7 +132,7 @@ func convert(object *metav1.ObjectMeta, specReplicas *int32, statusReplicas int3
 	if err != nil {
 		return nil, fmt.Errorf("selector: %w", err)
 	}
-	replicas := int32(1)
+	replicas := int32(1) // the API's default
 	if specReplicas != nil {
 		replicas = *specReplicas
 	}

@@ -1,0 +1,231 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Direct knows what pods use without being asked for it.
+type Direct interface {
+	// Run collects until ctx ends.
+	Run(ctx context.Context, watch resource.Watch)
+	// Look finds what is known of the pods now; an error says why that is not enough
+	// to decide on.
+	Look(now time.Time, pods []*corev1.Pod, v *resource.View) error
+	// Urgent asks for new samples of these nodes early, once.
+	Urgent(nodes ...string)
+}
+
+var _ Direct = (*resource.Source)(nil)
+
+// standInPeriod is how often metrics.k8s.io is asked while it stands in for
+// kubelets, whose other samples lead to decisions each second. Its answers change
+// less often.
+const standInPeriod = 5 * time.Second
+
+// lack is what is missing for resource metrics without asking.
+type lack uint8
+
+const (
+	lackNothing lack = iota
+	// lackTime: too little is known yet.
+	lackTime
+	// lackNode: a node cannot be read.
+	lackNode
+	// lackRight: kubelets may not be asked at all.
+	lackRight
+)
+
+// kept is what was answered to an object's questions. It serves decisions that
+// come before its next turn by the clock.
+type kept struct {
+	// metrics and selector are what was asked for.
+	metrics  []autoscalingv2.MetricSpec
+	selector string
+	// answers are those of the custom and external metrics APIs, at their metrics'
+	// places, and when they were asked for.
+	answers []answer
+	at      time.Time
+	// resource is metrics.k8s.io's where it stands in for kubelets.
+	resource   *answer
+	resourceAt time.Time
+}
+
+// read reads all metrics: from what is known, from what was answered a moment ago,
+// and for the rest by asking.
+func (c *Controller) read(ctx context.Context, p *pass, pods []*corev1.Pod) {
+	q := newCollection(c.config.Metrics, p)
+	lacking := c.look(p, q, pods)
+	c.recall(p, q, lacking)
+	p.isDirect = q.isComplete() && lacking == lackNothing && !asksOthers(&p.policy)
+	if !q.isComplete() {
+		c.outside(func() { q.askAll(ctx) })
+	}
+	c.keep(p, q, lacking)
+	translate := observe.NewAnswers(&p.policy, pods)
+	p.observation.Readings, p.answers = make([]metric.Reading, len(q.answers)), q.answers
+	for i := range q.answers {
+		p.observation.Readings[i] = read(translate, i, p.policy.Metrics[i].Type, &q.answers[i])
+	}
+}
+
+// look answers for resource metrics with what is known without asking.
+func (c *Controller) look(p *pass, q *collection, pods []*corev1.Pod) lack {
+	if c.config.Direct == nil || !hasResource(&p.policy) {
+		return lackRight
+	}
+	view := &resource.View{}
+	err := c.config.Direct.Look(p.start, pods, view)
+	lacking := lackNode
+	switch {
+	case err == nil:
+		lacking = lackNothing
+		for i := range q.answers {
+			if isResource(p.policy.Metrics[i].Type) {
+				q.answers[i], q.known[i] = answer{usage: view}, true
+			}
+		}
+	case errors.Is(err, resource.ErrNotGranted):
+		lacking = lackRight
+	case errors.Is(err, resource.ErrStarting):
+		lacking = lackTime
+	}
+	c.tellLack(p, lacking, err)
+	return lacking
+}
+
+// tellLack says when an object's resource metrics begin to come from elsewhere.
+func (c *Controller) tellLack(p *pass, lacking lack, err error) {
+	source := sourceKubelet
+	if lacking != lackNothing {
+		source = sourceAPI
+	}
+	c.metrics.readings.WithLabelValues(source).Inc()
+	c.mu.Lock()
+	before := p.track.lack
+	c.lacks(p.track, lacking)
+	c.mu.Unlock()
+	object := nameOf(p.hpa).String()
+	switch {
+	case before == lacking || lacking == lackRight:
+	case lacking == lackNode:
+		c.log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())
+	case lacking == lackTime:
+		c.log.V(1).Info("resource metrics come from metrics.k8s.io at first", "object", object, "why", err.Error())
+	case before == lackNode:
+		c.log.Info("resource metrics come from the kubelets again", "object", object)
+	default:
+		c.log.V(1).Info("resource metrics come from the kubelets", "object", object)
+	}
+}
+
+// lacks counts the objects for which metrics.k8s.io stands in. It needs the lock.
+func (c *Controller) lacks(t *track, now lack) {
+	if t.lack == lackNode {
+		c.metrics.standIns.Dec()
+	}
+	if now == lackNode {
+		c.metrics.standIns.Inc()
+	}
+	t.lack = now
+}
+
+// recall takes answers that are still good.
+func (c *Controller) recall(p *pass, q *collection, lacking lack) {
+	k := &p.track.kept
+	if k.answers == nil && k.resource == nil {
+		return
+	}
+	if p.asks || k.selector != q.selector || !equality.Semantic.DeepEqual(k.metrics, p.hpa.Spec.Metrics) {
+		*k = kept{}
+		return
+	}
+	others := k.answers != nil && p.start.Sub(k.at) < c.config.SyncPeriod
+	standIn := k.resource != nil && lacking != lackRight && p.start.Sub(k.resourceAt) < standInPeriod
+	for i := range q.answers {
+		a := answer{}
+		switch isOther := !isResource(p.policy.Metrics[i].Type); {
+		case q.known[i]:
+			continue
+		case isOther && others:
+			a = k.answers[i]
+		case !isOther && standIn:
+			a = *k.resource
+		default:
+			continue
+		}
+		a.took = 0
+		q.answers[i], q.known[i] = a, true
+	}
+}
+
+// keep keeps the answers that later decisions may be made on.
+func (c *Controller) keep(p *pass, q *collection, lacking lack) {
+	if !c.config.Triggers {
+		return
+	}
+	k := &p.track.kept
+	if lacking == lackNothing {
+		k.resource = nil
+	}
+	for i := range q.answers {
+		switch {
+		case q.known[i]:
+		case !isResource(p.policy.Metrics[i].Type):
+			if k.answers == nil || !k.at.Equal(p.start) {
+				k.answers, k.at = make([]answer, len(q.answers)), p.start
+			}
+			k.answers[i] = q.answers[i]
+		default:
+			c.askedForResources(p)
+			if lacking == lackTime || lacking == lackNode {
+				a := q.answers[i]
+				k.resource, k.resourceAt = &a, p.start
+			}
+		}
+	}
+	if k.answers != nil || k.resource != nil {
+		k.metrics, k.selector = p.hpa.Spec.Metrics, q.selector
+	}
+}
+
+// askedForResources notes when metrics.k8s.io was asked.
+func (c *Controller) askedForResources(p *pass) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.track.asked = p.start
+}
+
+func isResource(kind metric.Type) bool {
+	return kind == metric.Resource || kind == metric.ContainerResource
+}
+
+// hasResource reports whether there is a metric that kubelets know.
+func hasResource(p *decide.Policy) bool {
+	for i := range p.Metrics {
+		if isResource(p.Metrics[i].Type) {
+			return true
+		}
+	}
+	return false
+}
+
+// asksOthers reports whether there is one that they do not know.
+func asksOthers(p *decide.Policy) bool {
+	for i := range p.Metrics {
+		if !isResource(p.Metrics[i].Type) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+package horizontal
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
+)
+
+const (
+	// sampleDelay is how long the samples of an object's other nodes are waited for
+	// after those of the first. What follows takes the rest of 200 ms at most.
+	sampleDelay = 150 * time.Millisecond
+	// eventDelay gathers changes of pods and counts, which seldom come alone.
+	eventDelay = 50 * time.Millisecond
+	// eventGap is the least time from a decision to one that such a change causes,
+	// askGap that from the last question to metrics.k8s.io.
+	eventGap = 200 * time.Millisecond
+	askGap   = time.Second
+)
+
+// round is one round of scrapes over the nodes of an object's pods: it begins with
+// new samples of a node that had its turn in the round before.
+type round struct {
+	began time.Time
+	// reported is how many of the nodes had their turn.
+	reported int
+	// isDecided says that a decision has begun since.
+	isDecided bool
+}
+
+// report takes in new samples of one of so many nodes, and says when they lead to
+// a decision: once in a round, at once if all nodes have reported, otherwise a
+// little after the first.
+func (r *round) report(told resource.Sampled, nodes int) (due time.Time, yes bool) {
+	if r.began.IsZero() || !told.Before.Before(r.began) {
+		*r = round{began: told.At}
+	}
+	r.reported++
+	switch {
+	case r.isDecided:
+		return time.Time{}, false
+	case r.reported >= nodes:
+		return told.At, true
+	case r.reported == 1:
+		return told.At.Add(sampleDelay), true
+	}
+	return time.Time{}, false
+}
+
+// sampled lets the objects with pods on a node be decided on its new samples.
+func (c *Controller) sampled(told resource.Sampled) {
+	if !c.config.Triggers {
+		return
+	}
+	for _, seat := range c.pods.On(told.Node, nil) {
+		c.mu.Lock()
+		var due time.Time
+		yes := false
+		if t, known := c.records[seat.Object]; known {
+			due, yes = t.round.report(told, seat.Nodes)
+		}
+		c.mu.Unlock()
+		if yes {
+			c.schedule.soon(seat.Object, due)
+		}
+	}
+}
+
+// happened lets objects be decided because of what their pods or their targets
+// are now.
+func (c *Controller) happened(objects []types.NamespacedName) {
+	now := time.Now()
+	for _, object := range objects {
+		due := now.Add(eventDelay)
+		c.mu.Lock()
+		if t, known := c.records[object]; known {
+			due = later(due, later(t.begun.Add(eventGap), t.asked.Add(askGap)))
+		}
+		c.mu.Unlock()
+		c.schedule.soon(object, due)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// podsChanged is what hears of pods; nil if nobody does.
+func (c *Controller) podsChanged() func([]types.NamespacedName) {
+	if !c.config.Triggers {
+		return nil
+	}
+	return c.happened
+}
+
+// watchCounts hears of counts that others set.
+func (c *Controller) watchCounts() (stop func(), err error) {
+	if !c.config.Triggers {
+		return func() {}, nil
+	}
+	return c.targets.Watch(c.counted)
+}
+
+// counted hears of a target's count. One that Plimsoll has set is no news.
+func (c *Controller) counted(id targets.ID, replicas int32) {
+	var objects []types.NamespacedName
+	c.mu.Lock()
+	for object := range c.aims[id] {
+		if t := c.trackOf(object); t.wrote == nil || *t.wrote != replicas {
+			t.wrote = nil
+			objects = append(objects, object)
+		}
+	}
+	c.mu.Unlock()
+	c.happened(objects)
+}
+
+// writes notes the count that is about to be written.
+func (c *Controller) writes(t *track, replicas *int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.wrote = replicas
+}
+
+// aim notes what an object scales; nil for one that is gone. It needs the lock.
+func (c *Controller) aim(object types.NamespacedName, hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	t := c.trackOf(object)
+	delete(c.aims[t.aim], object)
+	if len(c.aims[t.aim]) == 0 {
+		delete(c.aims, t.aim)
+	}
+	t.aim = targets.ID{}
+	if hpa == nil || !c.config.Triggers {
+		return
+	}
+	ref := hpa.Spec.ScaleTargetRef
+	version, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return
+	}
+	t.aim = targets.ID{
+		Kind: schema.GroupKind{Group: version.Group, Kind: ref.Kind},
+		Name: types.NamespacedName{Namespace: object.Namespace, Name: ref.Name},
+	}
+	if c.aims[t.aim] == nil {
+		c.aims[t.aim] = map[types.NamespacedName]struct{}{}
+	}
+	c.aims[t.aim][object] = struct{}{}
+}

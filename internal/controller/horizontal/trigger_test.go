@@ -1,0 +1,431 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+)
+
+// kubelets answer for the pods of the world's nodes.
+type kubelets struct {
+	w *world
+	// The following are guarded by the world's lock: what each pod uses, its counter
+	// and when that was read; nodes that do not answer; when each node was asked.
+	milli   int64
+	counter map[string]int64
+	read    map[string]time.Time
+	broken  map[string]bool
+	asked   map[string][]time.Time
+	decided []time.Time
+}
+
+// kubelets adds nodes. What starts with direct reads them.
+func (w *world) kubelets(nodes ...string) *kubelets {
+	w.t.Helper()
+	for _, name := range nodes {
+		w.add(corev1.SchemeGroupVersion.WithResource("nodes"), &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}},
+		})
+	}
+	return &kubelets{
+		w: w, milli: 100, counter: map[string]int64{}, read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
+	}
+}
+
+func (k *kubelets) scrape(_ context.Context, store *rate.Store, target kubelet.Target) (rate.Round, error) {
+	w, now := k.w, time.Now()
+	pods, err := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
+	if err != nil {
+		return rate.Round{}, err
+	}
+	w.mu.Lock()
+	k.asked[target.Node] = append(k.asked[target.Node], now)
+	broken := k.broken[target.Node]
+	node := &kubelettest.Node{}
+	for _, p := range pods.(*corev1.PodList).Items {
+		if p.Spec.NodeName != target.Node || p.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		if began, known := k.read[p.Name]; known {
+			k.counter[p.Name] += now.Sub(began).Nanoseconds() / 1000 * k.milli
+		} else {
+			k.counter[p.Name] = 1e9
+		}
+		k.read[p.Name] = now
+		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name, Containers: []kubelettest.Container{
+			{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: k.counter[p.Name], MemoryBytes: 1 << 20},
+		}})
+	}
+	w.mu.Unlock()
+	if broken {
+		return rate.Round{}, errors.New("connection refused")
+	}
+	return store.Ingest(target.Node, now, node.Text(now))
+}
+
+// direct makes a controller read them and react to what it sees. A minute without
+// a decision is otherwise no silence.
+func (k *kubelets) direct(c *Config) {
+	options := kubelet.DefaultOptions()
+	source, err := resource.New(resource.Config{
+		Scrape: k.scrape, Target: options.Target, Rounds: rounds.Config{Period: time.Second}, Registerer: k.w.registry, Log: c.Log,
+		Nodes: func() cache.SharedIndexInformer {
+			return informers.NewSharedInformerFactoryWithOptions(k.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
+		},
+	})
+	if err != nil {
+		k.w.t.Fatal(err)
+	}
+	c.Direct = source
+	k.prompt(c)
+}
+
+// prompt makes a controller react to what it sees, and notes its decisions.
+func (k *kubelets) prompt(c *Config) {
+	c.Triggers, c.SyncPeriod = true, time.Minute
+	c.Log = funcr.New(func(_, args string) {
+		k.w.set(func() {
+			k.w.logs = append(k.w.logs, args)
+			if strings.Contains(args, `"msg"="decided"`) || strings.Contains(args, `"msg"="scaled"`) {
+				k.decided = append(k.decided, time.Now())
+			}
+		})
+	}, funcr.Options{Verbosity: 1})
+}
+
+// decisions takes those since the last call.
+func (k *kubelets) decisions() []time.Time {
+	k.w.mu.Lock()
+	defer k.w.mu.Unlock()
+	all := k.decided
+	k.decided = nil
+	return all
+}
+
+// onto puts a target's pods onto nodes in turn.
+func (w *world) onto(name string, replicas int, nodes ...string) {
+	w.t.Helper()
+	for i := range replicas {
+		w.changePod(fmt.Sprintf("%s-%d", name, i), func(p *corev1.Pod) { p.Spec.NodeName = nodes[i%len(nodes)] })
+	}
+}
+
+func (w *world) changePod(name string, change func(*corev1.Pod)) {
+	w.t.Helper()
+	object, err := w.client.Tracker().Get(podResource, "shop", name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p := object.(*corev1.Pod).DeepCopy()
+	change(p)
+	w.store(podResource, p)
+}
+
+func (w *world) logged(part string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Count(strings.Join(w.logs, "\n"), part)
+}
+
+func TestLoadIsSeenWithinSeconds(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a")
+		hpa := w.web("web", 2)
+		w.onto("web", 2, "a")
+		w.addHPA(hpa)
+		w.start(k.direct)
+		w.pass(10 * time.Second)
+		if got := w.condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
+			t.Fatalf("ScalingActive is %s", got)
+		}
+		asked := w.decisions()
+		k.decisions()
+		w.set(func() { k.milli = 200 })
+		w.pass(5 * time.Second)
+		w.wantReplicas("web", 4, "twice the target for five seconds, far from the end of the sync period")
+		if n := w.decisions() - asked; n > 0 {
+			t.Errorf("metrics.k8s.io was asked %d times", n)
+		}
+		if got := w.metric("plimsoll_resource_readings_total", sourceKubelet); got < 10 {
+			t.Errorf("%v readings from kubelets", got)
+		}
+	})
+}
+
+// TestOncePerRound: however many nodes the pods are on, each round of scrapes
+// leads to one decision, at most 200 ms after its first samples.
+func TestOncePerRound(t *testing.T) {
+	for _, nodes := range [][]string{{"a"}, {"a", "b"}, {"a", "b", "c", "d", "e", "f", "g"}} {
+		t.Run(fmt.Sprint(len(nodes), " nodes"), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				k := w.kubelets(nodes...)
+				hpa := w.web("web", 14)
+				w.onto("web", 14, nodes...)
+				w.addHPA(hpa)
+				w.start(k.direct)
+				w.pass(10 * time.Second)
+				k.decisions()
+				w.set(func() { clear(k.asked) })
+				w.pass(20 * time.Second)
+				decided := k.decisions()
+				if n := len(decided); n < 19 || n > 21 {
+					t.Errorf("%d decisions in 20 rounds", n)
+				}
+				first := ""
+				for node, asked := range k.asked {
+					if first == "" || soonAfter(decided, asked) < soonAfter(decided, k.asked[first]) {
+						first = node
+					}
+				}
+				if delay := soonAfter(decided, k.asked[first]); delay > 200*time.Millisecond {
+					t.Errorf("decided %s after the first samples of a round", delay)
+				}
+			})
+		})
+	}
+}
+
+// soonAfter is how long it takes from any of the moments to the next decision, at
+// most.
+func soonAfter(decided, moments []time.Time) (most time.Duration) {
+	for _, m := range moments[:len(moments)-1] {
+		for _, d := range decided {
+			if !d.Before(m) {
+				most = max(most, d.Sub(m))
+				break
+			}
+		}
+	}
+	return most
+}
+
+// TestRounds: whatever the order in which nodes report, a round that begins leads
+// to a decision within sampleDelay, and no node reports twice within one round.
+func TestRounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
+		last := map[int]time.Time{}
+		var r round
+		now := time.Unix(1000, 0)
+		var due time.Time
+		seen := map[int]bool{} // since the last round began
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(1, 700).Draw(t, "ms")) * time.Millisecond)
+			if !due.IsZero() && !due.After(now) {
+				r.isDecided, due = true, time.Time{}
+			}
+			node := rapid.IntRange(0, nodes-1).Draw(t, "node")
+			told := resource.Sampled{At: now, Before: last[node]}
+			last[node] = now
+			before := r
+			at, yes := r.report(told, nodes)
+			began := seen[node] || before.began.IsZero()
+			if began {
+				seen = map[int]bool{}
+			}
+			seen[node] = true
+			switch {
+			case began != (r.began == now):
+				t.Fatalf("a round began: %v, want %v", !began, began)
+			case r.reported != len(seen):
+				t.Fatalf("%d nodes reported, want %d", r.reported, len(seen))
+			case began && (!yes || at.Sub(now) > sampleDelay || (nodes == 1) != at.Equal(now)):
+				t.Fatalf("a round began: decided %v in %s", yes, at.Sub(now))
+			case !began && len(seen) == nodes && !r.isDecided && (!yes || !at.Equal(now)):
+				t.Fatalf("all have reported: decided %v in %s", yes, at.Sub(now))
+			case r.isDecided && yes:
+				t.Fatal("decided twice in a round")
+			}
+			if yes && (due.IsZero() || at.Before(due)) {
+				due = at
+			}
+		}
+	})
+}
+
+func TestKubeletThatCannotBeRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a", "b")
+		hpa := w.web("web", 2)
+		w.onto("web", 2, "a", "b")
+		w.addHPA(hpa)
+		w.start(k.direct)
+		w.pass(10 * time.Second)
+		asked := w.decisions()
+		w.set(func() { k.broken["b"] = true })
+		w.pass(20 * time.Second)
+		if n := w.decisions() - asked; n < 3 || n > 5 {
+			t.Errorf("metrics.k8s.io was asked %d times in the 17 s that it stood in", n)
+		}
+		if n := w.metric("plimsoll_resource_stand_ins"); n != 1 {
+			t.Errorf("it stands in for %v objects", n)
+		}
+		if n := w.logged("come from metrics.k8s.io meanwhile"); n != 1 {
+			t.Errorf("said %d times", n)
+		}
+		w.set(func() { w.usage = 200 })
+		w.pass(6 * time.Second)
+		w.wantReplicas("web", 4, "what metrics.k8s.io says counts")
+		w.set(func() { k.broken["b"], w.usage = false, 100 })
+		w.pass(40 * time.Second)
+		asked = w.decisions()
+		w.pass(10 * time.Second)
+		if n := w.decisions() - asked; n > 0 {
+			t.Errorf("healed, but metrics.k8s.io was asked %d times", n)
+		}
+		if n := w.metric("plimsoll_resource_stand_ins"); n != 0 || w.logged("come from the kubelets again") != 1 {
+			t.Errorf("it stands in for %v objects, %q", n, w.logs)
+		}
+	})
+}
+
+// TestSamplesDoNotAskOthers: an object with another metric is decided each second,
+// and asks for that one once in a sync period.
+func TestSamplesDoNotAskOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a")
+		var asked []time.Time
+		w.external = func(context.Context) (int64, error) {
+			w.set(func() { asked = append(asked, time.Now()) })
+			return 300, nil
+		}
+		hpa := w.web("web", 2)
+		hpa.Spec.Metrics = append(hpa.Spec.Metrics, externally(w.web("other", 1)).Spec.Metrics...)
+		w.onto("web", 2, "a")
+		w.addHPA(hpa)
+		w.start(k.direct)
+		w.wantReplicas("web", 3, "300m at 100m each")
+		w.pass(5 * time.Minute)
+		if n := len(k.decisions()); n < 300 {
+			t.Errorf("%d decisions in 300 s", n)
+		}
+		for i := range asked[1:] {
+			if gap := asked[i+1].Sub(asked[i]); gap < 30*time.Second || gap > time.Minute {
+				t.Errorf("asked after %s", gap)
+			}
+		}
+		// An edit is about what is to be asked.
+		before := len(asked)
+		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 9 })
+		w.pass(10 * time.Millisecond)
+		if len(asked) != before+1 {
+			t.Errorf("asked %d times because of an edit", len(asked)-before)
+		}
+	})
+}
+
+func TestPodsLeadToDecisions(t *testing.T) {
+	change := map[string]func(w *world){
+		"one becomes unready": func(w *world) {
+			w.changePod("web-0", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
+		},
+		"one goes": func(w *world) {
+			if err := w.client.Tracker().Delete(podResource, "shop", "web-0"); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"one fails":   func(w *world) { w.changePod("web-0", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }) },
+		"one appears": func(w *world) { w.add(podResource, pod("web-new", map[string]string{"app": "web"})) },
+		"many appear": func(w *world) {
+			for i := range 30 {
+				w.add(podResource, pod(fmt.Sprint("web-new-", i), map[string]string{"app": "web"}))
+			}
+		},
+		"somebody scales": func(w *world) { w.setReplicas("web", 3) },
+	}
+	for name, f := range change {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				k := w.kubelets()
+				w.addHPA(w.web("web", 2))
+				w.start(k.prompt)
+				w.pass(5 * time.Second)
+				k.decisions()
+				f(w)
+				began := time.Now()
+				w.pass(5 * time.Second)
+				if decided := k.decisions(); len(decided) != 1 || decided[0].Sub(began) > 100*time.Millisecond {
+					t.Errorf("decided %v after %s", decided, began)
+				}
+			})
+		})
+	}
+	t.Run("without triggers none does", func(t *testing.T) {
+		inWorld(t, func(t *testing.T, w *world) {
+			k := w.kubelets()
+			w.addHPA(w.web("web", 2))
+			w.start(k.prompt, func(c *Config) { c.Triggers = false })
+			w.pass(5 * time.Second)
+			k.decisions()
+			for name, f := range change {
+				if name != "one goes" {
+					f(w)
+				}
+			}
+			w.pass(5 * time.Second)
+			if decided := k.decisions(); len(decided) > 0 {
+				t.Errorf("decided %v", decided)
+			}
+		})
+	})
+}
+
+// TestEventsAskSeldom: where metrics.k8s.io has to be asked, pods that change all
+// the time lead to one question a second.
+func TestEventsAskSeldom(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets()
+		w.addHPA(w.web("web", 2))
+		w.start(k.prompt)
+		w.pass(5 * time.Second)
+		before := w.decisions()
+		for i := range 100 {
+			w.add(podResource, pod(fmt.Sprint("web-new-", i), map[string]string{"app": "web"}))
+			w.pass(100 * time.Millisecond)
+		}
+		if n := w.decisions() - before; n < 9 || n > 11 {
+			t.Errorf("asked %d times in 10 s", n)
+		}
+	})
+}
+
+// TestOwnScalingIsNoNews: a count that Plimsoll has set does not lead to another
+// decision.
+func TestOwnScalingIsNoNews(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets()
+		w.usage = 200
+		w.addHPA(w.web("web", 2))
+		w.start(k.prompt)
+		w.wantReplicas("web", 4, "twice the target")
+		w.pass(5 * time.Second)
+		if n := len(k.decisions()); n != 1 {
+			t.Errorf("%d decisions", n)
+		}
+		w.set(func() { w.usage = 100 })
+		w.setReplicas("web", 5)
+		w.pass(time.Second)
+		if n := len(k.decisions()); n != 1 {
+			t.Errorf("%d decisions after somebody else's scaling", n)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package targets
+
+import (
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Watch tells changed of each target that has another count than before, or that
+// is new, until stop is called.
+func (c *Cache) Watch(changed func(id ID, replicas int32)) (stop func(), err error) {
+	var stops []func()
+	stop = func() {
+		for _, f := range stops {
+			f()
+		}
+	}
+	for gk, k := range c.stores {
+		registration, addErr := k.informer.AddEventHandler(counts{kind: gk, changed: changed})
+		if addErr != nil {
+			err = errors.Join(err, fmt.Errorf("watching %s: %w", k.resource, addErr))
+			continue
+		}
+		// It fails only where the informer has ended.
+		stops = append(stops, func() { _ = k.informer.RemoveEventHandler(registration) })
+	}
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return stop, nil
+}
+
+// counts tells of counts that change.
+type counts struct {
+	kind    schema.GroupKind
+	changed func(id ID, replicas int32)
+}
+
+var _ cache.ResourceEventHandler = counts{}
+
+// OnAdd implements cache.ResourceEventHandler.
+func (w counts) OnAdd(object any, isInInitialList bool) {
+	if !isInInitialList {
+		w.tell(object)
+	}
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (w counts) OnUpdate(before, after any) {
+	if replicasOf(before) != replicasOf(after) {
+		w.tell(after)
+	}
+}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (counts) OnDelete(any) {}
+
+func (w counts) tell(object any) {
+	if o, ok := object.(interface {
+		GetNamespace() string
+		GetName() string
+	}); ok {
+		w.changed(ID{Kind: w.kind, Name: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}, replicasOf(object))
+	}
+}
+
+// replicasOf is how many replicas are wanted of an object.
+func replicasOf(object any) int32 {
+	var replicas *int32
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		replicas = o.Spec.Replicas
+	case *appsv1.StatefulSet:
+		replicas = o.Spec.Replicas
+	case *appsv1.ReplicaSet:
+		replicas = o.Spec.Replicas
+	}
+	if replicas == nil {
+		return 1
+	}
+	return *replicas
+}

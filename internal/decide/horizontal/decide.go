@@ -164,7 +164,7 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 	}
 	d.Surge = surge.Evaluate(&p.Surge, &surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
 	// The observation is the shell's again.
-	*c = metric.Context{}
+	c.Pods = nil
 }
 
 // Suspects appends the places of the pods whose newest sample may be the first of

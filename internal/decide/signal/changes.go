@@ -37,6 +37,9 @@ func (c Changes) Add(now time.Time, replicas int32, longest time.Duration) Chang
 
 // Within is the sum of the changes that are younger than period.
 func (c Changes) Within(now time.Time, period time.Duration) int64 {
+	if len(c) == 0 {
+		return 0
+	}
 	cutoff := now.Add(-period)
 	var sum int64
 	for i := range c {

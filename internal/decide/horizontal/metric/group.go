@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
@@ -31,6 +30,13 @@ func (g Group) String() string {
 	return [...]string{"counted", "ignored", "unready", "missing", "without the container"}[g]
 }
 
+// sizes are the sizes of the groups, by group.
+type sizes [groupCount]int
+
+func (n *sizes) counts() Counts {
+	return Counts{Counted: n[Counted], Ignored: n[Ignored], Unready: n[Unready], Missing: n[Missing], Lacking: n[Lacking]}
+}
+
 // Counts are the sizes of the groups.
 type Counts struct {
 	Counted, Ignored, Unready, Missing, Lacking int
@@ -47,30 +53,17 @@ type grouping struct {
 	delay time.Duration
 }
 
-// group sorts the pods, in upstream's order of tests (replica_calculator.go,
-// groupPods, v1.37.1): the first that holds decides.
-func group(spec *Spec, reading *Reading, c *Context, room []Group) ([]Group, Counts) {
-	groups := slices.Grow(room[:0], len(c.Pods))[:len(c.Pods)]
-	var sizes [groupCount]int
-	partial := partialContainer(reading, c)
-	by := grouping{
-		cpu: spec.Type != Pods && spec.Name == CPU, finished: c.Divergences.Has(divergence.SucceededPods),
-		young: c.Now.Add(-c.CPUInitializationPeriod), delay: c.InitialReadinessDelay,
-	}
-	for i := range c.Pods {
-		g := by.group(&c.Pods[i], &reading.Samples[i])
-		if partial && g != Ignored && reading.Requests[i].Missing == ContainerNotFound {
-			g = Lacking
-		}
-		groups[i] = g
-		sizes[g]++
-	}
-	return groups, Counts{
-		Counted: sizes[Counted], Ignored: sizes[Ignored], Unready: sizes[Unready],
-		Missing: sizes[Missing], Lacking: sizes[Lacking],
+func groupingOf(spec *Spec, c *Context) grouping {
+	return grouping{
+		cpu:      spec.Type != Pods && spec.Name == CPU,
+		finished: c.Divergences.Has(divergence.SucceededPods),
+		young:    c.Now.Add(-c.CPUInitializationPeriod),
+		delay:    c.InitialReadinessDelay,
 	}
 }
 
+// group sorts a pod, in upstream's order of tests (replica_calculator.go,
+// groupPods, v1.37.1): the first that holds decides.
 func (by *grouping) group(pod *Pod, sample *Sample) Group {
 	switch {
 	case pod.Deleting || pod.Phase == PhaseFailed:

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
@@ -17,7 +18,11 @@ type perPod struct {
 	// percent is set for a Utilization target: samples are then compared with
 	// the pods' requests instead of a fixed value.
 	percent bool
-	result  *Result
+	// incomplete says that a pod is without a request, and partial that some pods
+	// have the metric's container and some do not.
+	incomplete, partial bool
+
+	result *Result
 
 	// used and wanted are the totals of samples and requests; entries is how
 	// many samples are in them, samples how many there are with extraneous ones.
@@ -33,14 +38,14 @@ func (p *perPod) compute(room []Group) string {
 	if len(p.c.Pods) == 0 {
 		return noPods
 	}
-	r.Groups, r.Counts = group(p.spec, p.reading, p.c, room)
+	p.survey(room)
 	if r.Counts.Counted+len(p.reading.Extraneous) == 0 {
 		return "did not receive metrics for targeted pods (pods might be unready)"
 	}
 	if text := p.requestError(); text != "" {
 		return text
 	}
-	p.total()
+	p.addExtraneous()
 	if p.nothingWanted() {
 		return noRequests
 	}
@@ -58,7 +63,7 @@ func (p *perPod) nothingWanted() bool {
 // requestError names the first pod without a usable request. Upstream asks it
 // of every selected pod.
 func (p *perPod) requestError() string {
-	if !p.percent {
+	if !p.percent || !p.incomplete {
 		return ""
 	}
 	for i := range p.c.Pods {
@@ -85,28 +90,54 @@ func requestText(spec *Spec, request *Request, pod string) string {
 	}
 }
 
-// total adds up the pods that count. Extraneous samples have no request, so
-// that they take part in an average only; both ways they are samples.
-func (p *perPod) total() {
-	r, none := p.result, Sample{}
-	newest, used, wanted := &none, int64(0), int64(0)
-	for i, g := range r.Groups {
+// survey sorts the pods and adds up those that count, in one walk over them.
+func (p *perPod) survey(room []Group) {
+	r, pods, samples, requests := p.result, p.c.Pods, p.reading.Samples, p.reading.Requests
+	by, sum, percent := groupingOf(p.spec, p.c), p.sum, p.percent
+	groups := slices.Grow(room, len(pods))[:len(pods)]
+	var n sizes
+	var used, wanted int64
+	newest := &Sample{}
+	for i := range pods {
+		sample := &samples[i]
+		g := by.group(&pods[i], sample)
+		if i < len(requests) && requests[i].Missing != RequestSet {
+			g = p.groupWithoutRequest(i, g)
+		}
+		groups[i] = g
+		n[g]++
 		if g != Counted {
 			continue
 		}
-		s := &p.reading.Samples[i]
-		used = p.sum.Add(used, s.Milli)
-		if p.percent {
-			wanted = p.sum.Add(wanted, p.reading.Requests[i].Milli)
+		used = sum.Add(used, sample.Milli)
+		if percent {
+			wanted = sum.Add(wanted, requests[i].Milli)
 		}
-		if s.At.After(newest.At) {
-			newest = s
+		if sample.At.After(newest.At) {
+			newest = sample
 		}
 	}
-	r.At = newest.At
+	r.Groups, r.Counts, r.At = groups, n.counts(), newest.At
 	p.used, p.wanted = used, wanted
-	p.entries = int64(r.Counts.Counted)
-	p.samples = p.entries + int64(len(p.reading.Extraneous))
+	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])
+}
+
+// groupWithoutRequest is the group of a pod that has no request; without it the
+// pod would be in g.
+func (p *perPod) groupWithoutRequest(pod int, g Group) Group {
+	if !p.incomplete {
+		p.incomplete, p.partial = true, partialContainer(p.reading, p.c)
+	}
+	if p.partial && g != Ignored && p.reading.Requests[pod].Missing == ContainerNotFound {
+		return Lacking
+	}
+	return g
+}
+
+// addExtraneous adds the samples of unknown pods. They have no request, so that
+// they take part in an average only; both ways they are samples.
+func (p *perPod) addExtraneous() {
+	p.samples += int64(len(p.reading.Extraneous))
 	if p.percent {
 		return
 	}

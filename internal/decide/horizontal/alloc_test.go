@@ -1,0 +1,169 @@
+package horizontal_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+)
+
+// tide is a target that is decided each second, whose load goes up and down and
+// whose count follows.
+type tide struct {
+	policy      horizontal.Policy
+	state       horizontal.State
+	observation horizontal.Observation
+	second      int
+	// rises and falls count the scale writes.
+	rises, falls int
+}
+
+// cycle is how long load takes to come and go, and high how long it stays.
+const (
+	cycle = 900
+	high  = 300
+)
+
+// turn lets load come and go once.
+func (w *tide) turn() {
+	w.rises, w.falls = 0, 0
+	for range cycle {
+		w.next()
+	}
+}
+
+func (w *tide) next() {
+	level := int64(700)
+	if w.second%cycle < high {
+		level = 1500
+	}
+	// The count rests, what is remembered of the wishes does not.
+	level += int64(w.second % 7 * 15)
+	now := noon.Add(time.Duration(w.second) * time.Second)
+	w.second++
+	o := &w.observation
+	for i := range o.Readings {
+		r := &o.Readings[i]
+		r.At = now
+		for n := range r.Series {
+			r.Series[n] = level * 10
+		}
+		for n := range r.Samples {
+			r.Samples[n].Milli, r.Samples[n].At = level/2, now
+		}
+		for n := range r.Recent {
+			r.Recent[n][0].Milli, r.Recent[n][0].At = level/2, now
+		}
+	}
+	var d horizontal.Decision
+	d, w.state = horizontal.Decide(now, &w.policy, w.state, o)
+	w.state = horizontal.Settle(w.state, horizontal.Outcome{At: now})
+	switch {
+	case d.Desired > d.Current:
+		w.rises++
+	case d.Desired < d.Current:
+		w.falls++
+	}
+	o.Target.SpecReplicas, o.Target.StatusReplicas = d.Desired, d.Desired
+}
+
+func cpu() metric.Spec {
+	return metric.Spec{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}
+}
+
+// TestSteadyStateAllocatesNothing: once the buffers have the size that a target
+// needs, decisions and what they remember take no memory, scale writes included.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	average := metric.Target{Type: metric.AverageValue, Milli: 500}
+	several := steady(10)
+	several.Readings = append(several.Readings, length(10),
+		metric.Reading{Samples: several.Readings[0].Samples, Extraneous: []int64{500}}, several.Readings[0])
+	for name, tt := range map[string]struct {
+		metrics     []metric.Spec
+		observation horizontal.Observation
+	}{
+		"utilization of 10 pods":   {[]metric.Spec{cpu()}, steady(10)},
+		"utilization of 1000 pods": {[]metric.Spec{cpu()}, steady(1000)},
+		"the surge window":         {[]metric.Spec{cpu()}, busy(10, 1, 1, 1)},
+		"an external metric":       {[]metric.Spec{queue()}, see(10, length(10))},
+		"several metrics": {
+			[]metric.Spec{
+				cpu(), queue(), {Type: metric.Pods, Name: "requests", Target: average},
+				{Type: metric.ContainerResource, Name: "memory", Container: "main", Target: average},
+			}, several,
+		},
+	} {
+		for behavior, b := range map[string]*horizontal.Behavior{"with behavior": defaults(), "without behavior": nil} {
+			t.Run(name+" "+behavior, func(t *testing.T) {
+				w := tide{policy: policy(1, 10_000), observation: tt.observation}
+				w.policy.Metrics, w.policy.Behavior, w.policy.Surge = tt.metrics, b, surge.Defaults()
+				w.policy.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
+				w.turn()
+				if allocations := testing.AllocsPerRun(1, w.turn); allocations != 0 {
+					t.Errorf("%v allocations in %d decisions", allocations, cycle)
+				}
+				if w.rises == 0 || w.falls == 0 {
+					t.Errorf("%d scale-ups and %d scale-downs: that proves nothing of scale writes", w.rises, w.falls)
+				}
+			})
+		}
+	}
+}
+
+// TestDecisionBorrows: a decision is good until the next one on its state, and a
+// clone for ever. Settling does it no harm.
+func TestDecisionBorrows(t *testing.T) {
+	p, o, other := policy(1, 100), steady(3), steady(3)
+	p.Metrics = []metric.Spec{cpu()}
+	other.Pods[1].Phase, other.Readings[0].Samples[0].Milli = metric.PhasePending, 900
+	want, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+
+	d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+	clone, copied := d.Clone(), s.Clone()
+	s = horizontal.Settle(s, horizontal.Outcome{At: noon})
+	horizontal.Decide(noon.Add(time.Second), &p, copied, &other)
+	if diff := cmp.Diff(want.Metrics, d.Metrics); diff != "" {
+		t.Errorf("settling, or a decision on a copy of the state, changes it (-want +got):\n%s", diff)
+	}
+	next, _ := horizontal.Decide(noon.Add(time.Second), &p, s, &other)
+	if diff := cmp.Diff(want.Metrics, clone.Metrics); diff != "" {
+		t.Errorf("the next decision changes the clone (-want +got):\n%s", diff)
+	}
+	if &next.Metrics[0] != &d.Metrics[0] || &next.Metrics[0].Groups[0] != &d.Metrics[0].Groups[0] {
+		t.Error("the next decision does not use the buffers again")
+	}
+}
+
+// TestBuffersCarryNothing: with buffers in which other decisions were made, of
+// other sizes, a decision is what it is with new ones.
+func TestBuffersCarryNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := making(t).situation()
+		_, state := s.decide()
+		for i := range 3 {
+			s = making(t).situation()
+			s.state, s.now = state, noon.Add(time.Duration(i)*time.Minute)
+			want, expected := s.decide()
+			got, next := horizontal.Decide(s.now, &s.policy, s.state, &s.observation)
+			if diff := cmp.Diff(want.Metrics, got.Metrics); diff != "" {
+				t.Fatalf("other metrics (-new buffers +used):\n%s", diff)
+			}
+			if diff := cmp.Diff(want.Report(horizontal.Outcome{}), got.Report(horizontal.Outcome{})); diff != "" {
+				t.Fatalf("another report (-new buffers +used):\n%s", diff)
+			}
+			if fmt.Sprint(want.Wish, want.Surge, want.Limited) != fmt.Sprint(got.Wish, got.Surge, got.Limited) {
+				t.Fatalf("%+v and %+v", want, got)
+			}
+			if diff := cmp.Diff(expected, next, remembered); diff != "" {
+				t.Fatalf("remembers otherwise (-new buffers +used):\n%s", diff)
+			}
+			state = horizontal.Settle(next, horizontal.Outcome{At: s.now})
+		}
+	})
+}

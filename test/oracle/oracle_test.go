@@ -74,7 +74,8 @@ func TestOracle(t *testing.T) {
 		if d == divergence.SurgeWindow {
 			continue // upstream's sources have no single intervals
 		}
-		if n := all.Divergences[d]; n < 100 {
+		// No timeline has samples of single intervals, which come from kubelets.
+		if n := all.Divergences[d]; n < 100 && d != divergence.SurgeWindow {
 			t.Errorf("a run of %d steps shows %s only %d times; give -attribute a smaller number", all.Steps, d, n)
 		}
 	}

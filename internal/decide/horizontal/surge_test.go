@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
@@ -25,7 +26,7 @@ func TestSurgeNeverLowers(t *testing.T) {
 		if with.Desired < without.Desired || with.Wish.Replicas < without.Wish.Replicas {
 			t.Fatalf("%d, without the surge window %d: %+v", with.Desired, without.Desired, with.Surge)
 		}
-		if diff := cmp.Diff(without.Metrics, with.Metrics); diff != "" {
+		if diff := cmp.Diff(without.Metrics, with.Metrics, cmpopts.EquateNaNs()); diff != "" {
 			t.Fatalf("it changes the metrics:\n%s", diff)
 		}
 		if with.Wish.Source != horizontal.SourceSurge && (with.Desired != without.Desired || with.Wish != without.Wish) {

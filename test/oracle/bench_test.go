@@ -20,7 +20,6 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -29,32 +28,37 @@ import (
 const (
 	targetPercent = 50
 	requestMilli  = 1000
-	// batch is how many decisions are timed at once, and batches how many of each
-	// side at least: their median shows neither the clock nor who else ran.
+	// batch is how many decisions of each side are timed at once, in turns.
 	batch = 20
 )
 
-// BenchmarkAgainstUpstream is upstream's replica calculator against a complete
-// decision of Plimsoll (calculation, stabilization, rates, bounds, and what it
-// remembers), in turns, on the same pods and samples: a utilization metric whose
-// value moves from decision to decision.
+// BenchmarkAgainstUpstream is upstream's replica calculator against Plimsoll's
+// core, in turns and on the same pods and samples: a utilization metric whose value
+// moves. Times are medians of batches, so that whoever else ran does not count.
 //
-// With readings, both sides get what their shells hand them: upstream a map of
-// samples and a lister of pods, Plimsoll its observation. With answers, both
-// begin with the metrics API's answer and the cached pods. Upstream's lister
-// holds these pods only, though in a cluster it walks over the whole namespace.
+// With readings, both get what their shells hand them: upstream a map of samples and
+// a lister of pods, Plimsoll its observation. "calculation" is what upstream's
+// calculator does, "decision" the whole of Decide and Settle: stabilization, rates,
+// bounds, and what is remembered, too. With answers, both begin with the metrics
+// API's answer and the cached pods, so that "decision" makes the observation as well.
+//
+// Upstream's lister holds these pods only; in a cluster it walks over the namespace.
 func BenchmarkAgainstUpstream(b *testing.B) {
 	for _, pods := range []int{10, 1000} {
-		f := newField(pods)
 		b.Run(fmt.Sprintf("from=readings/pods=%d", pods), func(b *testing.B) {
-			f.compare(b, f.calculator(f), f.decideReadings())
+			f := newField(pods)
+			f.compare(b, f.calculator(f), map[string]side{"calculation": f.calculate(), "decision": f.decide(false)})
 		})
 		b.Run(fmt.Sprintf("from=answers/pods=%d", pods), func(b *testing.B) {
+			f := newField(pods)
 			rest := upstreammetrics.NewRESTMetricsClient(f, nil, nil)
-			f.compare(b, f.calculator(rest), f.decideAnswers())
+			f.compare(b, f.calculator(rest), map[string]side{"decision": f.decide(true)})
 		})
 	}
 }
+
+// side says how many replicas the metric asks for.
+type side func() int32
 
 // field is what both sides look at.
 type field struct {
@@ -66,8 +70,11 @@ type field struct {
 	answer  metricsv1beta1.PodMetricsList
 	samples upstreammetrics.PodMetricsInfo
 	lister  corelisters.PodLister
-	hpa     *autoscalingv2.HorizontalPodAutoscaler
 	now     time.Time
+
+	policy      decide.Policy
+	answers     observe.Answers
+	observation decide.Observation
 }
 
 func newField(pods int) *field {
@@ -93,20 +100,31 @@ func newField(pods int) *field {
 		f.samples[pod.Name] = upstreammetrics.PodMetric{Timestamp: f.now, Window: 15 * time.Second, Value: requestMilli / 2}
 	}
 	f.lister = corelisters.NewPodLister(indexer)
-	percent, replicas := int32(targetPercent), int32(1)
-	f.hpa = &autoscalingv2.HorizontalPodAutoscaler{
+	for i := range pods {
+		f.set(i, requestMilli/2)
+	}
+	f.policy = observe.Policy(utilization(), observe.DefaultOptions())
+	f.policy.Tolerance = metric.Tolerance{}
+	f.answers.Reset(&f.policy, f.pods)
+	f.observation = decide.Observation{
+		Target: decide.Target{SpecReplicas: int32(pods), StatusReplicas: int32(pods)},
+		Pods:   observe.Pods(f.pods), Readings: []metric.Reading{f.answers.Resource(0, &f.answer)},
+	}
+	return f
+}
+
+// utilization is an object with the API server's default behavior.
+func utilization() *autoscalingv2.HorizontalPodAutoscaler {
+	percent := int32(targetPercent)
+	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			MinReplicas: &replicas, MaxReplicas: 10_000, Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{},
+			MaxReplicas: 10_000, Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{},
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
 				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
 			}}},
 		},
 	}
-	for i := range pods {
-		f.set(i, requestMilli/2)
-	}
-	return f
 }
 
 // set gives a pod's sample another value.
@@ -117,11 +135,11 @@ func (f *field) set(pod int, milli int64) {
 	f.answer.Items[pod].Containers[0].Usage[corev1.ResourceCPU] = *resource.NewMilliQuantity(milli, resource.DecimalSI)
 }
 
-// move is what happens between two decisions: the load wanders around the target.
-func (f *field) move(i int) (milli int64) {
-	milli = int64(requestMilli/2 + i%7*40*len(f.pods))
-	f.set(0, milli)
-	return milli
+// move is what happens between two batches: the load wanders around the target.
+func (f *field) move(i int) {
+	f.set(0, int64(requestMilli/2+i%7*40*len(f.pods)))
+	f.answers.Reset(&f.policy, f.pods)
+	f.observation.Readings[0] = f.answers.Resource(0, &f.answer)
 }
 
 // GetResourceMetric is upstream's metrics client. The calculator changes the map.
@@ -139,11 +157,11 @@ func (f *field) List(context.Context, metav1.ListOptions) (*metricsv1beta1.PodMe
 
 // calculator is upstream's, with a tolerance of zero: another one cannot be set
 // from outside its package.
-func (f *field) calculator(client upstreammetrics.MetricsClient) func(int) int32 {
+func (f *field) calculator(client upstreammetrics.MetricsClient) side {
 	o := observe.DefaultOptions()
 	calculator := podautoscaler.NewReplicaCalculator(client, f.lister, o.CPUInitializationPeriod, o.InitialReadinessDelay)
 	selector, ctx := labels.SelectorFromSet(labels.Set{"app": "web"}), context.Background()
-	return func(int) int32 {
+	return func() int32 {
 		replicas, _, _, _, err := calculator.GetResourceReplicas(ctx, int32(len(f.pods)), targetPercent, corev1.ResourceCPU,
 			podautoscaler.Tolerances{}, namespace, selector, "")
 		must(err)
@@ -151,82 +169,69 @@ func (f *field) calculator(client upstreammetrics.MetricsClient) func(int) int32
 	}
 }
 
-// decideReadings takes the observation as it is kept.
-func (f *field) decideReadings() func(int) int32 {
-	answers, o, decided := f.decision()
-	answers.Reset(&decided.policy, f.pods)
-	o.Readings = []metric.Reading{answers.Resource(0, &f.answer)}
-	sample := &o.Readings[0].Samples[0]
-	return func(i int) int32 {
-		sample.Milli = f.answer.Items[0].Containers[0].Usage.Cpu().MilliValue()
-		return decided.next(i, o)
+// calculate is the metric alone.
+func (f *field) calculate() side {
+	c := &metric.Context{
+		Now: f.now, SpecReplicas: int32(len(f.pods)), StatusReplicas: int32(len(f.pods)), Pods: f.observation.Pods,
+		CPUInitializationPeriod: f.policy.CPUInitializationPeriod, InitialReadinessDelay: f.policy.InitialReadinessDelay,
+		Divergences: f.policy.Divergences,
+	}
+	var r metric.Result
+	return func() int32 {
+		metric.Evaluate(&f.policy.Metrics[0], &f.observation.Readings[0], c, &r)
+		return r.Replicas
 	}
 }
 
-// decideAnswers makes the observation anew for each decision.
-func (f *field) decideAnswers() func(int) int32 {
-	answers, o, decided := f.decision()
-	o.Readings = make([]metric.Reading, 1)
-	return func(i int) int32 {
-		o.Pods = observe.AppendPods(o.Pods[:0], f.pods)
-		answers.Reset(&decided.policy, f.pods)
-		o.Readings[0] = answers.Resource(0, &f.answer)
-		return decided.next(i, o)
-	}
-}
-
-type decisions struct {
-	policy decide.Policy
-	state  decide.State
-	begun  time.Time
-}
-
-func (f *field) decision() (*observe.Answers, *decide.Observation, *decisions) {
-	options := observe.DefaultOptions()
-	options.Tolerance, options.Divergences = 0, divergence.Default
-	count := int32(len(f.pods))
-	o := &decide.Observation{Target: decide.Target{SpecReplicas: count, StatusReplicas: count}, Pods: observe.Pods(f.pods)}
-	return &observe.Answers{}, o, &decisions{policy: observe.Policy(f.hpa, options), begun: f.now}
-}
-
-// next decides a second later.
-func (d *decisions) next(i int, o *decide.Observation) int32 {
-	now := d.begun.Add(time.Duration(i) * time.Second)
+// decide decides each second, if need be on an observation that is made anew.
+func (f *field) decide(anew bool) side {
+	var state decide.State
 	var decision decide.Decision
-	decision, d.state = decide.Decide(now, &d.policy, d.state, o)
-	d.state = decide.Settle(d.state, decide.Outcome{At: now})
-	return decision.Metrics[0].Replicas
+	o, now := &f.observation, f.now
+	return func() int32 {
+		if anew {
+			o.Pods = observe.AppendPods(o.Pods[:0], f.pods)
+			f.answers.Reset(&f.policy, f.pods)
+			o.Readings[0] = f.answers.Resource(0, &f.answer)
+		}
+		now = now.Add(time.Second)
+		decision, state = decide.Decide(now, &f.policy, state, o)
+		state = decide.Settle(state, decide.Outcome{At: now})
+		return decision.Metrics[0].Replicas
+	}
 }
 
-// compare times the two in turns and prints the medians and their quotient.
-func (f *field) compare(b *testing.B, upstream, plimsoll func(int) int32) {
-	for i := range 100 {
+// compare prints the medians, and how many times as long upstream's calculator takes.
+func (f *field) compare(b *testing.B, upstream side, plimsoll map[string]side) {
+	took := map[string][]float64{}
+	for i := 0; b.Loop(); i++ {
 		f.move(i)
-		if u, p := upstream(i), plimsoll(i); u != p {
-			b.Fatalf("they calculate different things: upstream %d, plimsoll %d", u, p)
+		want, u := timed(upstream)
+		took["upstream"] = append(took["upstream"], u)
+		for name, next := range plimsoll {
+			got, p := timed(next)
+			took[name] = append(took[name], p)
+			if got != want {
+				b.Fatalf("the %s comes to %d, upstream to %d", name, got, want)
+			}
 		}
 	}
-	var theirs, ours []float64
-	i := 100
-	for b.Loop() {
-		f.move(i)
-		theirs = append(theirs, timed(upstream, i))
-		ours = append(ours, timed(plimsoll, i))
-		i += batch
-	}
-	u, p := median(theirs), median(ours)
 	b.ReportMetric(0, "ns/op")
+	u := median(took["upstream"])
 	b.ReportMetric(u, "upstream-ns")
-	b.ReportMetric(p, "plimsoll-ns")
-	b.ReportMetric(u/p, "times-faster")
+	for name := range plimsoll {
+		p := median(took[name])
+		b.ReportMetric(p, name+"-ns")
+		b.ReportMetric(u/p, "upstream/"+name)
+	}
 }
 
-func timed(decide func(int) int32, i int) (nanoseconds float64) {
+func timed(next side) (replicas int32, nanoseconds float64) {
 	start := time.Now()
-	for n := range batch {
-		decide(i + n)
+	for range batch {
+		replicas = next()
 	}
-	return float64(time.Since(start).Nanoseconds()) / batch
+	return replicas, float64(time.Since(start).Nanoseconds()) / batch
 }
 
 func median(values []float64) float64 {

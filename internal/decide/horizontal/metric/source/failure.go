@@ -1,9 +1,6 @@
 package source
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Failure says why a metric could not be computed, in upstream's words.
 type Failure struct {
@@ -18,7 +15,12 @@ type Failure struct {
 
 // Known reports whether the type is one of autoscaling/v2.
 func (t Type) Known() bool {
-	return slices.Contains([]Type{Resource, ContainerResource, Pods, Object, External}, t)
+	switch t {
+	case Resource, ContainerResource, Pods, Object, External:
+		return true
+	default:
+		return false
+	}
 }
 
 // NoTarget is the error of a source without a usable target.

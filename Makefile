@@ -39,7 +39,7 @@ WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)')
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up)
@@ -92,6 +92,10 @@ bench: ## run the benchmarks; ends in benchstat's output
 	@mkdir -p dist
 	@$(GO) test -run '^$$' -bench . -benchmem -count 6 ./internal/decide/... ./internal/sim/... | tee dist/bench.txt
 	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
+
+.PHONY: bench-noise
+bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
+	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')
 
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)

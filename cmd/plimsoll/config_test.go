@@ -90,6 +90,7 @@ func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
 		" pods list watch",
 		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",
 		"metrics.k8s.io pods list",
+		" nodes list watch", " nodes/metrics get",
 		"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
 		" events create patch",
 	}

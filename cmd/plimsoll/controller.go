@@ -214,6 +214,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 		Registerer: ctrlmetrics.Registry,
 		Log:        log.WithName("horizontal"),
 		SyncPeriod: flags.syncPeriod,
+		Triggers:   !flags.shadow,
 		Workers:    int(flags.workers),
 		Options:    flags.options,
 		Shadow:     flags.shadow,
@@ -227,6 +228,11 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 			return nil, fmt.Errorf("making an events client: %w", err)
 		}
 		cfg.Events, l.stopEvents = events.Start(context.Background(), eventsClient)
+	}
+	if flags.kubelet.reads(flags.shadow) {
+		if cfg.Direct, err = newDirect(config, client, &flags.kubelet, cfg.Log); err != nil {
+			return nil, err
+		}
 	}
 	l.controller, err = horizontal.New(cfg)
 	return l, err

@@ -30,6 +30,7 @@ type controllerFlags struct {
 	statusInterval    time.Duration
 	eventInterval     time.Duration
 	options           observe.Options
+	kubelet           kubeletFlags
 	leaderElect       bool
 	leaseDuration     time.Duration
 	renewDeadline     time.Duration
@@ -43,6 +44,7 @@ func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	f.options = observe.DefaultOptions()
 	f.addHorizontal(fs)
 	f.addSurge(fs)
+	f.kubelet.add(fs)
 	f.addLeaderElection(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
 	fs.Float32Var(&f.qps, "kube-api-qps", 0, "QPS to use while talking with the API server; 0 for no limit on this side.")
@@ -58,7 +60,8 @@ func (f *controllerFlags) addHorizontal(fs *pflag.FlagSet) {
 	fs.Int32Var(&f.workers, "concurrent-horizontal-pod-autoscaler-syncs", 5,
 		"The number of horizontal pod autoscaler objects that are allowed to sync concurrently. One that waits for a metrics API does not count.")
 	fs.DurationVar(&f.syncPeriod, prefix+"sync-period", 15*time.Second,
-		"The period for syncing the number of pods in horizontal pod autoscaler.")
+		"The period for syncing the number of pods in horizontal pod autoscaler: the longest time without a decision. New samples of kubelets, "+
+			"and pods and counts that change, lead to decisions between.")
 	fs.DurationVar(&f.options.DownscaleStabilization, prefix+"downscale-stabilization", f.options.DownscaleStabilization,
 		"The period for which autoscaler will look backwards and not scale down below any recommendation it made during that period.")
 	fs.Float64Var(&f.options.Tolerance, prefix+"tolerance", f.options.Tolerance,
@@ -110,6 +113,7 @@ func (f *controllerFlags) validate() error {
 	check(f.options.CPUInitializationPeriod >= 0, prefix+"cpu-initialization-period", f.options.CPUInitializationPeriod, "must not be negative")
 	check(f.options.InitialReadinessDelay >= 0, prefix+"initial-readiness-delay", f.options.InitialReadinessDelay, "must not be negative")
 	f.validateSurge(check)
+	f.kubelet.validate(check)
 	check(f.metricsTimeout > 0, "metrics-api-timeout", f.metricsTimeout, "must be greater than 0")
 	check(f.statusInterval >= 0, "status-interval", f.statusInterval, "must not be negative")
 	check(f.eventInterval >= 0, "event-interval", f.eventInterval, "must not be negative")
@@ -128,5 +132,6 @@ func (f *controllerFlags) validate() error {
 		check(f.resourceName != "", "leader-elect-resource-name", f.resourceName, "must not be empty")
 		check(f.resourceNamespace != "", "leader-elect-resource-namespace", f.resourceNamespace, "must not be empty")
 	}
+	errs = append(errs, f.kubelet.options.Validate())
 	return errors.Join(errs...)
 }

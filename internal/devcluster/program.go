@@ -45,6 +45,8 @@ func (c *Cluster) StartPlimsoll(ctx context.Context, binary, kubeconfig string, 
 		command := append([]string{
 			binary, "controller", "--kubeconfig=" + kubeconfig,
 			"--health-probe-bind-address=" + health, "--metrics-bind-address=" + loopback(ports[1]),
+			// Nobody resolves the simulated nodes' names.
+			"--kubelet-preferred-address-types=InternalIP",
 		}, flags...)
 		var err error
 		program, err = c.StartProgram(ctx, "plimsoll", command, httpOK(http.DefaultClient, "http://"+health+"/readyz"))

@@ -131,7 +131,10 @@ func surgeText(spec *metric.Spec, s *surge.Result) string {
 	case surge.Lopsided:
 		return text + fmt.Sprintf("; %s: %d of %d", s.Verdict, s.Showing, s.Counted)
 	case surge.Asking:
-		return text + fmt.Sprintf("; asks for %d = %s × %d, rounded up", s.Replicas, short(s.Ratio), s.Base)
+		if s.Sharing > 0 {
+			text += fmt.Sprintf("; %s with what %d pods have taken over", short(s.Adjusted), s.Sharing)
+		}
+		return text + fmt.Sprintf("; asks for %d = %s × %d, rounded up", s.Replicas, short(s.Adjusted), s.Base)
 	default:
 		return text + "; " + s.Verdict.String()
 	}

@@ -83,12 +83,15 @@ type SurgeTrace struct {
 	Intervals int     `json:"intervals"`
 	Factor    float64 `json:"factor"`
 	Span      string  `json:"span"`
-	// ValueMilli is the lowest of them, on average, and Ratio what it is of the target.
+	// ValueMilli is the lowest of them, on average, and Ratio what it is of the target;
+	// Adjusted with the pods that have just become ready and share the load.
 	ValueMilli int64     `json:"valueMilli"`
 	Ratio      ratio     `json:"ratio"`
+	Adjusted   ratio     `json:"adjustedRatio,omitempty"`
 	Base       int64     `json:"base,omitempty"`
 	Counted    int       `json:"podsCounted"`
 	Showing    int       `json:"podsShowing"`
+	Sharing    int       `json:"podsSharing,omitempty"`
 	Newest     time.Time `json:"newest"`
 }
 
@@ -184,7 +187,8 @@ func surgeTrace(s *surge.Result) *SurgeTrace {
 	return &SurgeTrace{
 		MetricIndex: s.Metric, Verdict: s.Verdict.String(), Replicas: s.Replicas,
 		Intervals: s.Intervals, Factor: s.Factor, Span: s.Span.String(),
-		ValueMilli: s.Milli, Ratio: ratio(s.Ratio), Base: s.Base, Counted: s.Counted, Showing: s.Showing, Newest: s.At,
+		ValueMilli: s.Milli, Ratio: ratio(s.Ratio), Adjusted: ratio(s.Adjusted), Base: s.Base,
+		Counted: s.Counted, Showing: s.Showing, Sharing: s.Sharing, Newest: s.At,
 	}
 }
 

@@ -59,7 +59,8 @@ func (w *world) start(change ...func(*Config)) *Source {
 	w.t.Helper()
 	options := kubelet.DefaultOptions()
 	config := Config{
-		Scrape: w.scrape, Target: options.Target, Registerer: prometheus.NewRegistry(),
+		Scraper: func(store *rate.Store) (Scraper, error) { return &scraper{w, store}, nil },
+		Target:  options.Target, Registerer: prometheus.NewRegistry(),
 		Nodes: func() cache.SharedIndexInformer {
 			return informers.NewSharedInformerFactory(w.client, 0).Core().V1().Nodes().Informer()
 		},
@@ -93,7 +94,14 @@ func (w *world) start(change ...func(*Config)) *Source {
 	return s
 }
 
-func (w *world) scrape(_ context.Context, store *rate.Store, target kubelet.Target) (rate.Round, error) {
+// scraper asks the world's kubelets.
+type scraper struct {
+	*world
+	store *rate.Store
+}
+
+// Scrape implements Scraper.
+func (w *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked[target.Node] = target.Address
@@ -105,7 +113,7 @@ func (w *world) scrape(_ context.Context, store *rate.Store, target kubelet.Targ
 		node.Burn(int64(now.Sub(began).Seconds() * float64(w.milli[target.Node]) * 1e6))
 	}
 	w.burnt[target.Node] = now
-	return store.Ingest(target.Node, now, node.Text(now))
+	return w.store.Ingest(target.Node, now, node.Text(now))
 }
 
 // node adds a node with pods of the containers app and proxy.
@@ -476,4 +484,51 @@ func TestIntervalsOfContainersThatDiffer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPreferredNodes: where the budget is too short for all nodes, those that are
+// preferred are scraped each period all the same.
+func TestPreferredNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var nodes []string
+		for i := range 20 {
+			nodes = append(nodes, fmt.Sprint("node-", i))
+			w.node(nodes[i], 100, "web-"+fmt.Sprint(i))
+		}
+		s := w.start(func(c *Config) { c.Rounds.MaxPerSecond = 2 })
+		w.want(nodes...)
+		pass(30 * time.Second)
+		times := func(node string) (n int) {
+			for _, told := range w.sampled {
+				if told.Node == node {
+					n++
+				}
+			}
+			return n
+		}
+		w.sampled = nil
+		for range 10 {
+			s.Prefer(false, "node-7")
+			pass(2 * time.Second)
+		}
+		if n := times("node-7"); n < 12 {
+			t.Errorf("%d scrapes of a preferred node in 20 s", n)
+		}
+		if n := times("node-8"); n > 3 {
+			t.Errorf("%d scrapes of another", n)
+		}
+		pass(10 * time.Second)
+		w.sampled = nil
+		pass(20 * time.Second)
+		if n := times("node-7"); n > 3 {
+			t.Errorf("%d scrapes in 20 s of one that is not preferred any more", n)
+		}
+		w.sampled = nil
+		s.Prefer(true, "node-9")
+		pass(600 * time.Millisecond)
+		if n := times("node-9"); n != 1 {
+			t.Errorf("%d scrapes at once", n)
+		}
+	})
 }

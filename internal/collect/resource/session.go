@@ -30,8 +30,11 @@ type session struct {
 	store  *rate.Store
 	rounds *rounds.Rounds
 	nodes  cache.SharedIndexInformer
+	// kubelets are asked for what goes into store.
+	kubelets Scraper
 	// readdressed has an element when a node's kubelet may be elsewhere.
 	readdressed chan struct{}
+	period      time.Duration
 	// grace is how long a node may fail before its samples are too old.
 	grace time.Duration
 	began time.Time
@@ -44,6 +47,8 @@ type session struct {
 	unfound map[string]error
 	// failing are the nodes of which the last scrape failed.
 	failing map[string]struct{}
+	// preferred is until when nodes go before others.
+	preferred map[string]time.Time
 }
 
 // hearing is when a node brought something new, for the first time and the last.
@@ -53,17 +58,18 @@ func newSession(source *Source, watch Watch) (*session, error) {
 	s := &session{
 		source: source, watch: watch, store: rate.New(rate.Config{Span: stableWindow, MaxAge: maxAge}), nodes: source.config.Nodes(),
 		readdressed: make(chan struct{}, 1), heard: map[string]hearing{}, unfound: map[string]error{},
-		failing: map[string]struct{}{}, began: time.Now(),
+		failing: map[string]struct{}{}, preferred: map[string]time.Time{}, began: time.Now(),
 	}
 	config := source.config.Rounds
 	config.Scrape, config.Forget, config.Changed = s.scrape, s.forget, s.changed
-	period := config.Period
-	if period == 0 {
-		period = rounds.DefaultPeriod
+	if config.Period == 0 {
+		config.Period = rounds.DefaultPeriod
 	}
-	s.grace = max(3*period, 3*time.Second)
+	s.period, s.grace = config.Period, max(3*config.Period, 3*time.Second)
 	var err error
-	s.rounds, err = rounds.New(config)
+	if s.rounds, err = rounds.New(config); err == nil {
+		s.kubelets, err = source.config.Scraper(s.store)
+	}
 	return s, err
 }
 
@@ -86,6 +92,7 @@ func (s *session) run(ctx context.Context) {
 		return
 	}
 	running.Go(func() { s.rounds.Run(ctx) })
+	running.Go(func() { s.hurry(ctx) })
 	for ctx.Err() == nil {
 		s.choose()
 		if !pause(ctx, settle) {
@@ -169,7 +176,7 @@ func (s *session) find(name string) (kubelet.Target, error) {
 // scrape asks one kubelet and tells of what is new.
 func (s *session) scrape(ctx context.Context, target kubelet.Target) error {
 	began := time.Now()
-	round, err := s.source.config.Scrape(ctx, s.store, target)
+	round, err := s.kubelets.Scrape(ctx, target)
 	if ctx.Err() != nil {
 		return err
 	}

@@ -37,8 +37,8 @@ var ErrStarting = errors.New("kubelets have been asked too few times")
 
 // Config is what a source needs.
 type Config struct {
-	// Scrape asks one kubelet and puts the answer into the store.
-	Scrape func(ctx context.Context, store *rate.Store, target kubelet.Target) (rate.Round, error)
+	// Scraper makes what asks kubelets and puts their answers into the store.
+	Scraper func(store *rate.Store) (Scraper, error)
 	// Target finds a node's kubelet.
 	Target func(node *corev1.Node) (kubelet.Target, error)
 	// Nodes makes an informer of the nodes, anew each time. Names, addresses and
@@ -52,6 +52,13 @@ type Config struct {
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 }
+
+// Scraper asks one kubelet.
+type Scraper interface {
+	Scrape(ctx context.Context, target kubelet.Target) (rate.Round, error)
+}
+
+var _ Scraper = (*kubelet.Scraper)(nil)
 
 // Watch is who wants to know what.
 type Watch struct {
@@ -79,7 +86,7 @@ type Source struct {
 
 // New checks the configuration. It starts nothing.
 func New(config Config) (*Source, error) {
-	if config.Scrape == nil || config.Target == nil || config.Nodes == nil || config.Registerer == nil {
+	if config.Scraper == nil || config.Target == nil || config.Nodes == nil || config.Registerer == nil {
 		return nil, errors.New("resource metrics of kubelets: scraping, targets, nodes and a registerer are needed")
 	}
 	series, err := newMetrics(config.Registerer)
@@ -173,9 +180,16 @@ func (s *Source) Look(now time.Time, pods []*corev1.Pod, v *View) error {
 	return session.look(now, pods, v)
 }
 
-// Urgent asks for an early scrape of these nodes, once.
-func (s *Source) Urgent(nodes ...string) {
-	if session := s.session.Load(); session != nil {
+// Prefer puts these nodes before others: with atOnce for one scrape as soon as may
+// be, otherwise for some seconds where the budget is too short to scrape all nodes
+// each period.
+func (s *Source) Prefer(atOnce bool, nodes ...string) {
+	session := s.session.Load()
+	switch {
+	case session == nil:
+	case atOnce:
 		session.rounds.Urgent(nodes...)
+	default:
+		session.prefer(time.Now(), nodes)
 	}
 }

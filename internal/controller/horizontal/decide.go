@@ -40,6 +40,8 @@ type pass struct {
 	answers     []answer
 	// isDirect says that nobody was or had to be asked for any metric.
 	isDirect bool
+	// seen are the pods whose resource metrics are the kubelets'; nil if they are not.
+	seen []*corev1.Pod
 	// actual is what the other controller did; in shadow mode.
 	actual actual
 }
@@ -115,6 +117,7 @@ func (c *Controller) decide(ctx context.Context, p *pass) error {
 	decision, state := decide.Decide(time.Now(), &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
+	c.prefer(p, &decision)
 	return c.act(ctx, p, &decision)
 }
 

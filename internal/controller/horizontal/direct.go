@@ -22,8 +22,9 @@ type Direct interface {
 	// Look finds what is known of the pods now; an error says why that is not enough
 	// to decide on.
 	Look(now time.Time, pods []*corev1.Pod, v *resource.View) error
-	// Urgent asks for new samples of these nodes early, once.
-	Urgent(nodes ...string)
+	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
+	// for some seconds where the budget is too short for all.
+	Prefer(atOnce bool, nodes ...string)
 }
 
 var _ Direct = (*resource.Source)(nil)
@@ -37,7 +38,9 @@ const standInPeriod = 5 * time.Second
 type lack uint8
 
 const (
-	lackNothing lack = iota
+	// lackUnknown: nobody has looked yet.
+	lackUnknown lack = iota
+	lackNothing
 	// lackTime: too little is known yet.
 	lackTime
 	// lackNode: a node cannot be read.
@@ -66,6 +69,10 @@ type kept struct {
 func (c *Controller) read(ctx context.Context, p *pass, pods []*corev1.Pod) {
 	q := newCollection(c.config.Metrics, p)
 	lacking := c.look(p, q, pods)
+	p.seen = pods
+	if lacking != lackNothing {
+		p.seen = nil
+	}
 	c.recall(p, q, lacking)
 	p.isDirect = q.isComplete() && lacking == lackNothing && !asksOthers(&p.policy)
 	if !q.isComplete() {

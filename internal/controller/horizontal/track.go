@@ -155,7 +155,7 @@ func (c *Controller) drop(object types.NamespacedName) {
 	defer c.mu.Unlock()
 	t := c.trackOf(object)
 	c.endContest(t)
-	c.lacks(t, lackNothing)
+	c.lacks(t, lackUnknown)
 	delete(c.records, object)
 	if isBack {
 		c.trackOf(object).aim = t.aim

@@ -51,7 +51,14 @@ func (w *world) kubelets(nodes ...string) *kubelets {
 	}
 }
 
-func (k *kubelets) scrape(_ context.Context, store *rate.Store, target kubelet.Target) (rate.Round, error) {
+// scraper asks kubelets.
+type scraper struct {
+	*kubelets
+	store *rate.Store
+}
+
+// Scrape implements resource.Scraper.
+func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	w, now := k.w, time.Now()
 	pods, err := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
 	if err != nil {
@@ -79,7 +86,7 @@ func (k *kubelets) scrape(_ context.Context, store *rate.Store, target kubelet.T
 	if broken {
 		return rate.Round{}, errors.New("connection refused")
 	}
-	return store.Ingest(target.Node, now, node.Text(now))
+	return k.store.Ingest(target.Node, now, node.Text(now))
 }
 
 // direct makes a controller read them and react to what it sees. A minute without
@@ -87,7 +94,8 @@ func (k *kubelets) scrape(_ context.Context, store *rate.Store, target kubelet.T
 func (k *kubelets) direct(c *Config) {
 	options := kubelet.DefaultOptions()
 	source, err := resource.New(resource.Config{
-		Scrape: k.scrape, Target: options.Target, Rounds: rounds.Config{Period: time.Second}, Registerer: k.w.registry, Log: c.Log,
+		Scraper: func(store *rate.Store) (resource.Scraper, error) { return &scraper{k, store}, nil },
+		Target:  options.Target, Rounds: rounds.Config{Period: time.Second}, Registerer: k.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
 			return informers.NewSharedInformerFactoryWithOptions(k.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
 		},
@@ -167,6 +175,36 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 		}
 		if got := w.metric("plimsoll_resource_readings_total", sourceKubelet); got < 10 {
 			t.Errorf("%v readings from kubelets", got)
+		}
+	})
+}
+
+// TestSurgeIsConfirmedEarly: a first sample far above the target has its node
+// scraped again at once, and the second one decides.
+func TestSurgeIsConfirmedEarly(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a")
+		hpa := w.web("web", 2)
+		w.onto("web", 2, "a")
+		w.addHPA(hpa)
+		k.milli = 10
+		w.start(k.direct)
+		w.pass(30 * time.Second)
+		k.decisions()
+		// Right after a scrape, so that the next one sees all of it.
+		w.set(func() { k.milli, k.asked = 900, map[string][]time.Time{} })
+		for len(k.decisions()) == 0 {
+			w.pass(time.Millisecond)
+		}
+		began := time.Now()
+		w.pass(time.Second)
+		asked := k.asked["a"]
+		if len(asked) < 3 || asked[1].Sub(asked[0]) > 300*time.Millisecond {
+			t.Errorf("after the first sample, scraped at %v", asked)
+		}
+		w.wantReplicas("web", 4, "twice the pods within a second of the first sample")
+		if decided := k.decisions(); len(decided) == 0 || decided[0].Sub(began) > 400*time.Millisecond {
+			t.Errorf("decided at %v, the first sample came at %v", decided, began)
 		}
 	})
 }

@@ -172,7 +172,7 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 // The observation is the decision's own. There are none where nothing more could
 // be asked for.
 func (d *Decision) Suspects(o *Observation, dst []int) []int {
-	if d.Branch != BranchMetrics || d.Desired >= d.policy.MaxReplicas || d.Surge.Asks() {
+	if !d.Surge.Suspicious || d.Surge.Asks() || d.Branch != BranchMetrics || d.Desired >= d.policy.MaxReplicas {
 		return dst
 	}
 	c := d.context(o)

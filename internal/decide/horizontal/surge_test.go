@@ -1,6 +1,7 @@
 package horizontal_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -199,6 +200,44 @@ func TestSuspects(t *testing.T) {
 			d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
 			if diff := cmp.Diff(tt.want, d.Suspects(&o, nil)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSurgeAllocatesNothing: neither a calm look at the last seconds nor a surge
+// that asks costs memory.
+func TestSurgeAllocatesNothing(t *testing.T) {
+	for name, multiple := range map[string]float64{"calm": 1, "surge": 10} {
+		t.Run(name, func(t *testing.T) {
+			p, o, s := surging(), busy(50, multiple, multiple, multiple), horizontal.State{}
+			var suspects []int
+			i := 0
+			step := func() {
+				i++
+				var d horizontal.Decision
+				d, s = horizontal.Decide(noon.Add(time.Duration(i)*time.Second), &p, s, &o)
+				suspects = d.Suspects(&o, suspects[:0])
+			}
+			step()
+			if n := testing.AllocsPerRun(100, step); n > 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+}
+
+// BenchmarkSurge is BenchmarkDecide with intervals beside the averages.
+func BenchmarkSurge(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
+			p, o, s := surging(), busy(n, 1, 1, 1), horizontal.State{}
+			p.MaxReplicas = 2000
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				i++
+				_, s = horizontal.Decide(noon.Add(time.Duration(i)*time.Second), &p, s, &o)
 			}
 		})
 	}

@@ -42,18 +42,19 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 			"get apps/deployments/scale " + s.Namespace, "update apps/deployments/scale " + s.Namespace,
 			"update trouble.example/gadgets/scale " + s.Namespace, "watch /pods ", "list metrics.k8s.io/pods " + s.Namespace,
 			"get custom.metrics.k8s.io/services/requests_per_second " + s.Namespace, "list external.metrics.k8s.io/queue_length " + s.Namespace,
+			"list /nodes ", "watch /nodes ", "get /nodes/metrics ",
 			"create /events " + s.Namespace, "create coordination.k8s.io/leases " + installed,
 		},
 		false: {
 			"update autoscaling/horizontalpodautoscalers " + s.Namespace, "patch autoscaling/horizontalpodautoscalers " + s.Namespace,
 			"create autoscaling/horizontalpodautoscalers " + s.Namespace, "delete autoscaling/horizontalpodautoscalers " + s.Namespace,
-			"get /secrets " + installed, "list /secrets ", "list /configmaps ", "get /nodes ", "list /nodes ", "list /namespaces ",
+			"get /secrets " + installed, "list /secrets ", "list /configmaps ", "get /nodes ", "list /namespaces ",
 			"update apps/deployments " + s.Namespace, "patch apps/deployments " + s.Namespace, "delete apps/deployments " + s.Namespace,
 			"create /pods " + s.Namespace, "delete /pods " + s.Namespace, "update /pods " + s.Namespace, "create /pods/eviction " + s.Namespace,
 			"create /pods/exec " + s.Namespace, "create /serviceaccounts/token " + installed, "impersonate /users ",
 			"create rbac.authorization.k8s.io/clusterrolebindings ", "escalate rbac.authorization.k8s.io/clusterroles ",
 			"create coordination.k8s.io/leases " + s.Namespace, "update coordination.k8s.io/leases kube-system", "delete /events " + s.Namespace,
-			"update /nodes/status ", "get /nodes/proxy ",
+			"update /nodes/status ", "get /nodes/proxy ", "get /nodes/stats ", "get /nodes/log ", "create /nodes/metrics ",
 		},
 	} {
 		for _, action := range actions {

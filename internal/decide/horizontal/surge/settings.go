@@ -8,7 +8,7 @@
 // what is asked for is what the lowest of them needs, pod by pod. What they span is
 // longer than a burst of a second can reach, and at least half of the pods must
 // show it: a load that rises is everybody's, a pod that runs hot is not. Pods that
-// have just become ready are left out, as their start costs CPU.
+// have just become ready are no evidence, as their start costs CPU.
 //
 // All this is judged anew at each decision: there is no state.
 package surge
@@ -44,49 +44,57 @@ func Defaults() Settings {
 	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: 15 * time.Second}
 }
 
-// rule is how many intervals in a row must be above which multiple of the target.
-type rule struct {
-	intervals int
-	factor    float64
-}
-
-func (s *Settings) rules() [2]rule { return [...]rule{{2, s.SteepFactor}, {3, s.Margin}} }
-
 // Suspicious reports whether a pod's newest interval alone is above the steep
 // multiple of what the pod is to use: a second one, which scraping its node early
-// gives at once, would decide.
+// gives at once, would decide. After a short one it would not, as two short ones do
+// not agree.
 func Suspicious(s *Settings, recent *metric.Recent, wantedMilli float64) bool {
 	newest := &recent[0]
-	return newest.Present && newest.Milli >= s.LeastCPUMilli && s.isSteep(newest, wantedMilli) &&
-		!(recent[1].Present && s.isSteep(&recent[1], wantedMilli))
+	return s.isSteep(newest, wantedMilli) && newest.Window >= shortest && newest.Milli >= s.LeastCPUMilli &&
+		!s.isSteep(&recent[1], wantedMilli)
 }
 
 func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
-	return float64(interval.Milli) > s.SteepFactor*wantedMilli
+	return interval.Present && float64(interval.Milli) > s.SteepFactor*wantedMilli
 }
 
-// counts reports whether the surge window looks at a pod.
-func (s *Settings) counts(pod *metric.Pod, now time.Time) bool {
-	return pod.Phase == metric.PhaseRunning && !pod.Deleting && pod.Ready == metric.ReadyTrue &&
-		now.Sub(pod.ReadyTransition) >= s.ReadyFor
+// counts reports whether the surge window looks at a pod: it has been ready since
+// then.
+func counts(pod *metric.Pod, ready time.Time) bool {
+	return isReady(pod) && !pod.ReadyTransition.After(ready)
 }
 
-// lowest is the least of the newest n intervals and what they span; false if there
-// are fewer, or if they span too little or too much.
-func (s *Settings) lowest(recent *metric.Recent, n int) (milli int64, span time.Duration, ok bool) {
-	for i := range n {
-		interval := &recent[i]
-		if !interval.Present || interval.Milli < 0 || interval.Window <= 0 {
-			return 0, 0, false
-		}
-		if i == 0 || interval.Milli < milli {
-			milli = interval.Milli
-		}
-		span += interval.Window
+// shares reports whether a pod that does not count was ready during the interval.
+func shares(pod *metric.Pod, interval *metric.Sample) bool {
+	return isReady(pod) && interval.Present && interval.Milli >= 0 &&
+		!interval.At.Add(-interval.Window).Before(pod.ReadyTransition)
+}
+
+func isReady(pod *metric.Pod) bool {
+	return pod.Phase == metric.PhaseRunning && !pod.Deleting && pod.Ready == metric.ReadyTrue
+}
+
+// add adds the lowest of the pod's last two intervals to the one tally and the lowest
+// of its last three to the other, where there are as many, and where they span
+// neither too little nor too much. A pod shows a surge with more than least.
+func (s *Settings) add(recent *metric.Recent, least float64, tallies *[2]tally) {
+	newest, middle, oldest := &recent[0], &recent[1], &recent[2]
+	if !isUse(newest) || !isUse(middle) {
+		return
 	}
-	between := span
-	if n > 2 {
-		between -= recent[0].Window + recent[n-1].Window
+	milli, span := min(newest.Milli, middle.Milli), newest.Window+middle.Window
+	if span >= shortest && span <= s.Window {
+		tallies[0].add(milli, span, least)
 	}
-	return milli, span, between >= shortest && span <= s.Window
+	if !isUse(oldest) {
+		return
+	}
+	span += oldest.Window
+	if middle.Window >= shortest && span <= s.Window {
+		tallies[1].add(min(milli, oldest.Milli), span, least)
+	}
+}
+
+func isUse(interval *metric.Sample) bool {
+	return interval.Present && interval.Milli >= 0 && interval.Window > 0
 }

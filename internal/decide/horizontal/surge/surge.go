@@ -1,6 +1,7 @@
 package surge
 
 import (
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
@@ -30,17 +31,21 @@ type Result struct {
 	Intervals int
 	Factor    float64
 	Span      time.Duration
-	// Milli is the lowest of the intervals, on average over the pods, and Ratio what
-	// it is of the target.
+	// Milli is the lowest of the intervals, on average over the pods that count, and
+	// Ratio what it is of the target.
 	Milli int64
 	Ratio float64
-	// Base is the number of replicas that the ratio was multiplied with.
-	Base int64
+	// Adjusted is the ratio with the pods that share the load, and Base the number of
+	// replicas that it was multiplied with.
+	Adjusted float64
+	Base     int64
 	// Counted is how many pods were looked at, Showing how many of them are above the
-	// margin each.
-	Counted, Showing int
+	// margin each. Sharing are those that have taken a part of the load since.
+	Counted, Showing, Sharing int
 	// At is when the newest interval ended; zero if none says.
 	At time.Time
+	// Suspicious says that the newest interval of some pod is steep.
+	Suspicious bool
 }
 
 // Asks reports whether the surge window makes a proposal.
@@ -83,31 +88,53 @@ func Evaluate(s *Settings, in *Input) Result {
 		if !in.isSeen(i) {
 			continue
 		}
-		for _, rule := range s.rules() {
-			r := in.judge(s, i, rule)
+		v := in.look(s, i)
+		suspicious := best.Suspicious || v.suspicious
+		for k := range v.tallies {
+			r := in.judge(s, i, &v, k)
 			if r.Verdict > best.Verdict || r.Verdict == best.Verdict && r.Replicas > best.Replicas {
 				best = r
 			}
 		}
+		best.Suspicious = suspicious
 	}
 	return best
 }
 
-// Suspects appends the places of the pods whose nodes are worth an early scrape.
+// Suspects appends the places of the pods whose nodes are worth an early scrape, of
+// each only once. There are none as long as fewer than half of the pods show
+// anything: a second look at the same few would not change that.
 func Suspects(s *Settings, in *Input, dst []int) []int {
 	if s.Window <= 0 || !in.Context.Divergences.Has(divergence.SurgeWindow) {
 		return dst
 	}
+	for i := range in.Specs {
+		if in.isSeen(i) {
+			dst = in.suspects(s, i, dst)
+		}
+	}
+	return dst
+}
+
+// suspects are those of metric i.
+func (in *Input) suspects(s *Settings, i int, dst []int) []int {
+	before, counted, showing := len(dst), 0, 0
+	ready := in.Context.Now.Add(-s.ReadyFor)
 	for pod := range in.Context.Pods {
-		if !s.counts(&in.Context.Pods[pod], in.Context.Now) {
+		if !counts(&in.Context.Pods[pod], ready) || in.lacks(i, pod) {
 			continue
 		}
-		for i := range in.Specs {
-			if in.isSeen(i) && !in.lacks(i, pod) && Suspicious(s, &in.Readings[i].Recent[pod], in.wanted(i, pod)) {
-				dst = append(dst, pod)
-				break
-			}
+		counted++
+		recent, target := &in.Readings[i].Recent[pod], in.wanted(i, pod)
+		if recent[0].Present && float64(recent[0].Milli) > s.Margin*target {
+			showing++
 		}
+		if Suspicious(s, recent, target) && !slices.Contains(dst[:before], pod) {
+			dst = append(dst, pod)
+		}
+	}
+	if 2*showing < counted {
+		return dst[:before]
 	}
 	return dst
 }
@@ -135,63 +162,119 @@ func (in *Input) lacks(i, pod int) bool {
 	return pod < len(requests) && requests[pod].Missing != metric.RequestSet
 }
 
-// judge applies one rule to one metric. A pod that counts and has not enough
-// intervals is taken to use nothing, as upstream does on the way up: what is not
-// known makes the change smaller.
-func (in *Input) judge(s *Settings, i int, by rule) Result {
-	r := Result{Metric: i, Intervals: by.intervals, Factor: by.factor}
-	var used, wanted float64
-	known := 0
-	for pod := range in.Context.Pods {
-		if !s.counts(&in.Context.Pods[pod], in.Context.Now) || in.lacks(i, pod) {
-			continue
-		}
-		r.Counted++
-		target, recent := in.wanted(i, pod), &in.Readings[i].Recent[pod]
-		wanted += target
-		milli, span, ok := s.lowest(recent, by.intervals)
-		if !ok {
-			continue
-		}
-		known++
-		used += float64(milli)
-		if float64(milli) > s.Margin*target {
-			r.Showing++
-		}
-		r.Span = max(r.Span, span)
-		if at := recent[0].At; at.After(r.At) {
-			r.At = at
-		}
+// view is what the pods that count show of a metric.
+type view struct {
+	counted    int
+	wanted     float64
+	newest     time.Time
+	suspicious bool
+	// tallies are of two intervals in a row, and of three.
+	tallies [2]tally
+}
+
+// tally adds up the lowest of some intervals in a row.
+type tally struct {
+	used           float64
+	known, showing int
+	span           time.Duration
+}
+
+func (t *tally) add(milli int64, span time.Duration, least float64) {
+	use := float64(milli)
+	t.used += use
+	t.known++
+	if use > least {
+		t.showing++
 	}
-	if known == 0 || !(wanted > 0) {
+	t.span = max(t.span, span)
+}
+
+// look goes through the pods. One that counts and has not enough intervals is taken
+// to use nothing, as upstream does on the way up: what is not known makes the change
+// smaller.
+func (in *Input) look(s *Settings, i int) (v view) {
+	ready, recents := in.Context.Now.Add(-s.ReadyFor), in.Readings[i].Recent
+	for pod := range in.Context.Pods {
+		if !counts(&in.Context.Pods[pod], ready) || in.lacks(i, pod) {
+			continue
+		}
+		target, recent := in.wanted(i, pod), &recents[pod]
+		v.counted++
+		v.wanted += target
+		v.suspicious = v.suspicious || s.isSteep(&recent[0], target)
+		if recent[0].Present && recent[0].At.After(v.newest) {
+			v.newest = recent[0].At
+		}
+		s.add(recent, s.Margin*target, &v.tallies)
+	}
+	return v
+}
+
+// judge says what one of the tallies leads to.
+func (in *Input) judge(s *Settings, i int, v *view, k int) Result {
+	t := &v.tallies[k]
+	r := Result{
+		Metric: i, Intervals: k + 2, Factor: [...]float64{s.SteepFactor, s.Margin}[k], Span: t.span,
+		Counted: v.counted, Showing: t.showing, At: v.newest,
+	}
+	if t.known == 0 || !(v.wanted > 0) {
 		return r
 	}
-	average := used / float64(r.Counted)
-	r.Milli, r.Ratio = arithmetic.Saturate.Ceil64(average), used/wanted
-	r.Verdict = in.verdict(s, &r, average)
+	average := t.used / float64(v.counted)
+	r.Milli, r.Ratio = arithmetic.Saturate.Ceil64(average), t.used/v.wanted
+	if r.Verdict = in.verdict(s, &r, average); r.Verdict == Asking {
+		in.ask(s, &r, total{used: t.used, wanted: v.wanted})
+	}
 	return r
 }
 
 // verdict is how far the numbers lead. The margin may be inside of the tolerance,
 // which then holds.
 func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
-	c := in.Context
 	switch {
-	case !(r.Ratio > max(r.Factor, 1+c.Tolerance.Up)):
+	case !(r.Ratio > max(r.Factor, 1+in.Context.Tolerance.Up)):
 		return Calm
 	case averageMilli < float64(s.LeastCPUMilli):
 		return Slight
 	case 2*r.Showing < r.Counted:
 		return Lopsided
+	default:
+		return Asking
 	}
+}
+
+// total is what pods used of what they are to use.
+type total struct{ used, wanted float64 }
+
+// ask says how many replicas the surge takes.
+//
+// Pods that have just become ready are no evidence, but what they have taken over is
+// load all the same: without it the wish would fall as soon as they help. They count
+// with the first interval in which they were ready, and with at most as much as the
+// others carry each, as the rest is their start.
+func (in *Input) ask(s *Settings, r *Result, sum total) {
+	c, ready := in.Context, in.Context.Now.Add(-s.ReadyFor)
+	for pod := range c.Pods {
+		if counts(&c.Pods[pod], ready) || in.lacks(r.Metric, pod) {
+			continue
+		}
+		newest := &in.Readings[r.Metric].Recent[pod][0]
+		if !shares(&c.Pods[pod], newest) {
+			continue
+		}
+		target := in.wanted(r.Metric, pod)
+		sum.used += min(float64(newest.Milli), r.Ratio*target)
+		sum.wanted += target
+		r.Sharing++
+	}
+	r.Adjusted = sum.used / sum.wanted
 	// As for the stable window, the surge pods of a rollout are not multiplied.
-	r.Base = int64(r.Counted)
+	r.Base = int64(r.Counted + r.Sharing)
 	if c.Divergences.Has(divergence.Surge) {
 		r.Base = min(r.Base, int64(c.SpecReplicas))
 	}
-	r.Replicas = arithmetic.Saturate.Ceil32(r.Ratio * float64(r.Base))
+	r.Replicas = arithmetic.Saturate.Ceil32(r.Adjusted * float64(r.Base))
 	if r.Replicas <= max(c.SpecReplicas, in.Results[r.Metric].Replicas) {
-		return NoMore
+		r.Verdict = NoMore
 	}
-	return Asking
 }

@@ -139,6 +139,21 @@ func TestEvaluate(t *testing.T) {
 		"new pods beside": {"they are not multiplied: 2 × 10 in all", but(sceneOf(ten, ten, recent(), recent()), func(s *scene) {
 			s.context.Pods[2].Ready, s.context.Pods[3].Phase = metric.ReadyFalse, metric.PhasePending
 		}), surge.Asking, 20},
+		"shares": {"a pod that has just become ready, and helps: 10 + 4", but(sceneOf(ten, recent(2000)), func(s *scene) {
+			s.context.Pods[1].ReadyTransition = noon.Add(-time.Second)
+		}), surge.Asking, 14},
+		"shares and starts": {"at most as much as the others carry is load: 10 + 10", but(sceneOf(ten, recent(9000)), func(s *scene) {
+			s.context.Pods[1].ReadyTransition = noon.Add(-14 * time.Second)
+		}), surge.Asking, 20},
+		"does not share yet": {"it became ready within the interval", but(sceneOf(ten, recent(2000)), func(s *scene) {
+			s.context.Pods[1].ReadyTransition = noon.Add(-999 * time.Millisecond)
+		}), surge.Asking, 10},
+		"not ready": {"what it uses is no load", but(sceneOf(ten, recent(2000)), func(s *scene) {
+			s.context.Pods[1].Ready = metric.ReadyFalse
+		}), surge.Asking, 10},
+		"helped enough": {"the others are below the margin: no surge, whatever the new one does", but(sceneOf(calm, ten), func(s *scene) {
+			s.context.Pods[1].ReadyTransition = noon.Add(-14 * time.Second)
+		}), surge.Calm, 0},
 		"going": {"a pod on its way out, and a failed one", but(sceneOf(ten, ten, ten), func(s *scene) {
 			s.context.Pods[1].Deleting, s.context.Pods[2].Phase = true, metric.PhaseFailed
 		}), surge.Asking, 10},
@@ -181,7 +196,7 @@ func TestNumbers(t *testing.T) {
 	got := surge.Evaluate(&s.settings, s.input())
 	want := surge.Result{
 		Verdict: surge.Asking, Replicas: 18, Intervals: 2, Factor: 8, Span: 2200 * time.Millisecond,
-		Milli: 4500, Ratio: 9, Base: 2, Counted: 2, Showing: 2, At: noon,
+		Milli: 4500, Ratio: 9, Adjusted: 9, Base: 2, Counted: 2, Showing: 2, At: noon, Suspicious: true,
 	}
 	if got != want {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -213,7 +228,14 @@ func TestSuspects(t *testing.T) {
 		"the first steep": {"one more would decide", recent(4500, 500, 500), nil, true},
 		"the first ever":  {"so it would here", recent(4500), nil, true},
 		"the second":      {"that has decided", recent(4500, 4500, 500), nil, false},
-		"not steep":       {"below 8 it takes three, and a short one does not help", recent(3900, 500, 500), nil, false},
+		"a short one": {"a second look gives two short ones", spans(4500, 200, 1000), func(s *scene) {
+			s.reading.Recent[0][1].Milli = 500
+		}, false},
+		"one of three": {"fewer than half of the pods", recent(4500, 500, 500), func(s *scene) {
+			s.context.Pods = append(s.context.Pods, s.context.Pods[1])
+			s.reading.Recent, s.reading.Requests = append(s.reading.Recent, calm), append(s.reading.Requests, metric.Request{Milli: 1000})
+		}, false},
+		"not steep": {"below 8 it takes three, and a short one does not help", recent(3900, 500, 500), nil, false},
 		"too little": {"below 50m there is no surge", recent(49), func(s *scene) {
 			s.reading.Requests[0].Milli = 8
 		}, false},

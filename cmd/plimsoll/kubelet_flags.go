@@ -1,0 +1,101 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+)
+
+// Where resource metrics come from.
+const (
+	sourceAuto    = "auto"
+	sourceKubelet = "kubelet"
+	sourceAPI     = "api"
+)
+
+var sources = []string{sourceAuto, sourceKubelet, sourceAPI}
+
+// kubeletFlags are the flags about reading kubelets.
+type kubeletFlags struct {
+	source        string
+	interval      time.Duration
+	maxPerSecond  float64
+	maxConcurrent int
+	options       kubelet.Options
+}
+
+func (f *kubeletFlags) add(fs *pflag.FlagSet) {
+	f.options = kubelet.DefaultOptions()
+	o := &f.options
+	fs.StringVar(&f.source, "resource-metrics-source", sourceAuto,
+		"Where CPU and memory come from: kubelet, each second from the kubelets of the nodes that run pods of autoscaled targets; api, from "+
+			"metrics.k8s.io; auto, from the kubelets where Plimsoll is granted get on nodes/metrics, and list and watch on nodes. "+
+			"metrics.k8s.io stands in for kubelets that cannot be read. With --shadow auto means api.")
+	fs.DurationVar(&f.interval, "kubelet-scrape-interval", rounds.DefaultPeriod, "How often each kubelet is asked.")
+	fs.Float64Var(&f.maxPerSecond, "kubelet-max-scrapes-per-second", rounds.DefaultMaxPerSecond,
+		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets near a change first.")
+	fs.IntVar(&f.maxConcurrent, "kubelet-max-concurrent-scrapes", rounds.DefaultMaxConcurrent, "How many kubelets are asked at a time at most.")
+	fs.StringSliceVar(&o.PreferredAddressTypes, "kubelet-preferred-address-types", o.PreferredAddressTypes,
+		"The priority of node address types to use when determining which address to use to connect to a particular node.")
+	fs.BoolVar(&o.UseNodeStatusPort, "kubelet-use-node-status-port", o.UseNodeStatusPort,
+		"Use the port in the node status. Takes precedence over --kubelet-port.")
+	fs.IntVar(&o.Port, "kubelet-port", o.Port, "The port to use to connect to kubelets.")
+	fs.BoolVar(&o.InsecureTLS, "kubelet-insecure-tls", false,
+		"Do not verify the certificates of kubelets. Whoever answers is believed, and is sent Plimsoll's token.")
+	fs.StringVar(&o.CertificateAuthority, "kubelet-certificate-authority", "",
+		"Path to the CA that the certificates of kubelets are verified with. Without it, the API server's.")
+	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "", "Path to a client certificate for kubelets, instead of the token.")
+	fs.StringVar(&o.ClientKey, "kubelet-client-key", "", "Path to the key of the client certificate for kubelets.")
+	fs.DurationVar(&o.RequestTimeout, "kubelet-request-timeout", o.RequestTimeout, "How long a kubelet may take to answer.")
+	fs.BoolVar(&o.DisableCompression, "kubelet-disable-compression", false,
+		"Ask kubelets for uncompressed answers: less CPU on both sides, ten times the traffic.")
+}
+
+func (f *kubeletFlags) validate(check func(fine bool, flag string, value any, want string)) {
+	check(slices.Contains(sources, f.source), "resource-metrics-source", f.source, "must be "+strings.Join(sources, ", "))
+	check(f.interval > 0, "kubelet-scrape-interval", f.interval, "must be greater than 0")
+	check(f.maxPerSecond > 0, "kubelet-max-scrapes-per-second", f.maxPerSecond, "must be greater than 0")
+	check(f.maxConcurrent > 0, "kubelet-max-concurrent-scrapes", f.maxConcurrent, "must be greater than 0")
+}
+
+// reads reports whether kubelets may be read at all.
+func (f *kubeletFlags) reads(shadow bool) bool {
+	return f.source == sourceKubelet || f.source == sourceAuto && !shadow
+}
+
+// newDirect reads the kubelets.
+func newDirect(config *rest.Config, client kubernetes.Interface, f *kubeletFlags, log logr.Logger) (*resource.Source, error) {
+	kubelets, err := kubelet.NewClient(config, f.options)
+	if err != nil {
+		return nil, err
+	}
+	cfg := resource.Config{
+		Scraper: func(store *rate.Store) (resource.Scraper, error) { return kubelet.NewScraper(kubelets, store) },
+		Target:  f.options.Target,
+		Nodes: func() cache.SharedIndexInformer {
+			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
+			return factory.Core().V1().Nodes().Informer()
+		},
+		Rounds:     rounds.Config{Period: f.interval, MaxPerSecond: f.maxPerSecond, MaxConcurrent: f.maxConcurrent},
+		Registerer: ctrlmetrics.Registry,
+		Log:        log,
+	}
+	if f.source == sourceAuto {
+		cfg.Access = resource.Rights(client.AuthorizationV1().SelfSubjectAccessReviews())
+	}
+	return resource.New(cfg)
+}

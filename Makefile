@@ -32,6 +32,9 @@ LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 # The modules with code of ours; those under tools only name what they build.
 MODULES := . test/oracle
 
+# The core, what feeds it, and the workload model.
+BENCHED := ./internal/decide/... ./internal/observe ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/sim/...
+
 # The packages whose tests start clusters run one after the other: two control planes at a time starve each other on two cores.
 CLUSTERED := /test/integration(/|$$)|/internal/devcluster$$
 UNIT = $$(go list ./... | grep -vE '$(CLUSTERED)')
@@ -88,9 +91,10 @@ oracle: ## compare Plimsoll with upstream's own controller in random timelines (
 	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run TestOracle . -args -steps=$(or $(N),100000) -seed=$(or $(SEED),1)
 
 .PHONY: bench
-bench: ## run the benchmarks; ends in benchstat's output
+bench: ## run the benchmarks, upstream's calculator beside the core too; ends in benchstat's output (about five minutes)
 	@mkdir -p dist
-	@$(GO) test -run '^$$' -bench . -benchmem -count 6 ./internal/decide/... ./internal/sim/... | tee dist/bench.txt
+	@$(GO) test -run '^$$' -bench . -benchmem -count 6 $(BENCHED) | tee dist/bench.txt
+	@cd test/oracle && $(GO) test -run '^$$' -bench . -count 6 . | tee -a ../../dist/bench.txt
 	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
 
 .PHONY: bench-noise

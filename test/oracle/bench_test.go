@@ -103,7 +103,7 @@ func newField(pods int) *field {
 	for i := range pods {
 		f.set(i, requestMilli/2)
 	}
-	f.policy = observe.Policy(utilization(), observe.DefaultOptions())
+	f.policy = observe.Policy(utilization(int32(pods)), observe.DefaultOptions())
 	f.policy.Tolerance = metric.Tolerance{}
 	f.answers.Reset(&f.policy, f.pods)
 	f.observation = decide.Observation{
@@ -113,13 +113,14 @@ func newField(pods int) *field {
 	return f
 }
 
-// utilization is an object with the API server's default behavior.
-func utilization() *autoscalingv2.HorizontalPodAutoscaler {
+// utilization is an object with the API server's default behavior. It is at its
+// maximum, so that the count rests although the wish moves.
+func utilization(maximum int32) *autoscalingv2.HorizontalPodAutoscaler {
 	percent := int32(targetPercent)
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			MaxReplicas: 10_000, Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{},
+			MaxReplicas: maximum, Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{},
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
 				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
 			}}},

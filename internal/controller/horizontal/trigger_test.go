@@ -219,7 +219,14 @@ func TestDoublingGoesOnAfterASecond(t *testing.T) {
 		w.addHPA(hpa)
 		w.start(k.direct)
 		w.pass(30 * time.Second)
-		w.set(func() { k.milli = 1000 })
+		w.set(func() {
+			k.milli = 1000
+			// The samples of the next round come a little less than a second after this.
+			w.beforeScale = func() error {
+				<-time.After(30 * time.Millisecond)
+				return nil
+			}
+		})
 		var scaled []time.Time
 		for replicas := w.replicas("web"); replicas < 16 && len(scaled) < 1000; w.pass(time.Millisecond) {
 			if now := w.replicas("web"); now != replicas {

@@ -97,6 +97,13 @@ bench: ## run the benchmarks, upstream's calculator beside the core too; ends in
 	@cd test/oracle && $(GO) test -run '^$$' -bench . -count 6 . | tee -a ../../dist/bench.txt
 	@go tool -modfile=tools/bench/go.mod benchstat dist/bench.txt
 
+.PHONY: bench-scale
+bench-scale: ## many autoscalers on the development cluster, upstream's loop beside Plimsoll (OBJECTS=300 PODS_PER=3 RUNS=3 OUT=file.json FLAGS=...)
+	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,plimsoll
+	@echo "Compiling the benchmark; it takes a while the first time."
+	@$(GO) run ./cmd/bench scale $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
+		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
 .PHONY: bench-noise
 bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
 	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')

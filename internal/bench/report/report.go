@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 )
 
 // Spread is one number as several runs measured it.
@@ -52,16 +53,29 @@ func (s Spread) MarshalJSON() ([]byte, error) {
 	if len(s.Runs) == 0 {
 		return []byte("null"), nil
 	}
+	runs := make([]float64, len(s.Runs))
+	for i, run := range s.Runs {
+		runs[i] = significant(run)
+	}
 	text, err := json.Marshal(struct {
 		Median float64   `json:"median"`
 		Min    float64   `json:"min"`
 		Max    float64   `json:"max"`
 		Runs   []float64 `json:"runs"`
-	}{s.Median(), s.Least(), s.Most(), s.Runs})
+	}{significant(s.Median()), significant(s.Least()), significant(s.Most()), runs})
 	if err != nil {
 		return nil, fmt.Errorf("spread of %v: %w", s.Runs, err)
 	}
 	return text, nil
+}
+
+// significant keeps six digits: no measurement here is better.
+func significant(value float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'g', 6, 64), 64)
+	if err != nil {
+		return value
+	}
+	return rounded
 }
 
 // Median is the middle of values, which stay as they are; NaN if there are none.

@@ -99,11 +99,12 @@ func TestSpreadPrints(t *testing.T) {
 }
 
 func TestSpreadAsJSON(t *testing.T) {
-	got, err := json.Marshal(map[string]Spread{"some": Of(3, math.NaN(), 1), "none": Of(math.NaN())})
+	got, err := json.Marshal(map[string]Spread{"some": Of(3, math.NaN(), 1.23456789), "none": Of(math.NaN()), "large": Of(41443328)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"none":null,"some":{"median":2,"min":1,"max":3,"runs":[3,1]}}`
+	const want = `{"large":{"median":41443300,"min":41443300,"max":41443300,"runs":[41443300]},` +
+		`"none":null,"some":{"median":2.11728,"min":1.23457,"max":3,"runs":[3,1.23457]}}`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -2,18 +2,27 @@ package horizontal
 
 import (
 	"slices"
+	"time"
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
+// doublingPause is how long an object without behavior is not scaled up again.
+const doublingPause = time.Second
+
 // prefer puts the nodes before others that the next decision depends on: at once
 // those of pods that have just begun to use far too much, as a second sample tells
-// whether that is a surge; and all of a target near scaling up.
+// whether that is a surge; and all of a target near scaling up. One that was held
+// because it has only just been scaled up is decided when that is over.
 func (c *Controller) prefer(p *pass, d *decide.Decision) {
 	if p.seen == nil {
 		return
+	}
+	if d.Limited.Held == pace.TooSoon && c.config.Triggers {
+		c.schedule.soon(nameOf(p.hpa), p.track.state.LastScaleUp.Add(doublingPause))
 	}
 	if nodes := suspects(p, d); len(nodes) > 0 {
 		c.config.Direct.Prefer(true, nodes...)

@@ -209,6 +209,41 @@ func TestSurgeIsConfirmedEarly(t *testing.T) {
 	})
 }
 
+// TestDoublingGoesOnAfterASecond: an object that may double once a second does so
+// when the second is over, not when the samples after it come.
+func TestDoublingGoesOnAfterASecond(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a")
+		hpa := w.web("web", 2)
+		w.onto("web", 2, "a")
+		w.addHPA(hpa)
+		w.start(k.direct)
+		w.pass(30 * time.Second)
+		w.set(func() {
+			k.milli = 1000
+			// The samples of the next round come a little less than a second after this.
+			w.beforeScale = func() error {
+				<-time.After(30 * time.Millisecond)
+				return nil
+			}
+		})
+		var scaled []time.Time
+		for replicas := w.replicas("web"); replicas < 16 && len(scaled) < 1000; w.pass(time.Millisecond) {
+			if now := w.replicas("web"); now != replicas {
+				replicas, scaled = now, append(scaled, time.Now())
+			}
+		}
+		if len(scaled) != 3 {
+			t.Fatalf("scaled at %v, want 4, 8, 16", scaled)
+		}
+		for i := range scaled[1:] {
+			if gap := scaled[i+1].Sub(scaled[i]); gap < time.Second || gap > 1100*time.Millisecond {
+				t.Errorf("%s between two scale-ups", gap)
+			}
+		}
+	})
+}
+
 // TestOncePerRound: however many nodes the pods are on, each round of scrapes
 // leads to one decision, at most 200 ms after its first samples.
 func TestOncePerRound(t *testing.T) {

@@ -34,7 +34,7 @@ func newKubelet(m *model, node int) *kubelet {
 	k := &kubelet{model: m, pods: m.Size.PodsOn(node)}
 	k.buffer.New = func() any { return new(bytes.Buffer) }
 	k.zipper.New = func() any {
-		writer, _ := gzip.NewWriterLevel(nil, gzip.DefaultCompression) // a known level
+		writer, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a known level
 		return writer
 	}
 	k.lines = k.template()
@@ -161,7 +161,8 @@ func (k *kubelet) handler(served func(time.Time)) http.Handler {
 	return mux
 }
 
-// write compresses for those who can read it, as kubelets do.
+// write compresses for those who can read it, as kubelets do, if with less zeal: their default takes twelve times as
+// long, for a sixth less, and here all kubelets share the machine with those who ask them.
 func (k *kubelet) write(w http.ResponseWriter, r *http.Request, text []byte) error {
 	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		_, err := w.Write(text)

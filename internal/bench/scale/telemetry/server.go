@@ -112,17 +112,21 @@ func (s *Server) NewestScrape(object int, t time.Time) (newest time.Time, found 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for pod := range s.model.Size.PodsPer {
-		times := s.scrapes[s.model.Size.NodeOf(object, pod)]
-		for i := len(times) - 1; i >= 0; i-- {
-			if times[i].Before(t) {
-				if times[i].After(newest) {
-					newest, found = times[i], true
-				}
-				break
-			}
+		scraped, given := lastBefore(s.scrapes[s.model.Size.NodeOf(object, pod)], t)
+		if given && scraped.After(newest) {
+			newest, found = scraped, true
 		}
 	}
 	return newest, found
+}
+
+func lastBefore(times []time.Time, t time.Time) (time.Time, bool) {
+	for _, at := range slices.Backward(times) {
+		if at.Before(t) {
+			return at, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // Close ends all servers.

@@ -39,7 +39,9 @@ type Settings struct {
 	ReadyFor time.Duration
 }
 
-// Defaults are what make bench-noise found to add no scaling to noise.
+// Defaults are what make bench-noise found to add no scaling to noise. With a margin
+// of 1.4 a load that differs by half from second to second is now and then taken for
+// a surge; with 1.5 it is not.
 func Defaults() Settings {
 	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: 15 * time.Second}
 }

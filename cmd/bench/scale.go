@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/klog/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/bench/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/population"
+	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/telemetry"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+)
+
+// The names of the subjects.
+const (
+	upstreamDefaults = "upstream"
+	upstreamOpened   = "upstream-opened"
+	plimsoll         = "plimsoll"
+)
+
+// scaleOptions are the scale command's flags.
+type scaleOptions struct {
+	config        scale.Config
+	out           string
+	subjects      []string
+	plimsollFlags string
+	upstreamFlags string
+}
+
+func scaleCommand() *cobra.Command {
+	o := &scaleOptions{}
+	command := &cobra.Command{
+		Use:   "scale",
+		Short: "Thousands of autoscalers at rest: upstream with its defaults, with its limits opened, and Plimsoll",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return o.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	o.addFlags(command)
+	return command
+}
+
+func (o *scaleOptions) addFlags(command *cobra.Command) {
+	flags, c := command.Flags(), &o.config
+	flags.IntVar(&c.Size.Objects, "objects", 300, "HorizontalPodAutoscalers, each with a Deployment")
+	flags.IntVar(&c.Size.PodsPer, "pods-per", 3, "pods of each Deployment")
+	flags.IntVar(&c.Size.ObjectsPerNamespace, "objects-per-namespace", population.DefaultObjectsPerNamespace, "objects that share a namespace")
+	flags.IntVar(&c.Size.PodsPerNode, "pods-per-node", population.DefaultPodsPerNode, "pods that share a node")
+	flags.IntVar(&c.Runs, "runs", scale.DefaultRuns, "how often each subject is started and measured")
+	flags.DurationVar(&c.Settle, "settle", scale.DefaultSettle, "least time from a subject's start to its measurement; every object has been decided once by then")
+	flags.DurationVar(&c.Window, "window", scale.DefaultWindow, "least length of a measurement; a period of every object ends in it")
+	flags.DurationVar(&c.Patience, "patience", scale.DefaultPatience, "longest wait for the first decisions, and again for the periods")
+	flags.DurationVar(&c.Idle, "idle", scale.DefaultIdle, "how long the API server is watched without any autoscaler")
+	flags.DurationVar(&c.Resolution, "metric-resolution", telemetry.DefaultResolution, "metrics-server's scrape interval")
+	flags.Float64Var(&c.Noise, "noise", telemetry.DefaultNoise, "amplitude of the pods' CPU, as a share of it; above the tolerance of 0.1 things get scaled")
+	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure")
+	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
+	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+", with blanks between")
+	flags.BoolVar(&c.DecisionsFromRequests, "plimsoll-requests", false,
+		"take Plimsoll's decisions from its requests to the metrics API, as upstream's, instead of its log: for --plimsoll-flags=--resource-metrics-source=api")
+	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
+	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to measure instead of building it")
+	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
+}
+
+func (o *scaleOptions) run(ctx context.Context, out, progress io.Writer) error {
+	// The clients' own log would go between the lines of progress.
+	klog.SetLogger(logr.Discard())
+	var err error
+	if o.config.Subjects, err = o.chosen(); err != nil {
+		return err
+	}
+	if err := o.build(ctx, progress); err != nil {
+		return err
+	}
+	o.config.Out = progress
+	result, err := scale.Run(ctx, o.config)
+	if err != nil {
+		return err
+	}
+	if err := result.Write(out); err != nil {
+		return err
+	}
+	if o.out == "" {
+		return nil
+	}
+	fmt.Fprintf(out, "\nResults as JSON: %s\n", o.out)
+	return report.WriteJSON(o.out, result)
+}
+
+// chosen are the subjects in the order of the flag.
+func (o *scaleOptions) chosen() ([]scale.Subject, error) {
+	known := map[string]scale.Subject{
+		upstreamDefaults: {Name: "upstream, defaults", Kind: scale.Upstream, Flags: []string{}},
+		upstreamOpened: {
+			Name: "upstream, limits opened", Kind: scale.Upstream,
+			Flags: append(scale.OpenedFlags(), strings.Fields(o.upstreamFlags)...),
+		},
+		plimsoll: {Name: "Plimsoll", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags)},
+	}
+	var subjects []scale.Subject
+	for _, name := range o.subjects {
+		subject, found := known[name]
+		if !found {
+			return nil, fmt.Errorf("--subjects: there is no %q, only %s, %s and %s", name, upstreamDefaults, upstreamOpened, plimsoll)
+		}
+		subjects = append(subjects, subject)
+	}
+	return subjects, nil
+}
+
+// build brings the binaries up to date.
+func (o *scaleOptions) build(ctx context.Context, progress io.Writer) error {
+	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
+	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager"}
+	built, err := build.Run(ctx, build.Config{BinDir: o.config.BinDir, Parts: parts, Out: progress, Terminal: isTerminal})
+	if err != nil {
+		return err
+	}
+	o.config.BinDir = built.BinDir
+	if o.config.Plimsoll != "" && !slices.Contains(o.subjects, plimsoll) {
+		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
+	}
+	if o.config.Plimsoll == "" {
+		built, err = build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: progress, Terminal: isTerminal})
+		o.config.Plimsoll = filepath.Join(built.BinDir, "plimsoll")
+	}
+	return err
+}

@@ -1,0 +1,203 @@
+package scale
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+)
+
+// Result is what Run measured.
+type Result struct {
+	Benchmark  string         `json:"benchmark"`
+	Machine    report.Machine `json:"machine"`
+	Kubernetes string         `json:"kubernetes"`
+
+	Objects       int     `json:"objects"`
+	PodsPerObject int     `json:"podsPerObject"`
+	Nodes         int     `json:"nodes"`
+	Namespaces    int     `json:"namespaces"`
+	Resolution    float64 `json:"metricResolutionSeconds"`
+	Noise         float64 `json:"noise"`
+	Window        float64 `json:"windowSeconds"`
+
+	Subjects []SubjectResult `json:"subjects"`
+}
+
+// SubjectResult is one subject's numbers over all runs.
+type SubjectResult struct {
+	Subject
+	Runs int `json:"runs"`
+
+	PeriodP50Seconds    report.Spread `json:"periodP50Seconds"`
+	PeriodP99Seconds    report.Spread `json:"periodP99Seconds"`
+	SampleAgeP99Seconds report.Spread `json:"sampleAgeP99Seconds"`
+	DecisionsPerSecond  report.Spread `json:"decisionsPerSecond"`
+
+	CPUSecondsPerThousandDecisions       report.Spread `json:"cpuSecondsPerThousandDecisions"`
+	CPUCores                             report.Spread `json:"cpuCores"`
+	ServerCPUSecondsPerThousandDecisions report.Spread `json:"apiServerCPUSecondsPerThousandDecisions"`
+	ResidentBytes                        report.Spread `json:"residentBytes"`
+	LiveHeapBytes                        report.Spread `json:"liveHeapBytes"`
+
+	RequestsPerSecond           map[string]report.Spread `json:"apiRequestsPerSecond"`
+	MetricsRequestsPerSecond    report.Spread            `json:"metricsAPIRequestsPerSecond"`
+	StatusWritesPerObjectMinute report.Spread            `json:"statusWritesPerObjectMinute"`
+	ScaleWrites                 report.Spread            `json:"scaleWrites"`
+	ObjectsWithoutPeriod        report.Spread            `json:"objectsWithoutPeriod"`
+	CountedPerSeen              report.Spread            `json:"decisionsCountedPerSeen"`
+	MeasuredSeconds             report.Spread            `json:"measuredSeconds"`
+}
+
+func (c Config) result(machine report.Machine, measured [][]measurement) Result {
+	r := Result{
+		Benchmark: "scale", Machine: machine, Kubernetes: devcluster.KubernetesVersion,
+		Objects: c.Size.Objects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(), Namespaces: c.Size.Namespaces(),
+		Resolution: c.Resolution.Seconds(), Noise: c.Noise, Window: c.Window.Seconds(),
+	}
+	for i, subject := range c.Subjects {
+		r.Subjects = append(r.Subjects, resultOf(subject, c.Size.Objects, measured[i]))
+	}
+	return r
+}
+
+func resultOf(subject Subject, objects int, runs []measurement) SubjectResult {
+	over := func(of func(*measurement) float64) report.Spread {
+		values := make([]float64, len(runs))
+		for i := range runs {
+			values[i] = of(&runs[i])
+		}
+		return report.Of(values...)
+	}
+	r := SubjectResult{
+		Subject: subject, Runs: len(runs), RequestsPerSecond: map[string]report.Spread{},
+		PeriodP50Seconds:    over(func(m *measurement) float64 { return m.periodP50 }),
+		PeriodP99Seconds:    over(func(m *measurement) float64 { return m.periodP99 }),
+		SampleAgeP99Seconds: over(func(m *measurement) float64 { return m.sampleAgeP99 }),
+		DecisionsPerSecond:  over(func(m *measurement) float64 { return float64(objects) / m.periodMean }),
+
+		CPUSecondsPerThousandDecisions:       over(func(m *measurement) float64 { return m.cpuPerThousand }),
+		CPUCores:                             over(func(m *measurement) float64 { return m.cores }),
+		ServerCPUSecondsPerThousandDecisions: over(func(m *measurement) float64 { return m.serverCPUPerThousand }),
+		ResidentBytes:                        over(func(m *measurement) float64 { return m.residentBytes }),
+		LiveHeapBytes:                        over(func(m *measurement) float64 { return m.liveHeapBytes }),
+
+		MetricsRequestsPerSecond:    over(func(m *measurement) float64 { return m.metricsRequestsPerSecond }),
+		StatusWritesPerObjectMinute: over(func(m *measurement) float64 { return m.statusWritesPerObjectMinute }),
+		ScaleWrites:                 over(func(m *measurement) float64 { return m.scaleWrites }),
+		ObjectsWithoutPeriod:        over(func(m *measurement) float64 { return float64(m.waiting) }),
+		CountedPerSeen:              over(func(m *measurement) float64 { return m.counted / m.seen }),
+		MeasuredSeconds:             over(func(m *measurement) float64 { return m.seconds }),
+	}
+	for i := range runs {
+		for verb := range runs[i].requestsPerSecond {
+			if rate := over(func(m *measurement) float64 { return m.requestsPerSecond[verb] }); rate.Most() > 0 {
+				r.RequestsPerSecond[verb] = rate
+			}
+		}
+	}
+	return r
+}
+
+// row is a line of the table.
+type row struct {
+	name string
+	of   func(*SubjectResult) report.Spread
+}
+
+const mebibyte = 1 << 20
+
+func rows(verbs []string) []row {
+	all := []row{
+		{"decision period p50, s", func(r *SubjectResult) report.Spread { return r.PeriodP50Seconds }},
+		{"decision period p99, s", func(r *SubjectResult) report.Spread { return r.PeriodP99Seconds }},
+		{"newest sample's age p99, s", func(r *SubjectResult) report.Spread { return r.SampleAgeP99Seconds }},
+		{"decisions a second", func(r *SubjectResult) report.Spread { return r.DecisionsPerSecond }},
+		{"CPU s per 1000 decisions", func(r *SubjectResult) report.Spread { return r.CPUSecondsPerThousandDecisions }},
+		{"CPU, cores", func(r *SubjectResult) report.Spread { return r.CPUCores }},
+		{"API server's CPU s per 1000", func(r *SubjectResult) report.Spread { return r.ServerCPUSecondsPerThousandDecisions }},
+		{"resident memory, MiB", func(r *SubjectResult) report.Spread { return scaled(r.ResidentBytes, 1.0/mebibyte) }},
+		{"live heap, MiB", func(r *SubjectResult) report.Spread { return scaled(r.LiveHeapBytes, 1.0/mebibyte) }},
+		{"status writes / object / min", func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
+		{"metrics API requests a second", func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
+	}
+	for _, verb := range verbs {
+		all = append(all, row{verb + " a second", func(r *SubjectResult) report.Spread { return r.RequestsPerSecond[verb] }})
+	}
+	return all
+}
+
+func scaled(s report.Spread, factor float64) report.Spread {
+	values := slices.Clone(s.Runs)
+	for i := range values {
+		values[i] *= factor
+	}
+	return report.Of(values...)
+}
+
+// seldom is how many requests a second are too few for a line of their own.
+const seldom = 0.1
+
+// verbs that some subject used, in order.
+func (r *Result) verbs() []string {
+	var verbs []string
+	for i := range r.Subjects {
+		for verb, rate := range r.Subjects[i].RequestsPerSecond {
+			if rate.Most() >= seldom && !slices.Contains(verbs, verb) {
+				verbs = append(verbs, verb)
+			}
+		}
+	}
+	slices.Sort(verbs)
+	return verbs
+}
+
+// Write prints the table and, below it, what may make its numbers doubtful.
+func (r *Result) Write(w io.Writer) error {
+	table := report.Table{
+		Title: fmt.Sprintf("%d autoscalers with %d pods each, %d nodes, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+			r.Objects, r.PodsPerObject, r.Nodes, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
+		Head: []string{""},
+	}
+	for i := range r.Subjects {
+		table.Head = append(table.Head, r.Subjects[i].Name)
+	}
+	for _, row := range rows(r.verbs()) {
+		cells := []any{row.name}
+		for i := range r.Subjects {
+			cells = append(cells, row.of(&r.Subjects[i]))
+		}
+		table.Add(cells...)
+	}
+	if _, err := table.WriteTo(w); err != nil {
+		return err
+	}
+	for _, doubt := range r.doubts() {
+		if _, err := fmt.Fprintln(w, "\nNote: "+doubt); err != nil {
+			return fmt.Errorf("print the notes: %w", err)
+		}
+	}
+	return nil
+}
+
+// agreement is how far a subject's own count of its decisions may be from what was seen from outside.
+const agreement = 0.03
+
+func (r *Result) doubts() []string {
+	var doubts []string
+	for i := range r.Subjects {
+		s := &r.Subjects[i]
+		if n := s.ObjectsWithoutPeriod.Most(); n > 0 {
+			doubts = append(doubts, fmt.Sprintf("%s left %.0f objects without a second decision as long as was waited: its periods are longer than shown.", s.Name, n))
+		}
+		if n := s.ScaleWrites.Most(); n > 0 {
+			doubts = append(doubts, fmt.Sprintf("%s wrote %.0f scales, although all workloads were at rest.", s.Name, n))
+		}
+		if own := s.CountedPerSeen; own.Most() > 1+agreement || own.Least() < 1-agreement {
+			doubts = append(doubts, fmt.Sprintf("%s counted %s decisions of its own for each one seen from outside.", s.Name, own))
+		}
+	}
+	return doubts
+}

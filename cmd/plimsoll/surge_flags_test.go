@@ -18,7 +18,8 @@ func parsed(t *testing.T, arguments ...string) (*controllerFlags, error) {
 	if err := fs.Parse(arguments); err != nil {
 		return f, err
 	}
-	return f, f.validate()
+	err := f.validate()
+	return f, err
 }
 
 func TestSurgeFlags(t *testing.T) {

@@ -211,13 +211,53 @@ func TestSamplesAreLikeMetricsServers(t *testing.T) {
 		if got := v.Sample(1, cpuOfPod, arithmetic.Saturate); got.Present {
 			t.Errorf("%+v of a pod that the kubelet does not know", got)
 		}
-		recent := v.Recent(0, cpuOfPod, arithmetic.Saturate)
-		for k, r := range recent {
-			if !r.Present || r.Milli != 200 || r.Window != time.Second || !r.At.Equal(got.At.Add(-time.Duration(k)*time.Second)) {
-				t.Errorf("interval %d: %+v", k, r)
-			}
-		}
+		v.wantSeconds(t, got.At)
 	})
+}
+
+// wantSeconds wants the pod's last intervals of a second each, the newest first.
+func (v *View) wantSeconds(t *testing.T, newest time.Time) {
+	t.Helper()
+	for k, r := range v.Recent(0, cpuOfPod, arithmetic.Saturate) {
+		if !r.Present || r.Milli != 200 || r.Window != time.Second || !r.At.Equal(newest.Add(-time.Duration(k)*time.Second)) {
+			t.Errorf("interval %d: %+v", k, r)
+		}
+	}
+}
+
+// TestWindowBeginsWithReadiness: what a pod used before it was ready is left out as
+// soon as what it used since then is enough.
+func TestWindowBeginsWithReadiness(t *testing.T) {
+	for name, tt := range map[string]struct{ ready, want time.Duration }{
+		"for long":              {time.Hour, 15 * time.Second},
+		"for just long enough":  {16 * time.Second, 15 * time.Second},
+		"for ten seconds":       {10 * time.Second, 9 * time.Second},
+		"for six seconds":       {6 * time.Second, 5 * time.Second},
+		"too short to be known": {5 * time.Second, 15 * time.Second},
+		"not":                   {0, 15 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.node("a", 100, "web-0")
+				s := w.start()
+				w.want("a")
+				pass(30 * time.Second)
+				p := pod("web-0", "a")
+				p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(w.burnt["a"].Add(-tt.ready))
+				if tt.ready == 0 {
+					unready(p)
+				}
+				var v View
+				if err := s.Look(time.Now(), []*corev1.Pod{p}, &v); err != nil {
+					t.Fatal(err)
+				}
+				if got := v.Sample(0, cpuOfPod, arithmetic.Saturate); got.Window != tt.want || got.Milli != 200 {
+					t.Errorf("%+v, want a window of %s", got, tt.want)
+				}
+			})
+		})
+	}
 }
 
 func TestTooLittleIsKnown(t *testing.T) {

@@ -81,12 +81,12 @@ func (g *group) place(node string, change int) {
 		return
 	}
 	n := g.nodes[node] + change
-	switch {
-	case n == 0:
+	switch n {
+	case 0:
 		delete(g.nodes, node)
 		g.index.vacate(node, g)
 		return
-	case n == change:
+	case change:
 		g.index.occupy(node, g)
 	}
 	g.nodes[node] = n

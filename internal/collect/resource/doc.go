@@ -6,7 +6,9 @@
 // API server has for them. What it answers is comparable with metrics-server's
 // answers: an average over about the last 15 s with the end and the length of what
 // was really measured, the newest memory, and nothing of a pod of which a
-// container is not known yet.
+// container is not known yet. Of a pod that has just become ready the average
+// begins with that, as soon as it spans 5 s: a sample that reaches back to before
+// is not counted by the decision at all.
 //
 // Missing is never zero. [Source.Look] refuses to answer for a target if one of
 // its ready pods is on a node that cannot be read, or that was read too little

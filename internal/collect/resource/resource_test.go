@@ -244,7 +244,7 @@ func TestWindowBeginsWithReadiness(t *testing.T) {
 				w.want("a")
 				pass(30 * time.Second)
 				p := pod("web-0", "a")
-				p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(w.burnt["a"].Add(-tt.ready))
+				p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(w.burnt["a"].Add(-tt.ready - time.Millisecond))
 				if tt.ready == 0 {
 					unready(p)
 				}

@@ -16,6 +16,12 @@ import (
 // have been sampled twice: as long as samples may take to be renewed.
 const warmUp = maxAge
 
+// freshWindow is the least that is averaged over for a pod that has just become
+// ready. What it used before that counts for nothing, and a window that reaches
+// back there would keep the whole sample from being counted for as long as metrics
+// servers do.
+const freshWindow = 5 * time.Second
+
 // memory is the resource's name; that of CPU is metric.CPU.
 const memory = string(corev1.ResourceMemory)
 
@@ -73,9 +79,7 @@ func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
 		return nil
 	}
 	from := len(v.containers)
-	query := rate.Query{Node: node, Namespace: pod.Namespace, Pod: pod.Name, Window: stableWindow, Now: now}
-	v.containers, isKnown = s.store.Usage(query, v.containers)
-	if isKnown && v.isWhole(from, pod) {
+	if isKnown = s.use(now, pod, v); isKnown && v.isWhole(from, pod) {
 		return nil
 	}
 	v.containers = v.containers[:from]
@@ -83,6 +87,34 @@ func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
 		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
 	}
 	return nil
+}
+
+// use appends a pod's containers as the store knows them.
+func (s *session) use(now time.Time, pod *corev1.Pod, v *View) (isKnown bool) {
+	from := len(v.containers)
+	query := rate.Query{Node: pod.Spec.NodeName, Namespace: pod.Namespace, Pod: pod.Name, Window: stableWindow, Now: now}
+	v.containers, isKnown = s.store.Usage(query, v.containers)
+	for i := range v.containers[from:] {
+		if c := &v.containers[from+i]; c.HasCPU {
+			query.Window = min(query.Window, c.CPU.End.Sub(readySince(pod)))
+		}
+	}
+	if query.Window == stableWindow || query.Window < freshWindow {
+		return isKnown
+	}
+	v.containers, isKnown = s.store.Usage(query, v.containers[:from])
+	return isKnown
+}
+
+// readySince is when the pod certainly was ready, zero if it is not. The API
+// truncates the time to seconds; it is the kubelet's, as those of its samples are.
+func readySince(pod *corev1.Pod) time.Time {
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Add(time.Second)
+		}
+	}
+	return time.Time{}
 }
 
 // isWhole reports whether all containers that the kubelet knows of the pod have
@@ -97,14 +129,7 @@ func (v *View) isWhole(from int, pod *corev1.Pod) bool {
 	return true
 }
 
-func isReady(pod *corev1.Pod) bool {
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == corev1.PodReady {
-			return pod.Status.Conditions[i].Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
+func isReady(pod *corev1.Pod) bool { return !readySince(pod).IsZero() }
 
 func startedBefore(pod *corev1.Pod, t time.Time) bool {
 	return pod.Status.StartTime != nil && pod.Status.StartTime.Time.Before(t)

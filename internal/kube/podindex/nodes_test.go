@@ -116,85 +116,104 @@ func TestChangesThatMatter(t *testing.T) {
 	}
 }
 
+// plan is an index and what it was told.
+type plan struct {
+	x        *Index
+	w        *twin
+	nodes    map[string]string
+	followed map[string]bool
+}
+
 // TestNodesEqualTwin: the counts that follow each event are those of all pods
 // counted anew.
 func TestNodesEqualTwin(t *testing.T) {
-	texts := []string{"app=a", "app in (a,b)", "app!=a", ""}
 	rapid.Check(t, func(t *rapid.T) {
-		x, w := New(), &twin{pods: map[string]map[string]string{}, selectors: map[string]labels.Selector{}}
-		nodes, followed := map[string]string{}, map[string]bool{}
-		step := func(t *rapid.T) {
-			name := fmt.Sprint(rapid.IntRange(0, 4).Draw(t, "name"))
-			switch rapid.IntRange(0, 4).Draw(t, "what") {
-			case 0:
-				set := map[string]string{"app": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "app")}
-				p := on(pod(name, set), rapid.SampledFrom([]string{"", "m", "n", "o"}).Draw(t, "node"))
-				if rapid.Bool().Draw(t, "finished") {
-					p.Status.Phase = corev1.PodSucceeded
-				}
-				x.Put(p)
-				w.pods[name], nodes[name] = set, nodeOf(p)
-			case 1:
-				x.Remove("shop", name)
-				delete(w.pods, name)
-			case 2:
-				s, err := labels.Parse(rapid.SampledFrom(texts).Draw(t, "selector"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				x.SetSelector(object(name), s)
-				w.selectors[name] = s
-			case 3:
-				x.Delete(object(name))
-				delete(w.selectors, name)
-				delete(followed, name)
-			case 4:
-				yes := rapid.Bool().Draw(t, "follow")
-				x.Follow(object(name), yes)
-				if _, known := w.selectors[name]; known {
-					followed[name] = yes
-				}
-			}
+		p := &plan{
+			x: New(), w: &twin{pods: map[string]map[string]string{}, selectors: map[string]labels.Selector{}},
+			nodes: map[string]string{}, followed: map[string]bool{},
 		}
-		check := func(t *rapid.T) { compareNodes(t, x, expectedNodes(w, nodes, followed)) }
-		t.Repeat(map[string]func(*rapid.T){"step": step, "": check})
+		t.Repeat(map[string]func(*rapid.T){"put": p.put, "remove": p.remove, "select": p.selects, "delete": p.forget, "follow": p.follow, "": p.check})
 	})
 }
 
-// expectedNodes counts anew: by object, on which nodes it has pods.
-func expectedNodes(w *twin, nodes map[string]string, followed map[string]bool) map[string]map[string]bool {
-	all := map[string]map[string]bool{}
-	for name := range w.selectors {
-		mine := map[string]bool{}
-		for _, p := range w.members(name) {
-			if nodes[p] != "" && followed[name] {
-				mine[nodes[p]] = true
-			}
-		}
-		all[name] = mine
+func anyName(t *rapid.T) string { return fmt.Sprint(rapid.IntRange(0, 4).Draw(t, "name")) }
+
+func (p *plan) put(t *rapid.T) {
+	name := anyName(t)
+	set := map[string]string{"app": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "app")}
+	changed := on(pod(name, set), rapid.SampledFrom([]string{"", "m", "n", "o"}).Draw(t, "node"))
+	if rapid.Bool().Draw(t, "finished") {
+		changed.Status.Phase = corev1.PodSucceeded
 	}
-	return all
+	p.x.Put(changed)
+	p.w.pods[name], p.nodes[name] = set, nodeOf(changed)
 }
 
-func compareNodes(t *rapid.T, x *Index, want map[string]map[string]bool) {
-	objects := map[string]int{}
-	for name, mine := range want {
-		if got := x.NodesOf(object(name), nil); len(got) != len(mine) {
+func (p *plan) remove(t *rapid.T) {
+	name := anyName(t)
+	p.x.Remove("shop", name)
+	delete(p.w.pods, name)
+}
+
+func (p *plan) selects(t *rapid.T) {
+	name := anyName(t)
+	s, err := labels.Parse(rapid.SampledFrom([]string{"app=a", "app in (a,b)", "app!=a", ""}).Draw(t, "selector"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.x.SetSelector(object(name), s)
+	p.w.selectors[name] = s
+}
+
+func (p *plan) forget(t *rapid.T) {
+	name := anyName(t)
+	p.x.Delete(object(name))
+	delete(p.w.selectors, name)
+	delete(p.followed, name)
+}
+
+func (p *plan) follow(t *rapid.T) {
+	name, yes := anyName(t), rapid.Bool().Draw(t, "follow")
+	p.x.Follow(object(name), yes)
+	if _, known := p.w.selectors[name]; known {
+		p.followed[name] = yes
+	}
+}
+
+func (p *plan) check(t *rapid.T) {
+	all := map[string]map[string]bool{}
+	for name := range p.w.selectors {
+		mine := p.nodesOf(name)
+		if got := p.x.NodesOf(object(name), nil); len(got) != len(mine) {
 			t.Fatalf("%s is on %v, want %v", name, got, mine)
 		}
 		for node := range mine {
-			objects[node]++
-			if seat := (Seat{Object: object(name), Nodes: len(mine)}); !slices.Contains(x.On(node, nil), seat) {
-				t.Fatalf("on %s are %v, want %v among them", node, x.On(node, nil), seat)
+			if all[node] == nil {
+				all[node] = map[string]bool{}
+			}
+			all[node][name] = true
+			if want := (Seat{Object: object(name), Nodes: len(mine)}); !slices.Contains(p.x.On(node, nil), want) {
+				t.Fatalf("on %s are %v, want %v among them", node, p.x.On(node, nil), want)
 			}
 		}
 	}
-	if got := x.Nodes(nil); len(got) != len(objects) {
-		t.Fatalf("nodes %v, want %v", got, objects)
+	if got := p.x.Nodes(nil); len(got) != len(all) {
+		t.Fatalf("nodes %v, want %v", got, all)
 	}
-	for node, n := range objects {
-		if got := x.On(node, nil); len(got) != n {
-			t.Fatalf("on %s are %v, want %d", node, got, n)
+	for node, objects := range all {
+		if got := p.x.On(node, nil); len(got) != len(objects) {
+			t.Fatalf("on %s are %v, want %v", node, got, objects)
 		}
 	}
+}
+
+// nodesOf counts all pods of an object anew.
+func (p *plan) nodesOf(name string) map[string]bool {
+	mine := map[string]bool{}
+	for _, pod := range p.w.members(name) {
+		if p.nodes[pod] != "" && p.followed[name] {
+			mine[p.nodes[pod]] = true
+		}
+	}
+	return mine
 }

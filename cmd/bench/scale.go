@@ -61,6 +61,7 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.IntVar(&c.Runs, "runs", scale.DefaultRuns, "how often each subject is started and measured")
 	flags.DurationVar(&c.Settle, "settle", scale.DefaultSettle, "least time from a subject's start to its measurement; every object has been decided once by then")
 	flags.DurationVar(&c.Window, "window", scale.DefaultWindow, "least length of a measurement; a period of every object ends in it")
+	flags.DurationVar(&c.PlimsollWindow, "plimsoll-window", scale.DefaultPlimsollWindow, "that of Plimsoll, which writes status each minute at most")
 	flags.DurationVar(&c.Patience, "patience", scale.DefaultPatience, "longest wait for the first decisions, and again for the periods")
 	flags.DurationVar(&c.Idle, "idle", scale.DefaultIdle, "how long the API server is watched without any autoscaler")
 	flags.DurationVar(&c.Resolution, "metric-resolution", telemetry.DefaultResolution, "metrics-server's scrape interval")
@@ -68,8 +69,8 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+", with blanks between")
-	flags.BoolVar(&c.DecisionsFromRequests, "plimsoll-requests", false,
-		"take Plimsoll's decisions from its requests to the metrics API, as upstream's, instead of its log: for --plimsoll-flags=--resource-metrics-source=api")
+	flags.StringVar((*string)(&c.Decisions), "plimsoll-decisions", string(scale.FromLog),
+		"how Plimsoll's decisions are seen: log, which its CPU includes; requests, for --plimsoll-flags=--resource-metrics-source=api; count, which leaves out periods")
 	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
 	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to measure instead of building it")
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")

@@ -10,6 +10,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/telemetry"
 )
 
+// Decisions is a way to see when an autoscaler decides.
+type Decisions string
+
+// The ways.
+const (
+	// FromLog reads a line about each decision, which costs who writes it some microseconds.
+	FromLog Decisions = "log"
+	// FromRequests is for who asks the metrics API about each object, as upstream does.
+	FromRequests Decisions = "requests"
+	// OnlyCounted leaves it at the number of decisions: neither periods nor ages are known then, and nothing is paid for it.
+	OnlyCounted Decisions = "count"
+)
+
 // Config says what to measure.
 type Config struct {
 	Size population.Size
@@ -21,8 +34,9 @@ type Config struct {
 	// Settle is the least time between a subject's start and its measurement. The measurement also waits until every
 	// object has been decided once.
 	Settle time.Duration
-	// Window is the least length of a measurement. It goes on until a period of every object has ended in it.
-	Window time.Duration
+	// Window is the least length of a measurement, PlimsollWindow that of Plimsoll. It goes on until a period of every
+	// object has ended in it.
+	Window, PlimsollWindow time.Duration
 	// Patience is the longest that a measurement waits for the first decisions, and again for the periods.
 	Patience time.Duration
 	// Idle is how long the API server is watched without any autoscaler.
@@ -32,9 +46,8 @@ type Config struct {
 	Resolution time.Duration
 	// Noise is the amplitude of the pods' CPU; 0 means telemetry.DefaultNoise.
 	Noise float64
-	// DecisionsFromRequests takes Plimsoll's decisions from its questions to the metrics API, like upstream's, instead of
-	// its log: for when it does not ask the kubelets.
-	DecisionsFromRequests bool
+	// Decisions is how Plimsoll's are seen; empty means FromLog.
+	Decisions Decisions
 
 	// BinDir has the control plane's binaries, Plimsoll is Plimsoll's.
 	BinDir, Plimsoll string
@@ -42,13 +55,15 @@ type Config struct {
 	Out io.Writer
 }
 
-// The defaults of Config. Upstream's sync period, and Plimsoll's, is 15 s: a window of two.
+// The defaults of Config. Upstream's sync period is 15 s: a window of two. Plimsoll writes status each minute at most: one
+// of those.
 const (
-	DefaultRuns     = 3
-	DefaultSettle   = 15 * time.Second
-	DefaultWindow   = 30 * time.Second
-	DefaultPatience = 15 * time.Minute
-	DefaultIdle     = 10 * time.Second
+	DefaultRuns           = 3
+	DefaultSettle         = 10 * time.Second
+	DefaultWindow         = 30 * time.Second
+	DefaultPlimsollWindow = time.Minute
+	DefaultPatience       = 15 * time.Minute
+	DefaultIdle           = 5 * time.Second
 )
 
 func (c Config) completed() (Config, error) {
@@ -56,14 +71,11 @@ func (c Config) completed() (Config, error) {
 	if c.Size, err = c.Size.Completed(); err != nil {
 		return c, err
 	}
-	if c.Runs < 1 || len(c.Subjects) == 0 {
-		return c, errors.New("there must be at least one run and one subject")
+	if c.Decisions == "" {
+		c.Decisions = FromLog
 	}
-	if c.Settle < 0 || c.Window <= 0 || c.Patience <= 0 || c.Idle <= 0 {
-		return c, fmt.Errorf("settle %s must not be negative, window %s, patience %s and idle %s must be positive", c.Settle, c.Window, c.Patience, c.Idle)
-	}
-	if c.BinDir == "" || c.Plimsoll == "" {
-		return c, errors.New("the folder of the control plane's binaries and Plimsoll's binary are needed")
+	if err := c.validate(); err != nil {
+		return c, err
 	}
 	if c.Resolution == 0 {
 		c.Resolution = telemetry.DefaultResolution
@@ -75,4 +87,21 @@ func (c Config) completed() (Config, error) {
 		c.Out = io.Discard
 	}
 	return c, nil
+}
+
+func (c *Config) validate() error {
+	if c.Runs < 1 || len(c.Subjects) == 0 {
+		return errors.New("there must be at least one run and one subject")
+	}
+	if c.Settle < 0 || c.Window <= 0 || c.PlimsollWindow <= 0 || c.Patience <= 0 || c.Idle <= 0 {
+		return fmt.Errorf("settle %s must not be negative, windows %s and %s, patience %s and idle %s must be positive",
+			c.Settle, c.Window, c.PlimsollWindow, c.Patience, c.Idle)
+	}
+	if c.Decisions != FromLog && c.Decisions != FromRequests && c.Decisions != OnlyCounted {
+		return fmt.Errorf("decisions can be seen by %s, by %s and by %s, not by %q", FromLog, FromRequests, OnlyCounted, c.Decisions)
+	}
+	if c.BinDir == "" || c.Plimsoll == "" {
+		return errors.New("the folder of the control plane's binaries and Plimsoll's binary are needed")
+	}
+	return nil
 }

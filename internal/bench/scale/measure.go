@@ -3,6 +3,7 @@ package scale
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -16,8 +17,10 @@ type measurement struct {
 	// seen is how many decisions were seen from outside, counted how many the subject itself counted: in the whole of its
 	// life, so that what is under way at the ends plays no part.
 	seen, counted float64
-	// Periods and ages in seconds.
-	periodP50, periodP99, periodMean, sampleAgeP99 float64
+	// perSecond is how many it counted in a second.
+	perSecond float64
+	// Periods and ages in seconds; NaN where single decisions are not seen.
+	periodP50, periodP99, sampleAgeP99 float64
 	// waiting counts objects of which no period ended.
 	waiting int
 	// CPU in seconds of one core.
@@ -61,23 +64,36 @@ func (b *bench) serverNumbers(ctx context.Context) (server, error) {
 
 // observer notes what a subject does while it runs.
 type observer struct {
-	journal *journal
-	asked   atomic.Int64 // questions to the metrics API
+	title     string
+	window    time.Duration
+	decisions Decisions
+	journal   *journal
+	asked     atomic.Int64 // questions to the metrics API
+}
+
+// waiting is a wait until a time has come and a count has reached what is wanted.
+type waiting struct {
+	until  time.Time
+	count  func() int
+	want   int
+	format string // of the count and what is wanted
 }
 
 // measure runs a subject and looks at it once it has settled.
 func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
-	fromLog := subject.Kind == Plimsoll && !b.DecisionsFromRequests
-	o := &observer{journal: newJournal(b.Size.Objects, time.Now())}
+	o := &observer{journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title}
+	if subject.Kind == Plimsoll {
+		o.window, o.decisions = b.PlimsollWindow, b.Decisions
+	}
 	b.telemetry.Listen(func(a telemetry.Asked) {
 		o.asked.Add(1)
-		if !fromLog {
+		if o.decisions == FromRequests {
 			o.journal.note(a.Object, decision{at: a.At, age: a.At.Sub(a.Newest), aged: true})
 		}
 	})
 	defer b.telemetry.Listen(nil)
 	var more []string
-	if fromLog {
+	if o.decisions == FromLog {
 		more = logFlags()
 	}
 	b.progress.Say("%s: starting", title)
@@ -87,11 +103,11 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 		return measurement{}, err
 	}
 	defer r.program.Stop(ctx)
-	if fromLog {
+	if o.decisions == FromLog {
 		stop := b.follow(ctx, log, o.journal)
 		defer func() { err = errors.Join(err, stop()) }()
 	}
-	return b.observe(ctx, r, o, title)
+	return b.observe(ctx, r, o)
 }
 
 // follow notes the decisions of a log until stop is called.
@@ -111,9 +127,12 @@ func (b *bench) follow(ctx context.Context, from position, j *journal) (stop fun
 }
 
 // observe waits until the subject has settled, and looks at it for a while.
-func (b *bench) observe(ctx context.Context, r *running, o *observer, title string) (measurement, error) {
-	objects := b.Size.Objects
-	if err := b.await(ctx, r.began.Add(b.Settle), objects, o.journal.decided, title+": settling, %d of %d objects decided"); err != nil {
+func (b *bench) observe(ctx context.Context, r *running, o *observer) (measurement, error) {
+	wait := waiting{until: r.began.Add(b.Settle), count: o.journal.decided, want: b.Size.Objects, format: o.title + ": settling, %d of %d objects decided"}
+	if o.decisions == OnlyCounted {
+		wait.want = 0
+	}
+	if err := b.await(ctx, wait); err != nil {
 		return measurement{}, err
 	}
 	before, err := b.lookWhenQuiet(ctx, r, o)
@@ -121,33 +140,36 @@ func (b *bench) observe(ctx context.Context, r *running, o *observer, title stri
 		return measurement{}, err
 	}
 	from := before.subject.at
-	repeated := func() int { return o.journal.repeated(from) }
-	if err := b.await(ctx, from.Add(b.Window), objects, repeated, title+": measuring, %d of %d objects decided again"); err != nil {
+	wait.until, wait.count = from.Add(o.window), func() int { return o.journal.repeated(from) }
+	wait.format = o.title + ": measuring, %d of %d objects decided again"
+	if err := b.await(ctx, wait); err != nil {
 		return measurement{}, err
 	}
 	after, err := b.lookWhenQuiet(ctx, r, o)
 	if err != nil {
 		return measurement{}, err
 	}
-	m := b.compare(before, after, o.journal.between(from, after.subject.at))
-	b.progress.Say("%s: period p50 %s s, p99 %s s; %s CPU s per thousand decisions", title,
+	m := b.compare(before, after)
+	if o.decisions != OnlyCounted {
+		m.see(o.journal.between(from, after.subject.at))
+	}
+	b.progress.Say("%s: period p50 %s s, p99 %s s; %s CPU s per thousand decisions", o.title,
 		report.Number(m.periodP50), report.Number(m.periodP99), report.Number(m.cpuPerThousand))
 	return m, nil
 }
 
-// await waits until a time has come and count has reached want, or patience has ended; it says now and then how far
-// that is.
-func (b *bench) await(ctx context.Context, until time.Time, want int, count func() int, format string) error {
+// await says now and then how far a wait is, and ends it when patience has ended.
+func (b *bench) await(ctx context.Context, w waiting) error {
 	deadline := time.Now().Add(b.Patience)
 	said := time.Now()
 	for {
 		now := time.Now()
-		reached := count()
-		if !now.Before(until) && (reached >= want || now.After(deadline)) {
+		reached := w.count()
+		if !now.Before(w.until) && (reached >= w.want || now.After(deadline)) {
 			return nil
 		}
 		if now.Sub(said) >= progressPeriod {
-			b.progress.Say(format, reached, want)
+			b.progress.Say(w.format, reached, w.want)
 			said = now
 		}
 		if err := pause(ctx, 200*time.Millisecond); err != nil {
@@ -195,17 +217,24 @@ func (b *bench) look(ctx context.Context, r *running, o *observer) (numbers, err
 	return n, err
 }
 
+// see adds what was seen of single decisions.
+func (m *measurement) see(s stretch) {
+	m.periodP50, m.periodP99 = report.Quantile(s.periods, 0.5), report.Quantile(s.periods, 0.99)
+	m.sampleAgeP99 = report.Quantile(s.ages, 0.99)
+	m.waiting = s.waiting
+}
+
 // compare makes a measurement of what was counted before and after a stretch of time.
-func (b *bench) compare(before, after numbers, s stretch) measurement {
+func (b *bench) compare(before, after numbers) measurement {
 	seconds := after.subject.at.Sub(before.subject.at).Seconds()
 	cpu := after.subject.cpuSeconds - before.subject.cpuSeconds
 	// The CPU and the count are of one page, so that each decision that was counted was paid for.
 	thousands := (after.subject.decisions - before.subject.decisions) / 1000
 	served := after.server.since(before.server)
 	m := measurement{
-		seconds: seconds, seen: float64(after.seen), counted: after.subject.decisions, waiting: s.waiting,
-		periodP50: report.Quantile(s.periods, 0.5), periodP99: report.Quantile(s.periods, 0.99), periodMean: mean(s.periods),
-		sampleAgeP99:   report.Quantile(s.ages, 0.99),
+		seconds: seconds, seen: float64(after.seen), counted: after.subject.decisions,
+		periodP50: math.NaN(), periodP99: math.NaN(), sampleAgeP99: math.NaN(),
+		perSecond:      (after.subject.decisions - before.subject.decisions) / seconds,
 		cpuPerThousand: cpu / thousands, cores: cpu / seconds,
 		serverCPUPerThousand: max(served.cores-b.idle.cores, 0) * served.seconds / thousands,
 		residentBytes:        after.subject.residentBytes, liveHeapBytes: after.subject.liveHeapBytes,
@@ -217,12 +246,4 @@ func (b *bench) compare(before, after numbers, s stretch) measurement {
 		m.requestsPerSecond[verb] = max(count/served.seconds-b.idle.requests.verbs[verb]/b.idle.seconds, 0)
 	}
 	return m
-}
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }

@@ -21,7 +21,6 @@ type Result struct {
 	Namespaces    int     `json:"namespaces"`
 	Resolution    float64 `json:"metricResolutionSeconds"`
 	Noise         float64 `json:"noise"`
-	Window        float64 `json:"windowSeconds"`
 
 	Subjects []SubjectResult `json:"subjects"`
 }
@@ -55,15 +54,15 @@ func (c Config) result(machine report.Machine, measured [][]measurement) Result 
 	r := Result{
 		Benchmark: "scale", Machine: machine, Kubernetes: devcluster.KubernetesVersion,
 		Objects: c.Size.Objects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(), Namespaces: c.Size.Namespaces(),
-		Resolution: c.Resolution.Seconds(), Noise: c.Noise, Window: c.Window.Seconds(),
+		Resolution: c.Resolution.Seconds(), Noise: c.Noise,
 	}
 	for i, subject := range c.Subjects {
-		r.Subjects = append(r.Subjects, resultOf(subject, c.Size.Objects, measured[i]))
+		r.Subjects = append(r.Subjects, resultOf(subject, measured[i]))
 	}
 	return r
 }
 
-func resultOf(subject Subject, objects int, runs []measurement) SubjectResult {
+func resultOf(subject Subject, runs []measurement) SubjectResult {
 	over := func(of func(*measurement) float64) report.Spread {
 		values := make([]float64, len(runs))
 		for i := range runs {
@@ -76,7 +75,7 @@ func resultOf(subject Subject, objects int, runs []measurement) SubjectResult {
 		PeriodP50Seconds:    over(func(m *measurement) float64 { return m.periodP50 }),
 		PeriodP99Seconds:    over(func(m *measurement) float64 { return m.periodP99 }),
 		SampleAgeP99Seconds: over(func(m *measurement) float64 { return m.sampleAgeP99 }),
-		DecisionsPerSecond:  over(func(m *measurement) float64 { return float64(objects) / m.periodMean }),
+		DecisionsPerSecond:  over(func(m *measurement) float64 { return m.perSecond }),
 
 		CPUSecondsPerThousandDecisions:       over(func(m *measurement) float64 { return m.cpuPerThousand }),
 		CPUCores:                             over(func(m *measurement) float64 { return m.cores }),
@@ -88,7 +87,7 @@ func resultOf(subject Subject, objects int, runs []measurement) SubjectResult {
 		StatusWritesPerObjectMinute: over(func(m *measurement) float64 { return m.statusWritesPerObjectMinute }),
 		ScaleWrites:                 over(func(m *measurement) float64 { return m.scaleWrites }),
 		ObjectsWithoutPeriod:        over(func(m *measurement) float64 { return float64(m.waiting) }),
-		CountedPerSeen:              over(func(m *measurement) float64 { return m.counted / m.seen }),
+		CountedPerSeen:              over(func(m *measurement) float64 { return m.counted / m.seen }), // infinite, and left out, where none is seen
 		MeasuredSeconds:             over(func(m *measurement) float64 { return m.seconds }),
 	}
 	for i := range runs {
@@ -195,7 +194,7 @@ func (r *Result) doubts() []string {
 		if n := s.ScaleWrites.Most(); n > 0 {
 			doubts = append(doubts, fmt.Sprintf("%s wrote %.0f scales, although all workloads were at rest.", s.Name, n))
 		}
-		if own := s.CountedPerSeen; own.Most() > 1+agreement || own.Least() < 1-agreement {
+		if own := s.CountedPerSeen; len(own.Runs) > 0 && (own.Most() > 1+agreement || own.Least() < 1-agreement) {
 			doubts = append(doubts, fmt.Sprintf("%s counted %s decisions of its own for each one seen from outside.", s.Name, own))
 		}
 	}

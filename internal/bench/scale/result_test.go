@@ -3,6 +3,7 @@ package scale
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +17,12 @@ import (
 func twoMeasurements() []measurement {
 	return []measurement{
 		{
-			seconds: 30, seen: 600, counted: 600, periodP50: 15, periodP99: 16, periodMean: 15, sampleAgeP99: 14, cpuPerThousand: 2, cores: 0.04,
+			seconds: 30, seen: 600, counted: 600, periodP50: 15, periodP99: 16, perSecond: 2, sampleAgeP99: 14, cpuPerThousand: 2, cores: 0.04,
 			residentBytes: 64 << 20, liveHeapBytes: 8 << 20, requestsPerSecond: map[string]float64{"GET": 20, "PUT": 19, "DELETE": 0},
 			metricsRequestsPerSecond: 20, statusWritesPerObjectMinute: 4, serverCPUPerThousand: 3,
 		},
 		{
-			seconds: 31, seen: 610, counted: 611, periodP50: 15.5, periodP99: 18, periodMean: 15.5, sampleAgeP99: 14.5, cpuPerThousand: 3, cores: 0.06,
+			seconds: 31, seen: 610, counted: 611, periodP50: 15.5, periodP99: 18, perSecond: 1.94, sampleAgeP99: 14.5, cpuPerThousand: 3, cores: 0.06,
 			residentBytes: 66 << 20, liveHeapBytes: 8 << 20, requestsPerSecond: map[string]float64{"GET": 19, "PUT": 18, "WATCH": 0.01},
 			metricsRequestsPerSecond: 19.5, statusWritesPerObjectMinute: 3.9, serverCPUPerThousand: 3,
 		},
@@ -31,7 +32,7 @@ func twoMeasurements() []measurement {
 func resultFor(t *testing.T, runs []measurement) Result {
 	t.Helper()
 	config := Config{
-		Size: someSize(t), Window: 30 * time.Second, Resolution: 15 * time.Second, Noise: 0.05,
+		Size: someSize(t), Resolution: 15 * time.Second, Noise: 0.05,
 		Subjects: []Subject{{Name: "upstream, defaults", Kind: Upstream, Flags: []string{}}},
 	}
 	return config.result(report.Machine{CPUs: 2, CPUModel: "a CPU"}, [][]measurement{runs})
@@ -109,9 +110,29 @@ func TestResultAsJSON(t *testing.T) {
 	}
 }
 
+// Where only the number of decisions is known, there are no periods and no doubts about them.
+func TestOnlyCounted(t *testing.T) {
+	runs := twoMeasurements()
+	for i := range runs {
+		runs[i].seen, runs[i].periodP50, runs[i].periodP99, runs[i].sampleAgeP99 = 0, math.NaN(), math.NaN(), math.NaN()
+	}
+	result := resultFor(t, runs)
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%-29s  %22s\n", "decision period p99, s", "-")
+	if doubts := result.doubts(); len(doubts) > 0 || !strings.Contains(out.String(), want) {
+		t.Errorf("%q in\n%s", doubts, out.String())
+	}
+	if _, err := json.Marshal(result); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	good := Config{
-		Size: someSize(t), Runs: 1, Subjects: []Subject{{}}, Window: time.Second, Patience: time.Second, Idle: time.Second, BinDir: "bin", Plimsoll: "plimsoll",
+		Size: someSize(t), Runs: 1, Subjects: []Subject{{}}, Window: time.Second, PlimsollWindow: time.Second, Patience: time.Second, Idle: time.Second, BinDir: "bin", Plimsoll: "plimsoll",
 	}
 	completed, err := good.completed()
 	if err != nil || completed.Out == nil || completed.Resolution == 0 {
@@ -121,6 +142,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"no objects":   func(c *Config) { c.Size.Objects = 0 },
 		"no runs":      func(c *Config) { c.Runs = 0 },
 		"no subjects":  func(c *Config) { c.Subjects = nil },
+		"no such way":  func(c *Config) { c.Decisions = "guess" },
 		"no window":    func(c *Config) { c.Window = 0 },
 		"no binaries":  func(c *Config) { c.BinDir = "" },
 		"back in time": func(c *Config) { c.Settle = -1 },

@@ -54,7 +54,7 @@ func scaleCommand() *cobra.Command {
 
 func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags, c := command.Flags(), &o.config
-	flags.IntVar(&c.Size.Objects, "objects", 300, "HorizontalPodAutoscalers, each with a Deployment")
+	flags.IntVar(&c.Size.Objects, "objects", 400, "HorizontalPodAutoscalers, each with a Deployment")
 	flags.IntVar(&c.Size.PodsPer, "pods-per", 3, "pods of each Deployment")
 	flags.IntVar(&c.Size.ObjectsPerNamespace, "objects-per-namespace", population.DefaultObjectsPerNamespace, "objects that share a namespace")
 	flags.IntVar(&c.Size.PodsPerNode, "pods-per-node", population.DefaultPodsPerNode, "pods that share a node")

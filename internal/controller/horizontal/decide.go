@@ -31,8 +31,8 @@ type pass struct {
 	track  *track
 	policy decide.Policy
 	start  time.Time
-	// asks says that everything is asked anew.
-	asks bool
+	// asks says that everything is asked anew, mayLower that the count may be lowered.
+	asks, mayLower bool
 
 	observation decide.Observation
 	target      scale.Target
@@ -70,7 +70,7 @@ func (c *Controller) work(ctx context.Context, t turn) {
 // turn decides on the object, unless it is not the time, and says when it is to be
 // decided in full again.
 func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t turn) (due time.Time) {
-	p := &pass{hpa: hpa, track: c.take(hpa), start: time.Now(), asks: t.asks}
+	p := &pass{hpa: hpa, track: c.take(hpa), start: time.Now(), asks: t.asks, mayLower: t.asks || t.sampled}
 	due = t.full
 	if t.asks {
 		due = following(hpa.UID, p.start, c.config.SyncPeriod)
@@ -114,11 +114,28 @@ func (c *Controller) decide(ctx context.Context, p *pass) error {
 		c.shadow(p)
 		return nil
 	}
+	var before decide.State
+	if !p.mayLower {
+		before = p.track.state.Clone()
+	}
 	decision, state := decide.Decide(time.Now(), &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
+	if !p.mayLower && isLower(&decision) {
+		p.track.state = before
+		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "current", decision.Current, "wish", decision.Wish.Replicas)
+		return nil
+	}
 	c.prefer(p, &decision)
 	return c.act(ctx, p, &decision)
+}
+
+// isLower reports whether the metrics ask for less. When a pod goes its load has
+// not come to the others yet, or their samples do not show it: what is left looks
+// like too little load. So nothing that only happened lowers a count; new samples
+// do, and the object's turn by the clock.
+func isLower(d *decide.Decision) bool {
+	return d.Branch == decide.BranchMetrics && d.Wish.Replicas < d.Current
 }
 
 // observe looks at the target, its pods and the metrics.

@@ -22,7 +22,7 @@ func (c *Controller) prefer(p *pass, d *decide.Decision) {
 		return
 	}
 	if d.Limited.Held == pace.TooSoon && c.config.Triggers {
-		c.schedule.soon(nameOf(p.hpa), p.track.state.LastScaleUp.Add(doublingPause))
+		c.schedule.soon(nameOf(p.hpa), p.track.state.LastScaleUp.Add(doublingPause), true)
 	}
 	if nodes := suspects(p, d); len(nodes) > 0 {
 		c.config.Direct.Prefer(true, nodes...)

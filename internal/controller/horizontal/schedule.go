@@ -25,9 +25,10 @@ type schedule struct {
 type entry struct {
 	object types.NamespacedName
 	// full is when it is decided with everything asked anew; soon when it is decided
-	// on what is known, zero if there is no reason to. While a decision runs they
-	// are what was wanted meanwhile.
+	// on what is known, zero if there is no reason to, and sampled that new samples are
+	// among the reasons. While a decision runs they are what was wanted meanwhile.
 	full, soon time.Time
+	sampled    bool
 	// place is where it is in the queue; meaningless while running.
 	place   int
 	running bool
@@ -51,8 +52,8 @@ type turn struct {
 	object types.NamespacedName
 	// full is when it is, or was, to be decided with everything asked anew.
 	full time.Time
-	// asks says that this is now.
-	asks bool
+	// asks says that this is now, sampled that there are new samples.
+	asks, sampled bool
 }
 
 func newSchedule() *schedule {
@@ -76,11 +77,12 @@ func (s *schedule) at(object types.NamespacedName, due time.Time) {
 }
 
 // soon makes the object, if it is known, due on what is known then, or earlier if
-// it is already.
-func (s *schedule) soon(object types.NamespacedName, due time.Time) {
+// it is already; because of new samples or something else.
+func (s *schedule) soon(object types.NamespacedName, due time.Time, sampled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, known := s.entries[object]; known {
+		e.sampled = e.sampled || sampled
 		s.hasten(e, e.full, earlier(e.soon, due))
 	}
 }
@@ -109,8 +111,8 @@ func (s *schedule) next(now time.Time) (t turn, wait time.Duration, due bool) {
 		return turn{}, first.due().Sub(now), false
 	}
 	heap.Pop(&s.queue)
-	t = turn{object: first.object, full: first.full, asks: !first.full.After(now)}
-	first.running, first.full, first.soon = true, time.Time{}, time.Time{}
+	t = turn{object: first.object, full: first.full, asks: !first.full.After(now), sampled: first.sampled}
+	first.running, first.full, first.soon, first.sampled = true, time.Time{}, time.Time{}, false
 	return t, 0, true
 }
 

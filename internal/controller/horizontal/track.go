@@ -127,7 +127,7 @@ func (c *Controller) seen(t *track, object types.NamespacedName) {
 	case owes:
 		c.schedule.at(object, time.Now())
 	case waits:
-		c.schedule.soon(object, time.Now())
+		c.schedule.soon(object, time.Now(), false)
 	}
 }
 

@@ -66,7 +66,7 @@ func (c *Controller) sampled(told resource.Sampled) {
 		}
 		c.mu.Unlock()
 		if yes {
-			c.schedule.soon(seat.Object, due)
+			c.schedule.soon(seat.Object, due, true)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (c *Controller) happened(objects []types.NamespacedName) {
 			due = later(due, later(t.begun.Add(eventGap), t.asked.Add(askGap)))
 		}
 		c.mu.Unlock()
-		c.schedule.soon(object, due)
+		c.schedule.soon(object, due, false)
 	}
 }
 

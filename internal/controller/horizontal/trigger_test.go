@@ -113,7 +113,8 @@ func (k *kubelets) prompt(c *Config) {
 	c.Log = funcr.New(func(_, args string) {
 		k.w.set(func() {
 			k.w.logs = append(k.w.logs, args)
-			if strings.Contains(args, `"msg"="decided"`) || strings.Contains(args, `"msg"="scaled"`) {
+			if strings.Contains(args, `"msg"="decided"`) || strings.Contains(args, `"msg"="scaled"`) ||
+				strings.Contains(args, `"msg"="left to newer samples"`) {
 				k.decided = append(k.decided, time.Now())
 			}
 		})
@@ -434,7 +435,7 @@ func TestPodsLeadToDecisions(t *testing.T) {
 				began := time.Now()
 				w.pass(5 * time.Second)
 				if decided := k.decisions(); len(decided) != 1 || decided[0].Sub(began) > 100*time.Millisecond {
-					t.Errorf("decided %v after %s", decided, began)
+					t.Errorf("decided %v after %s: %q", decided, began, w.logs)
 				}
 			})
 		})
@@ -456,6 +457,37 @@ func TestPodsLeadToDecisions(t *testing.T) {
 				t.Errorf("decided %v", decided)
 			}
 		})
+	})
+}
+
+// TestEventsDoNotLower: right after a pod has gone the others do not have its load
+// yet. A decision that is made at once must not take that for too little load.
+func TestEventsDoNotLower(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets()
+		hpa := w.web("web", 4)
+		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{
+			ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32)},
+		}
+		w.addHPA(hpa)
+		w.start(k.prompt)
+		w.pass(5 * time.Second)
+		w.set(func() { w.usage = 30 })
+		w.changePod("web-0", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
+		w.pass(time.Second)
+		w.wantReplicas("web", 4, "a pod has gone, and nothing else is known")
+		if n := w.logged("left to newer samples"); n != 1 {
+			t.Errorf("said %d times", n)
+		}
+		w.set(func() { w.usage = 600 })
+		w.changePod("web-1", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
+		w.pass(2 * time.Second)
+		w.wantReplicas("web", 8, "what asks for more is not held")
+		w.set(func() { w.usage = 30 })
+		w.pass(time.Minute)
+		if got := w.replicas("web"); got >= 8 {
+			t.Errorf("%d replicas after the object's turn by the clock", got)
+		}
 	})
 }
 

@@ -396,7 +396,7 @@ func TestNodesFollowTheTargets(t *testing.T) {
 		}
 		w.want("b")
 		pass(2 * time.Second)
-		clear(w.asked)
+		w.set(func() { clear(w.asked) })
 		pass(2 * time.Second)
 		if len(w.asked) != 1 || w.asked["b"] == "" {
 			t.Errorf("asked %v, want b", w.asked)
@@ -468,7 +468,7 @@ func TestAccess(t *testing.T) {
 		}
 		w.set(func() { w.missing = "list nodes" })
 		pass(2 * time.Minute)
-		clear(w.asked)
+		w.set(func() { clear(w.asked) })
 		pass(10 * time.Second)
 		if err := look(); !errors.Is(err, ErrNotGranted) || len(w.asked) > 0 || source() != "kubelet 0, api 1" {
 			t.Errorf("taken away: %v, asked %v, %s", err, w.asked, source())
@@ -540,14 +540,16 @@ func TestPreferredNodes(t *testing.T) {
 		w.want(nodes...)
 		pass(30 * time.Second)
 		times := func(node string) (n int) {
-			for _, told := range w.sampled {
-				if told.Node == node {
-					n++
+			w.set(func() {
+				for _, told := range w.sampled {
+					if told.Node == node {
+						n++
+					}
 				}
-			}
+			})
 			return n
 		}
-		w.sampled = nil
+		w.set(func() { w.sampled = nil })
 		for range 10 {
 			s.Prefer(false, "node-7")
 			pass(2 * time.Second)
@@ -559,12 +561,12 @@ func TestPreferredNodes(t *testing.T) {
 			t.Errorf("%d scrapes of another", n)
 		}
 		pass(10 * time.Second)
-		w.sampled = nil
+		w.set(func() { w.sampled = nil })
 		pass(20 * time.Second)
 		if n := times("node-7"); n > 3 {
 			t.Errorf("%d scrapes in 20 s of one that is not preferred any more", n)
 		}
-		w.sampled = nil
+		w.set(func() { w.sampled = nil })
 		s.Prefer(true, "node-9")
 		pass(600 * time.Millisecond)
 		if n := times("node-9"); n != 1 {

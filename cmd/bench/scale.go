@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,6 +89,9 @@ func (o *scaleOptions) run(ctx context.Context, out, progress io.Writer) error {
 	}
 	o.config.Out = progress
 	result, err := scale.Run(ctx, o.config)
+	if ctx.Err() != nil {
+		return errors.New("interrupted; everything that the benchmark made is removed")
+	}
 	if err != nil {
 		return err
 	}

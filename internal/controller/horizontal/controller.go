@@ -97,6 +97,8 @@ type Controller struct {
 	filling atomic.Bool
 	// workers holds a token for each object that is being worked on.
 	workers chan struct{}
+	// desks are those that nobody sits at.
+	desks sync.Pool
 
 	// mu guards what follows.
 	mu      sync.Mutex

@@ -34,6 +34,7 @@ type pass struct {
 	// asks says that everything is asked anew, mayLower that the count may be lowered.
 	asks, mayLower bool
 
+	desk        *desk
 	observation decide.Observation
 	target      scale.Target
 	targetErr   error
@@ -106,7 +107,15 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 
 // decide is one pass: observe, decide, act.
 func (c *Controller) decide(ctx context.Context, p *pass) error {
-	p.policy = observe.Policy(p.hpa, c.config.Options)
+	c.sit(p)
+	// Not after a panic: what lies on the desk then may be anything.
+	err := c.decideAt(ctx, p)
+	c.rise(p)
+	return err
+}
+
+func (c *Controller) decideAt(ctx context.Context, p *pass) error {
+	p.policy = c.policyOf(p)
 	if err := c.observe(ctx, p); err != nil {
 		return err
 	}
@@ -170,8 +179,10 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 		p.observation.Readings = make([]metric.Reading, len(p.policy.Metrics))
 		return nil
 	}
-	pods := p.shadowPods(c.pods.Pods(nameOf(p.hpa)))
-	p.observation.Pods = observe.Pods(pods)
+	p.desk.pods = c.pods.AppendPods(p.desk.pods[:0], nameOf(p.hpa))
+	pods := p.shadowPods(p.desk.pods)
+	p.desk.observed = observe.AppendPods(p.desk.observed[:0], pods)
+	p.observation.Pods = p.desk.observed
 	c.read(ctx, p, pods)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -187,7 +198,7 @@ func (c *Controller) outside(wait func()) {
 }
 
 func (c *Controller) observeTarget(p *pass) {
-	target, selector := observe.Target(p.target.Scale)
+	target, selector := targetOf(p)
 	p.observation.Target = target
 	if !c.claims(p) {
 		return

@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // Direct knows what pods use without being asked for it.
@@ -79,11 +78,13 @@ func (c *Controller) read(ctx context.Context, p *pass, pods []*corev1.Pod) {
 		c.outside(func() { q.askAll(ctx) })
 	}
 	c.keep(p, q, lacking)
-	translate := observe.NewAnswers(&p.policy, pods)
-	p.observation.Readings, p.answers = make([]metric.Reading, len(q.answers)), q.answers
+	translate, readings := &p.desk.answers, p.desk.readings[:0]
+	translate.Reset(&p.policy, pods)
 	for i := range q.answers {
-		p.observation.Readings[i] = read(translate, i, p.policy.Metrics[i].Type, &q.answers[i])
+		readings = append(readings, read(translate, i, p.policy.Metrics[i].Type, &q.answers[i]))
 	}
+	p.desk.readings = readings
+	p.observation.Readings, p.answers = readings, q.answers
 }
 
 // look answers for resource metrics with what is known without asking.
@@ -91,7 +92,7 @@ func (c *Controller) look(p *pass, q *collection, pods []*corev1.Pod) lack {
 	if c.config.Direct == nil || !hasResource(&p.policy) {
 		return lackRight
 	}
-	view := &resource.View{}
+	view := &p.desk.view
 	err := c.config.Direct.Look(p.start, pods, view)
 	lacking := lackNode
 	switch {

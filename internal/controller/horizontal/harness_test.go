@@ -55,7 +55,7 @@ var (
 type world struct {
 	record.EventRecorder // of which the controller uses Event and Eventf
 
-	t        *testing.T
+	t        testing.TB
 	client   *fake.Clientset
 	registry *prometheus.Registry
 	stop     func()
@@ -94,7 +94,7 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	// The newer fake writes managedFields itself, which these tests are about.
 	client := fake.NewSimpleClientset()
 	w := &world{t: t, client: client, registry: prometheus.NewRegistry(), usage: 100}

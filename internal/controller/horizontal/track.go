@@ -31,6 +31,7 @@ type track struct {
 	shadow      shadow
 	said        said
 	kept        kept
+	known       known
 	// lack is what was last missing for resource metrics without asking.
 	lack lack
 
@@ -179,7 +180,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
-		t.uid, t.written, t.moved, t.shadow, t.said, t.kept = hpa.UID, "", 0, shadow{}, said{}, kept{}
+		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known = hpa.UID, "", 0, shadow{}, said{}, kept{}, known{}
 	}
 	return t
 }

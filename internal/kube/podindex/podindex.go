@@ -186,19 +186,22 @@ func (x *Index) Delete(object types.NamespacedName) {
 
 // Pods are the pods that belong to the object, in the order of their names. The
 // slice is the caller's, the pods are not.
-func (x *Index) Pods(object types.NamespacedName) []*corev1.Pod {
+func (x *Index) Pods(object types.NamespacedName) []*corev1.Pod { return x.AppendPods(nil, object) }
+
+// AppendPods is Pods into a buffer of the caller's.
+func (x *Index) AppendPods(dst []*corev1.Pod, object types.NamespacedName) []*corev1.Pod {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ns, known := x.namespaces[object.Namespace]
 	if !known || ns.groups[object.Name] == nil {
-		return nil
+		return dst
 	}
 	members := ns.groups[object.Name].members()
-	pods := make([]*corev1.Pod, len(members))
-	for i, m := range members {
-		pods[i] = m.pod
+	dst = slices.Grow(dst, len(members))
+	for _, m := range members {
+		dst = append(dst, m.pod)
 	}
-	return pods
+	return dst
 }
 
 // Overlap names the object and one other that has pods in common with it, in

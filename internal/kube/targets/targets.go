@@ -26,6 +26,20 @@ type Cache struct {
 	// they do, the API server is asked.
 	mu   sync.Mutex
 	seen map[ID]string
+	// made are the scales of the objects that they were made of, as most are asked
+	// for many times before they change. What is forgotten is made again.
+	made map[ID]made
+	// most is how many of these there may be until those of objects that are gone are
+	// swept out.
+	most int
+}
+
+// leastMost keeps small caches from being swept often.
+const leastMost = 1000
+
+type made struct {
+	of    any
+	scale *autoscalingv1.Scale
 }
 
 // ID names a target.
@@ -43,7 +57,7 @@ var _ scale.Source = (*Cache)(nil)
 
 // New asks the factory for its informers; it does not start them.
 func New(apps appsinformers.Interface) *Cache {
-	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[ID]string{}}
+	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[ID]string{}, made: map[ID]made{}, most: leastMost}
 	add := func(name, resource string, informer cache.SharedIndexInformer) {
 		c.stores[schema.GroupKind{Group: appsv1.GroupName, Kind: name}] = kind{
 			resource: schema.GroupResource{Group: appsv1.GroupName, Resource: resource},
@@ -66,7 +80,8 @@ func (c *Cache) HasSynced() bool {
 	return true
 }
 
-// Scale implements scale.Source. An object that is not in the cache is not said
+// Scale implements scale.Source. The scale is shared and must not be changed; the
+// same one is returned as long as the object is the same. An object that is not in the cache is not said
 // to be missing: only the API server can say that.
 func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target, bool) {
 	k, ok := c.stores[gk]
@@ -78,11 +93,39 @@ func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target
 	if err != nil || !exists {
 		return scale.Target{}, false
 	}
-	s, err := of(object)
+	s, err := c.of(ID{Kind: gk, Name: id}, object)
 	if err != nil || !c.shows(ID{Kind: gk, Name: id}, s.ResourceVersion) {
 		return scale.Target{}, false
 	}
 	return scale.Target{Resource: k.resource, Scale: s}, true
+}
+
+// of is the scale of an object, which must not be changed.
+func (c *Cache) of(id ID, object any) (*autoscalingv1.Scale, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, known := c.made[id]; known && m.of == object {
+		return m.scale, nil
+	}
+	s, err := of(object)
+	if err != nil {
+		return nil, err
+	}
+	c.made[id] = made{of: object, scale: s}
+	if len(c.made) > c.most {
+		c.sweep()
+	}
+	return s, nil
+}
+
+// sweep forgets the scales of objects that are gone. It needs the lock.
+func (c *Cache) sweep() {
+	for id := range c.made {
+		if _, exists, err := c.stores[id.Kind].informer.GetStore().GetByKey(id.Name.String()); err != nil || !exists {
+			delete(c.made, id)
+		}
+	}
+	c.most = max(leastMost, 2*len(c.made))
 }
 
 // Saw tells the cache of a scale that came from the API server, so that nothing

@@ -1,0 +1,98 @@
+package horizontal
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// BenchmarkTurn is what a decision costs beside the core: on 10 or 100 pods whose
+// kubelets are read, with nothing to write. It also says what an object and its
+// pods retain, the fake API server's share included.
+func BenchmarkTurn(b *testing.B) {
+	for _, pods := range []int32{10, 100} {
+		b.Run(fmt.Sprint(pods, " pods"), func(b *testing.B) {
+			const objects = 20
+			c, hpas := crowd(b, objects, pods)
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				hpa := hpas[i%objects]
+				i++
+				c.workers <- struct{}{}
+				c.turn(b.Context(), hpa, turn{object: nameOf(hpa), full: time.Now().Add(time.Hour), sampled: true})
+				<-c.workers
+			}
+			b.StopTimer()
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			b.ReportMetric(float64(m.HeapAlloc), "heap-bytes")
+		})
+	}
+}
+
+// crowd is a controller that does not run, with objects whose pods' kubelets do.
+func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2.HorizontalPodAutoscaler) {
+	b.Helper()
+	w := newWorld(b)
+	k := w.kubelets("a")
+	for i := range objects {
+		name := fmt.Sprint("web", i)
+		w.addHPA(w.web(name, pods))
+		w.onto(name, int(pods), "a")
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	b.Cleanup(cancel)
+	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
+	cfg := Config{
+		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme), Metrics: w, Events: w, Registerer: w.registry,
+		SyncPeriod: time.Hour, Workers: 2, Options: observe.DefaultOptions(), Log: logr.Discard(), StatusInterval: time.Hour, EventInterval: time.Hour,
+	}
+	k.direct(&cfg)
+	cfg.Log, cfg.Triggers = logr.Discard(), false
+	c, err := New(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	go func() { _ = c.Run(ctx) }()
+	var hpas []*autoscalingv2.HorizontalPodAutoscaler
+	deadline := time.Now().Add(time.Minute)
+	for len(hpas) < objects && time.Now().Before(deadline) {
+		<-time.After(100 * time.Millisecond)
+		hpas = ready(c, hpas[:0], int(pods))
+	}
+	if len(hpas) < objects {
+		b.Fatalf("kubelets are read for %d objects of %d", len(hpas), objects)
+	}
+	return c, hpas
+}
+
+// ready are the objects that have been decided on what kubelets said.
+func ready(c *Controller, dst []*autoscalingv2.HorizontalPodAutoscaler, pods int) []*autoscalingv2.HorizontalPodAutoscaler {
+	for _, object := range c.informer.GetStore().List() {
+		hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler)
+		if !ok {
+			continue
+		}
+		c.mu.Lock()
+		t := c.records[nameOf(hpa)]
+		isReady := t != nil && t.lack == lackNothing && len(c.pods.Pods(nameOf(hpa))) == pods && len(hpa.Status.Conditions) > 0
+		c.mu.Unlock()
+		if isReady {
+			dst = append(dst, hpa)
+		}
+	}
+	return dst
+}

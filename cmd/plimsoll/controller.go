@@ -128,6 +128,7 @@ func newProcess(config *rest.Config, flags *controllerFlags, log logr.Logger) (m
 		Logger:                        log,
 		Metrics:                       metricsserver.Options{BindAddress: flags.metricsAddress},
 		HealthProbeBindAddress:        flags.healthAddress,
+		PprofBindAddress:              flags.pprofAddress,
 		LeaderElection:                flags.leaderElect && !flags.shadow,
 		LeaderElectionID:              flags.resourceName,
 		LeaderElectionNamespace:       flags.resourceNamespace,

@@ -20,6 +20,7 @@ type controllerFlags struct {
 	burst             int
 	metricsAddress    string
 	healthAddress     string
+	pprofAddress      string
 	verbosity         int
 	logFormat         string
 	workers           int32
@@ -51,6 +52,7 @@ func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&f.burst, "kube-api-burst", 0, "Burst to use while talking with the API server; needed with --kube-api-qps.")
 	fs.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "The address of /metrics; 0 for none.")
 	fs.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz; 0 for none.")
+	fs.StringVar(&f.pprofAddress, "pprof-bind-address", "", "The address of /debug/pprof; none by default, as whoever reaches it can slow the program down.")
 	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
 	fs.StringVar(&f.logFormat, "logging-format", "text", "The log's format: text or json.")
 }

@@ -3,13 +3,10 @@
 // them on, a decision equals upstream's, defects included.
 package divergence
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/plimsoll-dev/plimsoll/internal/decide/names"
 
 // Set is a set of divergences; the zero value is upstream's behaviour.
-type Set uint32
+type Set uint64
 
 // The divergences. docs/compatibility.md describes each with upstream's
 // behaviour, Plimsoll's and the Kubernetes issue it answers.
@@ -60,22 +57,11 @@ const Default = end - 1
 // None equals upstream.
 const None Set = 0
 
-var names = map[Set]string{
-	Surge:             "surge",
-	NoReadyPods:       "no-ready-pods",
-	SucceededPods:     "succeeded-pods",
-	Saturate:          "saturate",
-	UncountedRequests: "uncounted-requests",
-	LeaveZero:         "leave-zero",
-	HistoryByUID:      "history-by-uid",
-	OutOfRange:        "out-of-range",
-	TrueMessages:      "true-messages",
-	DropSeries:        "drop-series",
-	PartialContainer:  "partial-container",
-	RejectNegative:    "reject-negative",
-	WindowHistory:     "window-history",
-	OneDoubling:       "one-doubling",
-	SurgeWindow:       "surge-window",
+// known has the names by which the flag switches them, in the order above.
+var known = names.Names{
+	"surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
+	"out-of-range", "true-messages", "drop-series", "partial-container", "reject-negative", "window-history",
+	"one-doubling", "surge-window",
 }
 
 // Has reports whether every divergence in d is in s.
@@ -91,55 +77,11 @@ func All() []Set {
 }
 
 // String is "none", "default" or the names, separated by commas.
-func (s Set) String() string {
-	switch s {
-	case None:
-		return "none"
-	case Default:
-		return "default"
-	}
-	var on []string
-	for _, d := range All() {
-		if s.Has(d) {
-			on = append(on, names[d])
-		}
-	}
-	return strings.Join(on, ",")
-}
+func (s Set) String() string { return known.Format(uint64(s)) }
 
 // Parse reads what String writes. An unknown name is an error that lists the
 // known ones.
 func Parse(text string) (Set, error) {
-	switch text {
-	case "none":
-		return None, nil
-	case "default", "":
-		return Default, nil
-	}
-	var set Set
-	for name := range strings.SplitSeq(text, ",") {
-		d, ok := byName(strings.TrimSpace(name))
-		if !ok {
-			return None, fmt.Errorf("unknown divergence %q: known are none, default, %s", name, known())
-		}
-		set |= d
-	}
-	return set, nil
-}
-
-func byName(name string) (Set, bool) {
-	for d, n := range names {
-		if n == name {
-			return d, true
-		}
-	}
-	return None, false
-}
-
-func known() string {
-	var all []string
-	for _, d := range All() {
-		all = append(all, names[d])
-	}
-	return strings.Join(all, ", ")
+	set, err := known.Parse(text)
+	return Set(set), err
 }

@@ -1,0 +1,86 @@
+// Package divergence names the places where Plimsoll deliberately decides
+// otherwise than upstream's vertical-pod-autoscaler. With none of them on, a
+// decision equals upstream's, defects included.
+package divergence
+
+import "github.com/plimsoll-dev/plimsoll/internal/decide/names"
+
+// Set is a set of divergences; the zero value is upstream's behaviour.
+type Set uint64
+
+// The divergences, in the order of known. docs/compatibility.md describes each
+// with upstream's behaviour, Plimsoll's and the issue of kubernetes/autoscaler
+// that it answers.
+const (
+	// FiniteUpper bounds the upper bound where there is little history.
+	FiniteUpper Set = 1 << iota
+	// LiveContainers divides the floor by the containers that still exist, and
+	// recommends for no others.
+	LiveContainers
+	// OpenWindow keeps the memory peak of the open window, and the OOM in it, over a
+	// restart.
+	OpenWindow
+	// KeepHistory keeps samples when the target cannot be looked up for a while.
+	KeepHistory
+	// ZeroMemory lets a first memory sample of 0 be followed by a peak.
+	ZeroMemory
+	// MemoryOnly counts an aggregate with memory samples alone as one that has samples.
+	MemoryOnly
+	// StartOOM raises memory of a container that runs out of it before there is any
+	// usage.
+	StartOOM
+	// OOMLimit raises memory from the limit that was hit, not from the request.
+	OOMLimit
+	// ResetOverrides lets a removed override of a VerticalPodAutoscaler end.
+	ResetOverrides
+	// LimitRangeOrder keeps lower <= target <= upper under a LimitRange of pods, and
+	// survives containers without a recommendation.
+	LimitRangeOrder
+	// WorkloadBudget counts a workload's pods together, not those of each ReplicaSet.
+	WorkloadBudget
+	// ResizeTimers times each resize by the pod's UID and generation.
+	ResizeTimers
+	// ResizeBackoff waits and tries again before it evicts a pod whose resize failed.
+	ResizeBackoff
+	// CircuitBreaker stops on a workload whose changed pods do not come up.
+	CircuitBreaker
+	// SkipConflict leaves a resource alone that a HorizontalPodAutoscaler has a
+	// utilization target on.
+	SkipConflict
+
+	end
+)
+
+// known has the names by which the flag switches them.
+var known = names.Names{
+	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
+	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
+}
+
+// Default is what Plimsoll runs with: every divergence on.
+const Default = end - 1
+
+// None equals upstream.
+const None Set = 0
+
+// Has reports whether every divergence in d is in s.
+func (s Set) Has(d Set) bool { return s&d == d }
+
+// All lists every divergence in a fixed order.
+func All() []Set {
+	var all []Set
+	for d := Set(1); d < end; d <<= 1 {
+		all = append(all, d)
+	}
+	return all
+}
+
+// String is "none", "default" or the names, separated by commas.
+func (s Set) String() string { return known.Format(uint64(s)) }
+
+// Parse reads what String writes. An unknown name is an error that lists the
+// known ones.
+func Parse(text string) (Set, error) {
+	set, err := known.Parse(text)
+	return Set(set), err
+}

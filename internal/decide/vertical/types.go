@@ -1,0 +1,71 @@
+// Package vertical is the vocabulary of the vertical decisions: resources,
+// amounts, recommendations and what a VerticalPodAutoscaler asks for. The
+// packages below decide.
+package vertical
+
+// Resource is what a container can be given more or less of.
+type Resource uint8
+
+// The resources, in the order in which upstream names them.
+const (
+	CPU Resource = iota
+	Memory
+
+	// Resources is how many there are.
+	Resources = 2
+)
+
+// String is the API's name of the resource.
+func (r Resource) String() string {
+	if r == CPU {
+		return "cpu"
+	}
+	return "memory"
+}
+
+// Amount is how much of a resource: thousandths of a core, or bytes.
+type Amount int64
+
+// Amounts has an amount of each resource, or none. The zero value has none.
+type Amounts struct {
+	amount [Resources]Amount
+	set    [Resources]bool
+}
+
+// Of is amounts of both resources.
+func Of(cpuMilli, memoryBytes Amount) Amounts {
+	return Amounts{}.With(CPU, cpuMilli).With(Memory, memoryBytes)
+}
+
+// Get is the amount, and whether there is one.
+func (a Amounts) Get(r Resource) (Amount, bool) { return a.amount[r], a.set[r] }
+
+// With is a with this amount.
+func (a Amounts) With(r Resource, amount Amount) Amounts {
+	a.amount[r], a.set[r] = amount, true
+	return a
+}
+
+// Without is a without an amount of r.
+func (a Amounts) Without(r Resource) Amounts {
+	a.amount[r], a.set[r] = 0, false
+	return a
+}
+
+// IsEmpty reports whether there is no amount at all.
+func (a Amounts) IsEmpty() bool { return a == Amounts{} }
+
+// Recommendation is what one container should request.
+type Recommendation struct {
+	Container string
+	// Target is wanted; requests between Lower and Upper are good enough.
+	Target, Lower, Upper Amounts
+	// Uncapped is the target before the owner's minimum and maximum.
+	Uncapped Amounts
+}
+
+// Resized is what a container was given before its start-up boost, or is given
+// now.
+type Resized struct {
+	Requests, Limits Amounts
+}

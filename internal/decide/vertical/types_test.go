@@ -1,0 +1,33 @@
+package vertical
+
+import "testing"
+
+func TestPolicyOf(t *testing.T) {
+	policies := []ContainerPolicy{{Container: "web", Values: RequestsOnly}, {Container: AllContainers, Off: true}}
+	for why, c := range map[string]struct {
+		policies  []ContainerPolicy
+		container string
+		want      ContainerPolicy
+	}{
+		"its own goes before the one for all": {policies, "web", policies[0]},
+		"the one for all":                     {policies, "proxy", policies[1]},
+		"without any, both resources":         {nil, "web", ContainerPolicy{Container: "web", Controlled: Controls()}},
+	} {
+		if got := PolicyOf(c.policies, c.container); got != c.want {
+			t.Errorf("%s: %+v, want %+v", why, got, c.want)
+		}
+	}
+}
+
+func TestAmounts(t *testing.T) {
+	a := Of(100, 1<<20).Without(CPU)
+	if _, ok := a.Get(CPU); ok {
+		t.Error("an amount that was taken out is still there")
+	}
+	if a != (Amounts{}.With(Memory, 1<<20)) {
+		t.Errorf("%+v is not the amount of memory alone", a)
+	}
+	if !a.Without(Memory).IsEmpty() {
+		t.Error("nothing is not empty")
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
 // Policy is what the object and the flags ask for. The object is only read. Its
@@ -53,11 +54,21 @@ func FirstState(hpa *autoscalingv2.HorizontalPodAutoscaler) horizontal.State {
 	return s
 }
 
+// InConflict reports whether the object's status says that a vertical autoscaler
+// is in its way.
+func InConflict(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	return shows(hpa, conflict.Condition)
+}
+
 // ScaledToZero reports whether the object's status says that its controller
 // scaled the target to zero.
 func ScaledToZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	return shows(hpa, autoscalingv2.ScaledToZero)
+}
+
+func shows(hpa *autoscalingv2.HorizontalPodAutoscaler, kind autoscalingv2.HorizontalPodAutoscalerConditionType) bool {
 	for i := range hpa.Status.Conditions {
-		if hpa.Status.Conditions[i].Type == autoscalingv2.ScaledToZero {
+		if hpa.Status.Conditions[i].Type == kind {
 			return hpa.Status.Conditions[i].Status == corev1.ConditionTrue
 		}
 	}

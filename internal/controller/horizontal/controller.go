@@ -25,6 +25,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -56,6 +57,10 @@ type Config struct {
 	// Direct knows resource metrics without asking; without it, or where it does not
 	// know enough, Metrics is asked for them too. It may be nil.
 	Direct Direct
+	// Conflict says how a vertical autoscaler is in the way of an object's
+	// Utilization targets; empty when none is. It is asked at each decision, from
+	// several goroutines, and answers from caches. It may be nil.
+	Conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
 	// Events may be nil in shadow mode, where none are recorded.
 	Events     record.EventRecorder
 	Registerer prometheus.Registerer

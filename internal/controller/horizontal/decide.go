@@ -150,6 +150,9 @@ func isLower(d *decide.Decision) bool {
 // observe looks at the target, its pods and the metrics.
 func (c *Controller) observe(ctx context.Context, p *pass) error {
 	p.observation.ScaledToZero = observe.ScaledToZero(p.hpa)
+	if c.config.Conflict != nil {
+		p.observation.Conflict, p.observation.InConflict = c.config.Conflict(p.hpa), observe.InConflict(p.hpa)
+	}
 	p.target, p.targetErr = c.scales.Get(ctx, p.hpa.Namespace, p.hpa.Spec.ScaleTargetRef)
 	if ctx.Err() != nil {
 		return ctx.Err()

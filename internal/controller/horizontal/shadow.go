@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
 // The values of the label result: in what a decision differs from the other
@@ -75,8 +76,13 @@ func (c *Controller) follow(p *pass) actual {
 // succeeded reports whether the other controller's last decision came to a count.
 func succeeded(status *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	for i := range status.Conditions {
-		if c := &status.Conditions[i]; c.Type != autoscalingv2.ScalingLimited && c.Type != autoscalingv2.ScaledToZero && c.Status == corev1.ConditionFalse {
-			return false
+		switch c := &status.Conditions[i]; c.Type {
+		case autoscalingv2.ScalingLimited, autoscalingv2.ScaledToZero, conflict.Condition:
+			// They are false where all is well.
+		default:
+			if c.Status == corev1.ConditionFalse {
+				return false
+			}
 		}
 	}
 	return true

@@ -41,7 +41,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	d := Decision{
 		At: now, Branch: branch(p, o), Current: o.Target.SpecReplicas,
-		policy: p, target: o.Target, scaledToZero: o.ScaledToZero,
+		policy: p, target: o.Target, scaledToZero: o.ScaledToZero, conflict: o.Conflict, inConflict: o.InConflict,
 	}
 	d.Desired = d.Current
 	if d.Branch == BranchNoScale {

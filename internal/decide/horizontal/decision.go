@@ -41,6 +41,8 @@ type Decision struct {
 	policy       *Policy
 	target       Target
 	scaledToZero bool
+	conflict     string
+	inConflict   bool
 }
 
 // Branch is the way that a decision took.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
 type (
@@ -32,6 +33,25 @@ const unableToCompute = "the HPA was unable to compute the replica count: "
 // pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome is looked
 // at only if the decision asks for a scale write.
 func (d *Decision) Report(outcome Outcome) Report {
+	r := d.report(outcome)
+	d.reportConflict(&r)
+	return r
+}
+
+// reportConflict says it once as an event, and as a condition as long as it lasts.
+func (d *Decision) reportConflict(r *Report) {
+	switch {
+	case d.conflict != "":
+		r.Set(conflict.Condition, true, conflict.ReasonUtilization, d.conflict)
+		if !d.inConflict {
+			r.Warn(conflict.ReasonUtilization, d.conflict)
+		}
+	case d.inConflict:
+		r.Set(conflict.Condition, false, conflict.ReasonNone, "no vertical autoscaler controls what this object's Utilization targets divide by")
+	}
+}
+
+func (d *Decision) report(outcome Outcome) Report {
 	var r Report
 	if d.Branch == BranchNoScale {
 		r.Set(AbleToScale, false, "FailedGetScale",

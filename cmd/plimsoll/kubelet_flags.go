@@ -57,7 +57,7 @@ func (f *kubeletFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.InsecureTLS, "kubelet-insecure-tls", false,
 		"Do not verify the certificates of kubelets. Whoever answers is believed, and is sent Plimsoll's token.")
 	fs.StringVar(&o.CertificateAuthority, "kubelet-certificate-authority", "",
-		"Path to the CA that the certificates of kubelets are verified with. Without it, the API server's.")
+		"Path to the CA that the certificates of kubelets are verified with, read anew as it changes. Without it, the API server's.")
 	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "", "Path to a client certificate for kubelets, instead of the token.")
 	fs.StringVar(&o.ClientKey, "kubelet-client-key", "", "Path to the key of the client certificate for kubelets.")
 	fs.DurationVar(&o.RequestTimeout, "kubelet-request-timeout", o.RequestTimeout, "How long a kubelet may take to answer.")
@@ -79,7 +79,7 @@ func (f *kubeletFlags) reads(shadow bool) bool {
 
 // newDirect reads the kubelets.
 func newDirect(config *rest.Config, client kubernetes.Interface, f *kubeletFlags, log logr.Logger) (*resource.Source, error) {
-	kubelets, err := kubelet.NewClient(config, f.options)
+	kubelets, err := kubelet.NewClient(config, f.options, log)
 	if err != nil {
 		return nil, err
 	}

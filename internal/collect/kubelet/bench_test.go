@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
@@ -36,7 +37,7 @@ func BenchmarkScrape(b *testing.B) {
 			defer s.Close()
 			options := DefaultOptions()
 			options.InsecureTLS, options.DisableCompression = true, !packed
-			client, err := NewClient(&rest.Config{BearerToken: token}, options)
+			client, err := NewClient(&rest.Config{BearerToken: token}, options, logr.Discard())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 )
 
@@ -53,12 +53,12 @@ type Client struct {
 }
 
 // NewClient takes from the REST configuration what authenticates Plimsoll and, by
-// default, the CA.
-func NewClient(config *rest.Config, options Options) (*Client, error) {
+// default, the CA. The log tells of a CA that changes.
+func NewClient(config *rest.Config, options Options, log logr.Logger) (*Client, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	transport, err := newTransport(kubeletConfig(config, &options), &options)
+	transport, err := newTransport(kubeletConfig(config, &options), &options, log)
 	if err != nil {
 		return nil, fmt.Errorf("client of kubelets: %w", err)
 	}
@@ -91,7 +91,28 @@ func kubeletConfig(config *rest.Config, options *Options) *rest.Config {
 	return c
 }
 
-func newTransport(c *rest.Config, options *Options) (http.RoundTripper, error) {
+// newTransport authenticates Plimsoll over a connection to a kubelet that is
+// verified.
+func newTransport(c *rest.Config, options *Options, log logr.Logger) (http.RoundTripper, error) {
+	var verified http.RoundTripper
+	var err error
+	if c.CAFile != "" && len(c.CAData) == 0 && !c.Insecure {
+		build := func(ca []byte) (*http.Transport, error) {
+			trusting := rest.CopyConfig(c)
+			trusting.CAFile, trusting.CAData = "", ca
+			return newConnections(trusting, options)
+		}
+		verified, err = newAuthority(c.CAFile, build, log)
+	} else {
+		verified, err = newConnections(c, options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rest.HTTPWrappersForConfig(c, verified)
+}
+
+func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 	tlsConfig, err := rest.TLSConfigFor(c)
 	if err != nil {
 		return nil, err
@@ -114,7 +135,7 @@ func newTransport(c *rest.Config, options *Options) (http.RoundTripper, error) {
 	if c.Proxy != nil {
 		transport.Proxy = c.Proxy
 	}
-	return rest.HTTPWrappersForConfig(c, transport)
+	return transport, nil
 }
 
 // Get appends the kubelet's answer to dst. It ends with ctx, and after the
@@ -181,11 +202,10 @@ func (c *Client) explain(err error) error {
 	if errors.As(err, &request) {
 		err = request.Err
 	}
-	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer within %s: %w", c.options.RequestTimeout, context.DeadlineExceeded)
-	case errors.As(err, &untrusted):
+	case isUntrusted(err):
 		return fmt.Errorf("%w (--kubelet-certificate-authority names the CA of the kubelets, --kubelet-preferred-address-types chooses "+
 			"the address that its certificate must have)", err)
 	}

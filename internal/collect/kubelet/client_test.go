@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
@@ -88,7 +89,7 @@ func (s *server) client(t *testing.T, change func(*rest.Config, *Options)) *Clie
 	if change != nil {
 		change(config, &options)
 	}
-	c, err := NewClient(config, options)
+	c, err := NewClient(config, options, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 	options := DefaultOptions()
 	options.ClientCertificate, options.ClientKey = filepath.Join(dir, "none"), filepath.Join(dir, "none")
-	if _, err := NewClient(&rest.Config{}, options); err == nil {
+	if _, err := NewClient(&rest.Config{}, options, logr.Discard()); err == nil {
 		t.Error("a certificate that is not there")
 	}
 }

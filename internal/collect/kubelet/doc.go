@@ -5,7 +5,8 @@
 // A [Client] speaks HTTP/1.1 over TLS to each node and keeps the connection
 // alive. HTTP/2 is left out on purpose: with one request at a time there is
 // nothing to share, and a connection that died silently would outlive the
-// requests that fail on it. The kubelet's certificate is verified. What
+// requests that fail on it. The kubelet's certificate is verified; the file of the
+// CA is looked at each minute, and when a certificate is not of the CA. What
 // authenticates Plimsoll is what the REST configuration has for the API server,
 // the ServiceAccount's token as a rule, read anew as it is renewed; redirects are
 // not followed, so that it goes nowhere else. The right that it takes is get on

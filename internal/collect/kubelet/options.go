@@ -26,7 +26,7 @@ type Options struct {
 	// sent the token.
 	InsecureTLS bool
 	// CertificateAuthority is --kubelet-certificate-authority, a file; without it
-	// the CA of the REST configuration counts. It is read once.
+	// the CA of the REST configuration counts. Files are read anew as they change.
 	CertificateAuthority string
 	// ClientCertificate and ClientKey are --kubelet-client-certificate and
 	// --kubelet-client-key, files.

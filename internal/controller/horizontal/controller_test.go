@@ -500,3 +500,38 @@ func TestRestartKnowsTheLastScaling(t *testing.T) {
 		})
 	}
 }
+
+// TestSwitchedOffDisturbsNobody: an object whose target was put to 0 replicas by hand
+// is no second one for the pods that its selector selects as well. It is as soon as
+// its target has replicas.
+func TestSwitchedOffDisturbsNobody(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		green := w.web("green", 2)
+		blue, replicas := green.DeepCopy(), int32(0)
+		blue.Name, blue.UID, blue.Spec.ScaleTargetRef.Name = "blue", "hpa-blue", "blue"
+		deployment := w.deployment("green")
+		deployment.Name, deployment.UID, deployment.Spec.Replicas = "blue", "deployment-blue", &replicas
+		w.add(deploymentResource, deployment)
+		w.addHPA(blue)
+		w.start()
+		w.addHPA(green)
+		want := func(blue, green string) {
+			t.Helper()
+			w.pass(2 * period)
+			if got := w.condition("blue", autoscalingv2.ScalingActive); got != blue {
+				t.Errorf("blue: ScalingActive is %s, want %s", got, blue)
+			}
+			if got := w.condition("green", autoscalingv2.ScalingActive); got != green {
+				t.Errorf("green: ScalingActive is %s, want %s", got, green)
+			}
+		}
+		want("False ScalingDisabled", "True ValidMetricFound")
+		w.setReplicas("blue", 1)
+		want("False AmbiguousSelector", "False AmbiguousSelector")
+		w.setReplicas("blue", 0)
+		want("False ScalingDisabled", "True ValidMetricFound")
+		w.set(func() { w.usage = 200 })
+		w.pass(period)
+		w.wantReplicas("green", 4, "nobody else scales these pods")
+	})
+}

@@ -204,6 +204,9 @@ func (c *Controller) observeTarget(p *pass) {
 	target, selector := targetOf(p)
 	p.observation.Target = target
 	if !c.claims(p) {
+		if p.policy.Divergences.Has(divergence.OutOfRange) {
+			c.pods.Delete(nameOf(p.hpa))
+		}
 		return
 	}
 	c.pods.SetSelector(nameOf(p.hpa), selector)
@@ -216,12 +219,14 @@ func (c *Controller) observeTarget(p *pass) {
 	}
 }
 
-// claims reports whether the object makes the selector's pods its own. Upstream
-// does not while it does not look at the metrics, so that another object on the
-// same target goes unnoticed.
+// claims reports whether the object makes the selector's pods its own. One that is
+// switched off at zero replicas does not, and gives back what it had: whoever else
+// selects these pods may scale them. Upstream claims none while it does not look at
+// the metrics, so that another object on the same target goes unnoticed, and keeps
+// those that it once had.
 func (c *Controller) claims(p *pass) bool {
 	if p.policy.Divergences.Has(divergence.OutOfRange) {
-		return p.observation.Target.Selector.Problem == decide.SelectorFine
+		return p.observation.Target.Selector.Problem == decide.SelectorFine && !decide.IsDisabled(&p.policy, &p.observation)
 	}
 	return decide.NeedsReadings(&p.policy, &p.observation)
 }

@@ -47,6 +47,14 @@ const (
 	// SkipConflict leaves a resource alone that a HorizontalPodAutoscaler has a
 	// utilization target on.
 	SkipConflict
+	// ResizeChecks looks before a resize whether it can succeed, and whether an
+	// infeasible one can by now.
+	ResizeChecks
+	// InPlaceBudget holds mode InPlace to the disruption budget, and lets a resize
+	// that is under way end.
+	InPlaceBudget
+	// UnchangedRequests leaves a pod alone whose requests would not change.
+	UnchangedRequests
 
 	end
 )
@@ -55,6 +63,7 @@ const (
 var known = names.Names{
 	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
+	"resize-checks", "in-place-budget", "unchanged-requests",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

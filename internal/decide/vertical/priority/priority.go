@@ -1,0 +1,170 @@
+// Package priority says which pods of a workload should get new requests, and
+// which first.
+package priority
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+)
+
+// Policy is when a difference is worth a change.
+type Policy struct {
+	// MinChange is the least difference of a pod whose requests are within bounds
+	// (--pod-update-threshold).
+	MinChange float64
+	// Lifetime is how old such a pod must be
+	// (--in-recommendation-bounds-eviction-lifetime-threshold).
+	Lifetime time.Duration
+	// AfterOOM is within what time of its start a container must have run out of
+	// memory, and how long ago at most (--evict-after-oom-threshold).
+	AfterOOM     time.Duration
+	Containers   []vertical.ContainerPolicy
+	Requirements []Requirement
+	// Unrestricted reports that the owner gave no update policy at all.
+	Unrestricted bool
+	Divergences  divergence.Set
+}
+
+// Priority orders pods.
+type Priority struct {
+	// Outside reports a request that is out of bounds or missing.
+	Outside bool
+	// ScaleUp reports that a container should have more.
+	ScaleUp bool
+	// Difference is the sum over the resources of |requested-recommended|/requested.
+	Difference float64
+}
+
+// Of is the pod's priority. The formula is upstream's (pkg/updater/priority/
+// priority_processor.go, v1.8.1): a missing request counts as none, and a sum of
+// nothing as one thousandth of a unit.
+func Of(pod *vertical.Pod, recommended []vertical.Recommendation) Priority {
+	var p Priority
+	var requests, targets [vertical.Resources]int64
+	var counts [vertical.Resources]bool
+	for i := range pod.Containers {
+		container := &pod.Containers[i]
+		rec, ok := vertical.RecommendationOf(recommended, container.Name)
+		if !ok || !pod.IsObserved(container.Name) {
+			continue
+		}
+		for r := range vertical.Resource(vertical.Resources) {
+			target, ok := rec.Target.Get(r)
+			if !ok {
+				continue
+			}
+			counts[r] = true
+			targets[r] = arithmetic.Saturate.Add(targets[r], milli(r, target))
+			request, ok := container.Requests.Get(r)
+			if !ok {
+				p.ScaleUp, p.Outside = true, true
+				continue
+			}
+			requests[r] = arithmetic.Saturate.Add(requests[r], milli(r, request))
+			p.ScaleUp = p.ScaleUp || target > request
+			p.Outside = p.Outside || outside(rec, r, request)
+		}
+	}
+	for r := range vertical.Resources {
+		if counts[r] {
+			requested := math.Max(float64(requests[r]), 1)
+			p.Difference += math.Abs(requested-float64(targets[r])) / requested
+		}
+	}
+	return p
+}
+
+func outside(rec *vertical.Recommendation, r vertical.Resource, request vertical.Amount) bool {
+	lower, hasLower := rec.Lower.Get(r)
+	upper, hasUpper := rec.Upper.Get(r)
+	return hasLower && request < lower || hasUpper && request > upper
+}
+
+// milli is an amount in thousandths of cores or bytes.
+func milli(r vertical.Resource, a vertical.Amount) int64 {
+	if r == vertical.CPU {
+		return int64(a)
+	}
+	return arithmetic.Saturate.MulDiv(int64(a), 1000, 1)
+}
+
+// Compare is negative where a pod of priority p goes before one of priority q:
+// who needs more goes first, then who differs most.
+func (p Priority) Compare(q Priority) int {
+	switch {
+	case p.ScaleUp != q.ScaleUp:
+		if p.ScaleUp {
+			return -1
+		}
+		return 1
+	case p.Difference > q.Difference:
+		return -1
+	case p.Difference < q.Difference:
+		return 1
+	}
+	return 0
+}
+
+// Judge says whether the pod should get what is recommended for it, and why: of
+// the reasons OutsideRange, QuickOOM and LongLived speak for it, all others
+// against it.
+func (p *Policy) Judge(now time.Time, pod *vertical.Pod, recommended []vertical.Recommendation) (Priority, reason.Reason) {
+	priority := Of(pod, recommended)
+	quick := p.quickOOM(now, pod)
+	switch {
+	case p.Divergences.Has(divergence.UnchangedRequests) && unchanged(pod, recommended):
+		return priority, reason.NothingChanges
+	case quick && priority.Difference == 0:
+		return priority, reason.NothingChanges
+	case priority.Outside:
+		return priority, reason.OutsideRange
+	case quick:
+		return priority, reason.QuickOOM
+	case pod.Started.IsZero():
+		return priority, reason.NotStarted
+	case now.Before(pod.Started.Add(p.Lifetime)):
+		return priority, reason.WithinBounds
+	case priority.Difference < p.MinChange:
+		return priority, reason.SmallDifference
+	}
+	return priority, reason.LongLived
+}
+
+// Speaks reports whether a reason of Judge speaks for a change.
+func Speaks(r reason.Reason) bool {
+	return r == reason.OutsideRange || r == reason.QuickOOM || r == reason.LongLived
+}
+
+// unchanged reports that each container requests what it should.
+func unchanged(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
+	for i := range pod.Containers {
+		container := &pod.Containers[i]
+		rec, ok := vertical.RecommendationOf(recommended, container.Name)
+		if !ok || !pod.IsObserved(container.Name) {
+			continue
+		}
+		for r := range vertical.Resource(vertical.Resources) {
+			target, wants := rec.Target.Get(r)
+			request, has := container.Requests.Get(r)
+			if wants && (!has || request != target) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// quickOOM reports that a container that is looked after ran out of memory soon
+// after it had started, and that this is not long ago.
+func (p *Policy) quickOOM(now time.Time, pod *vertical.Pod) bool {
+	return slices.ContainsFunc(pod.Containers, func(c vertical.PodContainer) bool {
+		return c.Crashed.OutOfMemory && pod.IsObserved(c.Name) && !vertical.PolicyOf(p.Containers, c.Name).Off &&
+			c.Crashed.Finished.Sub(c.Crashed.Started) < p.AfterOOM && now.Sub(c.Crashed.Finished) < p.AfterOOM
+	})
+}

@@ -1,0 +1,58 @@
+package priority
+
+import (
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// Direction is which way a change must go.
+type Direction uint8
+
+// The directions. A word of the API that is none of them is never fulfilled.
+const (
+	Nowhere Direction = iota
+	// Higher is TargetHigherThanRequests.
+	Higher
+	// Lower is TargetLowerThanRequests.
+	Lower
+)
+
+// Requirement is fulfilled if one of the resources changes in the direction.
+type Requirement struct {
+	Resources []vertical.Resource
+	Direction Direction
+}
+
+// Allows reports whether the owner's requirements let the pod be changed: one
+// container fulfils all of them, or lacks a request.
+func (p *Policy) Allows(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
+	if p.Unrestricted {
+		return true
+	}
+	for i := range pod.Containers {
+		container := &pod.Containers[i]
+		rec, ok := vertical.RecommendationOf(recommended, container.Name)
+		if ok && p.allows(container.Requests, rec.Target) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) allows(requests, target vertical.Amounts) bool {
+	for r := range vertical.Resource(vertical.Resources) {
+		if _, ok := requests.Get(r); !ok {
+			return true
+		}
+	}
+	return !slices.ContainsFunc(p.Requirements, func(required Requirement) bool {
+		return !slices.ContainsFunc(required.Resources, func(r vertical.Resource) bool {
+			// A resource without a target counts as one with a target of nothing, as
+			// upstream.
+			from, _ := requests.Get(r)
+			to, _ := target.Get(r)
+			return required.Direction == Higher && to > from || required.Direction == Lower && to < from
+		})
+	})
+}

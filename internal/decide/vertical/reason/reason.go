@@ -1,0 +1,131 @@
+// Package reason names why the vertical side changes a pod, or leaves it as it
+// is. Status, events, logs and metrics show these names and no others.
+package reason
+
+// Reason is why something happens to a pod or does not.
+type Reason uint8
+
+// The reasons. None is the zero value: nothing speaks against it.
+const (
+	None Reason = iota
+
+	// Why a pod is changed.
+
+	// OutsideRange: a request is below the lower or above the upper bound, or missing.
+	OutsideRange
+	// QuickOOM: a container ran out of memory soon after it started, and not long ago.
+	QuickOOM
+	// LongLived: the pod is old, and its requests are far enough from the target.
+	LongLived
+	// BoostExpired: the time of the start-up boost is over.
+	BoostExpired
+	// ResizeFailed: the change in place failed, and the mode allows an eviction.
+	ResizeFailed
+
+	// Why nobody wants to change it.
+
+	// NoRecommendation: there is nothing to apply yet.
+	NoRecommendation
+	// NotStarted: it is not known since when the pod runs.
+	NotStarted
+	// WithinBounds: the requests are good enough for a pod of its age.
+	WithinBounds
+	// SmallDifference: the requests are nearly what is recommended.
+	SmallDifference
+	// NothingChanges: the requests are what is recommended.
+	NothingChanges
+	// Conflict: a HorizontalPodAutoscaler divides by what would have to change.
+	Conflict
+	// Boosted: the pod still has its start-up boost.
+	Boosted
+	// ModeOff: the mode changes no running pods.
+	ModeOff
+
+	// What holds a change back.
+
+	// EvictionRequirements: the change does not go in a direction that the owner allows.
+	EvictionRequirements
+	// MinReplicas: the workload has fewer pods than the owner wants to see disrupted.
+	MinReplicas
+	// UnknownReplicas: nobody can say how many pods there ought to be.
+	UnknownReplicas
+	// DisruptionBudget: enough pods of the workload are away for now.
+	DisruptionBudget
+	// PodDisruptionBudget: the API server refused the eviction.
+	PodDisruptionBudget
+	// RateLimit: the pass ended before it was this pod's turn.
+	RateLimit
+	// CircuitOpen: pods that were changed before did not come up.
+	CircuitOpen
+	// LeaseStale: nobody would give new pods their requests.
+	LeaseStale
+	// PodPending: a pod that does not run is not resized.
+	PodPending
+	// ResizeUnderway: the kubelet is still busy with the last change.
+	ResizeUnderway
+	// InfeasibleBefore: the node refused the like before, and nothing has become less.
+	InfeasibleBefore
+	// BackingOff: the last attempt failed not long ago.
+	BackingOff
+	// Failed: the API server answered with an error.
+	Failed
+
+	// What a resize would break: the checks before one.
+
+	// NoResize: the server has no pods/resize.
+	NoResize
+	// OldKubelet: the node's kubelet cannot resize.
+	OldKubelet
+	// NotLinux: only nodes with Linux can resize.
+	NotLinux
+	// QoSClass: the pod's quality of service would change, which the API forbids.
+	QoSClass
+	// LimitRange: a LimitRange of the namespace forbids it.
+	LimitRange
+	// ResourceQuota: the namespace's quota has no room for it.
+	ResourceQuota
+	// NodeTooSmall: the node could not hold the pod alone.
+	NodeTooSmall
+	// NodeFull: the node's other pods leave no room.
+	NodeFull
+	// StaticPolicy: the kubelet gives the pod processors or memory of its own.
+	StaticPolicy
+	// Swap: the kubelet does not change the memory of a container that may swap.
+	Swap
+	// MemoryInUse: the new limit would be below what the container uses now.
+	MemoryInUse
+	// PodResources: the containers would not fit into what the pod as a whole has.
+	PodResources
+	// InitContainer: the recommendation is for an init container.
+	InitContainer
+	// FixedHeap: the program would not use more memory before it is restarted.
+	FixedHeap
+
+	end
+)
+
+var names = [end]string{
+	None:         "",
+	OutsideRange: "OutsideRange", QuickOOM: "QuickOOM", LongLived: "LongLived", BoostExpired: "BoostExpired", ResizeFailed: "ResizeFailed",
+	NoRecommendation: "NoRecommendation", NotStarted: "NotStarted", WithinBounds: "WithinBounds", SmallDifference: "SmallDifference",
+	NothingChanges: "NothingChanges", Conflict: "Conflict", Boosted: "Boosted", ModeOff: "ModeOff",
+	EvictionRequirements: "EvictionRequirements", MinReplicas: "MinReplicas", UnknownReplicas: "UnknownReplicas",
+	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit", CircuitOpen: "CircuitOpen",
+	LeaseStale: "LeaseStale", PodPending: "PodPending", ResizeUnderway: "ResizeUnderway", InfeasibleBefore: "InfeasibleBefore",
+	BackingOff: "BackingOff", Failed: "Failed",
+	NoResize: "NoResize", OldKubelet: "OldKubelet", NotLinux: "NotLinux", QoSClass: "QoSClass", LimitRange: "LimitRange",
+	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy", Swap: "Swap",
+	MemoryInUse: "MemoryInUse", PodResources: "PodResources", InitContainer: "InitContainer", FixedHeap: "FixedHeap",
+}
+
+// String is the name, one word as conditions want it.
+func (r Reason) String() string { return names[r] }
+
+// All lists every reason but None.
+func All() []Reason {
+	all := make([]Reason, 0, end-1)
+	for r := None + 1; r < end; r++ {
+		all = append(all, r)
+	}
+	return all
+}

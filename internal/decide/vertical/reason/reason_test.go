@@ -1,0 +1,18 @@
+package reason
+
+import "testing"
+
+// Two reasons with one name, or one without, could not be told apart in a status.
+func TestEachHasAName(t *testing.T) {
+	seen := map[string]Reason{}
+	for _, r := range All() {
+		name := r.String()
+		if other, ok := seen[name]; ok || name == "" {
+			t.Errorf("reason %d is called %q, as is %d", r, name, other)
+		}
+		seen[name] = r
+	}
+	if None.String() != "" {
+		t.Errorf("no reason is called %q", None)
+	}
+}

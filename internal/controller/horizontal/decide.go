@@ -203,7 +203,9 @@ func (c *Controller) outside(wait func()) {
 func (c *Controller) observeTarget(p *pass) {
 	target, selector := targetOf(p)
 	p.observation.Target = target
-	if !c.claims(p) {
+	if !decide.NeedsReadings(&p.policy, &p.observation) {
+		// Whoever else selects the pods of an object that is switched off, or whose
+		// selector cannot be used, may scale them. Upstream keeps what was once claimed.
 		if p.policy.Divergences.Has(divergence.OutOfRange) {
 			c.pods.Delete(nameOf(p.hpa))
 		}
@@ -217,18 +219,6 @@ func (c *Controller) observeTarget(p *pass) {
 			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)", p.target.Scale.Status.Selector, both),
 		}
 	}
-}
-
-// claims reports whether the object makes the selector's pods its own. One that is
-// switched off at zero replicas does not, and gives back what it had: whoever else
-// selects these pods may scale them. Upstream claims none while it does not look at
-// the metrics, so that another object on the same target goes unnoticed, and keeps
-// those that it once had.
-func (c *Controller) claims(p *pass) bool {
-	if p.policy.Divergences.Has(divergence.OutOfRange) {
-		return p.observation.Target.Selector.Problem == decide.SelectorFine && !decide.IsDisabled(&p.policy, &p.observation)
-	}
-	return decide.NeedsReadings(&p.policy, &p.observation)
 }
 
 // unchanged reports whether the object is still the one that was observed: the

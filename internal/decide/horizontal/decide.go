@@ -26,10 +26,6 @@ func NeedsReadings(p *Policy, o *Observation) bool {
 	}
 }
 
-// IsDisabled reports whether the object is switched off: its target has 0 replicas,
-// and it was not this controller that scaled it there.
-func IsDisabled(p *Policy, o *Observation) bool { return branch(p, o) == BranchDisabled }
-
 // Decide says how many replicas the target shall have now. The state is
 // consumed; the one returned takes its place, and lends the decision its
 // buffers (see Decision). If the decision asks for a scale write, Settle must be

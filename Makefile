@@ -108,6 +108,12 @@ bench-scale: ## many autoscalers on the development cluster, upstream's loop bes
 bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
 	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')
 
+.PHONY: generate
+generate: ## write what is generated from api/: deep copies and CustomResourceDefinitions; a test tells when it is stale
+	@rm -f config/crd/*.yaml api/autoscaling/*/zz_generated.deepcopy.go
+	@$(GO) tool -modfile=tools/codegen/go.mod controller-gen object crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
+	@ls api/autoscaling/*/*.go config/crd/*.yaml tools/codegen/go.mod | grep -v _test.go | xargs sha256sum > api/generated.sum
+
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)
 	@$(DEVBUILD)

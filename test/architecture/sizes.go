@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The limits on lines that are not blank, without tests.
+// The limits on lines that are not blank, without tests and generated files.
 const (
 	maxFileLines    = 400
 	maxPackageLines = 800 // below internal/decide
@@ -20,7 +20,7 @@ func sizeBreaches(files []file) []string {
 	var found []string
 	perPackage := map[string]int{}
 	for _, f := range files {
-		if f.isTest() {
+		if f.isTest() || ast.IsGenerated(f.syntax) {
 			continue
 		}
 		if f.lines > maxFileLines {

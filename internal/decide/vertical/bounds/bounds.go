@@ -1,0 +1,117 @@
+// Package bounds fits recommendations into what the owner of a workload and the
+// LimitRanges of its namespace allow.
+package bounds
+
+import (
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+)
+
+// Container is what one container of a pod has now.
+type Container struct {
+	Name             string
+	Requests, Limits vertical.Amounts
+}
+
+// Policy caps a recommendation, but for what it was before, by the owner's
+// minimum and maximum. globalMax holds where the owner has no maximum. An amount
+// of 0 is no cap.
+func Policy(r vertical.Recommendation, p vertical.ContainerPolicy, globalMax vertical.Amounts) vertical.Recommendation {
+	for _, at := range []*vertical.Amounts{&r.Target, &r.Lower, &r.Upper} {
+		*at, _ = within(*at, p.MinAllowed, or(p.MaxAllowed, globalMax))
+	}
+	return r
+}
+
+// or is first, with the amounts of second that it has not.
+func or(first, second vertical.Amounts) vertical.Amounts {
+	for r := range vertical.Resource(vertical.Resources) {
+		if _, has := first.Get(r); has {
+			continue
+		}
+		if amount, has := second.Get(r); has {
+			first = first.With(r, amount)
+		}
+	}
+	return first
+}
+
+// capped says of each resource by what it was raised and lowered.
+type capped struct{ raised, lowered [vertical.Resources]bool }
+
+// within raises amounts to least, then lowers them to most. An amount of 0 is no
+// bound.
+func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
+	var by capped
+	for r := range vertical.Resource(vertical.Resources) {
+		amount, has := amounts.Get(r)
+		if !has {
+			continue
+		}
+		if bound, _ := least.Get(r); bound != 0 && amount < bound {
+			amount, by.raised[r] = bound, true
+		}
+		if bound, _ := most.Get(r); bound != 0 && amount > bound {
+			amount, by.lowered[r] = bound, true
+		}
+		amounts = amounts.With(r, amount)
+	}
+	return amounts, by
+}
+
+// Fit adjusts recommendations to one pod: to the LimitRanges of pods, then of
+// containers, then to the owner's policies, and below the limits that stay as
+// they are. Recommendations for containers that the pod has not are left out.
+// ranges may be nil. The caps are those of the targets.
+func Fit(
+	recs []vertical.Recommendation, containers []Container, policies []vertical.ContainerPolicy, ranges *Ranges, d divergence.Set,
+) ([]vertical.Recommendation, []Cap) {
+	if ranges == nil {
+		ranges = &Ranges{}
+	}
+	fitted := slices.Clone(recs)
+	if ranges.HasPod {
+		fitted = fitPod(fitted, containers, policies, *ranges, d)
+	}
+	var caps []Cap
+	kept := fitted[:0]
+	for _, rec := range fitted {
+		at := slices.IndexFunc(containers, func(c Container) bool { return c.Name == rec.Container })
+		if at < 0 {
+			continue
+		}
+		policy := vertical.PolicyOf(policies, rec.Container)
+		caps = append(caps, fitContainer(&rec, containers[at], policy, ranges.Container)...)
+		kept = append(kept, rec)
+	}
+	return kept, caps
+}
+
+func fitContainer(rec *vertical.Recommendation, c Container, policy vertical.ContainerPolicy, limits Range) []Cap {
+	var caps []Cap
+	rec.Target, caps = fitAmounts(rec.Target, c, policy, limits)
+	rec.Lower, _ = fitAmounts(rec.Lower, c, policy, limits)
+	rec.Upper, _ = fitAmounts(rec.Upper, c, policy, limits)
+	return caps
+}
+
+func fitAmounts(amounts vertical.Amounts, c Container, policy vertical.ContainerPolicy, limits Range) (vertical.Amounts, []Cap) {
+	amounts, byRange := within(amounts, limits.least(c), limits.most(c))
+	amounts, byPolicy := within(amounts, policy.MinAllowed, policy.MaxAllowed)
+	caps := byRange.caps(c.Name, ToLimitRangeMin, ToLimitRangeMax)
+	caps = append(caps, byPolicy.caps(c.Name, ToMinAllowed, ToMaxAllowed)...)
+	if policy.Values != vertical.RequestsOnly {
+		return amounts, caps
+	}
+	for r := range vertical.Resource(vertical.Resources) {
+		amount, has := amounts.Get(r)
+		limit, limited := c.Limits.Get(r)
+		if has && limited && amount > limit {
+			amounts = amounts.With(r, limit)
+			caps = append(caps, Cap{Container: c.Name, Resource: r, Action: ToLimit})
+		}
+	}
+	return amounts, caps
+}

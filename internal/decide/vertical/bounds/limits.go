@@ -1,0 +1,108 @@
+package bounds
+
+import (
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// Note says why a limit is not in proportion to its request.
+type Note struct {
+	Resource vertical.Resource
+	Reason   Reason
+}
+
+// Reason is why a limit is not in proportion.
+type Reason uint8
+
+// Why a limit is not in proportion.
+const (
+	// InProportion is none: the limit is in proportion.
+	InProportion Reason = iota
+	// NoLimit was there, nor a default.
+	NoLimit
+	// NoRequest is recommended.
+	NoRequest
+	// TooLarge is the limit in proportion; the largest integer is taken.
+	TooLarge
+)
+
+var reasons = [...]string{
+	"", "limit NOT set since originalLimit is nil or 0", "limit NOT set since recommendedRequest is nil or 0",
+	"failed to keep limit to request ratio; capping limit to int64",
+}
+
+// String is the note as upstream puts it into a pod's annotation.
+func (n Note) String() string { return n.Resource.String() + ": " + reasons[n.Reason] }
+
+// ProportionalLimit is limits that are to the recommended requests as the limits
+// are to the requests now. Where there is no limit, the LimitRange's default is
+// meant; where there is no request, Kubernetes sets it to the limit. Notes say
+// what is not in proportion, unless there is no limit at all.
+func ProportionalLimit(requests, limits, defaults, recommended vertical.Amounts) (vertical.Amounts, []Note) {
+	var proportional vertical.Amounts
+	var notes []Note
+	for r := range vertical.Resource(vertical.Resources) {
+		limit, reason := proportion{requests, limits, defaults}.limit(r, recommended)
+		if reason == InProportion || reason == TooLarge {
+			proportional = proportional.With(r, limit)
+		}
+		if reason != InProportion {
+			notes = append(notes, Note{Resource: r, Reason: reason})
+		}
+	}
+	if proportional.IsEmpty() {
+		return vertical.Amounts{}, nil
+	}
+	return proportional, notes
+}
+
+// proportion is what a container has, from which the ratio of a limit to its
+// request follows.
+type proportion struct{ requests, limits, defaults vertical.Amounts }
+
+// ratio is the limit, or its default, and the request; a limit of 0 is none.
+func (p proportion) ratio(r vertical.Resource) (limit, request vertical.Amount) {
+	limit, _ = p.limits.Get(r)
+	if limit == 0 {
+		limit, _ = p.defaults.Get(r)
+	}
+	request, _ = p.requests.Get(r)
+	return limit, request
+}
+
+func (p proportion) limit(r vertical.Resource, recommended vertical.Amounts) (vertical.Amount, Reason) {
+	limit, request := p.ratio(r)
+	amount, _ := recommended.Get(r)
+	switch {
+	case limit == 0:
+		return 0, NoLimit
+	case amount == 0:
+		return 0, NoRequest
+	case request == 0 || request == limit:
+		return amount, InProportion
+	}
+	scaled := scale(limit, amount, request)
+	if scaled == math.MaxInt64 {
+		return scaled, TooLarge
+	}
+	return scaled, InProportion
+}
+
+// request is the request whose proportional limit is bound; 0 is none.
+func (p proportion) request(r vertical.Resource, bound vertical.Amount) vertical.Amount {
+	limit, request := p.ratio(r)
+	switch {
+	case limit == 0:
+		return 0
+	case request == 0:
+		return bound
+	}
+	return scale(request, bound, limit)
+}
+
+// scale is amount*to/from, cut to whole units, or the largest integer.
+func scale(amount, to, from vertical.Amount) vertical.Amount {
+	return vertical.Amount(arithmetic.Saturate.MulDiv(int64(amount), int64(to), int64(from)))
+}

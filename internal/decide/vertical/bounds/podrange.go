@@ -1,0 +1,201 @@
+package bounds
+
+import (
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+)
+
+// field is one of the amounts of a recommendation.
+type field func(*vertical.Recommendation) *vertical.Amounts
+
+// fields are what is fitted into a LimitRange of pods, each for itself.
+var fields = [...]field{
+	func(r *vertical.Recommendation) *vertical.Amounts { return &r.Upper },
+	func(r *vertical.Recommendation) *vertical.Amounts { return &r.Target },
+	func(r *vertical.Recommendation) *vertical.Amounts { return &r.Lower },
+}
+
+// podFit fits the containers of a pod, together, into a LimitRange of pods.
+type podFit struct {
+	recs       []vertical.Recommendation
+	containers []Container
+	policies   []vertical.ContainerPolicy
+	ranges     Ranges
+}
+
+func fitPod(
+	recs []vertical.Recommendation, containers []Container, policies []vertical.ContainerPolicy, ranges Ranges, d divergence.Set,
+) []vertical.Recommendation {
+	fit := podFit{recs, containers, policies, ranges}
+	upstream := !d.Has(divergence.LimitRangeOrder)
+	if upstream {
+		fit.insertRequests()
+	}
+	for _, of := range fields {
+		for r := range vertical.Resource(vertical.Resources) {
+			if upstream {
+				fit.asUpstream(r, of)
+			} else {
+				fit.inOrder(r, of)
+			}
+		}
+	}
+	if !upstream {
+		keepOrder(fit.recs)
+	}
+	return fit.recs
+}
+
+// keepOrder widens the bounds to the target: each was fitted for itself, with
+// other shares. A target outside its bounds would have the pod replaced for ever.
+func keepOrder(recs []vertical.Recommendation) {
+	for i := range recs {
+		rec := &recs[i]
+		for r := range vertical.Resource(vertical.Resources) {
+			target, has := rec.Target.Get(r)
+			if !has {
+				continue
+			}
+			if lower, has := rec.Lower.Get(r); has {
+				rec.Lower = rec.Lower.With(r, min(lower, target))
+			}
+			if upper, has := rec.Upper.Get(r); has {
+				rec.Upper = rec.Upper.With(r, max(upper, target))
+			}
+		}
+	}
+}
+
+// recommended is the container's recommendation, or nil.
+func (f podFit) recommended(container string) *vertical.Recommendation {
+	i := slices.IndexFunc(f.recs, func(r vertical.Recommendation) bool { return r.Container == container })
+	if i < 0 {
+		return nil
+	}
+	return &f.recs[i]
+}
+
+// part is one container's share of a pod.
+type part struct {
+	// amounts are where the share stands; nil is a container that is not changed.
+	amounts *vertical.Amounts
+	request vertical.Amount
+	limit   vertical.Amount
+	// inProportion says that the limit follows the request, rounded that it may be
+	// cut to whole units.
+	inProportion, rounded bool
+}
+
+// inOrder scales what is recommended, and nothing else, so that all requests
+// together and all limits together are within the range, if they can be.
+func (f podFit) inOrder(r vertical.Resource, of field) {
+	least, _ := f.ranges.Pod.Min.Get(r)
+	most, _ := f.ranges.Pod.Max.Get(r)
+	sums := f.sum(r, of)
+	if sums.requests < least {
+		// A limit is not below its request, so it need not be looked at.
+		f.scale(r, of, scaling{to: left(least, sums.fixed), from: sums.scaled, up: true})
+		sums = f.sum(r, of)
+	}
+	if most == 0 {
+		return
+	}
+	if sums.limits > most {
+		f.scale(r, of, scaling{to: left(most, sums.fixedLimits), from: sums.roundedLimits, limited: true})
+		sums = f.sum(r, of)
+	}
+	if sums.requests > most {
+		f.scale(r, of, scaling{to: left(most, sums.fixed), from: sums.scaled})
+	}
+}
+
+// left is what all leaves over; 0 if nothing.
+func left(all, taken vertical.Amount) vertical.Amount { return max(0, all-taken) }
+
+// scaling says what becomes of the changeable parts.
+type scaling struct {
+	to, from vertical.Amount
+	// up rounds up, so that a minimum is reached.
+	up bool
+	// limited scales only parts whose limit follows.
+	limited bool
+}
+
+func (f podFit) scale(r vertical.Resource, of field, s scaling) {
+	if s.to == 0 || s.from == 0 {
+		return
+	}
+	for _, p := range f.parts(r, of) {
+		if p.amounts == nil || s.limited && !p.inProportion {
+			continue
+		}
+		amount := scale(p.request, s.to, s.from)
+		if s.up && scale(amount, s.from, s.to) < p.request {
+			amount = add(amount, 1)
+		}
+		*p.amounts = p.amounts.With(r, amount)
+	}
+}
+
+// sums is what the parts of a pod are together.
+type sums struct {
+	// requests are of all, fixed of those that are not changed, scaled of the others.
+	requests, fixed, scaled vertical.Amount
+	// limits are of all, fixedLimits those that stay. roundedLimits are those that
+	// follow, rounded up: what is scaled by them does not exceed the maximum.
+	limits, fixedLimits, roundedLimits vertical.Amount
+}
+
+func (f podFit) sum(r vertical.Resource, of field) sums {
+	var s sums
+	for _, p := range f.parts(r, of) {
+		s.requests, s.limits = add(s.requests, p.request), add(s.limits, p.limit)
+		if p.amounts == nil {
+			s.fixed = add(s.fixed, p.request)
+		} else {
+			s.scaled = add(s.scaled, p.request)
+		}
+		switch {
+		case !p.inProportion:
+			s.fixedLimits = add(s.fixedLimits, p.limit)
+		case p.rounded:
+			s.roundedLimits = add(s.roundedLimits, add(p.limit, 1))
+		default:
+			s.roundedLimits = add(s.roundedLimits, p.limit)
+		}
+	}
+	return s
+}
+
+func (f podFit) parts(r vertical.Resource, of field) []part {
+	parts := make([]part, 0, len(f.containers))
+	for _, c := range f.containers {
+		has := proportion{c.Requests, c.Limits, f.ranges.Pod.Default}
+		limit, request := has.ratio(r)
+		fixed := part{request: request, limit: limit}
+		rec := f.recommended(c.Name)
+		if rec == nil {
+			parts = append(parts, fixed)
+			continue
+		}
+		amount, recommended := of(rec).Get(r)
+		if !recommended {
+			parts = append(parts, fixed)
+			continue
+		}
+		p := part{amounts: of(rec), request: amount, limit: limit}
+		if vertical.PolicyOf(f.policies, c.Name).Values == vertical.RequestsAndLimits && limit != 0 {
+			p.limit, _ = has.limit(r, *p.amounts)
+			p.inProportion, p.rounded = true, request != 0 && limit%request != 0
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+func add(a, b vertical.Amount) vertical.Amount {
+	return vertical.Amount(arithmetic.Saturate.Add(int64(a), int64(b)))
+}

@@ -85,12 +85,17 @@ func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Re
 	if list == nil || len(list.Items) == 0 {
 		return metric.Reading{Empty: true}
 	}
-	if text := a.implausible(len(list.Items)); text != "" {
+	spec := &a.policy.Metrics[i]
+	about := aboutOf(list, spec)
+	if text := a.implausible(numberAbout(list, about)); text != "" {
 		return metric.Reading{Error: text}
 	}
-	spec, s := &a.policy.Metrics[i], a.samples(i)
+	s := a.samples(i)
 	for n := range list.Items {
 		item := &list.Items[n]
+		if item.Annotations[ContainerAnnotation] != about {
+			continue
+		}
 		if text := a.foreign("pod", item.Name, item.Namespace); text != "" {
 			return metric.Reading{Error: text}
 		}

@@ -63,8 +63,8 @@ func sampleOf(milli int64) metric.Sample {
 	return metric.Sample{Present: true, Milli: milli, At: noon, Window: 15 * time.Second}
 }
 
-func policyOf(set divergence.Set, spec metric.Spec) *horizontal.Policy {
-	return &horizontal.Policy{Namespace: "shop", Metrics: []metric.Spec{spec}, Divergences: set}
+func policyOf(set divergence.Set, specs ...metric.Spec) *horizontal.Policy {
+	return &horizontal.Policy{Namespace: "shop", Metrics: specs, Divergences: set}
 }
 
 var (

@@ -30,6 +30,37 @@ func MarkInterval(m *metricsv1beta1.PodMetrics) {
 	m.Annotations[WindowAnnotation] = SurgeWindow
 }
 
+// ContainerAnnotation on PodMetrics names the one container that they are about. The
+// times of a pod's containers differ a little, and what metrics.k8s.io answers has
+// one for all of them. Where some PodMetrics are about the container of a metric,
+// those count for it, otherwise those of whole pods.
+const ContainerAnnotation = "plimsoll.dev/container"
+
+// aboutOf is what the PodMetrics that count for the metric are about: its container,
+// or empty for whole pods.
+func aboutOf(list *metricsv1beta1.PodMetricsList, spec *metric.Spec) string {
+	if spec.Container == "" {
+		return ""
+	}
+	for i := range list.Items {
+		if list.Items[i].Annotations[ContainerAnnotation] == spec.Container {
+			return spec.Container
+		}
+	}
+	return ""
+}
+
+// numberAbout is how many of the PodMetrics are about that.
+func numberAbout(list *metricsv1beta1.PodMetricsList, about string) int {
+	n := 0
+	for i := range list.Items {
+		if list.Items[i].Annotations[ContainerAnnotation] == about {
+			n++
+		}
+	}
+	return n
+}
+
 // keep takes in a single interval of a pod, in whatever order they come. One that
 // is not Present stands for an interval in which the use is not known.
 func (s *samples) keep(pod string, interval metric.Sample) {

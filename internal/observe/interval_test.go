@@ -65,6 +65,23 @@ func TestIntervals(t *testing.T) {
 			items: []metricsv1beta1.PodMetrics{second("p1", 0, "10m", "5m")},
 			want:  []metric.Recent{intervals(5), {}},
 		},
+		"one container by itself": {
+			reason: "what is about it alone has its own times; of what is about others nothing is known of it", spec: cpuOfB,
+			items: []metricsv1beta1.PodMetrics{
+				second("p1", 3, "10m", "5m"), about("b", second("p1", 0, "", "7m")), about("a", second("p1", 1, "9m")), about("b", second("p1", 2, "", "8m")),
+			},
+			want: []metric.Recent{{intervals(7)[0], intervals(0, 0, 8)[2]}, {}},
+		},
+		"other containers by themselves": {
+			reason: "whole pods are", spec: cpuOfB,
+			items: []metricsv1beta1.PodMetrics{second("p1", 0, "10m", "5m"), about("a", second("p1", 1, "9m"))},
+			want:  []metric.Recent{intervals(5), {}},
+		},
+		"whole pods": {
+			reason: "what is about one container is not about its pod", spec: cpuAverage,
+			items: []metricsv1beta1.PodMetrics{about("a", second("p1", 1, "9m")), second("p1", 0, "10m", "5m")},
+			want:  []metric.Recent{intervals(15), {}},
+		},
 		"a gap": {
 			reason: "what lies before it is not in a row with what lies behind it", spec: cpuAverage,
 			items: []metricsv1beta1.PodMetrics{second("p1", 0, "10m"), second("p1", 1, ""), second("p1", 2, "12m")},
@@ -93,6 +110,12 @@ func TestIntervals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// about marks what is about one container alone.
+func about(container string, m metricsv1beta1.PodMetrics) metricsv1beta1.PodMetrics {
+	m.Annotations[ContainerAnnotation] = container
+	return m
 }
 
 // TestIntervalIsNoAverage: a pod of which only intervals are known has no sample.

@@ -27,11 +27,15 @@ func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
 		return metric.Reading{Empty: true}
 	}
 	spec, s, b := &a.policy.Metrics[i], a.samples(i), &a.buffers[i]
+	limit := int64(maxMemoryBytes * 1000)
+	if spec.Name == metric.CPU {
+		limit = maxCPUs * 1000
+	}
 	b.recent = slices.Grow(b.recent[:0], len(a.pods))[:len(a.pods)]
 	for n := range a.pods {
 		sample := usage.Sample(n, spec, a.mode)
-		if a.doubts() && spec.Name == metric.CPU && sample.Milli > maxCPUs*1000 {
-			return metric.Reading{Error: fmt.Sprintf("implausible value of pod %s: %dm of cpu", a.pods[n].Name, sample.Milli)}
+		if a.doubts() && sample.Milli > limit {
+			return metric.Reading{Error: fmt.Sprintf("implausible value of pod %s: %dm of %s", a.pods[n].Name, sample.Milli, spec.Name)}
 		}
 		s.reading.Samples[n], b.recent[n] = sample, usage.Recent(n, spec, a.mode)
 	}

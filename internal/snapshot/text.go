@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -231,7 +232,7 @@ func (r *Result) explainLimits(p *page) {
 		return
 	}
 	window := ""
-	if d.Wish.Source == horizontal.SourceSurge {
+	if d.Wish.Source == proposal.Surge {
 		window = ", by the surge window"
 	}
 	p.line("wish", "%d, from metric %d%s", d.Wish.Replicas, d.Wish.Index+1, window)

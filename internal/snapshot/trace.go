@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -159,8 +160,8 @@ func (r *Result) trace() Trace {
 		t.Surge = surgeTrace(&d.Surge)
 	}
 	switch d.Wish.Source {
-	case horizontal.SourceNone:
-	case horizontal.SourceSurge:
+	case proposal.None:
+	case proposal.Surge:
 		t.Wish = &WishTrace{MetricIndex: d.Wish.Index, Replicas: d.Wish.Replicas, Window: observe.SurgeWindow}
 	default:
 		t.Wish = &WishTrace{MetricIndex: d.Wish.Index, Replicas: d.Wish.Replicas}

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -151,7 +152,7 @@ func isLower(d *decide.Decision) bool {
 func (c *Controller) observe(ctx context.Context, p *pass) error {
 	p.observation.ScaledToZero = observe.ScaledToZero(p.hpa)
 	if c.config.Conflict != nil {
-		p.observation.Conflict, p.observation.InConflict = c.config.Conflict(p.hpa), observe.InConflict(p.hpa)
+		p.observation.Conflict = report.Conflict{Message: c.config.Conflict(p.hpa), Shown: observe.InConflict(p.hpa)}
 	}
 	p.target, p.targetErr = c.scales.Get(ctx, p.hpa.Namespace, p.hpa.Spec.ScaleTargetRef)
 	if ctx.Err() != nil {

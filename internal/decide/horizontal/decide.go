@@ -6,6 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
@@ -41,7 +42,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	d := Decision{
 		At: now, Branch: branch(p, o), Current: o.Target.SpecReplicas,
-		policy: p, target: o.Target, scaledToZero: o.ScaledToZero, conflict: o.Conflict, inConflict: o.InConflict,
+		policy: p, target: o.Target, scaledToZero: o.ScaledToZero, conflict: o.Conflict,
 	}
 	d.Desired = d.Current
 	if d.Branch == BranchNoScale {
@@ -186,26 +187,17 @@ func (d *Decision) Suspects(o *Observation, dst []int) []int {
 // window. While one metric could not, the others may not lower the count: it might
 // be the one that needs it.
 func (d *Decision) combine() (usable bool) {
-	var best Proposal
+	var best proposal.Proposal
 	for i := range d.Metrics {
 		if d.Metrics[i].Failure == nil {
-			best = best.or(Proposal{
-				Source: SourceMetric, Index: i, Replicas: d.Metrics[i].Replicas, MayLower: d.Failed == 0,
+			best = best.Or(proposal.Proposal{
+				Source: proposal.Metric, Index: i, Replicas: d.Metrics[i].Replicas, MayLower: d.Failed == 0,
 			})
 		}
 	}
 	if d.Surge.Asks() {
-		best = best.or(Proposal{Source: SourceSurge, Index: d.Surge.Metric, Replicas: d.Surge.Replicas})
+		best = best.Or(proposal.Proposal{Source: proposal.Surge, Index: d.Surge.Metric, Replicas: d.Surge.Replicas})
 	}
 	d.Wish = best
-	return best.Source != SourceNone && (best.MayLower || best.Replicas >= d.Current)
-}
-
-// or is the larger of two proposals. As upstream, a wish for zero gives way to
-// any later one.
-func (w Proposal) or(later Proposal) Proposal {
-	if w.Replicas == 0 || later.Replicas > w.Replicas {
-		return later
-	}
-	return w
+	return best.Source != proposal.None && (best.MayLower || best.Replicas >= d.Current)
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -30,7 +32,7 @@ type Decision struct {
 	// Surge is what the surge window made of the last few seconds.
 	Surge surge.Result
 	// Wish is the proposal that won, before any limit.
-	Wish Proposal
+	Wish proposal.Proposal
 	// Stabilized and Limited are the limits on the way, in this order. They are
 	// set on BranchMetrics only.
 	Stabilized Stabilized
@@ -41,8 +43,7 @@ type Decision struct {
 	policy       *Policy
 	target       Target
 	scaledToZero bool
-	conflict     string
-	inConflict   bool
+	conflict     report.Conflict
 }
 
 // Branch is the way that a decision took.
@@ -67,27 +68,4 @@ const (
 // String names the branch as traces print it.
 func (b Branch) String() string {
 	return [...]string{"NoScale", "Disabled", "AboveMax", "BelowMin", "Failed", "Metrics"}[b]
-}
-
-// Source is who makes a proposal.
-type Source uint8
-
-// The sources.
-const (
-	// SourceNone: nobody made one.
-	SourceNone Source = iota
-	// SourceMetric: a metric of the policy.
-	SourceMetric
-	// SourceSurge: the surge window over one of them.
-	SourceSurge
-)
-
-// Proposal is one source's wish.
-type Proposal struct {
-	Source Source
-	// Index is the metric's place in the policy.
-	Index    int
-	Replicas int32
-	// MayLower says that the source knows enough to lower the count.
-	MayLower bool
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
 // seen is a decision and what is reported of it.
@@ -94,7 +95,7 @@ func (g *seen) value(key string) (value string, known bool) {
 		}
 		return decimal(*g.report.DesiredReplicas), true
 	case "wish":
-		return onlyIf(d.Wish.Source != horizontal.SourceNone, decimal(d.Wish.Replicas)), true
+		return onlyIf(d.Wish.Source != proposal.None, decimal(d.Wish.Replicas)), true
 	case "stabilized":
 		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Stabilized.Replicas)), true
 	case "limited":

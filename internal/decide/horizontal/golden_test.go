@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
 var update = flag.Bool("update", false, "write what the scenarios print into testdata")
@@ -234,7 +235,7 @@ const header = "    time  current             usage/target        wish  stabiliz
 func draw(who string, of *seen) string {
 	d := &of.decision
 	wish, held, limited := "-", "-", "-"
-	if d.Wish.Source != horizontal.SourceNone {
+	if d.Wish.Source != proposal.None {
 		wish = strconv.Itoa(int(d.Wish.Replicas))
 	}
 	if d.Branch == horizontal.BranchMetrics {

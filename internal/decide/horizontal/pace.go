@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
 type (
@@ -60,7 +61,7 @@ func (d *Decision) bound(s *State, wish int32) {
 
 // passing is how much of the wish only the surge window asks for.
 func (d *Decision) passing(wish int32) int32 {
-	if d.Wish.Source != SourceSurge {
+	if d.Wish.Source != proposal.Surge {
 		return 0
 	}
 	lasting := int32(0)

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -30,7 +31,7 @@ func TestSurgeNeverLowers(t *testing.T) {
 		if diff := cmp.Diff(without.Metrics, with.Metrics, cmpopts.EquateNaNs()); diff != "" {
 			t.Fatalf("it changes the metrics:\n%s", diff)
 		}
-		if with.Wish.Source != horizontal.SourceSurge && (with.Desired != without.Desired || with.Wish != without.Wish) {
+		if with.Wish.Source != proposal.Surge && (with.Desired != without.Desired || with.Wish != without.Wish) {
 			t.Fatalf("it asks for nothing and changes the decision from %d to %d", without.Desired, with.Desired)
 		}
 	})
@@ -98,7 +99,7 @@ func TestSurgeIsNotChased(t *testing.T) {
 			p.Behavior = behavior
 			o := busy(2, 10, 10, 1)
 			d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-			if d.Wish.Replicas != 20 || d.Wish.Source != horizontal.SourceSurge {
+			if d.Wish.Replicas != 20 || d.Wish.Source != proposal.Surge {
 				t.Fatalf("no surge: %+v", d.Wish)
 			}
 			reached := d.Desired
@@ -146,7 +147,7 @@ func TestSurgeAndDoubling(t *testing.T) {
 			s := remembering(past{time.Hour, 1})
 			s.LastScaleUp = now.Add(-tt.ago)
 			d, _ := horizontal.Decide(now, &p, s, &o)
-			if d.Wish.Source != horizontal.SourceSurge || d.Desired != tt.want || d.Limited.Held != tt.held {
+			if d.Wish.Source != proposal.Surge || d.Desired != tt.want || d.Limited.Held != tt.held {
 				t.Errorf("%s: %d, %q; want %d, %q (%+v)", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held, d.Surge)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
@@ -38,11 +39,8 @@ type Observation struct {
 	Target Target
 	// ScaledToZero is the status of the object's ScaledToZero condition.
 	ScaledToZero bool
-	// Conflict says how a vertical autoscaler is in the way of the object's
-	// Utilization targets; empty when none is. InConflict is the status of the
-	// object's condition about it.
-	Conflict   string
-	InConflict bool
+	// Conflict is with a vertical autoscaler.
+	Conflict report.Conflict
 	// Pods are the pods that the scale's selector selects.
 	Pods []metric.Pod
 	// Readings belong to Policy.Metrics, index for index. They are looked at only

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
 type (
@@ -34,21 +34,8 @@ const unableToCompute = "the HPA was unable to compute the replica count: "
 // at only if the decision asks for a scale write.
 func (d *Decision) Report(outcome Outcome) Report {
 	r := d.report(outcome)
-	d.reportConflict(&r)
+	r.ShowConflict(d.conflict)
 	return r
-}
-
-// reportConflict says it once as an event, and as a condition as long as it lasts.
-func (d *Decision) reportConflict(r *Report) {
-	switch {
-	case d.conflict != "":
-		r.Set(conflict.Condition, true, conflict.ReasonUtilization, d.conflict)
-		if !d.inConflict {
-			r.Warn(conflict.ReasonUtilization, d.conflict)
-		}
-	case d.inConflict:
-		r.Set(conflict.Condition, false, conflict.ReasonNone, "no vertical autoscaler controls what this object's Utilization targets divide by")
-	}
 }
 
 func (d *Decision) report(outcome Outcome) Report {
@@ -197,7 +184,7 @@ func (d *Decision) reportCorrection(r *Report) {
 	}
 	d.setSelector(r)
 	switch {
-	case d.Wish.Source != SourceNone:
+	case d.Wish.Source != proposal.None:
 		r.Set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
 	case len(d.Metrics) > 0:
 		d.setFirstFailure(r)
@@ -239,7 +226,7 @@ func (d *Decision) reason() string {
 
 // within says of a surge in how many seconds it was seen.
 func (d *Decision) within() string {
-	if d.Wish.Source != SourceSurge {
+	if d.Wish.Source != proposal.Surge {
 		return ""
 	}
 	return fmt.Sprintf(" in the last %.0f s", math.Round(d.Surge.Span.Seconds()))

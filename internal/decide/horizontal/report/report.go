@@ -2,6 +2,8 @@
 // events, and what status shows.
 package report
 
+import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+
 // Report is a decision in the words of the API: what status, events and logs
 // say of it once the outcome of the scale write is known.
 type Report struct {
@@ -55,4 +57,26 @@ func (r *Report) Set(kind string, status bool, reason, message string) {
 // Warn adds a warning.
 func (r *Report) Warn(reason, message string) {
 	r.Events = append(r.Events, Event{Warning: true, Reason: reason, Message: message})
+}
+
+// Conflict is that of the object's Utilization targets with a vertical autoscaler
+// that changes what they divide by.
+type Conflict struct {
+	// Message says which; empty when there is none.
+	Message string
+	// Shown is the status of the object's condition about it.
+	Shown bool
+}
+
+// ShowConflict says it once as an event, and as a condition as long as it lasts.
+func (r *Report) ShowConflict(c Conflict) {
+	switch {
+	case c.Message != "":
+		r.Set(conflict.Condition, true, conflict.ReasonUtilization, c.Message)
+		if !c.Shown {
+			r.Warn(conflict.ReasonUtilization, c.Message)
+		}
+	case c.Shown:
+		r.Set(conflict.Condition, false, conflict.ReasonNone, "no vertical autoscaler controls what this object's Utilization targets divide by")
+	}
 }

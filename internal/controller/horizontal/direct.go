@@ -154,7 +154,7 @@ func (c *Controller) recall(p *pass, q *collection, lacking lack) {
 	if k.answers == nil && k.resource == nil {
 		return
 	}
-	if p.asks || k.selector != q.selector || !equality.Semantic.DeepEqual(k.metrics, p.hpa.Spec.Metrics) {
+	if p.asks || k.selector != q.questions.Selector || !equality.Semantic.DeepEqual(k.metrics, p.hpa.Spec.Metrics) {
 		*k = kept{}
 		return
 	}
@@ -203,7 +203,7 @@ func (c *Controller) keep(p *pass, q *collection, lacking lack) {
 		}
 	}
 	if k.answers != nil || k.resource != nil {
-		k.metrics, k.selector = p.hpa.Spec.Metrics, q.selector
+		k.metrics, k.selector = p.hpa.Spec.Metrics, q.questions.Selector
 	}
 }
 

@@ -1,6 +1,7 @@
 package bounds_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -122,9 +123,10 @@ func TestFitKeepsOrderAndRange(t *testing.T) {
 		if len(fitted) != len(recs) {
 			t.Fatalf("%d recommendations became %d", len(recs), len(fitted))
 		}
+		after := pod{containers, fitted, policies}
 		for _, r := range []vertical.Resource{vertical.CPU, vertical.Memory} {
 			inOrder(t, fitted, r)
-			inRange(t, containers, fitted, policies, r, limit, isMax)
+			after.inRange(t, r, limit, isMax)
 		}
 	})
 }
@@ -140,29 +142,30 @@ func inOrder(t *rapid.T, fitted []vertical.Recommendation, r vertical.Resource) 
 	}
 }
 
-func inRange(
-	t *rapid.T, containers []bounds.Container, fitted []vertical.Recommendation, policies []vertical.ContainerPolicy,
-	r vertical.Resource, limit vertical.Amount, isMax bool,
-) {
+// pod is what is let in.
+type pod struct {
+	containers []bounds.Container
+	fitted     []vertical.Recommendation
+	policies   []vertical.ContainerPolicy
+}
+
+func (p pod) inRange(t *rapid.T, r vertical.Resource, limit vertical.Amount, isMax bool) {
 	var requests, limits, stay, capped vertical.Amount
 	changeable := 0
-	for _, c := range containers {
-		q, l := after(c, fitted, policies)
+	for _, c := range p.containers {
+		q, l := after(c, p.fitted, p.policies)
 		request, _ := q.Get(r)
 		most, limited := l.Get(r)
 		requests, limits = requests+request, limits+most
-		recommended := false
-		for _, rec := range fitted {
-			recommended = recommended || rec.Container == c.Name
+		recommended := slices.ContainsFunc(p.fitted, func(rec vertical.Recommendation) bool { return rec.Container == c.Name })
+		keeps := vertical.PolicyOf(p.policies, c.Name).Values == vertical.RequestsOnly
+		if recommended {
+			changeable++
+		} else {
+			stay += request
 		}
-		switch {
-		case !recommended:
-			stay, capped = stay+request, capped+most
-		case vertical.PolicyOf(policies, c.Name).Values == vertical.RequestsOnly && limited:
-			changeable++
+		if !recommended || keeps && limited {
 			capped += most
-		default:
-			changeable++
 		}
 	}
 	// With room of a few units only, nothing can be scaled to whole units.
@@ -170,9 +173,9 @@ func inRange(
 		return
 	}
 	if isMax && (requests > limit || limits > limit) {
-		t.Fatalf("%s: requests of %d and limits of %d are above the maximum of %d: %+v", r, requests, limits, limit, fitted)
+		t.Fatalf("%s: requests of %d and limits of %d are above the maximum of %d: %+v", r, requests, limits, limit, p.fitted)
 	}
 	if !isMax && requests < limit && capped == 0 {
-		t.Fatalf("%s: requests of %d are below the minimum of %d: %+v", r, requests, limit, fitted)
+		t.Fatalf("%s: requests of %d are below the minimum of %d: %+v", r, requests, limit, p.fitted)
 	}
 }

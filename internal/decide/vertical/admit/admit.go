@@ -1,0 +1,161 @@
+// Package admit decides what a new pod is given: the requests that are
+// recommended for it, limits in proportion, more CPU while it starts, and the
+// words that say so in its annotations.
+package admit
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+)
+
+// Policy is what the owner asks for the containers of new pods, and what the
+// recommender found.
+type Policy struct {
+	// Name is the VerticalPodAutoscaler's.
+	Name       string
+	Mode       vertical.Mode
+	Containers []vertical.ContainerPolicy
+	// Recommended says whether there is a recommendation, even one of no container.
+	Recommended     bool
+	Recommendations []vertical.Recommendation
+	// Boost is for containers whose policy has none; nil is no boost.
+	Boost *vertical.Boost
+}
+
+// Options hold for all pods.
+type Options struct {
+	// Boosts says whether containers are given more CPU while they start.
+	Boosts bool
+	// MaxBoostMilli is the most CPU that a start-up boost requests; 0 is no bound.
+	MaxBoostMilli vertical.Amount
+	Divergences   divergence.Set
+}
+
+// Container is one of the new pod's.
+type Container struct {
+	bounds.Container
+	// Bare says that it has neither requests nor limits of any resource.
+	Bare bool
+}
+
+// Change is what becomes of a container. Amounts that are not set stay as they
+// are.
+type Change struct {
+	Requests, Limits vertical.Amounts
+	// Boosted says that the CPU is more than what it is to have once it is ready.
+	Boosted bool
+}
+
+// Decision is what becomes of a pod.
+type Decision struct {
+	// Changes has one for each container, in the pod's order.
+	Changes []Change
+	// Updates is the annotation that says what was changed and why; empty if nothing
+	// was.
+	Updates string
+	// Observed is the annotation that lists the containers that were there.
+	Observed string
+}
+
+// Decide decides what a new pod is given. ranges may be nil.
+func Decide(p Policy, containers []Container, ranges *bounds.Ranges, o Options) Decision {
+	if ranges == nil {
+		ranges = &bounds.Ranges{}
+	}
+	changes, words := p.recommended(containers, ranges, o.Divergences)
+	decision := Decision{Changes: changes, Observed: observed(containers)}
+	var updates []string
+	for i, c := range containers {
+		policy := vertical.PolicyOf(p.Containers, c.Name)
+		if o.Boosts {
+			if policy.Off {
+				changes[i] = Change{}
+				continue
+			}
+			changes[i].boost(c, policy, p.boost(policy), o.MaxBoostMilli)
+		}
+		if !c.Bare && changes[i].Requests.IsEmpty() && changes[i].Limits.IsEmpty() {
+			continue
+		}
+		reasons := slices.Concat(words[i], changes[i].words())
+		updates = append(updates, "container "+strconv.Itoa(i)+": "+strings.Join(reasons, ", "))
+	}
+	if len(updates) > 0 {
+		decision.Updates = "Pod resources updated by " + p.Name + ": " + strings.Join(updates, "; ")
+	}
+	return decision
+}
+
+// recommended is what is recommended for each container, and the words for what
+// it was capped to.
+func (p Policy) recommended(containers []Container, ranges *bounds.Ranges, d divergence.Set) ([]Change, [][]string) {
+	changes, words := make([]Change, len(containers)), make([][]string, len(containers))
+	if !p.Recommended || p.Mode == vertical.ModeOff {
+		return changes, words
+	}
+	fitted, caps := bounds.Fit(p.Recommendations, plain(containers), p.Containers, ranges, d)
+	targets := make(map[string]vertical.Amounts, len(fitted))
+	for _, rec := range fitted {
+		if _, known := targets[rec.Container]; !known {
+			targets[rec.Container] = rec.Target
+		}
+	}
+	for i, c := range containers {
+		target, known := targets[c.Name]
+		if !known {
+			continue
+		}
+		changes[i].Requests = target
+		for _, cap := range caps {
+			if cap.Container == c.Name {
+				words[i] = append(words[i], cap.String())
+			}
+		}
+		if vertical.PolicyOf(p.Containers, c.Name).Values != vertical.RequestsAndLimits {
+			continue
+		}
+		limits, notes := bounds.ProportionalLimit(c.Requests, c.Limits, ranges.Container.Default, target)
+		changes[i].Limits = limits
+		for _, note := range notes {
+			words[i] = append(words[i], note.String())
+		}
+	}
+	return changes, words
+}
+
+func plain(containers []Container) []bounds.Container {
+	all := make([]bounds.Container, len(containers))
+	for i, c := range containers {
+		all[i] = c.Container
+	}
+	return all
+}
+
+// words are upstream's for what is set.
+func (c Change) words() []string {
+	var words []string
+	for _, kind := range []struct {
+		amounts vertical.Amounts
+		name    string
+	}{{c.Requests, "request"}, {c.Limits, "limit"}} {
+		for r := range vertical.Resource(vertical.Resources) {
+			if _, set := kind.amounts.Get(r); set {
+				words = append(words, r.String()+" "+kind.name)
+			}
+		}
+	}
+	return words
+}
+
+func observed(containers []Container) string {
+	names := make([]string, len(containers))
+	for i, c := range containers {
+		names[i] = c.Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,63 @@
+package admit
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+)
+
+// boost is the one that holds for a container with this policy.
+func (p Policy) boost(policy vertical.ContainerPolicy) *vertical.Boost {
+	if policy.Boost != nil {
+		return policy.Boost
+	}
+	return p.Boost
+}
+
+// boost gives the container more CPU than is recommended, or, without a
+// recommendation, than it asks for.
+func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertical.Boost, most vertical.Amount) {
+	if b == nil {
+		return
+	}
+	base, _ := c.Requests.Get(vertical.CPU)
+	if base == 0 {
+		base, _ = of.Requests.Get(vertical.CPU)
+	}
+	boosted := Boosted(base, *b)
+	if most != 0 && boosted > most {
+		boosted = most
+	}
+	c.Boosted = true
+	if policy.Values == vertical.RequestsOnly {
+		c.Requests = c.Requests.With(vertical.CPU, below(boosted, of.Limits))
+		return
+	}
+	c.Requests = c.Requests.With(vertical.CPU, boosted)
+	limits, _ := bounds.ProportionalLimit(of.Requests, of.Limits, vertical.Amounts{}, vertical.Amounts{}.With(vertical.CPU, boosted))
+	if limit, limited := limits.Get(vertical.CPU); limited {
+		c.Limits = c.Limits.With(vertical.CPU, limit)
+	}
+}
+
+// Boosted is a CPU request with a boost.
+func Boosted(base vertical.Amount, b vertical.Boost) vertical.Amount {
+	if b.Factor >= 1 {
+		return vertical.Amount(arithmetic.Saturate.MulDiv(int64(base), int64(b.Factor), 1))
+	}
+	return vertical.Amount(arithmetic.Saturate.Add(int64(base), int64(b.AddMilli)))
+}
+
+// below keeps a boosted request a little below a limit that stays: a pod whose
+// requests were equal to its limits only while it starts would be of another
+// quality-of-service class.
+func below(boosted vertical.Amount, limits vertical.Amounts) vertical.Amount {
+	limit, limited := limits.Get(vertical.CPU)
+	switch {
+	case !limited || boosted <= limit:
+		return boosted
+	case limit > 1:
+		return limit - 1
+	}
+	return limit
+}

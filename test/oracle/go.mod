@@ -71,6 +71,7 @@ replace k8s.io/streaming => k8s.io/streaming v0.37.1
 replace github.com/plimsoll-dev/plimsoll => ../..
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/plimsoll-dev/plimsoll v0.0.0-00010101000000-000000000000
 	k8s.io/apimachinery v0.37.1
 	k8s.io/client-go v0.37.1
@@ -150,5 +151,5 @@ require (
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
+	sigs.k8s.io/yaml v1.6.0
 )

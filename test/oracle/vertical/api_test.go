@@ -157,5 +157,23 @@ func parsed(t *testing.T, text []byte) any {
 	if err := json.Unmarshal(text, &value); err != nil {
 		t.Fatal(err)
 	}
+	return withoutNulls(value)
+}
+
+// withoutNulls leaves out fields that are null: as the API server does, and as
+// both types do when they read what they wrote.
+func withoutNulls(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, field := range v {
+			if v[key] = withoutNulls(field); field == nil {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
 	return value
 }

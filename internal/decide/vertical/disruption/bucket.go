@@ -1,0 +1,57 @@
+package disruption
+
+import (
+	"math"
+	"time"
+)
+
+// Bucket lets things happen at a rate: a token bucket as a value
+// (golang.org/x/time/rate has the same arithmetic, with a lock and a clock). The
+// zero value lets everything happen.
+type Bucket struct {
+	perSecond float64
+	burst     int
+	tokens    float64
+	at        time.Time
+}
+
+// NewBucket is a full bucket. A rate of 0 or less is no limit, whatever the burst.
+func NewBucket(perSecond float64, burst int) Bucket {
+	return Bucket{perSecond: perSecond, burst: burst, tokens: float64(burst)}
+}
+
+// Reserve takes a token, if there will be one until the deadline; a zero deadline
+// is none. It returns when that is.
+func (b Bucket) Reserve(now, deadline time.Time) (at time.Time, ok bool, next Bucket) {
+	if b.perSecond <= 0 {
+		return now, true, b
+	}
+	if b.burst < 1 {
+		return now, false, b
+	}
+	tokens := b.filled(now) - 1
+	at = now
+	if tokens < 0 {
+		at = now.Add(seconds(-tokens / b.perSecond))
+	}
+	if !deadline.IsZero() && at.After(deadline) {
+		return now, false, b
+	}
+	b.tokens, b.at = tokens, now
+	return at, true, b
+}
+
+// filled is how many tokens there are now. A clock that was put back adds none.
+func (b Bucket) filled(now time.Time) float64 {
+	if b.at.IsZero() || now.Before(b.at) {
+		return b.tokens
+	}
+	return min(float64(b.burst), b.tokens+now.Sub(b.at).Seconds()*b.perSecond)
+}
+
+func seconds(s float64) time.Duration {
+	if s > math.MaxInt64/float64(time.Second) {
+		return math.MaxInt64
+	}
+	return time.Duration(s * float64(time.Second))
+}

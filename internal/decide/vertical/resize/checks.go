@@ -1,0 +1,317 @@
+package resize
+
+import (
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+)
+
+// Target is what a container shall have; what it has no amount of stays.
+type Target struct {
+	Container string
+	vertical.Resized
+}
+
+// Node is what a resize has to fit on.
+type Node struct {
+	// Known is false where the node has not been seen yet: then nothing is said of it.
+	Known bool
+	Linux bool
+	// Resizes says that its kubelet can: version 1.33 or later.
+	Resizes     bool
+	Allocatable vertical.Amounts
+	// Others is what all other pods on it request.
+	Others vertical.Amounts
+	// Static are the resources of which it gives Guaranteed pods a part of their own.
+	Static [vertical.Resources]bool
+	// Swaps says that containers may swap.
+	Swaps bool
+}
+
+// Quota is what a ResourceQuota leaves over.
+type Quota struct{ Requests, Limits vertical.Amounts }
+
+// Surroundings is what a resize has to get along with.
+type Surroundings struct {
+	// Unsupported: the server has no pods/resize.
+	Unsupported bool
+	Node        Node
+	Ranges      *bounds.Ranges
+	Quotas      []Quota
+	// Used is what containers use now, by their names, where that is known.
+	Used map[string]vertical.Amounts
+}
+
+// margin is how much of its memory limit a container must have left, in percent:
+// it uses more by the time the kubelet looks.
+const margin = 5
+
+// Check lists what speaks against giving the pod these targets in place, the
+// firmest reasons first. An empty list means that the kubelet can be expected to
+// do it. What is about the pod's past (an older resize, a refusal, a failure, a
+// restart that takes a pod away) is asked in Next.
+func Check(pod *vertical.Pod, targets []Target, around *Surroundings) []reason.Reason {
+	after := apply(pod, targets)
+	node := &around.Node
+	guaranteed := pod.QoS == vertical.Guaranteed
+	changes := changed(pod, after)
+	var found []reason.Reason
+	add := func(bad bool, why reason.Reason) {
+		if bad {
+			found = append(found, why)
+		}
+	}
+	add(around.Unsupported, reason.NoResize)
+	add(node.Known && !node.Resizes, reason.OldKubelet)
+	add(node.Known && !node.Linux, reason.NotLinux)
+	add(slices.ContainsFunc(targets, func(t Target) bool { return slices.Contains(pod.InitContainers, t.Container) }), reason.InitContainer)
+	add(pod.QoS != vertical.QoSUnknown && pod.QoS != class(pod, after), reason.QoSClass)
+	add(!fitsRanges(after, around.Ranges), reason.LimitRange)
+	add(!fitsWhole(pod, after), reason.PodResources)
+	for r := range vertical.Resource(vertical.Resources) {
+		add(changes[r] && guaranteed && node.Static[r], reason.StaticPolicy)
+	}
+	add(changes[vertical.Memory] && node.Swaps, reason.Swap)
+	add(!fitsUse(pod, after, around.Used), reason.MemoryInUse)
+	add(!fitsQuotas(pod, after, around.Quotas), reason.ResourceQuota)
+	nodeReason := fitsNode(pod, after, node)
+	add(nodeReason != reason.None, nodeReason)
+	return slices.Compact(found)
+}
+
+// NewPod reports a reason that does not hold for a new pod, and that waiting does
+// not take away from this one. A pod that a LimitRange, a quota or the pod's own
+// resources forbid must not be evicted for it: no other would come.
+func NewPod(r reason.Reason) bool {
+	switch r {
+	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap, reason.NodeTooSmall:
+		return true
+	}
+	return false
+}
+
+// GrowthUnseen reports that a program would not use the memory that it gets before
+// it is started again.
+func GrowthUnseen(pod *vertical.Pod, targets []Target) bool {
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		at := slices.IndexFunc(targets, func(t Target) bool { return t.Container == c.Name })
+		if !c.FixedHeap || c.Restarts[vertical.Memory] || at < 0 {
+			continue
+		}
+		now, _ := c.Requests.Get(vertical.Memory)
+		if want, ok := targets[at].Requests.Get(vertical.Memory); ok && want > now {
+			return true
+		}
+	}
+	return false
+}
+
+// apply gives the containers of the pod's spec what the targets say.
+func apply(pod *vertical.Pod, targets []Target) []vertical.Resized {
+	after := make([]vertical.Resized, len(pod.Containers))
+	for i := range pod.Containers {
+		after[i] = pod.Containers[i].Spec
+		for _, t := range targets {
+			if t.Container == pod.Containers[i].Name {
+				after[i].Requests = over(after[i].Requests, t.Requests)
+				after[i].Limits = over(after[i].Limits, t.Limits)
+			}
+		}
+	}
+	return after
+}
+
+func over(old, set vertical.Amounts) vertical.Amounts {
+	for r := range vertical.Resource(vertical.Resources) {
+		if amount, ok := set.Get(r); ok {
+			old = old.With(r, amount)
+		}
+	}
+	return old
+}
+
+// Changes reports whether the pod's spec differs from the targets at all.
+func Changes(pod *vertical.Pod, targets []Target) bool {
+	return changed(pod, apply(pod, targets)) != [vertical.Resources]bool{}
+}
+
+func changed(pod *vertical.Pod, after []vertical.Resized) (differs [vertical.Resources]bool) {
+	for i := range after {
+		before := pod.Containers[i].Spec
+		for r := range vertical.Resource(vertical.Resources) {
+			differs[r] = differs[r] || differ(before.Requests, after[i].Requests, r) || differ(before.Limits, after[i].Limits, r)
+		}
+	}
+	return differs
+}
+
+func differ(a, b vertical.Amounts, r vertical.Resource) bool {
+	x, hasX := a.Get(r)
+	y, hasY := b.Get(r)
+	return x != y || hasX != hasY
+}
+
+// class is the quality of service that the pod would have: Guaranteed if every
+// container limits both resources to what it requests, BestEffort if none has
+// either.
+func class(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
+	if pod.Whole != (vertical.Resized{}) {
+		// What the pod as a whole has decides, and nobody changes that.
+		return pod.QoS
+	}
+	guaranteed, bestEffort := pod.InitQoS != vertical.Burstable && pod.InitQoS != vertical.BestEffort, true
+	if pod.InitQoS != vertical.QoSUnknown && pod.InitQoS != vertical.BestEffort {
+		bestEffort = false
+	}
+	for _, c := range after {
+		for r := range vertical.Resource(vertical.Resources) {
+			request, _ := c.Requests.Get(r)
+			limit, _ := c.Limits.Get(r)
+			bestEffort = bestEffort && request == 0 && limit == 0
+			guaranteed = guaranteed && limit != 0 && request == limit
+		}
+	}
+	switch {
+	case bestEffort:
+		return vertical.BestEffort
+	case guaranteed:
+		return vertical.Guaranteed
+	}
+	return vertical.Burstable
+}
+
+// fitsRanges asks what the LimitRanger asks at a resize.
+func fitsRanges(after []vertical.Resized, ranges *bounds.Ranges) bool {
+	if ranges == nil {
+		return true
+	}
+	for _, c := range after {
+		if !within(c, ranges.Container) {
+			return false
+		}
+	}
+	return !ranges.HasPod || within(sum(after), ranges.Pod)
+}
+
+func within(c vertical.Resized, limits bounds.Range) bool {
+	for r := range vertical.Resource(vertical.Resources) {
+		request, hasRequest := c.Requests.Get(r)
+		limit, hasLimit := c.Limits.Get(r)
+		least, _ := limits.Min.Get(r)
+		most, _ := limits.Max.Get(r)
+		if least != 0 && hasRequest && request < least || most != 0 && hasLimit && limit > most {
+			return false
+		}
+	}
+	return true
+}
+
+func sum(all []vertical.Resized) vertical.Resized {
+	var total vertical.Resized
+	for _, c := range all {
+		total.Requests = plus(total.Requests, c.Requests)
+		total.Limits = plus(total.Limits, c.Limits)
+	}
+	return total
+}
+
+func plus(a, b vertical.Amounts) vertical.Amounts {
+	for r := range vertical.Resource(vertical.Resources) {
+		if y, ok := b.Get(r); ok {
+			x, _ := a.Get(r)
+			a = a.With(r, vertical.Amount(arithmetic.Saturate.Add(int64(x), int64(y))))
+		}
+	}
+	return a
+}
+
+// fitsWhole: what a pod requests as a whole is at least the sum of its
+// containers, and no container may use more than the pod.
+func fitsWhole(pod *vertical.Pod, after []vertical.Resized) bool {
+	total := sum(after)
+	for r := range vertical.Resource(vertical.Resources) {
+		request, _ := total.Requests.Get(r)
+		if whole, ok := pod.Whole.Requests.Get(r); ok && request > whole {
+			return false
+		}
+		most, ok := pod.Whole.Limits.Get(r)
+		for _, c := range after {
+			if limit, _ := c.Limits.Get(r); ok && limit > most {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fitsUse: a kubelet does not lower a memory limit below what is used.
+func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertical.Amounts) bool {
+	for i := range after {
+		before, _ := pod.Containers[i].Limits.Get(vertical.Memory)
+		limit, ok := after[i].Limits.Get(vertical.Memory)
+		use, known := used[pod.Containers[i].Name].Get(vertical.Memory)
+		if ok && known && limit < before && arithmetic.Saturate.MulDiv(int64(use), 100+margin, 100) >= int64(limit) {
+			return false
+		}
+	}
+	return true
+}
+
+// fitsQuotas asks of what grows whether each quota has room for the growth.
+func fitsQuotas(pod *vertical.Pod, after []vertical.Resized, quotas []Quota) bool {
+	before := make([]vertical.Resized, len(pod.Containers))
+	for i := range before {
+		before[i] = pod.Containers[i].Spec
+	}
+	from, to := sum(before), sum(after)
+	return !slices.ContainsFunc(quotas, func(q Quota) bool {
+		return exceeds(from.Requests, to.Requests, q.Requests) || exceeds(from.Limits, to.Limits, q.Limits)
+	})
+}
+
+func exceeds(from, to, left vertical.Amounts) bool {
+	for r := range vertical.Resource(vertical.Resources) {
+		before, _ := from.Get(r)
+		after, _ := to.Get(r)
+		if room, limited := left.Get(r); limited && after > before && after-before > room {
+			return true
+		}
+	}
+	return false
+}
+
+// fitsNode asks whether the node could hold the pod alone, and beside the others.
+func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Reason {
+	if !node.Known {
+		return reason.None
+	}
+	verdict := reason.None
+	requests := sum(after).Requests
+	for r := range vertical.Resource(vertical.Resources) {
+		room, known := node.Allocatable.Get(r)
+		request, _ := requests.Get(r)
+		others, _ := node.Others.Get(r)
+		switch {
+		case !known || !grows(pod, request, r):
+		case request > room:
+			return reason.NodeTooSmall
+		case arithmetic.Saturate.Add(int64(request), int64(others)) > int64(room):
+			verdict = reason.NodeFull
+		}
+	}
+	return verdict
+}
+
+// grows reports that the pod would request more of r than the kubelet has given it.
+func grows(pod *vertical.Pod, request vertical.Amount, r vertical.Resource) bool {
+	var has vertical.Amounts
+	for i := range pod.Containers {
+		has = plus(has, pod.Containers[i].Requests)
+	}
+	now, _ := has.Get(r)
+	return request > now
+}

@@ -1,0 +1,141 @@
+// Package resize says whether a running pod's resources can be changed in place,
+// how long to wait for the kubelet, and when to give up.
+package resize
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+)
+
+// How long a kubelet may take (upstream's constants, and for what upstream does
+// not wait for at all).
+const (
+	// DeferredTimeout is for a node without room, and for states that may pass.
+	DeferredTimeout = 5 * time.Minute
+	// ProgressTimeout is for a resize that is being done.
+	ProgressTimeout = time.Hour
+)
+
+// Step is what becomes of a pod that should be resized.
+type Step uint8
+
+// The steps.
+const (
+	// Resize it now.
+	Resize Step = iota
+	// Wait for another pass.
+	Wait
+	// Retry resizes a pod whose node refused the last resize.
+	Retry
+	// Evict it: the resize failed.
+	Evict
+	// Skip it until less is recommended: the node refused, and would again.
+	Skip
+)
+
+// Policy is how pods may be resized.
+type Policy struct {
+	// Evicts says that a pod is evicted where a resize fails: mode
+	// InPlaceOrRecreate. Otherwise it never is: mode InPlace.
+	Evicts bool
+	// SkipBudget lets a pod be resized whatever the budget, if no container restarts
+	// (--in-place-skip-disruption-budget).
+	SkipBudget  bool
+	Divergences divergence.Set
+}
+
+// Budget is what the disruption budget says about one pod: why it may not be
+// touched, and why it may not be away.
+type Budget struct{ Refuses, Spare reason.Reason }
+
+// Next says what to do with the pod. raw are the recommendations as they stand in
+// the VerticalPodAutoscaler, not yet fitted to the pod. The order of the questions
+// is upstream's (pkg/updater/restriction/pods_inplace_restriction.go, v1.8.1).
+func (s *State) Next(now time.Time, p *Policy, pod *vertical.Pod, raw []vertical.Recommendation, budget Budget) (Step, reason.Reason) {
+	switch {
+	case budget.Refuses != reason.None:
+		return Wait, budget.Refuses
+	case pod.Pending:
+		return Wait, reason.PodPending
+	case len(raw) == 0:
+		return Wait, reason.NoRecommendation
+	case !p.Evicts && s.RefusedBefore(pod, raw):
+		return Skip, reason.InfeasibleBefore
+	case pod.Resize != vertical.ResizeNone:
+		return s.underway(now, p, pod, budget.Spare)
+	}
+	if p.Divergences.Has(divergence.ResizeBackoff) && s.backingOff(now, pod) {
+		return Wait, reason.BackingOff
+	}
+	if p.SkipBudget && !Restarts(pod) {
+		return Resize, reason.None
+	}
+	if budget.Spare != reason.None {
+		return Wait, budget.Spare
+	}
+	return Resize, reason.None
+}
+
+// underway is about a pod that the kubelet is resizing, or has refused to.
+func (s *State) underway(now time.Time, p *Policy, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
+	if !p.Evicts {
+		if pod.Resize == vertical.ResizeInfeasible {
+			return Retry, reason.None
+		}
+		return Wait, reason.ResizeUnderway
+	}
+	if s.Stalled(now, pod, p.Divergences) && spare == reason.None {
+		return Evict, reason.ResizeFailed
+	}
+	return Wait, reason.ResizeUnderway
+}
+
+// Stalled reports that a resize has failed, or has taken too long since it was
+// first seen. Upstream remembers that by the pod's name and for ever, and does
+// not wait where the kubelet reports an error or something that nobody knows.
+func (s *State) Stalled(now time.Time, pod *vertical.Pod, d divergence.Set) bool {
+	if pod.Resize == vertical.ResizeNone {
+		return false
+	}
+	key := pod.Namespace + "/" + pod.Name
+	if d.Has(divergence.ResizeTimers) {
+		key = timer(pod)
+	}
+	since, ok := s.Seen[key]
+	if !ok {
+		since = now
+		s.Seen[key] = now
+	}
+	patient := d.Has(divergence.ResizeBackoff)
+	waited := now.Sub(since)
+	switch pod.Resize {
+	case vertical.ResizeInfeasible:
+		return true
+	case vertical.ResizeDeferred:
+		return waited > DeferredTimeout
+	case vertical.ResizeInProgress:
+		return waited > ProgressTimeout
+	default:
+		return !patient || waited > DeferredTimeout
+	}
+}
+
+// timer names this resize of the pod among all that it ever gets.
+func timer(pod *vertical.Pod) string { return pod.UID + "/" + strconv.FormatInt(pod.Generation, 10) }
+
+// Restarts reports a container that a change of some resource restarts. Upstream
+// does not ask which resource changes.
+func Restarts(pod *vertical.Pod) bool {
+	for i := range pod.Containers {
+		for _, restarts := range pod.Containers[i].Restarts {
+			if restarts {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -31,6 +31,9 @@ type Cluster struct {
 	kcmMu sync.Mutex
 	kcm   *process // guarded by kcmMu; nil while stopped
 
+	metricsServerMu sync.Mutex
+	metricsServer   *process // guarded by metricsServerMu; nil while stopped
+
 	stopOnce sync.Once
 	stopErr  error
 
@@ -63,6 +66,18 @@ func (c *Cluster) NodeNames() []string { return append([]string(nil), c.nodeName
 
 // CA is the authority that signs the API server's and the kubelets' certificates and all client certificates.
 func (c *Cluster) CA() *Authority { return c.pki.ca }
+
+// ServingFiles issues a serving certificate for DNS names and IP addresses, for a program that reads it from files in
+// Dir.
+func (c *Cluster) ServingFiles(name string, hosts ...string) (certificate, key string, err error) {
+	if err := c.pki.writeServer(name, hosts...); err != nil {
+		return "", "", err
+	}
+	return c.pki.path(name + ".crt"), c.pki.path(name + ".key"), nil
+}
+
+// CAFile is the file of CA's certificate.
+func (c *Cluster) CAFile() string { return c.pki.path("ca.crt") }
 
 // Timings tells how long each part took to start, in order of readiness.
 func (c *Cluster) Timings() []Timing { return append([]Timing(nil), c.timings...) }

@@ -34,6 +34,8 @@ type Config struct {
 	// ControlPlaneOnly leaves out the nodes, the scheduler and KWOK: nodes and pods are then the caller's alone, who
 	// can have many more of them than the simulation carries. It excludes Nodes and MetricsServer.
 	ControlPlaneOnly bool
+	// Scheduler runs kube-scheduler although ControlPlaneOnly leaves it out: for nodes that are real.
+	Scheduler bool
 	// Nodes is the number of simulated nodes; 0 means DefaultNodes.
 	Nodes int
 	// NodeShape is the size of each; zero means DefaultNodeShape.

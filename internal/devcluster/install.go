@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -33,10 +34,11 @@ func (c *Cluster) InstallPlimsoll(ctx context.Context) (kubeconfig string, err e
 	if err != nil {
 		return "", err
 	}
-	objects, account, err := grants(filepath.Join(root, "config"))
+	objects, account, err := manifests(filepath.Join(root, "config"))
 	if err != nil {
 		return "", fmt.Errorf("devcluster: config/: %w", err)
 	}
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !granted[o.GetKind()] })
 	if err := c.apply(ctx, objects); err != nil {
 		return "", fmt.Errorf("devcluster: apply config/: %w", err)
 	}
@@ -45,8 +47,30 @@ func (c *Cluster) InstallPlimsoll(ctx context.Context) (kubeconfig string, err e
 		"system:serviceaccounts", "system:serviceaccounts:"+account.GetNamespace(), "system:authenticated")
 }
 
-// grants reads the objects that grant rights from the files that the kustomization lists, and the one service account.
-func grants(dir string) (objects []*unstructured.Unstructured, account *unstructured.Unstructured, err error) {
+// DeployPlimsoll applies everything of the repository's config/, as `kubectl apply -k` would, for a cluster whose nodes
+// can run it. Edit may change an object before, such as the image's pull policy.
+func (c *Cluster) DeployPlimsoll(ctx context.Context, edit func(*unstructured.Unstructured) error) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	objects, _, err := manifests(filepath.Join(root, "config"))
+	if err != nil {
+		return fmt.Errorf("devcluster: config/: %w", err)
+	}
+	for _, object := range objects {
+		if err := edit(object); err != nil {
+			return fmt.Errorf("devcluster: config/: %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	if err := c.apply(ctx, objects); err != nil {
+		return fmt.Errorf("devcluster: apply config/: %w", err)
+	}
+	return nil
+}
+
+// manifests reads the objects of the files that the kustomization lists, and names the one service account.
+func manifests(dir string) (objects []*unstructured.Unstructured, account *unstructured.Unstructured, err error) {
 	var kustomization struct {
 		Resources []string `json:"resources"`
 	}
@@ -67,9 +91,7 @@ func grants(dir string) (objects []*unstructured.Unstructured, account *unstruct
 			if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", name, err)
 			}
-			if granted[object.GetKind()] {
-				objects = append(objects, object)
-			}
+			objects = append(objects, object)
 			if object.GetKind() == rbacv1.ServiceAccountKind {
 				account = object
 			}

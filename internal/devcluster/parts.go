@@ -130,41 +130,6 @@ func (c *Cluster) startWithKubeconfig(ctx context.Context, name string, flags []
 	return p, err
 }
 
-// startMetricsServer runs metrics-server against the simulated kubelets and registers it. Its flag for the scrape's
-// timeout must stay below its resolution.
-func (c *Cluster) startMetricsServer(ctx context.Context) error {
-	const name = partMetricsServer
-	kubeconfig, err := c.pki.writeKubeconfig(c.server, metricsServerUser)
-	if err != nil {
-		return err
-	}
-	if err := c.pki.writeServer(name, "127.0.0.1", APIServiceHost(resourceMetricsGroup)); err != nil {
-		return err
-	}
-	if err := c.createMetricsServerRoles(ctx); err != nil {
-		return err
-	}
-	timeout := min(5*time.Second, c.config.MetricResolution/2)
-	return onFreePorts(1, func(ports []int) error {
-		p, err := c.run(name,
-			"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
-			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
-			"--tls-cert-file="+c.pki.path(name+".crt"), "--tls-private-key-file="+c.pki.path(name+".key"),
-			"--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
-			"--kubelet-certificate-authority="+c.pki.path("ca.crt"),
-			"--metric-resolution="+c.config.MetricResolution.String(), "--kubelet-request-timeout="+timeout.String())
-		if err != nil {
-			return err
-		}
-		if err := p.await(ctx, httpOK(c.anonymousClient(), "https://"+loopback(ports[0])+"/livez")); err != nil {
-			return err
-		}
-		return c.RegisterAPIService(ctx, APIService{
-			Group: resourceMetricsGroup, Version: "v1beta1", Port: ports[0], CABundle: c.pki.ca.CertPEM(),
-		})
-	})
-}
-
 // run starts a part from the folder of binaries.
 func (c *Cluster) run(name string, args ...string) (*process, error) {
 	return c.supervisor.start(name, filepath.Join(c.config.BinDir, name), args)

@@ -30,6 +30,9 @@ func (c *Cluster) StartProgram(
 	return &Program{process: p}, nil
 }
 
+// PID is the program's process ID; it leads a process group of its own.
+func (p *Program) PID() int { return p.process.cmd.Process.Pid }
+
 // Stop ends the program: politely, then not.
 func (p *Program) Stop(ctx context.Context) { p.process.stop(ctx) }
 

@@ -44,8 +44,11 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 
 func runningParts(config Config) []string {
 	parts := []string{partEtcd, partAPIServer, partControllerManager}
+	if config.Scheduler || !config.ControlPlaneOnly {
+		parts = append(parts, partScheduler)
+	}
 	if !config.ControlPlaneOnly {
-		parts = append(parts, partScheduler, partKWOK)
+		parts = append(parts, partKWOK)
 	}
 	if config.MetricsServer {
 		parts = append(parts, partMetricsServer)
@@ -73,15 +76,17 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	steps := map[string]func() error{partControllerManager: func() error { return c.startFirstControllerManager(ctx) }}
-	if !c.config.ControlPlaneOnly {
+	if c.config.Scheduler || !c.config.ControlPlaneOnly {
 		steps[partScheduler] = func() error { return c.startScheduler(ctx) }
+	}
+	if !c.config.ControlPlaneOnly {
 		steps["nodes and "+partKWOK] = func() error { return errors.Join(c.createNodes(ctx), c.startKWOK(ctx)) }
 	}
 	if c.config.MetricsServer {
 		if err := c.startSimulation(ctx); err != nil {
 			return err
 		}
-		steps[partMetricsServer] = func() error { return c.startMetricsServer(ctx) }
+		steps[partMetricsServer] = func() error { return c.startFirstMetricsServer(ctx) }
 		steps["metrics adapter"] = func() error { return c.startAdapter(ctx) }
 	}
 	if err := clock.together(steps); err != nil {

@@ -8,6 +8,7 @@ const (
 	demo       = modulePath + "/internal/demo"
 	benchmarks = modulePath + "/internal/bench"
 	simulator  = modulePath + "/internal/sim"
+	realnode   = modulePath + "/internal/realnode"
 	tests      = modulePath + "/test"
 )
 
@@ -71,7 +72,7 @@ var layers = []wall{
 			"internal/controller", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot",
 			"api",
 		},
-		never: []string{"testing", devcluster, demo, benchmarks, simulator, tests},
+		never: []string{"testing", devcluster, realnode, demo, benchmarks, simulator, tests},
 	},
 	{
 		within: "internal/image",
@@ -98,6 +99,18 @@ var layers = []wall{
 		except: []string{modulePath},
 	},
 	{
+		within: "internal/realnode",
+		why:    "it adds a machine's own containers to the world outside, for whoever wants to see them run",
+		ours:   []string{"internal/realnode", "internal/devcluster", "internal/image", "internal/sim"},
+		never:  []string{"testing"},
+	},
+	{
+		within: "internal/realnode/images",
+		why:    "it packs files into images and runs nothing of them",
+		ours:   []string{"internal/realnode/images"},
+		never:  []string{"k8s.io"},
+	},
+	{
 		within: "internal/demo",
 		why:    "it watches Plimsoll from outside, as a user does: through the API",
 		ours:   []string{"internal/demo", "internal/devcluster", "internal/sim", "internal/decide", "internal/observe", "internal/snapshot"},
@@ -105,14 +118,17 @@ var layers = []wall{
 	{
 		within: "internal/bench",
 		why:    "it measures from outside, through the API and the processes' own numbers, or drives the pure parts; the shell has its own tests",
-		ours:   []string{"internal/bench", "internal/devcluster", "internal/sim", "internal/decide", "internal/observe", "internal/snapshot"},
-		never:  []string{"testing"},
+		ours: []string{
+			"internal/bench", "internal/devcluster", "internal/realnode", "internal/image", "internal/sim", "internal/decide", "internal/observe",
+			"internal/snapshot",
+		},
+		never: []string{"testing"},
 	},
 	{
 		within: "cmd/plimsoll",
 		why:    "what is shipped carries neither the development cluster nor the server side of Kubernetes",
 		never: []string{
-			devcluster, demo, benchmarks, tests, modulePath + "/internal/image", modulePath + "/cmd/devcluster",
+			devcluster, realnode, demo, benchmarks, tests, modulePath + "/internal/image", modulePath + "/cmd/devcluster",
 			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver/pkg/apiserver", "go.etcd.io",
 			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
 			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",

@@ -29,6 +29,7 @@ type part struct {
 	pkg     string
 	outName string // what go build calls it, where that differs
 	ours    bool   // changes with this repository, so the go command alone knows whether it is up to date
+	node    bool   // of a real node, which only few need: not one of ControlPlane
 }
 
 // allParts lists the programs in the order of the cluster's start.
@@ -40,11 +41,19 @@ var allParts = []part{
 	{name: "kwok", module: controlPlane, pkg: "sigs.k8s.io/kwok/cmd/kwok"},
 	{name: "metrics-server", module: controlPlane, pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server"},
 	{name: "kubectl", module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubectl"},
+	{name: Kubelet, module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubelet", node: true},
+	{name: Pause, module: ".", pkg: "./internal/realnode/pause", ours: true},
 	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
 	{name: "plimsoll", module: ".", pkg: "./cmd/plimsoll", ours: true},
 }
 
 const controlPlane = "tools/controlplane"
+
+// The parts of a real node.
+const (
+	Kubelet = "kubelet"
+	Pause   = "pause"
+)
 
 // Flags are the compiler's and linker's, the same for all parts and for Plimsoll, so that each shared package is
 // compiled once. Debug information would be thrown away by the linker (-w), and not making it saves 15 % of the
@@ -94,11 +103,11 @@ type Result struct {
 	Profile Profile
 }
 
-// ControlPlane are the names of the parts of the control plane.
+// ControlPlane are the names of the parts of the control plane; a real node's are not among them.
 func ControlPlane() []string {
 	var names []string
 	for _, p := range allParts {
-		if !p.ours {
+		if !p.ours && !p.node {
 			names = append(names, p.name)
 		}
 	}

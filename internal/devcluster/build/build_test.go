@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,8 +32,15 @@ func TestReadyFolderMustBeComplete(t *testing.T) {
 	}
 }
 
+// The kubelet takes minutes to build, which the demo and the tests are not to wait for.
+func TestControlPlaneHasNoKubelet(t *testing.T) {
+	if parts := build.ControlPlane(); slices.Contains(parts, build.Kubelet) || !slices.Contains(parts, "kube-apiserver") {
+		t.Errorf("got %v", parts)
+	}
+}
+
 func TestUnknownPartIsAnError(t *testing.T) {
-	if _, err := build.Run(t.Context(), build.Config{Parts: []string{"kubelet"}}); err == nil {
+	if _, err := build.Run(t.Context(), build.Config{Parts: []string{"minikube"}}); err == nil {
 		t.Error("built a part that does not exist")
 	}
 }

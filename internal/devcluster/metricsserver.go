@@ -1,0 +1,94 @@
+package devcluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// MetricsServerConfig says how metrics-server scrapes.
+type MetricsServerConfig struct {
+	// Resolution is the scrape interval.
+	Resolution time.Duration
+	// RequestTimeout is how long a kubelet may take to answer. It must be shorter than Resolution; 0 means half of it,
+	// 5 s at most.
+	RequestTimeout time.Duration
+}
+
+func (m MetricsServerConfig) requestTimeout() time.Duration {
+	if m.RequestTimeout > 0 {
+		return m.RequestTimeout
+	}
+	return min(5*time.Second, m.Resolution/2)
+}
+
+// RestartMetricsServer ends metrics-server, if it runs, and starts it with another configuration; it returns when the
+// API server has it available. What it had scraped is lost. It scrapes whatever nodes there are.
+func (c *Cluster) RestartMetricsServer(ctx context.Context, config MetricsServerConfig) error {
+	c.metricsServerMu.Lock()
+	defer c.metricsServerMu.Unlock()
+	c.stopMetricsServer(ctx)
+	p, err := c.startMetricsServer(ctx, config)
+	if err != nil {
+		return err
+	}
+	c.metricsServer = p
+	return c.awaitAPIService(ctx, APIServiceName(resourceMetricsGroup, "v1beta1"))
+}
+
+// StopMetricsServer ends metrics-server until RestartMetricsServer. Its API stays registered and answers errors.
+func (c *Cluster) StopMetricsServer(ctx context.Context) {
+	c.metricsServerMu.Lock()
+	defer c.metricsServerMu.Unlock()
+	c.stopMetricsServer(ctx)
+}
+
+func (c *Cluster) stopMetricsServer(ctx context.Context) {
+	if c.metricsServer != nil {
+		c.metricsServer.stop(ctx)
+		c.metricsServer = nil
+	}
+}
+
+func (c *Cluster) startFirstMetricsServer(ctx context.Context) error {
+	c.metricsServerMu.Lock()
+	defer c.metricsServerMu.Unlock()
+	p, err := c.startMetricsServer(ctx, MetricsServerConfig{Resolution: c.config.MetricResolution})
+	c.metricsServer = p
+	return err
+}
+
+// startMetricsServer runs metrics-server and registers it.
+func (c *Cluster) startMetricsServer(ctx context.Context, config MetricsServerConfig) (*process, error) {
+	const name = partMetricsServer
+	kubeconfig, err := c.pki.writeKubeconfig(c.server, metricsServerUser)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.pki.writeServer(name, "127.0.0.1", APIServiceHost(resourceMetricsGroup)); err != nil {
+		return nil, err
+	}
+	if err := c.createMetricsServerRoles(ctx); err != nil {
+		return nil, err
+	}
+	var p *process
+	err = onFreePorts(1, func(ports []int) error {
+		p, err = c.run(name,
+			"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
+			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
+			"--tls-cert-file="+c.pki.path(name+".crt"), "--tls-private-key-file="+c.pki.path(name+".key"),
+			"--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
+			"--kubelet-certificate-authority="+c.pki.path("ca.crt"),
+			"--metric-resolution="+config.Resolution.String(), "--kubelet-request-timeout="+config.requestTimeout().String())
+		if err != nil {
+			return err
+		}
+		if err := p.await(ctx, httpOK(c.anonymousClient(), "https://"+loopback(ports[0])+"/livez")); err != nil {
+			return err
+		}
+		return c.RegisterAPIService(ctx, APIService{
+			Group: resourceMetricsGroup, Version: "v1beta1", Port: ports[0], CABundle: c.pki.ca.CertPEM(),
+		})
+	})
+	return p, err
+}

@@ -141,18 +141,21 @@ func (w *walk) turn(wish int32) Turn {
 	if wish < w.current && !w.mayLower {
 		return Turn{}
 	}
-	history := pace.History{
-		Recommendations: &w.state.Recommendations, Ups: w.state.ScaleUps, Downs: w.state.ScaleDowns, LastUp: w.state.LastScaleUp,
-	}
+	history := w.history()
 	ask := pace.Wish{Now: w.now, Current: w.current, Replicas: wish, Fresh: math.MaxInt32}
 	var t Turn
-	t.Stabilized = pace.Stabilize(&w.limits, &history, ask)
+	t.Stabilized = pace.Stabilize(&w.limits, history, ask)
 	ask.Replicas = t.Stabilized.Replicas
-	t.Limited = pace.Limit(&w.limits, &history, ask)
+	t.Limited = pace.Limit(&w.limits, history, ask)
 	change := t.Limited.Replicas - w.current
 	w.current = t.Limited.Replicas
 	w.remember(change)
 	return t
+}
+
+func (w *walk) history() *pace.History {
+	s := &w.state
+	return &pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns, LastUp: s.LastScaleUp}
 }
 
 func (w *walk) remember(change int32) {

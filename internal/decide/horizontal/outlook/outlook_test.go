@@ -157,3 +157,55 @@ func TestAheadOfNothing(t *testing.T) {
 		t.Errorf("the outlook of an object that is switched off is %+v", o)
 	}
 }
+
+// TestBinds: the last limit that changed the count is the one to name.
+func TestBinds(t *testing.T) {
+	halted := &horizontal.Behavior{Up: horizontal.Rules{Select: horizontal.SelectDisabled}}
+	for why, c := range map[string]struct {
+		behavior   *horizontal.Behavior
+		remembered int32
+		replicas   int32
+		queue      int64
+		want       Limit
+	}{
+		"as the metrics want":              {nil, 0, 3, 4, None},
+		"near enough":                      {nil, 0, 4, 4, Tolerance},
+		"the double is the most":           {nil, 0, 3, 9, ScaleUpRate},
+		"max is the most":                  {nil, 0, 8, 12, MaxReplicas},
+		"min is the least":                 {nil, 0, 3, 1, MinReplicas},
+		"a recommendation of before holds": {nil, 6, 6, 3, Stabilization},
+		"scaling up is switched off":       {halted, 0, 3, 5, ScaleUpRate},
+		"put to 0 by hand":                 {nil, 0, 0, 5, Maintenance},
+		"more than max":                    {nil, 0, 11, 5, MaxReplicas},
+	} {
+		p := policy(2, 10, c.behavior)
+		s := horizontal.State{}
+		if c.remembered > 0 {
+			s.Recommendations.Add(noon.Add(-time.Minute), c.remembered)
+		} else {
+			s.Recommendations.Add(noon.Add(-time.Hour), 1)
+		}
+		d, _ := decide(&p, s, noon, c.replicas, c.queue)
+		if got := Binds(&d); got != c.want {
+			t.Errorf("%s: %s binds, want %s", why, got, c.want)
+		}
+	}
+}
+
+// TestUses: what of a budget is spent is said with the count that it began from.
+func TestUses(t *testing.T) {
+	p := policy(1, 20, &horizontal.Behavior{Up: horizontal.Rules{Policies: []horizontal.RatePolicy{
+		{Type: horizontal.RatePods, Value: 4, Period: time.Minute}, {Type: horizontal.RatePercent, Value: 100, Period: period},
+	}}})
+	s := horizontal.State{}
+	s.ScaleUps = s.ScaleUps.Add(noon.Add(-30*time.Second), 3, time.Minute)
+	before := s.Clone()
+	d, _ := decide(&p, s, noon, 5, 20)
+	var got []string
+	for _, u := range Uses(&p, &before, &d) {
+		got = append(got, fmt.Sprintf("from %d to %d in %s", u.Start, u.Permits, u.Policy.Period))
+	}
+	if diff := cmp.Diff([]string{"from 2 to 6 in 1m0s", "from 5 to 10 in 15s"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

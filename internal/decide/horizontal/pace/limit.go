@@ -140,9 +140,7 @@ func rateLimit(l *Limits, h *History, w Wish, up bool) int32 {
 		result = math.MinInt32
 	}
 	for _, policy := range rules.Policies {
-		changed := h.Downs.Within(w.Now, policy.Period) - h.Ups.Within(w.Now, policy.Period)
-		start := l.arithmetic().ToInt32(int64(w.Current) + changed)
-		permitted := permit(l.arithmetic(), policy, start, up)
+		permitted := l.use(h, w, policy, up).Permits
 		if highest {
 			result = max(result, permitted)
 		} else {
@@ -150,6 +148,42 @@ func rateLimit(l *Limits, h *History, w Wish, up bool) int32 {
 		}
 	}
 	return result
+}
+
+// Use is what of a rate policy is used up.
+type Use struct {
+	Policy RatePolicy
+	Up     bool
+	// Start is the count at the beginning of the period that ends now, by what is
+	// remembered, and Permits the farthest count from there.
+	Start, Permits int32
+}
+
+// Uses says it of each policy of one direction; none without behavior, and where
+// the direction is switched off.
+func Uses(l *Limits, h *History, w Wish, up bool) []Use {
+	if l.Behavior == nil {
+		return nil
+	}
+	rules := &l.Behavior.Down
+	if up {
+		rules = &l.Behavior.Up
+	}
+	if rules.Select == SelectDisabled {
+		return nil
+	}
+	uses := make([]Use, len(rules.Policies))
+	for i, policy := range rules.Policies {
+		uses[i] = l.use(h, w, policy, up)
+	}
+	return uses
+}
+
+func (l *Limits) use(h *History, w Wish, policy RatePolicy, up bool) Use {
+	changed := h.Downs.Within(w.Now, policy.Period) - h.Ups.Within(w.Now, policy.Period)
+	u := Use{Policy: policy, Up: up, Start: l.arithmetic().ToInt32(int64(w.Current) + changed)}
+	u.Permits = permit(l.arithmetic(), policy, u.Start, up)
+	return u
 }
 
 // permit is the count that one policy permits from the start of its period. Up

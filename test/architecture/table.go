@@ -75,6 +75,14 @@ var layers = []wall{
 		never: []string{"testing", devcluster, realnode, demo, benchmarks, simulator, tests},
 	},
 	{
+		within: "internal/explain",
+		why:    "it looks with the rights of whoever asks, decides with the core and writes nothing to a cluster",
+		ours: []string{
+			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot",
+		},
+		never: []string{"testing"},
+	},
+	{
 		within: "internal/image",
 		why:    "it packs a program that is already built",
 		ours:   []string{"internal/image"},

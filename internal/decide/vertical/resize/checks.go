@@ -67,7 +67,6 @@ func Check(pod *vertical.Pod, targets []Target, around *Surroundings) []reason.R
 	add(around.Unsupported, reason.NoResize)
 	add(node.Known && !node.Resizes, reason.OldKubelet)
 	add(node.Known && !node.Linux, reason.NotLinux)
-	add(slices.ContainsFunc(targets, func(t Target) bool { return slices.Contains(pod.InitContainers, t.Container) }), reason.InitContainer)
 	add(pod.QoS != vertical.QoSUnknown && pod.QoS != class(pod, after), reason.QoSClass)
 	add(!fitsRanges(after, around.Ranges), reason.LimitRange)
 	add(!fitsWhole(pod, after), reason.PodResources)
@@ -108,6 +107,12 @@ func GrowthUnseen(pod *vertical.Pod, targets []Target) bool {
 		}
 	}
 	return false
+}
+
+// NamesInit reports a recommendation for an init container. Nothing comes of it:
+// those are not controlled.
+func NamesInit(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
+	return slices.ContainsFunc(recommended, func(rec vertical.Recommendation) bool { return slices.Contains(pod.InitContainers, rec.Container) })
 }
 
 // apply gives the containers of the pod's spec what the targets say.

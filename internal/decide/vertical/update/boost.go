@@ -1,0 +1,108 @@
+package update
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+)
+
+// BoostEnds is when the next start-up boost of the pod ends; false where none is
+// running, or the pod is not ready yet.
+func (p *Policy) BoostEnds(pod *vertical.Pod) (time.Time, bool) {
+	var ends time.Time
+	found := false
+	if !pod.Ready {
+		return ends, false
+	}
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		if c.Boosted == nil {
+			continue
+		}
+		end := pod.ReadySince.Add(p.boostOf(c.Name))
+		if !found || end.Before(ends) {
+			ends, found = end, true
+		}
+	}
+	return ends, found
+}
+
+// boostOf is how long the container's boost lasts.
+func (p *Policy) boostOf(container string) time.Duration {
+	policy := vertical.PolicyOf(p.Containers, container)
+	switch {
+	case policy.Boost != nil:
+		return policy.Boost.Duration
+	case p.Boost != nil:
+		return p.Boost.Duration
+	}
+	return 0
+}
+
+// expired are the containers whose boost is over.
+func (d *Decision) expired(i int) []string {
+	pod := &d.pods[i]
+	if !pod.Ready {
+		return nil
+	}
+	var expired []string
+	for j := range pod.Containers {
+		c := &pod.Containers[j]
+		if c.Boosted == nil {
+			continue
+		}
+		if lasts := d.policy.boostOf(c.Name); lasts == 0 || d.At.Sub(pod.ReadySince) > lasts {
+			expired = append(expired, c.Name)
+		}
+	}
+	return expired
+}
+
+// NextUnboost gives the next pod whose start-up boost is over, in every mode: what
+// was given for the start is taken back.
+func (d *Decision) NextUnboost() (Action, bool) {
+	for len(d.unboost) > 0 {
+		i := d.unboost[0]
+		d.unboost = d.unboost[1:]
+		pod := &d.pods[i]
+		if pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.Spare(i) != reason.None {
+			continue
+		}
+		expired := d.expired(i)
+		targets := d.targets(pod, d.unboostedTo(pod), expired)
+		return Action{Kind: Unboost, Pod: pod, Why: reason.BoostExpired, Targets: targets, Unboosted: expired, at: i}, true
+	}
+	return Action{}, false
+}
+
+// unboostedTo is what is recommended for the pod, if the mode applies it at all.
+func (d *Decision) unboostedTo(pod *vertical.Pod) []vertical.Recommendation {
+	if d.policy.Mode == vertical.ModeOff || len(d.observed.Recommended) == 0 {
+		return nil
+	}
+	return d.fit(pod, d.without(d.observed.Recommended))
+}
+
+// targets are what the pod's containers shall have: what is recommended, with
+// limits in proportion; what they had before the boost that is over, where nothing
+// is. A container whose boost is not over keeps it.
+func (d *Decision) targets(pod *vertical.Pod, fitted []vertical.Recommendation, expired []string) []resize.Target {
+	var targets []resize.Target
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		rec, recommended := vertical.RecommendationOf(fitted, c.Name)
+		recommended = recommended && !rec.Target.IsEmpty()
+		over := slices.Contains(expired, c.Name)
+		switch {
+		case c.Boosted != nil && !over:
+		case recommended:
+			targets = append(targets, resize.Target{Container: c.Name, Resized: d.proportional(c, rec.Target)})
+		case over:
+			targets = append(targets, resize.Target{Container: c.Name, Resized: *c.Boosted})
+		}
+	}
+	return targets
+}

@@ -1,0 +1,216 @@
+package update
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/priority"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+)
+
+// Decision is one pass over a workload. Next gives its actions one after the
+// other, Settle is told what became of each: how many may follow depends on it.
+type Decision struct {
+	At time.Time
+	// Pods are the verdicts, in the observation's order, without pods that wait for a
+	// node.
+	Pods []Verdict
+	// Wanted are the pods to be changed, as indices of Pods, the first one first.
+	Wanted []int
+	// CircuitOpen reports that pods changed before do not come up, and Troubled names
+	// them.
+	CircuitOpen bool
+	Troubled    []string
+	// Conflicts are what is left alone.
+	Conflicts []conflict.Conflict
+
+	policy   *Policy
+	observed *Observation
+	pods     []vertical.Pod
+	budget   disruption.Budget
+	troubled map[string]bool
+	unboost  []int
+	resizes  []int
+	evicts   []int
+}
+
+// Decide looks at all pods and puts those that should be changed in order. The
+// steps are upstream's (pkg/updater/logic/updater.go, v1.8.1): what may be
+// changed, what should be, in which order, within the owner's requirements.
+func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
+	s = s.Clone()
+	d := Decision{At: now, policy: p, observed: o, pods: placed(o.Pods)}
+	if p.Divergences.Has(divergence.SkipConflict) {
+		d.Conflicts = o.Conflicts
+	}
+	if p.Divergences.Has(divergence.CircuitBreaker) {
+		d.troubled = s.Circuit.Watch(now, o.Pods)
+		d.CircuitOpen = s.Circuit.Open()
+		for i := range o.Pods {
+			if d.troubled[o.Pods[i].UID] {
+				d.Troubled = append(d.Troubled, o.Pods[i].Name)
+			}
+		}
+	}
+	s.Resize.Prune(o.Pods, p.Divergences)
+	budget := p.disruption()
+	d.budget = disruption.NewBudget(&budget, &o.Workload, d.pods)
+	d.Pods = make([]Verdict, len(d.pods))
+	for i := range d.pods {
+		d.Pods[i].Pod = &d.pods[i]
+		if len(d.expired(i)) > 0 {
+			d.unboost = append(d.unboost, i)
+		}
+	}
+	d.judge(&s)
+	d.order()
+	return d, s
+}
+
+// placed are the pods that are on a node.
+func placed(pods []vertical.Pod) []vertical.Pod {
+	waits := func(p vertical.Pod) bool { return p.Node == "" }
+	if !slices.ContainsFunc(pods, waits) {
+		return pods
+	}
+	return slices.DeleteFunc(slices.Clone(pods), waits)
+}
+
+// judge says of each pod whether it should be changed, and what is against it.
+func (d *Decision) judge(s *State) {
+	rules := d.policy.priority()
+	wanted := d.without(d.observed.Recommended)
+	for i := range d.Pods {
+		v := &d.Pods[i]
+		if !d.policy.Mode.Disrupts() {
+			v.Against = reason.ModeOff
+			continue
+		}
+		if d.policy.Boosts && v.Pod.IsBoosted() {
+			v.Against = reason.Boosted
+			continue
+		}
+		held := d.holds(s, i)
+		d.want(&rules, v, wanted)
+		if v.Wants == reason.None {
+			continue
+		}
+		v.Against = held
+		if v.Against == reason.None && d.policy.Mode == vertical.ModeInPlace && s.Resize.RefusedBefore(v.Pod, v.fitted) {
+			v.Against = reason.InfeasibleBefore
+		}
+		if v.Against == reason.None && !rules.Allows(v.Pod, v.fitted) {
+			v.Against = reason.EvictionRequirements
+		}
+		if v.Against == reason.None {
+			d.Wanted = append(d.Wanted, i)
+		}
+	}
+}
+
+// want says whether the pod should be changed.
+func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Recommendation) {
+	if len(d.observed.Recommended) == 0 {
+		v.Against = reason.NoRecommendation
+		return
+	}
+	v.fitted = d.fit(v.Pod, wanted)
+	var why reason.Reason
+	v.Priority, why = rules.Judge(d.At, v.Pod, v.fitted)
+	if priority.Speaks(why) {
+		v.Wants = why
+		return
+	}
+	v.Against = why
+	if len(d.Conflicts) > 0 {
+		if _, else_ := rules.Judge(d.At, v.Pod, d.fit(v.Pod, d.observed.Recommended)); priority.Speaks(else_) {
+			v.Against = reason.Conflict
+		}
+	}
+}
+
+// holds says what keeps the pod from being changed, whatever is recommended.
+func (d *Decision) holds(s *State, i int) reason.Reason {
+	if d.CircuitOpen && !d.troubled[d.pods[i].UID] {
+		return reason.CircuitOpen
+	}
+	if !d.policy.resizes() {
+		return d.mayEvict(s, i)
+	}
+	d.reconsider(s, i)
+	step, why := d.next(s, i)
+	switch {
+	case step == resize.Resize || step == resize.Evict || step == resize.Retry:
+		return reason.None
+	case step == resize.Wait && d.policy.Mode == vertical.ModeInPlace && !d.policy.Divergences.Has(divergence.InPlaceBudget):
+		return reason.None
+	}
+	return why
+}
+
+// next asks what a resize would come to.
+func (d *Decision) next(s *State, i int) (resize.Step, reason.Reason) {
+	p := d.policy.resize()
+	budget := resize.Budget{Refuses: d.budget.Refuses(i), Spare: d.budget.Spare(i)}
+	return s.Resize.Next(d.At, &p, &d.pods[i], d.observed.Recommended, budget)
+}
+
+// mayEvict says why the pod must not be evicted.
+func (d *Decision) mayEvict(s *State, i int) reason.Reason {
+	why := d.budget.Evict(i)
+	pod := &d.pods[i]
+	if pod.Pending || pod.Resize == vertical.ResizeNone || why != reason.None && why != reason.DisruptionBudget {
+		return why
+	}
+	// Seen now, even if the budget is used up: its time starts here.
+	if stalled := s.Resize.Stalled(d.At, pod, d.policy.Divergences); !stalled && why == reason.None {
+		return reason.ResizeUnderway
+	}
+	return why
+}
+
+// without leaves out what horizontal autoscalers divide by.
+func (d *Decision) without(recommended []vertical.Recommendation) []vertical.Recommendation {
+	if len(d.Conflicts) == 0 {
+		return recommended
+	}
+	rest := slices.Clone(recommended)
+	for i := range rest {
+		rec := &rest[i]
+		for r, skip := range conflict.Skipped(d.Conflicts, rec.Container) {
+			if skip {
+				r := vertical.Resource(r)
+				rec.Target, rec.Lower, rec.Upper = rec.Target.Without(r), rec.Lower.Without(r), rec.Upper.Without(r)
+			}
+		}
+	}
+	return rest
+}
+
+// fit is what is recommended for this pod.
+func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
+	containers := make([]bounds.Container, len(pod.Containers))
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests, Limits: c.Limits}
+	}
+	fitted, _ := bounds.Fit(recommended, containers, d.policy.Containers, d.observed.Ranges, d.policy.Divergences)
+	return fitted
+}
+
+// order puts the pods that should be changed in their order. Equal ones stay as
+// slices.SortFunc leaves them, as upstream's do.
+func (d *Decision) order() {
+	slices.SortFunc(d.Wanted, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
+	if d.policy.resizes() {
+		d.resizes = slices.Clone(d.Wanted)
+	} else {
+		d.evicts = slices.Clone(d.Wanted)
+	}
+}

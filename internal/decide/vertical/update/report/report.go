@@ -1,0 +1,147 @@
+// Package report says in a condition why the pods of a VerticalPodAutoscaler are
+// not changed.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+// Type is the condition's type. Upstream does not know it; types are free.
+const Type = "UpdateBlocked"
+
+// Updating is the reason of a pass in which pods were changed.
+const Updating = "Updating"
+
+// Condition is True while pods should be changed and none is.
+type Condition struct {
+	Blocked         bool
+	Reason, Message string
+}
+
+// Of is the condition after a pass. There is none without pods, and none in modes
+// that change no running pods.
+func Of(d *update.Decision) (Condition, bool) {
+	against, wanted := map[reason.Reason]int{}, 0
+	for i := range d.Pods {
+		v := &d.Pods[i]
+		if v.Did != update.Nothing {
+			return Condition{Reason: Updating, Message: "pods are being updated"}, true
+		}
+		if v.Wants != reason.None {
+			wanted++
+		}
+	}
+	for i := range d.Pods {
+		v := &d.Pods[i]
+		if wanted == 0 || v.Wants != reason.None || v.Against == reason.Conflict {
+			against[v.Against]++
+		}
+	}
+	delete(against, reason.None)
+	why := sorted(against)
+	if len(why) == 0 || why[0] == reason.ModeOff {
+		return Condition{}, false
+	}
+	blocked := wanted > 0 || against[reason.Conflict] > 0
+	return Condition{Blocked: blocked, Reason: why[0].String(), Message: sentences(d, why)}, true
+}
+
+// Stale is the condition while nobody would give new pods their requests.
+func Stale() Condition {
+	return Condition{Blocked: true, Reason: reason.LeaseStale.String(), Message: words[reason.LeaseStale]}
+}
+
+// sorted are the reasons, the most frequent first. What stops everything goes
+// before all.
+func sorted(against map[reason.Reason]int) []reason.Reason {
+	return slices.SortedFunc(maps.Keys(against), func(a, b reason.Reason) int {
+		if (a == reason.CircuitOpen) != (b == reason.CircuitOpen) {
+			if a == reason.CircuitOpen {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(-cmp.Compare(against[a], against[b]), cmp.Compare(a, b))
+	})
+}
+
+func sentences(d *update.Decision, why []reason.Reason) string {
+	all := make([]string, len(why))
+	for i, r := range why {
+		all[i] = words[r]
+		switch r {
+		case reason.CircuitOpen:
+			all[i] += ": " + names(d.Troubled)
+		case reason.Conflict:
+			all[i] += ": " + conflicts(d.Conflicts)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// named is how many names are said; the rest is a number.
+const named = 3
+
+func names(all []string) string {
+	if len(all) <= named {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:named], ", "), len(all)-named)
+}
+
+func conflicts(all []conflict.Conflict) string {
+	texts := make([]string, len(all))
+	for i, c := range all {
+		texts[i] = fmt.Sprintf("%s of container %s (HorizontalPodAutoscaler %s)", c.Resource, c.Container, c.Horizontal)
+	}
+	return names(texts)
+}
+
+// words say of each reason what a person can do about it, or that nothing need be
+// done.
+var words = map[reason.Reason]string{
+	reason.NoRecommendation:     "there is no recommendation yet",
+	reason.NotStarted:           "it is not known since when the pods run",
+	reason.WithinBounds:         "the pods' requests are within the recommended bounds, and the pods are too young to be changed for less",
+	reason.SmallDifference:      "the pods' requests differ too little from what is recommended",
+	reason.NothingChanges:       "the pods request what is recommended",
+	reason.Conflict:             "a HorizontalPodAutoscaler has a utilization target on what would have to change",
+	reason.Boosted:              "the pods have their start-up boost",
+	reason.ModeOff:              "the update mode changes no running pods",
+	reason.EvictionRequirements: "the change does not meet the evictionRequirements",
+	reason.MinReplicas:          "there are fewer pods than minReplicas (updatePolicy.minReplicas, --min-replicas)",
+	reason.UnknownReplicas:      "it is not known how many pods there should be",
+	reason.DisruptionBudget:     "as many pods are away or not ready as --eviction-tolerance allows",
+	reason.PodDisruptionBudget:  "a PodDisruptionBudget does not allow an eviction",
+	reason.RateLimit:            "--eviction-rate-limit allows no more in this pass",
+	reason.CircuitOpen:          "pods that were changed before do not come up",
+	reason.LeaseStale:           "the admission controller's Lease is not renewed: new pods would not get their requests",
+	reason.PodPending:           "the pods are not running yet",
+	reason.ResizeUnderway:       "the kubelet has not finished the last resize",
+	reason.InfeasibleBefore:     "the node cannot do the resize, and no less is recommended since",
+	reason.BackingOff:           "the last resize failed not long ago",
+	reason.Failed:               "the API server answered with an error",
+	reason.NoResize:             "the API server cannot resize pods",
+	reason.OldKubelet:           "the node's kubelet cannot resize pods",
+	reason.NotLinux:             "the node cannot resize pods, as it does not run Linux",
+	reason.QoSClass:             "the pod's quality of service class would change, which a resize may not",
+	reason.LimitRange:           "a LimitRange forbids what is recommended",
+	reason.ResourceQuota:        "a ResourceQuota has no room for what is recommended",
+	reason.NodeTooSmall:         "the node is too small for what is recommended",
+	reason.NodeFull:             "the node has no room for what is recommended",
+	reason.StaticPolicy:         "the node gives the pod processors or memory of its own",
+	reason.Swap:                 "the node does not change the memory of containers that may swap",
+	reason.MemoryInUse:          "a container uses more memory than its new limit would allow",
+	reason.PodResources:         "the pod as a whole has less than its containers would request",
+}
+
+// Sentence is what a reason means.
+func Sentence(r reason.Reason) string { return words[r] }

@@ -4,12 +4,13 @@ package slim
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Transform is an informer's transform. Other types than pods, nodes and the
-// apps/v1 targets stay whole.
+// well-known workloads stay whole.
 func Transform(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -38,7 +39,32 @@ func Transform(object any) (any, error) {
 			Status:     appsv1.ReplicaSetStatus{Replicas: o.Status.Replicas},
 		}, nil
 	}
-	return object, nil
+	return vertical(object), nil
+}
+
+// vertical are the workloads that only the vertical side knows.
+func vertical(object any) any {
+	switch o := object.(type) {
+	case *appsv1.DaemonSet:
+		return &appsv1.DaemonSet{
+			ObjectMeta: objectMeta(&o.ObjectMeta),
+			Spec:       appsv1.DaemonSetSpec{Selector: o.Spec.Selector},
+			Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: o.Status.DesiredNumberScheduled},
+		}
+	case *batchv1.Job:
+		return &batchv1.Job{ObjectMeta: objectMeta(&o.ObjectMeta), Spec: batchv1.JobSpec{Selector: o.Spec.Selector}}
+	case *batchv1.CronJob:
+		slim := &batchv1.CronJob{ObjectMeta: objectMeta(&o.ObjectMeta)}
+		slim.Spec.JobTemplate.Spec.Template.Labels = o.Spec.JobTemplate.Spec.Template.Labels
+		return slim
+	case *corev1.ReplicationController:
+		return &corev1.ReplicationController{
+			ObjectMeta: objectMeta(&o.ObjectMeta),
+			Spec:       corev1.ReplicationControllerSpec{Replicas: o.Spec.Replicas, Selector: o.Spec.Selector},
+			Status:     corev1.ReplicationControllerStatus{Replicas: o.Status.Replicas},
+		}
+	}
+	return object
 }
 
 func objectMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
@@ -49,7 +75,18 @@ func objectMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 		ResourceVersion:   m.ResourceVersion,
 		CreationTimestamp: m.CreationTimestamp,
 		DeletionTimestamp: m.DeletionTimestamp,
+		OwnerReferences:   controller(m.OwnerReferences),
 	}
+}
+
+// controller is the one owner that controls the object.
+func controller(references []metav1.OwnerReference) []metav1.OwnerReference {
+	for i := range references {
+		if r := &references[i]; r.Controller != nil && *r.Controller {
+			return []metav1.OwnerReference{{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: r.Controller}}
+		}
+	}
+	return nil
 }
 
 func pod(p *corev1.Pod) *corev1.Pod {
@@ -64,12 +101,38 @@ func pod(p *corev1.Pod) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime},
 	}
 	slim.Labels = p.Labels
+	slim.Status.ContainerStatuses = ends(p.Status.ContainerStatuses)
 	for i := range p.Status.Conditions {
 		if p.Status.Conditions[i].Type == corev1.PodReady {
 			slim.Status.Conditions = []corev1.PodCondition{p.Status.Conditions[i]}
 		}
 	}
 	return slim
+}
+
+// ends are the statuses of the containers that have ended once: running out of
+// memory is one way to end.
+func ends(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var slim []corev1.ContainerStatus
+	for i := range all {
+		s := &all[i]
+		if s.State.Terminated == nil && s.LastTerminationState.Terminated == nil {
+			continue
+		}
+		slim = append(slim, corev1.ContainerStatus{
+			Name: s.Name, RestartCount: s.RestartCount,
+			State:                corev1.ContainerState{Terminated: end(s.State.Terminated)},
+			LastTerminationState: corev1.ContainerState{Terminated: end(s.LastTerminationState.Terminated)},
+		})
+	}
+	return slim
+}
+
+func end(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if t == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
 }
 
 func containers(all []corev1.Container) []corev1.Container {

@@ -1,0 +1,238 @@
+// Package ownership finds the topmost owner of a pod and the pods of a workload.
+//
+// The well-known kinds are read from informers. Of other kinds the scale
+// subresource is asked; its answers are remembered and renewed, those that are
+// errors sooner. Finding an owner of a well-known kind never calls anybody.
+package ownership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	scaleclient "k8s.io/client-go/scale"
+	"k8s.io/client-go/tools/cache"
+)
+
+var (
+	// ErrNotFound says that there is no such object.
+	ErrNotFound = errors.New("does not exist")
+	// ErrUnsupported says that objects of this kind have no pods that could be found.
+	ErrUnsupported = errors.New("not supported")
+	// ErrUnknown says that it could not be found out; it may be another time. Whoever
+	// has learned something of the object must not forget it for that.
+	ErrUnknown = errors.New("not known at the moment")
+)
+
+// Owner names an object that owns others.
+type Owner struct {
+	// APIVersion may be of any version, or empty: the well-known kinds are known by
+	// their names, as upstream.
+	APIVersion, Kind, Namespace, Name string
+	// UID is empty where it is not known.
+	UID types.UID
+}
+
+// Is reports whether both name the same object. Versions play no part.
+func (o Owner) Is(other Owner) bool {
+	return o.Kind == other.Kind && o.Namespace == other.Namespace && o.Name == other.Name
+}
+
+// String names the object as upstream does in messages.
+func (o Owner) String() string { return fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name) }
+
+// Config is what a Tree needs.
+type Config struct {
+	// Informers may be transformed by slim.Transform.
+	Informers informers.SharedInformerFactory
+	Scales    scaleclient.ScalesGetter
+	Mapper    meta.RESTMapper
+	// Timeout bounds one call to the API server.
+	Timeout time.Duration
+}
+
+// DefaultTimeout bounds one call to the API server.
+const DefaultTimeout = 10 * time.Second
+
+// Tree knows who owns whom.
+type Tree struct {
+	known   map[string]cache.SharedIndexInformer
+	scales  scaleclient.ScalesGetter
+	mapper  meta.RESTMapper
+	timeout time.Duration
+
+	// mu guards asked, the answers of the scale subresource.
+	mu    sync.Mutex
+	asked map[key]*answer
+}
+
+// key names an object of a kind that is not well known.
+type key struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// New asks the factory for its informers; it does not start them.
+func New(cfg Config) (*Tree, error) {
+	if cfg.Informers == nil || cfg.Scales == nil || cfg.Mapper == nil {
+		return nil, errors.New("ownership: informers, a ScalesGetter and a RESTMapper are needed")
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	apps, batch := cfg.Informers.Apps().V1(), cfg.Informers.Batch().V1()
+	return &Tree{
+		known: map[string]cache.SharedIndexInformer{
+			"Deployment":            apps.Deployments().Informer(),
+			"StatefulSet":           apps.StatefulSets().Informer(),
+			"ReplicaSet":            apps.ReplicaSets().Informer(),
+			"DaemonSet":             apps.DaemonSets().Informer(),
+			"Job":                   batch.Jobs().Informer(),
+			"CronJob":               batch.CronJobs().Informer(),
+			"ReplicationController": cfg.Informers.Core().V1().ReplicationControllers().Informer(),
+		},
+		scales: cfg.Scales, mapper: cfg.Mapper, timeout: cfg.Timeout, asked: map[key]*answer{},
+	}, nil
+}
+
+// HasSynced reports whether every cache is filled.
+func (t *Tree) HasSynced() bool {
+	for _, informer := range t.known {
+		if !informer.HasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// groups are those in which the well-known kinds were ever served; a manifest may
+// still name the old ones, or a wrong one of them.
+var groups = map[string]bool{"": true, "apps": true, "batch": true, "extensions": true}
+
+// informer is that of a well-known kind.
+func (t *Tree) informer(o Owner) (cache.SharedIndexInformer, bool) {
+	informer, isKnown := t.known[o.Kind]
+	if !isKnown {
+		return nil, false
+	}
+	version, err := schema.ParseGroupVersion(o.APIVersion)
+	return informer, err == nil && groups[version.Group]
+}
+
+// object reads a well-known object from its cache.
+func (t *Tree) object(o Owner, informer cache.SharedIndexInformer) (metav1.Object, error) {
+	if !informer.HasSynced() {
+		return nil, fmt.Errorf("%s: %w", o, ErrUnknown)
+	}
+	found, exists, err := informer.GetStore().GetByKey(o.Namespace + "/" + o.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", o, ErrUnknown, err)
+	}
+	if !exists {
+		return nil, fmt.Errorf("%s %w", o, ErrNotFound)
+	}
+	object, ok := found.(metav1.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s: %w: %T", o, ErrUnsupported, found)
+	}
+	return object, nil
+}
+
+// Topmost is the topmost owner of an object that is well known or has a scale;
+// false if there is none. Object is usually a pod.
+func (t *Tree) Topmost(ctx context.Context, object metav1.Object) (Owner, bool, error) {
+	return t.climb(object.GetNamespace(), object.GetOwnerReferences(), func(k key) *answer { return t.ask(ctx, k) })
+}
+
+// TopmostKnown is Topmost that calls nobody: an owner that would have to be asked
+// for is ErrUnknown, and asked for by Run.
+func (t *Tree) TopmostKnown(object metav1.Object) (Owner, bool, error) {
+	return t.climb(object.GetNamespace(), object.GetOwnerReferences(), t.remember)
+}
+
+// tallest is how many owners may be above each other; more are a circle.
+const tallest = 16
+
+func (t *Tree) climb(namespace string, references []metav1.OwnerReference, ask func(key) *answer) (top Owner, found bool, err error) {
+	for range tallest {
+		next, owned := controllerOf(references, namespace)
+		if !owned {
+			return top, found, nil
+		}
+		node, err := t.look(next, ask)
+		switch {
+		case err == nil:
+			top, found = node.owner, true
+		case errors.Is(err, ErrUnsupported):
+			// Nothing is known of what is above it. What is below is the topmost.
+			return top, found, nil
+		default:
+			return Owner{}, false, err
+		}
+		references = node.references
+	}
+	return Owner{}, false, fmt.Errorf("%w: owners of %s own each other", ErrUnsupported, top)
+}
+
+// node is an object with those that own it.
+type node struct {
+	owner      Owner
+	references []metav1.OwnerReference
+}
+
+// look finds one owner.
+func (t *Tree) look(o Owner, ask func(key) *answer) (node, error) {
+	if informer, isKnown := t.informer(o); isKnown {
+		object, err := t.object(o, informer)
+		if err != nil {
+			return node{}, err
+		}
+		if o.UID != "" && object.GetUID() != o.UID {
+			return node{}, fmt.Errorf("%s of UID %s %w", o, o.UID, ErrNotFound)
+		}
+		o.UID = object.GetUID()
+		return node{owner: o, references: object.GetOwnerReferences()}, nil
+	}
+	k, err := keyOf(o)
+	if err != nil {
+		return node{}, err
+	}
+	a := ask(k)
+	if errors.Is(a.err, ErrNotFound) {
+		return node{}, fmt.Errorf("%w: %w", ErrUnsupported, a.err)
+	}
+	if a.err != nil {
+		return node{}, a.err
+	}
+	o.UID = a.scale.UID
+	return node{owner: o, references: a.scale.OwnerReferences}, nil
+}
+
+func keyOf(o Owner) (key, error) {
+	version, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return key{}, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	if o.Kind == "Node" {
+		// Static pods name their node. There may be very many, and none has a scale.
+		return key{}, fmt.Errorf("%w: node is not a valid owner", ErrUnsupported)
+	}
+	return key{kind: schema.GroupKind{Group: version.Group, Kind: o.Kind}, namespace: o.Namespace, name: o.Name}, nil
+}
+
+// controllerOf is the owner that controls an object.
+func controllerOf(references []metav1.OwnerReference, namespace string) (Owner, bool) {
+	for i := range references {
+		if r := &references[i]; r.Controller != nil && *r.Controller {
+			return Owner{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: namespace, Name: r.Name, UID: r.UID}, true
+		}
+	}
+	return Owner{}, false
+}

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -16,14 +17,18 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // observe is what the step's decision saw. Pods and readings are left out where
 // the decision would not look at them, as the controller does.
 func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
-	target, selector := observe.Target(s.Scale)
+	target, selector := s.target()
 	o := horizontal.Observation{Target: target, ScaledToZero: observe.ScaledToZero(s.HPA)}
+	if message := s.Snapshot.VerticalConflict; message != nil {
+		o.Conflict = report.Conflict{Message: *message, Shown: observe.InConflict(s.HPA)}
+	}
 	if target.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(p, &o) {
 		return o, nil
 	}
@@ -38,6 +43,18 @@ func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
 		}
 	}
 	return o, nil
+}
+
+// target is the scale, with what is wrong with it.
+func (s *Step) target() (horizontal.Target, labels.Selector) {
+	if s.Snapshot.ScaleError != "" {
+		return horizontal.Target{Error: s.Snapshot.ScaleError}, labels.Nothing()
+	}
+	target, selector := observe.Target(s.Scale)
+	if message := s.Snapshot.AmbiguousSelector; message != "" && target.Selector.Problem == horizontal.SelectorFine {
+		target.Selector = horizontal.Selector{Problem: horizontal.SelectorAmbiguous, Message: message}
+	}
+	return target, selector
 }
 
 // local reports whether an object of that namespace is one of the step's; it may
@@ -82,7 +99,7 @@ func (a *answers) reading(i int) (metric.Reading, error) {
 		}
 		return a.Object(i, value), nil
 	case spec.External != nil:
-		return a.External(i, a.series(&spec.External.Metric)), nil
+		return a.External(i, a.series(i)), nil
 	default:
 		return metric.Reading{Empty: true}, nil
 	}
@@ -137,22 +154,32 @@ func isNamespace(ref autoscalingv2.CrossVersionObjectReference) bool {
 	return kind.Kind == "Namespace" && kind.Group == ""
 }
 
-func (a *answers) series(id *autoscalingv2.MetricIdentifier) *externalmetricsv1beta1.ExternalMetricValueList {
+// series are those of the External metric i: with its name, and its mark or, where
+// they have none, labels that it selects.
+func (a *answers) series(i int) *externalmetricsv1beta1.ExternalMetricValueList {
 	list := &externalmetricsv1beta1.ExternalMetricValueList{}
-	selector := labels.Everything()
-	if id.Selector != nil {
-		var err error
-		if selector, err = metav1.LabelSelectorAsSelector(id.Selector); err != nil {
-			// The core reports the selector.
-			return list
-		}
-	}
+	id, own := &a.step.HPA.Spec.Metrics[i].External.Metric, strconv.Itoa(i)
+	selector := selectorOf(id)
 	for _, v := range a.step.External {
-		if v.MetricName == id.Name && selector.Matches(labels.Set(v.MetricLabels)) {
+		mark, isMarked := v.MetricLabels[MetricLabel]
+		if v.MetricName == id.Name && (mark == own || !isMarked && selector.Matches(labels.Set(v.MetricLabels))) {
 			list.Items = append(list.Items, v)
 		}
 	}
 	return list
+}
+
+// selectorOf selects series of the metric. A selector that is wrong selects none, and
+// the core says what is wrong with it.
+func selectorOf(id *autoscalingv2.MetricIdentifier) labels.Selector {
+	if id.Selector == nil {
+		return labels.Everything()
+	}
+	selector, err := metav1.LabelSelectorAsSelector(id.Selector)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return selector
 }
 
 func identifies(id *autoscalingv2.MetricIdentifier, got *custommetricsv1beta2.MetricIdentifier) bool {

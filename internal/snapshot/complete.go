@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,10 +20,12 @@ func (s *Step) complete() error {
 	switch {
 	case s.HPA == nil:
 		return errors.New("items: no autoscaling/v2 HorizontalPodAutoscaler")
-	case s.Scale == nil:
+	case s.Scale == nil && (s.Snapshot == nil || s.Snapshot.ScaleError == ""):
 		return errors.New("items: no autoscaling/v1 Scale")
 	case s.Snapshot == nil:
 		return fmt.Errorf("items: no %s Snapshot", GroupVersion)
+	case s.Scale == nil:
+		s.Scale = &autoscalingv1.Scale{}
 	}
 	s.setDefaults()
 	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors, s.checkWindows} {

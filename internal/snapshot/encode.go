@@ -13,48 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
-	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"sigs.k8s.io/yaml"
 )
 
-// AddPodMetrics keeps an answer of metrics.k8s.io.
-func (s *Step) AddPodMetrics(list *metricsv1beta1.PodMetricsList) {
-	s.PodMetrics = append(s.PodMetrics, list.Items...)
-}
-
-// AddPodValues keeps the answer to the Pods metric i of the object. The values
-// get the name and selector that were asked for, as reading finds them by these.
-func (s *Step) AddPodValues(i int, list *custommetricsv1beta2.MetricValueList) {
-	asked := &s.HPA.Spec.Metrics[i].Pods.Metric
-	for _, v := range list.Items {
-		v.DescribedObject.Kind = "Pod"
-		v.Metric = custommetricsv1beta2.MetricIdentifier{Name: asked.Name, Selector: asked.Selector}
-		s.Custom = append(s.Custom, v)
-	}
-}
-
-// AddObjectValue keeps the answer to the Object metric i.
-func (s *Step) AddObjectValue(i int, v custommetricsv1beta2.MetricValue) {
-	source := s.HPA.Spec.Metrics[i].Object
-	v.Metric = custommetricsv1beta2.MetricIdentifier{Name: source.Metric.Name, Selector: source.Metric.Selector}
-	v.DescribedObject.Kind, v.DescribedObject.Name = source.DescribedObject.Kind, source.DescribedObject.Name
-	if isNamespace(source.DescribedObject) {
-		v.DescribedObject.Name, v.DescribedObject.Namespace = s.HPA.Namespace, ""
-	}
-	s.Custom = append(s.Custom, v)
-}
-
-// AddSeries keeps the answer to the External metric i.
-func (s *Step) AddSeries(i int, list *externalmetricsv1beta1.ExternalMetricValueList) {
-	for _, v := range list.Items {
-		v.MetricName = s.HPA.Spec.Metrics[i].External.Metric.Name
-		s.External = append(s.External, v)
-	}
-}
-
 // Encode writes the step as a YAML document that Reader reads.
 func Encode(w io.Writer, s *Step) error {
-	objects := []runtime.Object{s.Snapshot, s.HPA, s.Scale}
+	objects := []runtime.Object{s.Snapshot, s.HPA}
+	if s.Scale != nil {
+		objects = append(objects, s.Scale)
+	}
 	for _, pod := range s.Pods {
 		objects = append(objects, pod)
 	}

@@ -30,6 +30,14 @@ var GroupVersion = schema.GroupVersion{Group: "plimsoll.dev", Version: "v1alpha1
 // begin with.
 const NoteAnnotation = "plimsoll.dev/note"
 
+// DivergencesAnnotation on a Snapshot says with which divergences Plimsoll decided
+// when it saved it. It is for readers: whoever evaluates chooses.
+const DivergencesAnnotation = "plimsoll.dev/divergences"
+
+// MetricLabel on a value of external.metrics.k8s.io is the place among the object's
+// metrics of the one that it is of, whatever its other labels say.
+const MetricLabel = "plimsoll.dev/metric"
+
 // Step is one document of a stream: what one decision saw.
 type Step struct {
 	Snapshot *Snapshot
@@ -42,6 +50,9 @@ type Step struct {
 	PodMetrics []metricsv1beta1.PodMetrics
 	Custom     []custommetricsv1beta2.MetricValue
 	External   []externalmetricsv1beta1.ExternalMetricValue
+
+	// lists are the answers that PodMetrics are from.
+	lists []*metricsv1beta1.PodMetricsList
 }
 
 // Snapshot is the object that holds what is not an object of the API already.
@@ -59,6 +70,14 @@ type Snapshot struct {
 	// history of the step before goes on.
 	History *History `json:"history,omitempty"`
 	Errors  []Error  `json:"errors,omitempty"`
+	// ScaleError is what the API answered instead of the scale, which may be left
+	// out then.
+	ScaleError string `json:"scaleError,omitempty"`
+	// AmbiguousSelector says that another object selects the same pods.
+	AmbiguousSelector string `json:"ambiguousSelector,omitempty"`
+	// VerticalConflict says how a vertical autoscaler is in the way; empty means that
+	// none is, absent that nobody looked.
+	VerticalConflict *string `json:"verticalConflict,omitempty"`
 }
 
 // Options are the flags of the controller; what is absent has its default.
@@ -123,6 +142,10 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 		}
 	}
 	c.Errors = append([]Error(nil), s.Errors...)
+	if s.VerticalConflict != nil {
+		text := *s.VerticalConflict
+		c.VerticalConflict = &text
+	}
 	return &c
 }
 

@@ -61,6 +61,9 @@ func (r *Result) WriteText(w io.Writer) error {
 	if note := r.Step.Snapshot.Annotations[NoteAnnotation]; note != "" {
 		p.line("note", "%s", note)
 	}
+	if saved, here := r.Step.Snapshot.Annotations[DivergencesAnnotation], r.Policy.Divergences.String(); saved != "" && saved != here {
+		p.line("divergences", "%s when it was saved, %s here", saved, here)
+	}
 	ref := hpa.Spec.ScaleTargetRef
 	target := strings.Trim(ref.Kind+"/"+ref.Name, "/")
 	p.line("target", "%s: %d wanted, %d there; min %d, max %d", target, d.Current,
@@ -88,6 +91,8 @@ func (r *Result) WriteText(w io.Writer) error {
 // way says which way the decision took, as far as the target alone decides it.
 func (r *Result) way() string {
 	switch r.Decision.Branch {
+	case horizontal.BranchNoScale:
+		return "stopped: the target's scale cannot be read"
 	case horizontal.BranchDisabled:
 		return "switched off: the target was put to 0 replicas by hand"
 	case horizontal.BranchAboveMax:
@@ -273,6 +278,8 @@ func (r *Result) outcome() string {
 		return fmt.Sprintf("scale from %d to %d: an earlier recommendation holds", d.Current, d.Desired)
 	case d.Rescale:
 		return fmt.Sprintf("scale from %d to %d: %s", d.Current, d.Desired, r.Report.Reason)
+	case d.Branch == horizontal.BranchNoScale:
+		return r.Report.Error
 	case d.Branch == horizontal.BranchFailed:
 		return fmt.Sprintf("stay at %d: %s", d.Current, r.Report.Error)
 	default:

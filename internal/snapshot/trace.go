@@ -140,10 +140,15 @@ func (r ratio) MarshalJSON() ([]byte, error) {
 func (r *Result) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(Output{
+	return encoder.Encode(r.Output())
+}
+
+// Output is the result as JSON prints it.
+func (r *Result) Output() Output {
+	return Output{
 		DesiredReplicas: r.Decision.Desired, Rescale: r.Decision.Rescale,
 		Status: r.Status, Events: r.Events, Trace: r.trace(),
-	})
+	}
 }
 
 func (r *Result) trace() Trace {

@@ -100,6 +100,8 @@ type Controller struct {
 	schedule *schedule
 	// filling is true from the start of Run until the caches are filled.
 	filling atomic.Bool
+	// inspected counts inspectors.
+	inspected atomic.Int32
 	// workers holds a token for each object that is being worked on.
 	workers chan struct{}
 	// desks are those that nobody sits at.
@@ -112,6 +114,8 @@ type Controller struct {
 	aims map[targets.ID]map[types.NamespacedName]struct{}
 	// present counts the objects in the cache.
 	present int
+	// inspectors are told of decisions, by object.
+	inspectors map[types.NamespacedName][]*Inspector
 }
 
 // New checks the configuration and wires the parts. It starts nothing.
@@ -148,6 +152,8 @@ func New(cfg Config) (*Controller, error) {
 		workers:  make(chan struct{}, cfg.Workers),
 		records:  map[types.NamespacedName]*track{},
 		aims:     map[targets.ID]map[types.NamespacedName]struct{}{},
+
+		inspectors: map[types.NamespacedName][]*Inspector{},
 	}, nil
 }
 

@@ -42,6 +42,8 @@ type pass struct {
 	answers     []answer
 	// isDirect says that nobody was or had to be asked for any metric.
 	isDirect bool
+	// pods are those of the observation.
+	pods []*corev1.Pod
 	// seen are the pods whose resource metrics are the kubelets'; nil if they are not.
 	seen []*corev1.Pod
 	// actual is what the other controller did; in shadow mode.
@@ -128,6 +130,7 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 	if !p.mayLower {
 		before = p.track.state.Clone()
 	}
+	step := c.prepare(p)
 	decision, state := decide.Decide(time.Now(), &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
@@ -136,6 +139,7 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "current", decision.Current, "wish", decision.Wish.Replicas)
 		return nil
 	}
+	c.inspect(p, step, &decision)
 	c.prefer(p, &decision)
 	return c.act(ctx, p, &decision)
 }
@@ -187,6 +191,7 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 	pods := p.shadowPods(p.desk.pods)
 	p.desk.observed = observe.AppendPods(p.desk.observed[:0], pods)
 	p.observation.Pods = p.desk.observed
+	p.pods = pods
 	c.read(ctx, p, pods)
 	if ctx.Err() != nil {
 		return ctx.Err()

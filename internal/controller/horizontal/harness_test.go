@@ -59,6 +59,8 @@ type world struct {
 	client   *fake.Clientset
 	registry *prometheus.Registry
 	stop     func()
+	// made is told of each controller before it runs; it may be nil.
+	made func(*Controller)
 
 	// mu guards what follows.
 	mu       sync.Mutex
@@ -125,6 +127,9 @@ func (w *world) start(change ...func(*Config)) {
 	c, err := New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if w.made != nil {
+		w.made(c)
 	}
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()

@@ -111,7 +111,9 @@ func (c *Controller) shadow(p *pass) {
 	if between {
 		state = state.Clone()
 	}
+	step := c.prepare(p)
 	d, state := decide.Decide(now, &p.policy, state, &p.observation)
+	c.inspect(p, step, &d)
 	if !between {
 		state.Pending = nil
 		if a.scaled && a.desired != a.current {

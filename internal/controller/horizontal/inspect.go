@@ -1,0 +1,91 @@
+package horizontal
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Inspector is told of a decision: with all that it is made of, for plimsoll evaluate
+// to decide alike, and with the decision, which is good until the inspector returns.
+// Whoever decides waits for it, so it takes no time and calls nobody.
+type Inspector func(step *snapshot.Step, d *decide.Decision)
+
+// Inspect tells of each decision on the object until it is stopped. An object that
+// nobody inspects costs nothing.
+func (c *Controller) Inspect(object types.NamespacedName, inspector Inspector) (stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	place := &inspector
+	c.inspectors[object] = append(c.inspectors[object], place)
+	c.inspected.Add(1)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		all := slices.DeleteFunc(slices.Clone(c.inspectors[object]), func(i *Inspector) bool { return i == place })
+		if len(all) == len(c.inspectors[object]) {
+			return
+		}
+		c.inspected.Add(-1)
+		if c.inspectors[object] = all; len(all) == 0 {
+			delete(c.inspectors, object)
+		}
+	}
+}
+
+// prepare makes what inspectors of the decision will be told, before the state goes
+// into it; nil if there are none.
+func (c *Controller) prepare(p *pass) *snapshot.Step {
+	if c.inspected.Load() == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	isInspected := len(c.inspectors[nameOf(p.hpa)]) > 0
+	c.mu.Unlock()
+	if !isInspected {
+		return nil
+	}
+	step := snapshot.Of(&snapshot.Live{
+		HPA: p.hpa, Scale: p.target.Scale, Pods: p.pods, Options: c.config.Options, State: &p.track.state,
+		Observation: &p.observation, LooksForConflicts: c.config.Conflict != nil,
+	})
+	p.tell(step)
+	return step
+}
+
+// inspect tells of the decision.
+func (c *Controller) inspect(p *pass, step *snapshot.Step, d *decide.Decision) {
+	if step == nil {
+		return
+	}
+	step.Snapshot.Time = d.At
+	c.mu.Lock()
+	// Those that come and go meanwhile do so in another slice.
+	inspectors := slices.Clone(c.inspectors[nameOf(p.hpa)])
+	c.mu.Unlock()
+	for _, inspector := range inspectors {
+		(*inspector)(step, d)
+	}
+}
+
+// tell adds what was answered to each metric, or known without asking.
+func (p *pass) tell(step *snapshot.Step) {
+	isMeasured := false
+	for i := range p.answers {
+		a := &p.answers[i]
+		if a.usage == nil {
+			step.AddAnswer(i, snapshot.Answer(a.Answer))
+			continue
+		}
+		isMeasured = true
+		if text := p.observation.Readings[i].Error; text != "" {
+			step.AddError(i, text)
+		}
+	}
+	if isMeasured {
+		step.AddPodMetrics(p.desk.view.PodMetrics(p.pods, p.policy.Metrics))
+	}
+}

@@ -1,0 +1,203 @@
+package snapshot
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Live is what a decision is made of, apart from what the metrics' sources answered:
+// that is added to its step.
+type Live struct {
+	HPA *autoscalingv2.HorizontalPodAutoscaler
+	// Scale is nil if it could not be read.
+	Scale *autoscalingv1.Scale
+	// Pods are those of Observation.
+	Pods    []*corev1.Pod
+	Options observe.Options
+	// State goes into the decision; Observation is what it sees.
+	State       *horizontal.State
+	Observation *horizontal.Observation
+	// LooksForConflicts says that somebody looks for vertical autoscalers that are in
+	// the way.
+	LooksForConflicts bool
+}
+
+// Of makes a step of a live decision, which Encode writes and Evaluate decides
+// alike. It shares the objects with l, which must not be changed, but not the state.
+// The step's time is still to be set, to that of the decision.
+func Of(l *Live) *Step {
+	hpa, o, state := *l.HPA, l.Observation, l.State.Clone()
+	// Who wrote which field is of no interest and takes the most room.
+	hpa.ManagedFields = nil
+	step := &Step{
+		Snapshot: &Snapshot{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: hpa.Namespace, Name: hpa.Name,
+				Annotations: map[string]string{DivergencesAnnotation: l.Options.Divergences.String()},
+			},
+			Options: OptionsOf(l.Options), State: &state, ScaleError: o.Target.Error,
+		},
+		HPA:  &hpa,
+		Pods: slices.Clone(l.Pods),
+	}
+	// A state that nobody has decided with yet has no version.
+	state.Version = horizontal.StateVersion
+	if o.Target.Selector.Problem == horizontal.SelectorAmbiguous {
+		step.Snapshot.AmbiguousSelector = o.Target.Selector.Message
+	}
+	if l.LooksForConflicts {
+		message := o.Conflict.Message
+		step.Snapshot.VerticalConflict = &message
+	}
+	if l.Scale != nil && o.Target.Error == "" {
+		scale := *l.Scale
+		// In shadow mode it is the count that the other controller started from.
+		scale.Spec.Replicas = o.Target.SpecReplicas
+		scale.ManagedFields = nil
+		step.Scale = &scale
+	}
+	return step
+}
+
+// Answer is what was answered to one metric; all of it is empty where nobody was
+// asked.
+type Answer struct {
+	Resource *metricsv1beta1.PodMetricsList
+	Custom   *custommetricsv1beta2.MetricValueList
+	External *externalmetricsv1beta1.ExternalMetricValueList
+	Err      error
+}
+
+// AddAnswer keeps the answer to metric i. One that several metrics are read from is
+// kept once.
+func (s *Step) AddAnswer(i int, a Answer) {
+	switch {
+	case a.Err != nil:
+		s.AddError(i, a.Err.Error())
+	case a.Resource != nil:
+		if !slices.Contains(s.lists, a.Resource) {
+			s.lists = append(s.lists, a.Resource)
+			s.AddPodMetrics(a.Resource)
+		}
+	case a.External != nil:
+		s.AddSeries(i, a.External)
+	case a.Custom == nil:
+	case s.HPA.Spec.Metrics[i].Pods != nil:
+		s.AddPodValues(i, a.Custom)
+	case len(a.Custom.Items) > 0:
+		s.AddObjectValue(i, a.Custom.Items[0])
+	}
+}
+
+// AddError keeps what was returned instead of the values of metric i.
+func (s *Step) AddError(i int, message string) {
+	s.Snapshot.Errors = append(s.Snapshot.Errors, Error{MetricIndex: i, Message: message})
+}
+
+// AddPodMetrics keeps an answer of metrics.k8s.io, or of who stands for it. Reading
+// finds PodMetrics by their labels; those that say nothing of them get what was
+// asked for.
+func (s *Step) AddPodMetrics(list *metricsv1beta1.PodMetricsList) {
+	_, selector := s.target()
+	for _, m := range list.Items {
+		m.Labels = selected(m.Labels, selector)
+		s.PodMetrics = append(s.PodMetrics, m)
+	}
+}
+
+// AddPodValues keeps the answer to the Pods metric i of the object. The values
+// get the name and selector that were asked for, as reading finds them by these.
+func (s *Step) AddPodValues(i int, list *custommetricsv1beta2.MetricValueList) {
+	asked := &s.HPA.Spec.Metrics[i].Pods.Metric
+	for _, v := range list.Items {
+		v.DescribedObject.Kind = "Pod"
+		v.Metric = custommetricsv1beta2.MetricIdentifier{Name: asked.Name, Selector: asked.Selector}
+		s.Custom = append(s.Custom, v)
+	}
+}
+
+// AddObjectValue keeps the answer to the Object metric i, unless another metric
+// asked for the same.
+func (s *Step) AddObjectValue(i int, v custommetricsv1beta2.MetricValue) {
+	source := s.HPA.Spec.Metrics[i].Object
+	v.Metric = custommetricsv1beta2.MetricIdentifier{Name: source.Metric.Name, Selector: source.Metric.Selector}
+	v.DescribedObject.Kind, v.DescribedObject.Name = source.DescribedObject.Kind, source.DescribedObject.Name
+	if isNamespace(source.DescribedObject) {
+		v.DescribedObject.Name, v.DescribedObject.Namespace = s.HPA.Namespace, ""
+	}
+	isThere := slices.ContainsFunc(s.Custom, func(o custommetricsv1beta2.MetricValue) bool {
+		return o.DescribedObject.Kind == v.DescribedObject.Kind && o.DescribedObject.Name == v.DescribedObject.Name &&
+			identifies(&source.Metric, &o.Metric)
+	})
+	if !isThere {
+		s.Custom = append(s.Custom, v)
+	}
+}
+
+// AddSeries keeps the answer to the External metric i. Series that reading would not
+// find by name and selector, or find for another metric too, say whose they are.
+func (s *Step) AddSeries(i int, list *externalmetricsv1beta1.ExternalMetricValueList) {
+	asked := &s.HPA.Spec.Metrics[i].External.Metric
+	selector := selectorOf(asked)
+	for _, v := range list.Items {
+		if v.MetricName = asked.Name; s.isShared(i) || !selector.Matches(labels.Set(v.MetricLabels)) {
+			marked := map[string]string{}
+			maps.Copy(marked, v.MetricLabels)
+			marked[MetricLabel] = strconv.Itoa(i)
+			v.MetricLabels = marked
+		}
+		s.External = append(s.External, v)
+	}
+}
+
+// isShared reports whether the External metric i is one of several of its name.
+func (s *Step) isShared(i int) bool {
+	metrics := s.HPA.Spec.Metrics
+	for other := range metrics {
+		if other != i && metrics[other].External != nil && metrics[other].External.Metric.Name == metrics[i].External.Metric.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// selected are the labels, with those besides that the selector demands: what was
+// answered to a selector is selected by it, whatever labels the answer left out.
+func selected(have map[string]string, selector labels.Selector) map[string]string {
+	if selector.Matches(labels.Set(have)) {
+		return have
+	}
+	all := map[string]string{}
+	maps.Copy(all, have)
+	requirements, _ := selector.Requirements()
+	for _, r := range requirements {
+		if r.Matches(labels.Set(all)) {
+			continue
+		}
+		switch r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+			all[r.Key()] = slices.Min(r.ValuesUnsorted())
+		case selection.Exists:
+			all[r.Key()] = ""
+		case selection.NotIn, selection.NotEquals, selection.DoesNotExist:
+			delete(all, r.Key())
+		case selection.GreaterThan, selection.LessThan:
+			// Only selectors of nodes have these.
+		}
+	}
+	return all
+}

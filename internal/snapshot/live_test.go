@@ -1,0 +1,150 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// live is a decision of which nothing is known but the object and its scale.
+func live(t *testing.T) *Live {
+	step := stepOf(t, document)
+	target, _ := observe.Target(step.Scale)
+	return &Live{
+		HPA: step.HPA, Scale: step.Scale, Options: observe.DefaultOptions(), State: &horizontal.State{},
+		Observation: &horizontal.Observation{Target: target},
+	}
+}
+
+// again is the step written and read.
+func again(t *testing.T, step *Step) *Step {
+	t.Helper()
+	step.Snapshot.Time = time.Date(2026, 11, 20, 12, 0, 0, 1, time.UTC)
+	var file bytes.Buffer
+	if err := Encode(&file, step); err != nil {
+		t.Fatal(err)
+	}
+	return stepOf(t, file.String())
+}
+
+func explained(t *testing.T, step *Step, set divergence.Set) (Result, string) {
+	t.Helper()
+	result, _, err := Evaluate(step, horizontal.State{}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := result.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	return result, text.String()
+}
+
+// TestWhatIsWrongWithTheTarget: what a Scale cannot say is said beside it.
+func TestWhatIsWrongWithTheTarget(t *testing.T) {
+	unread := live(t)
+	unread.Scale, unread.Observation.Target = nil, horizontal.Target{Error: "the server could not find it"}
+	result, text := explained(t, again(t, Of(unread)), divergence.Default)
+	if result.Decision.Branch != horizontal.BranchNoScale || !strings.Contains(text, "scale cannot be read") || !strings.Contains(text, "could not find it") {
+		t.Errorf("%s: %s", result.Decision.Branch, text)
+	}
+	shared := live(t)
+	shared.Observation.Target.Selector = horizontal.Selector{Problem: horizontal.SelectorAmbiguous, Message: "two want it"}
+	result, text = explained(t, again(t, Of(shared)), divergence.Default)
+	if result.Decision.Branch != horizontal.BranchFailed || !strings.Contains(text, "AmbiguousSelector") || !strings.Contains(text, "two want it") {
+		t.Errorf("%s: %s", result.Decision.Branch, text)
+	}
+}
+
+// TestWhoDecided: a replay with other divergences than the saved decision's says so.
+func TestWhoDecided(t *testing.T) {
+	const line = "none when it was saved, default here"
+	l := live(t)
+	l.Options.Divergences = divergence.None
+	if _, text := explained(t, again(t, Of(l)), divergence.Default); !strings.Contains(text, line) {
+		t.Errorf("it is not said: %s", text)
+	}
+	if _, text := explained(t, again(t, Of(l)), divergence.None); strings.Contains(text, "when it was saved") {
+		t.Errorf("they are the same: %s", text)
+	}
+}
+
+// TestOfSharesNothingThatChanges: the state goes on, the object is the cache's.
+func TestOfSharesNothingThatChanges(t *testing.T) {
+	l := live(t)
+	l.HPA.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
+	l.Scale = &autoscalingv1.Scale{ObjectMeta: l.Scale.ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: 9}, Status: l.Scale.Status}
+	l.State.Recommendations.Add(time.Unix(1000, 0), 4)
+	step := Of(l)
+	l.State.Recommendations.Add(time.Unix(1001, 0), 5)
+	if high, _ := step.Snapshot.State.Recommendations.Highest(func(time.Time) bool { return true }); high.Replicas != 4 {
+		t.Errorf("the state has become %+v", high)
+	}
+	if len(l.HPA.ManagedFields) != 1 || len(step.HPA.ManagedFields) != 0 {
+		t.Error("who wrote what is in the step, or not in the cache any more")
+	}
+	if got, want := step.Scale.Spec.Replicas, l.Observation.Target.SpecReplicas; got != want || l.Scale.Spec.Replicas != 9 {
+		t.Errorf("decided on %d replicas, saved are %d", want, got)
+	}
+}
+
+func TestAddAnswer(t *testing.T) {
+	const two = `maxReplicas: 5, metrics: [
+    {type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 1}}},
+    {type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1}}},
+    {type: External, external: {metric: {name: depth}, target: {type: Value, value: 1}}},
+    {type: External, external: {metric: {name: depth, selector: {matchLabels: {q: a}}}, target: {type: Value, value: 1}}}]`
+	step := stepOf(t, strings.Replace(document, "maxReplicas: 5", two, 1))
+	step.PodMetrics, step.External = nil, nil
+	list := &metricsv1beta1.PodMetricsList{Items: make([]metricsv1beta1.PodMetrics, 1)}
+	list.Items[0].Name = "web-0"
+	step.AddAnswer(0, Answer{Resource: list})
+	step.AddAnswer(1, Answer{Resource: list})
+	step.AddAnswer(2, Answer{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)}})
+	step.AddAnswer(3, Answer{Err: errors.New("no answer")})
+	if len(step.PodMetrics) != 1 || list.Items[0].Labels != nil {
+		t.Errorf("one answer to two metrics: %+v, of %+v", step.PodMetrics, list.Items[0].Labels)
+	}
+	result, _ := explained(t, again(t, step), divergence.Default)
+	readings := result.Observation.Readings
+	if len(readings) != 4 || len(readings[2].Series) != 2 || readings[3].Error != "no answer" {
+		t.Fatalf("%+v", readings)
+	}
+	step.Snapshot.Errors = nil
+	step.AddAnswer(3, Answer{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 1)}})
+	result, _ = explained(t, again(t, step), divergence.Default)
+	if readings := result.Observation.Readings; len(readings[2].Series) != 2 || len(readings[3].Series) != 1 {
+		t.Errorf("series of one name are taken for each other's: %+v", readings)
+	}
+}
+
+// TestSelected: labels are changed where they must be, and then fit.
+func TestSelected(t *testing.T) {
+	for _, text := range []string{"", "app=web", "app in (web,api)", "app==web,tier!=db", "app notin (db),tier", "!app", "app,!tier"} {
+		selector, err := labels.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, have := range []map[string]string{nil, {"app": "db"}, {"app": "web", "tier": "db"}} {
+			got := selected(have, selector)
+			if !selector.Matches(labels.Set(got)) {
+				t.Errorf("%v of %v is not selected by %q", got, have, text)
+			}
+			if selector.Matches(labels.Set(have)) && !labels.Equals(got, have) {
+				t.Errorf("%v were fine for %q, and are %v", have, text, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Package inspect answers, to whoever can reach the controller's loopback address,
+// what its next decision on an object is made of: as a snapshot that explains,
+// replays and can be carried away.
+//
+// It listens on loopback alone, so that the way there is pods/portforward, which
+// RBAC grants. It changes nothing and holds nobody up: a decision tells of itself
+// and goes on.
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+const (
+	// maxWaiting is how many may wait for a decision at once.
+	maxWaiting = 8
+	// MaxWait is how long one waits: an object that is there is decided well before.
+	MaxWait = 20 * time.Second
+	// writeTimeout leaves time to send a large snapshot.
+	writeTimeout = MaxWait + 10*time.Second
+)
+
+// Source tells of decisions.
+type Source interface {
+	Inspect(object types.NamespacedName, inspector horizontal.Inspector) (stop func())
+}
+
+// Server answers on a loopback address.
+type Server struct {
+	address string
+	source  Source
+	waiting chan struct{}
+	wait    time.Duration
+	log     logr.Logger
+}
+
+// New checks that the address is a loopback one. It listens on nothing yet.
+func New(address string, source Source, log logr.Logger) (*Server, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("inspection address: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("inspection address %s: must be a loopback address, as whoever reaches it sees what every object is decided on", address)
+	}
+	return &Server{address: address, source: source, waiting: make(chan struct{}, maxWaiting), wait: MaxWait, log: log}, nil
+}
+
+// Start answers until ctx ends.
+func (s *Server) Start(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.address)
+	if err != nil {
+		return fmt.Errorf("inspection address: %w", err)
+	}
+	server := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: writeTimeout,
+		MaxHeaderBytes: 16 << 10,
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	s.log.V(1).Info("inspection is answered", "address", listener.Addr().String())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("inspection: %w", err)
+	}
+	return nil
+}
+
+// Handler answers GET /snapshots/NAMESPACE/NAME with a YAML document that plimsoll
+// evaluate reads. Elsewhere than in the leader nothing is decided: 504.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /snapshots/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		object := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		if len(validation.IsDNS1123Label(object.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(object.Name)) > 0 {
+			http.Error(w, "no such name can be", http.StatusBadRequest)
+			return
+		}
+		select {
+		case s.waiting <- struct{}{}:
+			defer func() { <-s.waiting }()
+		default:
+			http.Error(w, fmt.Sprintf("%d others wait already; try again", maxWaiting), http.StatusTooManyRequests)
+			return
+		}
+		s.answer(w, r, object)
+	})
+	return mux
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, object types.NamespacedName) {
+	step, err := s.next(r.Context(), object)
+	if err != nil {
+		http.Error(w, fmt.Sprintf("no decision on %s within %s: there is no such object, or another replica leads", object, s.wait), http.StatusGatewayTimeout)
+		return
+	}
+	var document bytes.Buffer
+	if err := snapshot.Encode(&document, step); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(document.Bytes()) // nobody is left to tell
+}
+
+// next is what the next decision on the object is made of.
+func (s *Server) next(ctx context.Context, object types.NamespacedName) (*snapshot.Step, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
+	told := make(chan *snapshot.Step, 1)
+	stop := s.source.Inspect(object, func(step *snapshot.Step, _ *decide.Decision) {
+		select {
+		case told <- step:
+		default: // an earlier one is taken
+		}
+	})
+	defer stop()
+	select {
+	case step := <-told:
+		return step, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,127 @@
+package inspect
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// decisions tells of a decision on shop/web to each inspector at once.
+type decisions struct {
+	mu      sync.Mutex
+	waiting int
+}
+
+func (d *decisions) Inspect(object types.NamespacedName, inspector horizontal.Inspector) (stop func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting++
+	if object.Name == "web" {
+		for range 3 {
+			inspector(&snapshot.Step{
+				Snapshot: &snapshot.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: time.Unix(1, 5).UTC()},
+				HPA: &autoscalingv2.HorizontalPodAutoscaler{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3},
+				},
+				Scale: &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}},
+			}, nil)
+		}
+	}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.waiting--
+	}
+}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestHandler(t *testing.T) {
+	source := &decisions{}
+	server, err := New("127.0.0.1:0", source, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.wait = 10 * time.Millisecond
+	listening := httptest.NewServer(server.Handler())
+	defer listening.Close()
+	status, body := get(t, listening.URL+"/snapshots/shop/web")
+	if status != http.StatusOK {
+		t.Fatalf("%d: %s", status, body)
+	}
+	step, err := snapshot.NewReader(strings.NewReader(body)).Next()
+	if err != nil || step.HPA.Name != "web" || step.Snapshot.Time.Nanosecond() != 5 {
+		t.Errorf("the answer reads as %+v, %v", step, err)
+	}
+	for path, want := range map[string]int{
+		"/snapshots/shop/other": http.StatusGatewayTimeout,
+		"/snapshots/shop/NO!":   http.StatusBadRequest,
+		"/snapshots/shop":       http.StatusNotFound,
+	} {
+		if got, body := get(t, listening.URL+path); got != want {
+			t.Errorf("%s is answered with %d: %s; want %d", path, got, body, want)
+		}
+	}
+	if source.waiting != 0 {
+		t.Errorf("%d inspectors are left behind", source.waiting)
+	}
+}
+
+// TestOnlySoManyWait: who asks for many objects at once does not fill the leader's
+// memory.
+func TestOnlySoManyWait(t *testing.T) {
+	server, err := New("[::1]:0", &decisions{}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxWaiting {
+		server.waiting <- struct{}{}
+	}
+	listening := httptest.NewServer(server.Handler())
+	defer listening.Close()
+	if status, body := get(t, listening.URL+"/snapshots/shop/web"); status != http.StatusTooManyRequests {
+		t.Errorf("%d: %s", status, body)
+	}
+}
+
+func TestNewWantsLoopback(t *testing.T) {
+	for _, address := range []string{":8082", "0.0.0.0:8082", "10.0.0.1:8082", "example.org:80", "8082"} {
+		if _, err := New(address, &decisions{}, logr.Discard()); err == nil {
+			t.Errorf("%s is taken", address)
+		}
+	}
+	for _, address := range []string{"127.0.0.1:8082", "localhost:0", "[::1]:8082"} {
+		if _, err := New(address, &decisions{}, logr.Discard()); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

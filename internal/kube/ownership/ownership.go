@@ -31,6 +31,18 @@ var (
 	ErrUnknown = errors.New("not known at the moment")
 )
 
+// failure is an error of one of these kinds, which adds nothing to its text:
+// conditions repeat it.
+type failure struct {
+	error
+	kind error
+}
+
+func as(kind, err error) error { return failure{kind: kind, error: err} }
+
+// Unwrap gives both to errors.Is.
+func (f failure) Unwrap() []error { return []error{f.kind, f.error} }
+
 // Owner names an object that owns others.
 type Owner struct {
 	// APIVersion may be of any version, or empty: the well-known kinds are known by
@@ -206,7 +218,7 @@ func (t *Tree) look(o Owner, ask func(key) *answer) (node, error) {
 	}
 	a := ask(k)
 	if errors.Is(a.err, ErrNotFound) {
-		return node{}, fmt.Errorf("%w: %w", ErrUnsupported, a.err)
+		return node{}, as(ErrUnsupported, a.err)
 	}
 	if a.err != nil {
 		return node{}, a.err
@@ -218,11 +230,11 @@ func (t *Tree) look(o Owner, ask func(key) *answer) (node, error) {
 func keyOf(o Owner) (key, error) {
 	version, err := schema.ParseGroupVersion(o.APIVersion)
 	if err != nil {
-		return key{}, fmt.Errorf("%w: %w", ErrUnsupported, err)
+		return key{}, as(ErrUnsupported, err)
 	}
 	if o.Kind == "Node" {
 		// Static pods name their node. There may be very many, and none has a scale.
-		return key{}, fmt.Errorf("%w: node is not a valid owner", ErrUnsupported)
+		return key{}, as(ErrUnsupported, errors.New("node is not a valid owner"))
 	}
 	return key{kind: schema.GroupKind{Group: version.Group, Kind: o.Kind}, namespace: o.Namespace, name: o.Name}, nil
 }

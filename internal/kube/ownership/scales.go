@@ -94,10 +94,10 @@ func later(a, b time.Time) time.Time {
 func (t *Tree) get(ctx context.Context, k key) (*autoscalingv1.Scale, error) {
 	mappings, err := t.mapper.RESTMappings(k.kind)
 	if meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+		return nil, as(ErrUnsupported, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return nil, as(ErrUnknown, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
@@ -117,14 +117,14 @@ func (t *Tree) get(ctx context.Context, k key) (*autoscalingv1.Scale, error) {
 func classify(err error) error {
 	switch {
 	case apierrors.IsMethodNotSupported(err), meta.IsNoMatchError(err):
-		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+		return as(ErrUnsupported, err)
 	case apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		// No such path, rather than no such object.
-		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+		return as(ErrUnsupported, err)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%w: %w", ErrNotFound, err)
+		return as(ErrNotFound, err)
 	}
-	return fmt.Errorf("%w: %w", ErrUnknown, err)
+	return as(ErrUnknown, err)
 }
 
 // Run asks for what TopmostKnown was asked for and did not know, renews what is

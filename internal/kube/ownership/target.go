@@ -35,7 +35,7 @@ func (t *Tree) TargetOf(ctx context.Context, namespace string, ref *autoscalingv
 		}
 		selector, err := selectorOf(object)
 		if err != nil {
-			return Target{}, fmt.Errorf("%w: %w", ErrUnsupported, err)
+			return Target{}, as(ErrUnsupported, err)
 		}
 		o.UID = object.GetUID()
 		return t.withParent(Target{Owner: o, Selector: selector}, object.GetOwnerReferences(), ask)
@@ -49,11 +49,11 @@ func (t *Tree) TargetOf(ctx context.Context, namespace string, ref *autoscalingv
 		return Target{}, unhandled(ref, a.err)
 	}
 	if a.scale.Status.Selector == "" {
-		return Target{}, unhandled(ref, fmt.Errorf("%w: resource %s/%s has an empty selector for scale sub-resource", ErrUnsupported, namespace, ref.Name))
+		return Target{}, unhandled(ref, as(ErrUnsupported, fmt.Errorf("resource %s/%s has an empty selector for scale sub-resource", namespace, ref.Name)))
 	}
 	selector, err := labels.Parse(a.scale.Status.Selector)
 	if err != nil {
-		return Target{}, unhandled(ref, fmt.Errorf("%w: %w", ErrUnsupported, err))
+		return Target{}, unhandled(ref, as(ErrUnsupported, err))
 	}
 	o.UID = a.scale.UID
 	return t.withParent(Target{Owner: o, Selector: selector}, a.scale.OwnerReferences, ask)

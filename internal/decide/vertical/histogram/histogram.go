@@ -1,0 +1,205 @@
+// Package histogram has distributions of CPU and memory use that forget: a
+// sample's weight halves with each half-life. Buckets grow by a twentieth each, as
+// upstream's do, so that checkpoints mean the same; but only those that have a
+// weight take memory. All arithmetic is upstream's, in its order, to the last bit.
+package histogram
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+const (
+	// Buckets is how many there are: the last begins above 1000 cores, or 1 TB.
+	Buckets = 176
+	// epsilon is the weight below which a bucket counts as empty: a thousandth of the
+	// least weight of a sample.
+	epsilon = 1e-4
+	// maxDecayExponent is by how many half-lives samples are at most weighted up before
+	// the reference moves to them.
+	maxDecayExponent = 100
+)
+
+var (
+	// growth is how much wider each bucket is than the one before. It is no constant,
+	// because upstream subtracts 1 from it at run time, where 0.05 is not 0.05.
+	growth = 1.05
+	// vanishing is a weight that no sum with a bucket that is not empty can tell from
+	// nothing: float64 has 53 bits.
+	vanishing = math.Ldexp(epsilon, -64)
+	// first is the end of the first bucket: 0.01 cores, 10 MB.
+	first = [vertical.Resources]float64{0.01, 1e7}
+)
+
+// Shape is what the buckets of a resource are, and how fast they forget.
+type Shape struct {
+	// First is the end of the first bucket, in cores or bytes.
+	First    float64
+	HalfLife time.Duration
+}
+
+// ShapeOf is the shape of upstream's histograms of that resource.
+func ShapeOf(r vertical.Resource, halfLife time.Duration) Shape {
+	return Shape{First: first[r], HalfLife: halfLife}
+}
+
+// Find is the bucket of a value: floor(log_growth(value*(growth-1)/first + 1)).
+func (s Shape) Find(value float64) uint64 {
+	if value < s.First {
+		return 0
+	}
+	bucket := math.Log(value*(growth-1)/s.First+1) / math.Log(growth)
+	if bucket >= Buckets {
+		return Buckets - 1
+	}
+	return uint64(bucket)
+}
+
+// Start is the least value of a bucket: first * (growth^bucket - 1)/(growth - 1).
+func (s Shape) Start(bucket uint64) float64 {
+	if bucket == 0 {
+		return 0
+	}
+	return s.First * (math.Pow(growth, float64(bucket)) - 1) / (growth - 1)
+}
+
+// Max is the largest value that a percentile can have.
+func (s Shape) Max() float64 { return s.Start(Buckets - 1) }
+
+// Histogram is how weight lies over buckets. The zero value is empty. All of its
+// samples must have come by the same Shape.
+type Histogram struct {
+	cells cells
+	// total is the weight of all samples, those of empty buckets too.
+	total float64
+	// reference is when a sample's weight is its own: later samples weigh more.
+	reference vertical.Stamp
+}
+
+// Add adds a sample of that weight.
+func (h *Histogram) Add(s Shape, value, weight float64, at time.Time) {
+	weight *= h.decay(s, at)
+	h.plus(s.Find(value), weight)
+	h.total += float64(weight)
+}
+
+// Subtract takes away a sample that was added. What would be left of less than
+// epsilon is nothing.
+func (h *Histogram) Subtract(s Shape, value, weight float64, at time.Time) {
+	weight *= h.decay(s, at)
+	h.total = subtract(h.total, float64(weight))
+	if i, found := h.cells.find(s.Find(value)); found {
+		h.cells.setWeight(i, subtract(h.cells.weight(i), float64(weight)))
+		h.cells = h.cells.keep(func(weight float64) bool { return weight > 0 })
+	}
+}
+
+func subtract(weight, less float64) float64 {
+	weight -= less
+	if weight < epsilon {
+		return 0
+	}
+	return weight
+}
+
+func (h *Histogram) plus(bucket uint64, weight float64) {
+	if i, found := h.cells.find(bucket); found {
+		h.cells.setWeight(i, h.cells.weight(i)+float64(weight))
+	} else {
+		h.cells = h.cells.insert(i, bucket, weight)
+	}
+}
+
+// Merge adds the samples of other, which stays as it is. The older of the two is
+// first taken to the other's reference.
+func (h *Histogram) Merge(s Shape, other *Histogram) {
+	switch {
+	case h.reference.Before(other.reference):
+		h.shift(s, other.reference.Time())
+	case other.reference.Before(h.reference):
+		aligned := other.Clone()
+		aligned.shift(s, h.reference.Time())
+		other = &aligned
+	}
+	for low, high := other.span(); low <= high; low++ {
+		h.plus(other.cells.bucket(low), other.cells.weight(low))
+	}
+	h.total += other.total
+}
+
+// Percentile is the end of the bucket in which that share of the weight is
+// reached, or the start of the last; 0 if there is none.
+func (h *Histogram) Percentile(s Shape, percentile float64) float64 {
+	low, high := h.span()
+	if low > high {
+		return 0
+	}
+	sum, threshold := 0.0, percentile*h.total
+	for ; low < high; low++ {
+		if sum += h.cells.weight(low); sum >= threshold {
+			break
+		}
+	}
+	return s.Start(min(h.cells.bucket(low)+1, Buckets-1))
+}
+
+// IsEmpty reports whether no bucket has enough weight to count.
+func (h *Histogram) IsEmpty() bool {
+	low, high := h.span()
+	return low > high
+}
+
+// Filled is how many buckets have a weight.
+func (h *Histogram) Filled() int { return h.cells.len() }
+
+// Reference is when a sample's weight is its own; the zero time before the first.
+func (h *Histogram) Reference() time.Time { return h.reference.Time() }
+
+// Clone shares nothing with h.
+func (h *Histogram) Clone() Histogram {
+	return Histogram{cells: h.cells.clone(), total: h.total, reference: h.reference}
+}
+
+// span is the first and last of the cells that count; without any, the first is
+// after the last.
+func (h *Histogram) span() (low, high int) {
+	high = h.cells.len() - 1
+	for low <= high && h.cells.weight(low) < epsilon {
+		low++
+	}
+	for low <= high && h.cells.weight(high) < epsilon {
+		high--
+	}
+	return low, high
+}
+
+// decay is 2^((at - reference)/half-life).
+func (h *Histogram) decay(s Shape, at time.Time) float64 {
+	reference := h.reference.Time()
+	if h.reference.IsZero() || at.After(reference.Add(time.Duration(int64(s.HalfLife)*maxDecayExponent))) {
+		h.shift(s, at)
+		reference = h.reference.Time()
+	}
+	return math.Exp2(float64(at.Sub(reference)) / float64(s.HalfLife))
+}
+
+// shift moves the reference to a multiple of the half-life near that time. Only
+// what counts is scaled, as upstream does, and the total. What has vanished is
+// left out.
+func (h *Histogram) shift(s Shape, to time.Time) {
+	to = to.Round(s.HalfLife)
+	factor := 0.0
+	if !h.reference.IsZero() {
+		factor = math.Ldexp(1, round(float64(h.reference.Time().Sub(to))/float64(s.HalfLife)))
+	}
+	for low, high := h.span(); low <= high; low++ {
+		h.cells.setWeight(low, h.cells.weight(low)*factor)
+	}
+	h.cells = h.cells.keep(func(weight float64) bool { return weight >= vanishing })
+	h.total *= factor
+	h.reference = vertical.StampOf(to)
+}
+
+func round(x float64) int { return int(math.Floor(x + 0.5)) }

@@ -54,6 +54,12 @@ var layers = []wall{
 		except: []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	{
+		within: "internal/simulate",
+		why:    "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core does not",
+		ours:   []string{"internal/simulate", "internal/sim", "internal/observe", "internal/decide"},
+		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
+	},
+	{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither who asks nor what is written",
 		ours:   []string{"internal/collect", "internal/observe", "internal/decide"},
@@ -128,7 +134,7 @@ var layers = []wall{
 		why:    "it measures from outside, through the API and the processes' own numbers, or drives the pure parts; the shell has its own tests",
 		ours: []string{
 			"internal/bench", "internal/devcluster", "internal/realnode", "internal/image", "internal/sim", "internal/decide", "internal/observe",
-			"internal/snapshot",
+			"internal/snapshot", "internal/simulate",
 		},
 		never: []string{"testing"},
 	},

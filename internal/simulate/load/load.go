@@ -1,0 +1,125 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+)
+
+// Load is a rate over time.
+type Load struct {
+	// Name is what it was read from.
+	Name string
+	// Length is when it ends; 0 if it goes on for ever.
+	Length time.Duration
+	// Peak is its largest rate.
+	Peak float64
+	// Burstiness is what the load itself names; NaN if it does not.
+	Burstiness float64
+
+	shape   sim.Shape
+	speedUp float64
+}
+
+// shapeLength is how far a shape without an end is searched for its peak.
+const shapeLength = 7 * 24 * time.Hour
+
+// Parse reads a load in words: step:10@0s,100@30s; ramp:10@0s,100@5m;
+// sine:mean=100,amplitude=50,period=10m; poisson:100 or poisson:mean=100,burstiness=4;
+// generated:NAME; or else the name of a trace.
+func Parse(text string) (*Load, error) {
+	kind, rest, found := strings.Cut(text, ":")
+	switch {
+	case found && (kind == "step" || kind == "ramp" || kind == "sine"):
+		shape, err := sim.ParseShape(text)
+		if err != nil {
+			return nil, err
+		}
+		return ofShape(text, shape), nil
+	case found && kind == "poisson":
+		return parsePoisson(text, rest)
+	case found && kind == "generated":
+		return Generated(rest)
+	default:
+		return openTrace(text)
+	}
+}
+
+func ofShape(name string, shape sim.Shape) *Load {
+	l := &Load{Name: name, Burstiness: math.NaN(), shape: shape, speedUp: 1}
+	// Lines are highest at a point, and points are at whole seconds as a rule.
+	for at := time.Duration(0); at < shapeLength; at += stepOf(at) {
+		l.Peak = max(l.Peak, shape.Rate(at))
+	}
+	return l
+}
+
+// stepOf looks closely at the first hours, in which shapes change most.
+func stepOf(at time.Duration) time.Duration {
+	if at < 6*time.Hour {
+		return time.Second
+	}
+	return 10 * time.Second
+}
+
+func parsePoisson(text, rest string) (*Load, error) {
+	mean, burstiness := math.NaN(), math.NaN()
+	for field := range strings.SplitSeq(rest, ",") {
+		key, value, found := strings.Cut(strings.TrimSpace(field), "=")
+		if !found {
+			key, value = "mean", key
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(number >= 0) || math.IsInf(number, 0) {
+			return nil, fmt.Errorf("load %q: %q is no number of at least 0", text, value)
+		}
+		switch key {
+		case "mean":
+			mean = number
+		case "burstiness":
+			burstiness = number
+		default:
+			return nil, fmt.Errorf("load %q: unknown field %q, known are mean and burstiness", text, key)
+		}
+	}
+	if math.IsNaN(mean) {
+		return nil, fmt.Errorf("load %q: say how much, as in poisson:100 or poisson:mean=100,burstiness=4", text)
+	}
+	l := ofShape(text, sim.Constant(mean))
+	l.Burstiness = burstiness
+	return l, nil
+}
+
+// FromShape is a load of a shape that a program has made.
+func FromShape(name string, shape sim.Shape) *Load { return ofShape(name, shape) }
+
+// SpedUp is the same load so many times as fast.
+func (l *Load) SpedUp(times float64) *Load {
+	faster := *l
+	faster.speedUp *= times
+	faster.Length = time.Duration(float64(l.Length) / times)
+	return &faster
+}
+
+// Rate is the load at a time.
+func (l *Load) Rate(at time.Duration) float64 { return l.shape.Rate(l.stretched(at)) }
+
+// Mean is the load's mean from one time to another.
+func (l *Load) Mean(from, to time.Duration) float64 {
+	a, b := l.stretched(from), l.stretched(to)
+	if b <= a {
+		return l.Rate(from)
+	}
+	return max(0, l.shape.Requests(b)-l.shape.Requests(a)) / (b - a).Seconds()
+}
+
+func (l *Load) stretched(at time.Duration) time.Duration {
+	if l.speedUp == 1 {
+		return at
+	}
+	return time.Duration(float64(at) * l.speedUp)
+}

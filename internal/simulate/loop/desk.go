@@ -1,0 +1,159 @@
+package loop
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+)
+
+// Loop is a controller.
+type Loop interface {
+	// Next is when it does something next.
+	Next() time.Duration
+	// Act does what is due now. Time is moved by others.
+	Act()
+}
+
+// Config is what both loops share.
+type Config struct {
+	Policy horizontal.Policy
+	// Requests say for each of the policy's metrics what a pod requests of it.
+	Requests []metric.Request
+	World    *world.World
+	Seed     uint64
+	// OnDecision is told of each decision; it may be nil. Both arguments are lent.
+	OnDecision func(o *horizontal.Observation, d *horizontal.Decision)
+}
+
+// desk is what decisions are made on.
+type desk struct {
+	Config
+	state       horizontal.State
+	observation horizontal.Observation
+}
+
+func newDesk(c Config) desk {
+	d := desk{Config: c}
+	d.observation.Readings = make([]metric.Reading, len(c.Policy.Metrics))
+	return d
+}
+
+// observePods looks at the target and its pods. The API's times are whole seconds.
+func (d *desk) observePods() {
+	o := &d.observation
+	o.Pods = o.Pods[:0]
+	present := int32(0)
+	for _, p := range d.World.Pods() {
+		seen := metric.Pod{Name: p.Name, Phase: metric.PhasePending, Ready: metric.NoReadiness, Deleting: p.Deleting}
+		if p.IsPlaced {
+			seen.Ready, seen.ReadyTransition = metric.ReadyFalse, whole(p.Placed)
+			seen.StartTime = whole(p.Placed)
+		}
+		if p.IsRunning {
+			seen.Phase = metric.PhaseRunning
+		}
+		if p.IsReady {
+			seen.Ready, seen.ReadyTransition = metric.ReadyTrue, whole(p.Ready)
+		}
+		if !p.Deleting {
+			present++
+		}
+		o.Pods = append(o.Pods, seen)
+	}
+	o.Target.SpecReplicas, o.Target.StatusReplicas = d.World.Replicas(), present
+}
+
+func whole(at time.Duration) time.Time { return world.Time(at).Truncate(time.Second) }
+
+// isResource reports whether a metric comes from the kubelets.
+func isResource(spec *metric.Spec) bool {
+	return spec.Type == metric.Resource || spec.Type == metric.ContainerResource
+}
+
+// begin empties a reading and asks for what pods request.
+func (d *desk) begin(i int) *metric.Reading {
+	r := &d.observation.Readings[i]
+	*r = metric.Reading{
+		Samples: r.Samples[:0], Recent: r.Recent[:0], Requests: r.Requests[:0], Series: r.Series[:0], Extraneous: r.Extraneous[:0],
+	}
+	if isResource(&d.Policy.Metrics[i]) {
+		for range d.observation.Pods {
+			r.Requests = append(r.Requests, d.Requests[i])
+		}
+	}
+	return r
+}
+
+// ask reads a metric of the custom or external metrics APIs: requests that a pod
+// serves, that the workload is offered, or that wait.
+func (d *desk) ask(i int) {
+	r, now := d.begin(i), world.Time(d.World.Now())
+	stats := d.World.Stats()
+	switch d.Policy.Metrics[i].Type {
+	case metric.Pods:
+		for _, p := range d.World.Pods() {
+			s, runs := p.Stats()
+			r.Samples = append(r.Samples, metric.Sample{Present: runs, Milli: milli(s.ServedPerSecond), At: now, Window: time.Minute})
+		}
+		r.Empty = len(r.Samples) == 0
+	case metric.Object:
+		r.Series, r.At = append(r.Series, milli(stats.OfferedPerSecond)), now
+	default:
+		r.Series, r.At = append(r.Series, milli(stats.QueueLength)), now
+	}
+}
+
+func milli(v float64) int64 { return int64(v*1000 + 0.5) }
+
+// memory is a sample of a working set, where there is one of CPU.
+func memory(cpu metric.Sample, r meter.Reading, found bool) metric.Sample {
+	if !found || !cpu.Present {
+		return metric.Sample{}
+	}
+	cpu.Milli = milli(r.MemoryBytes)
+	return cpu
+}
+
+// read is what a kubelet says of a pod now.
+func read(w *world.World, p *world.Pod) (meter.Reading, bool) {
+	s, runs := p.Stats()
+	return meter.Reading{At: w.Now(), CPUSeconds: s.CPUSeconds, MemoryBytes: s.MemoryBytes, ServedPerSecond: s.ServedPerSecond}, runs
+}
+
+// isEmpty reports whether no pod has a sample: the API's list is empty then.
+func isEmpty(r *metric.Reading) bool {
+	for i := range r.Samples {
+		if r.Samples[i].Present {
+			return false
+		}
+	}
+	return true
+}
+
+// decide is one decision on what was observed, and what follows from it. One that may
+// not lower the count is forgotten if its metrics ask for less, as the controller does.
+func (d *desk) decide(mayLower bool) horizontal.Decision {
+	now := world.Time(d.World.Now())
+	var before horizontal.State
+	if !mayLower {
+		before = d.state.Clone()
+	}
+	var decision horizontal.Decision
+	decision, d.state = horizontal.Decide(now, &d.Policy, d.state, &d.observation)
+	if !mayLower && decision.Branch == horizontal.BranchMetrics && decision.Wish.Replicas < decision.Current {
+		d.state = before
+		return decision
+	}
+	if d.OnDecision != nil {
+		d.OnDecision(&d.observation, &decision)
+	}
+	if decision.Rescale {
+		d.World.Scale(decision.Desired)
+		d.observation.ScaledToZero = decision.Desired == 0
+		d.state = horizontal.Settle(d.state, horizontal.Outcome{At: now})
+	}
+	return decision
+}

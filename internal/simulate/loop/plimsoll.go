@@ -1,0 +1,225 @@
+package loop
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+)
+
+// PlimsollTiming is when Plimsoll's controller looks.
+type PlimsollTiming struct {
+	// Interval is --kubelet-scrape-interval, Jitter how late a scrape is at most.
+	Interval, Jitter time.Duration
+	// Sync is how often custom and external metrics are asked for.
+	Sync time.Duration
+	// Aligned has all nodes scraped at whole seconds and never late.
+	Aligned bool
+}
+
+// DefaultPlimsollTiming is the controller's default.
+func DefaultPlimsollTiming() PlimsollTiming {
+	return PlimsollTiming{Interval: time.Second, Jitter: 20 * time.Millisecond, Sync: 15 * time.Second}
+}
+
+// As in internal/controller/horizontal and internal/collect/kubelet/rounds: how long
+// the samples of the other nodes are waited for, how long changes of pods gather and
+// lie apart, and the least between two scrapes of a node.
+const (
+	sampleDelay = 150 * time.Millisecond
+	eventDelay  = 50 * time.Millisecond
+	eventGap    = 200 * time.Millisecond
+	urgentGap   = 200 * time.Millisecond
+)
+
+// group are nodes that are scraped together.
+type group struct {
+	phase time.Duration
+	// rounds is how many periods have passed, last and next when it was and is scraped.
+	rounds     int
+	last, next time.Duration
+}
+
+// Plimsoll is Plimsoll's controller.
+type Plimsoll struct {
+	desk
+	timing PlimsollTiming
+	groups []group
+	// began is when the present round of scrapes did; reported is how many groups had
+	// their turn in it.
+	began     time.Duration
+	reported  int
+	isDecided bool
+	// sampled, event and sync are when a decision is due, because of samples, of pods,
+	// and of metrics that have to be asked for.
+	sampled, event, sync time.Duration
+	decidedAt            time.Duration
+	suspects             []int
+}
+
+var _ Loop = (*Plimsoll)(nil)
+
+// NewPlimsoll is Plimsoll's controller on a world.
+func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
+	p := &Plimsoll{
+		desk: newDesk(c), timing: timing, groups: make([]group, c.World.Groups()),
+		began: -time.Hour, sampled: never, event: never, sync: never, decidedAt: -time.Hour,
+	}
+	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
+	scrapes := false
+	for i := range c.Policy.Metrics {
+		if isResource(&c.Policy.Metrics[i]) {
+			scrapes = true
+		} else {
+			p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
+		}
+	}
+	for i := range p.groups {
+		g := &p.groups[i]
+		if !timing.Aligned {
+			g.phase = time.Duration(random.Int64N(int64(timing.Interval)))
+		}
+		g.last, g.next = -time.Hour, g.phase
+		if !scrapes {
+			g.next = never
+		}
+	}
+	return p
+}
+
+// Next implements Loop.
+func (p *Plimsoll) Next() time.Duration {
+	next := min(p.sampled, p.event, p.sync)
+	for i := range p.groups {
+		next = min(next, p.groups[i].next)
+	}
+	return next
+}
+
+// Act implements Loop.
+func (p *Plimsoll) Act() {
+	now := p.World.Now()
+	for i := range p.groups {
+		if p.groups[i].next <= now {
+			p.scrape(i)
+		}
+	}
+	if p.World.Changed() {
+		p.event = min(p.event, max(now+eventDelay, p.decidedAt+eventGap))
+	}
+	asks, sampled := p.sync <= now, p.sampled <= now
+	if !asks && !sampled && p.event > now {
+		return
+	}
+	if asks {
+		p.sync += p.timing.Sync
+	}
+	p.sampled, p.event, p.decidedAt, p.isDecided = never, never, now, true
+	p.observe(asks)
+	d := p.decide(asks || sampled)
+	p.lookAgain(&d)
+}
+
+// scrape reads the counters of a group's pods.
+func (p *Plimsoll) scrape(i int) {
+	g, now := &p.groups[i], p.World.Now()
+	for _, pod := range p.World.Pods() {
+		if pod.Group != i {
+			continue
+		}
+		if r, runs := read(p.World, pod); runs {
+			pod.Meter.Read(r)
+		}
+	}
+	if g.last >= p.began {
+		p.began, p.reported, p.isDecided = now, 0, false
+	}
+	p.reported++
+	switch {
+	case p.isDecided:
+	case p.reported >= len(p.groups):
+		p.sampled = now
+	case p.reported == 1:
+		p.sampled = now + sampleDelay
+	}
+	g.last = now
+	// Whoever was early takes its own place in the period again.
+	for p.regular(i)-now < p.timing.Interval/2 {
+		g.rounds++
+	}
+	g.next = p.regular(i)
+}
+
+// regular is when a group's next scrape is due that is not early, a little late each
+// time.
+func (p *Plimsoll) regular(i int) time.Duration {
+	g := &p.groups[i]
+	at := g.phase + time.Duration(g.rounds)*p.timing.Interval
+	if p.timing.Aligned || p.timing.Jitter <= 0 {
+		return at
+	}
+	return at + time.Duration(scatter(p.Seed^uint64(i)<<40^uint64(g.rounds))%uint64(p.timing.Jitter))
+}
+
+// scatter is the finaliser of splitmix64: a number that is as good as random.
+func scatter(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9
+	x = (x ^ (x >> 27)) * 0x94d049bb133111eb
+	return x ^ (x >> 31)
+}
+
+func (p *Plimsoll) observe(asks bool) {
+	p.observePods()
+	for i := range p.Policy.Metrics {
+		spec := &p.Policy.Metrics[i]
+		if isResource(spec) {
+			p.observeResource(p.begin(i), spec)
+			continue
+		}
+		// In between, what was answered last is what is known; not of pods that have
+		// come since.
+		if r := &p.observation.Readings[i]; asks || spec.Type == metric.Pods && len(r.Samples) != len(p.observation.Pods) {
+			p.ask(i)
+		}
+	}
+}
+
+func (p *Plimsoll) observeResource(r *metric.Reading, spec *metric.Spec) {
+	isCPU := spec.Name == metric.CPU
+	for _, pod := range p.World.Pods() {
+		if !pod.IsRunning || pod.Deleting {
+			r.Samples = append(r.Samples, metric.Sample{})
+			if isCPU {
+				r.Recent = append(r.Recent, metric.Recent{})
+			}
+			continue
+		}
+		since := never
+		if pod.IsReady {
+			// What the API says, and up to a second later.
+			since = pod.Ready.Truncate(time.Second) + time.Second
+		}
+		sample := pod.Meter.Average(world.Epoch, since)
+		if isCPU {
+			r.Samples = append(r.Samples, sample)
+			r.Recent = append(r.Recent, pod.Meter.Recent(world.Epoch))
+			continue
+		}
+		reading, found := pod.Meter.Newest()
+		r.Samples = append(r.Samples, memory(sample, reading, found))
+	}
+	r.Empty = isEmpty(r)
+}
+
+// lookAgain scrapes the groups early in which a surge is suspected.
+func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
+	p.suspects = d.Suspects(&p.observation, p.suspects[:0])
+	pods := p.World.Pods()
+	for _, place := range p.suspects {
+		g := &p.groups[pods[place].Group]
+		g.next = min(g.next, max(p.World.Now(), g.last+urgentGap))
+	}
+}

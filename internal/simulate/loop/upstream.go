@@ -1,0 +1,96 @@
+package loop
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+)
+
+// UpstreamTiming is when upstream's controller looks, and on what.
+type UpstreamTiming struct {
+	// Sync is --horizontal-pod-autoscaler-sync-period.
+	Sync time.Duration
+	// Resolution is metrics-server's --metric-resolution, Lag how long it takes until a
+	// round of scrapes can be asked for.
+	Resolution, Lag time.Duration
+}
+
+// DefaultUpstreamTiming is what clusters run with: the defaults of
+// kube-controller-manager and of metrics-server's manifests.
+func DefaultUpstreamTiming() UpstreamTiming {
+	return UpstreamTiming{Sync: 15 * time.Second, Resolution: 15 * time.Second, Lag: 200 * time.Millisecond}
+}
+
+// Upstream is kube-controller-manager's controller.
+type Upstream struct {
+	desk
+	timing UpstreamTiming
+	// scrape, publish and sync are when these are due.
+	scrape, publish, sync time.Duration
+}
+
+var _ Loop = (*Upstream)(nil)
+
+// never is after the end of every simulation.
+const never = time.Duration(1<<63 - 1)
+
+// NewUpstream is upstream's controller on a world.
+func NewUpstream(c Config, timing UpstreamTiming) *Upstream {
+	random := rand.New(rand.NewPCG(c.Seed, 0x757073))
+	return &Upstream{
+		desk: newDesk(c), timing: timing,
+		scrape:  time.Duration(random.Int64N(int64(timing.Resolution))),
+		publish: never,
+		sync:    time.Duration(random.Int64N(int64(timing.Sync))),
+	}
+}
+
+// Next implements Loop.
+func (u *Upstream) Next() time.Duration { return min(u.scrape, u.publish, u.sync) }
+
+// Act implements Loop.
+func (u *Upstream) Act() {
+	now := u.World.Now()
+	if u.scrape <= now {
+		for _, p := range u.World.Pods() {
+			if r, runs := read(u.World, p); runs {
+				p.Meter.Scrape(r)
+			}
+		}
+		u.publish, u.scrape = now+u.timing.Lag, u.scrape+u.timing.Resolution
+	}
+	if u.publish <= now {
+		for _, p := range u.World.Pods() {
+			p.Meter.Publish(p.Running, u.timing.Resolution)
+		}
+		u.publish = never
+	}
+	if u.sync <= now {
+		u.sync += u.timing.Sync
+		u.observe()
+		u.decide(true)
+	}
+}
+
+func (u *Upstream) observe() {
+	u.observePods()
+	for i := range u.Policy.Metrics {
+		spec := &u.Policy.Metrics[i]
+		if !isResource(spec) {
+			u.ask(i)
+			continue
+		}
+		r := u.begin(i)
+		for _, p := range u.World.Pods() {
+			sample := p.Meter.Served(world.Epoch)
+			if spec.Name != metric.CPU {
+				reading, found := p.Meter.ServedReading()
+				sample = memory(sample, reading, found)
+			}
+			r.Samples = append(r.Samples, sample)
+		}
+		r.Empty = isEmpty(r)
+	}
+}

@@ -1,0 +1,137 @@
+// Package meter turns a pod's cumulative CPU counter into what autoscalers look at:
+// as Plimsoll does, which reads kubelets each second, and as metrics-server does, which
+// keeps the last two readings.
+package meter
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+const (
+	// StableWindow is the longest span that an average of Plimsoll's is over.
+	StableWindow = 15 * time.Second
+	// freshWindow is the least that is averaged over for a pod that has just become
+	// ready.
+	freshWindow = 5 * time.Second
+	// freshContainer is how old a container must be at least for metrics-server to
+	// average over its whole life.
+	freshContainer = 10 * time.Second
+	// points at a second each span the stable window, one early one among them.
+	points = 18
+)
+
+// Reading is what a kubelet said of a pod.
+type Reading struct {
+	At         time.Duration
+	CPUSeconds float64
+	// MemoryBytes is the working set, ServedPerSecond what the pod counts itself.
+	MemoryBytes, ServedPerSecond float64
+}
+
+// Meter is what is remembered of one pod. It serves one of both readers.
+type Meter struct {
+	kubelet [points]Reading
+	first   int
+	n       int
+	server  struct{ staged, last, previous Reading }
+	// servers are how many of the server's three readings there are.
+	hasStaged, hasLast, hasPrevious bool
+}
+
+// Read takes in a reading as Plimsoll does.
+func (m *Meter) Read(r Reading) {
+	if m.n == points {
+		m.first = (m.first + 1) % points
+		m.n--
+	}
+	m.kubelet[(m.first+m.n)%points] = r
+	m.n++
+}
+
+// at is the k-th newest reading.
+func (m *Meter) at(k int) *Reading { return &m.kubelet[(m.first+m.n-1-k+points)%points] }
+
+// Newest is the newest reading; false if there is none.
+func (m *Meter) Newest() (Reading, bool) {
+	if m.n == 0 {
+		return Reading{}, false
+	}
+	return *m.at(0), true
+}
+
+// Average is the average over the longest span that the stable window holds. Of a pod
+// that has been ready since then, it begins with that as soon as it is long enough.
+func (m *Meter) Average(epoch time.Time, readySince time.Duration) metric.Sample {
+	if m.n < 2 {
+		return metric.Sample{}
+	}
+	window := StableWindow
+	if since := m.at(0).At - readySince; since < window && since >= freshWindow {
+		window = since
+	}
+	k := m.n - 1
+	for k > 1 && m.at(0).At-m.at(k).At > window {
+		k--
+	}
+	return between(epoch, m.at(k), m.at(0))
+}
+
+// Recent are the last single intervals.
+func (m *Meter) Recent(epoch time.Time) (r metric.Recent) {
+	for k := range r {
+		if k+1 >= m.n {
+			break
+		}
+		r[k] = between(epoch, m.at(k+1), m.at(k))
+	}
+	return r
+}
+
+// between is the average of the time between two readings. Milli-cores are rounded up,
+// as quantities are.
+func between(epoch time.Time, a, b *Reading) metric.Sample {
+	span := b.At - a.At
+	nano := math.Floor((b.CPUSeconds - a.CPUSeconds) * 1e9 / span.Seconds())
+	return metric.Sample{Present: true, Milli: int64(math.Ceil(nano / 1e6)), At: epoch.Add(b.At), Window: span}
+}
+
+// Scrape takes in a reading as metrics-server does, which it does not serve before
+// Publish. The container runs since started; scrapes are a resolution apart.
+//
+// Of a container that is younger than that, but not too young, the average is over its
+// life (metrics-server v0.9, pkg/storage/pod.go).
+func (m *Meter) Scrape(r Reading) { m.server.staged, m.hasStaged = r, true }
+
+// Publish serves what was scraped.
+func (m *Meter) Publish(started, resolution time.Duration) {
+	if !m.hasStaged {
+		return
+	}
+	staged := m.server.staged
+	age := staged.At - started
+	switch {
+	case age < resolution && age >= freshContainer:
+		m.server.previous, m.hasPrevious = Reading{At: started}, true
+	case m.hasLast && started < m.server.last.At:
+		m.server.previous, m.hasPrevious = m.server.last, true
+	default:
+		m.hasPrevious = false
+	}
+	m.server.last, m.hasLast, m.hasStaged = staged, true, false
+}
+
+// Served is what metrics-server answers. The API's times are whole seconds.
+func (m *Meter) Served(epoch time.Time) metric.Sample {
+	if !m.hasPrevious {
+		return metric.Sample{}
+	}
+	s := between(epoch, &m.server.previous, &m.server.last)
+	s.At = s.At.Truncate(time.Second)
+	return s
+}
+
+// ServedReading is the reading behind it; false if there is none.
+func (m *Meter) ServedReading() (Reading, bool) { return m.server.last, m.hasPrevious }

@@ -1,0 +1,78 @@
+package meter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// TestKubelet: averages over at most 15 s, and the last three intervals.
+func TestKubelet(t *testing.T) {
+	var m Meter
+	if m.Average(noon, 0).Present || m.Recent(noon)[0].Present {
+		t.Error("nothing read is no rate")
+	}
+	used := 0.0
+	for second := range 40 {
+		m.Read(Reading{At: time.Duration(second) * time.Second, CPUSeconds: used})
+		used += 0.1 * float64(second%4) // 0, 100, 200, 300, 0, … milli-cores
+	}
+	if got, want := m.Average(noon, -time.Hour), sample(140, 39*time.Second, 15*time.Second); got != want {
+		t.Errorf("average %+v, want %+v", got, want)
+	}
+	recent := m.Recent(noon)
+	for k, want := range []int64{200, 100, 0} {
+		if got := recent[k]; got.Milli < want || got.Milli > want+1 || got.Window != time.Second ||
+			!got.At.Equal(noon.Add(time.Duration(39-k)*time.Second)) {
+			t.Errorf("interval %d: %+v, want %dm", k, got, want)
+		}
+	}
+}
+
+// TestFresh: of a pod that has just become ready the average begins with that, as soon
+// as it is long enough; before, it reaches back.
+func TestFresh(t *testing.T) {
+	var m Meter
+	for second := range 31 {
+		m.Read(Reading{At: time.Duration(second) * time.Second, CPUSeconds: max(0, float64(second)-20)})
+	}
+	for ready, want := range map[time.Duration]time.Duration{
+		20 * time.Second: 10 * time.Second, 25 * time.Second: 5 * time.Second, 26 * time.Second: 15 * time.Second, 0: 15 * time.Second,
+	} {
+		if got := m.Average(noon, ready); got.Window != want {
+			t.Errorf("ready at %v: over %v, want %v", ready, got.Window, want)
+		}
+	}
+}
+
+// TestServer: the last two readings, once they are published; of a container that is
+// between ten seconds and a resolution old, its whole life.
+func TestServer(t *testing.T) {
+	var m Meter
+	step := func(at time.Duration, cpu float64) metric.Sample {
+		m.Scrape(Reading{At: at, CPUSeconds: cpu})
+		m.Publish(3*time.Second, 15*time.Second)
+		return m.Served(noon)
+	}
+	if got := step(5*time.Second, 1); got.Present {
+		t.Errorf("one reading: %+v", got)
+	}
+	if got, want := step(20500*time.Millisecond, 3), sample(130, 20*time.Second, 15500*time.Millisecond); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	m = Meter{}
+	if got, want := step(15*time.Second, 6), sample(500, 15*time.Second, 12*time.Second); got != want {
+		t.Errorf("a young container: %+v, want %+v", got, want)
+	}
+	m.Scrape(Reading{At: 30 * time.Second, CPUSeconds: 9})
+	if got := m.Served(noon); !got.At.Equal(noon.Add(15 * time.Second)) {
+		t.Errorf("served before it was published: %+v", got)
+	}
+}
+
+func sample(milli int64, at, window time.Duration) metric.Sample {
+	return metric.Sample{Present: true, Milli: milli, At: noon.Add(at), Window: window}
+}

@@ -1,0 +1,142 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
+)
+
+// autoscaler scales on CPU.
+func autoscaler(percent, least, most int32) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		MinReplicas: ptr.To(least), MaxReplicas: most,
+		Metrics: []autoscalingv2.MetricSpec{{
+			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+				Name:   "cpu",
+				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To(percent)},
+			},
+		}},
+	}}
+}
+
+func sceneOf(tb testing.TB, text string) *Scene {
+	tb.Helper()
+	l, err := load.Parse(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := DefaultWorkload()
+	w.Complete()
+	s, err := NewScene(l, w, autoscaler(50, 2, 20))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func playOf(tb testing.TB, s *Scene, side Side) *Run {
+	tb.Helper()
+	run, err := Play(tb.Context(), s, Setting{Name: string(side), Side: side, HPA: autoscaler(50, 2, 20)}, Watch{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return run
+}
+
+// BenchmarkDay is a day of one workload at a resolution of a second.
+func BenchmarkDay(b *testing.B) {
+	for _, side := range []Side{Upstream, Plimsoll} {
+		b.Run(string(side), func(b *testing.B) {
+			s := sceneOf(b, "generated:office")
+			b.ReportAllocs()
+			for b.Loop() {
+				playOf(b, s, side)
+			}
+		})
+	}
+}
+
+// TestBothReachTheLoad: a load that stays is served with as many pods as the target
+// asks for, give or take the tolerance.
+func TestBothReachTheLoad(t *testing.T) {
+	for _, side := range []Side{Upstream, Plimsoll} {
+		s := sceneOf(t, "step:20@0s,100@5m,20@15m")
+		s.For = 40 * time.Minute
+		var middle, last Moment
+		_, err := Play(t.Context(), s, Setting{Side: side, HPA: autoscaler(50, 2, 20)}, Watch{Moment: func(m *Moment) {
+			if m.At == 14*time.Minute {
+				middle = *m
+			}
+			last = *m
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if middle.Ready < middle.Need*9/10 || middle.Ready > middle.Need*12/10 {
+			t.Errorf("%s: %d ready of the %d that 100 asks for", side, middle.Ready, middle.Need)
+		}
+		if last.Ready < last.Need || last.Ready > last.Need+1 {
+			t.Errorf("%s: %d ready of the %d that 20 asks for", side, last.Ready, last.Need)
+		}
+	}
+}
+
+// TestSameSeedSameRun: a run is made of its seed alone.
+func TestSameSeedSameRun(t *testing.T) {
+	for _, side := range []Side{Upstream, Plimsoll} {
+		run := func(seed uint64) *Run {
+			s := sceneOf(t, "generated:flash")
+			s.For, s.Seed = 10*time.Hour, seed
+			return playOf(t, s, side)
+		}
+		a, b, other := run(1), run(1), run(2)
+		if !reflect.DeepEqual(a.Score, b.Score) || !reflect.DeepEqual(a.Changes, b.Changes) {
+			t.Errorf("%s: %+v and %+v", side, a.Score, b.Score)
+		}
+		if reflect.DeepEqual(a.Changes, other.Changes) {
+			t.Errorf("%s: two seeds, one run", side)
+		}
+	}
+}
+
+// TestSameRequests: both sides meet the same requests.
+func TestSameRequests(t *testing.T) {
+	s := sceneOf(t, "generated:noisy")
+	s.For = time.Hour
+	if a, b := playOf(t, s, Upstream).Score, playOf(t, s, Plimsoll).Score; a.Requests == 0 || a.Requests-b.Requests > 1e-3 || b.Requests-a.Requests > 1e-3 {
+		t.Errorf("%v and %v requests", a.Requests, b.Requests)
+	}
+}
+
+// TestPlimsollSeesASurgeFirst: what the samples of each second are for.
+func TestPlimsollSeesASurgeFirst(t *testing.T) {
+	first := map[Side]time.Duration{}
+	for _, side := range []Side{Upstream, Plimsoll} {
+		s := sceneOf(t, "step:10@0s,100@5m")
+		s.For = 8 * time.Minute
+		for _, c := range playOf(t, s, side).Changes {
+			if c.At > 5*time.Minute && first[side] == 0 {
+				first[side] = c.At - 5*time.Minute
+			}
+		}
+	}
+	if first[Plimsoll] == 0 || first[Plimsoll] > 5*time.Second || first[Upstream] < first[Plimsoll] {
+		t.Errorf("first scale-up after %v", first)
+	}
+}
+
+func TestPlayStops(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	s := sceneOf(t, "generated:shop")
+	if _, err := Play(ctx, s, Setting{Side: Upstream, HPA: autoscaler(50, 1, 5)}, Watch{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

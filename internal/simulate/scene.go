@@ -1,0 +1,183 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+)
+
+// Side is whose controller decides.
+type Side string
+
+// The sides.
+const (
+	Upstream Side = "upstream"
+	Plimsoll Side = "plimsoll"
+)
+
+// ParseSide reads the name of a side.
+func ParseSide(text string) (Side, error) {
+	switch s := Side(text); s {
+	case Upstream, Plimsoll:
+		return s, nil
+	}
+	return "", fmt.Errorf("%q, want %s or %s", text, Upstream, Plimsoll)
+}
+
+// Setting is one of those that are compared.
+type Setting struct {
+	Name string
+	Side Side
+	HPA  *autoscalingv2.HorizontalPodAutoscaler
+}
+
+// Scene is what is the same for all settings.
+type Scene struct {
+	Load     *load.Load
+	Workload Workload
+	// For is how long it is played, Seed what chance is made from.
+	For  time.Duration
+	Seed uint64
+	// PodCapacity is the load, in its own units, that a pod serves at 100 % of its CPU
+	// request. Target is the part of it that pods shall serve, MinReplicas the least
+	// count, as scores understand them.
+	PodCapacity, Target float64
+	MinReplicas         int32
+	// Burstiness is that of the arrivals.
+	Burstiness float64
+	// Replicas are there at the beginning; 0 means as many as the load asks for.
+	Replicas int32
+	Supply   world.Supply
+	Timing   Timing
+	// Slow is when a request is, CoreHourPrice what one core costs an hour.
+	Slow          time.Duration
+	CoreHourPrice float64
+}
+
+// Timing is when the two controllers look.
+type Timing struct {
+	Upstream loop.UpstreamTiming
+	Plimsoll loop.PlimsollTiming
+}
+
+// The scene's defaults.
+const (
+	defaultFor           = time.Hour
+	defaultSlow          = time.Second
+	defaultCoreHourPrice = 0.04
+	// peakPart is the part of the largest count that the peak of a load asks for.
+	peakPart = 0.7
+	// defaultTarget is taken where no metric is about CPU.
+	defaultTarget = 0.7
+)
+
+// NewScene is a scene of defaults, fitted to a load, a workload and the first of the
+// settings.
+func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutoscaler) (*Scene, error) {
+	policy := observe.Policy(first, observe.DefaultOptions())
+	s := &Scene{
+		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, w.CPURequestMilli), MinReplicas: policy.MinReplicas,
+		Burstiness: 1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
+		Supply: world.Supply{Delay: 90 * time.Second, IdleFor: 10 * time.Minute},
+		Timing: Timing{Upstream: loop.DefaultUpstreamTiming(), Plimsoll: loop.DefaultPlimsollTiming()},
+	}
+	if !math.IsNaN(l.Burstiness) {
+		s.Burstiness = l.Burstiness
+	}
+	if s.For == 0 {
+		s.For = defaultFor
+	}
+	if l.Peak <= 0 {
+		return nil, fmt.Errorf("load %s: it is never above 0", l.Name)
+	}
+	s.PodCapacity = l.Peak / (peakPart * float64(policy.MaxReplicas) * s.Target)
+	return s, nil
+}
+
+// targetOf is the part of its CPU request that a pod is to use, as the first metric
+// about CPU says.
+func targetOf(p *horizontal.Policy, requestMilli float64) float64 {
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		if m.Name != metric.CPU || m.Type != metric.Resource && m.Type != metric.ContainerResource {
+			continue
+		}
+		switch {
+		case m.Target.Type == metric.Utilization && m.Target.Percent > 0:
+			return float64(m.Target.Percent) / 100
+		case m.Target.Milli > 0 && requestMilli > 0:
+			return float64(m.Target.Milli) / requestMilli
+		}
+	}
+	return defaultTarget
+}
+
+func (s *Scene) validate() error {
+	switch {
+	case s.For < time.Second:
+		return fmt.Errorf("it lasts %v, want at least a second", s.For)
+	case !(s.PodCapacity > 0) || math.IsInf(s.PodCapacity, 0):
+		return fmt.Errorf("a pod serves %v of the load, want a number above 0", s.PodCapacity)
+	case s.Timing.Upstream.Sync <= 0 || s.Timing.Upstream.Resolution <= 0 || s.Timing.Upstream.Lag < 0:
+		return errors.New("sync period and metric resolution must be above 0, and the lag not below")
+	case s.Timing.Upstream.Lag >= s.Timing.Upstream.Resolution:
+		return errors.New("the metrics' lag must be shorter than their resolution")
+	case s.Timing.Plimsoll.Interval < 2*s.Timing.Plimsoll.Jitter || s.Timing.Plimsoll.Interval <= 0:
+		return errors.New("the scrape interval is too short")
+	}
+	return s.Workload.validate()
+}
+
+// options are the flags with which a side decides.
+func (s Side) options() observe.Options {
+	o := observe.DefaultOptions()
+	if s == Upstream {
+		o.Surge, o.Divergences = surge.Settings{}, divergence.None
+	}
+	return o
+}
+
+// requestsPerUnit turns the load's units into requests per second: a pod at 100 % of
+// its request serves PodCapacity.
+func (s *Scene) requestsPerUnit() float64 {
+	return s.Workload.CPURequestMilli / s.Workload.Profile.CPUPerRequestMilliCoreSeconds / s.PodCapacity
+}
+
+// replicas are those at the beginning.
+func (s *Scene) replicas(p *horizontal.Policy) int32 {
+	if s.Replicas > 0 {
+		return s.Replicas
+	}
+	needed := math.Ceil(s.Load.Rate(0)/(s.PodCapacity*s.Target) - 1e-9)
+	return max(p.MinReplicas, min(p.MaxReplicas, int32(min(needed, math.MaxInt32))))
+}
+
+// world is the scene's with what is the setting's.
+func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
+	arrivals, err := load.NewArrivals(load.ArrivalsConfig{
+		Load: s.Load, PerUnit: s.requestsPerUnit(), Burstiness: s.Burstiness, Before: warmUp, Seed: s.Seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := &s.Workload
+	return world.New(world.Config{
+		Seed: s.Seed, Load: arrivals, Profile: w.Profile,
+		Resources:  sim.Resources{CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes},
+		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter, Grace: w.Grace,
+		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply,
+	})
+}

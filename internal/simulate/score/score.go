@@ -1,0 +1,220 @@
+package score
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Config says what is compared with what.
+type Config struct {
+	// PodCapacity is the load, in its own units, that one pod serves at 100 % of its CPU
+	// request; Target the part of that which it shall serve; Tolerance how far above the
+	// target still counts as recovered.
+	PodCapacity, Target, Tolerance float64
+	// MinReplicas is the least that is ever needed.
+	MinReplicas int32
+	// Slow is when a request is.
+	Slow time.Duration
+	// RequestCores is a pod's CPU request, CoreHourPrice what one core costs an hour.
+	// NodeCores is set where nodes are paid for instead.
+	RequestCores, CoreHourPrice, NodeCores float64
+}
+
+// Score is the result. Shares and SPEC's measures are in percent.
+type Score struct {
+	Hours     float64 `json:"hours"`
+	PodHours  float64 `json:"podHours"`
+	NodeHours float64 `json:"nodeHours"`
+	Cost      float64 `json:"cost"`
+
+	ShortPercent        float64 `json:"shortPercent"`
+	ShortDepthPercent   float64 `json:"shortDepthPercent"`
+	LongestShortSeconds float64 `json:"longestShortSeconds"`
+
+	ThetaU      float64 `json:"thetaU"`
+	ThetaO      float64 `json:"thetaO"`
+	TauU        float64 `json:"tauU"`
+	TauO        float64 `json:"tauO"`
+	Instability float64 `json:"instability"`
+
+	Requests    float64 `json:"requests"`
+	LostPercent float64 `json:"lostPercent"`
+	SlowPercent float64 `json:"slowPercent"`
+	P50Seconds  float64 `json:"p50Seconds"`
+	P99Seconds  float64 `json:"p99Seconds"`
+
+	Actions  int `json:"actions"`
+	Ups      int `json:"ups"`
+	Downs    int `json:"downs"`
+	Reverses int `json:"reverses"`
+
+	Surges                int       `json:"surges"`
+	RecoverySeconds       []float64 `json:"recoverySeconds"`
+	MedianRecoverySeconds float64   `json:"medianRecoverySeconds"`
+	WorstRecoverySeconds  float64   `json:"worstRecoverySeconds"`
+	Unrecovered           int       `json:"unrecovered"`
+}
+
+// Second is what was the case in one second.
+type Second struct {
+	// Load is the load in its own units, without noise.
+	Load float64
+	// Ready pods serve, Paid ones have a place on a node. Nodes is 0 where they do not
+	// matter.
+	Ready, Paid, Nodes int
+	// Offered and Dropped are requests.
+	Offered, Dropped float64
+}
+
+// Accumulator takes in second after second.
+type Accumulator struct {
+	config Config
+	score  Score
+
+	seconds                int
+	offered, dropped       float64
+	short, depth, shortNow float64
+	over, under            float64
+	overTime, underTime    float64
+	unstable               float64
+	needBefore, hadBefore  float64
+	served, slow           float64
+	latency                histogram
+	surges                 surges
+	lastChange             int32
+}
+
+// New begins a score.
+func New(c Config) *Accumulator {
+	a := &Accumulator{config: c}
+	a.latency.init()
+	return a
+}
+
+// Need is how many pods the target asks for under a load: SPEC's demand.
+func (c *Config) Need(load float64) float64 {
+	return max(1, float64(c.MinReplicas), math.Ceil(load/(c.PodCapacity*c.Target)-1e-9))
+}
+
+// Add takes in a second.
+func (a *Accumulator) Add(s *Second) {
+	const hour = 1.0 / 3600
+	a.score.PodHours += hour * float64(s.Paid)
+	a.score.NodeHours += hour * float64(s.Nodes)
+	a.offered += s.Offered
+	a.dropped += s.Dropped
+	a.addShort(s)
+	a.addElasticity(a.config.Need(s.Load), float64(s.Ready))
+	enough := s.Load <= float64(s.Ready)*a.config.PodCapacity*a.config.Target*(1+a.config.Tolerance)
+	a.surges.add(a.seconds, a.config.Need(s.Load), enough)
+	a.seconds++
+}
+
+// addShort is about real lack: more load than ready pods serve with all that they
+// requested.
+func (a *Accumulator) addShort(s *Second) {
+	lack := s.Load - float64(s.Ready)*a.config.PodCapacity
+	if lack <= 1e-9*s.Load {
+		a.shortNow = 0
+		return
+	}
+	a.short++
+	a.shortNow++
+	a.depth += lack / s.Load
+	a.score.LongestShortSeconds = max(a.score.LongestShortSeconds, a.shortNow)
+}
+
+// addElasticity is SPEC's: how far, for how long, and in which direction supply was
+// beside demand.
+func (a *Accumulator) addElasticity(need, have float64) {
+	switch {
+	case have < need:
+		a.under += (need - have) / need
+		a.underTime++
+	case have > need:
+		a.over += (have - need) / need
+		a.overTime++
+	}
+	if a.seconds > 0 && sign(have-a.hadBefore) != sign(need-a.needBefore) {
+		a.unstable++
+	}
+	a.needBefore, a.hadBefore = need, have
+}
+
+func sign(v float64) int {
+	switch {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	}
+	return 0
+}
+
+// AddLatency takes in requests that were served in a second, and how long each took.
+func (a *Accumulator) AddLatency(requests, seconds float64) {
+	if requests <= 0 {
+		return
+	}
+	a.served += requests
+	if seconds > a.config.Slow.Seconds() {
+		a.slow += requests
+	}
+	a.latency.add(requests, seconds)
+}
+
+// AddAction takes in a change of the wanted count.
+func (a *Accumulator) AddAction(change int32) {
+	s := &a.score
+	s.Actions++
+	if change > 0 {
+		s.Ups++
+	} else {
+		s.Downs++
+	}
+	if a.lastChange != 0 && (a.lastChange > 0) != (change > 0) {
+		s.Reverses++
+	}
+	a.lastChange = change
+}
+
+// Score is the result.
+func (a *Accumulator) Score() Score {
+	s, n := a.score, float64(max(1, a.seconds))
+	s.Hours = float64(a.seconds) / 3600
+	s.Cost = s.PodHours * a.config.RequestCores * a.config.CoreHourPrice
+	if a.config.NodeCores > 0 {
+		s.Cost = s.NodeHours * a.config.NodeCores * a.config.CoreHourPrice
+	}
+	s.ShortPercent = 100 * a.short / n
+	if a.short > 0 {
+		s.ShortDepthPercent = 100 * a.depth / a.short
+	}
+	s.ThetaU, s.ThetaO, s.TauU, s.TauO = 100*a.under/n, 100*a.over/n, 100*a.underTime/n, 100*a.overTime/n
+	s.Instability = 100 * a.unstable / max(1, n-1)
+	s.Requests = a.offered
+	if a.offered > 0 {
+		s.LostPercent = 100 * a.dropped / a.offered
+	}
+	if a.served > 0 {
+		s.SlowPercent = 100 * a.slow / a.served
+		s.P50Seconds, s.P99Seconds = a.latency.quantile(0.5), a.latency.quantile(0.99)
+	}
+	s.Surges, s.Unrecovered, s.RecoverySeconds = a.surges.count, len(a.surges.open), slices.Clone(a.surges.recovered)
+	if len(s.RecoverySeconds) > 0 {
+		sorted := slices.Sorted(slices.Values(s.RecoverySeconds))
+		s.MedianRecoverySeconds = Median(sorted)
+		s.WorstRecoverySeconds = sorted[len(sorted)-1]
+	}
+	return s
+}
+
+// Median is the middle of sorted numbers, 0 if there are none.
+func Median(sorted []float64) float64 {
+	n := len(sorted)
+	if n == 0 {
+		return 0
+	}
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,138 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+)
+
+// Workload is what the pods are.
+type Workload struct {
+	// Name is for people.
+	Name string
+	// CPURequestMilli and CPULimitMilli are the pod's; a limit of 0 is none.
+	CPURequestMilli, CPULimitMilli float64
+	MemoryLimitBytes               float64
+	// Burst is how many times its request a pod without a limit gets at most.
+	Burst   float64
+	Profile sim.Profile
+	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
+	// until it is ready; Grace how long it may go on when it is to go.
+	StartAfter, ReadyAfter, Grace time.Duration
+	// Containers are how many the pod has; Pod is its template as a pod.
+	Containers int
+	Pod        *corev1.Pod
+}
+
+// requestsAtFull is how many requests a second a pod serves at 100 % of its CPU
+// request, where nobody says what one costs.
+const requestsAtFull = 50
+
+// DefaultWorkload is one that nobody has described.
+func DefaultWorkload() Workload {
+	w := Workload{
+		Name: "a pod of 500m", CPURequestMilli: 500, Burst: 2, Profile: sim.DefaultProfile(),
+		StartAfter: 2 * time.Second, ReadyAfter: 5 * time.Second, Grace: 30 * time.Second, Containers: 1,
+	}
+	w.Profile.IdleCPUMilli, w.Profile.CPUPerRequestMilliCoreSeconds = 0, 0
+	return w
+}
+
+// Complete fills in what follows from the rest.
+func (w *Workload) Complete() {
+	if w.Profile.CPUPerRequestMilliCoreSeconds == 0 {
+		w.Profile.CPUPerRequestMilliCoreSeconds = w.CPURequestMilli / requestsAtFull
+	}
+	w.Profile.Startup = w.ReadyAfter
+	if w.Pod == nil {
+		w.Pod = w.plainPod()
+	}
+}
+
+// plainPod is a pod of one container that requests what the workload does.
+func (w *Workload) plainPod() *corev1.Pod {
+	cpu := *resource.NewMilliQuantity(int64(w.CPURequestMilli), resource.DecimalSI)
+	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "app", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+			corev1.ResourceCPU: cpu, corev1.ResourceMemory: *resource.NewQuantity(128<<20, resource.BinarySI),
+		}},
+	}}}}
+}
+
+// ceilingMilli is the most CPU that a pod gets.
+func (w *Workload) ceilingMilli() float64 {
+	if w.CPULimitMilli > 0 {
+		return w.CPULimitMilli
+	}
+	return w.CPURequestMilli * w.Burst
+}
+
+func (w *Workload) validate() error {
+	switch {
+	case !(w.CPURequestMilli > 0):
+		return fmt.Errorf("%s requests no CPU: without it neither a utilization nor a pod's capacity is defined", w.Name)
+	case w.CPULimitMilli > 0 && w.CPULimitMilli < w.CPURequestMilli:
+		return fmt.Errorf("%s: the CPU limit is below the request", w.Name)
+	case w.CPULimitMilli <= 0 && !(w.Burst >= 1):
+		return errors.New("a pod gets at least what it requests: the burst must be 1 or more")
+	case w.StartAfter < 0 || w.ReadyAfter < 0 || w.Grace < 0:
+		return errors.New("start-up times must not be negative")
+	case !(w.Profile.CPUPerRequestMilliCoreSeconds > 0):
+		return errors.New("a request must cost some CPU")
+	}
+	return w.Profile.Validate()
+}
+
+// requests are what a pod requests of each metric's resource, as the controller reads
+// them.
+func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
+	translate := observe.NewAnswers(p, []*corev1.Pod{w.Pod})
+	requests := make([]metric.Request, len(p.Metrics))
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		switch {
+		case m.Type == metric.ContainerResource && w.Containers > 1:
+			return nil, fmt.Errorf("metric %d is of container %s; a pod of %d containers is simulated as a whole", i, m.Container, w.Containers)
+		case m.Type == metric.Resource || m.Type == metric.ContainerResource:
+			if m.Name != metric.CPU && m.Name != string(corev1.ResourceMemory) {
+				return nil, fmt.Errorf("metric %d is of %s; cpu and memory are simulated", i, m.Name)
+			}
+		default:
+			continue
+		}
+		reading := translate.Measured(i, nothing{})
+		requests[i] = reading.Requests[0]
+		if m.Target.Type != metric.Utilization {
+			continue
+		}
+		if r := &requests[i]; r.Missing != metric.RequestSet {
+			return nil, fmt.Errorf("%s: container %q has no request of %s, so that its utilization is undefined: no autoscaler would scale it",
+				w.Name, r.Container, m.Name)
+		}
+	}
+	return requests, nil
+}
+
+// nothing is a usage of which only what surrounds it is of interest.
+type nothing struct{}
+
+var _ observe.PodUsage = nothing{}
+
+// IsEmpty implements observe.PodUsage.
+func (nothing) IsEmpty() bool { return false }
+
+// Sample implements observe.PodUsage.
+func (nothing) Sample(int, *metric.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
+
+// Recent implements observe.PodUsage.
+func (nothing) Recent(int, *metric.Spec, arithmetic.Mode) metric.Recent { return metric.Recent{} }

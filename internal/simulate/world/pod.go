@@ -1,0 +1,55 @@
+package world
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
+)
+
+// Pod is one of the workload's.
+type Pod struct {
+	Name string
+	// Number is how many pods there were before it, Group whose kubelet is asked about it
+	// together with others.
+	Number, Group int
+	// Created is when it was asked for; Placed, Running and Ready are when it was or will
+	// be given a node, run and be ready. They mean something once IsPlaced.
+	Created, Placed, Running, Ready time.Duration
+	IsPlaced, IsRunning, IsReady    bool
+	// Deleting says that it is to go, since DeletedAt.
+	Deleting  bool
+	DeletedAt time.Duration
+	// Meter is what readers of its counters remember.
+	Meter meter.Meter
+
+	node  *node
+	model *sim.Pod
+}
+
+// Stats are what the pod used and served; false before it runs.
+func (p *Pod) Stats() (sim.PodStats, bool) {
+	if p.model == nil {
+		return sim.PodStats{}, false
+	}
+	return p.model.Stats(), true
+}
+
+// SetProfile changes how a pod that runs behaves.
+func (p *Pod) SetProfile(profile sim.Profile) {
+	if p.model != nil {
+		p.model.SetProfile(profile)
+	}
+}
+
+// goesBefore is the order in which a ReplicaSet deletes pods, as far as it matters
+// here: those that do not run, then those that are not ready, then the newest.
+func (p *Pod) goesBefore(q *Pod) bool {
+	if p.IsRunning != q.IsRunning {
+		return !p.IsRunning
+	}
+	if p.IsReady != q.IsReady {
+		return !p.IsReady
+	}
+	return p.Number > q.Number
+}

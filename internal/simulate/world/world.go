@@ -1,0 +1,254 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+)
+
+// Epoch is the time at which virtual time begins.
+var Epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// settled is how long pods have been there that are there at the beginning: longer
+// than any initialization period.
+const settled = time.Hour
+
+// Config describes a world.
+type Config struct {
+	Seed uint64
+	// Load are the requests.
+	Load sim.Shape
+	// Resources and Profile are each pod's.
+	Resources sim.Resources
+	Profile   sim.Profile
+	// ProfileOf changes the profile of a pod that starts to run; it may be nil.
+	ProfileOf func(p *Pod) sim.Profile
+	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
+	// until it is ready.
+	StartAfter, ReadyAfter time.Duration
+	// Grace is how long a pod that is to go may go on with what waits in it.
+	Grace time.Duration
+	// Replicas are ready at the beginning.
+	Replicas int32
+	// Groups are how many groups the kubelets are asked in.
+	Groups int
+	Supply Supply
+}
+
+// World is a workload and its pods.
+type World struct {
+	config Config
+	now    time.Duration
+
+	model    *sim.Model
+	workload *sim.Workload
+
+	// pods are in the order of their creation, those that are to go among them; want is
+	// how many there shall be without them.
+	pods []*Pod
+	want int32
+	born int
+	// starting run or become ready yet, leaving have not gone yet; waiting is how many
+	// may have no node.
+	starting, leaving []*Pod
+	waiting           int
+	nodes             []*node
+	nodesBorn         int
+	ordered           []time.Duration
+	// changed says that a pod came, ran, became ready or went since Changed was asked.
+	changed bool
+	// eachSecond is told of each whole second.
+	eachSecond func()
+}
+
+// New is a world at time 0.
+func New(c Config) (*World, error) {
+	if err := c.Profile.Validate(); err != nil {
+		return nil, fmt.Errorf("pods: %w", err)
+	}
+	if c.Load == nil || c.Replicas < 0 || c.StartAfter < 0 || c.ReadyAfter < 0 || c.Grace < 0 {
+		return nil, errors.New("a world needs a load, and no count or time of it may be negative")
+	}
+	c.Groups = max(1, c.Groups)
+	w := &World{config: c, model: sim.New(c.Seed)}
+	w.workload = w.model.AddWorkload("workload")
+	w.model.SetLoad(w.workload, c.Load)
+	for range c.Supply.Nodes {
+		w.addNode()
+	}
+	w.Scale(c.Replicas)
+	for _, p := range w.pods {
+		if !p.IsPlaced {
+			return nil, fmt.Errorf("%d nodes have no room for the %d replicas at the beginning", c.Supply.Nodes, c.Replicas)
+		}
+		p.Created, p.Placed = p.Created-settled, p.Placed-settled
+		p.Running, p.Ready = p.Running-settled, p.Ready-settled
+	}
+	w.grow()
+	w.changed = false
+	return w, nil
+}
+
+// OnSecond says who is told of each whole second, after it has passed.
+func (w *World) OnSecond(tell func()) { w.eachSecond = tell }
+
+// Now is the virtual time.
+func (w *World) Now() time.Duration { return w.now }
+
+// Time is a virtual time as a date.
+func Time(at time.Duration) time.Time { return Epoch.Add(at) }
+
+// Pods are all pods, those that are to go included. They are read only.
+func (w *World) Pods() []*Pod { return w.pods }
+
+// Replicas are how many pods there shall be.
+func (w *World) Replicas() int32 { return w.want }
+
+// Nodes are how many nodes there are; 0 where they do not matter.
+func (w *World) Nodes() int { return len(w.nodes) }
+
+// Groups are how many groups the kubelets are asked in.
+func (w *World) Groups() int { return w.config.Groups }
+
+// RequestMilli is each pod's CPU request.
+func (w *World) RequestMilli() float64 { return w.config.Resources.CPURequestMilli }
+
+// Stats are the workload's.
+func (w *World) Stats() sim.WorkloadStats { return w.workload.Stats() }
+
+// Changed reports whether a pod came, ran, became ready or went since the last time
+// that it was asked.
+func (w *World) Changed() bool {
+	changed := w.changed
+	w.changed = false
+	return changed
+}
+
+// AdvanceTo lets time pass, in steps of a second at most.
+func (w *World) AdvanceTo(to time.Duration) {
+	for w.now < to {
+		next := min(to, w.nextEvent())
+		w.model.Advance(next - w.now)
+		w.now = next
+		w.supply()
+		w.place()
+		w.grow()
+		w.leave()
+		if w.now%time.Second == 0 && w.eachSecond != nil {
+			w.eachSecond()
+		}
+	}
+}
+
+// nextEvent is when something happens next, a new second at the latest.
+func (w *World) nextEvent() time.Duration {
+	next := w.now.Truncate(time.Second) + time.Second
+	for _, p := range w.starting {
+		at := p.Ready
+		if !p.IsRunning {
+			at = p.Running
+		}
+		next = min(next, max(at, w.now+1))
+	}
+	if len(w.ordered) > 0 {
+		next = min(next, max(w.ordered[0], w.now+1))
+	}
+	return next
+}
+
+// Scale says how many pods there shall be.
+func (w *World) Scale(replicas int32) {
+	w.want = replicas
+	present := int32(0)
+	for _, p := range w.pods {
+		if !p.Deleting {
+			present++
+		}
+	}
+	for ; present < replicas; present++ {
+		w.pods = append(w.pods, &Pod{
+			Name: fmt.Sprintf("workload-%d", w.born), Number: w.born, Group: w.born % w.config.Groups, Created: w.now,
+			Ready: math.MaxInt64,
+		})
+		w.born++
+		w.waiting++
+		w.changed = true
+	}
+	for ; present > replicas; present-- {
+		w.remove()
+	}
+	w.place()
+}
+
+// remove lets the pod go that a ReplicaSet would choose.
+func (w *World) remove() {
+	var first *Pod
+	for _, p := range w.pods {
+		if !p.Deleting && (first == nil || p.goesBefore(first)) {
+			first = p
+		}
+	}
+	first.Deleting, first.DeletedAt = true, w.now
+	w.changed = true
+	if first.model != nil {
+		first.model.SetReady(false)
+	}
+	w.leaving = append(w.leaving, first)
+}
+
+// grow lets pods run and become ready when it is time.
+func (w *World) grow() {
+	w.starting = slices.DeleteFunc(w.starting, func(p *Pod) bool {
+		if p.Deleting {
+			return true
+		}
+		if !p.IsRunning && p.Running <= w.now {
+			w.run(p)
+		}
+		if p.IsRunning && p.Ready <= w.now {
+			p.IsReady = true
+			p.model.SetReady(true)
+			w.changed = true
+		}
+		return p.IsReady
+	})
+}
+
+func (w *World) run(p *Pod) {
+	profile := w.config.Profile
+	if w.config.ProfileOf != nil {
+		profile = w.config.ProfileOf(p)
+	}
+	config := sim.PodConfig{Name: p.Name, Resources: w.config.Resources, Profile: profile, Age: w.now - p.Running}
+	if p.node != nil {
+		config.Node = p.node.model
+	}
+	p.model = w.model.AddPod(config)
+	p.model.SetWorkload(w.workload)
+	p.IsRunning = true
+	w.changed = true
+}
+
+// leave takes away the pods that have nothing left to do.
+func (w *World) leave() {
+	if len(w.leaving) == 0 {
+		return
+	}
+	w.leaving = slices.DeleteFunc(w.leaving, func(p *Pod) bool {
+		if p.model != nil && p.model.Stats().QueueLength > 0 && w.now-p.DeletedAt < w.config.Grace {
+			return false
+		}
+		if p.model != nil {
+			w.model.RemovePod(p.model)
+		}
+		w.vacate(p)
+		w.pods = slices.DeleteFunc(w.pods, func(other *Pod) bool { return other == p })
+		w.changed = true
+		return true
+	})
+	w.place()
+}

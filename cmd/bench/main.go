@@ -28,6 +28,6 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(noiseCommand(), scaleCommand())
+	root.AddCommand(noiseCommand(), reactionCommand(), scaleCommand())
 	return root
 }

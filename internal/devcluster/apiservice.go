@@ -77,6 +77,19 @@ func (c *Cluster) RegisterAPIService(ctx context.Context, spec APIService) error
 	return nil
 }
 
+// unregisterAPIService takes back what RegisterAPIService did; it is no error if there is nothing to take back.
+func (c *Cluster) unregisterAPIService(ctx context.Context, name string) error {
+	clients, err := aggregator.NewForConfig(c.rest)
+	if err != nil {
+		return fmt.Errorf("client for API services: %w", err)
+	}
+	err = clients.ApiregistrationV1().APIServices().Delete(ctx, name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("unregister %s: %w", name, err)
+	}
+	return nil
+}
+
 func (c *Cluster) createExternalService(ctx context.Context, name string) error {
 	_, err := c.client.CoreV1().Services(systemNamespace).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

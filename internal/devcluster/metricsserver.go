@@ -36,11 +36,12 @@ func (c *Cluster) RestartMetricsServer(ctx context.Context, config MetricsServer
 	return c.awaitAPIService(ctx, APIServiceName(resourceMetricsGroup, "v1beta1"))
 }
 
-// StopMetricsServer ends metrics-server until RestartMetricsServer. Its API stays registered and answers errors.
-func (c *Cluster) StopMetricsServer(ctx context.Context) {
+// StopMetricsServer ends metrics-server until RestartMetricsServer, and takes back its API.
+func (c *Cluster) StopMetricsServer(ctx context.Context) error {
 	c.metricsServerMu.Lock()
 	defer c.metricsServerMu.Unlock()
 	c.stopMetricsServer(ctx)
+	return c.unregisterAPIService(ctx, APIServiceName(resourceMetricsGroup, "v1beta1"))
 }
 
 func (c *Cluster) stopMetricsServer(ctx context.Context) {

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/klog/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/bench/reaction"
+	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+)
+
+// upstreamTuned is the third name of a subject.
+const upstreamTuned = "upstream-tuned"
+
+// reactionOptions are the reaction command's flags.
+type reactionOptions struct {
+	config        reaction.Config
+	simulated     bool
+	subjects      []string
+	plimsollFlags string
+	binDir        string
+	plimsoll      string
+	out           string
+}
+
+func reactionCommand() *cobra.Command {
+	o := &reactionOptions{}
+	command := &cobra.Command{
+		Use:   "reaction",
+		Short: "Seconds from the begin of a load to more replicas, on a real node or on simulated ones",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return o.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	flags, c := command.Flags(), &o.config
+	flags.BoolVar(&o.simulated, "simulated", false, "use simulated nodes, which needs neither root nor containers")
+	flags.IntVar(&c.Runs, "runs", reaction.DefaultRuns, "how often the load begins for each subject")
+	flags.DurationVar(&c.Patience, "patience", reaction.DefaultPatience, "longest wait for 10 ready replicas")
+	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest, "how long the kubelet's CPU is measured without and with an autoscaler, before the load")
+	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamTuned, plimsoll}, "what to measure")
+	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
+	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
+	flags.StringVar(&o.plimsoll, "plimsoll", "", "program to measure instead of building it")
+	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
+	return command
+}
+
+func (o *reactionOptions) run(ctx context.Context, out, progress io.Writer) error {
+	// The clients' own log would go between the lines of progress.
+	klog.SetLogger(logr.Discard())
+	if !o.simulated {
+		if err := reaction.CheckReal(); err != nil {
+			return fmt.Errorf("%w\nWithout root and containers, on simulated nodes: make bench-reaction-sim", err)
+		}
+	}
+	var err error
+	if o.config.Subjects, err = o.chosen(); err != nil {
+		return err
+	}
+	if err := o.build(ctx, progress); err != nil {
+		return err
+	}
+	o.config.Say = report.NewProgress(progress, time.Now()).Say
+	result, err := o.measure(ctx)
+	if ctx.Err() != nil {
+		// An error beside the interruption is one of the taking down.
+		return errors.Join(errors.New("interrupted; everything that the benchmark made is removed"), takeDown(err))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	if err := result.Write(out); err != nil {
+		return err
+	}
+	if o.out == "" {
+		return nil
+	}
+	fmt.Fprintf(out, "\nResults as JSON: %s\n", o.out)
+	return report.WriteJSON(o.out, result)
+}
+
+// errTakeDown marks what went wrong when the stage was taken down.
+type errTakeDown struct{ error }
+
+func (e errTakeDown) Unwrap() error { return e.error }
+
+func takeDown(err error) error {
+	var of errTakeDown
+	if errors.As(err, &of) {
+		return of
+	}
+	return nil
+}
+
+func (o *reactionOptions) measure(ctx context.Context) (result reaction.Result, err error) {
+	var stage interface {
+		reaction.Stage
+		Close() error
+	}
+	if o.simulated {
+		stage, err = reaction.StartSimulated(ctx, reaction.SimulatedConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
+	} else {
+		stage, err = reaction.StartReal(ctx, reaction.RealConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
+	}
+	if err != nil {
+		return reaction.Result{}, err
+	}
+	defer func() {
+		o.config.Say("taking everything down")
+		if closed := stage.Close(); closed != nil {
+			err = errors.Join(err, errTakeDown{closed})
+		}
+	}()
+	o.config.Stage = stage
+	return reaction.Run(ctx, o.config)
+}
+
+// chosen are the subjects in the order of the flag.
+func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
+	known := map[string]reaction.Subject{
+		upstreamDefaults: reaction.UpstreamDefaults(),
+		upstreamTuned:    reaction.UpstreamTuned(),
+		plimsoll:         reaction.PlimsollDefaults(strings.Fields(o.plimsollFlags)...),
+	}
+	var subjects []reaction.Subject
+	for _, name := range o.subjects {
+		subject, found := known[name]
+		if !found {
+			return nil, fmt.Errorf("--subjects: there is no %q, only %s, %s and %s", name, upstreamDefaults, upstreamTuned, plimsoll)
+		}
+		subjects = append(subjects, subject)
+	}
+	return subjects, nil
+}
+
+// build brings the binaries up to date.
+func (o *reactionOptions) build(ctx context.Context, progress io.Writer) error {
+	parts, ours := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "metrics-server"}, []string{}
+	if o.simulated {
+		parts = append(parts, "kwok")
+	} else {
+		parts, ours = append(parts, build.Kubelet), append(ours, build.Pause)
+	}
+	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
+	if o.binDir != "" {
+		parts, ours = slices.Concat(parts, ours), nil
+	}
+	built, err := build.Run(ctx, build.Config{BinDir: o.binDir, Parts: parts, Out: progress, Terminal: isTerminal})
+	if err != nil {
+		return err
+	}
+	o.binDir = built.BinDir
+	if o.plimsoll == "" {
+		ours = append(ours, plimsoll)
+	}
+	if len(ours) == 0 {
+		return nil
+	}
+	built, err = build.Run(ctx, build.Config{Parts: ours, Out: progress, Terminal: isTerminal})
+	if o.plimsoll == "" {
+		o.plimsoll = filepath.Join(built.BinDir, plimsoll)
+	}
+	return err
+}

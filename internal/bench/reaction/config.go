@@ -1,0 +1,135 @@
+package reaction
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Kind is an autoscaler.
+type Kind string
+
+// The autoscalers.
+const (
+	Upstream Kind = "upstream"
+	Plimsoll Kind = "plimsoll"
+)
+
+// Subject is an autoscaler with what it is measured with.
+type Subject struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// SyncPeriod is --horizontal-pod-autoscaler-sync-period of upstream.
+	SyncPeriod time.Duration `json:"syncPeriodNanoseconds,omitempty"`
+	// Resolution is metrics-server's --metric-resolution; Plimsoll is measured without metrics-server.
+	Resolution time.Duration `json:"metricResolutionNanoseconds,omitempty"`
+	// RequestTimeout is metrics-server's --kubelet-request-timeout, which must be below Resolution.
+	RequestTimeout time.Duration `json:"kubeletRequestTimeoutNanoseconds,omitempty"`
+	// Flags are more flags of Plimsoll.
+	Flags []string `json:"flags,omitempty"`
+}
+
+// UpstreamDefaults is kube-controller-manager with its defaults and metrics-server as its manifests run it.
+func UpstreamDefaults() Subject {
+	return Subject{
+		Name: "upstream, defaults", Kind: Upstream,
+		SyncPeriod: 15 * time.Second, Resolution: 15 * time.Second, RequestTimeout: 10 * time.Second,
+	}
+}
+
+// UpstreamTuned is upstream as fast as it can be set: metrics-server refuses a resolution below 10 s.
+func UpstreamTuned() Subject {
+	return Subject{
+		Name: "upstream, tuned", Kind: Upstream,
+		SyncPeriod: time.Second, Resolution: 10 * time.Second, RequestTimeout: 9 * time.Second,
+	}
+}
+
+// PlimsollDefaults is Plimsoll as config/ runs it, with more flags.
+func PlimsollDefaults(flags ...string) Subject {
+	return Subject{Name: "Plimsoll", Kind: Plimsoll, Flags: flags}
+}
+
+// The article's numbers.
+const (
+	minReplicas   = 2
+	maxReplicas   = 10
+	almost        = 8 // a milestone of the article's
+	requestMilli  = 20
+	targetPercent = 20
+	loadDuration  = 11 * time.Second
+)
+
+// Stage is where the experiment takes place.
+type Stage interface {
+	// Title says what it is.
+	Title() string
+	// Client is an administrator's.
+	Client() kubernetes.Interface
+	// Failed delivers the end of something that the experiment cannot do without.
+	Failed() <-chan error
+	// Template are the pods of the workload; their labels and requests are added.
+	Template() corev1.PodTemplateSpec
+	// Begin starts a subject alone and returns when it decides; End ends it.
+	Begin(ctx context.Context, subject Subject) error
+	End(ctx context.Context) error
+	// Load loads the pods of the workload for a time, new ones from when they are ready, and returns how many requests
+	// were answered. It must return at once if ctx ends.
+	Load(ctx context.Context, duration time.Duration) (answered int, err error)
+	// KubeletCPU is the processor time that the kubelet has used, if there is one.
+	KubeletCPU() (used time.Duration, real bool, err error)
+}
+
+// Defaults of Config.
+const (
+	DefaultRuns     = 5
+	DefaultPatience = 2 * time.Minute
+	DefaultRest     = 15 * time.Second
+	phases          = 15 * time.Second
+)
+
+// Config says what Run measures.
+type Config struct {
+	Stage    Stage
+	Subjects []Subject
+	// Runs is how often the load begins for each subject; 0 means DefaultRuns.
+	Runs int
+	// Patience is how long 10 ready replicas are waited for; 0 means DefaultPatience.
+	Patience time.Duration
+	// Rest is how long the autoscaler watches a workload at rest before the load, while the kubelet's CPU is measured, and
+	// how long that is measured without an autoscaler; 0 means DefaultRest.
+	Rest time.Duration
+	// Say prints a line of progress.
+	Say func(format string, args ...any)
+}
+
+func (c Config) completed() (Config, error) {
+	if c.Stage == nil || len(c.Subjects) == 0 {
+		return c, errors.New("no stage or no subject to measure")
+	}
+	if c.Runs == 0 {
+		c.Runs = DefaultRuns
+	}
+	if c.Runs < 0 {
+		return c, errors.New("the number of runs is negative")
+	}
+	if c.Patience == 0 {
+		c.Patience = DefaultPatience
+	}
+	if c.Rest == 0 {
+		c.Rest = DefaultRest
+	}
+	if c.Say == nil {
+		c.Say = func(string, ...any) {}
+	}
+	return c, nil
+}
+
+// settle is how long a workload stays alone before an autoscaler sees it, so that what its pods' start or the load
+// before cost is in no sample any more: two scrapes of metrics-server, or Plimsoll's stable window.
+func (s Subject) settle() time.Duration {
+	return max(2*s.Resolution+5*time.Second, 20*time.Second)
+}

@@ -1,0 +1,204 @@
+package reaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	namespace = "reaction"
+	workload  = "web"
+)
+
+var podLabels = map[string]string{"app": workload}
+
+// createWorkload makes the namespace and the Deployment.
+func createWorkload(ctx context.Context, client kubernetes.Interface, template corev1.PodTemplateSpec) error {
+	create := metav1.CreateOptions{}
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, create)
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create namespace %s: %w", namespace, err)
+	}
+	if err := awaitAccount(ctx, client); err != nil {
+		return err
+	}
+	if _, err := client.AppsV1().Deployments(namespace).Create(ctx, deployment(template), create); err != nil {
+		return fmt.Errorf("create deployment %s/%s: %w", namespace, workload, err)
+	}
+	return nil
+}
+
+// awaitAccount waits for the namespace's service account, without which no pod can be made.
+func awaitAccount(ctx context.Context, client kubernetes.Interface) error {
+	return poll(ctx, 30*time.Second, func(ctx context.Context) error {
+		_, err := client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
+
+func deployment(template corev1.PodTemplateSpec) *appsv1.Deployment {
+	template.Labels = podLabels
+	template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{
+		corev1.ResourceCPU: *resource.NewMilliQuantity(requestMilli, resource.DecimalSI),
+	}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: workload, Namespace: namespace},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To[int32](minReplicas),
+			Selector: &metav1.LabelSelector{MatchLabels: podLabels},
+			Template: template,
+		},
+	}
+}
+
+func autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: workload, Namespace: namespace},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: workload},
+			MinReplicas:    ptr.To[int32](minReplicas),
+			MaxReplicas:    maxReplicas,
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{
+					Name: corev1.ResourceCPU,
+					Target: autoscalingv2.MetricTarget{
+						Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](targetPercent),
+					},
+				},
+			}},
+		},
+	}
+}
+
+// createAutoscaler makes the autoscaler and waits until a count has been computed from its pods' samples.
+func createAutoscaler(ctx context.Context, client kubernetes.Interface, patience time.Duration) error {
+	autoscalers := client.AutoscalingV2().HorizontalPodAutoscalers(namespace)
+	if _, err := autoscalers.Create(ctx, autoscaler(), metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create the autoscaler: %w", err)
+	}
+	err := poll(ctx, patience, func(ctx context.Context) error {
+		hpa, err := autoscalers.Get(ctx, workload, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		return computed(hpa)
+	})
+	if err != nil {
+		return fmt.Errorf("the autoscaler's first computed count: %w", err)
+	}
+	return nil
+}
+
+// computed says why no count has been computed yet.
+func computed(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
+	for _, c := range hpa.Status.Conditions {
+		if c.Type == autoscalingv2.ScalingActive {
+			if c.Status == corev1.ConditionTrue {
+				return nil
+			}
+			return fmt.Errorf("%s: %s", c.Reason, c.Message)
+		}
+	}
+	return errors.New("nothing decides it")
+}
+
+// reset removes the autoscaler, sets the workload back and waits until only as many pods are left.
+func reset(ctx context.Context, client kubernetes.Interface, patience time.Duration) error {
+	err := client.AutoscalingV2().HorizontalPodAutoscalers(namespace).Delete(ctx, workload, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete the autoscaler: %w", err)
+	}
+	// An autoscaler that was about to write may still do so: again and again, until it stays.
+	err = poll(ctx, patience, func(ctx context.Context) error {
+		scale, err := client.AppsV1().Deployments(namespace).GetScale(ctx, workload, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if scale.Spec.Replicas != minReplicas {
+			scale.Spec.Replicas = minReplicas
+			if _, err := client.AppsV1().Deployments(namespace).UpdateScale(ctx, workload, scale, metav1.UpdateOptions{}); err != nil {
+				return err
+			}
+		}
+		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			if len(pods.Items) != minReplicas || !ready(&pods.Items[i]) {
+				return fmt.Errorf("%d pods, not %d that are ready", len(pods.Items), minReplicas)
+			}
+		}
+		if len(pods.Items) == 0 {
+			return errors.New("no pods")
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("set the workload back: %w", err)
+	}
+	return nil
+}
+
+// removeWorkload removes the Deployment and waits for the end of its pods.
+func removeWorkload(ctx context.Context, client kubernetes.Interface, patience time.Duration) error {
+	foreground := metav1.DeletePropagationForeground
+	err := client.AppsV1().Deployments(namespace).Delete(ctx, workload, metav1.DeleteOptions{PropagationPolicy: &foreground})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete the workload: %w", err)
+	}
+	return poll(ctx, patience, func(ctx context.Context) error {
+		_, err := client.AppsV1().Deployments(namespace).Get(ctx, workload, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(errors.New("the workload is still there"), err)
+	})
+}
+
+func ready(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil {
+		return false
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// poll repeats check until it succeeds.
+func poll(ctx context.Context, patience time.Duration, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errTooLong)
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	var last error
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), errors.Join(last))
+		case <-ticker.C:
+		}
+	}
+}

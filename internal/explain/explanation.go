@@ -1,0 +1,103 @@
+package explain
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/outlook"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Explanation is why the next decision comes to what it does, and what comes then.
+type Explanation struct {
+	Forecast
+	// Controller is who decides on the object, as far as that is to be seen.
+	Controller Controller
+	// KnowsHistory says that the controller's own history was at hand.
+	KnowsHistory bool
+	// NoHistory says why it was not.
+	NoHistory string
+	// Period is how often the object is decided at least.
+	Period  time.Duration
+	Binds   outlook.Limit
+	Uses    []pace.Use
+	Outlook outlook.Outlook
+}
+
+// Controller is who decides on an object.
+type Controller string
+
+// The controllers.
+const (
+	Plimsoll Controller = "plimsoll"
+	Upstream Controller = "kube-controller-manager"
+)
+
+// ControllerOf is who wrote the object's status last.
+func ControllerOf(step *snapshot.Step) Controller {
+	newest, at := Upstream, time.Time{}
+	for i := range step.HPA.ManagedFields {
+		f := &step.HPA.ManagedFields[i]
+		if f.Subresource != "status" || f.Time == nil || f.Time.Time.Before(at) {
+			continue
+		}
+		newest, at = Upstream, f.Time.Time
+		if f.Manager == string(Plimsoll) {
+			newest = Plimsoll
+		}
+	}
+	return newest
+}
+
+// Divergences are those of the controller.
+func (c Controller) Divergences() divergence.Set {
+	if c == Plimsoll {
+		return divergence.Default
+	}
+	return divergence.None
+}
+
+// Explain explains a step whose state is known: it was saved by the controller.
+func Explain(step *snapshot.Step, set divergence.Set, period time.Duration) (*Explanation, error) {
+	result, after, err := snapshot.Evaluate(step, horizontal.State{}, set)
+	if err != nil {
+		return nil, err
+	}
+	desired := result.Decision.Desired
+	e := &Explanation{Forecast: Forecast{Result: result, Least: desired, Most: desired}, Period: period, KnowsHistory: true}
+	if step.Snapshot.State != nil {
+		e.look(*step.Snapshot.State, after)
+	} else {
+		e.look(horizontal.State{}, after)
+	}
+	return e, nil
+}
+
+// ExplainUnseen explains a step with what can be known of its history.
+func ExplainUnseen(step *snapshot.Step, known *past.Known, why string) (*Explanation, error) {
+	forecast, err := Foretell(step, known)
+	if err != nil {
+		return nil, err
+	}
+	e := &Explanation{Forecast: forecast, Period: known.Period, NoHistory: why}
+	// What is remembered at most says how long the count may be held.
+	bounds := past.Bounds(known, step.Snapshot.Time)
+	before := bounds[min(1, len(bounds)-1)]
+	_, after, err := snapshot.Evaluate(step, before.Clone(), known.Divergences)
+	if err != nil {
+		return nil, err
+	}
+	e.look(before, after)
+	return e, nil
+}
+
+// look fills in what follows from the decision and the states around it.
+func (e *Explanation) look(before, after horizontal.State) {
+	d := &e.Decision
+	e.Binds = outlook.Binds(d)
+	e.Uses = outlook.Uses(&e.Policy, &before, d)
+	e.Outlook = outlook.Ahead(&e.Policy, &after, d, e.Period)
+}

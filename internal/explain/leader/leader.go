@@ -1,0 +1,160 @@
+// Package leader reads the history of an object from the controller that decides
+// on it, through pods/portforward or an address that is told.
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// DefaultPort is where the controller answers, on its pod's loopback address.
+const DefaultPort = 8082
+
+const (
+	// maxBytes bounds what is read: 10,000 pods with their samples are less.
+	maxBytes = 64 << 20
+	// forwardTimeout is for the way to the pod to stand.
+	forwardTimeout = 10 * time.Second
+)
+
+// Finder finds the replica that leads.
+type Finder struct {
+	Client kubernetes.Interface
+	Config *rest.Config
+	// Namespace and Lease are those of the controller's leader election.
+	Namespace, Lease string
+	Port             int
+	// Address is where the controller answers, where it runs outside of the cluster;
+	// empty looks for its pod.
+	Address string
+}
+
+// Next is what the controller's next decision on the object is made of. The error
+// says in a few words why that is not to be had.
+func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (*snapshot.Step, error) {
+	if f.Address != "" {
+		return fetch(ctx, f.Address, object)
+	}
+	pod, err := f.pod(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address, stop, err := f.forward(pod)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return fetch(ctx, address, object)
+}
+
+// pod is the name of the pod that holds the lease: controller-runtime writes the
+// host's name, which is the pod's, and an identifier.
+func (f *Finder) pod(ctx context.Context) (string, error) {
+	lease, err := f.Client.CoordinationV1().Leases(f.Namespace).Get(ctx, f.Lease, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", fmt.Errorf("no Lease %s/%s: Plimsoll's controller does not run there", f.Namespace, f.Lease)
+	case apierrors.IsForbidden(err):
+		return "", fmt.Errorf("you may not get leases.coordination.k8s.io in namespace %s", f.Namespace)
+	case err != nil:
+		return "", err
+	case lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "":
+		return "", fmt.Errorf("nobody holds Lease %s/%s", f.Namespace, f.Lease)
+	}
+	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+	return name, nil
+}
+
+// forward opens a way to the pod's loopback address.
+func (f *Finder) forward(pod string) (address string, stop func(), err error) {
+	path := f.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.Namespace).Name(pod).SubResource("portforward").URL()
+	dialer, err := dialerOf(f.Config, path)
+	if err != nil {
+		return "", nil, err
+	}
+	ended, ready := make(chan struct{}), make(chan struct{})
+	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", f.Port)}, ended, ready, io.Discard, io.Discard)
+	if err != nil {
+		return "", nil, err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- forwarder.ForwardPorts() }()
+	stop = func() { close(ended) }
+	select {
+	case <-ready:
+	case err = <-failed:
+		return "", nil, refused(err, f.Namespace, pod)
+	case <-time.After(forwardTimeout):
+		stop()
+		return "", nil, fmt.Errorf("no way to pod %s/%s within %s", f.Namespace, pod, forwardTimeout)
+	}
+	ports, err := forwarder.GetPorts()
+	if err != nil || len(ports) == 0 {
+		stop()
+		return "", nil, fmt.Errorf("forwarding a port to pod %s/%s: %w", f.Namespace, pod, err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), stop, nil
+}
+
+// dialerOf speaks WebSocket, and SPDY with API servers that cannot.
+func dialerOf(config *rest.Config, to *url.URL) (httpstream.Dialer, error) {
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	if err != nil {
+		return nil, err
+	}
+	older := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
+	newer, err := portforward.NewSPDYOverWebsocketDialer(to, config)
+	if err != nil {
+		return nil, err
+	}
+	return portforward.NewFallbackDialer(newer, older, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}), nil
+}
+
+func refused(err error, namespace, pod string) error {
+	if apierrors.IsForbidden(err) || strings.Contains(err.Error(), "forbidden") {
+		return fmt.Errorf("you may not create pods/portforward in namespace %s", namespace)
+	}
+	return fmt.Errorf("no way to pod %s/%s: %w", namespace, pod, err)
+}
+
+func fetch(ctx context.Context, address string, object types.NamespacedName) (*snapshot.Step, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("http://%s/snapshots/%s/%s", address, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("asking the controller: %w", err)
+	}
+	defer response.Body.Close()
+	body := io.LimitReader(response.Body, maxBytes)
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(body, 1<<10)) // the status says enough
+		return nil, errors.New(strings.TrimSpace(fmt.Sprintf("the controller answers %d: %s", response.StatusCode, text)))
+	}
+	step, err := snapshot.NewReader(body).Next()
+	if err != nil {
+		return nil, fmt.Errorf("the controller's answer: %w", err)
+	}
+	return step, nil
+}

@@ -1,0 +1,138 @@
+// Package live reads from a cluster what a decision on a HorizontalPodAutoscaler
+// sees, with the rights of whoever asks.
+package live
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/ask"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Reader reads from a cluster.
+type Reader struct {
+	Client  kubernetes.Interface
+	Scales  *scale.Client
+	Metrics ask.Source
+	// Options are the flags that the object's controller is taken to have.
+	Options observe.Options
+}
+
+// Read is what a decision on the object would see now, without its history. A
+// scale or a metric that cannot be read is part of that; a right that the caller
+// lacks is not: it is an error that names the right.
+func (r *Reader) Read(ctx context.Context, object types.NamespacedName, now time.Time) (*snapshot.Step, error) {
+	hpa, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, lacking(err, "get", "horizontalpodautoscalers.autoscaling", object.Namespace)
+	}
+	step := &snapshot.Step{
+		Snapshot: &snapshot.Snapshot{
+			ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name},
+			Time:       now, Options: snapshot.OptionsOf(r.Options),
+		},
+		HPA: hpa,
+	}
+	target, err := r.Scales.Get(ctx, hpa.Namespace, hpa.Spec.ScaleTargetRef)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, lacking(err, "get", "scale of "+hpa.Spec.ScaleTargetRef.Kind+" "+hpa.Spec.ScaleTargetRef.Name, object.Namespace)
+	case err != nil:
+		step.Snapshot.ScaleError = err.Error()
+		return step, nil
+	}
+	step.Scale = target.Scale
+	policy := observe.Policy(hpa, r.Options)
+	seen, selector := observe.Target(target.Scale)
+	observation := horizontal.Observation{Target: seen, ScaledToZero: observe.ScaledToZero(hpa)}
+	if seen.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(&policy, &observation) {
+		return step, nil
+	}
+	pods, err := r.Client.CoreV1().Pods(object.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		return nil, lacking(err, "list", "pods", object.Namespace)
+	}
+	for i := range pods.Items {
+		step.Pods = append(step.Pods, &pods.Items[i])
+	}
+	return step, r.ask(ctx, step, &policy)
+}
+
+// ask asks for all metrics side by side.
+func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizontal.Policy) error {
+	questions := ask.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
+	answers := make([]ask.Answer, len(policy.Metrics))
+	var asking sync.WaitGroup
+	for i := range answers {
+		asking.Go(func() { answers[i] = questions.Ask(ctx, i) })
+	}
+	asking.Wait()
+	for i := range answers {
+		if err := answers[i].Err; apierrors.IsForbidden(err) {
+			return lacking(err, "list", "the values of "+policy.Metrics[i].Describe(policy.Divergences), step.HPA.Namespace)
+		}
+		step.AddAnswer(i, snapshot.Answer(answers[i]))
+	}
+	return nil
+}
+
+// Rescales are the changes of the count that events tell of. Without the right to
+// list events there are none, and no error: they only make a forecast surer.
+func (r *Reader) Rescales(ctx context.Context, object types.NamespacedName) []past.Rescale {
+	list, err := r.Client.CoreV1().Events(object.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.Set{
+			"involvedObject.kind": "HorizontalPodAutoscaler", "involvedObject.name": object.Name, "reason": "SuccessfulRescale",
+		}.String(),
+	})
+	if err != nil {
+		return nil
+	}
+	return past.Rescales(ownEvents(list.Items, object.Name))
+}
+
+func ownEvents(events []corev1.Event, name string) []corev1.Event {
+	var own []corev1.Event
+	for i := range events {
+		if events[i].InvolvedObject.Name == name {
+			own = append(own, events[i])
+		}
+	}
+	return own
+}
+
+// ErrLacking is a right that the caller does not have.
+type ErrLacking struct {
+	Verb, Resource, Namespace string
+	cause                     error
+}
+
+// Error names the right, and what to ask for.
+func (e *ErrLacking) Error() string {
+	return fmt.Sprintf("you may not %s %s in namespace %s; ask for a Role with that right (the API server says: %s)",
+		e.Verb, e.Resource, e.Namespace, strings.TrimSpace(e.cause.Error()))
+}
+
+// Unwrap is the API server's error.
+func (e *ErrLacking) Unwrap() error { return e.cause }
+
+func lacking(err error, verb, resource, namespace string) error {
+	if apierrors.IsForbidden(err) {
+		return &ErrLacking{Verb: verb, Resource: resource, Namespace: namespace, cause: err}
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package vertical
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+)
+
+// RangesOf is what the LimitRanges of a namespace allow together; nil without any
+// that bounds containers or pods. The order of names decides whose default is the
+// last.
+func RangesOf(all []*corev1.LimitRange) *bounds.Ranges {
+	all = slices.SortedFunc(slices.Values(all), func(a, b *corev1.LimitRange) int { return cmp.Compare(a.Name, b.Name) })
+	var ranges bounds.Ranges
+	found := false
+	for _, one := range all {
+		for i := range one.Spec.Limits {
+			item := &one.Spec.Limits[i]
+			if item.Max == nil && item.Min == nil && item.Default == nil {
+				continue
+			}
+			next := bounds.Range{Min: AmountsOf(item.Min), Max: AmountsOf(item.Max), Default: AmountsOf(item.Default)}
+			switch item.Type {
+			case corev1.LimitTypeContainer:
+				ranges.Container, found = ranges.Container.And(next), true
+			case corev1.LimitTypePod:
+				ranges.Pod, ranges.HasPod, found = ranges.Pod.And(next), true, true
+			}
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &ranges
+}
+
+// ContainersOf are a pod's containers, without init containers: no part of vertical
+// autoscaling touches those.
+func ContainersOf(pod *corev1.PodSpec) []bounds.Container {
+	all := make([]bounds.Container, 0, len(pod.Containers))
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		all = append(all, bounds.Container{Name: c.Name, Requests: AmountsOf(c.Resources.Requests), Limits: AmountsOf(c.Resources.Limits)})
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package vertical
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+)
+
+func spec(t *testing.T, text string) *autoscaling.VerticalPodAutoscalerSpec {
+	t.Helper()
+	s := &autoscaling.VerticalPodAutoscalerSpec{}
+	if err := yaml.UnmarshalStrict([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestModeOf(t *testing.T) {
+	for text, want := range map[string]core.Mode{
+		"":                                    core.ModeRecreate,
+		"updatePolicy: {}":                    core.ModeRecreate,
+		"updatePolicy: {updateMode: Off}":     core.ModeOff,
+		"updatePolicy: {updateMode: Initial}": core.ModeInitial,
+		"updatePolicy: {updateMode: Auto}":    core.ModeRecreate,
+		"updatePolicy: {updateMode: InPlaceOrRecreate}": core.ModeInPlaceOrRecreate,
+		"updatePolicy: {updateMode: InPlace}":           core.ModeInPlace,
+		"updatePolicy: {updateMode: Whatever}":          core.ModeOff,
+	} {
+		if got := ModeOf(spec(t, text)); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestPoliciesOf(t *testing.T) {
+	got := PoliciesOf(spec(t, `
+resourcePolicy:
+  containerPolicies:
+  - containerName: app
+    minAllowed: {cpu: 100m, memory: 1Gi, nvidia.com/gpu: 1}
+    maxAllowed: {memory: "1.5"}
+    controlledResources: [memory, nvidia.com/gpu]
+    controlledValues: RequestsOnly
+    oomBumpUpRatio: "1.3"
+    oomMinBumpUp: 50Mi
+    memoryAggregationIntervalSeconds: 3600
+    memoryAggregationIntervalCount: 3
+    startupBoost: {cpu: {type: Factor, factor: 2, durationSeconds: 10}}
+  - containerName: "*"
+    mode: "Off"
+  - containerName: none
+    controlledResources: []
+`))
+	want := []core.ContainerPolicy{
+		{
+			Container: "app", MinAllowed: core.Of(100, 1<<30), MaxAllowed: core.Amounts{}.With(core.Memory, 2),
+			Controlled: [core.Resources]bool{false, true}, Values: core.RequestsOnly,
+			OOM:    core.OOMPolicy{BumpUpRatio: 1.3, MinBumpUpBytes: 50 << 20, HasMinBumpUp: true},
+			Memory: core.MemoryPolicy{Interval: time.Hour, Count: 3},
+			Boost:  &core.Boost{Factor: 2, Duration: 10 * time.Second},
+		},
+		{Container: "*", Off: true, Controlled: core.Controls()},
+		{Container: "none"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(core.Amounts{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := PoliciesOf(spec(t, "")); got != nil {
+		t.Errorf("without a policy there are %v", got)
+	}
+}
+
+func TestBoostOf(t *testing.T) {
+	two, half := int32(2), resource.MustParse("500m")
+	for why, c := range map[string]struct {
+		boost *autoscaling.GenericStartupBoost
+		want  *core.Boost
+	}{
+		"none":              {nil, nil},
+		"adds":              {&autoscaling.GenericStartupBoost{Type: "Quantity", Quantity: &half}, &core.Boost{AddMilli: 500}},
+		"without its value": {&autoscaling.GenericStartupBoost{Type: "Factor", Quantity: &half}, nil},
+		"an unknown type":   {&autoscaling.GenericStartupBoost{Type: "Root", Factor: &two}, nil},
+	} {
+		if diff := cmp.Diff(c.want, BoostOf(&autoscaling.StartupBoost{CPU: c.boost})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+func amounts(t *rapid.T, name string) core.Amounts {
+	var a core.Amounts
+	for r := range core.Resource(core.Resources) {
+		if rapid.Bool().Draw(t, name+" has "+r.String()) {
+			a = a.With(r, core.Amount(rapid.Int64Range(0, 1e14).Draw(t, name+r.String())))
+		}
+	}
+	return a
+}
+
+// What a status recommends reads back as what was recommended.
+func TestRecommendationsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := []core.Recommendation{}
+		for range rapid.IntRange(0, 3).Draw(t, "containers") {
+			want = append(want, core.Recommendation{
+				Container: rapid.StringMatching("[a-z]{1,5}").Draw(t, "container"),
+				Target:    amounts(t, "target"), Lower: amounts(t, "lower"), Upper: amounts(t, "upper"), Uncapped: amounts(t, "uncapped"),
+			})
+		}
+		got := RecommendationsOf(&autoscaling.VerticalPodAutoscalerStatus{Recommendation: RecommendedOf(want)})
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(core.Amounts{})); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Upstream prints memory in bytes, and CPU in thousandths unless it is whole.
+func TestListOfPrintsAsUpstream(t *testing.T) {
+	list := ListOf(core.Of(1500, 262144000))
+	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "1500m" || memory.String() != "262144k" {
+		t.Errorf("%s and %s", cpu.String(), memory.String())
+	}
+	list = ListOf(core.Of(2000, 262144001))
+	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "2" || memory.String() != "262144001" {
+		t.Errorf("%s and %s", cpu.String(), memory.String())
+	}
+	if ListOf(core.Amounts{}) != nil {
+		t.Error("nothing is a list")
+	}
+}
+
+func TestRangesOf(t *testing.T) {
+	limitRange := func(name string, items ...corev1.LimitRangeItem) *corev1.LimitRange {
+		return &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.LimitRangeSpec{Limits: items}}
+	}
+	cpu := func(q string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q)}
+	}
+	amount := func(milli core.Amount) core.Amounts { return core.Amounts{}.With(core.CPU, milli) }
+	got := RangesOf([]*corev1.LimitRange{
+		limitRange("b", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Max: cpu("1"), Min: cpu("200m"), Default: cpu("300m")}),
+		limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Max: cpu("2"), Min: cpu("100m"), Default: cpu("500m")},
+			corev1.LimitRangeItem{Type: corev1.LimitTypePod, Max: cpu("4")},
+			corev1.LimitRangeItem{Type: corev1.LimitTypePersistentVolumeClaim, Max: cpu("9")}),
+	})
+	want := &bounds.Ranges{
+		Container: bounds.Range{Min: amount(200), Max: amount(1000), Default: amount(300)},
+		Pod:       bounds.Range{Max: amount(4000)}, HasPod: true,
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(core.Amounts{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := RangesOf([]*corev1.LimitRange{limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypePod, DefaultRequest: cpu("1")})}); got != nil {
+		t.Errorf("a LimitRange that bounds nothing is %v", got)
+	}
+}

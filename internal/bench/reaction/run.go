@@ -100,6 +100,7 @@ func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 	if t.coresAlone, err = c.kubeletCores(ctx, c.Rest); err != nil {
 		return trial{}, err
 	}
+	c.Say("  waiting for the autoscaler's first computed count")
 	if err := createAutoscaler(ctx, c.Stage.Client(), c.Patience); err != nil {
 		return trial{}, err
 	}
@@ -120,13 +121,16 @@ func (c Config) play(ctx context.Context, j *journal, t *trial) error {
 	if err := j.await(ctx, c.Patience, atRest); err != nil {
 		return err
 	}
+	rest := c.Rest + rand.N(phases)
+	c.Say("  at rest; the load begins in %s", rest.Round(time.Second))
 	var err error
-	if t.coresWatched, err = c.kubeletCores(ctx, c.Rest+rand.N(phases)); err != nil {
+	if t.coresWatched, err = c.kubeletCores(ctx, rest); err != nil {
 		return err
 	}
 	if s, _, _ := j.last(); !atRest(s) {
 		return fmt.Errorf("%w: %d replicas wanted", errScaledEarly, s.wanted)
 	}
+	c.Say("  the load begins, for %s", loadDuration)
 	began := time.Now()
 	var group errgroup.Group
 	group.Go(func() error {

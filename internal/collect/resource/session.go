@@ -51,8 +51,26 @@ type session struct {
 	preferred map[string]time.Time
 }
 
-// hearing is when a node brought something new, for the first time and the last.
-type hearing struct{ first, last time.Time }
+// hearing is when a node brought something new: for the first time since it was last
+// silent for too long, and the last time, and how long after the one before that was.
+type hearing struct {
+	first, last time.Time
+	gap         time.Duration
+}
+
+// add takes in that the node brought something new.
+func (h *hearing) add(now time.Time) {
+	if !h.last.IsZero() {
+		h.gap = now.Sub(h.last)
+	}
+	if h.first.IsZero() || h.gap > maxAge {
+		h.first = now
+	}
+	h.last = now
+}
+
+// silence is how old the newest samples are, or were when these came.
+func (h *hearing) silence(now time.Time) time.Duration { return max(h.gap, now.Sub(h.last)) }
 
 func newSession(source *Source, watch Watch) (*session, error) {
 	s := &session{
@@ -188,10 +206,7 @@ func (s *session) scrape(ctx context.Context, target kubelet.Target) error {
 	s.mu.Lock()
 	h := s.heard[target.Node]
 	told := Sampled{Node: target.Node, At: now, Before: h.last}
-	if h.first.IsZero() {
-		h.first = now
-	}
-	h.last = now
+	h.add(now)
 	s.heard[target.Node] = h
 	s.mu.Unlock()
 	s.watch.Sampled(told)
@@ -248,11 +263,16 @@ func (s *session) health(node string, now time.Time) (hearing, error) {
 		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errNoAnswer)
 	case h.first.IsZero():
 		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
+	case h.silence(now) > maxAge:
+		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errTooOld)
 	}
 	return h, nil
 }
 
 var (
 	errNoAnswer = errors.New("no answer yet")
-	errNoNodes  = errors.New("the nodes' addresses are not known: the API server has not listed them")
+	// errTooOld is also what becomes of nodes that a short budget leaves to themselves
+	// for too long: now and then a sample between two that are too old helps nobody.
+	errTooOld  = fmt.Errorf("its samples are more than %s old before there are newer ones", maxAge)
+	errNoNodes = errors.New("the nodes' addresses are not known: the API server has not listed them")
 )

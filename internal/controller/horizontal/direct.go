@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // Direct knows what pods use without being asked for it.
@@ -112,7 +113,8 @@ func (c *Controller) look(p *pass, q *collection, pods []*corev1.Pod) lack {
 	return lacking
 }
 
-// tellLack says when an object's resource metrics begin to come from elsewhere.
+// tellLack says when an object's resource metrics begin to come from elsewhere, and
+// when they cease to.
 func (c *Controller) tellLack(p *pass, lacking lack, err error) {
 	source := sourceKubelet
 	if lacking != lackNothing {
@@ -123,17 +125,24 @@ func (c *Controller) tellLack(p *pass, lacking lack, err error) {
 	before := p.track.lack
 	c.lacks(p.track, lacking)
 	c.mu.Unlock()
-	object := nameOf(p.hpa).String()
+	object, said := nameOf(p.hpa).String(), &p.track.said.standIn
 	switch {
 	case before == lacking || lacking == lackRight:
-	case lacking == lackNode:
-		c.log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())
-	case lacking == lackTime:
-		c.log.V(1).Info("resource metrics come from metrics.k8s.io at first", "object", object, "why", err.Error())
-	case before == lackNode:
+	case lacking == lackNothing && *said:
+		*said = false
 		c.log.Info("resource metrics come from the kubelets again", "object", object)
-	default:
+	case lacking == lackNothing:
 		c.log.V(1).Info("resource metrics come from the kubelets", "object", object)
+	case lacking == lackNode && !*said:
+		*said = true
+		c.log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())
+		if !c.config.Shadow {
+			c.record(p, observe.Event{
+				Type: corev1.EventTypeWarning, Reason: "FailedReadKubelet", Message: "metrics.k8s.io stands in meanwhile: " + err.Error(),
+			})
+		}
+	default:
+		c.log.V(1).Info("resource metrics come from metrics.k8s.io", "object", object, "why", err.Error())
 	}
 }
 

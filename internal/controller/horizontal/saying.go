@@ -16,6 +16,8 @@ type said struct {
 	status time.Time
 	// events is when each event was last recorded, by what it says.
 	events map[observe.Event]time.Time
+	// standIn says that metrics.k8s.io stands in for kubelets.
+	standIn bool
 }
 
 // worthStatus reports whether status is to be written now. What people wait for

@@ -333,6 +333,8 @@ func TestRounds(t *testing.T) {
 	})
 }
 
+// TestKubeletThatCannotBeRead: metrics.k8s.io stands in for it, which is said once,
+// and so is the end of it.
 func TestKubeletThatCannotBeRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a", "b")
@@ -352,6 +354,9 @@ func TestKubeletThatCannotBeRead(t *testing.T) {
 		}
 		if n := w.logged("come from metrics.k8s.io meanwhile"); n != 1 {
 			t.Errorf("said %d times", n)
+		}
+		if !w.hasEvent("web Warning FailedReadKubelet: metrics.k8s.io stands in meanwhile: connection refused") || len(w.events) != 1 {
+			t.Errorf("events %q", w.events)
 		}
 		w.set(func() { w.usage = 200 })
 		w.pass(6 * time.Second)

@@ -1,0 +1,85 @@
+package resource
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+)
+
+// TestBudgetTooShort: as long as the budget reaches each node before its samples are
+// too old, they are used; beyond that they never are, rather than now and then.
+func TestBudgetTooShort(t *testing.T) {
+	for name, tt := range map[string]struct {
+		perSecond float64
+		want      error
+	}{"each 15 s": {2, nil}, "each 30 s": {1, errTooOld}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				var nodes []string
+				var pods []*corev1.Pod
+				for i := range 30 {
+					node, web := fmt.Sprint("node-", i), fmt.Sprint("web-", i)
+					w.node(node, 100, web)
+					nodes, pods = append(nodes, node), append(pods, pod(web, node))
+				}
+				s := w.start(func(c *Config) { c.Rounds.MaxPerSecond = tt.perSecond })
+				w.want(nodes...)
+				pass(2 * time.Minute)
+				var v View
+				for range 120 {
+					pass(time.Second)
+					if err := s.Look(time.Now(), pods, &v); !errors.Is(err, tt.want) {
+						t.Fatalf("got %v, want %v", err, tt.want)
+					}
+					if tt.want != nil {
+						continue
+					}
+					for i := range pods {
+						if sample := v.Sample(i, cpuOfPod, arithmetic.Saturate); sample.Milli != 200 {
+							t.Fatalf("%+v, want 200m", sample)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestBackAfterSilence: what a node brings after it was silent for long is a new
+// beginning. A pod of it is never taken for one that nothing is known of.
+func TestBackAfterSilence(t *testing.T) {
+	for _, silence := range []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute} {
+		t.Run(silence.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.node("a", 100, "web-0")
+				s := w.start()
+				w.want("a")
+				pass(30 * time.Second)
+				w.set(func() { w.broken["a"] = errors.New("connection refused") })
+				pass(silence)
+				w.set(func() { clear(w.broken) })
+				var v View
+				isBack := false
+				for range 400 {
+					pass(100 * time.Millisecond)
+					err := s.Look(time.Now(), []*corev1.Pod{pod("web-0", "a")}, &v)
+					if err == nil && !v.Sample(0, cpuOfPod, arithmetic.Saturate).Present {
+						t.Fatal("nothing is known of the pod, and nothing is wrong")
+					}
+					isBack = err == nil
+				}
+				if !isBack {
+					t.Error("40 s later it is not back")
+				}
+			})
+		})
+	}
+}

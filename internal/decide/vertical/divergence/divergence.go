@@ -55,6 +55,10 @@ const (
 	InPlaceBudget
 	// UnchangedRequests leaves a pod alone whose requests would not change.
 	UnchangedRequests
+	// QuietStatus writes a status only when a recommendation moves by enough to matter.
+	QuietStatus
+	// AbsurdSamples leaves out samples that no machine can have given.
+	AbsurdSamples
 
 	end
 )
@@ -63,7 +67,8 @@ const (
 var known = names.Names{
 	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
-	"resize-checks", "in-place-budget", "unchanged-requests",
+	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
+	"absurd-samples",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

@@ -1,0 +1,19 @@
+package vertical
+
+// MaxAmount is the largest amount that is recommended: upstream's limit.
+const MaxAmount Amount = 1e14
+
+// AmountOf cuts off the fraction. What is below zero, or no number, is 0; more
+// than MaxAmount is that.
+func AmountOf(x float64) Amount {
+	switch {
+	case x > float64(MaxAmount):
+		return MaxAmount
+	case x > 0:
+		return Amount(x)
+	}
+	return 0
+}
+
+// Scale is the amount times a factor.
+func (a Amount) Scale(factor float64) Amount { return AmountOf(float64(a) * factor) }

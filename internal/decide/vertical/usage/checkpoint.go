@@ -1,0 +1,166 @@
+package usage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
+)
+
+// Version is the only version of checkpoints that is read: upstream's.
+const Version = "v3"
+
+// maxOpen is how many open windows a checkpoint keeps, those with the highest
+// peaks: an annotation must not grow with the number of pods. Peaks of others are
+// lost over a restart, as they all are with upstream.
+const maxOpen = 500
+
+// Checkpoint is what is kept of a container over a restart. All but Open is
+// upstream's version v3.
+type Checkpoint struct {
+	Use         [vertical.Resources]histogram.Checkpoint
+	First, Last time.Time
+	Samples     int
+	// Open is in an annotation; nil without the divergence open-window, and in
+	// checkpoints of upstream.
+	Open *Open
+}
+
+// Open is the windows that were open when a checkpoint was saved. Their peaks are
+// not among its weights.
+type Open struct {
+	// Version is 1.
+	Version int `json:"version"`
+	// Samples and Weight are the checkpoint's: if another program wrote it anew, this
+	// annotation does not belong to it.
+	Samples int     `json:"samples"`
+	Weight  float64 `json:"weight"`
+	// FirstMemory and LastMemory are when memory was measured.
+	FirstMemory time.Time `json:"firstMemory,omitzero"`
+	LastMemory  time.Time `json:"lastMemory,omitzero"`
+	Windows     []Window  `json:"windows,omitempty"`
+}
+
+// Window is the open memory window of one pod.
+type Window struct {
+	Pod string    `json:"pod"`
+	End time.Time `json:"end"`
+	// PeakBytes was measured; OOMPeakBytes follows from running out of memory.
+	PeakBytes    vertical.Amount `json:"peakBytes,omitempty"`
+	OOMPeakBytes vertical.Amount `json:"oomPeakBytes,omitempty"`
+	LastMemory   time.Time       `json:"lastMemory,omitzero"`
+	LastCPU      time.Time       `json:"lastCPU,omitzero"`
+	LastOOM      time.Time       `json:"lastOOM,omitzero"`
+}
+
+// Save is the container's checkpoint. Peaks of open windows are taken out: the
+// interval may see a higher one after the restart.
+func (c *Container) Save(p *Policy, now time.Time) Checkpoint {
+	a := *c.Merged(p)
+	a.use = a.use.Clone()
+	open := &Open{Version: 1, FirstMemory: c.firstMemory.Time(), LastMemory: c.lastMemory.Time()}
+	for i := range c.windows {
+		w := &c.windows[i]
+		if vertical.StampOf(now).Before(w.end) {
+			a.subtract(p, vertical.Memory, w.highest(), w.end.Time())
+			open.Windows = append(open.Windows, w.save())
+		}
+	}
+	saved := Checkpoint{First: a.first.Time(), Last: a.last.Time(), Samples: a.samples}
+	for r := range vertical.Resource(vertical.Resources) {
+		h := a.use.Get(r)
+		saved.Use[r] = h.Save()
+	}
+	if p.has(divergence.OpenWindow) {
+		open.Samples, open.Weight = saved.Samples, saved.Use[vertical.Memory].Total
+		open.limit()
+		saved.Open = open
+	}
+	return saved
+}
+
+func (w *window) save() Window {
+	return Window{
+		Pod: w.pod, End: w.end.Time(), PeakBytes: w.peak, OOMPeakBytes: w.oomPeak,
+		LastMemory: w.lastMemory.Time(), LastCPU: w.lastCPU.Time(), LastOOM: w.lastOOM.Time(),
+	}
+}
+
+func (o *Open) limit() {
+	if len(o.Windows) <= maxOpen {
+		return
+	}
+	highest := func(w Window) vertical.Amount { return max(w.PeakBytes, w.OOMPeakBytes) }
+	slices.SortStableFunc(o.Windows, func(a, b Window) int { return cmp.Compare(highest(b), highest(a)) })
+	o.Windows = o.Windows[:maxOpen:maxOpen]
+	slices.SortFunc(o.Windows, func(a, b Window) int { return cmp.Compare(a.Pod, b.Pod) })
+}
+
+// Restore is the container of a checkpoint that is read now. A checkpoint that
+// nobody can have saved is an error.
+func Restore(p *Policy, saved Checkpoint, now time.Time) (Container, error) {
+	if err := saved.check(p, now); err != nil {
+		return Container{}, err
+	}
+	a := Aggregate{first: vertical.StampOf(saved.First), last: vertical.StampOf(saved.Last), samples: saved.Samples}
+	for r := range vertical.Resource(vertical.Resources) {
+		h, err := histogram.Load(saved.Use[r])
+		if err != nil {
+			return Container{}, fmt.Errorf("%s histogram: %w", r, err)
+		}
+		a.use.Put(r, h)
+	}
+	if !p.has(divergence.OpenWindow) {
+		return Container{initial: &a}, nil
+	}
+	c := Container{aggregate: a, created: vertical.StampOf(now)}
+	if saved.Open != nil && saved.Open.belongsTo(&saved) {
+		c.reopen(p, saved.Open, now)
+	}
+	return c, nil
+}
+
+func (o *Open) belongsTo(c *Checkpoint) bool {
+	return o.Version == 1 && o.Samples == c.Samples && o.Weight == c.Use[vertical.Memory].Total
+}
+
+func (c *Container) reopen(p *Policy, o *Open, now time.Time) {
+	c.firstMemory, c.lastMemory = vertical.StampOf(o.FirstMemory), vertical.StampOf(o.LastMemory)
+	for i := range o.Windows {
+		saved := &o.Windows[i]
+		if saved.PeakBytes < 0 || saved.OOMPeakBytes < 0 || saved.End.After(now.Add(2*p.Interval)) {
+			continue
+		}
+		w := c.window(saved.Pod)
+		*w = window{
+			pod: saved.Pod, end: vertical.StampOf(saved.End), peak: saved.PeakBytes, oomPeak: saved.OOMPeakBytes,
+			lastMemory: vertical.StampOf(saved.LastMemory), lastCPU: vertical.StampOf(saved.LastCPU), lastOOM: vertical.StampOf(saved.LastOOM),
+		}
+		c.aggregate.add(p, vertical.Memory, w.highest(), saved.End)
+	}
+}
+
+// check finds what no recommender saved: upstream would load it, and recommend by
+// it for days.
+func (c *Checkpoint) check(p *Policy, now time.Time) error {
+	switch {
+	case c.Samples < 0:
+		return fmt.Errorf("%d samples", c.Samples)
+	case c.Last.Before(c.First):
+		return errors.New("the last sample is before the first")
+	case c.Last.After(now.Add(p.Interval)):
+		return errors.New("the last sample is in the future")
+	}
+	for r := range vertical.Resource(vertical.Resources) {
+		// A memory peak's time is the end of its interval, and a reference is rounded up.
+		if c.Use[r].Reference.After(now.Add(2*p.Interval + p.HalfLife[r])) {
+			return fmt.Errorf("the %s histogram's reference timestamp is in the future", r)
+		}
+	}
+	return nil
+}

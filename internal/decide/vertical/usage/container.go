@@ -1,0 +1,246 @@
+package usage
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+)
+
+// Container is what is remembered of all containers of one name in a workload's
+// pods. The zero value knows nothing. It is a value: methods with a pointer change
+// their own copy, after Clone.
+type Container struct {
+	aggregate Aggregate
+	// created is since when there is an aggregate; 0 while there is none.
+	created vertical.Stamp
+	// firstMemory and lastMemory are when memory was measured, or ran out.
+	firstMemory, lastMemory vertical.Stamp
+	// initial was in a checkpoint and is kept apart, as upstream does. With the
+	// divergence open-window the aggregate continues it instead.
+	initial *Aggregate
+	// windows are the pods', sorted by them.
+	windows []window
+	// held are overrides that upstream never forgets.
+	held *overrides
+	// Changed says that a checkpoint would have something new.
+	Changed bool
+}
+
+// window is in which one container of one pod is measured.
+type window struct {
+	pod     string
+	lastCPU vertical.Stamp
+	// end is when the interval ends that has one memory peak.
+	end        vertical.Stamp
+	lastMemory vertical.Stamp
+	// peak was measured in this interval; oomPeak follows from running out of memory.
+	peak, oomPeak vertical.Amount
+	lastOOM       vertical.Stamp
+}
+
+func (w *window) highest() vertical.Amount { return max(w.peak, w.oomPeak) }
+
+// Clone shares nothing with c that changes.
+func (c *Container) Clone() Container {
+	copied := *c
+	copied.aggregate = c.aggregate.clone()
+	copied.windows = slices.Clone(c.windows)
+	return copied
+}
+
+// Under is the policy with what the owner overrides. Without the divergence
+// reset-overrides, one that was there holds until there is another.
+func (c *Container) Under(p Policy, own vertical.ContainerPolicy) Policy {
+	set := overrides{oom: own.OOM, memory: own.Memory}
+	if p.has(divergence.ResetOverrides) {
+		c.held = nil
+		return set.under(p)
+	}
+	if c.held != nil {
+		set = set.over(*c.held)
+	}
+	if set != (overrides{}) {
+		c.held = &set
+	}
+	return set.under(p)
+}
+
+// Appear says that there is such a container, used or not.
+func (c *Container) Appear(now time.Time) {
+	if c.created.IsZero() {
+		c.created = vertical.StampOf(now)
+	}
+}
+
+// Exists reports whether anything is known that a recommendation could be made of.
+func (c *Container) Exists() bool { return !c.created.IsZero() || c.initial != nil }
+
+// IsForgotten reports whether nothing at all is known.
+func (c *Container) IsForgotten() bool { return !c.Exists() && len(c.windows) == 0 }
+
+// Sample is what a container of a pod used of a resource.
+type Sample struct {
+	Pod    string
+	At     time.Time
+	Amount vertical.Amount
+}
+
+// AddCPU takes in a CPU sample, unless it is not newer than the last. now is when
+// it is seen.
+func (c *Container) AddCPU(p *Policy, s Sample, now time.Time) bool {
+	w, at := c.window(s.Pod), vertical.StampOf(s.At)
+	if s.Amount < 0 || !w.lastCPU.Before(at) {
+		return false
+	}
+	w.lastCPU = at
+	c.Appear(now)
+	c.aggregate.add(p, vertical.CPU, s.Amount, s.At)
+	c.aggregate.count(at)
+	c.Changed = true
+	return true
+}
+
+// AddMemory takes in a memory sample, unless it is older than the last.
+func (c *Container) AddMemory(p *Policy, s Sample, now time.Time) bool {
+	w := c.window(s.Pod)
+	if s.Amount < 0 || vertical.StampOf(s.At).Before(w.lastMemory) {
+		return false
+	}
+	c.Appear(now)
+	if c.addMemory(p, w, s) {
+		w.peak = s.Amount
+	}
+	return true
+}
+
+// OOM is that a container ran out of memory.
+type OOM struct {
+	Pod string
+	At  time.Time
+	// Request and Limit were its; 0 is none.
+	Request, Limit vertical.Amount
+	// Standing is found in the status of a pod that was not known before. Upstream acts
+	// on changes of pods alone.
+	Standing bool
+}
+
+// RecordOOM takes running out of memory for a memory sample above what the
+// container had:
+//
+//	used   = max(request, peak of the window)
+//	needed = max(used + least bump-up, used * bump-up ratio)
+//
+// With the divergence oom-limit, used is at least the limit that was hit.
+func (c *Container) RecordOOM(p *Policy, o OOM, now time.Time) bool {
+	w, at := c.window(o.Pod), vertical.StampOf(o.At)
+	known := p.has(divergence.StartOOM) && !w.lastOOM.Before(at)
+	if o.Standing && !p.has(divergence.StartOOM) || known {
+		return false
+	}
+	c.Appear(now)
+	if !w.lastMemory.IsZero() && at.Before(w.lastMemory.Add(-p.Interval)) {
+		return false
+	}
+	used := max(o.Request, w.peak)
+	if p.has(divergence.OOMLimit) {
+		used = max(used, o.Limit)
+	}
+	used = min(used, vertical.MaxAmount)
+	needed := max(used+vertical.AmountOf(p.MinBumpUpBytes), used.Scale(p.BumpUpRatio))
+	if c.addMemory(p, w, Sample{Pod: o.Pod, At: o.At, Amount: needed}) {
+		w.oomPeak = needed
+	}
+	w.lastOOM = max(w.lastOOM, at)
+	return true
+}
+
+// addMemory reports whether the sample is the window's new peak, having taken the
+// old one away.
+func (c *Container) addMemory(p *Policy, w *window, s Sample) bool {
+	at := vertical.StampOf(s.At)
+	w.lastMemory = at
+	if w.end.IsZero() {
+		w.end = at
+	}
+	c.lastMemory = max(c.lastMemory, at)
+	if c.firstMemory.IsZero() {
+		c.firstMemory = at
+	}
+	if at.Before(w.end) {
+		old := w.highest()
+		// Upstream takes a peak of 0 for none, and then no other takes its place.
+		if s.Amount <= old || old == 0 && !p.has(divergence.ZeroMemory) {
+			return false
+		}
+		c.aggregate.subtract(p, vertical.Memory, old, w.end.Time())
+	} else {
+		w.end = w.end.Add(at.Sub(w.end).Truncate(p.Interval) + p.Interval)
+		w.peak, w.oomPeak = 0, 0
+	}
+	c.aggregate.add(p, vertical.Memory, s.Amount, w.end.Time())
+	c.Changed = true
+	return true
+}
+
+// window is the pod's, made if there is none.
+func (c *Container) window(pod string) *window {
+	i, found := slices.BinarySearchFunc(c.windows, pod, func(w window, pod string) int { return cmp.Compare(w.pod, pod) })
+	if !found {
+		c.windows = slices.Insert(c.windows, i, window{pod: pod})
+	}
+	return &c.windows[i]
+}
+
+// Keep forgets the windows of pods that are gone. What they used stays.
+func (c *Container) Keep(exists func(pod string) bool) {
+	c.windows = slices.DeleteFunc(c.windows, func(w window) bool { return !exists(w.pod) })
+}
+
+// Expire forgets an aggregate without samples: at once where no pod has such a
+// container, otherwise after the policy's intervals. It never forgets what a
+// checkpoint held apart.
+func (c *Container) Expire(p *Policy, now time.Time, present bool) {
+	if c.created.IsZero() {
+		return
+	}
+	isEmpty, since := c.aggregate.samples == 0, c.aggregate.last
+	if p.has(divergence.MemoryOnly) {
+		memory := c.aggregate.use.Get(vertical.Memory)
+		isEmpty, since = isEmpty && memory.IsEmpty(), max(since, c.lastMemory)
+	}
+	if isEmpty || since.IsZero() {
+		since = c.created
+	}
+	if isEmpty && !present || now.Sub(since.Time()) >= p.window() {
+		c.aggregate, c.created, c.firstMemory, c.lastMemory, c.held = Aggregate{}, 0, 0, 0, nil
+	}
+}
+
+// Forget leaves what a checkpoint held apart, as upstream does when it cannot look
+// up the target.
+func (c *Container) Forget() { c.initial = nil }
+
+// Merged is all that is known of use. It must not be changed.
+func (c *Container) Merged(p *Policy) *Aggregate {
+	if c.initial == nil {
+		return &c.aggregate
+	}
+	var merged Aggregate
+	if !c.created.IsZero() {
+		merged.merge(p, &c.aggregate)
+	}
+	merged.merge(p, c.initial)
+	return &merged
+}
+
+// Confidence is that of the aggregate. With the divergence memory-only, one that
+// has no CPU samples goes by the times of its memory.
+func (c *Container) Confidence(p *Policy, a *Aggregate, interval time.Duration) float64 {
+	if a.samples == 0 && p.has(divergence.MemoryOnly) {
+		return float64(c.lastMemory.Sub(c.firstMemory)) / float64(interval)
+	}
+	return a.Confidence(interval)
+}

@@ -1,0 +1,80 @@
+// Package usage aggregates what the containers of a workload used: a histogram of
+// CPU samples, and one of memory peaks, of which each container of each pod gives
+// one in an interval. It knows what running out of memory says about the need of
+// it, and what of all this a checkpoint keeps.
+package usage
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
+)
+
+// Policy is how use is aggregated. Each field but the last has the flag of
+// upstream that is in its comment.
+type Policy struct {
+	// HalfLife: --cpu-histogram-decay-half-life, --memory-histogram-decay-half-life.
+	HalfLife [vertical.Resources]time.Duration
+	// Interval has one memory peak of each container: --memory-aggregation-interval.
+	Interval time.Duration
+	// Count is after how many intervals without samples an aggregate is forgotten:
+	// --memory-aggregation-interval-count.
+	Count int64
+	// BumpUpRatio and MinBumpUpBytes say how much more a container needs that ran out of
+	// memory, whichever is more: --oom-bump-up-ratio, --oom-min-bump-up-bytes.
+	BumpUpRatio, MinBumpUpBytes float64
+
+	Divergences divergence.Set
+}
+
+// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+func DefaultPolicy() Policy {
+	const day = 24 * time.Hour
+	return Policy{
+		HalfLife: [vertical.Resources]time.Duration{day, day}, Interval: day, Count: 8, BumpUpRatio: 1.2, MinBumpUpBytes: 100 << 20,
+		Divergences: divergence.Default,
+	}
+}
+
+func (p *Policy) has(d divergence.Set) bool { return p.Divergences.Has(d) }
+
+func (p *Policy) shape(r vertical.Resource) histogram.Shape { return histogram.ShapeOf(r, p.HalfLife[r]) }
+
+// window is for how long an aggregate without samples is kept.
+func (p *Policy) window() time.Duration { return p.Interval * time.Duration(p.Count) }
+
+// overrides are what one VerticalPodAutoscaler sets instead of flags.
+type overrides struct {
+	oom    vertical.OOMPolicy
+	memory vertical.MemoryPolicy
+}
+
+// over is o where it says something, and below elsewhere.
+func (o overrides) over(below overrides) overrides {
+	if o.oom.BumpUpRatio == 0 {
+		o.oom.BumpUpRatio = below.oom.BumpUpRatio
+	}
+	if !o.oom.HasMinBumpUp {
+		o.oom.MinBumpUpBytes, o.oom.HasMinBumpUp = below.oom.MinBumpUpBytes, below.oom.HasMinBumpUp
+	}
+	if o.memory.Interval == 0 {
+		o.memory.Interval = below.memory.Interval
+	}
+	if o.memory.Count == 0 {
+		o.memory.Count = below.memory.Count
+	}
+	return o
+}
+
+// under is the policy with the overrides.
+func (o overrides) under(p Policy) Policy {
+	o = o.over(overrides{
+		oom:    vertical.OOMPolicy{BumpUpRatio: p.BumpUpRatio, MinBumpUpBytes: p.MinBumpUpBytes, HasMinBumpUp: true},
+		memory: vertical.MemoryPolicy{Interval: p.Interval, Count: p.Count},
+	})
+	p.BumpUpRatio, p.MinBumpUpBytes = o.oom.BumpUpRatio, o.oom.MinBumpUpBytes
+	p.Interval, p.Count = o.memory.Interval, o.memory.Count
+	return p
+}

@@ -35,7 +35,18 @@ type kubelets struct {
 	broken  map[string]bool
 	asked   map[string][]time.Time
 	decided []time.Time
+
+	// rounds has the budget.
+	rounds rounds.Config
+	// isPatient says that no node goes before others, whatever the decisions say.
+	isPatient bool
 }
+
+// patient never hurries.
+type patient struct{ Direct }
+
+// Prefer implements Direct.
+func (patient) Prefer(bool, ...string) {}
 
 // kubelets adds nodes. What starts with direct reads them.
 func (w *world) kubelets(nodes ...string) *kubelets {
@@ -47,7 +58,7 @@ func (w *world) kubelets(nodes ...string) *kubelets {
 		})
 	}
 	return &kubelets{
-		w: w, milli: 100, counter: map[string]int64{}, read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
+		w: w, milli: 100, rounds: rounds.Config{Period: time.Second}, counter: map[string]int64{}, read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
 	}
 }
 
@@ -95,7 +106,7 @@ func (k *kubelets) direct(c *Config) {
 	options := kubelet.DefaultOptions()
 	source, err := resource.New(resource.Config{
 		Scraper: func(store *rate.Store) (resource.Scraper, error) { return &scraper{k, store}, nil },
-		Target:  options.Target, Rounds: rounds.Config{Period: time.Second}, Registerer: k.w.registry, Log: c.Log,
+		Target:  options.Target, Rounds: k.rounds, Registerer: k.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
 			return informers.NewSharedInformerFactoryWithOptions(k.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
 		},
@@ -104,6 +115,9 @@ func (k *kubelets) direct(c *Config) {
 		k.w.t.Fatal(err)
 	}
 	c.Direct = source
+	if k.isPatient {
+		c.Direct = patient{source}
+	}
 	k.prompt(c)
 }
 

@@ -14,14 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
-	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,8 +33,6 @@ import (
 
 const (
 	userAgent = "plimsoll-controller"
-	// callTimeout bounds the calls that take no context.
-	callTimeout = 15 * time.Second
 	// discoveryPeriod is how often new kinds are looked for, as upstream.
 	discoveryPeriod = 30 * time.Second
 )
@@ -95,6 +88,15 @@ func runController(ctx context.Context, flags *controllerFlags, log logr.Logger)
 	}
 	if err := mgr.Add(loop); err != nil {
 		return fmt.Errorf("adding the loop: %w", err)
+	}
+	if flags.inspectAddress != "0" {
+		inspection, err := newInspection(flags.inspectAddress, loop.controller, log.WithName("inspection"))
+		if err != nil {
+			return err
+		}
+		if err := mgr.Add(inspection); err != nil {
+			return fmt.Errorf("adding the inspection: %w", err)
+		}
 	}
 	if err := mgr.AddReadyzCheck("caches", loop.ready); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
@@ -187,30 +189,22 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	bounded := rest.CopyConfig(config)
-	bounded.Timeout = callTimeout
-	discover, err := discovery.NewDiscoveryClientForConfig(bounded)
+	reach, err := newReach(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a discovery client: %w", err)
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	scales, err := scaleclient.NewForConfig(rest.CopyConfig(bounded), mapper, dynamic.LegacyAPIPathResolverFunc,
-		scaleclient.NewDiscoveryScaleKindResolver(discover))
-	if err != nil {
-		return nil, fmt.Errorf("making a scale client: %w", err)
+		return nil, err
 	}
 	source, err := metricsapi.New(metricsapi.Config{
-		Rest: config, Mapper: mapper, Timeout: flags.metricsTimeout, DiscoveryPeriod: flags.syncPeriod,
+		Rest: config, Mapper: reach.mapper, Timeout: flags.metricsTimeout, DiscoveryPeriod: flags.syncPeriod,
 	})
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{mapper: mapper, stopEvents: func() {}}
+	l := &loop{mapper: reach.mapper, stopEvents: func() {}}
 	cfg := horizontal.Config{
 		Client:     client,
 		Informers:  informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
-		Scales:     scales,
-		Mapper:     mapper,
+		Scales:     reach.scales,
+		Mapper:     reach.mapper,
 		Metrics:    source,
 		Registerer: ctrlmetrics.Registry,
 		Log:        log.WithName("horizontal"),
@@ -224,7 +218,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 		EventInterval:  flags.eventInterval,
 	}
 	if !flags.shadow {
-		eventsClient, err := kubernetes.NewForConfig(bounded)
+		eventsClient, err := kubernetes.NewForConfig(reach.bounded)
 		if err != nil {
 			return nil, fmt.Errorf("making an events client: %w", err)
 		}

@@ -21,6 +21,7 @@ type controllerFlags struct {
 	metricsAddress    string
 	healthAddress     string
 	pprofAddress      string
+	inspectAddress    string
 	verbosity         int
 	logFormat         string
 	workers           int32
@@ -53,6 +54,8 @@ func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "The address of /metrics; 0 for none.")
 	fs.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz; 0 for none.")
 	fs.StringVar(&f.pprofAddress, "pprof-bind-address", "", "The address of /debug/pprof; none by default, as whoever reaches it can slow the program down.")
+	fs.StringVar(&f.inspectAddress, "inspection-bind-address", "127.0.0.1:8082",
+		"The loopback address where plimsoll explain reads what an object is decided on, through pods/portforward; 0 for none.")
 	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
 	fs.StringVar(&f.logFormat, "logging-format", "text", "The log's format: text or json.")
 }

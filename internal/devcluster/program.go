@@ -8,6 +8,10 @@ import (
 
 // Program is a program beside the control plane, such as Plimsoll itself. It ends with the cluster at the latest.
 type Program struct {
+	// Inspection is where Plimsoll tells what it decides on, as plimsoll explain's
+	// --controller-address takes it; empty for other programs.
+	Inspection string
+
 	process *process
 }
 
@@ -43,16 +47,19 @@ func (p *Program) Kill() { p.process.kill() }
 // InstallPlimsoll returns.
 func (c *Cluster) StartPlimsoll(ctx context.Context, binary, kubeconfig string, flags ...string) (*Program, error) {
 	var program *Program
-	err := onFreePorts(2, func(ports []int) error {
+	err := onFreePorts(3, func(ports []int) error {
 		health := loopback(ports[0])
 		command := append([]string{
 			binary, "controller", "--kubeconfig=" + kubeconfig,
 			"--health-probe-bind-address=" + health, "--metrics-bind-address=" + loopback(ports[1]),
+			"--inspection-bind-address=" + loopback(ports[2]),
 			// Nobody resolves the simulated nodes' names.
 			"--kubelet-preferred-address-types=InternalIP",
 		}, flags...)
 		var err error
-		program, err = c.StartProgram(ctx, "plimsoll", command, httpOK(http.DefaultClient, "http://"+health+"/readyz"))
+		if program, err = c.StartProgram(ctx, "plimsoll", command, httpOK(http.DefaultClient, "http://"+health+"/readyz")); err == nil {
+			program.Inspection = loopback(ports[2])
+		}
 		return err
 	})
 	return program, err

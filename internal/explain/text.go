@@ -15,10 +15,13 @@ import (
 type Style struct {
 	// Bold is put around the lines that people look for; nil leaves them as they are.
 	Bold func(string) string
+	// AllPods names all the pods that are set aside.
+	AllPods bool
 }
 
 // WriteText tells a person.
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
+	e.NameAllPods = style.AllPods
 	if err := e.Result.WriteText(w); err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ type Result struct {
 	Report      horizontal.Report
 	Status      autoscalingv2.HorizontalPodAutoscalerStatus
 	Events      []observe.Event
+	// NameAllPods lets WriteText name all the pods that are set aside, not the first
+	// few.
+	NameAllPods bool
 }
 
 // Evaluate decides the step. The state of the step before is consumed; the

@@ -211,8 +211,12 @@ func (r *Result) explainPods(p *page, result *metric.Result) {
 	text := fmt.Sprintf("%d counted", result.Counts.Counted)
 	for _, group := range groups {
 		listed := names[group]
-		text += fmt.Sprintf("; %d %s: %s", len(listed), group, strings.Join(listed[:min(len(listed), maxNames)], ", "))
-		if len(listed) > maxNames {
+		most := maxNames
+		if r.NameAllPods {
+			most = len(listed)
+		}
+		text += fmt.Sprintf("; %d %s: %s", len(listed), group, strings.Join(listed[:min(len(listed), most)], ", "))
+		if len(listed) > most {
 			text += ", …"
 		}
 	}

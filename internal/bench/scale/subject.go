@@ -146,6 +146,7 @@ func (l *launcher) plimsollCommand(ports []int) []string {
 	return []string{
 		l.plimsoll, "controller", "--kubeconfig=" + l.rights, "--leader-elect=false",
 		"--metrics-bind-address=" + loopback(ports[0]), "--health-probe-bind-address=" + loopback(ports[1]),
+		"--inspection-bind-address=0",
 	}
 }
 

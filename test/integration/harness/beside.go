@@ -30,6 +30,7 @@ func (p *Plimsoll) StartBeside(t *testing.T, name string, flags ...string) *Besi
 	command := append([]string{
 		p.binary, "controller", "--kubeconfig=" + p.kubeconfig,
 		"--metrics-bind-address=" + b.address, "--health-probe-bind-address=" + health,
+		"--inspection-bind-address=0",
 	}, append(SyncFlags(), flags...)...)
 	ready := func(ctx context.Context) error { return answers(ctx, http.DefaultClient, "http://"+health+"/readyz") }
 	var err error

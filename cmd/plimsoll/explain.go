@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/plimsoll-dev/plimsoll/internal/explain"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+const explainLong = `Explain says why a HorizontalPodAutoscaler has the count that it has, and what
+comes next: per metric the value, the target, the pods counted and set aside and
+what it wants; then each limit in order, and which one binds.
+
+It works on any cluster. Where Plimsoll's controller decides, its history is read
+from the leader's pod (pods/portforward). Where kube-controller-manager does, its
+history is in nobody's API: what follows from status and events is said, and what
+cannot be known is said to be unknown.`
+
+const explainExample = `  # Why does web have that many pods?
+  plimsoll explain hpa/web -n shop
+
+  # Save what the decision is made of, and decide again from the file
+  plimsoll explain hpa/web -n shop --save web.yaml
+  plimsoll explain --from web.yaml`
+
+type explainOptions struct {
+	output, save, from                   string
+	watch, verbose                       bool
+	interval, period                     time.Duration
+	decider                              string
+	controllerNamespace, controllerLease string
+	controllerPort                       int
+	controllerAddress                    string
+	kube                                 *genericclioptions.ConfigFlags
+	out                                  io.Writer
+	in                                   io.Reader
+	isTerminal                           bool
+}
+
+func explainCommand() *cobra.Command {
+	o := explainOptions{kube: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:     "explain hpa/NAME",
+		Short:   "Say why an autoscaler does what it does, and what comes next",
+		Long:    explainLong,
+		Example: explainExample,
+		Args:    cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.in, o.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			if file, ok := o.out.(*os.File); ok {
+				o.isTerminal = term.IsTerminal(int(file.Fd())) //nolint:gosec // G115: a file descriptor is small
+			}
+			return o.run(cmd.Context(), args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "text", "text explains to people; json and yaml print one document for each explanation")
+	flags.StringVar(&o.save, "save", "", "write what the decision is made of to this file, for plimsoll evaluate and --from")
+	flags.StringVar(&o.from, "from", "", "explain the steps of this file instead of a cluster's object; - is standard input")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "explain again and again, until Ctrl-C")
+	flags.DurationVar(&o.interval, "interval", 2*time.Second, "how long --watch waits between two explanations")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "name every pod that is set aside")
+	flags.StringVar(&o.decider, "controller", "auto", "who decides on the object: auto finds out, plimsoll, or kube-controller-manager")
+	flags.DurationVar(&o.period, "sync-period", 15*time.Second, "how often that controller decides (--horizontal-pod-autoscaler-sync-period)")
+	flags.StringVar(&o.controllerNamespace, "controller-namespace", "plimsoll-system", "the namespace of Plimsoll's controller")
+	flags.StringVar(&o.controllerLease, "controller-lease", "plimsoll-controller", "the name of its Lease")
+	flags.IntVar(&o.controllerPort, "controller-port", leader.DefaultPort, "the port of its --inspection-bind-address")
+	flags.StringVar(&o.controllerAddress, "controller-address", "", "host:port of its --inspection-bind-address, where it does not run as a pod")
+	o.kube.AddFlags(flags)
+	return cmd
+}
+
+func (o *explainOptions) validate(args []string) (name string, err error) {
+	switch {
+	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
+		return "", fmt.Errorf("--output: %q, want text, json or yaml", o.output)
+	case !slices.Contains([]string{"auto", string(explain.Plimsoll), string(explain.Upstream)}, o.decider):
+		return "", fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explain.Plimsoll, explain.Upstream)
+	case o.period <= 0 || o.interval <= 0:
+		return "", errors.New("--sync-period and --interval must be greater than 0")
+	case o.from != "" && len(args) > 0:
+		return "", errors.New("--from has the object already: name none")
+	case o.from != "":
+		return "", nil
+	}
+	return hpaName(args)
+}
+
+// hpaName reads hpa/NAME, or hpa NAME, as kubectl does.
+func hpaName(args []string) (string, error) {
+	kind, name := "", ""
+	switch {
+	case len(args) == 1:
+		kind, name, _ = strings.Cut(args[0], "/")
+	case len(args) == 2:
+		kind, name = args[0], args[1]
+	}
+	kinds := []string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers", "horizontalpodautoscalers.autoscaling"}
+	if name == "" || !slices.Contains(kinds, strings.ToLower(kind)) {
+		return "", errors.New("say which object to explain: hpa/NAME")
+	}
+	return name, nil
+}
+
+func (o *explainOptions) run(ctx context.Context, args []string) error {
+	name, err := o.validate(args)
+	if err != nil {
+		return err
+	}
+	if o.from != "" {
+		return o.replay()
+	}
+	namespace, _, err := o.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	looker, err := newLooker(o)
+	if err != nil {
+		return err
+	}
+	object := types.NamespacedName{Namespace: namespace, Name: name}
+	for {
+		e, err := looker.look(ctx, object)
+		if err != nil {
+			return err
+		}
+		if err := o.show(e); err != nil || !o.watch {
+			return err
+		}
+		select {
+		case <-time.After(o.interval):
+			fmt.Fprintln(o.out)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// show prints an explanation, and saves what it is made of.
+func (o *explainOptions) show(e *explain.Explanation) error {
+	if o.save != "" {
+		if err := saveStep(o.save, e.Step); err != nil {
+			return fmt.Errorf("--save: %w", err)
+		}
+	}
+	switch o.output {
+	case "json":
+		return e.WriteJSON(o.out)
+	case "yaml":
+		return e.WriteYAML(o.out)
+	}
+	style := explain.Style{AllPods: o.verbose}
+	if o.isTerminal && os.Getenv("NO_COLOR") == "" {
+		style.Bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
+	}
+	return e.WriteText(o.out, style)
+}
+
+func saveStep(path string, step *snapshot.Step) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = snapshot.Encode(file, step)
+	return errors.Join(err, file.Close())
+}
+
+// replay explains what was saved.
+func (o *explainOptions) replay() error {
+	in, name := o.in, "standard input"
+	if o.from != "-" {
+		file, err := os.Open(o.from)
+		if err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		defer file.Close()
+		in, name = file, o.from
+	}
+	reader := snapshot.NewReader(in)
+	for steps := 0; ; steps++ {
+		step, err := reader.Next()
+		if errors.Is(err, io.EOF) && steps > 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		e, err := o.explainSaved(step)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := o.show(e); err != nil {
+			return err
+		}
+	}
+}
+
+// explainSaved explains a step of a file. One that Plimsoll's controller did not
+// save has no state.
+func (o *explainOptions) explainSaved(step *snapshot.Step) (*explain.Explanation, error) {
+	controller := explain.ControllerOf(step)
+	switch {
+	case o.decider != "auto":
+		controller = explain.Controller(o.decider)
+	case step.Snapshot.State != nil:
+		controller = explain.Plimsoll
+	}
+	if step.Snapshot.State != nil || step.Snapshot.History != nil {
+		e, err := explain.Explain(step, controller.Divergences(), o.period)
+		if e != nil {
+			e.Controller = controller
+		}
+		return e, err
+	}
+	return unseen(step, controller, nil, o.period, "the file does not have it")
+}
+
+func unseen(step *snapshot.Step, controller explain.Controller, rescales []past.Rescale, period time.Duration, why string) (*explain.Explanation, error) {
+	known := &past.Known{HPA: step.HPA, Rescales: rescales, Period: period, Divergences: controller.Divergences()}
+	if step.Scale != nil {
+		known.Current = step.Scale.Spec.Replicas
+	}
+	e, err := explain.ExplainUnseen(step, known, why)
+	if e != nil {
+		e.Controller = controller
+	}
+	return e, err
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/explain"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/live"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// looker looks at objects of a cluster, with the rights of whoever runs explain.
+type looker struct {
+	options *explainOptions
+	reader  live.Reader
+	finder  leader.Finder
+}
+
+func newLooker(o *explainOptions) (*looker, error) {
+	config, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.UserAgent = "plimsoll-explain"
+	// One person asks a few things, and waits for the answer.
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	l := &looker{
+		options: o,
+		finder: leader.Finder{
+			Client: client, Config: config, Namespace: o.controllerNamespace, Lease: o.controllerLease, Port: o.controllerPort,
+			Address: o.controllerAddress,
+		},
+	}
+	l.reader, err = newReader(config, client)
+	return l, err
+}
+
+func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, error) {
+	reach, err := newReach(config)
+	if err != nil {
+		return live.Reader{}, err
+	}
+	scales, err := scale.New(scale.Config{Scales: reach.scales, Mapper: reach.mapper})
+	if err != nil {
+		return live.Reader{}, err
+	}
+	metrics, err := metricsapi.New(metricsapi.Config{Rest: config, Mapper: reach.mapper})
+	if err != nil {
+		return live.Reader{}, err
+	}
+	return live.Reader{Client: client, Scales: scales, Metrics: metrics, Options: observe.DefaultOptions()}, nil
+}
+
+// look explains the object as it is now.
+func (l *looker) look(ctx context.Context, object types.NamespacedName) (*explain.Explanation, error) {
+	step, err := l.reader.Read(ctx, object, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	controller := explain.ControllerOf(step)
+	if l.options.decider != "auto" {
+		controller = explain.Controller(l.options.decider)
+	}
+	why := "kube-controller-manager keeps it to itself"
+	if controller == explain.Plimsoll || l.options.controllerAddress != "" {
+		own, err := l.finder.Next(ctx, object)
+		if err == nil {
+			e, err := explain.Explain(own, explain.Plimsoll.Divergences(), l.options.period)
+			if e != nil {
+				e.Controller = explain.Plimsoll
+			}
+			return e, err
+		}
+		why = err.Error()
+	}
+	return unseen(step, controller, l.reader.Rescales(ctx, object), l.options.period, why)
+}

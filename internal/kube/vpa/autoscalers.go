@@ -3,8 +3,10 @@ package vpa
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,22 +51,63 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// PatchStatus replaces the whole status of an object, unless there is another by
-// now under its name.
-func (c *Client) PatchStatus(ctx context.Context, object *autoscaling.VerticalPodAutoscaler,
+// attempts is how often a status is written anew because somebody else wrote it.
+const attempts = 3
+
+// ErrReplaced says that there is another object under the name by now.
+var ErrReplaced = errors.New("the object was deleted and made anew")
+
+// UpdateStatus writes what change makes of the object's status, which is its own;
+// false from change means that there is nothing to write. Several write status,
+// each its own part: if another was faster, change sees what that one wrote. It
+// returns the object as stored, nil if nothing was written.
+func (c *Client) UpdateStatus(ctx context.Context, object *autoscaling.VerticalPodAutoscaler,
+	change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
+) (*autoscaling.VerticalPodAutoscaler, error) {
+	base := object
+	for attempt := 1; ; attempt++ {
+		next := base.Status.DeepCopy()
+		if !change(next) {
+			return nil, nil
+		}
+		written, err := c.patchStatus(ctx, base, next)
+		if apierrors.IsConflict(err) && attempt < attempts {
+			base, err = c.get(ctx, object)
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("status of VerticalPodAutoscaler %s/%s: %w", object.Namespace, object.Name, err)
+		}
+		return written, nil
+	}
+}
+
+// patchStatus replaces the status, unless the object has changed.
+func (c *Client) patchStatus(ctx context.Context, base *autoscaling.VerticalPodAutoscaler,
 	status *autoscaling.VerticalPodAutoscalerStatus,
 ) (*autoscaling.VerticalPodAutoscaler, error) {
 	written := &autoscaling.VerticalPodAutoscaler{}
 	err := c.patch(ctx, target{
-		resource: autoscaling.VerticalPodAutoscalers, subresource: "status", namespace: object.Namespace, name: object.Name,
+		resource: autoscaling.VerticalPodAutoscalers, subresource: "status", namespace: base.Namespace, name: base.Name,
 	}, []operation{
-		{Op: "test", Path: "/metadata/uid", Value: object.UID},
+		// The API server answers another version with a conflict.
+		{Op: "add", Path: "/metadata/resourceVersion", Value: base.ResourceVersion},
 		{Op: "add", Path: "/status", Value: status},
 	}, written)
-	if err != nil {
-		return nil, fmt.Errorf("status of VerticalPodAutoscaler %s/%s: %w", object.Namespace, object.Name, err)
+	return written, err
+}
+
+func (c *Client) get(ctx context.Context, object *autoscaling.VerticalPodAutoscaler) (*autoscaling.VerticalPodAutoscaler, error) {
+	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	latest := &autoscaling.VerticalPodAutoscaler{}
+	err := c.rest.Get().Namespace(object.Namespace).Resource(autoscaling.VerticalPodAutoscalers).Name(object.Name).Do(ctx).Into(latest)
+	if err == nil && latest.UID != object.UID {
+		err = ErrReplaced
 	}
-	return written, nil
+	return latest, err
 }
 
 // target is what a patch changes.

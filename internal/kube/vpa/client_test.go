@@ -2,6 +2,7 @@ package vpa
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,23 +95,41 @@ func TestServed(t *testing.T) {
 	}
 }
 
-func TestPatchStatusIsAboutTheSameObject(t *testing.T) {
-	object := &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1"}}
-	status := &autoscaling.VerticalPodAutoscalerStatus{Conditions: []autoscaling.VerticalPodAutoscalerCondition{{Type: "LowConfidence", Status: "True"}}}
-	client, _ := start(t, map[string]func([]byte) (int, any){
-		"PATCH " + group + "/namespaces/shop/verticalpodautoscalers/web/status": func(body []byte) (int, any) {
-			want := `[{"op":"test","path":"/metadata/uid","value":"u1"},{"op":"add","path":"/status","value":{"conditions":` +
-				`[{"type":"LowConfidence","status":"True","lastTransitionTime":null}]}}]`
-			if string(body) != want {
-				t.Errorf("the patch is %s, want %s", body, want)
+// Who writes status sees what others wrote meanwhile.
+func TestUpdateStatus(t *testing.T) {
+	object := &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1", ResourceVersion: "1"}}
+	latest := object.DeepCopy()
+	latest.ResourceVersion = "2"
+	latest.Status.Conditions = []autoscaling.VerticalPodAutoscalerCondition{{Type: "Other", Status: "True"}}
+	const path = group + "/namespaces/shop/verticalpodautoscalers/web"
+	stored := ""
+	client, s := start(t, map[string]func([]byte) (int, any){
+		"GET " + path: is(latest),
+		"PATCH " + path + "/status": func(body []byte) (int, any) {
+			if !strings.Contains(string(body), `{"op":"add","path":"/metadata/resourceVersion","value":"2"}`) {
+				return fails(apierrors.NewConflict(autoscaling.Resource("x"), "web", io.EOF))(body)
 			}
-			written := object.DeepCopy()
-			written.Status = *status
-			return http.StatusOK, written
+			stored = string(body)
+			return http.StatusOK, latest
 		},
 	})
-	if got, err := client.PatchStatus(t.Context(), object, status); err != nil || len(got.Status.Conditions) != 1 {
-		t.Errorf("%v, %v", got, err)
+	mine := autoscaling.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: "True"}
+	_, err := client.UpdateStatus(t.Context(), object, func(status *autoscaling.VerticalPodAutoscalerStatus) bool {
+		status.Conditions = append(status.Conditions, mine)
+		return true
+	})
+	if err != nil || !strings.Contains(stored, "Other") || !strings.Contains(stored, "LowConfidence") || len(object.Status.Conditions) != 0 {
+		t.Errorf("%v, stored %s", err, stored)
+	}
+	s.asked = nil
+	written, err := client.UpdateStatus(t.Context(), object, func(*autoscaling.VerticalPodAutoscalerStatus) bool { return false })
+	if written != nil || err != nil || len(s.asked) != 0 {
+		t.Errorf("nothing to write: %v, %v, %v", written, err, s.asked)
+	}
+	latest.UID = "u2"
+	_, err = client.UpdateStatus(t.Context(), object, func(*autoscaling.VerticalPodAutoscalerStatus) bool { return true })
+	if !errors.Is(err, ErrReplaced) {
+		t.Errorf("another object of the same name: %v", err)
 	}
 }
 

@@ -198,7 +198,10 @@ func (d *Decision) done(now time.Time, s *State, a Action) {
 		s.Circuit.Evict(now)
 		return
 	}
-	d.budget.Resized(a.at)
+	// Upstream counts each boost that ends for itself.
+	if a.Kind == Resize || d.policy.Divergences.Has(divergence.WorkloadBudget) {
+		d.budget.Resized(a.at)
+	}
 	s.Circuit.Resize(now, v.Pod)
 	s.Resize.Succeed(v.Pod)
 }

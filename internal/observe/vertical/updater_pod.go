@@ -1,0 +1,225 @@
+package vertical
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// Annotations of pods, by which upstream's admission controller and updater tell
+// each other what they did.
+const (
+	// AnnotationObserved lists the containers that admission saw.
+	AnnotationObserved = "vpaObservedContainers"
+	// AnnotationInPlaceUpdated marks a pod that was resized.
+	AnnotationInPlaceUpdated = "vpaInPlaceUpdated"
+	// AnnotationBoostPrefix stands before the name of a container that has its
+	// start-up boost; the value is what it had before.
+	AnnotationBoostPrefix = "vpaCpuStartupBoost/"
+)
+
+// Pod is what the vertical side looks at of a pod.
+func Pod(p *corev1.Pod) core.Pod {
+	pod := core.Pod{
+		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation, Creator: creatorOf(p.OwnerReferences),
+		Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time, Pending: p.Status.Phase == corev1.PodPending,
+		Resize: resizeStatus(p.Status.Conditions), QoS: qosClasses[p.Status.QOSClass],
+	}
+	if p.Status.StartTime != nil {
+		pod.Started = p.Status.StartTime.Time
+	}
+	if ready, ok := podCondition(p.Status.Conditions, corev1.PodReady); ok {
+		pod.Ready, pod.ReadySince = ready.Status == corev1.ConditionTrue, ready.LastTransitionTime.Time
+	}
+	pod.Observed, pod.HasObserved = observedContainers(p.Annotations)
+	if p.Spec.Resources != nil {
+		pod.Whole = resized(*p.Spec.Resources)
+	}
+	for i := range p.Spec.InitContainers {
+		c := &p.Spec.InitContainers[i]
+		pod.InitContainers = append(pod.InitContainers, c.Name)
+		pod.InitQoS = lesser(pod.InitQoS, qosOf(resized(c.Resources)))
+	}
+	pod.Containers = make([]core.PodContainer, len(p.Spec.Containers))
+	for i := range p.Spec.Containers {
+		pod.Containers[i] = podContainer(p, &p.Spec.Containers[i])
+	}
+	return pod
+}
+
+var qosClasses = map[corev1.PodQOSClass]core.QoS{
+	corev1.PodQOSBestEffort: core.BestEffort, corev1.PodQOSBurstable: core.Burstable, corev1.PodQOSGuaranteed: core.Guaranteed,
+}
+
+// creatorOf is the controller among the owners, as Kind/Name.
+func creatorOf(owners []metav1.OwnerReference) string {
+	for i := range owners {
+		if owners[i].Controller != nil && *owners[i].Controller {
+			return owners[i].Kind + "/" + owners[i].Name
+		}
+	}
+	return ""
+}
+
+func podContainer(p *corev1.Pod, c *corev1.Container) core.PodContainer {
+	container := core.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: hasFixedHeap(c)}
+	container.Requests, container.Limits = container.Spec.Requests, container.Spec.Limits
+	for _, policy := range c.ResizePolicy {
+		if r, ok := resourceOf(policy.ResourceName); ok && policy.RestartPolicy == corev1.RestartContainer {
+			container.Restarts[r] = true
+		}
+	}
+	at := slices.IndexFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == c.Name })
+	if at >= 0 {
+		status := &p.Status.ContainerStatuses[at]
+		if status.Resources != nil {
+			actual := resized(*status.Resources)
+			container.Requests, container.Limits = actual.Requests, actual.Limits
+		}
+		if ended := status.LastTerminationState.Terminated; ended != nil {
+			container.Crashed = core.Termination{
+				Started: ended.StartedAt.Time, Finished: ended.FinishedAt.Time,
+				OutOfMemory: ended.Reason == "OOMKilled", Failed: ended.ExitCode != 0 || ended.Reason == "OOMKilled",
+			}
+		}
+		container.Waiting = status.State.Waiting != nil && status.State.Waiting.Reason == "CrashLoopBackOff"
+	}
+	if text, ok := p.Annotations[AnnotationBoostPrefix+c.Name]; ok {
+		container.Boosted = beforeBoost(text)
+	}
+	return container
+}
+
+// beforeBoost reads what a container had before its boost. A text that cannot be
+// read says that there was one, and nothing else.
+func beforeBoost(text string) *core.Resized {
+	var original struct {
+		Requests corev1.ResourceList `json:"requests"`
+		Limits   corev1.ResourceList `json:"limits"`
+	}
+	if err := json.Unmarshal([]byte(text), &original); err != nil {
+		return &core.Resized{}
+	}
+	return &core.Resized{Requests: listed(original.Requests), Limits: listed(original.Limits)}
+}
+
+// hasFixedHeap recognises Java's settings that make the heap a part of the memory
+// limit as it is at the start.
+func hasFixedHeap(c *corev1.Container) bool {
+	is := func(text string) bool { return strings.Contains(text, "RAMPercentage") }
+	return slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
+		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) })
+}
+
+func resized(r corev1.ResourceRequirements) core.Resized {
+	return core.Resized{Requests: listed(r.Requests), Limits: listed(r.Limits)}
+}
+
+// listed are the amounts in a list of resources: processors in thousandths, memory
+// in bytes.
+func listed(list corev1.ResourceList) core.Amounts {
+	var amounts core.Amounts
+	if q, ok := list[corev1.ResourceCPU]; ok {
+		amounts = amounts.With(core.CPU, core.Amount(q.MilliValue()))
+	}
+	if q, ok := list[corev1.ResourceMemory]; ok {
+		amounts = amounts.With(core.Memory, core.Amount(q.Value()))
+	}
+	return amounts
+}
+
+func resourceOf(name corev1.ResourceName) (core.Resource, bool) {
+	switch name {
+	case corev1.ResourceCPU:
+		return core.CPU, true
+	case corev1.ResourceMemory:
+		return core.Memory, true
+	}
+	return 0, false
+}
+
+// observedContainers reads the annotation. One that is no list of names is none.
+func observedContainers(annotations map[string]string) ([]string, bool) {
+	text, ok := annotations[AnnotationObserved]
+	if !ok || text == "" {
+		return nil, ok
+	}
+	names := strings.Split(text, ", ")
+	for _, name := range names {
+		if len(validation.IsDNS1123Label(name)) != 0 {
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+func podCondition(all []corev1.PodCondition, t corev1.PodConditionType) (*corev1.PodCondition, bool) {
+	for i := range all {
+		if all[i].Type == t {
+			return &all[i], true
+		}
+	}
+	return nil, false
+}
+
+// resizeStatus reads the two conditions as upstream does (pkg/updater/restriction/
+// pods_restriction_factory.go, v1.8.1): the one that comes first says whether a
+// resize is under way at all, the pending one how far it is.
+func resizeStatus(all []corev1.PodCondition) core.ResizeStatus {
+	isOne := func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress
+	}
+	first := slices.IndexFunc(all, isOne)
+	if first < 0 || all[first].Status != corev1.ConditionTrue {
+		return core.ResizeNone
+	}
+	if pending, ok := podCondition(all, corev1.PodResizePending); ok {
+		switch pending.Reason {
+		case corev1.PodReasonDeferred:
+			return core.ResizeDeferred
+		case corev1.PodReasonInfeasible:
+			return core.ResizeInfeasible
+		}
+		return core.ResizeUnknown
+	}
+	progress := &all[first]
+	switch {
+	case progress.Reason == "" && progress.Message == "":
+		return core.ResizeInProgress
+	case progress.Reason == corev1.PodReasonError:
+		return core.ResizeError
+	}
+	return core.ResizeUnknown
+}
+
+// qosOf is the class of a pod with this container alone.
+func qosOf(c core.Resized) core.QoS {
+	empty, equal := true, true
+	for r := range core.Resource(core.Resources) {
+		request, _ := c.Requests.Get(r)
+		limit, _ := c.Limits.Get(r)
+		empty = empty && request == 0 && limit == 0
+		equal = equal && limit != 0 && request == limit
+	}
+	switch {
+	case empty:
+		return core.BestEffort
+	case equal:
+		return core.Guaranteed
+	}
+	return core.Burstable
+}
+
+// lesser is the class of both together: the same, or the one between.
+func lesser(a, b core.QoS) core.QoS {
+	if a == core.QoSUnknown || a == b {
+		return b
+	}
+	return core.Burstable
+}

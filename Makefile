@@ -104,6 +104,18 @@ bench-scale: ## many autoscalers on the development cluster, upstream's loop bes
 	@$(GO) run ./cmd/bench scale $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
+.PHONY: bench-reaction
+bench-reaction: ## seconds from a load's begin to more replicas, on a real node: upstream beside Plimsoll (root; RUNS=5 take 20 minutes; OUT=file.json FLAGS=...)
+	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,metrics-server,kubelet,pause,plimsoll
+	@echo "Compiling the benchmark; it takes a while the first time."
+	@$(GO) run ./cmd/bench reaction $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
+.PHONY: bench-reaction-sim
+bench-reaction-sim: ## the same on simulated nodes, without root (RUNS=5 take 20 minutes; OUT=file.json FLAGS=...)
+	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,kwok,metrics-server,plimsoll
+	@echo "Compiling the benchmark; it takes a while the first time."
+	@$(GO) run ./cmd/bench reaction --simulated $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
 .PHONY: bench-noise
 bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
 	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')

@@ -118,7 +118,7 @@ func (r *Result) notes() []string {
 				s.Name, maxReplicas, missing, s.Runs))
 		}
 		if s.Repeated > 0 {
-			notes = append(notes, fmt.Sprintf("Note: %s scaled without load in %d runs, which were repeated.", s.Name, s.Repeated))
+			notes = append(notes, fmt.Sprintf("Note: %s scaled without load before %d of the runs, which was begun again.", s.Name, s.Repeated))
 		}
 	}
 	return notes

@@ -1,0 +1,162 @@
+package manifest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+)
+
+const both = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 10
+  metrics:
+  - type: Resource
+    resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}
+---
+# Only a comment.
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 7
+      containers:
+      - name: app
+        resources: {requests: {cpu: 200m}, limits: {cpu: "1"}}
+        readinessProbe: {initialDelaySeconds: 12, httpGet: {port: 80}}
+      - name: proxy
+        resources: {requests: {cpu: 50m}}
+`
+
+func readOne(t *testing.T, text string) []Object {
+	t.Helper()
+	objects, err := Read("web.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func TestRead(t *testing.T) {
+	objects := readOne(t, both)
+	if len(objects) != 2 || objects[0].Kind != HPAKind || !objects[1].IsWorkload() {
+		t.Fatalf("%+v", objects)
+	}
+	hpa, err := objects[0].HPA()
+	if err != nil || *hpa.Spec.MinReplicas != 1 || hpa.Spec.MaxReplicas != 10 || hpa.Namespace != "default" {
+		t.Fatalf("%+v, %v", hpa, err)
+	}
+	target := Target(objects, hpa.Spec.ScaleTargetRef)
+	w := simulate.DefaultWorkload()
+	if err := target.Fill(&w); err != nil {
+		t.Fatal(err)
+	}
+	// One container without a limit leaves the pod without one.
+	if w.CPURequestMilli != 250 || w.CPULimitMilli != 0 || w.ReadyAfter != 12*time.Second || w.Grace != 7*time.Second || w.Containers != 2 {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestOldVersion(t *testing.T) {
+	hpa, err := readOneHPA(t, `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a},
+spec: {maxReplicas: 3, targetCPUUtilizationPercentage: 65, scaleTargetRef: {kind: Deployment, name: a}}}`)
+	if err != nil || *hpa.Spec.Metrics[0].Resource.Target.AverageUtilization != 65 || hpa.Spec.ScaleTargetRef.Name != "a" {
+		t.Errorf("%+v, %v", hpa, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	const head = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a}, spec: "
+	for text, want := range map[string]string{
+		head + "{maxReplicas: 3, minReplica: 2}}": "minReplica",
+		head + "{}}": "spec.maxReplicas must be set",
+		head + "{maxReplicas: 3, minReplicas: 4}}":                                                              "spec.minReplicas is 4",
+		head + "{maxReplicas: 3, metrics: [{type: Pods}]}}":                                                     "spec.metrics[0]: type is \"Pods\"",
+		"{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler}":                                      "want autoscaling/v2",
+		head + "{maxReplicas: 3, behavior: {scaleUp: {policies: [{type: Pods, value: 0, periodSeconds: 1}]}}}}": "scaleUp.policies[0]",
+	} {
+		_, err := readOneHPA(t, text)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.yaml: document 1") {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{"": "no object", "a: b": "no kind", "a: [": "document 1"} {
+		if _, err := Read("a.yaml", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	object := readOne(t, both)[0]
+	for text, want := range map[string]string{
+		"spec.maxReplicas=20": "20",
+		"spec.behavior.scaleUp.policies[0]={type: Pods, value: 3, periodSeconds: 60}": "{Pods 3 60}",
+		"spec.behavior.scaleDown.stabilizationWindowSeconds=7":                        "7",
+		"spec.metrics[0].resource.target.averageUtilization=33":                       "33",
+	} {
+		a, err := ParseAssignment(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := object.With(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hpa, err := other.HPA()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "20"
+		switch {
+		case strings.Contains(text, "policies"):
+			p := hpa.Spec.Behavior.ScaleUp.Policies[0]
+			got = "{" + string(p.Type) + " " + itoa(p.Value) + " " + itoa(p.PeriodSeconds) + "}"
+		case strings.Contains(text, "Window"):
+			got = itoa(*hpa.Spec.Behavior.ScaleDown.StabilizationWindowSeconds)
+		case strings.Contains(text, "metrics"):
+			got = itoa(*hpa.Spec.Metrics[0].Resource.Target.AverageUtilization)
+		default:
+			got = itoa(hpa.Spec.MaxReplicas)
+		}
+		if got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	for _, text := range []string{"maxReplicas=3", "spec.maxReplicas", "spec.metrics[x]=1", "spec.metrics[5]=1", "spec..a=1", "spec.maxReplicas.a=1"} {
+		a, err := ParseAssignment(text)
+		if err == nil {
+			_, err = object.With(a)
+		}
+		if err == nil {
+			t.Errorf("%s is taken", text)
+		}
+	}
+	if hpa, err := object.HPA(); err != nil || hpa.Spec.MaxReplicas != 10 {
+		t.Errorf("the original has changed: %+v, %v", hpa, err)
+	}
+}
+
+func itoa(n int32) string { return strconv.Itoa(int(n)) }
+
+func readOneHPA(t *testing.T, text string) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+	t.Helper()
+	objects, err := Read("a.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects[0].HPA()
+}

@@ -1,0 +1,92 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/guptarohit/asciigraph"
+
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+)
+
+// Size is that of a plot in a terminal, in characters.
+type Size struct{ Width, Height int }
+
+// Text draws ready pods beside those that the load asks for. In colour, all runs are in
+// one plot; without, each has its own, as lines could not be told apart.
+func Text(runs []*simulate.Run, size Size, inColour bool) string {
+	if inColour {
+		return together(runs, size)
+	}
+	var text strings.Builder
+	for _, run := range runs {
+		fmt.Fprintf(&text, "%s: pods ready\n%s\n", run.Setting.Name, strip(graph([][]float64{values(run, size.Width, ready)}, size)))
+	}
+	fmt.Fprintf(&text, "pods that the load asks for\n%s\n", strip(graph([][]float64{values(runs[0], size.Width, need)}, size)))
+	return text.String()
+}
+
+func strip(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ansi are the terminal's colours that come near those of the picture.
+var ansi = []asciigraph.AnsiColor{
+	asciigraph.OrangeRed, asciigraph.DodgerBlue, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Orange, asciigraph.SkyBlue,
+}
+
+func together(runs []*simulate.Run, size Size) string {
+	series := [][]float64{values(runs[0], size.Width, need)}
+	names, hues := []string{"the load asks for"}, []asciigraph.AnsiColor{asciigraph.Default}
+	for i, run := range runs[:min(len(runs), len(ansi))] {
+		series = append(series, values(run, size.Width, ready))
+		names, hues = append(names, run.Setting.Name+", ready"), append(hues, ansi[i])
+	}
+	return graph(series, size, asciigraph.SeriesColors(hues...), asciigraph.SeriesLegends(names...)) + "\n"
+}
+
+func graph(series [][]float64, size Size, options ...asciigraph.Option) string {
+	top := 1.0
+	for _, s := range series {
+		for _, v := range s {
+			top = max(top, v)
+		}
+	}
+	options = append([]asciigraph.Option{
+		asciigraph.Height(min(int(top), size.Height)), asciigraph.Precision(0), asciigraph.LowerBound(0), asciigraph.UpperBound(top),
+	}, options...)
+	return asciigraph.PlotMany(series, options...)
+}
+
+func need(m *simulate.Moment) float64  { return float64(m.Need) }
+func ready(m *simulate.Moment) float64 { return float64(m.Ready) }
+
+// values are a run's, as many as there is room for: of several, the one that is most
+// away from the mean, so that a short peak or dip is not lost.
+func values(run *simulate.Run, width int, of func(m *simulate.Moment) float64) []float64 {
+	points := run.Series.Points
+	if len(points) == 0 {
+		return []float64{0}
+	}
+	width = max(1, min(width, len(points)))
+	thinned := make([]float64, width)
+	for i := range thinned {
+		part := points[i*len(points)/width : (i+1)*len(points)/width]
+		mean := 0.0
+		for k := range part {
+			mean += of(&part[k]) / float64(len(part))
+		}
+		thinned[i] = of(&part[0])
+		for k := range part {
+			if v := of(&part[k]); math.Abs(v-mean) > math.Abs(thinned[i]-mean) {
+				thinned[i] = v
+			}
+		}
+	}
+	return thinned
+}

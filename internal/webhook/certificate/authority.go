@@ -1,0 +1,152 @@
+package certificate
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+)
+
+// pair is a certificate with its key.
+type pair struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// held is what is kept: who signs, who is believed, and what is shown.
+type held struct {
+	// authority signs; next will, once every API server believes it.
+	authority, next *pair
+	// trusted are authority, next, and those before that are still valid.
+	trusted []*x509.Certificate
+	server  *pair
+}
+
+// Terms is for whom and for how long certificates are made.
+type Terms struct {
+	// Names are the DNS names of the server.
+	Names []string
+	// Lifetime is the server certificate's; a third before its end there is a new one.
+	Lifetime time.Duration
+	// Settle is for how long an authority is published before it signs.
+	Settle time.Duration
+}
+
+// authorityLifetimes is how many server certificates an authority outlives.
+const authorityLifetimes = 4
+
+// backdate lets clocks be late.
+func (t Terms) backdate() time.Duration { return min(5*time.Minute, t.Lifetime/10) }
+
+// renew does what is due, and reports whether there was anything.
+func (t Terms) renew(now time.Time, h held) (held, bool, error) {
+	changed := false
+	if !h.authority.valid(now) {
+		fresh, err := t.newAuthority(now)
+		if err != nil {
+			return h, false, err
+		}
+		h.authority, h.next, h.server, changed = fresh, nil, nil, true
+	}
+	if h.next == nil && now.Add(2*t.Lifetime).After(h.authority.cert.NotAfter) {
+		next, err := t.newAuthority(now)
+		if err != nil {
+			return h, false, err
+		}
+		h.next, changed = next, true
+	}
+	if h.next != nil && !now.Before(h.next.cert.NotBefore.Add(t.backdate()+t.Settle)) {
+		h.authority, h.next, h.server, changed = h.next, nil, nil, true
+	}
+	if !t.serves(now, h) {
+		server, err := t.newServer(now, h.authority)
+		if err != nil {
+			return h, false, err
+		}
+		h.server, changed = server, true
+	}
+	trusted := t.trusted(now, h)
+	changed = changed || len(trusted) != len(h.trusted)
+	h.trusted = trusted
+	return h, changed, nil
+}
+
+// serves reports whether the server certificate will do for a while.
+func (t Terms) serves(now time.Time, h held) bool {
+	if !h.server.valid(now) || now.Add(t.Lifetime/3).After(h.server.cert.NotAfter) {
+		return false
+	}
+	return h.server.cert.CheckSignatureFrom(h.authority.cert) == nil && slices.Equal(h.server.cert.DNSNames, t.Names)
+}
+
+// trusted is the authority that signs, then the one to come, then those before.
+func (t Terms) trusted(now time.Time, h held) []*x509.Certificate {
+	all := []*x509.Certificate{h.authority.cert}
+	if h.next != nil {
+		all = append(all, h.next.cert)
+	}
+	for _, cert := range h.trusted {
+		if now.Before(cert.NotAfter) && !slices.ContainsFunc(all, cert.Equal) {
+			all = append(all, cert)
+		}
+	}
+	return all
+}
+
+func (p *pair) valid(now time.Time) bool {
+	return p != nil && !now.Before(p.cert.NotBefore) && now.Before(p.cert.NotAfter)
+}
+
+func (t Terms) newAuthority(now time.Time) (*pair, error) {
+	return newPair(&x509.Certificate{
+		Subject:               pkix.Name{CommonName: "plimsoll-admission-authority"},
+		NotBefore:             now.Add(-t.backdate()),
+		NotAfter:              now.Add(authorityLifetimes * t.Lifetime),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}, nil)
+}
+
+func (t Terms) newServer(now time.Time, authority *pair) (*pair, error) {
+	return newPair(&x509.Certificate{
+		Subject:     pkix.Name{CommonName: t.Names[0]},
+		DNSNames:    t.Names,
+		NotBefore:   now.Add(-t.backdate()),
+		NotAfter:    now.Add(t.Lifetime),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, authority)
+}
+
+// newPair makes a key and a certificate that the issuer signs, or that signs
+// itself.
+func newPair(template *x509.Certificate, issuer *pair) (*pair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	// 127 bits, so that the number is positive in 16 bytes.
+	template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("making a serial number: %w", err)
+	}
+	if issuer == nil {
+		issuer = &pair{cert: template, key: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer.cert, key.Public(), issuer.key)
+	if err != nil {
+		return nil, fmt.Errorf("signing a certificate: %w", err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("reading a certificate back: %w", err)
+	}
+	return &pair{cert: cert, key: key}, nil
+}

@@ -16,6 +16,9 @@ var weights = [vertical.Resources]float64{0.1, 1}
 // core, and bytes.
 var units = [vertical.Resources]float64{1000, 1}
 
+// UnitsOf is how many units of amounts one of the resource's histogram is.
+func UnitsOf(r vertical.Resource) float64 { return units[r] }
+
 // Aggregate is what containers of one name used. Only CPU samples are counted and
 // move its times, as upstream has it.
 type Aggregate struct {

@@ -40,7 +40,9 @@ func DefaultPolicy() Policy {
 
 func (p *Policy) has(d divergence.Set) bool { return p.Divergences.Has(d) }
 
-func (p *Policy) shape(r vertical.Resource) histogram.Shape { return histogram.ShapeOf(r, p.HalfLife[r]) }
+func (p *Policy) shape(r vertical.Resource) histogram.Shape {
+	return histogram.ShapeOf(r, p.HalfLife[r])
+}
 
 // window is for how long an aggregate without samples is kept.
 func (p *Policy) window() time.Duration { return p.Interval * time.Duration(p.Count) }

@@ -1,0 +1,157 @@
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+)
+
+// The types of conditions. The first five are upstream's, LowConfidence one that
+// it names and never sets.
+const (
+	RecommendationProvided = "RecommendationProvided"
+	NoPodsMatched          = "NoPodsMatched"
+	ConfigUnsupported      = "ConfigUnsupported"
+	ConfigDeprecated       = "ConfigDeprecated"
+	LowConfidence          = "LowConfidence"
+	// AbsurdSamples is true for an hour after such a sample.
+	AbsurdSamples = "AbsurdSamples"
+	// DamagedCheckpoint is true until a checkpoint is saved instead.
+	DamagedCheckpoint = "DamagedCheckpoint"
+)
+
+const (
+	statusTrue  = "True"
+	statusFalse = "False"
+
+	noPods = "No pods match this VPA object"
+	// absurdFor keeps the condition from flapping.
+	absurdFor = time.Hour
+	// enough is the confidence below which little is known: one sample a minute for a
+	// whole confidence interval.
+	enough = 1
+)
+
+// warned are the conditions that an owner also hears of by an event.
+var warned = []string{ConfigUnsupported, AbsurdSamples, DamagedCheckpoint, conflict.Condition}
+
+// conditions are the published ones, changed by what is now known.
+func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) []Condition {
+	set := &conditionSet{now: now}
+	if o.Published != nil {
+		set.all = slices.Clone(o.Published.Conditions)
+	}
+	set.when(ConfigUnsupported, o.Lookup.Problem != "", "", o.Lookup.Problem)
+	set.remove(ConfigDeprecated)
+	matched := len(o.Pods) > 0 && o.Lookup.Problem == ""
+	if o.Lookup.Problem != "" && p.keeps(o) {
+		matched = !o.Published.isTrue(NoPodsMatched)
+	}
+	reason, message := "", ""
+	if !matched {
+		reason, message = NoPodsMatched, noPods
+	}
+	set.when(NoPodsMatched, !matched, reason, message)
+	if len(d.Recommendations) > 0 {
+		set.put(RecommendationProvided, statusTrue, "", "")
+	} else {
+		set.put(RecommendationProvided, statusFalse, reason, message)
+	}
+	own(set, p, s, o, d)
+	slices.SortFunc(set.all, func(a, b Condition) int { return cmp.Compare(a.Type, b.Type) })
+	return set.all
+}
+
+// own are the conditions that upstream never sets.
+func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
+	if p.has(divergence.FiniteUpper) {
+		few := unsure(d.Traces)
+		set.when(LowConfidence, len(few) > 0, "LittleHistory",
+			"There are samples of less than a confidence interval: "+strings.Join(few, ", "))
+	}
+	if p.has(divergence.AbsurdSamples) {
+		recent := !s.Absurd.IsZero() && set.now.Sub(s.Absurd.Time()) < absurdFor
+		set.when(AbsurdSamples, recent, "SamplesLeftOut", "Samples were left out that no machine can have given")
+	}
+	if p.has(divergence.SkipConflict) {
+		set.when(conflict.Condition, len(o.Conflicts) > 0, conflict.ReasonUtilization, conflict.ForVertical(o.Conflicts, o.SkipsConflicts))
+	}
+	var damaged []string
+	for i := range s.Containers {
+		if c := &s.Containers[i]; c.Damage != "" {
+			damaged = append(damaged, fmt.Sprintf("%s: %s", c.Name, c.Damage))
+		}
+	}
+	set.when(DamagedCheckpoint, len(damaged) > 0, "HistoryLost", strings.Join(damaged, "; "))
+}
+
+// unsure lists the containers with too little history.
+func unsure(traces []Trace) []string {
+	var names []string
+	for i := range traces {
+		t := &traces[i]
+		few := false
+		for r := range vertical.Resource(vertical.Resources) {
+			few = few || t.Controlled[r] && t.Confidence[r] < enough
+		}
+		if few {
+			names = append(names, t.Container)
+		}
+	}
+	return names
+}
+
+// conditionSet is conditions by type.
+type conditionSet struct {
+	now time.Time
+	all []Condition
+}
+
+func (s *conditionSet) find(kind string) int {
+	return slices.IndexFunc(s.all, func(c Condition) bool { return c.Type == kind })
+}
+
+// put sets a condition; one that keeps its status keeps its time.
+func (s *conditionSet) put(kind, status, reason, message string) {
+	c := Condition{Type: kind, Status: status, Reason: reason, Message: message, Since: s.now}
+	i := s.find(kind)
+	if i < 0 {
+		s.all = append(s.all, c)
+		return
+	}
+	if s.all[i].Status == status {
+		c.Since = s.all[i].Since
+	}
+	s.all[i] = c
+}
+
+func (s *conditionSet) remove(kind string) {
+	s.all = slices.DeleteFunc(s.all, func(c Condition) bool { return c.Type == kind })
+}
+
+// when makes a condition true, or takes it away.
+func (s *conditionSet) when(kind string, isTrue bool, reason, message string) {
+	if isTrue {
+		s.put(kind, statusTrue, reason, message)
+	} else {
+		s.remove(kind)
+	}
+}
+
+// events are those of conditions that have just become true.
+func events(before *Published, now []Condition) []Event {
+	var made []Event
+	for i := range now {
+		c := &now[i]
+		if c.Status == statusTrue && slices.Contains(warned, c.Type) && !before.isTrue(c.Type) {
+			made = append(made, Event{Warning: true, Reason: c.Type, Message: c.Message})
+		}
+	}
+	return made
+}

@@ -1,0 +1,99 @@
+package recommend
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+)
+
+// Decision is what one object's status should say, and why.
+type Decision struct {
+	// Recommendations are sorted by container.
+	Recommendations []vertical.Recommendation
+	// Conditions are all that the status should have, sorted by type.
+	Conditions []Condition
+	// Write is why the status should be written; empty if it should not.
+	Write string
+	// Events are to be told to the owner, once.
+	Events []Event
+	// Traces explain the recommendations, in the same order.
+	Traces []Trace
+	// Discarded are the samples that nothing was learnt from, but for those that are
+	// merely not new.
+	Discarded []Discarded
+}
+
+// Discarded is a sample that was left out.
+type Discarded struct {
+	Pod, Container string
+	Resource       vertical.Resource
+	Why            string
+}
+
+// Event is what an owner should hear of.
+type Event struct {
+	Warning         bool
+	Reason, Message string
+}
+
+// Decide learns from an observation and recommends by all that is known. What
+// became of the decision is for Settle to note.
+func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
+	next, discarded := learn(now, &p, s, &o)
+	if next.Written.IsZero() {
+		next.Written = vertical.StampOf(now) // from here on the refreshing of the status is counted
+	}
+	d := Decision{Discarded: discarded}
+	chosen := choose(&p, next, &o)
+	e := newEstimator(&p, max(1, len(chosen)))
+	for _, c := range chosen {
+		var skipped [vertical.Resources]bool
+		if o.SkipsConflicts && p.has(divergence.SkipConflict) {
+			skipped = conflict.Skipped(o.Conflicts, c.Name)
+		}
+		rec, trace := e.container(c, skipped)
+		trace.Contention = contention(&o, c.Name)
+		d.Recommendations = append(d.Recommendations, rec)
+		d.Traces = append(d.Traces, trace)
+	}
+	d.Conditions = conditions(now, &p, next, &o, &d)
+	d.Events = events(o.Published, d.Conditions)
+	d.Write = worthWriting(now, &p, next, &o, &d)
+	return d, next
+}
+
+// choose is the containers that are recommended for: those that something is known
+// of, or that exist, without those that the owner leaves out. With the divergence
+// live-containers only those that exist, unless the workload has no pods at all:
+// it will have the same containers when it has pods again.
+func choose(p *Policy, s State, o *Observation) []*Container {
+	if o.Lookup.Problem != "" && !p.keeps(o) {
+		return nil
+	}
+	present := func(c *Container) bool { return c.Present }
+	onlyLive := p.has(divergence.LiveContainers) &&
+		slices.ContainsFunc(s.Containers, func(c Container) bool { return present(&c) })
+	var chosen []*Container
+	for i := range s.Containers {
+		c := &s.Containers[i]
+		if c.Usage.Exists() && !vertical.PolicyOf(p.Containers, c.Name).Off && (present(c) || !onlyLive) {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen
+}
+
+// contention is the highest of a container's pods.
+func contention(o *Observation, container string) Contention {
+	var highest Contention
+	for i := range o.Samples {
+		if s := &o.Samples[i]; s.Container == container {
+			highest.Throttled = max(highest.Throttled, share(s.Contention.Throttled))
+			highest.Pressure = max(highest.Pressure, share(s.Contention.Pressure))
+		}
+	}
+	return highest
+}

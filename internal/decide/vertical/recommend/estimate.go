@@ -1,0 +1,160 @@
+package recommend
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+)
+
+// Bound is one of the three amounts that are recommended.
+type Bound uint8
+
+// The bounds.
+const (
+	Lower Bound = iota
+	Target
+	Upper
+
+	boundCount = 3
+)
+
+// String is the API's name of the field.
+func (b Bound) String() string { return [...]string{"lowerBound", "target", "upperBound"}[b] }
+
+// Estimate is how an amount was arrived at: the number after each step.
+type Estimate struct {
+	Percentile float64
+	// Used is that percentile of use.
+	Used vertical.Amount
+	// WithMargin is Used and the margin.
+	WithMargin vertical.Amount
+	// Factor widens the bounds while there is little history:
+	//
+	//	(1 + 0.001/confidence)^-2 for the lower, 1 + 1/confidence for the upper
+	Factor float64
+	// Widened is WithMargin times the factor.
+	Widened vertical.Amount
+	// Floored is at least the floor, Rounded a multiple of what is rounded to, and Capped
+	// what the owner allows.
+	Floored, Rounded, Capped vertical.Amount
+}
+
+// widening is how a bound depends on confidence: (1 + multiplier/confidence)^exponent.
+type widening struct{ multiplier, exponent float64 }
+
+var widenings = [boundCount]widening{Lower: {0.001, -2}, Upper: {1, 1}}
+
+// Trace is how a container's recommendation was arrived at.
+type Trace struct {
+	Container string
+	// Samples is how many CPU samples there are.
+	Samples int
+	// Confidence is for how many confidence intervals they go back.
+	Confidence [vertical.Resources]float64
+	// Floor is the container's share of the pod's.
+	Floor [vertical.Resources]vertical.Amount
+	// Controlled are the resources that are recommended, Skipped those among the owner's
+	// that a horizontal autoscaler has.
+	Controlled, Skipped [vertical.Resources]bool
+	Estimates           [vertical.Resources][boundCount]Estimate
+	Contention          Contention
+}
+
+// estimator makes recommendations of all containers of a pod.
+type estimator struct {
+	policy *Policy
+	floor  [vertical.Resources]vertical.Amount
+}
+
+// podMin is the floor of a pod. Upstream takes CPU to cores and back.
+func (p *Policy) podMin(r vertical.Resource) vertical.Amount {
+	if r == vertical.CPU {
+		return vertical.AmountOf(float64(p.PodMin[r]*0.001) * 1000)
+	}
+	return vertical.AmountOf(p.PodMin[r] * 1024 * 1024)
+}
+
+// newEstimator is that for a pod of that many containers.
+func newEstimator(p *Policy, containers int) *estimator {
+	e := &estimator{policy: p}
+	for r := range vertical.Resource(vertical.Resources) {
+		e.floor[r] = p.podMin(r).Scale(1 / float64(containers))
+	}
+	return e
+}
+
+// container is the recommendation for one container, and how it was arrived at.
+// skipped resources are left alone.
+func (e *estimator) container(c *Container, skipped [vertical.Resources]bool) (vertical.Recommendation, Trace) {
+	own := vertical.PolicyOf(e.policy.Containers, c.Name)
+	a := c.Usage.Merged(&e.policy.Usage)
+	trace := Trace{Container: c.Name, Samples: a.Samples(), Floor: e.floor, Controlled: own.Controlled}
+	rec := vertical.Recommendation{Container: c.Name}
+	for r := range vertical.Resource(vertical.Resources) {
+		trace.Skipped[r] = own.Controlled[r] && skipped[r]
+		trace.Controlled[r] = own.Controlled[r] && !skipped[r]
+		trace.Confidence[r] = c.Usage.Confidence(&e.policy.Usage, a, e.policy.ConfidenceInterval[r])
+		if !trace.Controlled[r] {
+			continue
+		}
+		for b := range Bound(boundCount) {
+			trace.Estimates[r][b] = e.estimate(a, r, b, trace.Confidence[r])
+		}
+		if r == vertical.CPU && slices.Contains(e.policy.WholeCPUs, c.Name) {
+			roundToWhole(&trace.Estimates[r])
+		}
+		rec.Lower = rec.Lower.With(r, trace.Estimates[r][Lower].Rounded)
+		rec.Target = rec.Target.With(r, trace.Estimates[r][Target].Rounded)
+		rec.Upper = rec.Upper.With(r, trace.Estimates[r][Upper].Rounded)
+	}
+	rec.Uncapped = rec.Target
+	rec = bounds.Policy(rec, own, e.policy.MaxAllowed)
+	for r := range vertical.Resource(vertical.Resources) {
+		for b, amounts := range [boundCount]vertical.Amounts{Lower: rec.Lower, Target: rec.Target, Upper: rec.Upper} {
+			trace.Estimates[r][b].Capped, _ = amounts.Get(r)
+		}
+	}
+	return rec, trace
+}
+
+// estimate goes the way of one amount up to rounding.
+func (e *estimator) estimate(a *usage.Aggregate, r vertical.Resource, b Bound, confidence float64) Estimate {
+	percentiles := &e.policy.Percentiles[r]
+	percentile := [boundCount]float64{Lower: percentiles.Lower, Target: percentiles.Target, Upper: percentiles.Upper}[b]
+	made := Estimate{Percentile: percentile, Factor: 1}
+	made.Used, _ = a.Percentile(&e.policy.Usage, r, percentile)
+	made.WithMargin = made.Used + made.Used.Scale(e.policy.MarginFraction)
+	made.Widened = made.WithMargin
+	if w := widenings[b]; w.exponent != 0 {
+		made.Factor = math.Pow(1+w.multiplier/e.atLeast(confidence, r, b), w.exponent)
+		made.Widened = e.finite(made.WithMargin.Scale(made.Factor), made.WithMargin, r, b)
+	}
+	made.Floored = max(made.Widened, e.floor[r])
+	made.Rounded = e.policy.round(r, made.Floored)
+	return made
+}
+
+// atLeast is the confidence, with the divergence finite-upper at least that of one
+// sample for the upper bound: without any it would be infinite.
+func (e *estimator) atLeast(confidence float64, r vertical.Resource, b Bound) float64 {
+	if b == Upper && e.policy.has(divergence.FiniteUpper) {
+		return max(confidence, float64(time.Minute)/float64(e.policy.ConfidenceInterval[r]))
+	}
+	return confidence
+}
+
+// finite keeps the upper bound below what use can be told apart from more: the
+// start of the histogram's last bucket, about 1000 cores or 1 TB.
+func (e *estimator) finite(widened, from vertical.Amount, r vertical.Resource, b Bound) vertical.Amount {
+	if b != Upper || !e.policy.has(divergence.FiniteUpper) {
+		return widened
+	}
+	most := vertical.AmountOf(histogram.ShapeOf(r, e.policy.Usage.HalfLife[r]).Max() * usage.UnitsOf(r))
+	return min(widened, max(from, most))
+}

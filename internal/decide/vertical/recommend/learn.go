@@ -1,0 +1,138 @@
+package recommend
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+)
+
+// absurd is what no machine has: a million cores, a pebibyte.
+var absurd = [vertical.Resources]vertical.Amount{1e9, 1 << 50}
+
+// maxAhead is by how much a sample may be newer than now: clocks differ.
+const maxAhead = 10 * time.Minute
+
+// learner takes an observation into a state.
+type learner struct {
+	policy *Policy
+	now    time.Time
+	state  State
+	// policies are the containers', as the owner overrides flags.
+	policies map[string]*usage.Policy
+	discard  []Discarded
+}
+
+// learn is the state after the observation, in upstream's order: pods, samples,
+// running out of memory, pods that are gone. The state before stays as it is.
+func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarded) {
+	l := &learner{policy: p, now: now, state: s, policies: map[string]*usage.Policy{}}
+	l.state.Containers = slices.Clone(s.Containers)
+	for i := range l.state.Containers {
+		l.state.Containers[i].Usage = l.state.Containers[i].Usage.Clone()
+	}
+	l.state.Decided = vertical.StampOf(now)
+	l.appear(o)
+	for i := range o.Samples {
+		l.sample(&o.Samples[i])
+	}
+	for i := range o.OOMs {
+		oom := &o.OOMs[i]
+		c, policy := l.container(oom.Container)
+		c.Usage.RecordOOM(policy, oom.OOM, now)
+	}
+	if o.Lookup.Problem == "" {
+		l.leave(o)
+	} else if !p.keeps(o) {
+		for i := range l.state.Containers {
+			l.state.Containers[i].Usage.Forget()
+		}
+	}
+	return l.state, l.discard
+}
+
+// keeps reports whether history is used although the target is not known.
+func (p *Policy) keeps(o *Observation) bool {
+	return o.Lookup.Transient && p.has(divergence.KeepHistory)
+}
+
+// container is the one of that name and its policy. The pointer holds until the
+// next container is made.
+func (l *learner) container(name string) (*Container, *usage.Policy) {
+	c := l.state.container(name)
+	policy := l.policies[name]
+	if policy == nil {
+		under := c.Usage.Under(l.policy.Usage, vertical.PolicyOf(l.policy.Containers, name))
+		policy = &under
+		l.policies[name] = policy
+	}
+	return c, policy
+}
+
+func (l *learner) appear(o *Observation) {
+	if o.Lookup.Problem != "" {
+		return
+	}
+	for _, present := range o.Containers {
+		c, _ := l.container(present.Container)
+		if !c.Present {
+			c.Usage.Appear(l.now)
+		}
+	}
+	for i := range l.state.Containers {
+		c := &l.state.Containers[i]
+		c.Present = slices.ContainsFunc(o.Containers, func(p Present) bool { return p.Container == c.Name && p.Pods > 0 })
+	}
+}
+
+// leave forgets the windows of pods that are gone.
+func (l *learner) leave(o *Observation) {
+	pods := make(map[string]bool, len(o.Pods))
+	for _, pod := range o.Pods {
+		pods[pod] = true
+	}
+	for i := range l.state.Containers {
+		l.state.Containers[i].Usage.Keep(func(pod string) bool { return pods[pod] })
+	}
+}
+
+func (l *learner) sample(s *Sample) {
+	c, policy := l.container(s.Container)
+	for r := range vertical.Resource(vertical.Resources) {
+		amount, measured := s.Use.Get(r)
+		if !measured {
+			continue
+		}
+		if why := l.refuse(r, amount, s.At); why != "" {
+			l.discard = append(l.discard, Discarded{Pod: s.Pod, Container: s.Container, Resource: r, Why: why})
+			l.state.Absurd = vertical.StampOf(l.now)
+			continue
+		}
+		taken := usage.Sample{Pod: s.Pod, At: s.At, Amount: amount}
+		if r == vertical.Memory {
+			c.Usage.AddMemory(policy, taken, l.now)
+			continue
+		}
+		if l.policy.CountContention {
+			taken.Amount = amount.Scale(s.Contention.factor())
+		}
+		c.Usage.AddCPU(policy, taken, l.now)
+	}
+}
+
+// refuse says what is wrong with a sample.
+func (l *learner) refuse(r vertical.Resource, amount vertical.Amount, at time.Time) string {
+	switch {
+	case amount < 0:
+		return "negative"
+	case !l.policy.has(divergence.AbsurdSamples):
+		return ""
+	case amount > absurd[r]:
+		return "more than any machine has"
+	case at.After(l.now.Add(maxAhead)):
+		return "from the future"
+	}
+	return ""
+}

@@ -1,10 +1,14 @@
 package harness
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
@@ -59,3 +63,20 @@ func (p *Plimsoll) Stop(ctx context.Context) { p.program.Stop(ctx) }
 
 // Kill ends the program without a chance to clean up. It can be started again.
 func (p *Plimsoll) Kill() { p.program.Kill() }
+
+// Inspection is where the running program tells what it decides on.
+func (p *Plimsoll) Inspection() string { return p.program.Inspection }
+
+// Run runs the program once, as whoever its flags say.
+func (p *Plimsoll) Run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), p.binary, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), problems.String(), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,160 @@
+package explain
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	explanation "github.com/plimsoll-dev/plimsoll/internal/explain"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+// waiting makes an autoscaler that wants four pods and may have one more a minute, and
+// waits until the first has come.
+func waiting(t *testing.T) *harness.Space {
+	t.Helper()
+	s := shared.Space(t)
+	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
+	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
+		Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: 60}},
+	}}
+	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35))
+	s.Create(hpa)
+	s.AwaitReplicas(harness.Deployment, "web", 2)
+	return s
+}
+
+// explain runs the program as the cluster's administrator.
+func explain(t *testing.T, s *harness.Space, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	p := shared.Plimsoll(t)
+	return p.Run(t, append([]string{"explain", "hpa/web", "-n", s.Namespace, "--kubeconfig=" + s.Cluster.KubeconfigPath()}, args...)...)
+}
+
+// explained is an explanation with the controller's history.
+func explained(t *testing.T, s *harness.Space) explanation.Output {
+	t.Helper()
+	stdout, stderr, code := explain(t, s, "-o", "json", "--sync-period=1s", "--controller-address="+shared.Plimsoll(t).Inspection())
+	var out explanation.Output
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
+		t.Fatalf("exit status %d, %v: %s%s", code, err, stdout, stderr)
+	}
+	return out
+}
+
+// TestNamesTheLimitThatTheControllerObeys: the limit that binds during a surge is
+// named, with what is used up of it, and the next pod comes when it was foretold.
+func TestNamesTheLimitThatTheControllerObeys(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	out := explained(t, s)
+	if out.Binds != "scale-up rate" || !out.KnowsHistory {
+		t.Fatalf("%q binds (history known: %t), want the scale-up rate", out.Binds, out.KnowsHistory)
+	}
+	if len(out.Policies) != 1 || out.Policies[0].Start != 1 || out.Policies[0].Permits != 2 {
+		t.Errorf("the policies are %+v, want one that began at 1 and permits 2", out.Policies)
+	}
+	if len(out.Steps) != 2 || out.Steps[0].Replicas != 3 || out.Steps[1].Replicas != 4 {
+		t.Fatalf("foretold are %+v, want 3 and then 4", out.Steps)
+	}
+	s.AwaitReplicas(harness.Deployment, "web", 3)
+	if late := time.Since(out.Steps[0].Time); late < -2*time.Second || late > 10*time.Second {
+		t.Errorf("the third pod came %s after it was foretold", late)
+	}
+}
+
+// TestTellsPeople: the text has the metric, the limits, and what comes.
+func TestTellsPeople(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	stdout, stderr, code := explain(t, s, "--sync-period=1s", "--controller-address="+shared.Plimsoll(t).Inspection())
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, stderr)
+	}
+	for _, want := range []string{
+		"HorizontalPodAutoscaler " + s.Namespace + "/web", "Deployment/web: 2 wanted", "wish", "stabilized", "the rate permits 2",
+		"policy       Pods 1 in 60 s up: from 1 at the period's start, permits 2", "binds        scale-up rate",
+		"next         3 in about ", "then steady, if the load stays", "history      the controller's own",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, stdout)
+		}
+	}
+	if strings.Contains(stdout, "\x1b[") {
+		t.Error("it colours what goes into a file")
+	}
+}
+
+// TestSavedIsDecidedAlike: what --save wrote is decided by evaluate as it was here.
+func TestSavedIsDecidedAlike(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	_, stderr, code := explain(t, s, "--save", file, "--controller-address="+shared.Plimsoll(t).Inspection())
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, stderr)
+	}
+	stdout, stderr, code := shared.Plimsoll(t).Run(t, "evaluate", "-f", file, "-o", "json")
+	if code != 0 || !strings.Contains(stdout, `"desiredReplicas":2,"rescale":false`) {
+		t.Errorf("evaluate says %s%s", stdout, stderr)
+	}
+	stdout, stderr, code = shared.Plimsoll(t).Run(t, "explain", "--from", file)
+	if code != 0 || !strings.Contains(stdout, "binds        scale-up rate") {
+		t.Errorf("explain --from says %s%s", stdout, stderr)
+	}
+	if raw, err := os.ReadFile(file); err != nil || !strings.Contains(string(raw), "kind: Snapshot") {
+		t.Errorf("the file has %d bytes, %v", len(raw), err)
+	}
+}
+
+// TestWithoutTheController: where its history cannot be read, that is said, and what
+// is certain all the same.
+func TestWithoutTheController(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	stdout, stderr, code := explain(t, s)
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, stderr)
+	}
+	// In this cluster Plimsoll runs as no pod.
+	for _, want := range []string{"history      unknown (", "plimsoll decides", "limited"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, stdout)
+		}
+	}
+}
+
+// TestSaysWhatRightIsMissing: whoever may not look learns what to ask for.
+func TestSaysWhatRightIsMissing(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	stdout, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Namespace+":nobody")
+	if code == 0 || !strings.Contains(stderr, "you may not get horizontalpodautoscalers.autoscaling in namespace "+s.Namespace) {
+		t.Errorf("exit status %d: %s%s", code, stdout, stderr)
+	}
+	s.Kubectl("create", "role", "looker", "--verb=get", "--resource=horizontalpodautoscalers.autoscaling,deployments.apps/scale")
+	s.Kubectl("create", "rolebinding", "looker", "--role=looker", "--serviceaccount="+s.Namespace+":looker")
+	_, stderr, code = explain(t, s, "--as=system:serviceaccount:"+s.Namespace+":looker")
+	if code == 0 || !strings.Contains(stderr, "you may not list pods in namespace "+s.Namespace) {
+		t.Errorf("exit status %d: %s", code, stderr)
+	}
+}
+
+// TestSaysWhatIsNotThere: a name that does not exist, and an argument that is none.
+func TestSaysWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := shared.Space(t)
+	_, stderr, code := explain(t, s)
+	if code == 0 || !strings.Contains(stderr, `horizontalpodautoscalers.autoscaling "web" not found`) {
+		t.Errorf("exit status %d: %s", code, stderr)
+	}
+	_, stderr, code = shared.Plimsoll(t).Run(t, "explain", "deployment/web")
+	if code == 0 || !strings.Contains(stderr, "say which object to explain: hpa/NAME") {
+		t.Errorf("exit status %d: %s", code, stderr)
+	}
+}

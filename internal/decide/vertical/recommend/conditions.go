@@ -70,16 +70,16 @@ func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) 
 
 // own are the conditions that upstream never sets.
 func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
-	if p.has(divergence.FiniteUpper) {
+	if p.Has(divergence.FiniteUpper) {
 		few := unsure(d.Traces)
 		set.when(LowConfidence, len(few) > 0, "LittleHistory",
 			"There are samples of less than a confidence interval: "+strings.Join(few, ", "))
 	}
-	if p.has(divergence.AbsurdSamples) {
+	if p.Has(divergence.AbsurdSamples) {
 		recent := !s.Absurd.IsZero() && set.now.Sub(s.Absurd.Time()) < absurdFor
 		set.when(AbsurdSamples, recent, "SamplesLeftOut", "Samples were left out that no machine can have given")
 	}
-	if p.has(divergence.SkipConflict) {
+	if p.Has(divergence.SkipConflict) {
 		set.when(conflict.Condition, len(o.Conflicts) > 0, conflict.ReasonUtilization, conflict.ForVertical(o.Conflicts, o.SkipsConflicts))
 	}
 	var damaged []string

@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 )
 
 // Decision is what one object's status should say, and why.
@@ -24,6 +25,13 @@ type Decision struct {
 	// Discarded are the samples that nothing was learnt from, but for those that are
 	// merely not new.
 	Discarded []Discarded
+}
+
+// Trace is how a container's recommendation was arrived at.
+type Trace struct {
+	estimate.Trace
+	// Contention is the highest of its pods.
+	Contention Contention
 }
 
 // Discarded is a sample that was left out.
@@ -48,16 +56,15 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 	}
 	d := Decision{Discarded: discarded}
 	chosen := choose(&p, next, &o)
-	e := newEstimator(&p, max(1, len(chosen)))
+	e := estimate.For(&p.Policy, max(1, len(chosen)))
 	for _, c := range chosen {
 		var skipped [vertical.Resources]bool
-		if o.SkipsConflicts && p.has(divergence.SkipConflict) {
+		if o.SkipsConflicts && p.Has(divergence.SkipConflict) {
 			skipped = conflict.Skipped(o.Conflicts, c.Name)
 		}
-		rec, trace := e.container(c, skipped)
-		trace.Contention = contention(&o, c.Name)
+		rec, trace := e.Container(c.Name, &c.Usage, skipped)
 		d.Recommendations = append(d.Recommendations, rec)
-		d.Traces = append(d.Traces, trace)
+		d.Traces = append(d.Traces, Trace{Trace: trace, Contention: contention(&o, c.Name)})
 	}
 	d.Conditions = conditions(now, &p, next, &o, &d)
 	d.Events = events(o.Published, d.Conditions)
@@ -74,7 +81,7 @@ func choose(p *Policy, s State, o *Observation) []*Container {
 		return nil
 	}
 	present := func(c *Container) bool { return c.Present }
-	onlyLive := p.has(divergence.LiveContainers) &&
+	onlyLive := p.Has(divergence.LiveContainers) &&
 		slices.ContainsFunc(s.Containers, func(c Container) bool { return present(&c) })
 	var chosen []*Container
 	for i := range s.Containers {

@@ -55,7 +55,7 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 
 // keeps reports whether history is used although the target is not known.
 func (p *Policy) keeps(o *Observation) bool {
-	return o.Lookup.Transient && p.has(divergence.KeepHistory)
+	return o.Lookup.Transient && p.Has(divergence.KeepHistory)
 }
 
 // container is the one of that name and its policy. The pointer holds until the
@@ -127,7 +127,7 @@ func (l *learner) refuse(r vertical.Resource, amount vertical.Amount, at time.Ti
 	switch {
 	case amount < 0:
 		return "negative"
-	case !l.policy.has(divergence.AbsurdSamples):
+	case !l.policy.Has(divergence.AbsurdSamples):
 		return ""
 	case amount > absurd[r]:
 		return "more than any machine has"

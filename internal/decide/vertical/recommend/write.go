@@ -34,7 +34,7 @@ func worthWriting(now time.Time, p *Policy, s State, o *Observation, d *Decision
 		return "a condition changed"
 	case slices.Equal(before.Recommendations, d.Recommendations):
 		return ""
-	case !p.has(divergence.QuietStatus):
+	case !p.Has(divergence.QuietStatus):
 		return "it differs"
 	case !slices.EqualFunc(before.Recommendations, d.Recommendations, near):
 		return "a recommendation moved"

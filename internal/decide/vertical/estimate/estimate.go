@@ -1,4 +1,4 @@
-package recommend
+package estimate
 
 import (
 	"math"
@@ -63,11 +63,10 @@ type Trace struct {
 	// that a horizontal autoscaler has.
 	Controlled, Skipped [vertical.Resources]bool
 	Estimates           [vertical.Resources][boundCount]Estimate
-	Contention          Contention
 }
 
-// estimator makes recommendations of all containers of a pod.
-type estimator struct {
+// Estimator makes recommendations of the containers of a pod.
+type Estimator struct {
 	policy *Policy
 	floor  [vertical.Resources]vertical.Amount
 }
@@ -80,33 +79,33 @@ func (p *Policy) podMin(r vertical.Resource) vertical.Amount {
 	return vertical.AmountOf(p.PodMin[r] * 1024 * 1024)
 }
 
-// newEstimator is that for a pod of that many containers.
-func newEstimator(p *Policy, containers int) *estimator {
-	e := &estimator{policy: p}
+// For is the estimator for a pod of that many containers, which share the floor.
+func For(p *Policy, containers int) *Estimator {
+	e := &Estimator{policy: p}
 	for r := range vertical.Resource(vertical.Resources) {
 		e.floor[r] = p.podMin(r).Scale(1 / float64(containers))
 	}
 	return e
 }
 
-// container is the recommendation for one container, and how it was arrived at.
-// skipped resources are left alone.
-func (e *estimator) container(c *Container, skipped [vertical.Resources]bool) (vertical.Recommendation, Trace) {
-	own := vertical.PolicyOf(e.policy.Containers, c.Name)
-	a := c.Usage.Merged(&e.policy.Usage)
-	trace := Trace{Container: c.Name, Samples: a.Samples(), Floor: e.floor, Controlled: own.Controlled}
-	rec := vertical.Recommendation{Container: c.Name}
+// Container is the recommendation for the containers of a name, and how it was
+// arrived at. skipped resources are left alone.
+func (e *Estimator) Container(name string, c *usage.Container, skipped [vertical.Resources]bool) (vertical.Recommendation, Trace) {
+	own := vertical.PolicyOf(e.policy.Containers, name)
+	a := c.Merged(&e.policy.Usage)
+	trace := Trace{Container: name, Samples: a.Samples(), Floor: e.floor, Controlled: own.Controlled}
+	rec := vertical.Recommendation{Container: name}
 	for r := range vertical.Resource(vertical.Resources) {
 		trace.Skipped[r] = own.Controlled[r] && skipped[r]
 		trace.Controlled[r] = own.Controlled[r] && !skipped[r]
-		trace.Confidence[r] = c.Usage.Confidence(&e.policy.Usage, a, e.policy.ConfidenceInterval[r])
+		trace.Confidence[r] = c.Confidence(&e.policy.Usage, a, e.policy.ConfidenceInterval[r])
 		if !trace.Controlled[r] {
 			continue
 		}
 		for b := range Bound(boundCount) {
 			trace.Estimates[r][b] = e.estimate(a, r, b, trace.Confidence[r])
 		}
-		if r == vertical.CPU && slices.Contains(e.policy.WholeCPUs, c.Name) {
+		if r == vertical.CPU && slices.Contains(e.policy.WholeCPUs, name) {
 			roundToWhole(&trace.Estimates[r])
 		}
 		rec.Lower = rec.Lower.With(r, trace.Estimates[r][Lower].Rounded)
@@ -124,7 +123,7 @@ func (e *estimator) container(c *Container, skipped [vertical.Resources]bool) (v
 }
 
 // estimate goes the way of one amount up to rounding.
-func (e *estimator) estimate(a *usage.Aggregate, r vertical.Resource, b Bound, confidence float64) Estimate {
+func (e *Estimator) estimate(a *usage.Aggregate, r vertical.Resource, b Bound, confidence float64) Estimate {
 	percentiles := &e.policy.Percentiles[r]
 	percentile := [boundCount]float64{Lower: percentiles.Lower, Target: percentiles.Target, Upper: percentiles.Upper}[b]
 	made := Estimate{Percentile: percentile, Factor: 1}
@@ -142,8 +141,8 @@ func (e *estimator) estimate(a *usage.Aggregate, r vertical.Resource, b Bound, c
 
 // atLeast is the confidence, with the divergence finite-upper at least that of one
 // sample for the upper bound: without any it would be infinite.
-func (e *estimator) atLeast(confidence float64, r vertical.Resource, b Bound) float64 {
-	if b == Upper && e.policy.has(divergence.FiniteUpper) {
+func (e *Estimator) atLeast(confidence float64, r vertical.Resource, b Bound) float64 {
+	if b == Upper && e.policy.Has(divergence.FiniteUpper) {
 		return max(confidence, float64(time.Minute)/float64(e.policy.ConfidenceInterval[r]))
 	}
 	return confidence
@@ -151,8 +150,8 @@ func (e *estimator) atLeast(confidence float64, r vertical.Resource, b Bound) fl
 
 // finite keeps the upper bound below what use can be told apart from more: the
 // start of the histogram's last bucket, about 1000 cores or 1 TB.
-func (e *estimator) finite(widened, from vertical.Amount, r vertical.Resource, b Bound) vertical.Amount {
-	if b != Upper || !e.policy.has(divergence.FiniteUpper) {
+func (e *Estimator) finite(widened, from vertical.Amount, r vertical.Resource, b Bound) vertical.Amount {
+	if b != Upper || !e.policy.Has(divergence.FiniteUpper) {
 		return widened
 	}
 	most := vertical.AmountOf(histogram.ShapeOf(r, e.policy.Usage.HalfLife[r]).Max() * usage.UnitsOf(r))

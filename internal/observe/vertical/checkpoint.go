@@ -1,0 +1,76 @@
+package vertical
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+)
+
+// AnnotationOpen has what upstream's checkpoint leaves out: the memory windows that
+// were open, and the peaks after running out of memory in them.
+const AnnotationOpen = "plimsoll.dev/open-windows"
+
+// CheckpointOf reads a checkpoint, upstream's or Plimsoll's. An annotation that
+// cannot be read is left out, and said with isWhole.
+func CheckpointOf(object *autoscaling.VerticalPodAutoscalerCheckpoint) (saved usage.Checkpoint, isWhole bool, err error) {
+	status := &object.Status
+	if status.Version != usage.Version {
+		return usage.Checkpoint{}, false, fmt.Errorf("version %q instead of %s", status.Version, usage.Version)
+	}
+	saved = usage.Checkpoint{
+		First: status.FirstSampleStart.Time, Last: status.LastSampleStart.Time, Samples: status.TotalSamplesCount,
+	}
+	saved.Use[core.CPU] = histogramOf(&status.CPUHistogram)
+	saved.Use[core.Memory] = histogramOf(&status.MemoryHistogram)
+	text, annotated := object.Annotations[AnnotationOpen]
+	if !annotated || text == "" {
+		return saved, true, nil
+	}
+	open := &usage.Open{}
+	if err := json.Unmarshal([]byte(text), open); err != nil {
+		return saved, false, nil //nolint:nilerr // the rest of the checkpoint is worth more than the reason
+	}
+	saved.Open = open
+	return saved, true, nil
+}
+
+func histogramOf(h *autoscaling.HistogramCheckpoint) histogram.Checkpoint {
+	return histogram.Checkpoint{Reference: h.ReferenceTimestamp.Time, Weights: h.BucketWeights, Total: h.TotalWeight}
+}
+
+// CheckpointStatus writes what is kept of a container, as of now, and its
+// annotation. The annotation is empty where nothing is open, so that one from
+// before does not stay.
+func CheckpointStatus(saved *usage.Checkpoint, now time.Time) (autoscaling.VerticalPodAutoscalerCheckpointStatus, map[string]string, error) {
+	status := autoscaling.VerticalPodAutoscalerCheckpointStatus{
+		LastUpdateTime:    metav1.NewTime(now),
+		Version:           usage.Version,
+		CPUHistogram:      histogramStatus(&saved.Use[core.CPU]),
+		MemoryHistogram:   histogramStatus(&saved.Use[core.Memory]),
+		FirstSampleStart:  metav1.NewTime(saved.First),
+		LastSampleStart:   metav1.NewTime(saved.Last),
+		TotalSamplesCount: saved.Samples,
+	}
+	text := ""
+	if saved.Open != nil {
+		encoded, err := json.Marshal(saved.Open)
+		if err != nil {
+			return status, nil, fmt.Errorf("open windows: %w", err)
+		}
+		text = string(encoded)
+	}
+	return status, map[string]string{AnnotationOpen: text}, nil
+}
+
+func histogramStatus(h *histogram.Checkpoint) autoscaling.HistogramCheckpoint {
+	return autoscaling.HistogramCheckpoint{
+		ReferenceTimestamp: metav1.NewTime(h.Reference), BucketWeights: h.Weights, TotalWeight: h.Total,
+	}
+}

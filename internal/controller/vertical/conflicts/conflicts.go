@@ -1,0 +1,130 @@
+// Package conflicts finds the horizontal and vertical autoscalers that fight over a
+// workload, from caches, at the cost of those that scale this one workload.
+package conflicts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/client-go/tools/cache"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// byTarget is the index by what an object scales.
+const byTarget = "plimsoll.dev/target"
+
+// Finder finds conflicts. It may be used by many goroutines.
+type Finder struct {
+	horizontals, verticals cache.Indexer
+	skips                  bool
+}
+
+// New adds indexes to the informers, which must not run yet. Skips says that the
+// vertical side leaves alone what is fought over: --vertical-conflict=skip.
+func New(horizontals, verticals cache.SharedIndexInformer, skips bool) (*Finder, error) {
+	for _, informer := range []cache.SharedIndexInformer{horizontals, verticals} {
+		if err := informer.AddIndexers(cache.Indexers{byTarget: targetOf}); err != nil {
+			return nil, fmt.Errorf("indexing autoscalers by what they scale: %w", err)
+		}
+	}
+	return &Finder{horizontals: horizontals.GetIndexer(), verticals: verticals.GetIndexer(), skips: skips}, nil
+}
+
+func targetOf(object any) ([]string, error) {
+	switch o := object.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return []string{key(o.Namespace, o.Spec.ScaleTargetRef.Kind, o.Spec.ScaleTargetRef.Name)}, nil
+	case *autoscaling.VerticalPodAutoscaler:
+		if o.Spec.TargetRef == nil {
+			return nil, nil
+		}
+		return []string{key(o.Namespace, o.Spec.TargetRef.Kind, o.Spec.TargetRef.Name)}, nil
+	default:
+		return nil, nil
+	}
+}
+
+// key leaves the version out, which references may leave out too.
+func key(namespace, kind, name string) string {
+	return strings.Join([]string{namespace, kind, name}, "/")
+}
+
+// OfVertical finds what a vertical autoscaler fights over, in a workload with these
+// containers.
+func (f *Finder) OfVertical(v *autoscaling.VerticalPodAutoscaler, containers []string) []conflict.Conflict {
+	if v.Spec.TargetRef == nil {
+		return nil
+	}
+	var others []conflict.Horizontal
+	for _, object := range f.at(f.horizontals, key(v.Namespace, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)) {
+		if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+			others = append(others, observe.HorizontalOf(hpa))
+		}
+	}
+	slices.SortFunc(others, func(a, b conflict.Horizontal) int { return strings.Compare(a.Name, b.Name) })
+	return conflict.Find(verticalOf(v), others, containers)
+}
+
+// OfHorizontal says how a vertical autoscaler is in the way of this object; empty if
+// none is.
+func (f *Finder) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
+	objects := f.at(f.verticals, key(hpa.Namespace, hpa.Spec.ScaleTargetRef.Kind, hpa.Spec.ScaleTargetRef.Name))
+	if len(objects) == 0 {
+		return ""
+	}
+	h := observe.HorizontalOf(hpa)
+	if len(h.Targets) == 0 {
+		return ""
+	}
+	var said []string
+	for _, object := range objects {
+		v, ok := object.(*autoscaling.VerticalPodAutoscaler)
+		if !ok {
+			continue
+		}
+		if found := conflict.Find(verticalOf(v), []conflict.Horizontal{h}, containersOf(v, &h)); len(found) > 0 {
+			said = append(said, conflict.ForHorizontal(found, v.Name, f.skips))
+		}
+	}
+	slices.Sort(said)
+	return strings.Join(said, "; ")
+}
+
+// Skips says that the vertical side leaves alone what is fought over.
+func (f *Finder) Skips() bool { return f.skips }
+
+func (*Finder) at(indexer cache.Indexer, target string) []any {
+	// The index is there, and its function returns no error.
+	objects, _ := indexer.ByIndex(byTarget, target)
+	return objects
+}
+
+func verticalOf(v *autoscaling.VerticalPodAutoscaler) *conflict.Vertical {
+	return &conflict.Vertical{Name: v.Name, Mode: observe.ModeOf(&v.Spec), Policies: observe.PoliciesOf(&v.Spec)}
+}
+
+// containersOf are the containers that the two objects name: those with a
+// recommendation, and those with a target of their own. Where none is named yet, any
+// stands for all.
+func containersOf(v *autoscaling.VerticalPodAutoscaler, h *conflict.Horizontal) []string {
+	var names []string
+	if r := v.Status.Recommendation; r != nil {
+		for i := range r.ContainerRecommendations {
+			names = append(names, r.ContainerRecommendations[i].ContainerName)
+		}
+	}
+	for _, t := range h.Targets {
+		if t.Container != "" && !slices.Contains(names, t.Container) {
+			names = append(names, t.Container)
+		}
+	}
+	if len(names) == 0 {
+		names = []string{autoscaling.DefaultContainerResourcePolicy}
+	}
+	return names
+}

@@ -1,0 +1,109 @@
+package conflicts
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+)
+
+// horizontal is an autoscaler of Deployment web; with a share, of the CPU requests.
+func horizontal(name string, share *int32) *autoscalingv2.HorizontalPodAutoscaler {
+	target := autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: share}
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: target},
+			}},
+		},
+	}
+}
+
+// vertical is an autoscaler of that Deployment, whose reference names no version.
+func vertical(mode autoscaling.UpdateMode, recommended ...string) *autoscaling.VerticalPodAutoscaler {
+	v := &autoscaling.VerticalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sizes"},
+		Spec: autoscaling.VerticalPodAutoscalerSpec{
+			TargetRef:    &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"},
+			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: &mode},
+		},
+	}
+	if len(recommended) > 0 {
+		v.Status.Recommendation = &autoscaling.RecommendedPodResources{}
+		for _, name := range recommended {
+			v.Status.Recommendation.ContainerRecommendations = append(v.Status.Recommendation.ContainerRecommendations,
+				autoscaling.RecommendedContainerResources{ContainerName: name})
+		}
+	}
+	return v
+}
+
+// finder knows these objects.
+func finder(t *testing.T, objects ...any) *Finder {
+	t.Helper()
+	horizontals := cache.NewSharedIndexInformer(nil, &autoscalingv2.HorizontalPodAutoscaler{}, 0, cache.Indexers{})
+	verticals := cache.NewSharedIndexInformer(nil, &autoscaling.VerticalPodAutoscaler{}, 0, cache.Indexers{})
+	f, err := New(horizontals, verticals, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range objects {
+		indexer := horizontals.GetIndexer()
+		if _, ok := object.(*autoscaling.VerticalPodAutoscaler); ok {
+			indexer = verticals.GetIndexer()
+		}
+		if err := indexer.Add(object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+func TestOfVertical(t *testing.T) {
+	other := horizontal("elsewhere", ptr.To[int32](50))
+	other.Namespace = "bank"
+	average := horizontal("average", nil)
+	v := vertical(autoscaling.UpdateModeRecreate)
+	f := finder(t, horizontal("web", ptr.To[int32](50)), horizontal("also", ptr.To[int32](70)), other, average, v)
+	want := []conflict.Conflict{{Container: "app", Resource: core.CPU, Horizontal: "also"}}
+	if diff := cmp.Diff(want, f.OfVertical(v, []string{"app"})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	lost := vertical(autoscaling.UpdateModeRecreate)
+	lost.Spec.TargetRef = nil
+	if got := f.OfVertical(lost, []string{"app"}); got != nil {
+		t.Errorf("an object without a target fights over %v", got)
+	}
+}
+
+func TestOfHorizontal(t *testing.T) {
+	hpa := horizontal("web", ptr.To[int32](50))
+	for why, c := range map[string]struct {
+		hpa  *autoscalingv2.HorizontalPodAutoscaler
+		with any
+		want string
+	}{
+		"with whom, and over what":            {hpa, vertical(autoscaling.UpdateModeInPlaceOrRecreate, "app"), "the cpu request of container app, which the VerticalPodAutoscaler sizes controls"},
+		"before the first recommendation too": {hpa, vertical(autoscaling.UpdateModeInitial), "the cpu request of container *,"},
+		"one that only recommends":            {hpa, vertical(autoscaling.UpdateModeOff, "app"), ""},
+		"AverageValue":                        {horizontal("web", nil), vertical(autoscaling.UpdateModeRecreate, "app"), ""},
+		"nobody there":                        {hpa, horizontal("also", ptr.To[int32](1)), ""},
+	} {
+		got := finder(t, c.with).OfHorizontal(c.hpa)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: it says %q, want %q", why, got, c.want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Where programs of the node write outside of its folder, whatever they are told.
@@ -87,7 +88,7 @@ func clean(ctx context.Context, l layout) error {
 		unmountAll(ctx, l),
 		removeBridge(ctx),
 		removeCgroup(),
-		removeForeign(l),
+		removeForeign(ctx, l),
 		restore(ctx, l),
 		removeFolder(l),
 	)
@@ -146,7 +147,7 @@ func parseMounts(mountinfo, dir string) []string {
 }
 
 // removeForeign removes what the node's programs wrote outside of its folder.
-func removeForeign(l layout) error {
+func removeForeign(ctx context.Context, l layout) error {
 	var errs []error
 	logs, _ := filepath.Glob(containerLogs + "/*.log") // the pattern is a good one
 	for _, link := range logs {
@@ -162,12 +163,15 @@ func removeForeign(l layout) error {
 		}
 	}
 	sockets, _ := filepath.Glob(shimSockets + "/*")
+	var dialer net.Dialer
 	for _, socket := range sockets {
-		// A socket to which nobody listens is of use to nobody.
-		if connection, err := net.Dial("unix", socket); err != nil {
-			errs = append(errs, ignoreGone(os.Remove(socket)))
-		} else {
+		connection, err := dialer.DialContext(ctx, "unix", socket)
+		switch {
+		case err == nil:
 			errs = append(errs, connection.Close())
+		case errors.Is(err, syscall.ECONNREFUSED):
+			// A socket to which nobody listens is of use to nobody.
+			errs = append(errs, ignoreGone(os.Remove(socket)))
 		}
 	}
 	return errors.Join(errs...)

@@ -25,7 +25,7 @@ var ourPrograms = []string{"containerd", "containerd-shim-runc-v2", "kubelet", "
 
 // processCPU is the processor time of all threads of a process, in user and kernel mode.
 func processCPU(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, fmt.Errorf("processor time: %w", err)
 	}
@@ -52,7 +52,7 @@ func parseStat(text string) (time.Duration, error) {
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * (time.Second / clockTicks), nil //nolint:gosec // 2^41 at most
+	return time.Duration(ticks) * (time.Second / clockTicks), nil
 }
 
 // cgroupFolders are those of a cgroup in all hierarchies of the machine, the deepest first.
@@ -146,7 +146,7 @@ func ourProcesses(l layout) ([]int, error) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		arguments, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
+		arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if err == nil && isOurs(string(arguments), l.dir) {
 			pids = append(pids, pid)
 		}

@@ -273,7 +273,7 @@ func TestForwarderPassesBothWaysAndEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	t.Cleanup(func() { _ = server.Close() })
 	go func() {
 		for {
 			c, err := server.Accept()

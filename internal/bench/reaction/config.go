@@ -80,7 +80,7 @@ type Stage interface {
 	// were answered. It must return at once if ctx ends.
 	Load(ctx context.Context, duration time.Duration) (answered int, err error)
 	// KubeletCPU is the processor time that the kubelet has used, if there is one.
-	KubeletCPU() (used time.Duration, real bool, err error)
+	KubeletCPU() (used time.Duration, exists bool, err error)
 }
 
 // Defaults of Config.

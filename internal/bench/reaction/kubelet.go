@@ -8,7 +8,7 @@ import (
 
 // kubeletCores waits for a time and returns how many cores the kubelet used meanwhile; NaN without a real kubelet.
 func (c Config) kubeletCores(ctx context.Context, duration time.Duration) (float64, error) {
-	before, isReal, err := c.Stage.KubeletCPU()
+	before, exists, err := c.Stage.KubeletCPU()
 	if err != nil {
 		return 0, err
 	}
@@ -16,7 +16,7 @@ func (c Config) kubeletCores(ctx context.Context, duration time.Duration) (float
 	if err := sleep(ctx, duration); err != nil {
 		return 0, err
 	}
-	if !isReal {
+	if !exists {
 		return math.NaN(), nil
 	}
 	after, _, err := c.Stage.KubeletCPU()

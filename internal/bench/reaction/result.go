@@ -77,12 +77,12 @@ func (r *Result) Write(w io.Writer) error {
 		table.Head = append(table.Head, r.Subjects[i].Name)
 	}
 	add := func(name string, of func(*SubjectResult) report.Spread) {
-		cells, any := []any{name}, false
+		cells, measured := []any{name}, false
 		for i := range r.Subjects {
 			spread := of(&r.Subjects[i])
-			cells, any = append(cells, spread), any || len(spread.Runs) > 0
+			cells, measured = append(cells, spread), measured || len(spread.Runs) > 0
 		}
-		if any {
+		if measured {
 			table.Add(cells...)
 		}
 	}

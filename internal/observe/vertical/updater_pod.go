@@ -71,7 +71,7 @@ func podContainer(p *corev1.Pod, c *corev1.Container) core.PodContainer {
 	container := core.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: hasFixedHeap(c)}
 	container.Requests, container.Limits = container.Spec.Requests, container.Spec.Limits
 	for _, policy := range c.ResizePolicy {
-		if r, ok := resourceOf(policy.ResourceName); ok && policy.RestartPolicy == corev1.RestartContainer {
+		if r, ok := resourceNamed(policy.ResourceName); ok && policy.RestartPolicy == corev1.RestartContainer {
 			container.Restarts[r] = true
 		}
 	}
@@ -106,7 +106,7 @@ func beforeBoost(text string) *core.Resized {
 	if err := json.Unmarshal([]byte(text), &original); err != nil {
 		return &core.Resized{}
 	}
-	return &core.Resized{Requests: listed(original.Requests), Limits: listed(original.Limits)}
+	return &core.Resized{Requests: AmountsOf(original.Requests), Limits: AmountsOf(original.Limits)}
 }
 
 // hasFixedHeap recognises Java's settings that make the heap a part of the memory
@@ -118,30 +118,7 @@ func hasFixedHeap(c *corev1.Container) bool {
 }
 
 func resized(r corev1.ResourceRequirements) core.Resized {
-	return core.Resized{Requests: listed(r.Requests), Limits: listed(r.Limits)}
-}
-
-// listed are the amounts in a list of resources: processors in thousandths, memory
-// in bytes.
-func listed(list corev1.ResourceList) core.Amounts {
-	var amounts core.Amounts
-	if q, ok := list[corev1.ResourceCPU]; ok {
-		amounts = amounts.With(core.CPU, core.Amount(q.MilliValue()))
-	}
-	if q, ok := list[corev1.ResourceMemory]; ok {
-		amounts = amounts.With(core.Memory, core.Amount(q.Value()))
-	}
-	return amounts
-}
-
-func resourceOf(name corev1.ResourceName) (core.Resource, bool) {
-	switch name {
-	case corev1.ResourceCPU:
-		return core.CPU, true
-	case corev1.ResourceMemory:
-		return core.Memory, true
-	}
-	return 0, false
+	return core.Resized{Requests: AmountsOf(r.Requests), Limits: AmountsOf(r.Limits)}
 }
 
 // observedContainers reads the annotation. One that is no list of names is none.

@@ -61,7 +61,7 @@ func (s *State) Next(now time.Time, p *Policy, pod *vertical.Pod, raw []vertical
 		return Wait, budget.Refuses
 	case pod.Pending:
 		return Wait, reason.PodPending
-	case len(raw) == 0:
+	case raw == nil:
 		return Wait, reason.NoRecommendation
 	case !p.Evicts && s.RefusedBefore(pod, raw):
 		return Skip, reason.InfeasibleBefore

@@ -116,7 +116,7 @@ func (d *Decision) judge(s *State) {
 
 // want says whether the pod should be changed.
 func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Recommendation) {
-	if len(d.observed.Recommended) == 0 {
+	if len(d.observed.Recommended) == 0 && d.policy.Divergences.Has(divergence.UnchangedRequests) {
 		v.Against = reason.NoRecommendation
 		return
 	}

@@ -61,7 +61,8 @@ func (p *Policy) resize() resize.Policy {
 
 // Observation is what there is.
 type Observation struct {
-	// Recommended is as it stands in the VerticalPodAutoscaler.
+	// Recommended is as it stands in the VerticalPodAutoscaler; nil if nothing was
+	// recommended yet.
 	Recommended []vertical.Recommendation
 	// Pods are those that have not ended and are not being deleted. Pods that wait for
 	// a node are only watched.

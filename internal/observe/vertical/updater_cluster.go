@@ -1,0 +1,104 @@
+package vertical
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+)
+
+// firstResizing is the first release whose kubelets resize pods unasked.
+var firstResizing = version.MustParseGeneric("1.33.0")
+
+// NodeOf is what a resize asks about its node; what other pods request is not said
+// yet. A kubelet whose version cannot be read is taken for one that can resize.
+// Whether its managers of CPU or memory are static, and whether containers swap,
+// no API says: the kubelet's own refusal does.
+func NodeOf(n *corev1.Node) resize.Node {
+	node := resize.Node{Known: true, Linux: true, Resizes: true, Allocatable: AmountsOf(n.Status.Allocatable)}
+	if system := n.Status.NodeInfo.OperatingSystem; system != "" {
+		node.Linux = strings.EqualFold(system, "linux")
+	}
+	if kubelet, err := version.ParseSemantic(n.Status.NodeInfo.KubeletVersion); err == nil && kubelet.Major() > 0 {
+		node.Resizes = kubelet.AtLeast(firstResizing)
+	}
+	return node
+}
+
+// RequestsOf is what a pod takes away from its node: what is asked for, or what
+// the kubelet has given if that is more.
+func RequestsOf(p *corev1.Pod) core.Amounts {
+	var total core.Amounts
+	given := make(map[string]core.Amounts, len(p.Status.ContainerStatuses))
+	for i := range p.Status.ContainerStatuses {
+		if s := &p.Status.ContainerStatuses[i]; s.Resources != nil {
+			given[s.Name] = AmountsOf(s.Resources.Requests)
+		}
+	}
+	add := func(c *corev1.Container) {
+		asked := AmountsOf(c.Resources.Requests)
+		for r := range core.Resource(core.Resources) {
+			amount, _ := asked.Get(r)
+			actual, _ := given[c.Name].Get(r)
+			sum, _ := total.Get(r)
+			total = total.With(r, sum+max(amount, actual))
+		}
+	}
+	for i := range p.Spec.Containers {
+		add(&p.Spec.Containers[i])
+	}
+	for i := range p.Spec.InitContainers {
+		if c := &p.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			add(c)
+		}
+	}
+	return total
+}
+
+// QuotasOf is what the quotas of a namespace leave over. Quotas for some pods only
+// are left out: whom they mean, the API server knows.
+func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
+	var quotas []resize.Quota
+	for _, q := range all {
+		if len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+			continue
+		}
+		quota := resize.Quota{
+			Requests: left(q, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory),
+			Limits:   left(q, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory),
+		}
+		// Without a word before it, a resource means requests.
+		quota.Requests = less(quota.Requests, left(q, corev1.ResourceCPU, corev1.ResourceMemory))
+		if quota != (resize.Quota{}) {
+			quotas = append(quotas, quota)
+		}
+	}
+	return quotas
+}
+
+func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) core.Amounts {
+	rest := corev1.ResourceList{}
+	for name, as := range map[corev1.ResourceName]corev1.ResourceName{cpu: corev1.ResourceCPU, memory: corev1.ResourceMemory} {
+		if hard, ok := q.Status.Hard[name]; ok {
+			used := q.Status.Used[name]
+			hard = hard.DeepCopy()
+			hard.Sub(used)
+			rest[as] = hard
+		}
+	}
+	return AmountsOf(rest)
+}
+
+// less is the lesser of each amount; what only one has counts.
+func less(a, b core.Amounts) core.Amounts {
+	for r := range core.Resource(core.Resources) {
+		y, hasY := b.Get(r)
+		if x, hasX := a.Get(r); hasY && (!hasX || y < x) {
+			a = a.With(r, y)
+		}
+	}
+	return a
+}

@@ -1,0 +1,90 @@
+package vertical
+
+import (
+	"time"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/priority"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+// Gates are upstream's feature gates, as far as the updater asks them.
+type Gates struct {
+	// InPlace is about the update mode of that name, CPUStartupBoost about the end of
+	// start-up boosts, PerVPAConfig about evictAfterOOMSeconds.
+	InPlace, CPUStartupBoost, PerVPAConfig bool
+}
+
+// UpdatePolicyOf is what the object asks of the updater; flags is what the
+// operator asks for, and holds where the object says nothing.
+func UpdatePolicyOf(spec *autoscaling.VerticalPodAutoscalerSpec, flags *update.Policy, gates Gates) update.Policy {
+	p := *flags
+	p.Mode, p.Containers = ModeOf(spec), PoliciesOf(spec)
+	if p.Mode == core.ModeInPlace && !gates.InPlace {
+		p.Mode = core.ModeOff
+	}
+	if gates.CPUStartupBoost {
+		p.Boost = BoostOf(spec.StartupBoost)
+		p.Boosts = hasBoost(spec)
+		inheritDurations(spec, p.Containers, p.Boost)
+	}
+	own := spec.UpdatePolicy
+	if own == nil {
+		p.Unrestricted = true
+		return p
+	}
+	if own.MinReplicas != nil {
+		p.MinReplicas = int(*own.MinReplicas)
+	}
+	if own.EvictAfterOOMSeconds != nil && gates.PerVPAConfig {
+		p.AfterOOM = time.Duration(*own.EvictAfterOOMSeconds) * time.Second
+	}
+	for i := range own.EvictionRequirements {
+		p.Requirements = append(p.Requirements, requirementOf(&own.EvictionRequirements[i]))
+	}
+	return p
+}
+
+func hasBoost(spec *autoscaling.VerticalPodAutoscalerSpec) bool {
+	if spec.StartupBoost != nil {
+		return true
+	}
+	if spec.ResourcePolicy == nil {
+		return false
+	}
+	for i := range spec.ResourcePolicy.ContainerPolicies {
+		if spec.ResourcePolicy.ContainerPolicies[i].StartupBoost != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// inheritDurations gives boosts of containers that do not say how long the whole
+// object's duration.
+func inheritDurations(spec *autoscaling.VerticalPodAutoscalerSpec, policies []core.ContainerPolicy, whole *core.Boost) {
+	for i := range policies {
+		boost := policies[i].Boost
+		if boost == nil || whole == nil {
+			continue
+		}
+		if spec.ResourcePolicy.ContainerPolicies[i].StartupBoost.CPU.DurationSeconds == nil {
+			boost.Duration = whole.Duration
+		}
+	}
+}
+
+var directions = map[autoscaling.EvictionChangeRequirement]priority.Direction{
+	autoscaling.TargetHigherThanRequests: priority.Higher, autoscaling.TargetLowerThanRequests: priority.Lower,
+}
+
+func requirementOf(r *autoscaling.EvictionRequirement) priority.Requirement {
+	required := priority.Requirement{Direction: directions[r.ChangeRequirement]}
+	for _, name := range r.Resources {
+		if resource, ok := resourceNamed(name); ok {
+			required.Resources = append(required.Resources, resource)
+		}
+	}
+	return required
+}

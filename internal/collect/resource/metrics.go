@@ -2,10 +2,11 @@ package resource
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
 // metrics are the source's own series.
@@ -33,29 +34,14 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		failing: gauge("kubelet_failing_nodes", "Nodes of which the last scrape failed."),
 		unfound: gauge("kubelet_unfound_nodes", "Nodes that are not scraped because no address is known of their kubelets."),
 	}
-	var errs []error
-	add(registerer, &m.source, &errs)
-	add(registerer, &m.scrapes, &errs)
-	add(registerer, &m.duration, &errs)
-	add(registerer, &m.nodes, &errs)
-	add(registerer, &m.failing, &errs)
-	add(registerer, &m.unfound, &errs)
-	return m, errors.Join(errs...)
-}
-
-// add takes a series that is registered already for its own.
-func add[C prometheus.Collector](registerer prometheus.Registerer, collector *C, errs *[]error) {
-	err := registerer.Register(*collector)
-	var already prometheus.AlreadyRegisteredError
-	if errors.As(err, &already) {
-		if existing, isSame := already.ExistingCollector.(C); isSame {
-			*collector = existing
-			return
-		}
-	}
-	if err != nil {
-		*errs = append(*errs, fmt.Errorf("registering metrics: %w", err))
-	}
+	return m, errors.Join(
+		series.Register(registerer, &m.source),
+		series.Register(registerer, &m.scrapes),
+		series.Register(registerer, &m.duration),
+		series.Register(registerer, &m.nodes),
+		series.Register(registerer, &m.failing),
+		series.Register(registerer, &m.unfound),
+	)
 }
 
 func (m *metrics) from(source string) {

@@ -2,11 +2,12 @@ package horizontal
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
 // The values of the labels action and error, upstream's.
@@ -92,40 +93,24 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	return m, err
 }
 
-// register takes series that are registered already for its own, so that the
-// loop can be made anew in one process.
 func (m *metrics) register(registerer prometheus.Registerer) error {
-	var errs []error
-	add(registerer, &m.reconciliations, &errs)
-	add(registerer, &m.reconciliationTime, &errs)
-	add(registerer, &m.computations, &errs)
-	add(registerer, &m.computationTime, &errs)
-	add(registerer, &m.objects, &errs)
-	add(registerer, &m.desired, &errs)
-	add(registerer, &m.staleSkips, &errs)
-	add(registerer, &m.running, &errs)
-	add(registerer, &m.contested, &errs)
-	add(registerer, &m.foreignWrites, &errs)
-	add(registerer, &m.overtaken, &errs)
-	add(registerer, &m.panics, &errs)
-	add(registerer, &m.shadow, &errs)
-	add(registerer, &m.readings, &errs)
-	add(registerer, &m.standIns, &errs)
-	return errors.Join(errs...)
-}
-
-func add[C prometheus.Collector](registerer prometheus.Registerer, collector *C, errs *[]error) {
-	err := registerer.Register(*collector)
-	var already prometheus.AlreadyRegisteredError
-	if errors.As(err, &already) {
-		if existing, same := already.ExistingCollector.(C); same {
-			*collector = existing
-			return
-		}
-	}
-	if err != nil {
-		*errs = append(*errs, fmt.Errorf("registering metrics: %w", err))
-	}
+	return errors.Join(
+		series.Register(registerer, &m.reconciliations),
+		series.Register(registerer, &m.reconciliationTime),
+		series.Register(registerer, &m.computations),
+		series.Register(registerer, &m.computationTime),
+		series.Register(registerer, &m.objects),
+		series.Register(registerer, &m.desired),
+		series.Register(registerer, &m.staleSkips),
+		series.Register(registerer, &m.running),
+		series.Register(registerer, &m.contested),
+		series.Register(registerer, &m.foreignWrites),
+		series.Register(registerer, &m.overtaken),
+		series.Register(registerer, &m.panics),
+		series.Register(registerer, &m.shadow),
+		series.Register(registerer, &m.readings),
+		series.Register(registerer, &m.standIns),
+	)
 }
 
 func (m *metrics) reconciled(action, failure string, took time.Duration) {

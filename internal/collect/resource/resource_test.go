@@ -106,6 +106,9 @@ func (w *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 	defer w.mu.Unlock()
 	w.asked[target.Node] = target.Address
 	if err := w.broken[target.Node]; err != nil {
+		if errors.Is(err, errMad) {
+			panic(err)
+		}
 		return rate.Round{}, err
 	}
 	now, node := time.Now(), w.kubelets[target.Node]
@@ -115,6 +118,9 @@ func (w *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 	w.burnt[target.Node] = now
 	return w.store.Ingest(target.Node, now, node.Text(now))
 }
+
+// errMad is a kubelet's answer that nobody is prepared for.
+var errMad = errors.New("a mad answer")
 
 // node adds a node with pods of the containers app and proxy.
 func (w *world) node(name string, milli int64, pods ...string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -194,7 +195,7 @@ func (s *session) find(name string) (kubelet.Target, error) {
 // scrape asks one kubelet and tells of what is new.
 func (s *session) scrape(ctx context.Context, target kubelet.Target) error {
 	began := time.Now()
-	round, err := s.kubelets.Scrape(ctx, target)
+	round, err := s.ask(ctx, target)
 	if ctx.Err() != nil {
 		return err
 	}
@@ -211,6 +212,17 @@ func (s *session) scrape(ctx context.Context, target kubelet.Target) error {
 	s.mu.Unlock()
 	s.watch.Sampled(told)
 	return nil
+}
+
+// ask asks one kubelet. Reading what a stranger sent must not end the process.
+func (s *session) ask(ctx context.Context, target kubelet.Target) (round rate.Round, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a kubelet failed", "node", target.Node, "stack", string(debug.Stack()))
+			round, err = rate.Round{}, fmt.Errorf("kubelet of node %s at %s: reading its answer failed: %v", target.Node, target.Address, r)
+		}
+	}()
+	return s.kubelets.Scrape(ctx, target)
 }
 
 func (s *session) forget(node string) {

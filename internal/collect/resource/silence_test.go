@@ -3,6 +3,7 @@ package resource
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,4 +83,30 @@ func TestBackAfterSilence(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMadAnswer: an answer that reading panics over is a failure of its node alone.
+func TestMadAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.node("a", 100, "web-0")
+		w.node("b", 100, "web-1")
+		s := w.start()
+		w.want("a", "b")
+		pass(20 * time.Second)
+		w.set(func() { w.broken["b"] = errMad })
+		pass(10 * time.Second)
+		var v View
+		if err := s.Look(time.Now(), []*corev1.Pod{pod("web-0", "a")}, &v); err != nil {
+			t.Errorf("the other node: %v", err)
+		}
+		if err := s.Look(time.Now(), []*corev1.Pod{pod("web-1", "b")}, &v); err == nil || !strings.Contains(err.Error(), "node b") {
+			t.Errorf("the mad one: %v", err)
+		}
+		w.set(func() { clear(w.broken) })
+		pass(40 * time.Second)
+		if err := s.Look(time.Now(), []*corev1.Pod{pod("web-1", "b")}, &v); err != nil {
+			t.Errorf("healed: %v", err)
+		}
+	})
 }

@@ -73,6 +73,11 @@ type Timing struct {
 	Plimsoll loop.PlimsollTiming
 }
 
+// DefaultTiming is that of both controllers' defaults.
+func DefaultTiming() Timing {
+	return Timing{Upstream: loop.DefaultUpstreamTiming(), Plimsoll: loop.DefaultPlimsollTiming()}
+}
+
 // The scene's defaults.
 const (
 	defaultFor           = time.Hour
@@ -92,7 +97,7 @@ func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutosc
 		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, w.CPURequestMilli), MinReplicas: policy.MinReplicas,
 		Burstiness: 1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
 		Supply: world.Supply{Delay: 90 * time.Second, IdleFor: 10 * time.Minute},
-		Timing: Timing{Upstream: loop.DefaultUpstreamTiming(), Plimsoll: loop.DefaultPlimsollTiming()},
+		Timing: DefaultTiming(),
 	}
 	if !math.IsNaN(l.Burstiness) {
 		s.Burstiness = l.Burstiness

@@ -108,26 +108,31 @@ func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 }
 
 func checkMetric(m *autoscalingv2.MetricSpec) error {
-	var target *autoscalingv2.MetricTarget
+	target := targetOf(m)
+	switch {
+	case target == nil:
+		return fmt.Errorf("type is %q, and there is no source of that type", m.Type)
+	case target.AverageUtilization == nil && target.AverageValue == nil && target.Value == nil:
+		return errors.New("its target has no value")
+	case target.AverageUtilization != nil && *target.AverageUtilization < 1:
+		return fmt.Errorf("averageUtilization is %d, want at least 1", *target.AverageUtilization)
+	}
+	return nil
+}
+
+// targetOf is the metric's target; nil without a source of its type.
+func targetOf(m *autoscalingv2.MetricSpec) *autoscalingv2.MetricTarget {
 	switch {
 	case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil:
-		target = &m.Resource.Target
+		return &m.Resource.Target
 	case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil:
-		target = &m.ContainerResource.Target
+		return &m.ContainerResource.Target
 	case m.Type == autoscalingv2.PodsMetricSourceType && m.Pods != nil:
-		target = &m.Pods.Target
+		return &m.Pods.Target
 	case m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil:
-		target = &m.Object.Target
+		return &m.Object.Target
 	case m.Type == autoscalingv2.ExternalMetricSourceType && m.External != nil:
-		target = &m.External.Target
-	default:
-		return fmt.Errorf("type is %q, and there is no source of that type", m.Type)
-	}
-	if target.AverageUtilization == nil && target.AverageValue == nil && target.Value == nil {
-		return errors.New("its target has no value")
-	}
-	if target.AverageUtilization != nil && *target.AverageUtilization < 1 {
-		return fmt.Errorf("averageUtilization is %d, want at least 1", *target.AverageUtilization)
+		return &m.External.Target
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func TestSet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := "20"
+		var got string
 		switch {
 		case strings.Contains(text, "policies"):
 			p := hpa.Spec.Behavior.ScaleUp.Policies[0]

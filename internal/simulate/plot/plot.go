@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -19,6 +18,7 @@ import (
 const (
 	width  = 10 * vg.Inch
 	height = 9 * vg.Inch
+	margin = 0.12 * vg.Inch
 )
 
 var (
@@ -62,7 +62,9 @@ func Draw(out io.Writer, format string, s *simulate.Scene, runs []*simulate.Run)
 	whole := draw.New(canvas)
 	whole.SetColor(color.White)
 	whole.Fill(whole.Rectangle.Path())
-	for i, row := range plot.Align(column, draw.Tiles{Rows: len(panels), Cols: 1, PadY: 0.12 * vg.Inch, PadRight: 0.15 * vg.Inch, PadLeft: 0.1 * vg.Inch, PadTop: 0.1 * vg.Inch, PadBottom: 0.1 * vg.Inch}, whole) {
+	names := legend(draw.Crop(whole, margin, -margin, 0, -margin), s, runs)
+	tiles := draw.Tiles{Rows: len(panels), Cols: 1, PadY: margin}
+	for i, row := range plot.Align(column, tiles, draw.Crop(whole, margin, -margin, margin, -names-2*margin)) {
 		panels[i].Draw(row[0])
 	}
 	_, err = canvas.WriteTo(out)
@@ -72,7 +74,7 @@ func Draw(out io.Writer, format string, s *simulate.Scene, runs []*simulate.Run)
 // panelsOf are the parts of the picture, from top to bottom.
 func panelsOf(s *simulate.Scene, runs []*simulate.Run) ([]*plot.Plot, error) {
 	first := runs[0].Series.Points
-	load := panel(fmt.Sprintf("%s, seed %d", s.Load.Name, s.Seed), "load")
+	load := panel("load")
 	if err := line(load, first, style(black, nil, 1), func(m *simulate.Moment) float64 { return m.Load }); err != nil {
 		return nil, err
 	}
@@ -80,8 +82,8 @@ func panelsOf(s *simulate.Scene, runs []*simulate.Run) ([]*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := panel("", "CPU used, % of requests")
-	latency := panel("", "latency, s (worst of each point)")
+	used := panel("CPU used, % of requests")
+	latency := panel("latency, s")
 	latency.Y.Scale = plot.LogScale{}
 	latency.Y.Tick.Marker = decades{}
 	for i, run := range runs {
@@ -97,7 +99,6 @@ func panelsOf(s *simulate.Scene, runs []*simulate.Run) ([]*plot.Plot, error) {
 	target := plotter.NewFunction(func(float64) float64 { return 100 * s.Target })
 	target.LineStyle = style(grey, dashed, 1)
 	used.Add(target)
-	used.Legend.Add("target", target)
 	panels := []*plot.Plot{load, pods, used, latency}
 	for _, p := range panels {
 		p.X.Min, p.X.Max = 0, s.For.Seconds()
@@ -118,52 +119,37 @@ func floorOf(p *plot.Plot) float64 {
 
 // podsPanel shows what was wanted, dashed, and what was ready.
 func podsPanel(runs []*simulate.Run) (*plot.Plot, error) {
-	pods := panel("", "pods")
-	need := style(grey, nil, 3)
-	if err := line(pods, runs[0].Series.Points, need, func(m *simulate.Moment) float64 { return float64(m.Need) }); err != nil {
+	pods := panel("pods")
+	if err := line(pods, runs[0].Series.Points, needStyle, func(m *simulate.Moment) float64 { return float64(m.Need) }); err != nil {
 		return nil, err
 	}
-	pods.Legend.Add("the load asks for", swatch{need})
 	for i, run := range runs {
-		wanted, ready := style(colours[i], dashed, 1), style(colours[i], nil, 1.5)
-		err := line(pods, run.Series.Points, wanted, func(m *simulate.Moment) float64 { return float64(m.Wanted) })
+		err := line(pods, run.Series.Points, wantedStyle(i), func(m *simulate.Moment) float64 { return float64(m.Wanted) })
 		if err == nil {
-			err = line(pods, run.Series.Points, ready, func(m *simulate.Moment) float64 { return float64(m.Ready) })
+			err = line(pods, run.Series.Points, readyStyle(i), func(m *simulate.Moment) float64 { return float64(m.Ready) })
 		}
 		if err != nil {
 			return nil, err
 		}
-		pods.Legend.Add(run.Setting.Name+", ready", swatch{ready})
-		pods.Legend.Add(run.Setting.Name+", wanted", swatch{wanted})
 	}
 	return pods, nil
 }
 
 var dashed = []vg.Length{vg.Points(4), vg.Points(3)}
 
+var needStyle = style(grey, nil, 3)
+
+func wantedStyle(run int) draw.LineStyle { return style(colours[run], dashed, 1) }
+func readyStyle(run int) draw.LineStyle  { return style(colours[run], nil, 1.5) }
+
 func style(c color.Color, dashes []vg.Length, points float64) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: vg.Points(points), Dashes: dashes}
 }
 
-// swatch is a line in a legend.
-type swatch struct{ look draw.LineStyle }
-
-var _ plot.Thumbnailer = swatch{}
-
-// Thumbnail implements plot.Thumbnailer.
-func (s swatch) Thumbnail(c *draw.Canvas) {
-	y := c.Center().Y
-	c.StrokeLine2(s.look, c.Min.X, y, c.Max.X, y)
-}
-
-func panel(title, what string) *plot.Plot {
+func panel(what string) *plot.Plot {
 	p := plot.New()
-	p.Title.Text = title
 	p.Y.Label.Text = what
 	p.X.Tick.Marker = clock{}
-	p.Legend.Top, p.Legend.Left = true, false
-	p.Legend.ThumbnailWidth = 0.35 * vg.Inch
-	p.Legend.Padding = vg.Points(2)
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
 	p.Add(grid)
@@ -183,64 +169,4 @@ func line(p *plot.Plot, points []simulate.Moment, look draw.LineStyle, of func(m
 	l.LineStyle, l.StepStyle = look, plotter.PreStep
 	p.Add(l)
 	return nil
-}
-
-// clock marks times in whole steps that people count in.
-type clock struct{}
-
-var _ plot.Ticker = clock{}
-
-// steps are what marks may be apart.
-var steps = []time.Duration{
-	time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
-	30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 48 * time.Hour, 7 * 24 * time.Hour, 14 * 24 * time.Hour,
-}
-
-// mostMarks are how many marks fit.
-const mostMarks = 12
-
-// Ticks implements plot.Ticker.
-func (clock) Ticks(low, high float64) []plot.Tick {
-	step := steps[len(steps)-1]
-	for _, s := range steps {
-		if (high-low)/s.Seconds() <= mostMarks {
-			step = s
-			break
-		}
-	}
-	var ticks []plot.Tick
-	for at := math.Ceil(low/step.Seconds()) * step.Seconds(); at <= high; at += step.Seconds() {
-		ticks = append(ticks, plot.Tick{Value: at, Label: clockText(time.Duration(at)*time.Second, step)})
-	}
-	return ticks
-}
-
-// clockText is a time in the unit of the step.
-func clockText(at, step time.Duration) string {
-	switch {
-	case step >= 24*time.Hour:
-		return fmt.Sprintf("%dd", at/(24*time.Hour))
-	case step >= time.Hour:
-		return fmt.Sprintf("%dh", at/time.Hour)
-	case step >= time.Minute && at >= time.Hour:
-		return fmt.Sprintf("%dh%02d", at/time.Hour, at%time.Hour/time.Minute)
-	case step >= time.Minute:
-		return fmt.Sprintf("%dm", at/time.Minute)
-	}
-	return fmt.Sprintf("%d:%02d", at/time.Minute, at%time.Minute/time.Second)
-}
-
-// decades marks powers of ten.
-type decades struct{}
-
-var _ plot.Ticker = decades{}
-
-// Ticks implements plot.Ticker.
-func (decades) Ticks(low, high float64) []plot.Tick {
-	var ticks []plot.Tick
-	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
-		v := math.Pow(10, e)
-		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%g", v)})
-	}
-	return ticks
 }

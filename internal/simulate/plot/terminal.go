@@ -20,10 +20,11 @@ func Text(runs []*simulate.Run, size Size, inColour bool) string {
 		return together(runs, size)
 	}
 	var text strings.Builder
+	top := topOf(runs)
 	for _, run := range runs {
-		fmt.Fprintf(&text, "%s: pods ready\n%s\n", run.Setting.Name, strip(graph([][]float64{values(run, size.Width, ready)}, size)))
+		fmt.Fprintf(&text, "%s: pods ready\n%s\n", run.Setting.Name, strip(graph([][]float64{values(run, size.Width, ready)}, size, top)))
 	}
-	fmt.Fprintf(&text, "pods that the load asks for\n%s\n", strip(graph([][]float64{values(runs[0], size.Width, need)}, size)))
+	fmt.Fprintf(&text, "pods that the load asks for\n%s\n", strip(graph([][]float64{values(runs[0], size.Width, need)}, size, top)))
 	return text.String()
 }
 
@@ -47,16 +48,21 @@ func together(runs []*simulate.Run, size Size) string {
 		series = append(series, values(run, size.Width, ready))
 		names, hues = append(names, run.Setting.Name+", ready"), append(hues, ansi[i])
 	}
-	return graph(series, size, asciigraph.SeriesColors(hues...), asciigraph.SeriesLegends(names...)) + "\n"
+	return graph(series, size, topOf(runs), asciigraph.SeriesColors(hues...), asciigraph.SeriesLegends(names...)) + "\n"
 }
 
-func graph(series [][]float64, size Size, options ...asciigraph.Option) string {
-	top := 1.0
-	for _, s := range series {
-		for _, v := range s {
-			top = max(top, v)
+// topOf is the largest count of all runs, so that their plots can be compared.
+func topOf(runs []*simulate.Run) float64 {
+	top := 1
+	for _, run := range runs {
+		for i := range run.Series.Points {
+			top = max(top, run.Series.Points[i].Need, run.Series.Points[i].Ready)
 		}
 	}
+	return float64(top)
+}
+
+func graph(series [][]float64, size Size, top float64, options ...asciigraph.Option) string {
 	options = append([]asciigraph.Option{
 		asciigraph.Height(min(int(top), size.Height)), asciigraph.Precision(0), asciigraph.LowerBound(0), asciigraph.UpperBound(top),
 	}, options...)

@@ -1,0 +1,171 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
+)
+
+// maxBodyBytes bounds a request. An object has at most 1.5 MB in etcd, and an
+// update brings two.
+const maxBodyBytes = 5 << 20
+
+// Matcher finds the VerticalPodAutoscaler that a new pod is under; nil is none.
+// It calls nobody. An error says that this is not known now.
+type Matcher interface {
+	Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error)
+}
+
+// Config is what a Handler needs.
+type Config struct {
+	Matcher Matcher
+	// Ranges are the LimitRanges of a namespace; it calls nobody.
+	Ranges func(namespace string) *bounds.Ranges
+	// Warnings are for the owner of an object that is created or updated; nil for
+	// none.
+	Warnings func(*v1.VerticalPodAutoscaler) []string
+	// Ignores reports whether pods of a namespace are left alone.
+	Ignores  func(namespace string) bool
+	Options  admit.Options
+	Features validation.Features
+	Metrics  *Metrics
+	Log      logr.Logger
+}
+
+// Handler answers AdmissionReviews.
+type Handler struct{ cfg Config }
+
+var _ http.Handler = (*Handler)(nil)
+
+// NewHandler makes a Handler.
+func NewHandler(cfg Config) (*Handler, error) {
+	if cfg.Matcher == nil || cfg.Ranges == nil || cfg.Metrics == nil {
+		return nil, errors.New("webhook: a matcher, LimitRanges and metrics are needed")
+	}
+	if cfg.Warnings == nil {
+		cfg.Warnings = func(*v1.VerticalPodAutoscaler) []string { return nil }
+	}
+	if cfg.Ignores == nil {
+		cfg.Ignores = func(string) bool { return false }
+	}
+	return &Handler{cfg: cfg}, nil
+}
+
+// answer is what becomes of a request.
+type answer struct {
+	response *admissionv1.AdmissionResponse
+	status   status
+	resource string
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	a, code := h.answer(w, r)
+	h.cfg.Metrics.observe(a, time.Since(began))
+	if code != http.StatusOK {
+		http.Error(w, http.StatusText(code), code)
+		return
+	}
+	body, err := json.Marshal(admissionv1.AdmissionReview{
+		TypeMeta: metav1.TypeMeta{Kind: "AdmissionReview", APIVersion: admissionv1.SchemeGroupVersion.String()},
+		Response: a.response,
+	})
+	if err != nil {
+		h.cfg.Log.Error(err, "Encoding an answer")
+		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if _, err := w.Write(body); err != nil {
+		h.cfg.Log.V(1).Info("The API server did not wait for the answer", "error", err.Error())
+	}
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (answer, int) {
+	failed := answer{status: statusError, resource: resourceUnknown}
+	if r.Header.Get("Content-Type") != "application/json" {
+		h.cfg.Metrics.unchanged(Unreadable)
+		return failed, http.StatusUnsupportedMediaType
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	if err != nil {
+		h.cfg.Metrics.unchanged(Unreadable)
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return failed, http.StatusRequestEntityTooLarge
+		}
+		return failed, http.StatusBadRequest
+	}
+	var review admissionv1.AdmissionReview
+	if err := json.Unmarshal(body, &review); err != nil || review.Request == nil {
+		h.cfg.Metrics.unchanged(Unreadable)
+		return failed, http.StatusBadRequest
+	}
+	return h.Review(review.Request), http.StatusOK
+}
+
+// Review answers a request. Whatever goes wrong, it is admitted unchanged.
+func (h *Handler) Review(request *admissionv1.AdmissionRequest) (a answer) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			h.cfg.Log.Error(fmt.Errorf("%v", reason), "Admitting unchanged after a panic",
+				"resource", request.Resource.Resource, "namespace", request.Namespace, "name", request.Name, "stack", string(debug.Stack()))
+			h.cfg.Metrics.unchanged(Panicked)
+			a = answer{response: admitted(request), status: statusError, resource: resourceOf(request)}
+		}
+	}()
+	switch resourceOf(request) {
+	case resourcePod:
+		return h.reviewPod(request)
+	case resourceVPA:
+		return h.reviewAutoscaler(request)
+	}
+	h.cfg.Metrics.unchanged(Unreadable)
+	return answer{response: admitted(request), status: statusError, resource: resourceUnknown}
+}
+
+func resourceOf(request *admissionv1.AdmissionRequest) string {
+	switch (metav1.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}) {
+	case metav1.GroupResource{Resource: "pods"}:
+		return resourcePod
+	case metav1.GroupResource{Group: v1.SchemeGroupVersion.Group, Resource: v1.VerticalPodAutoscalers}:
+		return resourceVPA
+	}
+	return resourceUnknown
+}
+
+func admitted(request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
+}
+
+// patched is an answer with a patch, or none if there is nothing in it.
+func (h *Handler) patched(request *admissionv1.AdmissionRequest, p patch) answer {
+	a := answer{response: admitted(request), status: statusSkipped, resource: resourceOf(request)}
+	if len(p) == 0 {
+		return a
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		h.cfg.Log.Error(err, "Encoding a patch", "namespace", request.Namespace, "name", request.Name)
+		h.cfg.Metrics.unchanged(Unwritable)
+		a.status = statusError
+		return a
+	}
+	kind := admissionv1.PatchTypeJSONPatch
+	a.response.Patch, a.response.PatchType, a.status = body, &kind, statusApplied
+	return a
+}

@@ -1,0 +1,165 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// Owners knows who owns whom, from caches alone; ownership.Tree does.
+type Owners interface {
+	TopmostKnown(object metav1.Object) (ownership.Owner, bool, error)
+	SelectorKnown(o ownership.Owner) (labels.Selector, error)
+}
+
+// byTarget is the index of objects by the workload that they name.
+const byTarget = "plimsoll.dev/target"
+
+// ByTarget is the indexer that NewMatcher needs an informer to have.
+func ByTarget() cache.Indexers {
+	return cache.Indexers{byTarget: func(object any) ([]string, error) {
+		vpa, isVPA := object.(*v1.VerticalPodAutoscaler)
+		if !isVPA || vpa.Spec.TargetRef == nil {
+			return nil, nil
+		}
+		return []string{target(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)}, nil
+	}}
+}
+
+func target(namespace, kind, name string) string { return namespace + "/" + kind + "/" + name }
+
+// match finds objects in an index by the topmost owner of a pod.
+type match struct {
+	vpas   cache.Indexer
+	owners Owners
+}
+
+// NewMatcher finds VerticalPodAutoscalers in an indexer with ByTarget and by
+// namespace.
+func NewMatcher(vpas cache.Indexer, owners Owners) Matcher {
+	return &match{vpas: vpas, owners: owners}
+}
+
+// Match implements Matcher.
+func (m *match) Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
+	// Most namespaces have none, and their pods may be owned by anything.
+	if some, err := m.vpas.IndexKeys(cache.NamespaceIndex, pod.Namespace); err != nil || len(some) == 0 {
+		return nil, err
+	}
+	owner, owned, err := m.topmost(pod)
+	if err != nil || !owned {
+		return nil, err
+	}
+	found, err := m.vpas.ByIndex(byTarget, target(owner.Namespace, owner.Kind, owner.Name))
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	var strongest *v1.VerticalPodAutoscaler
+	for _, object := range found {
+		vpa, isVPA := object.(*v1.VerticalPodAutoscaler)
+		if isVPA && admits(vpa) && (strongest == nil || stronger(vpa, strongest)) {
+			strongest = vpa
+		}
+	}
+	if strongest == nil {
+		return nil, nil
+	}
+	// All of them name the same workload, so that one selector holds for all.
+	selector, err := m.owners.SelectorKnown(owner)
+	switch {
+	case errors.Is(err, ownership.ErrUnsupported):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !selector.Matches(labels.Set(pod.Labels)):
+		return nil, nil
+	}
+	return strongest, nil
+}
+
+// admits reports whether an object has anything to say about new pods.
+func admits(vpa *v1.VerticalPodAutoscaler) bool {
+	return observe.ModeOf(&vpa.Spec) != core.ModeOff || hasBoost(&vpa.Spec)
+}
+
+func hasBoost(spec *v1.VerticalPodAutoscalerSpec) bool {
+	if spec.StartupBoost != nil {
+		return true
+	}
+	if spec.ResourcePolicy == nil {
+		return false
+	}
+	for i := range spec.ResourcePolicy.ContainerPolicies {
+		if spec.ResourcePolicy.ContainerPolicies[i].StartupBoost != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// stronger is upstream's order of objects for one workload: the older, then the
+// one whose name comes first.
+func stronger(a, b *v1.VerticalPodAutoscaler) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	}
+	return a.Name < b.Name
+}
+
+// topmost is the topmost owner. The first pods of a rollout often come before
+// their ReplicaSet is in the cache; who owns that follows from its name.
+func (m *match) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
+	owner, owned, err := m.owners.TopmostKnown(pod)
+	if !errors.Is(err, ownership.ErrNotFound) {
+		return owner, owned, err
+	}
+	above, derived := aboveMissing(pod)
+	if !derived {
+		return owner, owned, err
+	}
+	below := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: pod.Namespace, OwnerReferences: []metav1.OwnerReference{above},
+	}}
+	owner, owned, derivedErr := m.owners.TopmostKnown(below)
+	if derivedErr != nil {
+		return ownership.Owner{}, false, err
+	}
+	return owner, owned, nil
+}
+
+// aboveMissing is who owns the pod's owner, if that one was named by a Deployment,
+// after itself and the hash of the template, which is a label of the pod; or by a
+// CronJob, after itself and the time.
+func aboveMissing(pod *corev1.Pod) (metav1.OwnerReference, bool) {
+	controller := metav1.GetControllerOf(pod)
+	if controller == nil {
+		return metav1.OwnerReference{}, false
+	}
+	above := metav1.OwnerReference{Controller: ptr.To(true)}
+	name, suffix := controller.Name, ""
+	if dash := strings.LastIndexByte(name, '-'); dash > 0 {
+		name, suffix = name[:dash], name[dash+1:]
+	}
+	switch {
+	case suffix == "":
+		return metav1.OwnerReference{}, false
+	case controller.Kind == "ReplicaSet" && suffix == pod.Labels["pod-template-hash"]:
+		above.APIVersion, above.Kind, above.Name = "apps/v1", "Deployment", name
+	case controller.Kind == "Job" && strings.Trim(suffix, "0123456789") == "":
+		above.APIVersion, above.Kind, above.Name = "batch/v1", "CronJob", name
+	default:
+		return metav1.OwnerReference{}, false
+	}
+	return above, true
+}

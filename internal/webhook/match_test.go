@@ -1,0 +1,180 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+)
+
+// owners answers by the name of the controller.
+type owners struct {
+	top      map[string]ownership.Owner
+	selector labels.Selector
+	err      error
+}
+
+func (o owners) TopmostKnown(object metav1.Object) (ownership.Owner, bool, error) {
+	controller := metav1.GetControllerOf(object)
+	if controller == nil {
+		return ownership.Owner{}, false, nil
+	}
+	top, known := o.top[controller.Kind+"/"+controller.Name]
+	if !known {
+		return ownership.Owner{}, false, fmt.Errorf("%s %w", controller.Name, ownership.ErrNotFound)
+	}
+	return top, true, nil
+}
+
+func (o owners) SelectorKnown(ownership.Owner) (labels.Selector, error) { return o.selector, o.err }
+
+func indexer(t testing.TB, vpas ...*v1.VerticalPodAutoscaler) cache.Indexer {
+	t.Helper()
+	indexers := ByTarget()
+	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
+	i := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
+	for _, vpa := range vpas {
+		if err := i.Add(vpa); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return i
+}
+
+func named(name string, change ...func(*v1.VerticalPodAutoscaler)) *v1.VerticalPodAutoscaler {
+	vpa := shop()
+	vpa.Name = name
+	vpa.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+	for _, c := range change {
+		c(vpa)
+	}
+	return vpa
+}
+
+func mode(m v1.UpdateMode) func(*v1.VerticalPodAutoscaler) {
+	return func(vpa *v1.VerticalPodAutoscaler) { vpa.Spec.UpdatePolicy = &v1.PodUpdatePolicy{UpdateMode: &m} }
+}
+
+func owned(kind, name string, podLabels map[string]string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Labels: podLabels,
+		OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: ptr.To(true)}},
+	}}
+}
+
+func TestMatch(t *testing.T) {
+	web := ownership.Owner{Kind: "Deployment", Namespace: "default", Name: "web"}
+	nightly := ownership.Owner{Kind: "CronJob", Namespace: "default", Name: "nightly"}
+	known := owners{
+		top: map[string]ownership.Owner{
+			"ReplicaSet/web-abc": web, "Deployment/web": web, "CronJob/nightly": nightly,
+			"StatefulSet/web": {Kind: "StatefulSet", Namespace: "default", Name: "web"},
+		},
+		selector: labels.Everything(),
+	}
+	older := func(vpa *v1.VerticalPodAutoscaler) { vpa.CreationTimestamp = metav1.NewTime(time.Unix(1, 0)) }
+	elsewhere := func(vpa *v1.VerticalPodAutoscaler) { vpa.Namespace = "elsewhere" }
+	forNightly := func(vpa *v1.VerticalPodAutoscaler) {
+		vpa.Spec.TargetRef = &autoscalingv1.CrossVersionObjectReference{Kind: "CronJob", Name: "nightly"}
+	}
+	boosted := func(vpa *v1.VerticalPodAutoscaler) { vpa.Spec.StartupBoost = &v1.StartupBoost{} }
+	picky := known
+	picky.selector = labels.SelectorFromSet(labels.Set{"tier": "front"})
+	for why, c := range map[string]struct {
+		vpas   []*v1.VerticalPodAutoscaler
+		pod    *corev1.Pod
+		owners owners
+		want   string
+		err    error
+	}{
+		"through the ReplicaSet": {vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-abc", nil), want: "a"},
+		"a ReplicaSet that is not in the cache yet": {
+			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", map[string]string{"pod-template-hash": "xyz"}), want: "a",
+		},
+		"a ReplicaSet that looks like the Deployment's": {
+			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", nil), err: ownership.ErrNotFound,
+		},
+		"a Job that is not in the cache yet": {
+			vpas: []*v1.VerticalPodAutoscaler{named("a", forNightly)}, pod: owned("Job", "nightly-29394720", nil), want: "a",
+		},
+		"an owner that nobody knows": {
+			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("DaemonSet", "agent", nil), err: ownership.ErrNotFound,
+		},
+		"an owner that nobody knows where there is nothing": {pod: owned("DaemonSet", "agent", nil)},
+		"nobody's pod":                 {vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}},
+		"of the same name, of another": {vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("StatefulSet", "web", nil)},
+		"elsewhere":                    {vpas: []*v1.VerticalPodAutoscaler{named("a", elsewhere)}, pod: owned("Deployment", "web", nil)},
+		"the oldest": {
+			vpas: []*v1.VerticalPodAutoscaler{named("a"), named("b", older), named("c")}, pod: owned("Deployment", "web", nil), want: "b",
+		},
+		"the first by name": {vpas: []*v1.VerticalPodAutoscaler{named("c"), named("a"), named("b")}, pod: owned("Deployment", "web", nil), want: "a"},
+		"not one that is off": {
+			vpas: []*v1.VerticalPodAutoscaler{named("a", mode("Off")), named("b", mode("Initial"))}, pod: owned("Deployment", "web", nil), want: "b",
+		},
+		"one that is off, but boosts": {vpas: []*v1.VerticalPodAutoscaler{named("a", mode("Off"), boosted)}, pod: owned("Deployment", "web", nil), want: "a"},
+		"pods that the workload does not select": {
+			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("Deployment", "web", map[string]string{"tier": "back"}), owners: picky,
+		},
+	} {
+		if c.owners.top == nil {
+			c.owners = known
+		}
+		got, err := NewMatcher(indexer(t, c.vpas...), c.owners).Match(c.pod)
+		switch {
+		case !errors.Is(err, c.err) || (err != nil) != (c.err != nil):
+			t.Errorf("%s: error %v, want %v", why, err, c.err)
+		case (got != nil) != (c.want != "") || got != nil && got.Name != c.want:
+			t.Errorf("%s: %v, want %q", why, got, c.want)
+		}
+	}
+}
+
+// BenchmarkReview: one pod among 2,000 objects, from the bytes that the API server
+// sends to those that it gets.
+func BenchmarkReview(b *testing.B) {
+	var all []*v1.VerticalPodAutoscaler
+	known := owners{top: map[string]ownership.Owner{}, selector: labels.Everything()}
+	for i := range 2000 {
+		name := fmt.Sprintf("web-%d", i)
+		all = append(all, named(name, func(vpa *v1.VerticalPodAutoscaler) { vpa.Spec.TargetRef.Name = name }))
+		known.top["ReplicaSet/"+name+"-abc"] = ownership.Owner{Kind: "Deployment", Namespace: "default", Name: name}
+	}
+	h := newHandler(b, NewMatcher(indexer(b, all...), known), func(cfg *Config) {
+		cfg.Ranges = func(string) *bounds.Ranges { return &bounds.Ranges{HasPod: true} }
+	})
+	body := review(pods, podOf(b, owned("ReplicaSet", "web-1234-abc", map[string]string{"app": "web"})))
+	b.ReportAllocs()
+	for b.Loop() {
+		response, _ := ask(b, h, body)
+		if response == nil || response.Patch == nil {
+			b.Fatal("the pod was not changed")
+		}
+	}
+}
+
+// podOf is a pod with what pods usually carry: environment, volumes and probes.
+func podOf(t testing.TB, pod *corev1.Pod) string {
+	t.Helper()
+	template := appsv1.Deployment{}.Spec.Template
+	container := corev1.Container{Name: "web", Image: "registry.example/web:1"}
+	for i := range 40 {
+		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of some length"})
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: fmt.Sprintf("v-%d", i), MountPath: fmt.Sprintf("/mnt/%d", i)})
+		template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: fmt.Sprintf("v-%d", i)})
+	}
+	template.Spec.Containers = append(template.Spec.Containers, container, corev1.Container{Name: "proxy"})
+	pod.Spec = template.Spec
+	return marshal(t, pod)
+}

@@ -1,0 +1,85 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// status is upstream's word for what became of a request.
+type status string
+
+const (
+	statusError   status = "error"
+	statusSkipped status = "skipped"
+	statusApplied status = "applied"
+)
+
+// Upstream's words for what a request is about.
+const (
+	resourceUnknown = "unknown"
+	resourcePod     = "Pod"
+	resourceVPA     = "VPA"
+)
+
+// Failure is why a request was admitted unchanged that should have been looked at.
+type Failure string
+
+// Why a request was admitted unchanged.
+const (
+	// Unreadable is a request that is none, or about something else.
+	Unreadable Failure = "unreadable"
+	// OwnerUnknown is a pod whose owner is not in the cache yet.
+	OwnerUnknown Failure = "owner-unknown"
+	// Unwritable is an answer that cannot be encoded.
+	Unwritable Failure = "unwritable"
+	// Panicked is a defect of Plimsoll's.
+	Panicked Failure = "panic"
+)
+
+var failures = [...]Failure{Unreadable, OwnerUnknown, Unwritable, Panicked}
+
+// Metrics are those of the server: upstream's, and one more.
+type Metrics struct {
+	pods     *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	failures *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		pods: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "vpa_admission_controller_admission_pods_total",
+			Help: "Pods that came by, by whether they were changed.",
+		}, []string{"applied"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "vpa_admission_controller_admission_latency_seconds",
+			Help:    "Time from a request to its answer.",
+			Buckets: []float64{.0001, .0002, .0005, .001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30},
+		}, []string{"status", "resource"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "plimsoll_admission_unchanged_total",
+			Help: "Requests that were admitted unchanged although they should have been looked at, by why.",
+		}, []string{"reason"}),
+	}
+	for _, reason := range failures {
+		m.failures.WithLabelValues(string(reason))
+	}
+	if err := errors.Join(registerer.Register(m.pods), registerer.Register(m.latency), registerer.Register(m.failures)); err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	return m, nil
+}
+
+func (m *Metrics) unchanged(reason Failure) { m.failures.WithLabelValues(string(reason)).Inc() }
+
+func (m *Metrics) observe(a answer, took time.Duration) {
+	m.latency.WithLabelValues(string(a.status), a.resource).Observe(took.Seconds())
+	if a.resource == resourcePod && a.status != statusError {
+		m.pods.WithLabelValues(strconv.FormatBool(a.status == statusApplied)).Inc()
+	}
+}

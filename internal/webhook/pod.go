@@ -1,0 +1,145 @@
+package webhook
+
+import (
+	"encoding/json"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// annotationUpdates says what was changed, as upstream does.
+const annotationUpdates = "vpaUpdates"
+
+// newPod is what is looked at of a pod; the rest is not even read.
+type newPod struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Containers []newContainer `json:"containers"`
+	} `json:"spec"`
+}
+
+type newContainer struct {
+	Name      string                      `json:"name"`
+	Resources corev1.ResourceRequirements `json:"resources"`
+}
+
+func (h *Handler) reviewPod(request *admissionv1.AdmissionRequest) answer {
+	skipped := answer{response: admitted(request), status: statusSkipped, resource: resourcePod}
+	if h.cfg.Ignores(request.Namespace) {
+		return skipped
+	}
+	failed := answer{response: admitted(request), status: statusError, resource: resourcePod}
+	var pod newPod
+	if err := json.Unmarshal(request.Object.Raw, &pod); err != nil {
+		h.cfg.Log.Error(err, "Admitting a pod unchanged that cannot be read", "namespace", request.Namespace)
+		h.cfg.Metrics.unchanged(Unreadable)
+		return failed
+	}
+	// The API server sends neither for a pod whose name is yet to be made.
+	pod.Namespace = request.Namespace
+	vpa, err := h.cfg.Matcher.Match(&corev1.Pod{ObjectMeta: pod.ObjectMeta})
+	if err != nil {
+		h.cfg.Log.Info("Admitting a pod unchanged whose owner is not known yet",
+			"namespace", request.Namespace, "pod", pod.Name+pod.GenerateName, "error", err.Error())
+		h.cfg.Metrics.unchanged(OwnerUnknown)
+		return failed
+	}
+	if vpa == nil {
+		return skipped
+	}
+	decision := admit.Decide(policyOf(vpa), pod.containers(), h.cfg.Ranges(request.Namespace), h.cfg.Options)
+	p, err := pod.patch(decision)
+	if err != nil {
+		h.cfg.Log.Error(err, "Admitting a pod unchanged", "namespace", request.Namespace)
+		h.cfg.Metrics.unchanged(Unwritable)
+		return failed
+	}
+	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace, "pod", pod.Name+pod.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
+	return h.patched(request, p)
+}
+
+// policyOf is what an object says about new pods.
+func policyOf(vpa *v1.VerticalPodAutoscaler) admit.Policy {
+	return admit.Policy{
+		Name:            vpa.Name,
+		Mode:            observe.ModeOf(&vpa.Spec),
+		Containers:      observe.PoliciesOf(&vpa.Spec),
+		Recommended:     vpa.Status.Recommendation != nil,
+		Recommendations: observe.RecommendationsOf(&vpa.Status),
+		Boost:           observe.BoostOf(vpa.Spec.StartupBoost),
+	}
+}
+
+func (pod *newPod) containers() []admit.Container {
+	containers := make([]admit.Container, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		containers[i].Name = c.Name
+		containers[i].Requests, containers[i].Limits = observe.AmountsOf(c.Resources.Requests), observe.AmountsOf(c.Resources.Limits)
+		// One with claims on devices is not bare: making its resources anew would take
+		// them away.
+		containers[i].Bare = c.Resources.Requests == nil && c.Resources.Limits == nil && c.Resources.Claims == nil
+	}
+	return containers
+}
+
+// patch is what a decision comes to, in upstream's order.
+func (pod *newPod) patch(decision admit.Decision) (patch, error) {
+	var p patch
+	if pod.Annotations == nil {
+		p.add("/metadata/annotations", map[string]string{})
+	}
+	for i, change := range decision.Changes {
+		c := &pod.Spec.Containers[i]
+		if change.Boosted {
+			before, err := c.before()
+			if err != nil {
+				return nil, err
+			}
+			p.annotate(observe.AnnotationBoostPrefix+c.Name, before)
+		}
+		at := containerPath(i) + "/resources"
+		if c.Resources.Requests == nil && c.Resources.Limits == nil && c.Resources.Claims == nil {
+			p.add(at, corev1.ResourceRequirements{})
+		}
+		p.set(at+"/requests", c.Resources.Requests == nil, change.Requests)
+		p.set(at+"/limits", c.Resources.Limits == nil, change.Limits)
+	}
+	if decision.Updates != "" {
+		p.annotate(annotationUpdates, decision.Updates)
+	}
+	p.annotate(observe.AnnotationObserved, decision.Observed)
+	return p, nil
+}
+
+// before is the CPU and memory that a container has without its boost, as the
+// updater reads it to end the boost.
+func (c *newContainer) before() (string, error) {
+	type resources struct {
+		Requests corev1.ResourceList `json:"requests"`
+		Limits   corev1.ResourceList `json:"limits"`
+	}
+	text, err := json.Marshal(resources{Requests: controlled(c.Resources.Requests), Limits: controlled(c.Resources.Limits)})
+	return string(text), err
+}
+
+func controlled(list corev1.ResourceList) corev1.ResourceList {
+	kept := corev1.ResourceList{}
+	for r := range core.Resource(core.Resources) {
+		name := observe.NameOf(r)
+		if quantity, has := list[name]; has {
+			kept[name] = quantity
+		}
+	}
+	return kept
+}
+
+// escape makes a key a part of a JSON pointer (RFC 6901).
+var escape = strings.NewReplacer("~", "~0", "/", "~1")

@@ -14,7 +14,8 @@
 // its ready pods is on a node that cannot be read, or that was read too little
 // since its scraping began; the caller then asks somebody else. A pod that has no
 // samples on a node that is read is another matter: its kubelet does not know it
-// either.
+// either. So is one that has just started on a node that was not read before: as
+// yet nobody else knows it.
 //
 // Where direct access may not be granted, Config.Access says whether it is, at
 // the start and now and then; without it nothing is scraped.

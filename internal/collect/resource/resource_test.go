@@ -281,6 +281,11 @@ func TestTooLittleIsKnown(t *testing.T) {
 		"scraped once, but pending":             {after: 1100 * time.Millisecond, change: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }},
 		"scraped once, but deleted":             {after: 1100 * time.Millisecond, change: func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }},
 		"scraped once, but it began since then": {after: 1100 * time.Millisecond, change: func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now()} }},
+		"not yet scraped, and new":              {after: 50 * time.Millisecond, change: aged(14 * time.Second)},
+		"not yet scraped, and no longer new":    {after: 50 * time.Millisecond, change: aged(15 * time.Second), want: ErrStarting},
+		"scraped once, and new":                 {after: 1100 * time.Millisecond, change: aged(3 * time.Second)},
+		"scraped once, and no longer new":       {after: 1100 * time.Millisecond, change: aged(16 * time.Second), want: ErrStarting},
+		"scraped twice, and new":                {after: 2200 * time.Millisecond, change: aged(3 * time.Second), sample: true},
 		"a pod of this name from before":        {after: 5 * time.Second, change: func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now().Add(time.Second)} }},
 		"a container without memory":            {after: 5 * time.Second, node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }, want: ErrStarting},
 		"a container without memory, for long":  {after: 30 * time.Second, node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }},
@@ -310,6 +315,46 @@ func TestTooLittleIsKnown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// aged is a pod that started so long ago.
+func aged(age time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now().Add(-age)} }
+}
+
+// A scale-up brings pods to nodes that were not scraped before. The others are known all the same.
+func TestNewcomersDoNotHideTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.node("a", 100, "web-0")
+		w.node("b", 100, "web-1")
+		s := w.start()
+		w.want("a")
+		pass(20 * time.Second)
+		fresh := pod("web-1", "b")
+		aged(time.Second)(fresh)
+		pods := []*corev1.Pod{pod("web-0", "a"), fresh}
+		var v View
+		look := func() (known, knownToo bool) {
+			t.Helper()
+			if err := s.Look(time.Now(), pods, &v); err != nil {
+				t.Fatal(err)
+			}
+			return v.Sample(0, cpuOfPod, arithmetic.Saturate).Present, v.Sample(1, cpuOfPod, arithmetic.Saturate).Present
+		}
+		if known, knownToo := look(); !known || knownToo {
+			t.Errorf("on a node that is not scraped: %v, %v", known, knownToo)
+		}
+		w.want("a", "b")
+		pass(1200 * time.Millisecond)
+		if known, knownToo := look(); !known || knownToo {
+			t.Errorf("on a node that is scraped once: %v, %v", known, knownToo)
+		}
+		pass(2 * time.Second)
+		if known, knownToo := look(); !known || !knownToo {
+			t.Errorf("on a node that is scraped: %v, %v", known, knownToo)
+		}
+	})
 }
 
 func unready(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,12 @@ import (
 // warmUp is how long after a node's first samples a pod without any may only not
 // have been sampled twice: as long as samples may take to be renewed.
 const warmUp = maxAge
+
+// newcomer is how long after its start a pod may be unknown because its node is: a
+// pod that a scale-up brought to a node on which the target had none. Metrics
+// servers take as long to know a pod, so that asking one would not help, and would
+// put off the pods that are known: a surge goes on while its first pods arrive.
+const newcomer = 15 * time.Second
 
 // freshWindow is the least that is averaged over for a pod that has just become
 // ready. What it used before that counts for nothing, and a window that reaches
@@ -73,7 +80,7 @@ func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
 		v.nodes[node] = o
 	}
 	if o.err != nil {
-		if isReady(pod) {
+		if isReady(pod) && !(errors.Is(o.err, ErrStarting) && isNew(pod, now)) {
 			return o.err
 		}
 		return nil
@@ -83,7 +90,7 @@ func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
 		return nil
 	}
 	v.containers = v.containers[:from]
-	if now.Sub(o.first) < warmUp && isReady(pod) && startedBefore(pod, o.first) {
+	if now.Sub(o.first) < warmUp && isReady(pod) && startedBefore(pod, o.first) && !isNew(pod, now) {
 		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
 	}
 	return nil
@@ -133,6 +140,10 @@ func isReady(pod *corev1.Pod) bool { return !readySince(pod).IsZero() }
 
 func startedBefore(pod *corev1.Pod, t time.Time) bool {
 	return pod.Status.StartTime != nil && pod.Status.StartTime.Time.Before(t)
+}
+
+func isNew(pod *corev1.Pod, now time.Time) bool {
+	return pod.Status.StartTime != nil && now.Sub(pod.Status.StartTime.Time) < newcomer
 }
 
 // of is the containers of a pod by its place.
@@ -211,3 +222,7 @@ func (v *View) interval(pod, k int, spec *metric.Spec, sum arithmetic.Mode) metr
 	}
 	return s
 }
+
+// Containers are what is known of a pod's containers, by the pod's place in what
+// Look looked at; none if the pod is not known. They are the view's.
+func (v *View) Containers(pod int) []rate.ContainerUsage { return v.of(pod) }

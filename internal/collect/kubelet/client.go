@@ -152,7 +152,7 @@ func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, er
 }
 
 func (c *Client) get(ctx context.Context, address string, dst []byte) ([]byte, error) {
-	where := url.URL{Scheme: "https", Host: address, Path: "/metrics/resource"}
+	where := url.URL{Scheme: "https", Host: address, Path: c.options.path()}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), http.NoBody)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,15 @@ type Options struct {
 	DisableCompression bool
 	// MaxResponseBytes bounds an answer, uncompressed.
 	MaxResponseBytes int
+	// Path is what is asked for; empty for /metrics/resource. It is no flag.
+	Path string
+}
+
+func (o *Options) path() string {
+	if o.Path == "" {
+		return "/metrics/resource"
+	}
+	return o.Path
 }
 
 // DefaultOptions are the flags' defaults.

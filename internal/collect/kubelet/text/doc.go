@@ -1,6 +1,6 @@
 // Package text reads the Prometheus text of the kubelet's /metrics/resource and
-// nothing else: the samples of eight families, without allocating, straight from
-// the bytes of the answer.
+// nothing else: the samples of eight families, and of three of /metrics/cadvisor,
+// without allocating, straight from the bytes of the answer.
 //
 // # Shape and units
 //

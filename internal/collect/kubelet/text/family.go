@@ -1,6 +1,7 @@
 package text
 
-// Family is a metric family of /metrics/resource.
+// Family is a metric family of /metrics/resource or, the last three, of
+// /metrics/cadvisor.
 type Family uint8
 
 // The families that can be read. All but ScrapeError carry timestamps in what
@@ -15,6 +16,9 @@ const (
 	PodCPU                 // seconds, cumulative; namespace, pod
 	PodMemory              // bytes, working set; namespace, pod
 	ScrapeError            // 1 if the kubelet could not gather its statistics
+	PeriodsCPU             // CFS periods in which the container ran, cumulative
+	ThrottledCPU           // those of them in which its limit stopped it
+	PressureCPU            // seconds in which some of its tasks waited for a CPU
 	families
 )
 
@@ -27,6 +31,9 @@ var names = [families]string{
 	PodCPU:          "pod_cpu_usage_seconds_total",
 	PodMemory:       "pod_memory_working_set_bytes",
 	ScrapeError:     "resource_scrape_error",
+	PeriodsCPU:      "container_cpu_cfs_periods_total",
+	ThrottledCPU:    "container_cpu_cfs_throttled_periods_total",
+	PressureCPU:     "container_pressure_cpu_waiting_seconds_total",
 }
 
 // String is the family's name in the text.

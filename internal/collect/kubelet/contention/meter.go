@@ -1,0 +1,143 @@
+package contention
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+)
+
+// MaxTextBytes bounds one answer: a node with 250 pods has some 10 MB, most of it
+// about disks and networks.
+const MaxTextBytes = 64 << 20
+
+// longest is what two looks lie apart at most: beyond it their difference says
+// nothing of the present.
+const longest = 10 * time.Minute
+
+// Key is a container of a pod.
+type Key struct{ Namespace, Pod, Container string }
+
+// Shares are what a container did not get. What is not known is not there.
+type Shares struct {
+	Throttled    float64
+	HasThrottled bool
+	Pressure     float64
+	HasPressure  bool
+}
+
+// Meter compares one node's counters from look to look. The zero value has seen
+// none. One goroutine uses it at a time.
+type Meter struct {
+	// before are the counters of the last look, by the labels of a series as they
+	// stand in the text: a container that was started again is another series.
+	before map[string]counters
+}
+
+// counters are those of one series of labels.
+type counters struct {
+	periods, throttled, waiting          float64
+	hasPeriods, hasThrottled, hasWaiting bool
+	// at is when it was, by the kubelet's clock, or here if the text does not say.
+	at  time.Time
+	key Key
+}
+
+var wanted = text.Config{
+	Families: text.Of(text.PeriodsCPU, text.ThrottledCPU, text.PressureCPU), MaxBytes: MaxTextBytes,
+}
+
+// Look reads a node's answer that came at this time, and returns the shares of the
+// containers that were there at the last look too. After an error the meter is as it
+// was.
+func (m *Meter) Look(now time.Time, answer []byte) (map[Key]Shares, error) {
+	after := make(map[string]counters, len(m.before))
+	parser := text.New(wanted)
+	parser.Reset(answer)
+	for parser.Next("") {
+		take(after, parser.Sample(), now)
+	}
+	if err := parser.Err(); err != nil {
+		return nil, err
+	}
+	found := map[Key]Shares{}
+	for labels, c := range after {
+		if before, known := m.before[labels]; known {
+			join(found, c.key, c.since(&before))
+		}
+	}
+	m.before = after
+	return found, nil
+}
+
+func take(after map[string]counters, s *text.Sample, now time.Time) {
+	key := keyOf(s.Labels)
+	if key.Container == "" || key.Pod == "" {
+		// The sum over a pod, or a part of the system.
+		return
+	}
+	c := after[string(s.Labels)]
+	c.key = key
+	c.at = now
+	if s.HasTimestamp {
+		c.at = time.UnixMilli(s.TimestampMillis)
+	}
+	switch s.Family {
+	case text.PeriodsCPU:
+		c.periods, c.hasPeriods = s.Value, true
+	case text.ThrottledCPU:
+		c.throttled, c.hasThrottled = s.Value, true
+	case text.PressureCPU:
+		c.waiting, c.hasWaiting = s.Value, true
+	}
+	after[string(s.Labels)] = c
+}
+
+func keyOf(labels text.Labels) (key Key) {
+	for label, rest, ok := labels.Cut(); ok; label, rest, ok = rest.Cut() {
+		switch string(label.Name) {
+		case "namespace":
+			key.Namespace = string(label.Raw)
+		case "pod":
+			key.Pod = string(label.Raw)
+		case "container":
+			key.Container = string(label.Raw)
+		}
+	}
+	return key
+}
+
+// since is what happened since an earlier look at the same series. Counters that fell,
+// or were not a number, say nothing.
+func (c *counters) since(before *counters) (s Shares) {
+	elapsed := c.at.Sub(before.at)
+	if elapsed <= 0 || elapsed > longest {
+		return s
+	}
+	if c.hasPeriods && c.hasThrottled && before.hasPeriods && before.hasThrottled {
+		s.Throttled, s.HasThrottled = share(c.throttled-before.throttled, c.periods-before.periods)
+	}
+	if c.hasWaiting && before.hasWaiting && c.waiting > 0 {
+		s.Pressure, s.HasPressure = share(c.waiting-before.waiting, elapsed.Seconds())
+	}
+	return s
+}
+
+// share is a part of a whole, and whether it can be one.
+func share(part, whole float64) (float64, bool) {
+	if !(part >= 0) || !(whole > 0) { // NaN is neither
+		return 0, false
+	}
+	return min(part/whole, 1), true
+}
+
+// join keeps the highest shares of the series of one container: one that was started
+// again has two for a while.
+func join(found map[Key]Shares, key Key, s Shares) {
+	if !s.HasThrottled && !s.HasPressure {
+		return
+	}
+	known := found[key]
+	known.Throttled, known.HasThrottled = max(known.Throttled, s.Throttled), known.HasThrottled || s.HasThrottled
+	known.Pressure, known.HasPressure = max(known.Pressure, s.Pressure), known.HasPressure || s.HasPressure
+	found[key] = known
+}

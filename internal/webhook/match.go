@@ -24,7 +24,7 @@ type Owners interface {
 }
 
 // byTarget is the index of objects by the workload that they name.
-const byTarget = "plimsoll.dev/target"
+const byTarget = "plimsoll.dev/admission-target"
 
 // ByTarget is the indexer that NewMatcher needs an informer to have.
 func ByTarget() cache.Indexers {

@@ -1,0 +1,48 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Lease says that pods which are created now are looked at: the updater, upstream's
+// too, evicts none while it is old.
+type Lease struct {
+	Client coordinationclient.LeaseInterface
+	Name   string
+	Holder string
+	// Duration is written into it; what the updater goes by is its own flag.
+	Duration time.Duration
+}
+
+// Renew says that the server answers at this time. Replicas renew the same Lease:
+// that another was faster is as good.
+func (l *Lease) Renew(ctx context.Context, now time.Time) error {
+	lease, err := l.Client.Get(ctx, l.Name, metav1.GetOptions{})
+	isNew := apierrors.IsNotFound(err)
+	if isNew {
+		lease, err = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: l.Name}}, nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading Lease %s: %w", l.Name, err)
+	}
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
+	lease.Spec.HolderIdentity = &l.Holder
+	lease.Spec.LeaseDurationSeconds = ptr.To(max(1, int32(l.Duration.Seconds())))
+	if isNew {
+		_, err = l.Client.Create(ctx, lease, metav1.CreateOptions{})
+	} else {
+		_, err = l.Client.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("renewing Lease %s: %w", l.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
+	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+
+	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+)
+
+// Upstream's names.
+const (
+	// ConfigurationName is the MutatingWebhookConfiguration's.
+	ConfigurationName = "vpa-webhook-config"
+	// WebhookName is that of the one webhook in it.
+	WebhookName = "vpa.k8s.io"
+)
+
+// fieldManager is the writer's name in managedFields.
+const fieldManager = "plimsoll-admission-controller"
+
+// namespaceLabel is the label that every namespace has of its own name.
+const namespaceLabel = "kubernetes.io/metadata.name"
+
+// Registration is how the API server finds the server, and what it asks it about.
+type Registration struct {
+	Client admissionclient.MutatingWebhookConfigurationInterface
+	// URL is where the server is; without it, the Service is asked.
+	URL                string
+	Namespace, Service string
+	TimeoutSeconds     int32
+	// Fails keeps pods out while the server does not answer.
+	Fails  bool
+	Labels map[string]string
+	// Only is the one namespace whose pods are looked at; all without it.
+	Only string
+	// Never are namespaces whose pods are not looked at.
+	Never []string
+
+	// applied is what the API server has since the last Ensure.
+	applied struct{ resourceVersion, authorities string }
+}
+
+// Ensure makes the configuration what it is to be: it is created or changed where
+// it stands, never deleted, so that there is no moment without it. Nothing is
+// written while nobody else changed it.
+func (r *Registration) Ensure(ctx context.Context, authorities []byte) error {
+	there, err := r.Client.Get(ctx, ConfigurationName, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading %s: %w", ConfigurationName, err)
+	}
+	if err == nil && there.ResourceVersion == r.applied.resourceVersion && string(authorities) == r.applied.authorities {
+		return nil
+	}
+	written, err := r.Client.Apply(ctx, r.configuration(authorities), metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	if err != nil {
+		return fmt.Errorf("applying %s: %w", ConfigurationName, err)
+	}
+	r.applied.resourceVersion, r.applied.authorities = written.ResourceVersion, string(authorities)
+	return nil
+}
+
+func (r *Registration) configuration(authorities []byte) *apply.MutatingWebhookConfigurationApplyConfiguration {
+	client := apply.WebhookClientConfig().WithCABundle(authorities...)
+	if r.URL != "" {
+		client.WithURL(r.URL)
+	} else {
+		client.WithService(apply.ServiceReference().WithNamespace(r.Namespace).WithName(r.Service))
+	}
+	policy := admissionregistrationv1.Ignore
+	if r.Fails {
+		policy = admissionregistrationv1.Fail
+	}
+	configuration := apply.MutatingWebhookConfiguration(ConfigurationName)
+	if len(r.Labels) > 0 {
+		configuration.WithLabels(r.Labels)
+	}
+	return configuration.WithWebhooks(apply.MutatingWebhook().
+		WithName(WebhookName).
+		WithAdmissionReviewVersions("v1").
+		WithSideEffects(admissionregistrationv1.SideEffectClassNone).
+		WithFailurePolicy(policy).
+		WithTimeoutSeconds(r.TimeoutSeconds).
+		WithNamespaceSelector(r.namespaces()).
+		WithClientConfig(client).
+		WithRules(
+			apply.RuleWithOperations().WithOperations(admissionregistrationv1.Create).
+				WithAPIGroups("").WithAPIVersions("v1").WithResources("pods"),
+			apply.RuleWithOperations().WithOperations(admissionregistrationv1.Create, admissionregistrationv1.Update).
+				WithAPIGroups(v1.SchemeGroupVersion.Group).WithAPIVersions("*").WithResources(v1.VerticalPodAutoscalers),
+		))
+}
+
+// namespaces selects those that are looked at: never that of the server, whose own
+// pods must come up without it.
+func (r *Registration) namespaces() *applymeta.LabelSelectorApplyConfiguration {
+	selector := applymeta.LabelSelector()
+	if r.Only != "" {
+		selector.WithMatchExpressions(applymeta.LabelSelectorRequirement().
+			WithKey(namespaceLabel).WithOperator(metav1.LabelSelectorOpIn).WithValues(r.Only))
+	}
+	if never := r.NeverLooked(); len(never) > 0 {
+		selector.WithMatchExpressions(applymeta.LabelSelectorRequirement().
+			WithKey(namespaceLabel).WithOperator(metav1.LabelSelectorOpNotIn).WithValues(never...))
+	}
+	return selector
+}
+
+// NeverLooked are the namespaces whose pods are left alone.
+func (r *Registration) NeverLooked() []string {
+	never := slices.Clone(r.Never)
+	if r.Namespace != "" {
+		never = append(never, r.Namespace)
+	}
+	slices.Sort(never)
+	return slices.Compact(never)
+}

@@ -18,7 +18,11 @@ func Transform(object any) (any, error) {
 	case *corev1.Node:
 		return &corev1.Node{
 			ObjectMeta: objectMeta(&o.ObjectMeta),
-			Status:     corev1.NodeStatus{Addresses: o.Status.Addresses, DaemonEndpoints: o.Status.DaemonEndpoints},
+			Status: corev1.NodeStatus{
+				Addresses: o.Status.Addresses, DaemonEndpoints: o.Status.DaemonEndpoints,
+				Allocatable: room(o.Status.Allocatable),
+				NodeInfo:    corev1.NodeSystemInfo{KubeletVersion: o.Status.NodeInfo.KubeletVersion, OperatingSystem: o.Status.NodeInfo.OperatingSystem},
+			},
 		}, nil
 	case *appsv1.Deployment:
 		return &appsv1.Deployment{
@@ -98,41 +102,13 @@ func pod(p *corev1.Pod) *corev1.Pod {
 			Resources:      p.Spec.Resources,
 			NodeName:       p.Spec.NodeName,
 		},
-		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime},
+		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, QOSClass: p.Status.QOSClass},
 	}
-	slim.Labels = p.Labels
-	slim.Status.ContainerStatuses = ends(p.Status.ContainerStatuses)
-	for i := range p.Status.Conditions {
-		if p.Status.Conditions[i].Type == corev1.PodReady {
-			slim.Status.Conditions = []corev1.PodCondition{p.Status.Conditions[i]}
-		}
-	}
+	slim.Labels, slim.Generation = p.Labels, p.Generation
+	slim.Annotations = annotations(p.Annotations)
+	slim.Status.ContainerStatuses = statuses(p)
+	slim.Status.Conditions = conditions(p.Status.Conditions)
 	return slim
-}
-
-// ends are the statuses of the containers that have ended once: running out of
-// memory is one way to end.
-func ends(all []corev1.ContainerStatus) []corev1.ContainerStatus {
-	var slim []corev1.ContainerStatus
-	for i := range all {
-		s := &all[i]
-		if s.State.Terminated == nil && s.LastTerminationState.Terminated == nil {
-			continue
-		}
-		slim = append(slim, corev1.ContainerStatus{
-			Name: s.Name, RestartCount: s.RestartCount,
-			State:                corev1.ContainerState{Terminated: end(s.State.Terminated)},
-			LastTerminationState: corev1.ContainerState{Terminated: end(s.LastTerminationState.Terminated)},
-		})
-	}
-	return slim
-}
-
-func end(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
-	if t == nil {
-		return nil
-	}
-	return &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
 }
 
 func containers(all []corev1.Container) []corev1.Container {
@@ -143,6 +119,8 @@ func containers(all []corev1.Container) []corev1.Container {
 			Name:          c.Name,
 			RestartPolicy: c.RestartPolicy,
 			Resources:     corev1.ResourceRequirements{Requests: c.Resources.Requests, Limits: c.Resources.Limits},
+			ResizePolicy:  restarts(c.ResizePolicy),
+			Env:           heap(c),
 		}
 	}
 	return slim

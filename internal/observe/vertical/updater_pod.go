@@ -200,3 +200,13 @@ func lesser(a, b core.QoS) core.QoS {
 	}
 	return core.Burstable
 }
+
+// IsBoosted reports whether a container of the pod has its start-up boost.
+func IsBoosted(p *corev1.Pod) bool {
+	for name := range p.Annotations {
+		if strings.HasPrefix(name, AnnotationBoostPrefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -226,3 +226,13 @@ func (d *Decision) resizeFailed(now time.Time, s *State, a Action, outcome Outco
 		d.evicts = append(d.evicts, a.at)
 	}
 }
+
+// Return takes an action back that was not begun, so that Stop counts it as one
+// that waits.
+func (d *Decision) Return(a Action) {
+	if a.Kind == Evict {
+		d.evicts = append(d.evicts, a.at)
+		return
+	}
+	d.resizes = append(d.resizes, a.at)
+}

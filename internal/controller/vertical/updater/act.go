@@ -1,0 +1,215 @@
+package updater
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/evict"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/resize"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// The reasons of events, upstream's.
+const (
+	eventEvictedByVPA  = "EvictedByVPA"
+	eventEvictedPod    = "EvictedPod"
+	eventResized       = "InPlaceResizedByVPA"
+	eventResizeSkipped = "InPlaceResizeSkipped"
+)
+
+// perform carries out one workload's decision. False means that the pass is over.
+func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
+	defer c.catch(t.workload, &goesOn)
+	if ctx.Err() != nil {
+		t.decision.Stop()
+		return true // Another one has stopped it.
+	}
+	c.used(ctx, t)
+	for t.decision.Peek() != update.Nothing {
+		action, ok := t.decision.Next(&t.state)
+		if !ok {
+			break
+		}
+		if !c.wait(ctx, action.Kind) {
+			c.metrics.limited(t, action.Kind)
+			t.decision.Return(action)
+			t.decision.Stop()
+			return false
+		}
+		outcome, err := c.do(ctx, t.vpa, action)
+		t.decision.Settle(time.Now(), &t.state, action, outcome)
+		c.metrics.acted(t, action.Kind, outcome)
+		c.tell(t, action, outcome, err)
+	}
+	c.tellSkipped(t)
+	return true
+}
+
+// wait waits until the rate limit allows the action; false if that is not within
+// the pass.
+func (c *Controller) wait(ctx context.Context, kind update.Kind) bool {
+	b := &c.buckets[0]
+	if kind != update.Evict {
+		b = &c.buckets[1]
+	}
+	deadline, _ := ctx.Deadline()
+	b.mu.Lock()
+	at, ok, next := b.left.Reserve(time.Now(), deadline)
+	b.left = next
+	b.mu.Unlock()
+	if !ok || ctx.Err() != nil {
+		return false
+	}
+	delay := time.Until(at)
+	if delay <= 0 {
+		return true
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// do calls the API server.
+func (c *Controller) do(ctx context.Context, vpa *autoscaling.VerticalPodAutoscaler, a update.Action) (update.Outcome, error) {
+	uid := types.UID(a.Pod.UID)
+	if a.Kind == update.Evict {
+		err := evict.Pod(ctx, c.cfg.Client, a.Pod.Namespace, a.Pod.Name, uid)
+		switch {
+		case err == nil:
+			return update.Done, nil
+		case errors.Is(err, evict.ErrDisallowed):
+			return update.Disallowed, err
+		case errors.Is(err, evict.ErrGone):
+			return update.Gone, err
+		}
+		return update.Failed, err
+	}
+	pod := resize.Pod{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: uid}
+	if err := resize.Resize(ctx, c.cfg.Client, pod, containersFor(a)); err != nil && (!errors.Is(err, resize.ErrEmpty) || len(a.Unboosted) == 0) {
+		switch {
+		case errors.Is(err, resize.ErrInfeasible):
+			return update.Infeasible, err
+		case errors.Is(err, resize.ErrGone):
+			return update.Gone, err
+		}
+		return update.Failed, err
+	}
+	annotations := map[string]*string{observe.AnnotationInPlaceUpdated: ptr.To("true")}
+	for _, container := range a.Unboosted {
+		annotations[observe.AnnotationBoostPrefix+container] = nil
+	}
+	if err := resize.Annotate(ctx, c.cfg.Client, pod, annotations); err != nil {
+		// The resize is done; upstream goes on as well.
+		c.cfg.Log.Info("resized, but not annotated", "vpa", vpa.Namespace+"/"+vpa.Name, "pod", a.Pod.Name, "error", err.Error())
+	}
+	return update.Done, nil
+}
+
+// containersFor is what a resize asks for.
+func containersFor(a update.Action) []resize.Container {
+	var containers []resize.Container
+	for _, target := range a.Targets {
+		resources := resize.ResourceRequirements{
+			Requests: observe.ListOf(target.Requests), Limits: observe.ListOf(target.Limits),
+		}
+		if !resources.IsEmpty() {
+			containers = append(containers, resize.Container{Name: target.Container, Resources: resources})
+		}
+	}
+	return containers
+}
+
+// tell says in events and the log what was done.
+func (c *Controller) tell(t *task, a update.Action, outcome update.Outcome, err error) {
+	log := c.cfg.Log.WithValues("vpa", t.key(), "pod", a.Pod.Name, "action", a.Kind.String(), "reason", a.Why.String())
+	if outcome != update.Done {
+		log.V(1).Info("not done", "error", fmt.Sprint(err))
+		return
+	}
+	log.Info("done")
+	pod := reference(a)
+	if a.Kind == update.Evict {
+		c.cfg.Events.Event(pod, corev1.EventTypeNormal, eventEvictedByVPA, "Pod was evicted by VPA Updater to apply resource recommendation.")
+		c.cfg.Events.Event(t.vpa, corev1.EventTypeNormal, eventEvictedPod,
+			"VPA Updater evicted Pod "+a.Pod.Name+" to apply resource recommendation.")
+		return
+	}
+	c.cfg.Events.Event(pod, corev1.EventTypeNormal, eventResized, "Pod was resized in place by VPA Updater.")
+}
+
+func reference(a update.Action) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID)}}
+}
+
+// tellSkipped says on pods that a resize is not tried again. Upstream says so each
+// minute; here the events' aggregation is spared that: once for each state.
+func (c *Controller) tellSkipped(t *task) {
+	for i := range t.decision.Pods {
+		v := &t.decision.Pods[i]
+		if v.Wants == reason.None || v.Against != reason.InfeasibleBefore {
+			continue
+		}
+		c.metrics.skipped(t)
+		_, before := c.states[t.vpa.UID].Resize.Refused[v.Pod.UID]
+		if !before {
+			c.cfg.Events.Event(reference(update.Action{Pod: v.Pod}), corev1.EventTypeNormal, eventResizeSkipped,
+				"Previously recorded in-place update was infeasible, current recommendation is not lower than previous, skipping resize")
+		}
+	}
+}
+
+// say writes the condition if it is not what the object says already.
+func (c *Controller) say(ctx context.Context, vpa *autoscaling.VerticalPodAutoscaler, condition report.Condition) {
+	status := corev1.ConditionFalse
+	if condition.Blocked {
+		status = corev1.ConditionTrue
+	}
+	want := autoscaling.VerticalPodAutoscalerCondition{
+		Type: report.Type, Status: status, Reason: condition.Reason, Message: condition.Message, LastTransitionTime: metav1.Now(),
+	}
+	// A pass that took all its time may still say why.
+	_, err := c.cfg.Statuses.UpdateStatus(context.WithoutCancel(ctx), vpa, func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) })
+	if err != nil {
+		c.cfg.Log.V(1).Info("a condition could not be written", "vpa", vpa.Namespace+"/"+vpa.Name, "error", err.Error())
+	}
+}
+
+// set puts the condition where its type stands in the order; false if it is there
+// already.
+func set(s *autoscaling.VerticalPodAutoscalerStatus, want autoscaling.VerticalPodAutoscalerCondition) bool {
+	at := slices.IndexFunc(s.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
+	if at < 0 {
+		s.Conditions = append(s.Conditions, want)
+		return true
+	}
+	has := &s.Conditions[at]
+	if has.Type != want.Type {
+		s.Conditions = slices.Insert(s.Conditions, at, want)
+		return true
+	}
+	if has.Status == want.Status {
+		want.LastTransitionTime = has.LastTransitionTime
+		if has.Reason == want.Reason && has.Message == want.Message {
+			return false
+		}
+	}
+	*has = want
+	return true
+}

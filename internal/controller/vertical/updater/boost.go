@@ -1,0 +1,105 @@
+package updater
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+const (
+	// unboostPeriod is how often pods with a start-up boost are looked at.
+	unboostPeriod = 5 * time.Second
+	// unboostRetry is after how long a boost that could not be ended is tried again.
+	unboostRetry = time.Minute
+)
+
+// endBoosts ends the start-up boosts that are over, whether the admission
+// controller lives or not: nobody need give these pods anything.
+func (c *Controller) endBoosts(ctx context.Context) {
+	now := time.Now()
+	if !c.boostEnds(now) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Interval)
+	defer cancel()
+	shared := &cluster{}
+	limit := make(chan struct{}, max(1, c.cfg.UnboostWorkers))
+	var mu sync.Mutex // guards failed
+	failed := map[types.UID]bool{}
+	var done sync.WaitGroup
+	for _, w := range c.workloads(ctx) {
+		if !slices.ContainsFunc(w.pods, observe.IsBoosted) {
+			continue
+		}
+		t := &task{workload: w}
+		if !c.decideOne(now, t, shared) {
+			continue
+		}
+		limit <- struct{}{}
+		done.Go(func() {
+			defer func() { <-limit }()
+			uids := c.unboost(ctx, t)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, uid := range uids {
+				failed[uid] = true
+			}
+		})
+	}
+	done.Wait()
+	c.unboosts = map[types.UID]time.Time{}
+	for uid := range failed {
+		c.unboosts[uid] = now.Add(unboostRetry)
+	}
+}
+
+// boostEnds reports whether there is a pod to look at more closely. It costs what
+// the pods with a boost are.
+func (c *Controller) boostEnds(now time.Time) bool {
+	for _, namespace := range c.pods.ListIndexFuncValues(byBoost) {
+		// The index is there, and its function returns no error.
+		objects, _ := c.pods.ByIndex(byBoost, namespace)
+		for _, object := range objects {
+			pod, ok := object.(*corev1.Pod)
+			if ok && lives(pod) && isReady(pod) && !now.Before(c.unboosts[pod.UID]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// unboost returns the pods where it did not work.
+func (c *Controller) unboost(ctx context.Context, t *task) (failed []types.UID) {
+	var ok bool
+	defer c.catch(t.workload, &ok)
+	for {
+		action, more := t.decision.NextUnboost()
+		if !more {
+			return failed
+		}
+		if !c.wait(ctx, action.Kind) {
+			return append(failed, types.UID(action.Pod.UID))
+		}
+		outcome, err := c.do(ctx, t.vpa, action)
+		t.decision.Settle(time.Now(), &t.state, action, outcome)
+		c.metrics.acted(t, update.Unboost, outcome)
+		c.tell(t, action, outcome, err)
+		if outcome != update.Done {
+			failed = append(failed, types.UID(action.Pod.UID))
+		}
+	}
+}

@@ -1,0 +1,225 @@
+// Package updater is the loop that brings recommendations to running pods: it
+// evicts them, or resizes them in place, as the core decides.
+package updater
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// Statuses writes status, each writer its own part.
+type Statuses interface {
+	UpdateStatus(ctx context.Context, object *autoscaling.VerticalPodAutoscaler,
+		change func(*autoscaling.VerticalPodAutoscalerStatus) bool) (*autoscaling.VerticalPodAutoscaler, error)
+}
+
+var _ Statuses = (*vpa.Client)(nil)
+
+// Lease is what the admission controller renews while it lives.
+type Lease struct {
+	// Ignored: pods are changed whether somebody gives new ones their requests or not.
+	Ignored         bool
+	Namespace, Name string
+	Timeout         time.Duration
+}
+
+// Config is what a Controller needs.
+type Config struct {
+	Client   kubernetes.Interface
+	Statuses Statuses
+	// Autoscalers is the informer of the VerticalPodAutoscalers, Informers those of
+	// all else; both are started by whoever owns them. Pods may be transformed by
+	// slim.Transform.
+	Autoscalers cache.SharedIndexInformer
+	Informers   informers.SharedInformerFactory
+	Owners      *ownership.Tree
+	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.
+	Conflicts func(*autoscaling.VerticalPodAutoscaler, []string) []conflict.Conflict
+	// Used reads what the containers of a workload's pods use, by the pods' names; nil
+	// where nobody knows.
+	Used func(ctx context.Context, namespace string, pods []string) map[string]map[string]vertical.Amounts
+	// Resizes reports whether the API server can resize pods; nil if it can.
+	Resizes    func() bool
+	Events     record.EventRecorder
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+
+	// Flags are what the operator asks for where an object says nothing.
+	Flags update.Policy
+	Gates observe.Gates
+	Lease Lease
+	// Interval is the time between passes, and the longest that one may take.
+	Interval time.Duration
+	// EvictionRate and EvictionBurst limit evictions, and resizes for themselves.
+	EvictionRate  float64
+	EvictionBurst int
+	// UnboostWorkers is how many start-up boosts are ended at a time.
+	UnboostWorkers int
+	// Namespace is the one to look at; all if it is empty. Ignored are left out.
+	Namespace string
+	Ignored   []string
+}
+
+// Controller is the loop.
+type Controller struct {
+	cfg     Config
+	pods    cache.Indexer
+	metrics *metrics
+	listers listers
+	// buckets limit evictions and resizes.
+	buckets [2]bucket
+	synced  atomic.Bool
+	// active is when a pass last ended.
+	active atomic.Int64
+
+	// What follows is the passes' own: one runs at a time.
+
+	states map[types.UID]update.State
+	names  map[types.UID]types.NamespacedName
+	// last is where the last pass that was stopped ended.
+	last string
+	// stale counts passes that were left out as nobody renewed the Lease.
+	stale int
+	// unboosts are when a boost that could not be ended is tried again.
+	unboosts map[types.UID]time.Time
+}
+
+// bucket is a rate limit that several workers share.
+type bucket struct {
+	mu   sync.Mutex
+	left disruption.Bucket
+}
+
+// New checks the configuration and adds what it needs to the informers, which must
+// not run yet.
+func New(cfg Config) (*Controller, error) {
+	if cfg.Client == nil || cfg.Statuses == nil || cfg.Autoscalers == nil || cfg.Informers == nil || cfg.Owners == nil || cfg.Events == nil {
+		return nil, errors.New("updater: a client, informers, owners and a recorder are needed")
+	}
+	if cfg.Interval <= 0 {
+		return nil, fmt.Errorf("updater: an interval of %s", cfg.Interval)
+	}
+	if !cfg.Lease.Ignored && (cfg.Lease.Name == "" || cfg.Lease.Timeout <= 0) {
+		return nil, errors.New("updater: the admission controller's Lease needs a name and a timeout")
+	}
+	pods := cfg.Informers.Core().V1().Pods().Informer()
+	if err := pods.AddIndexers(cache.Indexers{byCreator: creatorKey, byBoost: boostKey}); err != nil {
+		return nil, fmt.Errorf("updater: indexing pods: %w", err)
+	}
+	m, err := newMetrics(cfg.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{
+		cfg: cfg, pods: pods.GetIndexer(), metrics: m, listers: newListers(cfg.Informers),
+		states: map[types.UID]update.State{}, names: map[types.UID]types.NamespacedName{}, unboosts: map[types.UID]time.Time{},
+	}
+	for i := range c.buckets {
+		c.buckets[i].left = disruption.NewBucket(cfg.EvictionRate, cfg.EvictionBurst)
+	}
+	return c, nil
+}
+
+// Indexes of the pods' cache: by the controller that made them, and those with a
+// start-up boost.
+const (
+	byCreator = "plimsoll.dev/creator"
+	byBoost   = "plimsoll.dev/boost"
+)
+
+func creatorKey(object any) ([]string, error) {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return nil, nil
+	}
+	for i := range pod.OwnerReferences {
+		if owner := &pod.OwnerReferences[i]; owner.Controller != nil && *owner.Controller {
+			return []string{pod.Namespace + "/" + owner.Kind + "/" + owner.Name}, nil
+		}
+	}
+	return nil, nil
+}
+
+func boostKey(object any) ([]string, error) {
+	pod, ok := object.(*corev1.Pod)
+	if ok && observe.IsBoosted(pod) {
+		return []string{pod.Namespace}, nil
+	}
+	return nil, nil
+}
+
+// Run passes over all workloads each interval until ctx ends. As upstream, the
+// first pass is one interval after the start.
+func (c *Controller) Run(ctx context.Context) error {
+	if !cache.WaitForCacheSync(ctx.Done(), c.hasSynced) {
+		return nil
+	}
+	c.synced.Store(true)
+	c.active.Store(time.Now().UnixNano())
+	passes := time.NewTicker(c.cfg.Interval)
+	defer passes.Stop()
+	boosts := time.NewTicker(unboostPeriod)
+	defer boosts.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-passes.C:
+			limited, cancel := context.WithTimeout(ctx, c.cfg.Interval)
+			c.pass(limited)
+			cancel()
+			c.active.Store(time.Now().UnixNano())
+		case <-boosts.C:
+			if c.cfg.Gates.CPUStartupBoost {
+				c.endBoosts(ctx)
+			}
+		}
+	}
+}
+
+func (c *Controller) hasSynced() bool {
+	return c.cfg.Autoscalers.HasSynced() && c.cfg.Owners.HasSynced() && c.listers.hasSynced()
+}
+
+// Ready is an error until the caches are filled.
+func (c *Controller) Ready() error {
+	if !c.synced.Load() {
+		return errors.New("updater: caches are being filled")
+	}
+	return nil
+}
+
+// healthyPasses is after how many intervals without a pass the loop counts as
+// stuck, as upstream.
+const healthyPasses = 5
+
+// Alive is an error if no pass has ended for long.
+func (c *Controller) Alive() error {
+	last := c.active.Load()
+	if since := time.Since(time.Unix(0, last)); last != 0 && since > healthyPasses*c.cfg.Interval {
+		return fmt.Errorf("updater: no pass has ended for %s", since.Round(time.Second))
+	}
+	return nil
+}

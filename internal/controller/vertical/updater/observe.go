@@ -1,0 +1,178 @@
+package updater
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+func labelSet(set map[string]string) labels.Set { return set }
+
+// listers are the caches that a pass reads beside pods and VerticalPodAutoscalers.
+type listers struct {
+	// counted are those of the kinds that say how many pods there should be.
+	counted map[string]cache.SharedIndexInformer
+	ranges  cache.SharedIndexInformer
+	quotas  cache.SharedIndexInformer
+	nodes   cache.SharedIndexInformer
+	pods    cache.SharedIndexInformer
+}
+
+func newListers(f informers.SharedInformerFactory) listers {
+	l := listers{
+		counted: map[string]cache.SharedIndexInformer{
+			"Deployment": f.Apps().V1().Deployments().Informer(), "ReplicaSet": f.Apps().V1().ReplicaSets().Informer(),
+			"StatefulSet": f.Apps().V1().StatefulSets().Informer(), "DaemonSet": f.Apps().V1().DaemonSets().Informer(),
+			"ReplicationController": f.Core().V1().ReplicationControllers().Informer(),
+		},
+		ranges: f.Core().V1().LimitRanges().Informer(), quotas: f.Core().V1().ResourceQuotas().Informer(),
+		nodes: f.Core().V1().Nodes().Informer(), pods: f.Core().V1().Pods().Informer(),
+	}
+	return l
+}
+
+func (l *listers) hasSynced() bool {
+	for _, informer := range l.counted {
+		if !informer.HasSynced() {
+			return false
+		}
+	}
+	return l.ranges.HasSynced() && l.quotas.HasSynced() && l.nodes.HasSynced() && l.pods.HasSynced()
+}
+
+// replicas is how many pods a controller should have. Kinds that Kubernetes does
+// not count have none configured.
+func (l *listers) replicas(namespace, kind, name string) disruption.Replicas {
+	if kind == "Job" || kind == "CronJob" {
+		return disruption.Replicas{AsFound: true}
+	}
+	informer, ok := l.counted[kind]
+	if !ok {
+		return disruption.Replicas{}
+	}
+	object, exists, err := informer.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil || !exists {
+		return disruption.Replicas{Unknown: true}
+	}
+	configured := configured(object)
+	return disruption.Replicas{Configured: configured, Unknown: configured == 0}
+}
+
+func configured(object any) int {
+	var replicas *int32
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		replicas = o.Spec.Replicas
+	case *appsv1.ReplicaSet:
+		replicas = o.Spec.Replicas
+	case *appsv1.StatefulSet:
+		replicas = o.Spec.Replicas
+	case *appsv1.DaemonSet:
+		replicas = &o.Status.DesiredNumberScheduled
+	case *corev1.ReplicationController:
+		replicas = o.Spec.Replicas
+	}
+	if replicas == nil {
+		return 0
+	}
+	return int(*replicas)
+}
+
+// cluster is what all workloads of a pass share, read when it is first needed.
+type cluster struct {
+	nodes map[string]resize.Node
+}
+
+// observation is what the core looks at.
+func (c *Controller) observation(w *workload, shared *cluster) *update.Observation {
+	o := &update.Observation{
+		Recommended: observe.RecommendationsOf(&w.vpa.Status),
+		Pods:        make([]vertical.Pod, len(w.pods)),
+		Ranges:      observe.RangesOf(inNamespace[*corev1.LimitRange](c.listers.ranges, w.vpa.Namespace)),
+		Workload: disruption.Workload{
+			Creators: map[string]disruption.Replicas{},
+			Target:   c.listers.replicas(w.vpa.Namespace, w.target.Kind, w.target.Name),
+		},
+	}
+	for i, pod := range w.pods {
+		o.Pods[i] = observe.Pod(pod)
+	}
+	for _, creator := range w.creators {
+		parts := strings.SplitN(creator, "/", 3)
+		o.Workload.Creators[parts[1]+"/"+parts[2]] = c.listers.replicas(parts[0], parts[1], parts[2])
+	}
+	if c.cfg.Conflicts != nil {
+		o.Conflicts = c.cfg.Conflicts(w.vpa, containersOf(o.Pods))
+	}
+	if mode := w.policy.Mode; mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
+		o.Cluster = update.Cluster{
+			Unsupported: c.cfg.Resizes != nil && !c.cfg.Resizes(),
+			Nodes:       c.nodes(shared),
+			Quotas:      observe.QuotasOf(inNamespace[*corev1.ResourceQuota](c.listers.quotas, w.vpa.Namespace)),
+		}
+	}
+	return o
+}
+
+func containersOf(pods []vertical.Pod) []string {
+	if len(pods) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(pods[0].Containers))
+	for i := range pods[0].Containers {
+		names = append(names, pods[0].Containers[i].Name)
+	}
+	return names
+}
+
+func inNamespace[T any](informer cache.SharedIndexInformer, namespace string) []T {
+	// The index is there, and its function returns no error.
+	objects, _ := informer.GetIndexer().ByIndex(cache.NamespaceIndex, namespace)
+	all := make([]T, 0, len(objects))
+	for _, object := range objects {
+		if one, ok := object.(T); ok {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// nodes are all nodes, with what the pods on them request.
+func (c *Controller) nodes(shared *cluster) map[string]resize.Node {
+	if shared.nodes != nil {
+		return shared.nodes
+	}
+	nodes := map[string]resize.Node{}
+	for _, object := range c.listers.nodes.GetStore().List() {
+		if node, ok := object.(*corev1.Node); ok {
+			nodes[node.Name] = observe.NodeOf(node)
+		}
+	}
+	for _, object := range c.pods.List() {
+		pod, ok := object.(*corev1.Pod)
+		if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if node, ok := nodes[pod.Spec.NodeName]; ok {
+			requests := observe.RequestsOf(pod)
+			for r := range vertical.Resource(vertical.Resources) {
+				before, _ := node.Others.Get(r)
+				more, _ := requests.Get(r)
+				node.Others = node.Others.With(r, before+more)
+			}
+			nodes[pod.Spec.NodeName] = node
+		}
+	}
+	shared.nodes = nodes
+	return nodes
+}

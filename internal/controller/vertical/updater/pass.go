@@ -1,0 +1,202 @@
+package updater
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+const (
+	// hands is how many workloads are acted on at a time. Under a rate limit it is one,
+	// so that their turns are kept.
+	hands = 8
+	// stalePasses is how many passes are left out before objects say why.
+	stalePasses = 2
+)
+
+// task is a workload with what was decided about it.
+type task struct {
+	*workload
+	observed *update.Observation
+	decision update.Decision
+	state    update.State
+}
+
+// pass looks at all workloads once. What it has no time for, the next one begins
+// with.
+func (c *Controller) pass(ctx context.Context) {
+	timer := c.metrics.begin()
+	defer timer.total()
+	if !c.admitted(ctx) {
+		return
+	}
+	timer.step("ListVPAs")
+	workloads := c.workloads(ctx)
+	timer.step("FilterPods")
+	tasks := c.decide(workloads)
+	c.metrics.countControlled(tasks)
+	timer.step("Decide")
+	c.act(ctx, tasks)
+	timer.step("EvictPods")
+	c.remember(tasks)
+	c.metrics.countPass(tasks)
+	for _, t := range tasks {
+		if condition, ok := report.Of(&t.decision); ok {
+			c.say(ctx, t.vpa, condition)
+		}
+	}
+	timer.step("WriteConditions")
+}
+
+// admitted asks for the Lease. Objects say that nobody renews it when that has
+// lasted for a while.
+func (c *Controller) admitted(ctx context.Context) bool {
+	alive, err := c.admits(ctx)
+	if alive {
+		c.stale = 0
+		return true
+	}
+	c.metrics.invalidLease(err)
+	c.cfg.Log.Info("left out: the admission controller does not renew its Lease",
+		"lease", c.cfg.Lease.Namespace+"/"+c.cfg.Lease.Name, "error", fmt.Sprint(err))
+	c.stale++
+	if c.stale < stalePasses {
+		return false
+	}
+	for _, candidates := range c.targets(ctx) {
+		for _, w := range candidates {
+			if w.policy.Mode.Disrupts() {
+				c.say(ctx, w.vpa, report.Stale())
+			}
+		}
+	}
+	return false
+}
+
+// decide has the core look at each workload, in the order in which it is their
+// turn.
+func (c *Controller) decide(workloads []*workload) []*task {
+	byKey := make(map[string]*workload, len(workloads))
+	keys := make([]string, 0, len(workloads))
+	for _, w := range workloads {
+		byKey[w.key()] = w
+		keys = append(keys, w.key())
+	}
+	now, shared := time.Now(), &cluster{}
+	var tasks []*task
+	for _, key := range update.Rotate(keys, c.last) {
+		t := &task{workload: byKey[key]}
+		if c.decideOne(now, t, shared) {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// decideOne reports whether there is a decision. What goes wrong with one object
+// does not keep the others from theirs.
+func (c *Controller) decideOne(now time.Time, t *task, shared *cluster) (ok bool) {
+	defer c.catch(t.workload, &ok)
+	t.observed = c.observation(t.workload, shared)
+	t.decision, t.state = update.Decide(now, &t.policy, c.states[t.vpa.UID], t.observed)
+	return true
+}
+
+// catch keeps a panic to one object.
+func (c *Controller) catch(w *workload, ok *bool) {
+	if problem := recover(); problem != nil {
+		*ok = false
+		c.metrics.panics.Inc()
+		c.cfg.Log.Error(fmt.Errorf("%v", problem), "a defect: the object is left out", "vpa", w.key(), "stack", string(debug.Stack()))
+	}
+}
+
+// act carries the decisions out. When a rate limit or the time says stop, the rest
+// waits.
+func (c *Controller) act(ctx context.Context, tasks []*task) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	workers := hands
+	if c.cfg.EvictionRate > 0 {
+		workers = 1
+	}
+	queue := make(chan *task)
+	var mu sync.Mutex
+	c.last = ""
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for t := range queue {
+				if c.perform(ctx, t) {
+					continue
+				}
+				mu.Lock()
+				c.last = t.key()
+				mu.Unlock()
+				stop()
+			}
+		})
+	}
+	for _, t := range tasks {
+		if t.decision.Peek() != update.Nothing {
+			queue <- t
+		}
+	}
+	close(queue)
+	done.Wait()
+}
+
+// remember keeps what the next pass has to know, of objects whose target could not
+// be found this time too, and nothing of objects that are gone.
+func (c *Controller) remember(tasks []*task) {
+	for _, t := range tasks {
+		c.states[t.vpa.UID] = t.state
+		c.names[t.vpa.UID] = types.NamespacedName{Namespace: t.vpa.Namespace, Name: t.vpa.Name}
+	}
+	for uid, name := range c.names {
+		object, exists, err := c.cfg.Autoscalers.GetStore().GetByKey(name.String())
+		vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
+		if err != nil || exists && ok && vpa.UID == uid {
+			continue
+		}
+		delete(c.states, uid)
+		delete(c.names, uid)
+		if !exists {
+			c.metrics.forget(name)
+		}
+	}
+}
+
+// used reads what the pods use that are to be resized.
+func (c *Controller) used(ctx context.Context, t *task) {
+	if c.cfg.Used == nil || t.decision.Peek() != update.Resize {
+		return
+	}
+	names := make([]string, 0, len(t.decision.Wanted))
+	for _, i := range t.decision.Wanted {
+		names = append(names, t.decision.Pods[i].Pod.Name)
+	}
+	found := c.cfg.Used(ctx, t.vpa.Namespace, names)
+	t.observed.Cluster.Used = make(map[string]map[string]vertical.Amounts, len(found))
+	for _, i := range t.decision.Wanted {
+		pod := t.decision.Pods[i].Pod
+		t.observed.Cluster.Used[pod.UID] = found[pod.Name]
+	}
+}
+
+func modeOf(w *workload) string {
+	if own := w.vpa.Spec.UpdatePolicy; own != nil && own.UpdateMode != nil && *own.UpdateMode != "" {
+		return string(*own.UpdateMode)
+	}
+	return observe.ModeOf(&w.vpa.Spec).String()
+}

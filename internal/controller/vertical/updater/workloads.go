@@ -1,0 +1,132 @@
+package updater
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// workload is a VerticalPodAutoscaler with the pods that it controls.
+type workload struct {
+	vpa    *autoscaling.VerticalPodAutoscaler
+	policy update.Policy
+	target ownership.Target
+	pods   []*corev1.Pod
+	// creators have made the pods, by their keys in the index.
+	creators []string
+}
+
+func (w *workload) key() string { return w.vpa.Namespace + "/" + w.vpa.Name }
+
+// workloads are the objects that change running pods, with their pods. It costs
+// what the objects, the pods' creators and the pods of the objects are, together.
+func (c *Controller) workloads(ctx context.Context) []*workload {
+	targets := c.targets(ctx)
+	if len(targets) == 0 {
+		return nil
+	}
+	for _, creator := range c.pods.ListIndexFuncValues(byCreator) {
+		pods := c.podsOf(creator)
+		if len(pods) == 0 {
+			continue
+		}
+		owner, found, err := c.cfg.Owners.TopmostKnown(pods[0])
+		if errors.Is(err, ownership.ErrUnknown) {
+			owner, found, err = c.cfg.Owners.Topmost(ctx, pods[0])
+		}
+		if err != nil || !found {
+			continue
+		}
+		candidates := targets[targetKey(owner.Namespace, owner.Kind, owner.Name)]
+		for _, pod := range pods {
+			if w := controlling(candidates, pod); w != nil {
+				w.pods = append(w.pods, pod)
+				if !slices.Contains(w.creators, creator) {
+					w.creators = append(w.creators, creator)
+				}
+			}
+		}
+	}
+	var all []*workload
+	for _, candidates := range targets {
+		all = append(all, candidates...)
+	}
+	for _, w := range all {
+		slices.SortFunc(w.pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return all
+}
+
+func targetKey(namespace, kind, name string) string { return namespace + "/" + kind + "/" + name }
+
+// podsOf are the pods that live: neither ended nor being deleted.
+func (c *Controller) podsOf(creator string) []*corev1.Pod {
+	// The index is there, and its function returns no error.
+	objects, _ := c.pods.ByIndex(byCreator, creator)
+	pods := make([]*corev1.Pod, 0, len(objects))
+	for _, object := range objects {
+		if pod, ok := object.(*corev1.Pod); ok && lives(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+func lives(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// controlling is the first of the candidates whose selector selects the pod.
+func controlling(candidates []*workload, pod *corev1.Pod) *workload {
+	for _, w := range candidates {
+		if w.target.Selector.Matches(labelSet(pod.Labels)) {
+			return w
+		}
+	}
+	return nil
+}
+
+// targets are the objects that change running pods, by what they refer to; of
+// several the oldest goes first, as upstream.
+func (c *Controller) targets(ctx context.Context) map[string][]*workload {
+	targets := map[string][]*workload{}
+	for _, object := range c.cfg.Autoscalers.GetStore().List() {
+		vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
+		if !ok || !c.isOurs(vpa) || vpa.Spec.TargetRef == nil {
+			continue
+		}
+		policy := observe.UpdatePolicyOf(&vpa.Spec, &c.cfg.Flags, c.cfg.Gates)
+		if !policy.Mode.Disrupts() && !policy.Boosts {
+			continue
+		}
+		target, err := c.cfg.Owners.TargetOf(ctx, vpa.Namespace, vpa.Spec.TargetRef)
+		if err != nil {
+			c.cfg.Log.V(1).Info("left out: its target cannot be found", "vpa", vpa.Namespace+"/"+vpa.Name, "reason", err.Error())
+			continue
+		}
+		key := targetKey(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)
+		targets[key] = append(targets[key], &workload{vpa: vpa, policy: policy, target: target})
+	}
+	for _, candidates := range targets {
+		slices.SortFunc(candidates, func(a, b *workload) int { return older(&a.vpa.ObjectMeta, &b.vpa.ObjectMeta) })
+	}
+	return targets
+}
+
+func older(a, b *metav1.ObjectMeta) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+}
+
+func (c *Controller) isOurs(vpa *autoscaling.VerticalPodAutoscaler) bool {
+	return (c.cfg.Namespace == "" || vpa.Namespace == c.cfg.Namespace) && !slices.Contains(c.cfg.Ignored, vpa.Namespace)
+}

@@ -1,0 +1,118 @@
+package slim
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// annotations are those that the vertical side writes: their names begin with vpa.
+func annotations(all map[string]string) map[string]string {
+	var slim map[string]string
+	for name, value := range all {
+		if !strings.HasPrefix(name, "vpa") {
+			continue
+		}
+		if slim == nil {
+			slim = map[string]string{}
+		}
+		slim[name] = value
+	}
+	return slim
+}
+
+// conditions are the pod's readiness, and how far a resize is.
+func conditions(all []corev1.PodCondition) []corev1.PodCondition {
+	var slim []corev1.PodCondition
+	for i := range all {
+		switch all[i].Type {
+		case corev1.PodReady, corev1.PodResizePending, corev1.PodResizeInProgress:
+			slim = append(slim, all[i])
+		}
+	}
+	return slim
+}
+
+// statuses are those of the containers that have ended once (running out of memory
+// is one way to end), that are held back, or that have other resources than the
+// spec asks for.
+func statuses(p *corev1.Pod) []corev1.ContainerStatus {
+	var slim []corev1.ContainerStatus
+	for i := range p.Status.ContainerStatuses {
+		s := &p.Status.ContainerStatuses[i]
+		kept := corev1.ContainerStatus{
+			Name: s.Name, RestartCount: s.RestartCount, Resources: otherResources(p, s),
+			State:                corev1.ContainerState{Terminated: end(s.State.Terminated), Waiting: held(s.State.Waiting)},
+			LastTerminationState: corev1.ContainerState{Terminated: end(s.LastTerminationState.Terminated)},
+		}
+		if kept.State.Terminated != nil || kept.LastTerminationState.Terminated != nil || kept.State.Waiting != nil || kept.Resources != nil {
+			slim = append(slim, kept)
+		}
+	}
+	return slim
+}
+
+func end(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
+	if t == nil {
+		return nil
+	}
+	return &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
+}
+
+// held is the state of a container that ended too often.
+func held(w *corev1.ContainerStateWaiting) *corev1.ContainerStateWaiting {
+	if w == nil || w.Reason != "CrashLoopBackOff" {
+		return nil
+	}
+	return &corev1.ContainerStateWaiting{Reason: w.Reason}
+}
+
+// otherResources are what the container has; nil where that is what its spec says,
+// or the kubelet says nothing.
+func otherResources(p *corev1.Pod, s *corev1.ContainerStatus) *corev1.ResourceRequirements {
+	at := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == s.Name })
+	if s.Resources == nil || at < 0 {
+		return nil
+	}
+	asked := &p.Spec.Containers[at].Resources
+	if equality.Semantic.DeepEqual(s.Resources.Requests, asked.Requests) && equality.Semantic.DeepEqual(s.Resources.Limits, asked.Limits) {
+		return nil
+	}
+	return &corev1.ResourceRequirements{Requests: s.Resources.Requests, Limits: s.Resources.Limits}
+}
+
+// restarts are the policies by which a resize restarts the container.
+func restarts(all []corev1.ContainerResizePolicy) []corev1.ContainerResizePolicy {
+	var slim []corev1.ContainerResizePolicy
+	for _, policy := range all {
+		if policy.RestartPolicy == corev1.RestartContainer {
+			slim = append(slim, policy)
+		}
+	}
+	return slim
+}
+
+// heap keeps, as a variable without a name, what tells that a program decides at
+// its start how much memory it will use (Java's ...RAMPercentage).
+func heap(c *corev1.Container) []corev1.EnvVar {
+	const word = "RAMPercentage"
+	is := func(text string) bool { return strings.Contains(text, word) }
+	if slices.ContainsFunc(c.Command, is) || slices.ContainsFunc(c.Args, is) ||
+		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) }) {
+		return []corev1.EnvVar{{Value: word}}
+	}
+	return nil
+}
+
+// room is what of a node's allocatable resources a resize asks about.
+func room(list corev1.ResourceList) corev1.ResourceList {
+	slim := corev1.ResourceList{}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if q, ok := list[name]; ok {
+			slim[name] = q
+		}
+	}
+	return slim
+}

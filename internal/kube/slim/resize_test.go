@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -57,7 +57,7 @@ func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	slim := object.(*corev1.Pod)
-	if diff := cmp.Diff(want, observe.Pod(slim), cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
+	if diff := cmp.Diff(want, observe.Pod(slim), cmp.AllowUnexported(core.Amounts{})); diff != "" {
 		t.Errorf("-of the whole pod +of the slim one:\n%s", diff)
 	}
 	if len(slim.Annotations) != 2 || len(slim.Status.Conditions) != 2 || len(slim.Status.ContainerStatuses) != 1 {

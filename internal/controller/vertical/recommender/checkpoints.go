@@ -1,0 +1,232 @@
+package recommender
+
+import (
+	"context"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+const (
+	// savePeriod is how often a container's checkpoint is written while there is
+	// something new in it: as much is lost if the process is killed.
+	savePeriod = 10 * time.Minute
+	// restorePause is how long to wait before reading them again, if that failed.
+	restorePause = 5 * time.Second
+)
+
+// stored is a checkpoint that was read.
+type stored struct {
+	container string
+	saved     usage.Checkpoint
+	// damage is why it cannot be used.
+	damage string
+}
+
+// restore reads all checkpoints; false if ctx ended before it could.
+func (r *Recommender) restore(ctx context.Context) bool {
+	for {
+		read := map[types.NamespacedName][]stored{}
+		err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+			if r.isIgnored(c.Namespace) {
+				return
+			}
+			owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
+			read[owner] = append(read[owner], r.read(c))
+		})
+		if err == nil {
+			r.unclaimed = read
+			return true
+		}
+		r.log.Error(err, "checkpoints cannot be read; nothing is recommended before they are")
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(restorePause):
+		}
+	}
+}
+
+func (r *Recommender) read(c *autoscaling.VerticalPodAutoscalerCheckpoint) stored {
+	saved, isWhole, err := observe.CheckpointOf(c)
+	if err != nil {
+		return stored{container: c.Spec.ContainerName, damage: err.Error()}
+	}
+	if !isWhole {
+		r.log.Info("the annotation of a checkpoint cannot be read; what it held is lost", "checkpoint", c.Namespace+"/"+c.Name)
+	}
+	return stored{container: c.Spec.ContainerName, saved: saved}
+}
+
+// claim gives a new track its checkpoints.
+func (r *Recommender) claim(now time.Time, t *track) {
+	policy := r.config.Policy
+	for _, s := range r.unclaimed[t.name] {
+		if s.damage != "" {
+			t.state = t.state.Damaged(s.container, s.damage)
+			continue
+		}
+		var err error
+		if t.state, err = t.state.Restore(&policy, s.container, s.saved, now); err != nil {
+			r.log.Info("a checkpoint is damaged", "object", t.name.String(), "container", s.container, "why", err.Error())
+		}
+	}
+	delete(r.unclaimed, t.name)
+}
+
+// job is a checkpoint to write.
+type job struct {
+	track     *track
+	work      *work
+	container string
+	done      bool
+}
+
+// save writes the checkpoints that have something new and whose time has come.
+// After running out of memory that is at once: what it taught is not measured
+// again.
+func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
+	var jobs []*job
+	for _, w := range works {
+		if !w.decided {
+			continue
+		}
+		for _, container := range w.track.state.Changed() {
+			due, known := w.track.saves[container]
+			if !known {
+				due = now.Add(spread(w.track.name, container))
+				w.track.saves[container] = due
+			}
+			if w.hadOOM || !now.Before(due) {
+				jobs = append(jobs, &job{track: w.track, work: w, container: container})
+			}
+		}
+	}
+	r.saveAll(ctx, now, jobs)
+	for _, j := range jobs {
+		if j.done {
+			j.track.saves[j.container] = now.Add(savePeriod)
+			j.work.saved = append(j.work.saved, j.container)
+		}
+	}
+}
+
+// spread is when in the period a container's checkpoint is written: each has its
+// own time.
+func spread(object types.NamespacedName, container string) time.Duration {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(object.String() + "/" + container)) // it never fails
+	return savePeriod * time.Duration(h.Sum32()%1000) / 1000
+}
+
+func (r *Recommender) saveAll(ctx context.Context, now time.Time, jobs []*job) {
+	var writing errgroup.Group
+	writing.SetLimit(r.config.Workers)
+	for _, j := range jobs {
+		writing.Go(func() error {
+			if err := r.saveOne(ctx, now, j); err != nil && ctx.Err() == nil {
+				r.log.Error(err, "a checkpoint was not written", "object", j.track.name.String(), "container", j.container)
+			}
+			return nil
+		})
+	}
+	_ = writing.Wait() // they tell of their errors themselves
+}
+
+func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error {
+	policy := r.config.Policy
+	if j.work != nil {
+		policy = j.work.policy
+	}
+	saved, ok := j.track.state.Checkpoint(&policy, j.container, now)
+	if !ok {
+		return nil
+	}
+	status, annotations, err := observe.CheckpointStatus(&saved, now)
+	if err != nil {
+		return err
+	}
+	err = r.config.Store.WriteCheckpoint(ctx, &autoscaling.VerticalPodAutoscalerCheckpoint{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: j.track.name.Namespace, Name: vpa.CheckpointName(j.track.name.Name, j.container), Annotations: annotations,
+		},
+		Spec:   autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: j.track.name.Name, ContainerName: j.container},
+		Status: status,
+	})
+	j.done = err == nil
+	return err
+}
+
+// flush writes every checkpoint that has something new.
+func (r *Recommender) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.FlushTimeout)
+	defer cancel()
+	var jobs []*job
+	for _, t := range r.tracks {
+		for _, container := range t.state.Changed() {
+			jobs = append(jobs, &job{track: t, container: container})
+		}
+	}
+	r.saveAll(ctx, time.Now(), jobs)
+	written := 0
+	for _, j := range jobs {
+		if j.done {
+			written++
+		}
+	}
+	r.log.Info("checkpoints written at the end", "written", written, "of", len(jobs))
+}
+
+// collect deletes checkpoints of objects that are gone, and of containers that
+// nothing is known of any more.
+func (r *Recommender) collect(ctx context.Context, now time.Time) {
+	if r.collected.IsZero() {
+		r.collected = now // upstream waits for an interval, too
+	}
+	if now.Sub(r.collected) < r.config.CollectInterval {
+		return
+	}
+	r.collected = now
+	var gone []types.NamespacedName
+	err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+		if !r.isIgnored(c.Namespace) && !r.isNeeded(c) {
+			gone = append(gone, types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+		}
+	})
+	if err != nil {
+		r.log.Error(err, "checkpoints that nobody needs were not looked for")
+		return
+	}
+	for _, name := range gone {
+		if err := r.config.Store.DeleteCheckpoint(ctx, name.Namespace, name.Name); err != nil {
+			r.log.Error(err, "a checkpoint that nobody needs was not deleted")
+			continue
+		}
+		r.log.V(1).Info("a checkpoint that nobody needs was deleted", "checkpoint", name.String())
+	}
+}
+
+// isNeeded reports whether there is an object for a checkpoint and, if it is ours,
+// anything known of the container.
+func (r *Recommender) isNeeded(c *autoscaling.VerticalPodAutoscalerCheckpoint) bool {
+	owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
+	_, exists, err := r.config.Objects.GetStore().GetByKey(owner.String())
+	if err != nil {
+		return true
+	}
+	t, isOurs := r.tracks[owner]
+	if !exists || !isOurs {
+		return exists
+	}
+	return slices.ContainsFunc(t.state.Containers, func(known recommend.Container) bool { return known.Name == c.Spec.ContainerName })
+}

@@ -1,0 +1,225 @@
+package recommender
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+const (
+	oomKilled = "OOMKilled"
+	// maxPending bounds what waits for the next pass, as upstream.
+	maxPending = 5000
+)
+
+// outOfMemory is that a container ran out of memory. The pod may be gone when it is
+// looked at, therefore its labels are here.
+type outOfMemory struct {
+	namespace string
+	labels    map[string]string
+	// pod is set where labels are not known; it is looked for by name.
+	pod string
+	oom recommend.OOM
+}
+
+// endings finds containers that ran out of memory in the statuses of pods.
+type endings struct{ *Recommender }
+
+var _ cache.ResourceEventHandler = endings{}
+
+// OnAdd implements cache.ResourceEventHandler. Pods that were there before are
+// looked at when their object is.
+func (e endings) OnAdd(object any, isInInitialList bool) {
+	if pod, ok := object.(*corev1.Pod); ok && !isInInitialList {
+		e.look(nil, pod)
+	}
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (e endings) OnUpdate(before, after any) {
+	old, ok := before.(*corev1.Pod)
+	pod, alsoOK := after.(*corev1.Pod)
+	if !ok || !alsoOK {
+		return
+	}
+	if old.UID != pod.UID {
+		old = nil
+	}
+	e.look(old, pod)
+}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (endings) OnDelete(any) {}
+
+// look reports what the pod's status says and the one before did not.
+func (e endings) look(before, pod *corev1.Pod) {
+	for _, oom := range oomsOf(before, pod) {
+		oom.Standing = before == nil
+		e.outOfMemory(outOfMemory{namespace: pod.Namespace, labels: pod.Labels, oom: oom})
+	}
+}
+
+// standing is what the status of a pod says that was not known before.
+func standing(pod *corev1.Pod) []recommend.OOM {
+	found := oomsOf(nil, pod)
+	for i := range found {
+		found[i].Standing = true
+	}
+	return found
+}
+
+// oomsOf are the endings for want of memory in a pod's status that were not in the
+// one before, in order of time.
+func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
+	var found []recommend.OOM
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		old := statusOf(before, status.Name)
+		for _, end := range []*corev1.ContainerStateTerminated{status.LastTerminationState.Terminated, status.State.Terminated} {
+			if end == nil || end.Reason != oomKilled || old != nil && (isSame(end, old.State.Terminated) || isSame(end, old.LastTerminationState.Terminated)) {
+				continue
+			}
+			found = append(found, oomOf(pod, status.Name, end.FinishedAt.Time))
+		}
+	}
+	return found
+}
+
+// isSame reports whether both are the same ending of a container.
+func isSame(a, b *corev1.ContainerStateTerminated) bool {
+	return b != nil && a.FinishedAt.Equal(&b.FinishedAt)
+}
+
+func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
+	if pod == nil {
+		return nil
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Name == container {
+			return s
+		}
+	}
+	return nil
+}
+
+func oomOf(pod *corev1.Pod, container string, at time.Time) recommend.OOM {
+	oom := recommend.OOM{Container: container, OOM: usage.OOM{Pod: string(pod.UID), At: at}}
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == container {
+			oom.Request, _ = observe.AmountsOf(c.Resources.Requests).Get(vertical.Memory)
+			oom.Limit, _ = observe.AmountsOf(c.Resources.Limits).Get(vertical.Memory)
+		}
+	}
+	return oom
+}
+
+// evictions finds pods that kubelets evicted because their node ran out of memory.
+type evictions struct{ *Recommender }
+
+var _ cache.ResourceEventHandler = evictions{}
+
+// OnAdd implements cache.ResourceEventHandler. Events from before the start were
+// seen by whoever ran then.
+func (e evictions) OnAdd(object any, isInInitialList bool) {
+	event, ok := object.(*corev1.Event)
+	if !ok || isInInitialList {
+		return
+	}
+	for _, oom := range evicted(event) {
+		e.outOfMemory(outOfMemory{namespace: event.InvolvedObject.Namespace, pod: event.InvolvedObject.Name, oom: oom})
+	}
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (evictions) OnUpdate(_, _ any) {}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (evictions) OnDelete(any) {}
+
+// evicted is what a kubelet's event says of containers that used more memory than
+// they asked for: their names, what each used, and what was short.
+func evicted(event *corev1.Event) []recommend.OOM {
+	if event.Reason != "Evicted" || event.InvolvedObject.Kind != "Pod" {
+		return nil
+	}
+	list := func(key string) []string {
+		if text, ok := event.Annotations[key]; ok {
+			return strings.Split(text, ",")
+		}
+		return nil
+	}
+	containers, used, starved := list("offending_containers"), list("offending_containers_usage"), list("starved_resource")
+	if len(used) != len(containers) || len(starved) != len(containers) {
+		return nil
+	}
+	var found []recommend.OOM
+	for i, container := range containers {
+		quantity, err := resource.ParseQuantity(used[i])
+		if err != nil || starved[i] != string(corev1.ResourceMemory) {
+			continue
+		}
+		found = append(found, recommend.OOM{Container: container, OOM: usage.OOM{
+			Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(quantity.Value()),
+		}})
+	}
+	return found
+}
+
+// outOfMemory keeps it for the next pass, and lets that come soon.
+func (r *Recommender) outOfMemory(o outOfMemory) {
+	r.mu.Lock()
+	if len(r.ooms) < maxPending {
+		r.ooms = append(r.ooms, o)
+	}
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeOOMs sorts what is pending to the objects whose pods it is about.
+func (r *Recommender) takeOOMs() map[types.NamespacedName][]recommend.OOM {
+	r.mu.Lock()
+	pending := r.ooms
+	r.ooms = nil
+	r.mu.Unlock()
+	if len(pending) == 0 {
+		return nil
+	}
+	byNamespace := map[string][]*track{}
+	for name, t := range r.tracks {
+		byNamespace[name.Namespace] = append(byNamespace[name.Namespace], t)
+	}
+	sorted := map[types.NamespacedName][]recommend.OOM{}
+	for i := range pending {
+		o := &pending[i]
+		if o.pod != "" {
+			o.labels = r.labelsOf(types.NamespacedName{Namespace: o.namespace, Name: o.pod})
+		}
+		for _, t := range byNamespace[o.namespace] {
+			if t.selector != nil && o.labels != nil && t.selector.Matches(labels.Set(o.labels)) {
+				sorted[t.name] = append(sorted[t.name], o.oom)
+			}
+		}
+	}
+	return sorted
+}
+
+func (r *Recommender) labelsOf(pod types.NamespacedName) map[string]string {
+	object, exists, err := r.config.Pods.GetStore().GetByKey(pod.String())
+	if p, ok := object.(*corev1.Pod); ok && exists && err == nil {
+		return p.Labels
+	}
+	return nil
+}

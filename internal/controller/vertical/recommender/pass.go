@@ -1,0 +1,246 @@
+package recommender
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// work is one object in one pass.
+type work struct {
+	object   *autoscaling.VerticalPodAutoscaler
+	track    *track
+	lookup   recommend.Lookup
+	policy   recommend.Policy
+	decision recommend.Decision
+	// decided is false where that was not possible.
+	decided bool
+	written bool
+	saved   []string
+	// pods counts the workload's.
+	pods int
+	// isNew is set in an object's first pass.
+	isNew bool
+	// hadOOM is set when a container ran out of memory.
+	hadOOM bool
+}
+
+// pass decides the objects, only those that are named if there are names, or whose
+// containers ran out of memory.
+func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.NamespacedName]struct{}) {
+	timer := r.metrics.timer()
+	works := r.load(ctx, now, only)
+	timer.step("LoadVPAs")
+	ooms := r.takeOOMs()
+	works = slices.DeleteFunc(works, func(w *work) bool {
+		_, isNamed := only[w.track.name]
+		return only != nil && !isNamed && len(ooms[w.track.name]) == 0
+	})
+	for _, w := range works {
+		r.safely(w.track.name, func() { r.decide(now, w, ooms[w.track.name]) })
+	}
+	timer.step("LoadMetrics")
+	r.write(ctx, works)
+	timer.step("UpdateVPAs")
+	r.save(ctx, now, works)
+	for _, w := range works {
+		if w.decided {
+			w.track.state = recommend.Settle(&w.policy, w.track.state, recommend.Outcome{At: now, Written: w.written, Saved: w.saved})
+		}
+	}
+	timer.step("MaintainCheckpoints")
+	if only == nil {
+		r.unclaimed = nil
+		r.collect(ctx, now)
+		timer.step("GarbageCollect")
+		r.metrics.count(works)
+	}
+	timer.total()
+	r.active.Store(time.Now().UnixNano())
+}
+
+// load lists the objects that this recommender is responsible for, in the order of
+// their names, and finds their pods.
+func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.NamespacedName]struct{}) []*work {
+	var works []*work
+	present := map[types.NamespacedName]struct{}{}
+	for _, item := range r.config.Objects.GetStore().List() {
+		object, ok := item.(*autoscaling.VerticalPodAutoscaler)
+		if !ok || !r.isOurs(object) {
+			continue
+		}
+		present[nameOf(object)] = struct{}{}
+		works = append(works, &work{object: object})
+	}
+	r.sweep(now, present)
+	slices.SortFunc(works, func(a, b *work) int {
+		return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Name, b.object.Name))
+	})
+	overlaps := overlapsOf(works)
+	kept := works[:0]
+	for _, w := range works {
+		before := r.tracks[nameOf(w.object)]
+		w.track = r.follow(now, w.object)
+		w.isNew = w.track != before
+		w.track.overlap = overlaps[w.track.name]
+		if _, isNamed := only[w.track.name]; only == nil || isNamed || w.isNew {
+			w.track.lookup = recommend.Lookup{Problem: "Cannot read targetRef", Transient: true}
+			r.safely(w.track.name, func() { w.track.lookup = r.lookup(ctx, w) })
+		}
+		w.lookup = w.track.lookup
+		kept = append(kept, w)
+	}
+	return kept
+}
+
+// lookup finds the workload's pods. While that fails for the moment, they are the
+// same as before.
+func (r *Recommender) lookup(ctx context.Context, w *work) recommend.Lookup {
+	ref, t := w.object.Spec.TargetRef, w.track
+	if ref == nil {
+		return r.unfound(t, "Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
+	}
+	target, err := r.config.Targets.TargetOf(ctx, w.object.Namespace, ref)
+	if err != nil {
+		return r.unfound(t, "Cannot read targetRef. Reason: "+err.Error(), err)
+	}
+	if target.HasParent {
+		return r.unfound(t, fmt.Sprintf("The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
+			ref.APIVersion, ref.Kind, ref.Name), nil)
+	}
+	r.found(t, target.UID)
+	t.selector = target.Selector
+	r.pods.SetSelector(t.name, target.Selector)
+	r.pods.Follow(t.name, true)
+	return recommend.Lookup{}
+}
+
+func (r *Recommender) unfound(t *track, problem string, err error) recommend.Lookup {
+	transient := errors.Is(err, ownership.ErrUnknown)
+	if !transient {
+		t.selector = nil
+		r.pods.Delete(t.name)
+	}
+	return recommend.Lookup{Problem: problem, Transient: transient}
+}
+
+// safely does something about one object; what goes wrong with it is no reason to
+// leave the others alone.
+func (r *Recommender) safely(about types.NamespacedName, do func()) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.metrics.panics.Inc()
+			r.log.Error(fmt.Errorf("%v", cause), "an object could not be decided", "object", about.String(), "stack", string(debug.Stack()))
+		}
+	}()
+	do()
+}
+
+func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
+	w.policy = r.policy(w.object)
+	o, names := r.observe(w, ooms)
+	if r.config.Conflicts != nil {
+		o.Conflicts, o.SkipsConflicts = r.config.Conflicts(w.object, names), r.config.SkipsConflicts
+	}
+	decision, state := recommend.Decide(now, w.policy, w.track.state, o)
+	addFindings(now, w, o.Published, &decision)
+	w.decision, w.track.state, w.decided = decision, state, true
+	for _, d := range decision.Discarded {
+		r.log.V(1).Info("a sample was left out", "object", w.track.name.String(), "container", d.Container, "resource", d.Resource.String(), "why", d.Why)
+	}
+	r.log.V(1).Info("decided", "object", w.track.name.String(), "pods", w.pods, "samples", len(o.Samples), "ooms", len(o.OOMs),
+		"problem", o.Lookup.Problem, "write", decision.Write)
+}
+
+// wholeCPUs are the affixes of the annotations that ask for whole CPUs.
+const (
+	wholeCPUsPrefix = "vpa-post-processor.kubernetes.io/"
+	wholeCPUsSuffix = "_integerCPU"
+)
+
+// policy is the flags with what the object's owner asks for.
+func (r *Recommender) policy(object *autoscaling.VerticalPodAutoscaler) recommend.Policy {
+	p := r.config.Policy
+	p.Containers = observe.PoliciesOf(&object.Spec)
+	if r.config.NoOverrides {
+		for i := range p.Containers {
+			p.Containers[i].OOM, p.Containers[i].Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{}
+		}
+	}
+	if !r.config.IntegerCPU {
+		return p
+	}
+	for key, value := range object.Annotations {
+		name, hasPrefix := strings.CutPrefix(key, wholeCPUsPrefix)
+		name, hasSuffix := strings.CutSuffix(name, wholeCPUsSuffix)
+		if hasPrefix && hasSuffix && name != "" && value == "true" {
+			p.WholeCPUs = append(p.WholeCPUs, name)
+		}
+	}
+	return p
+}
+
+// observe is what is seen of an object now, and the names of its containers.
+func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observation, []string) {
+	o := recommend.Observation{
+		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms, Published: observe.PublishedOf(&w.object.Status),
+	}
+	var names []string
+	if w.lookup.Problem == "" {
+		names = r.observePods(w, &o)
+	}
+	w.hadOOM = len(o.OOMs) > 0
+	o.Samples = r.samples(w.track, func(pod string) bool { return w.lookup.Problem != "" || slices.Contains(o.Pods, pod) })
+	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })
+	return o, names
+}
+
+// observePods notes the workload's pods. Those of a new object may have run out of
+// memory before it was there.
+func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
+	var names []string
+	counts := map[string]int{}
+	for _, pod := range r.pods.Pods(w.track.name) {
+		if w.isNew {
+			o.OOMs = append(o.OOMs, standing(pod)...)
+		}
+		if pod.Status.Phase == corev1.PodPending {
+			continue
+		}
+		o.Pods = append(o.Pods, string(pod.UID))
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		for i := range pod.Spec.Containers {
+			name := pod.Spec.Containers[i].Name
+			if counts[name] == 0 {
+				names = append(names, name)
+			}
+			counts[name]++
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		o.Containers = append(o.Containers, recommend.Present{Container: name, Pods: counts[name]})
+	}
+	w.pods = len(o.Pods)
+	return names
+}
+
+func inOrder(a, b recommend.Sample) int {
+	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Container, b.Container))
+}

@@ -1,0 +1,290 @@
+// Package recommender is the loop that recommends requests: it samples what the
+// containers of each VerticalPodAutoscaler's pods use, has the core decide, and
+// writes status and checkpoints.
+//
+// Use is sampled several times in an interval and averaged over it; statuses are
+// decided each interval, and of new or changed objects, and of those whose
+// containers ran out of memory, within a second. A pass costs what the pods of
+// VerticalPodAutoscalers cost, however many others there are.
+//
+// Checkpoints are read at the start, and nothing is decided before they are: a
+// recommender that begins anew would overwrite them. They are written only when
+// there is something new, each at its own time, and all of them at the end.
+package recommender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+)
+
+// DefaultName is that of the recommender of objects that name none.
+const DefaultName = "default"
+
+// Targets finds the workload that an object means.
+type Targets interface {
+	TargetOf(ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference) (ownership.Target, error)
+	HasSynced() bool
+}
+
+// Store is the API server's part of status and checkpoints.
+type Store interface {
+	UpdateStatus(ctx context.Context, object *autoscaling.VerticalPodAutoscaler,
+		change func(*autoscaling.VerticalPodAutoscalerStatus) bool) (*autoscaling.VerticalPodAutoscaler, error)
+	EachCheckpoint(ctx context.Context, namespace string, visit func(*autoscaling.VerticalPodAutoscalerCheckpoint)) error
+	WriteCheckpoint(ctx context.Context, checkpoint *autoscaling.VerticalPodAutoscalerCheckpoint) error
+	DeleteCheckpoint(ctx context.Context, namespace, name string) error
+}
+
+// Direct knows what pods use without asking.
+type Direct interface {
+	Run(ctx context.Context, watch resource.Watch)
+	Look(now time.Time, pods []*corev1.Pod, v *resource.View) error
+}
+
+// Metrics is metrics.k8s.io; an empty namespace means all.
+type Metrics interface {
+	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
+}
+
+var (
+	_ Targets = (*ownership.Tree)(nil)
+	_ Store   = (*vpa.Client)(nil)
+	_ Direct  = (*resource.Source)(nil)
+)
+
+// Config is all that the recommender needs. The informers are shared with others,
+// and started by them.
+type Config struct {
+	Objects, Pods cache.SharedIndexInformer
+	// Evictions has events of the reason Evicted; it may be nil.
+	Evictions cache.SharedIndexInformer
+	Targets   Targets
+	Store     Store
+	// Direct may be nil; where it does not know enough, Metrics is asked.
+	Direct  Direct
+	Metrics Metrics
+	// Conflicts says what horizontal autoscalers of the same workload control. It may
+	// be nil.
+	Conflicts      func(object *autoscaling.VerticalPodAutoscaler, containers []string) []conflict.Conflict
+	SkipsConflicts bool
+	Events         record.EventRecorder
+	Registerer     prometheus.Registerer
+	Log            logr.Logger
+
+	// Name is the recommender's.
+	Name string
+	// Namespace is the only one that is looked at, all if it is empty; Ignored are not.
+	Namespace string
+	Ignored   []string
+	// Interval is how often statuses are decided, CollectInterval how often checkpoints
+	// that nobody needs are looked for.
+	Interval, CollectInterval time.Duration
+	// FlushTimeout bounds the writing of checkpoints at the end.
+	FlushTimeout time.Duration
+	// Workers is how many statuses and checkpoints are written at a time.
+	Workers int
+	// NoOverrides ignores what objects say about aggregation and running out of
+	// memory, as upstream does unless the feature gate PerVPAConfig is on.
+	NoOverrides bool
+	// IntegerCPU lets objects ask for whole CPUs.
+	IntegerCPU bool
+	// Policy is the flags that take part in a decision.
+	Policy recommend.Policy
+}
+
+// Recommender is the loop.
+type Recommender struct {
+	config  Config
+	log     logr.Logger
+	metrics *metrics
+	pods    *podindex.Index
+	// ready is set once the first pass is over; active is when something was last done.
+	ready  atomic.Bool
+	active atomic.Int64
+	// wake has an element when an object is to be decided at once.
+	wake chan struct{}
+
+	// tracks are the loop's own, but for what sampling shares: see track.
+	tracks map[types.NamespacedName]*track
+	// parked are workloads whose object is gone.
+	parked map[types.UID]parked
+	// unclaimed are checkpoints that were read and belong to no track yet.
+	unclaimed map[types.NamespacedName][]stored
+	collected time.Time
+
+	// mu guards what follows.
+	mu sync.Mutex
+	// sampled are the tracks that are sampled.
+	sampled map[types.NamespacedName]*track
+	urgent  map[types.NamespacedName]struct{}
+	ooms    []outOfMemory
+}
+
+// New checks the configuration. It starts nothing.
+func New(cfg Config) (*Recommender, error) {
+	switch {
+	case cfg.Objects == nil, cfg.Pods == nil, cfg.Targets == nil, cfg.Store == nil, cfg.Metrics == nil, cfg.Events == nil, cfg.Registerer == nil:
+		return nil, errors.New("recommender: informers, targets, a store, metrics, events and a registerer are needed")
+	case cfg.Interval <= 0, cfg.CollectInterval <= 0, cfg.FlushTimeout <= 0:
+		return nil, errors.New("recommender: intervals and timeouts must be positive")
+	case cfg.Workers < 1:
+		return nil, fmt.Errorf("recommender: at least one worker is needed, but there are %d", cfg.Workers)
+	}
+	if cfg.Name == "" {
+		cfg.Name = DefaultName
+	}
+	series, err := newMetrics(cfg.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("recommender: %w", err)
+	}
+	return &Recommender{
+		config: cfg, log: cfg.Log, metrics: series, pods: podindex.New(), wake: make(chan struct{}, 1),
+		tracks: map[types.NamespacedName]*track{}, parked: map[types.UID]parked{},
+		sampled: map[types.NamespacedName]*track{}, urgent: map[types.NamespacedName]struct{}{},
+	}, nil
+}
+
+// Ready is an error until the first pass is over.
+func (r *Recommender) Ready() error {
+	if !r.ready.Load() {
+		return errors.New("the recommender is reading checkpoints")
+	}
+	return nil
+}
+
+// Alive is an error if nothing was done for five intervals, as upstream.
+func (r *Recommender) Alive(now time.Time) error {
+	last := r.active.Load()
+	if quiet := now.Sub(time.Unix(0, last)); last != 0 && quiet > 5*r.config.Interval {
+		return fmt.Errorf("no pass since %s", quiet.Round(time.Second))
+	}
+	return nil
+}
+
+// Run recommends until the context ends, and then writes the checkpoints that have
+// something new.
+func (r *Recommender) Run(ctx context.Context) error {
+	stop, synced, err := r.listen()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if !cache.WaitForCacheSync(ctx.Done(), append(synced, r.config.Targets.HasSynced)...) {
+		return nil
+	}
+	if !r.restore(ctx) {
+		return nil
+	}
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r.config.Direct != nil {
+		watch := resource.Watch{Nodes: r.pods.Nodes, Moved: r.pods.Moved(), Sampled: func(resource.Sampled) {}}
+		beside.Go(func() { r.config.Direct.Run(ctx, watch) })
+	}
+	beside.Go(func() { r.sampleAll(ctx) })
+	r.loop(ctx)
+	r.flush(context.WithoutCancel(ctx))
+	return nil
+}
+
+// listen feeds the loop from the informers.
+func (r *Recommender) listen() (stop func(), synced []cache.InformerSynced, err error) {
+	var stops []func()
+	stop = func() {
+		for _, f := range stops {
+			f()
+		}
+	}
+	feeds := []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{r.config.Pods, r.pods.Handler(nil)}, {r.config.Pods, endings{r}}, {r.config.Objects, objects{r}},
+	}
+	if r.config.Evictions != nil {
+		feeds = append(feeds, struct {
+			informer cache.SharedIndexInformer
+			handler  cache.ResourceEventHandler
+		}{r.config.Evictions, evictions{r}})
+	}
+	for _, feed := range feeds {
+		registration, err := feed.informer.AddEventHandler(feed.handler)
+		if err != nil {
+			stop()
+			return nil, nil, fmt.Errorf("recommender: watching: %w", err)
+		}
+		// It fails only where the informer has ended.
+		stops = append(stops, func() { _ = feed.informer.RemoveEventHandler(registration) })
+		synced = append(synced, registration.HasSynced)
+	}
+	return stop, synced, nil
+}
+
+// settle is how long urgent objects are gathered.
+const settle = time.Second
+
+// loop passes over all objects each interval, and over urgent ones between.
+func (r *Recommender) loop(ctx context.Context) {
+	ticker := time.NewTicker(r.config.Interval)
+	defer ticker.Stop()
+	r.pass(ctx, time.Now(), nil)
+	r.ready.Store(true)
+	r.log.Info("recommending", "objects", len(r.tracks))
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			r.pass(ctx, now, nil)
+		case <-r.wake:
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-time.After(settle):
+				r.pass(ctx, now, r.takeUrgent())
+			}
+		}
+	}
+}
+
+// hurry lets an object be decided at once.
+func (r *Recommender) hurry(name types.NamespacedName) {
+	r.mu.Lock()
+	r.urgent[name] = struct{}{}
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *Recommender) takeUrgent() map[types.NamespacedName]struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	urgent := r.urgent
+	r.urgent = map[types.NamespacedName]struct{}{}
+	return urgent
+}

@@ -1,0 +1,214 @@
+package recommender
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+const (
+	// samplePeriod is how often use is sampled: the window that kubelets' counters are
+	// averaged over.
+	samplePeriod = 15 * time.Second
+	// askPeriod is how often metrics.k8s.io is asked where it has to be; what it says
+	// is seldom newer.
+	askPeriod = 30 * time.Second
+	// fewNamespaces are asked for one by one; beyond it one list has all.
+	fewNamespaces = 3
+)
+
+// sampleAll samples until ctx ends.
+func (r *Recommender) sampleAll(ctx context.Context) {
+	ticker := time.NewTicker(min(samplePeriod, r.config.Interval))
+	defer ticker.Stop()
+	s := sampler{Recommender: r}
+	s.round(ctx, time.Now())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			s.round(ctx, now)
+		}
+	}
+}
+
+// sampler has the buffers of one round after the other.
+type sampler struct {
+	*Recommender
+	pods   []*corev1.Pod
+	view   resource.View
+	tracks []*track
+	// lacking are pods that nobody but metrics.k8s.io may know; asked is when it was.
+	lacking []lacking
+	asked   time.Time
+}
+
+type lacking struct {
+	track *track
+	pod   *corev1.Pod
+}
+
+func (s *sampler) round(ctx context.Context, now time.Time) {
+	s.mu.Lock()
+	s.tracks = s.tracks[:0]
+	for _, t := range s.sampled {
+		s.tracks = append(s.tracks, t)
+	}
+	s.mu.Unlock()
+	s.lacking = s.lacking[:0]
+	for _, t := range s.tracks {
+		s.pods = s.Recommender.pods.AppendPods(s.pods[:0], t.name)
+		for _, pod := range s.pods {
+			if isRunning(pod) && !s.look(now, t, pod) {
+				s.lacking = append(s.lacking, lacking{t, pod})
+			}
+		}
+	}
+	if len(s.lacking) > 0 && now.Sub(s.asked) >= min(askPeriod, s.config.Interval) {
+		s.asked = now
+		s.ask(ctx)
+	}
+}
+
+func isRunning(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
+}
+
+// look samples a pod of which something is known without asking.
+func (s *sampler) look(now time.Time, t *track, pod *corev1.Pod) bool {
+	if s.config.Direct == nil || s.config.Direct.Look(now, []*corev1.Pod{pod}, &s.view) != nil {
+		return false
+	}
+	containers := s.view.Containers(0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range containers {
+		c := &containers[i]
+		if isContainer(pod, c.Name) {
+			t.take(source{string(pod.UID), c.Name}, c)
+		}
+	}
+	return len(containers) > 0
+}
+
+// take takes in a sample of a kubelet.
+func (t *track) take(from source, c *rate.ContainerUsage) {
+	a := t.average(from)
+	if c.HasCPU {
+		a.Add(vertical.CPU, vertical.Amount(c.CPU.MilliCores()), c.CPU.Span, c.CPU.End)
+	}
+	if c.HasMemory {
+		a.Add(vertical.Memory, vertical.Amount(c.MemoryBytes), 0, c.CPU.End)
+	}
+}
+
+func (t *track) average(from source) *usage.Average {
+	a := t.averages[from]
+	if a == nil {
+		a = &usage.Average{}
+		t.averages[from] = a
+	}
+	return a
+}
+
+// isContainer leaves out init containers and sidecars: no part of vertical
+// autoscaling looks at them.
+func isContainer(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
+}
+
+// ask asks metrics.k8s.io for the pods that are lacking: each namespace, or once
+// for all.
+func (s *sampler) ask(ctx context.Context) {
+	byName := map[types.NamespacedName][]lacking{}
+	var namespaces []string
+	for _, l := range s.lacking {
+		if !slices.Contains(namespaces, l.pod.Namespace) && len(namespaces) <= fewNamespaces {
+			namespaces = append(namespaces, l.pod.Namespace)
+		}
+		name := types.NamespacedName{Namespace: l.pod.Namespace, Name: l.pod.Name}
+		byName[name] = append(byName[name], l)
+	}
+	if len(namespaces) > fewNamespaces {
+		namespaces = []string{s.config.Namespace}
+	}
+	for _, namespace := range namespaces {
+		list, err := s.config.Metrics.Resource(ctx, namespace, "")
+		s.metrics.responses.WithLabelValues(strconv.FormatBool(err != nil), "metrics.k8s.io").Inc()
+		if err != nil {
+			s.log.V(1).Info("what pods use is not known", "namespace", namespace, "why", err.Error())
+			continue
+		}
+		for i := range list.Items {
+			item := &list.Items[i]
+			s.takeMetrics(byName[types.NamespacedName{Namespace: item.Namespace, Name: item.Name}], item)
+		}
+	}
+}
+
+// takeMetrics takes in what metrics.k8s.io says of a pod. What it says of a pod
+// before it, of the same name, ended before this one began.
+func (s *sampler) takeMetrics(wanted []lacking, item *metricsv1beta1.PodMetrics) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range wanted {
+		if l.pod.Status.StartTime != nil && item.Timestamp.Time.Before(l.pod.Status.StartTime.Time) {
+			continue
+		}
+		for i := range item.Containers {
+			c := &item.Containers[i]
+			if !isContainer(l.pod, c.Name) {
+				continue
+			}
+			a, use := l.track.average(source{string(l.pod.UID), c.Name}), observe.AmountsOf(c.Usage)
+			if amount, ok := use.Get(vertical.CPU); ok {
+				a.Add(vertical.CPU, amount, item.Window.Duration, item.Timestamp.Time)
+			}
+			if amount, ok := use.Get(vertical.Memory); ok {
+				a.Add(vertical.Memory, amount, 0, item.Timestamp.Time)
+			}
+		}
+	}
+}
+
+// samples takes what was sampled of an object since the last pass, and forgets
+// pods that are gone. Order is that of time, then of pods.
+func (r *Recommender) samples(t *track, exists func(pod string) bool) []recommend.Sample {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []recommend.Sample
+	for from, a := range t.averages {
+		sample := recommend.Sample{Pod: from.pod, Container: from.container}
+		for res := range vertical.Resource(vertical.Resources) {
+			amount, at, ok := a.Take(res)
+			if !ok {
+				continue
+			}
+			sample.Use = sample.Use.With(res, amount)
+			if at.After(sample.At) {
+				sample.At = at
+			}
+		}
+		if !sample.Use.IsEmpty() {
+			all = append(all, sample)
+		}
+		if !exists(from.pod) {
+			delete(t.averages, from)
+		}
+	}
+	slices.SortFunc(all, inOrder)
+	return all
+}

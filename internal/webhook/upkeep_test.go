@@ -127,18 +127,18 @@ func TestUpkeep(t *testing.T) {
 			}
 			return l
 		}
-		time.Sleep(9 * time.Second)
+		<-time.After(9 * time.Second)
 		if lease() != nil {
 			t.Error("there is a Lease although the API server does not know where the server is")
 		}
 		fails = false
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		first := lease()
 		if first == nil {
 			t.Fatal("there is no Lease")
 		}
 		fails = true
-		time.Sleep(5 * time.Minute)
+		<-time.After(5 * time.Minute)
 		if renewed := lease().Spec.RenewTime; time.Since(renewed.Time) > 10*time.Second {
 			t.Errorf("last renewed %s ago", time.Since(renewed.Time))
 		}

@@ -95,6 +95,12 @@ var layers = []wall{
 		never: []string{"testing"},
 	},
 	{
+		within: "internal/webhook",
+		why:    "it answers from caches that it is given, and knows no loop",
+		ours:   []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api"},
+		never:  []string{"testing", devcluster, demo, benchmarks, simulator, tests},
+	},
+	{
 		within: "internal/image",
 		why:    "it packs a program that is already built",
 		ours:   []string{"internal/image"},

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"fmt"
 	"math/big"
+	"net"
 	"slices"
 	"time"
 )
@@ -30,7 +31,7 @@ type held struct {
 
 // Terms is for whom and for how long certificates are made.
 type Terms struct {
-	// Names are the DNS names of the server.
+	// Names are the DNS names and addresses of the server.
 	Names []string
 	// Lifetime is the server certificate's; a third before its end there is a new one.
 	Lifetime time.Duration
@@ -82,7 +83,21 @@ func (t Terms) serves(now time.Time, h held) bool {
 	if !h.server.valid(now) || now.Add(t.Lifetime/3).After(h.server.cert.NotAfter) {
 		return false
 	}
-	return h.server.cert.CheckSignatureFrom(h.authority.cert) == nil && slices.Equal(h.server.cert.DNSNames, t.Names)
+	names, addresses := t.names()
+	return h.server.cert.CheckSignatureFrom(h.authority.cert) == nil && slices.Equal(h.server.cert.DNSNames, names) &&
+		slices.EqualFunc(h.server.cert.IPAddresses, addresses, net.IP.Equal)
+}
+
+// names are the names, and those of them that are addresses.
+func (t Terms) names() (names []string, addresses []net.IP) {
+	for _, name := range t.Names {
+		if ip := net.ParseIP(name); ip != nil {
+			addresses = append(addresses, ip)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names, addresses
 }
 
 // trusted is the authority that signs, then the one to come, then those before.
@@ -115,9 +130,11 @@ func (t Terms) newAuthority(now time.Time) (*pair, error) {
 }
 
 func (t Terms) newServer(now time.Time, authority *pair) (*pair, error) {
+	names, addresses := t.names()
 	return newPair(&x509.Certificate{
-		Subject:     pkix.Name{CommonName: t.Names[0]},
-		DNSNames:    t.Names,
+		Subject:     pkix.Name{CommonName: "plimsoll-admission-controller"},
+		DNSNames:    names,
+		IPAddresses: addresses,
 		NotBefore:   now.Add(-t.backdate()),
 		NotAfter:    now.Add(t.Lifetime),
 		KeyUsage:    x509.KeyUsageDigitalSignature,

@@ -6,22 +6,36 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 )
 
-// Component is the source that upstream's events name too, so that what people
-// have built on them goes on working.
-const Component = "horizontal-pod-autoscaler"
+// The sources that upstream's events name too, so that what people have built on
+// them goes on working.
+const (
+	Component            = "horizontal-pod-autoscaler"
+	RecommenderComponent = "vpa-recommender"
+)
 
-// Start gives a recorder whose events go to the API server until the function
-// that comes with it is called.
+// Start gives a recorder of the component Component whose events go to the API
+// server until the function that comes with it is called.
 func Start(ctx context.Context, client kubernetes.Interface) (record.EventRecorder, func()) {
+	return StartAs(ctx, client, Component)
+}
+
+// StartAs is Start of another component.
+func StartAs(ctx context.Context, client kubernetes.Interface, component string) (record.EventRecorder, func()) {
+	return StartFor(ctx, client, Component, scheme.Scheme)
+}
+
+// StartFor is Start for another source, about objects of the scheme's kinds.
+func StartFor(ctx context.Context, client kubernetes.Interface, component string, kinds *runtime.Scheme) (record.EventRecorder, func()) {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: spamKey}))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component})
+	recorder := broadcaster.NewRecorder(kinds, corev1.EventSource{Component: component})
 	return recorder, broadcaster.Shutdown
 }
 

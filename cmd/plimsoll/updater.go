@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	scaleclient "k8s.io/client-go/scale"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// updaterComponent is the source of the updater's events, upstream's.
+const updaterComponent = "vpa-updater"
+
+func updaterCommand() *cobra.Command {
+	flags := &updaterAlone{}
+	cmd := &cobra.Command{
+		Use:   "updater",
+		Short: "Run the updater of vertical autoscaling alone, with upstream's flags",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flags.validate(); err != nil {
+				return err
+			}
+			log := newLogger(cmd.ErrOrStderr(), &controllerFlags{verbosity: flags.verbosity})
+			return runUpdater(cmd.Context(), flags, log)
+		},
+	}
+	flags.add(cmd.Flags())
+	return cmd
+}
+
+func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error {
+	klog.SetLogger(log)
+	ctrl.SetLogger(log)
+	config, err := restConfig(&controllerFlags{kubeconfig: flags.kubeconfig, qps: float32(flags.qps), burst: int(flags.burst)})
+	if err != nil {
+		return err
+	}
+	config.UserAgent = "plimsoll-updater"
+	shared, err := newVerticalAlone(config, flags, log)
+	if err != nil {
+		return err
+	}
+	loop, err := newUpdaterLoop(shared, flags)
+	if err != nil {
+		return err
+	}
+	mgr, err := newUpdaterProcess(config, flags, loop, log)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(loop); err != nil {
+		return fmt.Errorf("adding the loop: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+// newVerticalAlone makes caches for a process that has none.
+func newVerticalAlone(config *rest.Config, flags *updaterAlone, log logr.Logger) (*verticalShared, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	bounded := rest.CopyConfig(config)
+	bounded.Timeout = callTimeout
+	discover, err := discovery.NewDiscoveryClientForConfig(bounded)
+	if err != nil {
+		return nil, fmt.Errorf("making a discovery client: %w", err)
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
+	scales, err := scaleclient.NewForConfig(bounded, mapper, dynamic.LegacyAPIPathResolverFunc, scaleclient.NewDiscoveryScaleKindResolver(discover))
+	if err != nil {
+		return nil, fmt.Errorf("making a scale client: %w", err)
+	}
+	options := []informers.SharedInformerOption{informers.WithTransform(slim.Transform)}
+	if flags.namespace != "" {
+		options = append(options, informers.WithNamespace(flags.namespace))
+	}
+	return newVerticalShared(verticalConfig{
+		rest: config, client: client, informers: informers.NewSharedInformerFactoryWithOptions(client, 0, options...),
+		scales: scales, mapper: mapper, namespace: flags.namespace, skipsConflicts: flags.conflict == "skip", log: log,
+	})
+}
+
+// newUpdaterProcess is the life of the process: leadership, health, metrics, all at
+// upstream's one address.
+func newUpdaterProcess(config *rest.Config, flags *updaterAlone, loop *updaterLoop, log logr.Logger) (manager.Manager, error) {
+	handlers := map[string]http.Handler{"/health-check": http.HandlerFunc(loop.health)}
+	if flags.profiling {
+		handlers["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
+		handlers["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
+		handlers["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Logger:                        log,
+		Metrics:                       metricsserver.Options{BindAddress: flags.address, ExtraHandlers: handlers},
+		HealthProbeBindAddress:        "0",
+		LeaderElection:                flags.leaderElect,
+		LeaderElectionID:              flags.resourceName,
+		LeaderElectionNamespace:       flags.resourceNamespace,
+		LeaderElectionResourceLock:    flags.resourceLock,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &flags.leaseDuration,
+		RenewDeadline:                 &flags.renewDeadline,
+		RetryPeriod:                   &flags.retryPeriod,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("starting: %w", err)
+	}
+	return mgr, registerBuildInfo(ctrlmetrics.Registry)
+}
+
+// updaterLoop is the updater as a part of a process that only the leader runs.
+type updaterLoop struct {
+	shared *verticalShared
+	flags  *updaterAlone
+	used   *metricsapi.Client
+	loop   *updater.Controller
+	// stopEvents ends the recorder.
+	stopEvents func()
+	// starts says that this part owns the caches.
+	starts bool
+}
+
+var (
+	_ manager.Runnable               = (*updaterLoop)(nil)
+	_ manager.LeaderElectionRunnable = (*updaterLoop)(nil)
+)
+
+func newUpdaterLoop(shared *verticalShared, flags *updaterAlone) (*updaterLoop, error) {
+	l := &updaterLoop{shared: shared, flags: flags, stopEvents: func() {}, starts: true}
+	var err error
+	l.used, err = metricsapi.New(metricsapi.Config{
+		Rest: shared.config, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: callTimeout, DiscoveryPeriod: time.Hour,
+	})
+	if err != nil {
+		return nil, err
+	}
+	cfg := flags.config()
+	cfg.Flags.Divergences = flags.set
+	if flags.conflict != "skip" {
+		cfg.Flags.Divergences &^= divergence.SkipConflict
+	}
+	cfg.Client, cfg.Statuses = shared.client, shared.vpas
+	cfg.Autoscalers, cfg.Informers, cfg.Owners = shared.autoscalers, shared.informers, shared.tree
+	cfg.Conflicts = shared.conflicts.OfVertical
+	cfg.Used = l.usedBy
+	cfg.Resizes = (&resizeLooks{client: shared.client}).resizes
+	cfg.Registerer = ctrlmetrics.Registry
+	cfg.Log = shared.log.WithName("updater")
+	cfg.Namespace = flags.namespace
+	if flags.ignored != "" {
+		cfg.Ignored = strings.Split(flags.ignored, ",")
+	}
+	kinds, err := verticalKinds()
+	if err != nil {
+		return nil, err
+	}
+	bounded := rest.CopyConfig(shared.config)
+	bounded.Timeout = callTimeout
+	eventsClient, err := kubernetes.NewForConfig(bounded)
+	if err != nil {
+		return nil, fmt.Errorf("making an events client: %w", err)
+	}
+	cfg.Events, l.stopEvents = events.StartFor(context.Background(), eventsClient, updaterComponent, kinds)
+	l.loop, err = updater.New(cfg)
+	return l, err
+}
+
+// usedBy is what containers use, by the pods' names. What nobody knows is left out.
+func (l *updaterLoop) usedBy(ctx context.Context, namespace string, _ []string) map[string]map[string]vertical.Amounts {
+	list, err := l.used.Resource(ctx, namespace, "")
+	if err != nil {
+		l.shared.log.V(1).Info("what pods use is not known", "namespace", namespace, "error", err.Error())
+		return nil
+	}
+	used := make(map[string]map[string]vertical.Amounts, len(list.Items))
+	for i := range list.Items {
+		pod := &list.Items[i]
+		used[pod.Name] = make(map[string]vertical.Amounts, len(pod.Containers))
+		for j := range pod.Containers {
+			used[pod.Name][pod.Containers[j].Name] = observe.AmountsOf(pod.Containers[j].Usage)
+		}
+	}
+	return used
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (*updaterLoop) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (l *updaterLoop) Start(ctx context.Context) error {
+	defer l.stopEvents()
+	if err := l.shared.awaitServed(ctx); err != nil {
+		return nil //nolint:nilerr // The process ends.
+	}
+	if l.starts {
+		l.shared.start(ctx)
+	}
+	return l.loop.Run(ctx)
+}
+
+// health is upstream's: an error if no pass has ended for long.
+func (l *updaterLoop) health(w http.ResponseWriter, _ *http.Request) {
+	if err := l.loop.Alive(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	// Whoever has gone meanwhile needs no answer.
+	_, _ = w.Write([]byte("OK"))
+}

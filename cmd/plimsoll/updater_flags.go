@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// updaterFlags are what the updater's loop is told, by upstream's names and
+// defaults. In plimsoll controller the names have a prefix.
+type updaterFlags struct {
+	interval        time.Duration
+	minReplicas     int
+	tolerance       float64
+	rate            float64
+	burst           int
+	useStatus       bool
+	lease           updater.Lease
+	skipBudget      bool
+	updateThreshold float64
+	lifetime        time.Duration
+	afterOOM        time.Duration
+	boostSyncs      int
+	gates           gateFlag
+}
+
+// checker notes a flag whose value cannot work.
+type checker func(fine bool, flag string, value any, want string)
+
+func (f *updaterFlags) add(fs *pflag.FlagSet, prefix string) {
+	fs.DurationVar(&f.interval, "updater-interval", time.Minute, "How often the updater looks at all pods, and how long it may take.")
+	fs.IntVar(&f.minReplicas, prefix+"min-replicas", 2, "How many pods a workload must have for one of them to be evicted.")
+	fs.Float64Var(&f.tolerance, prefix+"eviction-tolerance", 0.5,
+		"The part of a workload's pods that may be evicted at a time, if that is more than one.")
+	fs.Float64Var(&f.rate, prefix+"eviction-rate-limit", -1, "How many pods may be evicted per second, and resized; 0 or -1 is no limit.")
+	fs.IntVar(&f.burst, prefix+"eviction-rate-burst", 1, "How many pods may be evicted at once under --"+prefix+"eviction-rate-limit.")
+	fs.BoolVar(&f.useStatus, prefix+"use-admission-controller-status", true,
+		"Change pods only while the admission controller, which gives new pods their requests, renews its Lease.")
+	fs.StringVar(&f.lease.Name, prefix+"admission-controller-status-lease-name", "vpa-admission-controller", "The name of that Lease.")
+	fs.StringVar(&f.lease.Namespace, prefix+"admission-controller-status-lease-namespace", "",
+		"The namespace of that Lease; the environment's NAMESPACE without it, or kube-system.")
+	fs.DurationVar(&f.lease.Timeout, prefix+"admission-controller-status-lease-timeout", time.Minute, "How old that Lease's last renewal may be.")
+	fs.BoolVar(&f.skipBudget, prefix+"in-place-skip-disruption-budget", false,
+		"Resize pods in place however many others are away, if no container has to be restarted for it.")
+	fs.Float64Var(&f.updateThreshold, prefix+"pod-update-threshold", 0.1,
+		"How far, as a part of them, requests within the recommended bounds must be from the target.")
+	fs.DurationVar(&f.lifetime, prefix+"in-recommendation-bounds-eviction-lifetime-threshold", 12*time.Hour,
+		"How old pods with requests within the recommended bounds must be.")
+	fs.DurationVar(&f.afterOOM, prefix+"evict-after-oom-threshold", 10*time.Minute,
+		"A container that ran out of memory within this time of its start, and no longer ago than that, gets its recommendation at once.")
+	fs.IntVar(&f.boostSyncs, prefix+"concurrent-cpu-startup-boost-syncs", 1, "How many start-up boosts are ended at a time.")
+	fs.Var(&f.gates, prefix+"feature-gates", "Upstream's alpha features, NAME=true with commas between: CPUStartupBoost, InPlace, PerVPAConfig.")
+}
+
+func (f *updaterFlags) validate(check checker, prefix string) {
+	check(f.interval > 0, "updater-interval", f.interval, "must be greater than 0")
+	check(f.tolerance >= 0 && !math.IsInf(f.tolerance, 0), prefix+"eviction-tolerance", f.tolerance, "must be a number and not negative")
+	check(!math.IsNaN(f.rate) && !math.IsInf(f.rate, 0), prefix+"eviction-rate-limit", f.rate, "must be a number")
+	check(f.updateThreshold >= 0 && !math.IsInf(f.updateThreshold, 0), prefix+"pod-update-threshold", f.updateThreshold, "must be a number and not negative")
+	check(f.lease.Name != "" || !f.useStatus, prefix+"admission-controller-status-lease-name", f.lease.Name, "must not be empty")
+	check(f.lease.Timeout > 0, prefix+"admission-controller-status-lease-timeout", f.lease.Timeout, "must be greater than 0")
+	check(f.boostSyncs > 0, prefix+"concurrent-cpu-startup-boost-syncs", f.boostSyncs, "must be greater than 0")
+}
+
+// config is what the flags mean.
+func (f *updaterFlags) config() updater.Config {
+	lease := f.lease
+	lease.Ignored = !f.useStatus
+	if lease.Namespace == "" {
+		lease.Namespace = os.Getenv("NAMESPACE")
+	}
+	if lease.Namespace == "" {
+		lease.Namespace = "kube-system"
+	}
+	return updater.Config{
+		Flags: update.Policy{
+			MinReplicas: f.minReplicas, Tolerance: f.tolerance, MinChange: f.updateThreshold, Lifetime: f.lifetime,
+			AfterOOM: f.afterOOM, SkipBudget: f.skipBudget,
+		},
+		Gates: f.gates.gates, Lease: lease, Interval: f.interval,
+		EvictionRate: f.rate, EvictionBurst: f.burst, UnboostWorkers: f.boostSyncs,
+	}
+}
+
+// gateFlag is upstream's --feature-gates.
+type gateFlag struct {
+	gates observe.Gates
+	text  string
+}
+
+var _ pflag.Value = (*gateFlag)(nil)
+
+// String implements pflag.Value.
+func (g *gateFlag) String() string { return g.text }
+
+// Type implements pflag.Value, with upstream's word.
+func (*gateFlag) Type() string { return "mapStringBool" }
+
+// Set implements pflag.Value. AllAlpha is every one of them.
+func (g *gateFlag) Set(text string) error {
+	known := map[string][]*bool{
+		"CPUStartupBoost": {&g.gates.CPUStartupBoost}, "InPlace": {&g.gates.InPlace}, "PerVPAConfig": {&g.gates.PerVPAConfig},
+		"AllAlpha": {&g.gates.CPUStartupBoost, &g.gates.InPlace, &g.gates.PerVPAConfig}, "AllBeta": {},
+		// Upstream's, generally available there by now.
+		"InPlaceOrRecreate": {},
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		gates, ok := known[strings.TrimSpace(name)]
+		on, err := strconv.ParseBool(strings.TrimSpace(value))
+		if text == "" {
+			break
+		}
+		if !ok || err != nil {
+			return fmt.Errorf("%q is no feature with =true or =false", pair)
+		}
+		for _, gate := range gates {
+			*gate = on
+		}
+	}
+	g.text = text
+	return nil
+}
+
+// updaterAlone are the flags of plimsoll updater: exactly upstream's, and two of
+// Plimsoll's own.
+type updaterAlone struct {
+	updaterFlags
+	address           string
+	kubeconfig        string
+	qps, burst        float64
+	profiling         bool
+	namespace         string
+	ignored           string
+	leaderElect       bool
+	leaseDuration     time.Duration
+	renewDeadline     time.Duration
+	retryPeriod       time.Duration
+	resourceLock      string
+	resourceName      string
+	resourceNamespace string
+	verbosity         int
+
+	divergences string
+	conflict    string
+	set         divergence.Set
+}
+
+func (f *updaterAlone) add(fs *pflag.FlagSet) {
+	f.updaterFlags.add(fs, "")
+	fs.StringVar(&f.address, "address", ":8943", "The address of /metrics and /health-check.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
+	fs.Float64Var(&f.qps, "kube-api-qps", 50, "QPS to use while talking with the API server.")
+	fs.Float64Var(&f.burst, "kube-api-burst", 100, "Burst to use while talking with the API server.")
+	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address.")
+	fs.StringVar(&f.namespace, "vpa-object-namespace", "", "The one namespace whose objects are looked at; all without it.")
+	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose objects are left alone.")
+	fs.BoolVar(&f.leaderElect, "leader-elect", false, "Change pods only while holding a Lease.")
+	fs.DurationVar(&f.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "How long others wait after the last renewal.")
+	fs.DurationVar(&f.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long the leader tries to renew before it stops.")
+	fs.DurationVar(&f.retryPeriod, "leader-elect-retry-period", 2*time.Second, "How long to wait between two tries.")
+	fs.StringVar(&f.resourceLock, "leader-elect-resource-lock", "leases", "The type of resource object that is used for locking; leases is the one there is.")
+	fs.StringVar(&f.resourceName, "leader-elect-resource-name", "vpa-updater", "The name of the Lease.")
+	fs.StringVar(&f.resourceNamespace, "leader-elect-resource-namespace", "kube-system", "The namespace of the Lease.")
+	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 0 has one line for each pod that is changed.")
+	fs.StringVar(&f.divergences, "divergences", "default",
+		"Where to decide otherwise than upstream's updater: default, none, or names with commas between (docs/compatibility.md).")
+	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
+		"What to do with a resource that a HorizontalPodAutoscaler has a Utilization target on: skip or allow.")
+	hideLogFlags(fs)
+}
+
+// hideLogFlags takes what upstream's manifests say of the log; Plimsoll's log has
+// no use for it.
+func hideLogFlags(fs *pflag.FlagSet) {
+	upstream := flag.NewFlagSet("", flag.ContinueOnError)
+	klog.InitFlags(upstream)
+	upstream.VisitAll(func(each *flag.Flag) {
+		name := strings.ReplaceAll(each.Name, "_", "-")
+		if fs.Lookup(name) != nil {
+			return
+		}
+		added := pflag.PFlagFromGoFlag(each)
+		added.Name, added.Shorthand, added.Hidden = name, "", true
+		fs.AddFlag(added)
+	})
+}
+
+// validate names every flag that has a value which cannot work.
+func (f *updaterAlone) validate() error {
+	var errs []error
+	check := func(fine bool, flag string, value any, want string) {
+		if !fine {
+			errs = append(errs, fmt.Errorf("--%s=%v: %s", flag, value, want))
+		}
+	}
+	f.updaterFlags.validate(check, "")
+	check(f.qps > 0, "kube-api-qps", f.qps, "must be greater than 0")
+	check(f.burst >= 1, "kube-api-burst", f.burst, "must be at least 1")
+	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace, "cannot be given together with --ignored-vpa-object-namespaces")
+	check(f.verbosity >= 0, "v", f.verbosity, "must not be negative")
+	check(slices.Contains([]string{"skip", "allow"}, f.conflict), "vertical-conflict", f.conflict, "must be skip or allow")
+	var err error
+	f.set, err = divergence.Parse(f.divergences)
+	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
+	if f.leaderElect {
+		check(f.retryPeriod > 0, "leader-elect-retry-period", f.retryPeriod, "must be greater than 0")
+		check(f.renewDeadline > f.retryPeriod*6/5, "leader-elect-renew-deadline", f.renewDeadline, "must be greater than 1.2 times the retry period")
+		check(f.leaseDuration > f.renewDeadline, "leader-elect-lease-duration", f.leaseDuration, "must be greater than the renew deadline")
+		check(f.resourceLock == "leases", "leader-elect-resource-lock", f.resourceLock, "must be leases")
+		check(f.resourceName != "", "leader-elect-resource-name", f.resourceName, "must not be empty")
+	}
+	return errors.Join(errs...)
+}

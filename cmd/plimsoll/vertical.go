@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	scaleclient "k8s.io/client-go/scale"
+	"k8s.io/client-go/tools/cache"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+)
+
+// servedPeriod is how often the definitions of the vertical objects are looked for
+// while they are not installed.
+const servedPeriod = 30 * time.Second
+
+// verticalShared is what the parts of the vertical side share in one process: one
+// cache of everything.
+type verticalShared struct {
+	config *rest.Config
+	client kubernetes.Interface
+	// informers may have been started before; start starts what was added since.
+	informers   informers.SharedInformerFactory
+	vpas        *vpa.Client
+	autoscalers cache.SharedIndexInformer
+	tree        *ownership.Tree
+	conflicts   *conflicts.Finder
+	log         logr.Logger
+}
+
+// verticalConfig is what the shared part is made of.
+type verticalConfig struct {
+	rest      *rest.Config
+	client    kubernetes.Interface
+	informers informers.SharedInformerFactory
+	scales    scaleclient.ScalesGetter
+	mapper    meta.RESTMapper
+	// namespace is the one to look at; all without it.
+	namespace string
+	// skipsConflicts says that --vertical-conflict is skip.
+	skipsConflicts bool
+	log            logr.Logger
+}
+
+func newVerticalShared(cfg verticalConfig) (*verticalShared, error) {
+	s := &verticalShared{config: cfg.rest, client: cfg.client, informers: cfg.informers, log: cfg.log}
+	var err error
+	if s.vpas, err = vpa.New(cfg.rest); err != nil {
+		return nil, err
+	}
+	s.autoscalers = s.vpas.Informer(cfg.namespace)
+	s.tree, err = ownership.New(ownership.Config{Informers: cfg.informers, Scales: cfg.scales, Mapper: cfg.mapper})
+	if err != nil {
+		return nil, err
+	}
+	horizontals := cfg.informers.Autoscaling().V2().HorizontalPodAutoscalers().Informer()
+	if s.conflicts, err = conflicts.New(horizontals, s.autoscalers, cfg.skipsConflicts); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// awaitServed waits until the API server knows the vertical objects. It says once
+// that it does not.
+func (s *verticalShared) awaitServed(ctx context.Context) error {
+	said := false
+	ticker := time.NewTicker(servedPeriod)
+	defer ticker.Stop()
+	for {
+		served, err := s.vpas.Served(ctx)
+		if served {
+			return nil
+		}
+		if !said {
+			s.log.Info("vertical autoscaling is off until the definitions of its objects are installed", "error", fmt.Sprint(err))
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// start starts the caches.
+func (s *verticalShared) start(ctx context.Context) {
+	s.informers.Start(ctx.Done())
+	go s.autoscalers.Run(ctx.Done())
+	go s.tree.Run(ctx)
+}
+
+// verticalKinds is the scheme of the objects that the vertical side tells events
+// about.
+func verticalKinds() (*runtime.Scheme, error) {
+	kinds := runtime.NewScheme()
+	if err := clientscheme.AddToScheme(kinds); err != nil {
+		return nil, fmt.Errorf("events' kinds: %w", err)
+	}
+	if err := autoscaling.AddToScheme(kinds); err != nil {
+		return nil, fmt.Errorf("events' kinds: %w", err)
+	}
+	return kinds, nil
+}
+
+// resizeLooks is whether the API server can resize pods, looked up now and then: a
+// cluster is upgraded while this runs.
+type resizeLooks struct {
+	client  kubernetes.Interface
+	can     atomic.Bool
+	checked atomic.Int64
+}
+
+// resizePeriod is how often it is looked up.
+const resizePeriod = 10 * time.Minute
+
+func (r *resizeLooks) resizes() bool {
+	last := r.checked.Load()
+	if last != 0 && time.Since(time.Unix(0, last)) < resizePeriod {
+		return r.can.Load()
+	}
+	list, err := r.client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
+	if err != nil {
+		// Nobody can tell: the resize itself will.
+		return true
+	}
+	can := slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
+	r.can.Store(can)
+	r.checked.Store(time.Now().UnixNano())
+	return can
+}

@@ -23,7 +23,9 @@ import (
 
 const explainLong = `Explain says why a HorizontalPodAutoscaler has the count that it has, and what
 comes next: per metric the value, the target, the pods counted and set aside and
-what it wants; then each limit in order, and which one binds.
+what it wants; then each limit in order, and which one binds. Of a
+VerticalPodAutoscaler it says how each recommendation came about, from samples to
+caps, and of each pod why it is changed or is not.
 
 It works on any cluster. Where Plimsoll's controller decides, its history is read
 from the leader's pod (pods/portforward). Where kube-controller-manager does, its
@@ -32,6 +34,9 @@ cannot be known is said to be unknown.`
 
 const explainExample = `  # Why does web have that many pods?
   plimsoll explain hpa/web -n shop
+
+  # Why does the updater leave these pods alone?
+  plimsoll explain vpa/web -n shop
 
   # Save what the decision is made of, and decide again from the file
   plimsoll explain hpa/web -n shop --save web.yaml
@@ -54,7 +59,7 @@ type explainOptions struct {
 func explainCommand() *cobra.Command {
 	o := explainOptions{kube: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:     "explain hpa/NAME",
+		Use:     "explain hpa/NAME | vpa/NAME",
 		Short:   "Say why an autoscaler does what it does, and what comes next",
 		Long:    explainLong,
 		Example: explainExample,
@@ -84,40 +89,52 @@ func explainCommand() *cobra.Command {
 	return cmd
 }
 
-func (o *explainOptions) validate(args []string) (name string, err error) {
+func (o *explainOptions) validate(args []string) (subject, error) {
 	switch {
 	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
-		return "", fmt.Errorf("--output: %q, want text, json or yaml", o.output)
+		return subject{}, fmt.Errorf("--output: %q, want text, json or yaml", o.output)
 	case !slices.Contains([]string{"auto", string(explain.Plimsoll), string(explain.Upstream)}, o.decider):
-		return "", fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explain.Plimsoll, explain.Upstream)
+		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explain.Plimsoll, explain.Upstream)
 	case o.period <= 0 || o.interval <= 0:
-		return "", errors.New("--sync-period and --interval must be greater than 0")
+		return subject{}, errors.New("--sync-period and --interval must be greater than 0")
 	case o.from != "" && len(args) > 0:
-		return "", errors.New("--from has the object already: name none")
+		return subject{}, errors.New("--from has the object already: name none")
 	case o.from != "":
-		return "", nil
+		return subject{}, nil
 	}
-	return hpaName(args)
+	s, err := subjectOf(args)
+	if err == nil && s.isVertical && o.save != "" {
+		err = errors.New("--save is for horizontal autoscalers: a vertical one's checkpoints are objects already")
+	}
+	return s, err
 }
 
-// hpaName reads hpa/NAME, or hpa NAME, as kubectl does.
-func hpaName(args []string) (string, error) {
-	kind, name := "", ""
+// subject is what to explain.
+type subject struct {
+	name       string
+	isVertical bool
+}
+
+// subjectOf reads hpa/NAME, or hpa NAME, as kubectl does.
+func subjectOf(args []string) (s subject, err error) {
+	kind := ""
 	switch {
 	case len(args) == 1:
-		kind, name, _ = strings.Cut(args[0], "/")
+		kind, s.name, _ = strings.Cut(args[0], "/")
 	case len(args) == 2:
-		kind, name = args[0], args[1]
+		kind, s.name = args[0], args[1]
 	}
-	kinds := []string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers", "horizontalpodautoscalers.autoscaling"}
-	if name == "" || !slices.Contains(kinds, strings.ToLower(kind)) {
-		return "", errors.New("say which object to explain: hpa/NAME")
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
+	isHorizontal := slices.Contains([]string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers"}, kind)
+	s.isVertical = slices.Contains([]string{"vpa", "verticalpodautoscaler", "verticalpodautoscalers"}, kind)
+	if s.name == "" || !isHorizontal && !s.isVertical {
+		return s, errors.New("say which object to explain: hpa/NAME or vpa/NAME")
 	}
-	return name, nil
+	return s, nil
 }
 
 func (o *explainOptions) run(ctx context.Context, args []string) error {
-	name, err := o.validate(args)
+	what, err := o.validate(args)
 	if err != nil {
 		return err
 	}
@@ -132,13 +149,9 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	object := types.NamespacedName{Namespace: namespace, Name: name}
+	object := types.NamespacedName{Namespace: namespace, Name: what.name}
 	for {
-		e, err := looker.look(ctx, object)
-		if err != nil {
-			return err
-		}
-		if err := o.show(e); err != nil || !o.watch {
+		if err := looker.explain(ctx, object, what.isVertical); err != nil || !o.watch {
 			return err
 		}
 		select {

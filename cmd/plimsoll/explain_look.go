@@ -10,10 +10,13 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/explain"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/live"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -22,6 +25,8 @@ type looker struct {
 	options *explainOptions
 	reader  live.Reader
 	finder  leader.Finder
+	// verticals reads vertical autoscalers.
+	verticals *vpa.Client
 }
 
 func newLooker(o *explainOptions) (*looker, error) {
@@ -43,6 +48,9 @@ func newLooker(o *explainOptions) (*looker, error) {
 			Address: o.controllerAddress,
 		},
 	}
+	if l.verticals, err = vpa.New(config); err != nil {
+		return nil, err
+	}
 	l.reader, err = newReader(config, client)
 	return l, err
 }
@@ -61,6 +69,38 @@ func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, e
 		return live.Reader{}, err
 	}
 	return live.Reader{Client: client, Scales: scales, Metrics: metrics, Options: observe.DefaultOptions()}, nil
+}
+
+// explain explains an object as it is now.
+func (l *looker) explain(ctx context.Context, object types.NamespacedName, isVertical bool) error {
+	if isVertical {
+		return l.explainSizes(ctx, object)
+	}
+	e, err := l.look(ctx, object)
+	if err != nil {
+		return err
+	}
+	return l.options.show(e)
+}
+
+func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) error {
+	known, err := l.reader.Sizes(ctx, l.verticals, object, time.Now())
+	if err != nil {
+		return err
+	}
+	set := divergence.None
+	if sizes.IsPlimsolls(known.Object) || l.options.decider == string(explain.Plimsoll) {
+		set = divergence.Default
+	}
+	e := sizes.Explain(known, set)
+	switch l.options.output {
+	case "json":
+		return e.WriteJSON(l.options.out)
+	case "yaml":
+		return e.WriteYAML(l.options.out)
+	default:
+		return e.WriteText(l.options.out)
+	}
 }
 
 // look explains the object as it is now.

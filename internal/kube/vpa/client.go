@@ -76,3 +76,12 @@ func (c *Client) Served(ctx context.Context) (bool, error) {
 	}
 	return known[autoscaling.VerticalPodAutoscalers] && known[autoscaling.VerticalPodAutoscalerCheckpoints], nil
 }
+
+// Get reads one VerticalPodAutoscaler.
+func (c *Client) Get(ctx context.Context, namespace, name string) (*autoscaling.VerticalPodAutoscaler, error) {
+	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	object := &autoscaling.VerticalPodAutoscaler{}
+	err := c.rest.Get().Namespace(namespace).Resource(autoscaling.VerticalPodAutoscalers).Name(name).Do(ctx).Into(object)
+	return object, err
+}

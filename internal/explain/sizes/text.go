@@ -21,7 +21,7 @@ type page struct {
 }
 
 func (p *page) line(label, format string, args ...any) {
-	fmt.Fprintf(p, "  %-12s %s\n", label, fmt.Sprintf(format, args...))
+	p.WriteString(strings.TrimRight(fmt.Sprintf("  %-12s %s", label, fmt.Sprintf(format, args...)), " ") + "\n")
 }
 
 // WriteText tells a person.

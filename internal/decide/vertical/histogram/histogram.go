@@ -129,6 +129,14 @@ func (h *Histogram) Merge(s Shape, other *Histogram) {
 	h.total += other.total
 }
 
+// Align takes the histogram to the other's reference, if that is younger. What
+// then has too little weight to count no longer does.
+func (h *Histogram) Align(s Shape, other *Histogram) {
+	if h.reference.Before(other.reference) {
+		h.shift(s, other.reference.Time())
+	}
+}
+
 // Percentile is the end of the bucket in which that share of the weight is
 // reached, or the start of the last; 0 if there is none.
 func (h *Histogram) Percentile(s Shape, percentile float64) float64 {

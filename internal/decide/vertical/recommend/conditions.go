@@ -50,7 +50,7 @@ func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) 
 	set.when(ConfigUnsupported, o.Lookup.Problem != "", "", o.Lookup.Problem)
 	set.remove(ConfigDeprecated)
 	matched := len(o.Pods) > 0 && o.Lookup.Problem == ""
-	if o.Lookup.Problem != "" && p.keeps(o) {
+	if p.keeps(o) {
 		matched = !o.Published.isTrue(NoPodsMatched)
 	}
 	reason, message := "", ""

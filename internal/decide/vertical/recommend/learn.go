@@ -23,18 +23,26 @@ type learner struct {
 	// policies are the containers', as the owner overrides flags.
 	policies map[string]*usage.Policy
 	discard  []Discarded
+	// lost is set while the target cannot be looked up.
+	lost bool
 }
 
 // learn is the state after the observation, in upstream's order: pods, samples,
 // running out of memory, pods that are gone. The state before stays as it is.
 func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarded) {
-	l := &learner{policy: p, now: now, state: s, policies: map[string]*usage.Policy{}}
+	l := &learner{policy: p, now: now, state: s, policies: map[string]*usage.Policy{}, lost: o.Lookup.Problem != ""}
 	l.state.Containers = slices.Clone(s.Containers)
 	for i := range l.state.Containers {
 		l.state.Containers[i].Usage = l.state.Containers[i].Usage.Clone()
 	}
 	l.state.Decided = vertical.StampOf(now)
-	l.appear(o)
+	known := !p.keeps(o) // while it is not known which pods there are, those before are meant
+	if known {
+		l.appear(o)
+	}
+	for i := range l.state.Containers {
+		l.container(l.state.Containers[i].Name) // overrides hold whether there are samples or not
+	}
 	for i := range o.Samples {
 		l.sample(&o.Samples[i])
 	}
@@ -43,19 +51,15 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 		c, policy := l.container(oom.Container)
 		c.Usage.RecordOOM(policy, oom.OOM, now)
 	}
-	if o.Lookup.Problem == "" {
+	if known {
 		l.leave(o)
-	} else if !p.keeps(o) {
-		for i := range l.state.Containers {
-			l.state.Containers[i].Usage.Forget()
-		}
 	}
 	return l.state, l.discard
 }
 
 // keeps reports whether history is used although the target is not known.
 func (p *Policy) keeps(o *Observation) bool {
-	return o.Lookup.Transient && p.Has(divergence.KeepHistory)
+	return o.Lookup.Problem != "" && o.Lookup.Transient && p.Has(divergence.KeepHistory)
 }
 
 // container is the one of that name and its policy. The pointer holds until the
@@ -64,7 +68,11 @@ func (l *learner) container(name string) (*Container, *usage.Policy) {
 	c := l.state.container(name)
 	policy := l.policies[name]
 	if policy == nil {
-		under := c.Usage.Under(l.policy.Usage, vertical.PolicyOf(l.policy.Containers, name))
+		own := vertical.PolicyOf(l.policy.Containers, name)
+		if l.lost && !l.policy.Has(divergence.ResetOverrides) {
+			own.OOM, own.Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{} // upstream has lost whose container it is
+		}
+		under := c.Usage.Under(l.policy.Usage, own)
 		policy = &under
 		l.policies[name] = policy
 	}
@@ -72,12 +80,9 @@ func (l *learner) container(name string) (*Container, *usage.Policy) {
 }
 
 func (l *learner) appear(o *Observation) {
-	if o.Lookup.Problem != "" {
-		return
-	}
 	for _, present := range o.Containers {
-		c, _ := l.container(present.Container)
-		if !c.Present {
+		// No policy yet: an override holds of what exists.
+		if c := l.state.container(present.Container); !c.Present {
 			c.Usage.Appear(l.now)
 		}
 	}
@@ -87,14 +92,20 @@ func (l *learner) appear(o *Observation) {
 	}
 }
 
-// leave forgets the windows of pods that are gone.
+// leave forgets the windows of pods that are gone, and as upstream does what was
+// held apart of a checkpoint if the target cannot be looked up.
 func (l *learner) leave(o *Observation) {
 	pods := make(map[string]bool, len(o.Pods))
 	for _, pod := range o.Pods {
 		pods[pod] = true
 	}
 	for i := range l.state.Containers {
-		l.state.Containers[i].Usage.Keep(func(pod string) bool { return pods[pod] })
+		c := &l.state.Containers[i].Usage
+		c.Keep(func(pod string) bool { return pods[pod] })
+		if o.Lookup.Problem != "" {
+			c.Forget()
+		}
+		c.Align(&l.policy.Usage)
 	}
 }
 

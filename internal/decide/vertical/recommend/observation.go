@@ -16,8 +16,8 @@ type Observation struct {
 	Generation int64
 	// Pods are all that belong to the workload and are not pending, by UID.
 	Pods []string
-	// Containers are those of pods that are neither pending nor over. Init containers do
-	// not count, nor do sidecars among them.
+	// Containers are those of these pods. Init containers do not count, nor do sidecars
+	// among them.
 	Containers []Present
 	// Samples are at most one of each container of a pod in a recommender-interval, in
 	// order of time; see usage.Average.

@@ -20,6 +20,10 @@ const Version = "v3"
 // lost over a restart, as they all are with upstream.
 const maxOpen = 500
 
+// longestInterval is how long an interval may have been that the owner had set
+// when the checkpoint was saved.
+const longestInterval = 31 * 24 * time.Hour
+
 // Checkpoint is what is kept of a container over a restart. All but Open is
 // upstream's version v3.
 type Checkpoint struct {
@@ -133,7 +137,7 @@ func (c *Container) reopen(p *Policy, o *Open, now time.Time) {
 	c.firstMemory, c.lastMemory = vertical.StampOf(o.FirstMemory), vertical.StampOf(o.LastMemory)
 	for i := range o.Windows {
 		saved := &o.Windows[i]
-		if saved.PeakBytes < 0 || saved.OOMPeakBytes < 0 || saved.End.After(now.Add(2*p.Interval)) {
+		if saved.PeakBytes < 0 || saved.OOMPeakBytes < 0 || saved.End.After(now.Add(2*max(p.Interval, longestInterval))) {
 			continue
 		}
 		w := c.window(saved.Pod)
@@ -158,7 +162,7 @@ func (c *Checkpoint) check(p *Policy, now time.Time) error {
 	}
 	for r := range vertical.Resource(vertical.Resources) {
 		// A memory peak's time is the end of its interval, and a reference is rounded up.
-		if c.Use[r].Reference.After(now.Add(2*p.Interval + p.HalfLife[r])) {
+		if c.Use[r].Reference.After(now.Add(2*max(p.Interval, longestInterval) + p.HalfLife[r])) {
 			return fmt.Errorf("the %s histogram's reference timestamp is in the future", r)
 		}
 	}

@@ -52,10 +52,11 @@ func (c *Container) Clone() Container {
 }
 
 // Under is the policy with what the owner overrides. Without the divergence
-// reset-overrides, one that was there holds until there is another.
+// reset-overrides, one that was there while there was an aggregate holds until
+// there is another.
 func (c *Container) Under(p Policy, own vertical.ContainerPolicy) Policy {
 	set := overrides{oom: own.OOM, memory: own.Memory}
-	if p.has(divergence.ResetOverrides) {
+	if p.has(divergence.ResetOverrides) || c.created.IsZero() {
 		c.held = nil
 		return set.under(p)
 	}
@@ -222,6 +223,22 @@ func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 // Forget leaves what a checkpoint held apart, as upstream does when it cannot look
 // up the target.
 func (c *Container) Forget() { c.initial = nil }
+
+// Align takes what a checkpoint held apart to the references of what came since.
+// Upstream does this by the way, when it merges both; what then counts no longer
+// is lost, even when the aggregate is forgotten.
+func (c *Container) Align(p *Policy) {
+	if c.initial == nil || c.created.IsZero() {
+		return
+	}
+	aligned := c.initial.clone()
+	for r := range vertical.Resource(vertical.Resources) {
+		h, since := aligned.use.Get(r), c.aggregate.use.Get(r)
+		h.Align(p.shape(r), &since)
+		aligned.use.Put(r, h)
+	}
+	c.initial = &aligned
+}
 
 // Merged is all that is known of use. It must not be changed.
 func (c *Container) Merged(p *Policy) *Aggregate {

@@ -1,0 +1,465 @@
+package vertical
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	upstream "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/features"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+)
+
+var (
+	histories       = flag.Int("histories", 3000, "how many random histories TestRecommender compares")
+	historySeed     = flag.Uint64("history-seed", 1, "the seed of the histories")
+	history1        = flag.Int64("history", -1, "compare this one alone")
+	historyWithEach = flag.Int("history-divergences", 20, "play one in so many histories with divergences on, too")
+)
+
+// recommenderDivergences are those that recommending has a part in.
+var recommenderDivergences = []divergence.Set{
+	divergence.FiniteUpper, divergence.LiveContainers, divergence.OpenWindow, divergence.KeepHistory, divergence.ZeroMemory,
+	divergence.MemoryOnly, divergence.StartOOM, divergence.OOMLimit, divergence.ResetOverrides, divergence.SkipConflict,
+	divergence.QuietStatus, divergence.AbsurdSamples,
+}
+
+// TestRecommender runs upstream's recommender and Plimsoll's core through the same
+// histories of samples, OOMs, pods that come and go, policies and restarts. After
+// each pass the status must be the same: target, bounds and uncapped target to the
+// last unit, conditions to the second, and whether it was written; and so must the
+// checkpoints. In some restarts each begins with the other's.
+func TestRecommender(t *testing.T) {
+	klog.SetLogger(logr.Discard())
+	if err := features.MutableFeatureGate.Set("PerVPAConfig=true"); err != nil {
+		t.Fatal(err)
+	}
+	tally := &recommenderTally{reached: map[string]int{}, changed: map[divergence.Set]int{}}
+	for i := range *histories {
+		seed := *historySeed<<32 + uint64(i)
+		if *history1 >= 0 {
+			seed = *historySeed<<32 + uint64(*history1)
+		}
+		h := newHistory(seed)
+		synctest.Test(t, func(t *testing.T) { tally.compare(t, h) })
+		if i%*historyWithEach == 0 {
+			tally.diverge(t, h)
+		}
+		if t.Failed() || *history1 >= 0 {
+			break
+		}
+	}
+	tally.print(os.Stdout)
+	tally.judge(t)
+}
+
+// recommenderTally counts what was compared.
+type recommenderTally struct {
+	histories, passes, equal          int
+	amounts, checkpoints              int
+	tied, cancelled                   int
+	withRevisions, revisionsDifferent int
+	diverged, divergedEqual           int
+	changed                           map[divergence.Set]int
+	jointly, unexplained              int
+	reached                           map[string]int
+}
+
+func (n *recommenderTally) compare(t *testing.T, h *history) {
+	theirs, mine := newUpstreamRecommender(t, &h.flags), newPlimsollRecommender(t, &h.flags, divergence.None)
+	n.histories++
+	for i := range h.scenes {
+		s := &h.scenes[i]
+		if s.restart == changesOver {
+			theirs.saved, mine.saved = n.exchange(t, theirs.saved, mine.saved)
+		}
+		before := mine.state
+		theirs.pass(s)
+		mine.pass(s)
+		n.reach(h, s, before, mine)
+		n.passes++
+		n.amounts += 8 * len(mine.decision.Recommendations)
+		difference := differences(theirs, mine)
+		if difference == "" && !h.revisions {
+			difference = n.compareCheckpoints(theirs, mine, s)
+		}
+		switch {
+		case difference == "":
+			n.equal++
+		case n.isTie(mine, s, theirs):
+			n.tied++
+			return
+		case h.revisions:
+			// What upstream has less than epsilon of in the aggregate of one set of labels, it
+			// drops before it adds those of others.
+			n.revisionsDifferent++
+			return
+		default:
+			t.Errorf("seed %d history %d pass %d of %d at %s (- upstream, + plimsoll):\n%s\n%s",
+				h.seed>>32, h.seed&0xffffffff, i, len(h.scenes), s.at, difference, describeScene(s))
+			return
+		}
+	}
+	if h.revisions {
+		n.withRevisions++
+	}
+}
+
+// exchange gives each the other's checkpoints.
+func (n *recommenderTally) exchange(
+	t *testing.T, theirs map[string]upstream.VerticalPodAutoscalerCheckpointStatus, mine map[string]keptCheckpoint,
+) (map[string]upstream.VerticalPodAutoscalerCheckpointStatus, map[string]keptCheckpoint) {
+	toThem, toMe := map[string]upstream.VerticalPodAutoscalerCheckpointStatus{}, map[string]keptCheckpoint{}
+	for name, kept := range mine {
+		status, _ := kept.status(t)
+		toThem[name] = throughJSON(t, status)
+	}
+	for name, status := range theirs {
+		toMe[name] = keptCheckpoint{other: ptr.To(throughJSON(t, status))}
+	}
+	return toThem, toMe
+}
+
+// view is what both say after a pass.
+type view struct {
+	Written         bool
+	Recommendations []core.Recommendation
+	Conditions      []recommend.Condition
+}
+
+// differences are those between both after a pass.
+func differences(theirs *upstreamRecommender, mine *plimsollRecommender) string {
+	a := view{Written: theirs.patched}
+	for _, c := range theirs.object.Status.Recommendation.ContainerRecommendations {
+		a.Recommendations = append(a.Recommendations, core.Recommendation{
+			Container: c.ContainerName, Target: amountsIn(c.Target), Lower: amountsIn(c.LowerBound), Upper: amountsIn(c.UpperBound),
+			Uncapped: amountsIn(c.UncappedTarget),
+		})
+	}
+	for _, c := range theirs.object.Status.Conditions {
+		a.Conditions = append(a.Conditions, recommend.Condition{
+			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.UTC(),
+		})
+	}
+	b := view{Written: mine.decision.Write != "", Recommendations: mine.decision.Recommendations, Conditions: mine.decision.Conditions}
+	if a.Written == b.Written && slices.Equal(a.Recommendations, b.Recommendations) && slices.Equal(a.Conditions, b.Conditions) {
+		return ""
+	}
+	return cmp.Diff(a, b, cmp.AllowUnexported(core.Amounts{}))
+}
+
+// compareCheckpoints compares what both saved in this pass. Upstream takes the
+// open windows of several pods out in the order of a map. The sums of
+// floating-point numbers differ by that order, and where nearly all weight is taken
+// out of large numbers, what is left is nothing else. Then both go on with
+// upstream's.
+func (n *recommenderTally) compareCheckpoints(theirs *upstreamRecommender, mine *plimsollRecommender, s *scene) string {
+	for name, status := range theirs.saved {
+		kept, ok := mine.saved[name]
+		if !ok {
+			return "no checkpoint of " + name
+		}
+		if kept.other != nil || !kept.at.Equal(s.at) {
+			continue // compared when it was saved
+		}
+		n.checkpoints++
+		ours := &kept.saved
+		if !status.FirstSampleStart.Time.Equal(ours.First.Truncate(time.Second)) || status.Version != usage.Version ||
+			!status.LastSampleStart.Time.Equal(ours.Last.Truncate(time.Second)) || status.TotalSamplesCount != ours.Samples {
+			return cmp.Diff(status, ours)
+		}
+		// No peak weighs more than this, and as many as there are pods were taken out.
+		heaviest := math.Exp2(float64(s.at.Add(2*24*time.Hour).Sub(ours.Use[core.Memory].Reference)) / float64(mine.policy.Usage.HalfLife[core.Memory]))
+		lost := float64(len(s.pods)+1) * heaviest * 1e-15
+		for r, theirHistogram := range [core.Resources]upstream.HistogramCheckpoint{status.CPUHistogram, status.MemoryHistogram} {
+			switch {
+			case sameHistogram(&theirHistogram, &ours.Use[r], 0):
+			case core.Resource(r) == core.Memory && sameHistogram(&theirHistogram, &ours.Use[r], lost):
+				n.cancelled++
+				mine.saved[name] = keptCheckpoint{other: &status}
+			default:
+				return name + ": " + cmp.Diff(theirHistogram, ours.Use[r])
+			}
+		}
+	}
+	if len(mine.saved) != len(theirs.saved) {
+		return fmt.Sprintf("%d checkpoints instead of %d", len(mine.saved), len(theirs.saved))
+	}
+	return ""
+}
+
+// sameHistogram compares up to a total weight that may be lost; little more than
+// that has no weights that could be compared.
+func sameHistogram(theirs *upstream.HistogramCheckpoint, ours *histogram.Checkpoint, lost float64) bool {
+	if !theirs.ReferenceTimestamp.Time.Equal(ours.Reference) {
+		return false
+	}
+	if lost == 0 {
+		return theirs.TotalWeight == ours.Total && maps.Equal(theirs.BucketWeights, ours.Weights)
+	}
+	if math.Abs(theirs.TotalWeight-ours.Total) > lost+1e-12*ours.Total {
+		return false
+	}
+	return ours.Total < 1e6*lost ||
+		maps.EqualFunc(theirs.BucketWeights, ours.Weights, func(v, w uint32) bool { return max(v, w)-min(v, w) <= 1 })
+}
+
+func amountsIn(list corev1.ResourceList) core.Amounts {
+	var a core.Amounts
+	for name, quantity := range list {
+		if name == corev1.ResourceCPU {
+			a = a.With(core.CPU, core.Amount(quantity.MilliValue()))
+		} else {
+			a = a.With(core.Memory, core.Amount(quantity.Value()))
+		}
+	}
+	return a
+}
+
+// isTie reports whether the difference goes away where percentiles are moved by
+// less than a billionth: then a sum of weights is at the percentile exactly, and
+// the order of additions, which is that of upstream's maps, says on which side.
+func (n *recommenderTally) isTie(mine *plimsollRecommender, s *scene, theirs *upstreamRecommender) bool {
+	want := theirs.object.Status.Recommendation.ContainerRecommendations
+	if len(want) != len(mine.decision.Recommendations) {
+		return false
+	}
+	var nudged [2][]core.Recommendation
+	for i, by := range []float64{-1e-9, 1e-9} {
+		p := mine.policy
+		for r := range core.Resources {
+			percentiles := &p.Percentiles[r]
+			*percentiles = estimate.Percentiles{Target: percentiles.Target + by, Lower: percentiles.Lower + by, Upper: percentiles.Upper + by}
+		}
+		p.Usage.Divergences |= divergence.KeepHistory // so that nothing but the percentiles changes
+		d, _ := recommend.Decide(s.at, p, mine.state, recommend.Observation{Lookup: recommend.Lookup{Problem: "none", Transient: true}})
+		nudged[i] = d.Recommendations
+	}
+	for i := range want {
+		for _, field := range []func(r *core.Recommendation) core.Amounts{
+			func(r *core.Recommendation) core.Amounts { return r.Target },
+			func(r *core.Recommendation) core.Amounts { return r.Lower },
+			func(r *core.Recommendation) core.Amounts { return r.Upper },
+		} {
+			theirs := core.Recommendation{
+				Target: amountsIn(want[i].Target), Lower: amountsIn(want[i].LowerBound), Upper: amountsIn(want[i].UpperBound),
+			}
+			if len(nudged[0]) <= i || len(nudged[1]) <= i {
+				return false
+			}
+			for r := range core.Resource(core.Resources) {
+				w, _ := field(&theirs).Get(r)
+				x, _ := field(&nudged[0][i]).Get(r)
+				y, _ := field(&nudged[1][i]).Get(r)
+				if w != x && w != y {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func describeScene(s *scene) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "restart %d problem %q pods %v\n", s.restart, s.problem, s.pods)
+	for _, x := range s.samples {
+		fmt.Fprintf(&b, "  %+v\n", x)
+	}
+	for _, x := range s.ooms {
+		fmt.Fprintf(&b, "  OOM %+v\n", x)
+	}
+	return b.String()
+}
+
+// diverge plays a history with divergences on: all, and each alone. Each pass in
+// which all change something must be one that a single one changes, or come after
+// such a pass: divergences change what is remembered, too.
+func (n *recommenderTally) diverge(t *testing.T, h *history) {
+	none := play(t, h, divergence.None)
+	all := play(t, h, divergence.Default)
+	changes := map[divergence.Set][]bool{}
+	for _, d := range recommenderDivergences {
+		alone := play(t, h, d)
+		changes[d] = make([]bool, len(none))
+		for i := range none {
+			changes[d][i] = none[i] != alone[i]
+		}
+	}
+	seen := false
+	for i := range none {
+		n.diverged++
+		here := false
+		for _, d := range recommenderDivergences {
+			here = here || changes[d][i]
+			if changes[d][i] {
+				n.changed[d]++
+			}
+		}
+		seen = seen || here
+		switch {
+		case none[i] == all[i]:
+			n.divergedEqual++
+		case here:
+		case seen:
+			n.jointly++
+		default:
+			n.unexplained++
+			t.Errorf("history %d pass %d: no divergence alone makes this of\n%s\n%s", h.seed&0xffffffff, i, none[i], all[i])
+		}
+	}
+}
+
+// play is what Plimsoll decides in each pass, as text.
+func play(t *testing.T, h *history, on divergence.Set) []string {
+	m := newPlimsollRecommender(t, &h.flags, on)
+	var decided []string
+	for i := range h.scenes {
+		m.pass(&h.scenes[i])
+		decided = append(decided, fmt.Sprintf("%+v %+v %q", m.decision.Recommendations, m.decision.Conditions, m.decision.Write))
+	}
+	return decided
+}
+
+func (n *recommenderTally) count(place string, is bool) {
+	if is {
+		n.reached[place]++
+	}
+}
+
+// recommenderPlaces are those that a run of 3000 histories must have come to.
+var recommenderPlaces = []string{
+	"restart from own checkpoints", "restart from the other's checkpoints", "target not found", "no pods", "recommendation without samples",
+	"a container that is gone is recommended for", "container of mode Off", "uncontrolled resource", "override", "override taken away",
+	"OOM", "OOM of a pod that is gone", "OOM too old", "sample older than the last", "sample of 0 memory", "negative sample", "absurd sample",
+	"upper bound without end", "lower bound of 0 raised to the floor", "capped to the minimum or maximum", "whole CPUs", "rounded", "humanized",
+	"an aggregate expired", "a reference moved", "pods of several revisions", "status not written",
+}
+
+func (n *recommenderTally) reach(h *history, s *scene, before recommend.State, mine *plimsollRecommender) {
+	d, f := &mine.decision, &h.flags
+	n.count("restart from own checkpoints", s.restart == restarts)
+	n.count("restart from the other's checkpoints", s.restart == changesOver)
+	n.count("target not found", s.problem != "")
+	n.count("no pods", len(s.pods) == 0)
+	n.count("status not written", d.Write == "")
+	n.count("pods of several revisions", len(s.pods) > 0 && slices.ContainsFunc(s.pods, func(p historyPod) bool { return p.revision != s.pods[0].revision }))
+	for _, x := range s.samples {
+		n.count("sample older than the last", s.at.Sub(x.at) > time.Hour)
+		n.count("sample of 0 memory", x.hasMem && x.memory == 0)
+		n.count("negative sample", x.cpuMilli < 0)
+		n.count("absurd sample", x.cpuMilli > 1e12)
+	}
+	for _, o := range s.ooms {
+		n.count("OOM", !o.isStanding)
+		n.count("OOM too old", s.at.Sub(o.at) > f.interval+time.Hour)
+		n.count("OOM of a pod that is gone", !slices.ContainsFunc(s.pods, func(p historyPod) bool { return p.name == o.pod }))
+	}
+	n.reachPolicy(h, s, mine)
+	for i := range before.Containers {
+		was := &before.Containers[i]
+		j := slices.IndexFunc(mine.state.Containers, func(c recommend.Container) bool { return c.Name == was.Name })
+		n.count("an aggregate expired", s.restart == goesOn && was.Usage.Exists() && (j < 0 || !mine.state.Containers[j].Usage.Exists()))
+	}
+	for i, trace := range d.Traces {
+		n.count("recommendation without samples", trace.Samples == 0)
+		container := func(p historyPod) bool { return slices.Contains(p.containers, trace.Container) }
+		n.count("a container that is gone is recommended for", !slices.ContainsFunc(s.pods, container))
+		for r := range core.Resource(core.Resources) {
+			n.reachEstimates(&d.Recommendations[i], &d.Traces[i], r)
+		}
+		n.count("whole CPUs", f.integerCPU && slices.Contains(f.wholeCPUs, trace.Container))
+		n.count("rounded", f.roundCPU > 1 || f.roundMemory > 1)
+		n.count("humanized", f.humanize)
+	}
+	for _, kept := range mine.saved {
+		n.count("a reference moved", kept.saved.Use[core.CPU].Reference.Sub(virtualStart) > 90*f.halfLife[core.CPU])
+	}
+}
+
+func (n *recommenderTally) reachPolicy(h *history, s *scene, mine *plimsollRecommender) {
+	i := slices.IndexFunc(h.scenes, func(x scene) bool { return x.at.Equal(s.at) })
+	for _, p := range mine.policy.Containers {
+		n.count("container of mode Off", p.Off)
+		overrides := p.OOM.BumpUpRatio != 0 || p.OOM.HasMinBumpUp || p.Memory.Interval != 0 || p.Memory.Count != 0
+		n.count("override", overrides)
+		n.count("override taken away", overrides && i+1 < len(h.scenes) && h.scenes[i+1].generation != s.generation)
+	}
+}
+
+func (n *recommenderTally) reachEstimates(rec *core.Recommendation, trace *recommend.Trace, r core.Resource) {
+	n.count("uncontrolled resource", !trace.Controlled[r])
+	if !trace.Controlled[r] {
+		return
+	}
+	n.count("upper bound without end", trace.Estimates[r][estimate.Upper].Widened == core.MaxAmount)
+	n.count("lower bound of 0 raised to the floor",
+		trace.Estimates[r][estimate.Lower].Widened == 0 && trace.Estimates[r][estimate.Lower].Floored > 0)
+	target, _ := rec.Target.Get(r)
+	uncapped, _ := rec.Uncapped.Get(r)
+	n.count("capped to the minimum or maximum", target != uncapped)
+}
+
+func (n *recommenderTally) print(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer func() { _ = table.Flush() }()
+	fmt.Fprintf(table, "histories\t%d\n", n.histories)
+	fmt.Fprintf(table, "with divergences off: passes compared\t%d\n", n.passes)
+	fmt.Fprintf(table, "  equal\t%d\n", n.equal)
+	fmt.Fprintf(table, "  amounts compared\t%d\n", n.amounts)
+	fmt.Fprintf(table, "  checkpoints compared\t%d\n", n.checkpoints)
+	fmt.Fprintf(table, "  of them equal but for the order of subtractions\t%d\n", n.cancelled)
+	fmt.Fprintf(table, "  passes equal but for the order of additions\t%d\n", n.tied)
+	fmt.Fprintf(table, "histories of pods with different labels, equal throughout\t%d\n", n.withRevisions)
+	fmt.Fprintf(table, "  that came to differ by what upstream drops of each set of labels\t%d\n", n.revisionsDifferent)
+	fmt.Fprintf(table, "with divergences on: passes compared\t%d\n", n.diverged)
+	fmt.Fprintf(table, "  equal\t%d\n", n.divergedEqual)
+	for _, d := range recommenderDivergences {
+		fmt.Fprintf(table, "  changed by %s\t%d\n", d, n.changed[d])
+	}
+	fmt.Fprintf(table, "  changed by what several remember otherwise\t%d\n", n.jointly)
+	fmt.Fprintf(table, "unexplained\t%d\n", n.unexplained)
+	for _, place := range slices.Sorted(maps.Keys(n.reached)) {
+		fmt.Fprintf(table, "reached: %s\t%d\n", place, n.reached[place])
+	}
+}
+
+// judge fails a run that is long enough to have come everywhere.
+func (n *recommenderTally) judge(t *testing.T) {
+	if n.histories < 3000 {
+		return
+	}
+	for _, place := range recommenderPlaces {
+		if n.reached[place] == 0 {
+			t.Errorf("%d histories did not come to: %s", n.histories, place)
+		}
+	}
+	for _, d := range recommenderDivergences {
+		if n.changed[d] == 0 {
+			t.Errorf("%d histories do not show %s", n.histories, d)
+		}
+	}
+	if n.tied*10_000 > n.passes || n.revisionsDifferent*5 > n.withRevisions+n.revisionsDifferent {
+		t.Errorf("%d passes differ by the order of additions, and %d histories by labels: too many to believe", n.tied, n.revisionsDifferent)
+	}
+}

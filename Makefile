@@ -59,6 +59,8 @@ test: tools ## run every test with the race detector, those on a real API server
 	@$(GO_RACE) -timeout 15m $(UNIT)
 	@echo "Comparing with upstream's own controller in $(STEPS) steps of random timelines (make oracle compares more)."
 	@cd test/oracle && $(GO) test -timeout 15m . -args -steps=$(STEPS)
+	@echo "Comparing with upstream's vertical autoscaler in random histories (make oracle-vertical compares more)."
+	@cd test/oracle && $(GO) test -timeout 15m $$(go list ./... | grep -v '/test/oracle$$')
 	@mkdir -p dist
 	@$(GO_RACE) -timeout 40m -p 1 -v $(WITH_CLUSTER) 2>&1 | tee dist/cluster-tests.log | awk -f test/progress.awk
 
@@ -89,6 +91,10 @@ image: build ## write the container image as an OCI archive under dist/ (no regi
 .PHONY: oracle
 oracle: ## compare Plimsoll with upstream's own controller in random timelines (N=100000 steps, SEED=1)
 	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run TestOracle . -args -steps=$(or $(N),100000) -seed=$(or $(SEED),1)
+
+.PHONY: oracle-vertical
+oracle-vertical: ## compare Plimsoll's recommender with upstream's in random histories (N=10000 histories, SEED=1)
+	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run 'TestRecommender$$' ./vertical -args -histories=$(or $(N),10000) -history-seed=$(or $(SEED),1)
 
 .PHONY: bench
 bench: ## run the benchmarks, upstream's calculator beside the core too; ends in benchstat's output (about five minutes)

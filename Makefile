@@ -111,13 +111,12 @@ bench-scale: ## many autoscalers on the development cluster, upstream's loop bes
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-reaction
-bench-reaction: ## seconds from a load's begin to more replicas, on a real node: upstream beside Plimsoll (root; RUNS=5 take 20 minutes; OUT=file.json FLAGS=...)
-	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,metrics-server,kubelet,pause,plimsoll
-	@echo "Compiling the benchmark; it takes a while the first time."
+bench-reaction: ## seconds from a load's begin to more replicas, on a real node, upstream beside Plimsoll (root; 20 minutes; RUNS=5 OUT=file.json FLAGS=...)
+	@echo "Compiling the benchmark; it takes a while the first time. It then says what this machine lacks, or builds the rest."
 	@$(GO) run ./cmd/bench reaction $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-reaction-sim
-bench-reaction-sim: ## the same on simulated nodes, without root (RUNS=5 take 20 minutes; OUT=file.json FLAGS=...)
+bench-reaction-sim: ## the same on simulated nodes, without root (20 minutes; RUNS=5 OUT=file.json FLAGS=...)
 	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,kwok,metrics-server,plimsoll
 	@echo "Compiling the benchmark; it takes a while the first time."
 	@$(GO) run ./cmd/bench reaction --simulated $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)

@@ -60,6 +60,9 @@ func decodeAll(t *testing.T, content []byte) []runtime.Object {
 			t.Fatal(err)
 		}
 		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(buffer[:n], nil, nil)
+		if runtime.IsNotRegisteredError(err) {
+			continue // a CustomResourceDefinition
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,6 +106,28 @@ func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
 	if granted := grants(find[*rbacv1.Role](t).Rules); !slices.Equal(granted, leases) {
 		t.Errorf("in its own namespace granted %q, used %q", granted, leases)
 	}
+}
+
+// The recommender's rights are those that it uses, in a role of their own.
+func TestRecommenderRoleIsWhatTheCodeUses(t *testing.T) {
+	used := []string{
+		"autoscaling.k8s.io verticalpodautoscalers get list watch", "autoscaling.k8s.io verticalpodautoscalers/status patch",
+		"autoscaling.k8s.io verticalpodautoscalercheckpoints list create patch delete",
+		"autoscaling horizontalpodautoscalers list watch", "* */scale get",
+		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch", "apps daemonsets list watch",
+		"batch jobs list watch", "batch cronjobs list watch", " replicationcontrollers list watch",
+		" pods list watch", " nodes list watch", " nodes/metrics get", "metrics.k8s.io pods list", " events list watch create patch",
+	}
+	slices.Sort(used)
+	for _, object := range installed(t) {
+		if role, ok := object.(*rbacv1.ClusterRole); ok && role.Name == "plimsoll-recommender" {
+			if granted := grants(role.Rules); !slices.Equal(granted, used) {
+				t.Errorf("granted\n%s\nused\n%s", strings.Join(granted, "\n"), strings.Join(used, "\n"))
+			}
+			return
+		}
+	}
+	t.Error("config has no role for the recommender")
 }
 
 func grants(rules []rbacv1.PolicyRule) []string {

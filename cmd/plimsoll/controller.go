@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -41,7 +42,7 @@ func controllerCommand() *cobra.Command {
 	flags := &controllerFlags{}
 	cmd := &cobra.Command{
 		Use:   "controller",
-		Short: "Run the horizontal autoscaling loop",
+		Short: "Run the autoscaling loops, horizontal and vertical",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := flags.validate(); err != nil {
@@ -88,6 +89,11 @@ func runController(ctx context.Context, flags *controllerFlags, log logr.Logger)
 	}
 	if err := mgr.Add(loop); err != nil {
 		return fmt.Errorf("adding the loop: %w", err)
+	}
+	if !flags.shadow {
+		if err := mgr.Add(loop.vertical); err != nil {
+			return fmt.Errorf("adding the vertical loop: %w", err)
+		}
 	}
 	if flags.inspectAddress != "0" {
 		inspection, err := newInspection(flags.inspectAddress, loop.controller, log.WithName("inspection"))
@@ -177,6 +183,8 @@ type loop struct {
 	controller *horizontal.Controller
 	mapper     meta.ResettableRESTMapper
 	stopEvents func()
+	// vertical shares the caches, and knows where the two sides fight.
+	vertical *verticalLoop
 }
 
 var (
@@ -199,13 +207,18 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{mapper: reach.mapper, stopEvents: func() {}}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
+	l := &loop{mapper: reach.mapper, stopEvents: func() {}, vertical: &verticalLoop{
+		rest: config, client: client, informers: factory, reach: reach, metrics: source,
+		recommender: &flags.recommender, kubelet: &flags.kubelet, isWhole: true, log: log.WithName("vertical"),
+	}}
 	cfg := horizontal.Config{
 		Client:     client,
-		Informers:  informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
+		Informers:  factory,
 		Scales:     reach.scales,
 		Mapper:     reach.mapper,
 		Metrics:    source,
+		Conflict:   l.conflict,
 		Registerer: ctrlmetrics.Registry,
 		Log:        log.WithName("horizontal"),
 		SyncPeriod: flags.syncPeriod,
@@ -231,6 +244,14 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	}
 	l.controller, err = horizontal.New(cfg)
 	return l, err
+}
+
+// conflict says how a vertical autoscaler is in the way, as far as that is known.
+func (l *loop) conflict(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
+	if finder := l.vertical.finder.Load(); finder != nil {
+		return finder.OfHorizontal(hpa)
+	}
+	return ""
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.

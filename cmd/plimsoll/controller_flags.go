@@ -33,6 +33,7 @@ type controllerFlags struct {
 	eventInterval     time.Duration
 	options           observe.Options
 	kubelet           kubeletFlags
+	recommender       recommenderFlags
 	leaderElect       bool
 	leaseDuration     time.Duration
 	renewDeadline     time.Duration
@@ -47,6 +48,8 @@ func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	f.addHorizontal(fs)
 	f.addSurge(fs)
 	f.kubelet.add(fs)
+	f.recommender.add(fs)
+	f.recommender.addOwn(fs, "vertical-")
 	f.addLeaderElection(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
 	fs.Float32Var(&f.qps, "kube-api-qps", 0, "QPS to use while talking with the API server; 0 for no limit on this side.")
@@ -119,6 +122,7 @@ func (f *controllerFlags) validate() error {
 	check(f.options.InitialReadinessDelay >= 0, prefix+"initial-readiness-delay", f.options.InitialReadinessDelay, "must not be negative")
 	f.validateSurge(check)
 	f.kubelet.validate(check)
+	f.recommender.validate(check)
 	check(f.metricsTimeout > 0, "metrics-api-timeout", f.metricsTimeout, "must be greater than 0")
 	check(f.statusInterval >= 0, "status-interval", f.statusInterval, "must not be negative")
 	check(f.eventInterval >= 0, "event-interval", f.eventInterval, "must not be negative")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -79,6 +80,13 @@ func (f *kubeletFlags) reads(shadow bool) bool {
 
 // newDirect reads the kubelets.
 func newDirect(config *rest.Config, client kubernetes.Interface, f *kubeletFlags, log logr.Logger) (*resource.Source, error) {
+	return newDirectFor(config, client, f, ctrlmetrics.Registry, log)
+}
+
+// newDirectFor reads the kubelets and tells the registerer about it.
+func newDirectFor(
+	config *rest.Config, client kubernetes.Interface, f *kubeletFlags, registerer prometheus.Registerer, log logr.Logger,
+) (*resource.Source, error) {
 	kubelets, err := kubelet.NewClient(config, f.options, log)
 	if err != nil {
 		return nil, err
@@ -91,7 +99,7 @@ func newDirect(config *rest.Config, client kubernetes.Interface, f *kubeletFlags
 			return factory.Core().V1().Nodes().Informer()
 		},
 		Rounds:     rounds.Config{Period: f.interval, MaxPerSecond: f.maxPerSecond, MaxConcurrent: f.maxConcurrent},
-		Registerer: ctrlmetrics.Registry,
+		Registerer: registerer,
 		Log:        log,
 	}
 	if f.source == sourceAuto {

@@ -13,21 +13,13 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// The sources that upstream's events name too, so that what people have built on
-// them goes on working.
-const (
-	Component            = "horizontal-pod-autoscaler"
-	RecommenderComponent = "vpa-recommender"
-)
+// Component is the source that upstream's events name too, so that what people
+// have built on them goes on working.
+const Component = "horizontal-pod-autoscaler"
 
 // Start gives a recorder of the component Component whose events go to the API
 // server until the function that comes with it is called.
 func Start(ctx context.Context, client kubernetes.Interface) (record.EventRecorder, func()) {
-	return StartAs(ctx, client, Component)
-}
-
-// StartAs is Start of another component.
-func StartAs(ctx context.Context, client kubernetes.Interface, component string) (record.EventRecorder, func()) {
 	return StartFor(ctx, client, Component, scheme.Scheme)
 }
 

@@ -73,6 +73,10 @@ var (
 	_ Direct  = (*resource.Source)(nil)
 )
 
+// Conflicts finds what horizontal autoscalers of an object's workload control, of a
+// workload with these containers.
+type Conflicts = func(object *autoscaling.VerticalPodAutoscaler, containers []string) []conflict.Conflict
+
 // Config is all that the recommender needs. The informers are shared with others,
 // and started by them.
 type Config struct {
@@ -86,7 +90,7 @@ type Config struct {
 	Metrics Metrics
 	// Conflicts says what horizontal autoscalers of the same workload control. It may
 	// be nil.
-	Conflicts      func(object *autoscaling.VerticalPodAutoscaler, containers []string) []conflict.Conflict
+	Conflicts      Conflicts
 	SkipsConflicts bool
 	Events         record.EventRecorder
 	Registerer     prometheus.Registerer
@@ -238,7 +242,10 @@ func (r *Recommender) listen() (stop func(), synced []cache.InformerSynced, err 
 		}
 		// It fails only where the informer has ended.
 		stops = append(stops, func() { _ = feed.informer.RemoveEventHandler(registration) })
-		synced = append(synced, registration.HasSynced)
+		if feed.informer != r.config.Evictions {
+			// Whoever may not read events can still recommend.
+			synced = append(synced, registration.HasSynced)
+		}
 	}
 	return stop, synced, nil
 }

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
+)
+
+// recommenderFlags are the flags of upstream's recommender, by its names and
+// defaults.
+type recommenderFlags struct {
+	name                      string
+	interval                  time.Duration
+	checkpointsGC             time.Duration
+	checkpointsTimeout        time.Duration
+	storage                   string
+	workers                   int
+	namespace, ignored        string
+	margin                    float64
+	minCPUMilli, minMemoryMiB float64
+	target, lower, upper      [vertical.Resources]float64
+	confidence                [vertical.Resources]time.Duration
+	halfLife                  [vertical.Resources]time.Duration
+	memoryInterval            time.Duration
+	memoryCount               int64
+	bumpUpRatio, minBumpUp    float64
+	humanize, integerCPU      bool
+	roundCPU, roundMemory     int
+	maxCPU, maxMemory         resource.QuantityValue
+	gates                     map[string]string
+	divergences, conflict     string
+	// prefix is that of --divergences.
+	prefix string
+
+	// features and differs are what gates and divergences mean.
+	features validation.Features
+	differs  divergence.Set
+
+	// unused are those that change nothing here.
+	unused struct {
+		memorySaver    bool
+		minCheckpoints int
+	}
+}
+
+// add adds what the loop has; none of it collides with the horizontal side's.
+func (f *recommenderFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.name, "recommender-name", "default",
+		"Recommend for the objects that name this recommender; as \"default\" also for those that name none.")
+	fs.DurationVar(&f.interval, "recommender-interval", time.Minute, "How often recommendations are computed.")
+	fs.DurationVar(&f.checkpointsGC, "checkpoints-gc-interval", 10*time.Minute,
+		"How often checkpoints are deleted whose object or container is gone.")
+	fs.DurationVar(&f.checkpointsTimeout, "checkpoints-timeout", time.Minute, "How long writing checkpoints may take at the end of the process.")
+	fs.StringVar(&f.storage, "storage", "checkpoint", "Where history comes from at the start: checkpoint.")
+	fs.IntVar(&f.workers, "update-worker-count", 10, "How many statuses and checkpoints are written at a time.")
+	fs.StringVar(&f.namespace, "vpa-object-namespace", "", "The one namespace of vertical autoscalers that is looked at; all without it.")
+	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose vertical autoscalers are left alone.")
+	fs.BoolVar(&f.unused.memorySaver, "memory-saver", false, "Changes nothing: only pods of vertical autoscalers are tracked anyway.")
+	fs.IntVar(&f.unused.minCheckpoints, "min-checkpoints", 10, "Changes nothing, as upstream.")
+	fs.StringToStringVar(&f.gates, "feature-gates", nil,
+		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or =false. All are off by default.")
+	f.addFormula(fs)
+	f.addHistory(fs)
+}
+
+// addOwn adds the flags of Plimsoll's own; prefix tells them from those of the
+// horizontal side.
+func (f *recommenderFlags) addOwn(fs *pflag.FlagSet, prefix string) {
+	f.prefix = prefix
+	fs.StringVar(&f.divergences, prefix+"divergences", "default",
+		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas between (docs/compatibility.md).")
+	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
+		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves it alone, allow does not.")
+}
+
+func (f *recommenderFlags) addFormula(fs *pflag.FlagSet) {
+	fs.Float64Var(&f.margin, "recommendation-margin-fraction", 0.15, "What is added to the percentiles of use, as a fraction of them.")
+	fs.Float64Var(&f.minCPUMilli, "pod-recommendation-min-cpu-millicores", 25, "The least CPU for a pod.")
+	fs.Float64Var(&f.minMemoryMiB, "pod-recommendation-min-memory-mb", 250, "The least memory for a pod, in MiB.")
+	for r := range vertical.Resource(vertical.Resources) {
+		fs.Float64Var(&f.target[r], "target-"+r.String()+"-percentile", 0.9, "The percentile of use that the target is made of.")
+		fs.Float64Var(&f.lower[r], "recommendation-lower-bound-"+r.String()+"-percentile", 0.5, "The percentile of use that the lower bound is made of.")
+		fs.Float64Var(&f.upper[r], "recommendation-upper-bound-"+r.String()+"-percentile", 0.95, "The percentile of use that the upper bound is made of.")
+		fs.DurationVar(&f.confidence[r], "confidence-interval-"+r.String(), 24*time.Hour,
+			"The length of history at which the upper bound is the double of what use says.")
+		fs.DurationVar(&f.halfLife[r], r.String()+"-histogram-decay-half-life", 24*time.Hour, "After how long a sample counts half.")
+	}
+	fs.BoolVar(&f.humanize, "humanize-memory", false, "Print memory with a unit and two decimals. Deprecated: use --round-memory-bytes.")
+	fs.IntVar(&f.roundCPU, "round-cpu-millicores", 1, "Round CPU up to a multiple of this.")
+	fs.IntVar(&f.roundMemory, "round-memory-bytes", 1, "Round memory up to a multiple of this.")
+	fs.BoolVar(&f.integerCPU, "cpu-integer-post-processor-enabled", false,
+		"Round CPU up to whole cores for containers whose object has the annotation vpa-post-processor.kubernetes.io/NAME_integerCPU.")
+	fs.Var(&f.maxCPU, "container-recommendation-max-allowed-cpu", "The most CPU for a container whose object sets no maxAllowed.")
+	fs.Var(&f.maxMemory, "container-recommendation-max-allowed-memory", "The most memory for a container whose object sets no maxAllowed.")
+}
+
+func (f *recommenderFlags) addHistory(fs *pflag.FlagSet) {
+	fs.DurationVar(&f.memoryInterval, "memory-aggregation-interval", 24*time.Hour, "The length of time that has one memory peak.")
+	fs.Int64Var(&f.memoryCount, "memory-aggregation-interval-count", 8, "After how many of these a container without samples is forgotten.")
+	fs.Float64Var(&f.bumpUpRatio, "oom-bump-up-ratio", 1.2, "What memory is multiplied by after a container ran out of it.")
+	fs.Float64Var(&f.minBumpUp, "oom-min-bump-up-bytes", 100<<20, "By how much memory is raised at least after a container ran out of it.")
+}
+
+// validate names every flag that has a value which cannot work.
+func (f *recommenderFlags) validate(check func(fine bool, flag string, value any, want string)) {
+	positive := func(value time.Duration, flag string) { check(value > 0, flag, value, "must be greater than 0") }
+	positive(f.interval, "recommender-interval")
+	positive(f.checkpointsGC, "checkpoints-gc-interval")
+	positive(f.checkpointsTimeout, "checkpoints-timeout")
+	positive(f.memoryInterval, "memory-aggregation-interval")
+	check(f.memoryCount >= 1, "memory-aggregation-interval-count", f.memoryCount, "must be greater than 0")
+	check(f.storage == "" || f.storage == "checkpoint", "storage", f.storage, "must be checkpoint: other history is not read yet")
+	check(f.workers >= 1, "update-worker-count", f.workers, "must be greater than 0")
+	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace, "cannot be used with --ignored-vpa-object-namespaces")
+	number := func(value, least float64, flag string) {
+		check(value >= least && !math.IsInf(value, 0), flag, value, fmt.Sprintf("must be a number that is at least %g", least))
+	}
+	number(f.margin, 0, "recommendation-margin-fraction")
+	number(f.minCPUMilli, 0, "pod-recommendation-min-cpu-millicores")
+	number(f.minMemoryMiB, 0, "pod-recommendation-min-memory-mb")
+	number(f.bumpUpRatio, 1, "oom-bump-up-ratio")
+	number(f.minBumpUp, 0, "oom-min-bump-up-bytes")
+	for r := range vertical.Resource(vertical.Resources) {
+		share := func(value float64, flag string) { check(value >= 0 && value <= 1, flag, value, "must be from 0 to 1") }
+		share(f.target[r], "target-"+r.String()+"-percentile")
+		share(f.lower[r], "recommendation-lower-bound-"+r.String()+"-percentile")
+		share(f.upper[r], "recommendation-upper-bound-"+r.String()+"-percentile")
+		positive(f.confidence[r], "confidence-interval-"+r.String())
+		positive(f.halfLife[r], r.String()+"-histogram-decay-half-life")
+	}
+	check(f.roundCPU >= 1, "round-cpu-millicores", f.roundCPU, "must be greater than 0")
+	check(f.roundMemory >= 1, "round-memory-bytes", f.roundMemory, "must be greater than 0")
+	check(f.maxCPU.Sign() >= 0, "container-recommendation-max-allowed-cpu", f.maxCPU.String(), "must not be negative")
+	check(f.maxMemory.Sign() >= 0, "container-recommendation-max-allowed-memory", f.maxMemory.String(), "must not be negative")
+	check(f.conflict == "skip" || f.conflict == "allow", "vertical-conflict", f.conflict, "must be skip or allow")
+	var err error
+	f.features, err = parseGates(f.gates)
+	check(err == nil, "feature-gates", f.gates, fmt.Sprint(err))
+	f.differs, err = divergence.Parse(f.divergences)
+	check(err == nil, f.prefix+"divergences", f.divergences, fmt.Sprint(err))
+}
+
+// policy is the flags that take part in a decision.
+func (f *recommenderFlags) policy() recommend.Policy {
+	p := recommend.DefaultPolicy()
+	p.Usage = usage.Policy{
+		HalfLife: f.halfLife, Interval: f.memoryInterval, Count: f.memoryCount,
+		BumpUpRatio: f.bumpUpRatio, MinBumpUpBytes: f.minBumpUp, Divergences: f.differs,
+	}
+	p.MarginFraction = f.margin
+	p.ConfidenceInterval = f.confidence
+	for r := range vertical.Resource(vertical.Resources) {
+		p.Percentiles[r] = estimate.Percentiles{Target: f.target[r], Lower: f.lower[r], Upper: f.upper[r]}
+	}
+	p.PodMin = [vertical.Resources]float64{f.minCPUMilli, f.minMemoryMiB}
+	p.Round = [vertical.Resources]int{f.roundCPU, f.roundMemory}
+	p.HumanizeMemory = f.humanize
+	if !f.maxCPU.IsZero() {
+		p.MaxAllowed = p.MaxAllowed.With(vertical.CPU, vertical.Amount(f.maxCPU.MilliValue()))
+	}
+	if !f.maxMemory.IsZero() {
+		p.MaxAllowed = p.MaxAllowed.With(vertical.Memory, vertical.Amount(f.maxMemory.Value()))
+	}
+	return p
+}
+
+// config is what the flags say of a recommender.
+func (f *recommenderFlags) config() recommender.Config {
+	return recommender.Config{
+		Name: f.name, Namespace: f.namespace, Ignored: f.ignoredNamespaces(),
+		Interval: f.interval, CollectInterval: f.checkpointsGC, FlushTimeout: f.checkpointsTimeout, Workers: f.workers,
+		NoOverrides: !f.features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(), SkipsConflicts: f.conflict == "skip",
+	}
+}
+
+// ignoredNamespaces are those that are left alone.
+func (f *recommenderFlags) ignoredNamespaces() []string {
+	if f.ignored == "" {
+		return nil
+	}
+	return strings.Split(f.ignored, ",")
+}
+
+// recommenderAlone are those of upstream's recommender as a process of its own.
+type recommenderAlone struct {
+	recommenderFlags
+	address, kubeconfig string
+	qps, burst          float64
+	profiling           bool
+	verbosity           int
+	logFormat           string
+	kubelet             kubeletFlags
+	leaderElect         bool
+	leaseDuration       time.Duration
+	renewDeadline       time.Duration
+	retryPeriod         time.Duration
+	resourceLock        string
+	resourceName        string
+	resourceNamespace   string
+	// foreign are about other sources of metrics and of history.
+	foreign *pflag.FlagSet
+}
+
+func (f *recommenderAlone) add(fs *pflag.FlagSet) {
+	f.recommenderFlags.add(fs)
+	f.addOwn(fs, "")
+	f.kubelet.add(fs)
+	fs.StringVar(&f.address, "address", ":8942", "The address of /metrics and /health-check.")
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
+	fs.Float64Var(&f.qps, "kube-api-qps", 50, "How many requests a second the API server is asked at most.")
+	fs.Float64Var(&f.burst, "kube-api-burst", 100, "How many requests may come at once.")
+	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address.")
+	fs.BoolVar(&f.leaderElect, "leader-elect", false, "Recommend only while holding the Lease.")
+	fs.DurationVar(&f.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "How long others wait for the Lease after it was last renewed.")
+	fs.DurationVar(&f.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long the leader tries to renew the Lease before it gives up.")
+	fs.DurationVar(&f.retryPeriod, "leader-elect-retry-period", 2*time.Second, "How long to wait between attempts.")
+	fs.StringVar(&f.resourceLock, "leader-elect-resource-lock", "leases", "The type of the lock; leases is the one there is.")
+	fs.StringVar(&f.resourceName, "leader-elect-resource-name", "vpa-recommender-lease", "The name of the Lease.")
+	fs.StringVar(&f.resourceNamespace, "leader-elect-resource-namespace", "kube-system", "The namespace of the Lease.")
+	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 1 has each decision.")
+	fs.StringVar(&f.logFormat, "logging-format", "text", "The log's format: text or json.")
+	f.foreign = foreignFlags()
+	fs.AddFlagSet(f.foreign)
+	hideLogFlags(fs)
+}
+
+// foreignFlags are those of upstream whose defaults are all that works here.
+func foreignFlags() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	const about = "Of upstream's recommender: only the default works."
+	for name, value := range map[string]string{
+		"prometheus-address": "http://prometheus.monitoring.svc", "prometheus-cadvisor-job-name": "kubernetes-cadvisor",
+		"history-length": "8d", "history-resolution": "1h", "history-cpu-metric": "container_cpu_usage_seconds_total",
+		"history-memory-metric": "container_memory_working_set_bytes", "prometheus-query-timeout": "5m",
+		"pod-label-prefix": "pod_label_", "metric-for-pod-labels": `up{job="kubernetes-pods"}`, "pod-namespace-label": "kubernetes_namespace",
+		"pod-name-label": "kubernetes_pod_name", "container-namespace-label": "namespace", "container-pod-name-label": "pod_name",
+		"container-name-label": "name", "username": "", "password": "", "prometheus-bearer-token": "", "prometheus-bearer-token-file": "",
+		"external-metrics-cpu-metric": "", "external-metrics-memory-metric": "",
+	} {
+		fs.String(name, value, about)
+	}
+	fs.Bool("prometheus-insecure", false, about)
+	fs.Bool("use-external-metrics", false, about)
+	return fs
+}
+
+// validate names every flag that has a value which cannot work.
+func (f *recommenderAlone) validate() error {
+	var errs []error
+	check := func(fine bool, flag string, value any, want string) {
+		if !fine {
+			errs = append(errs, fmt.Errorf("--%s=%v: %s", flag, value, want))
+		}
+	}
+	f.recommenderFlags.validate(check)
+	check(f.qps > 0, "kube-api-qps", f.qps, "must be greater than 0")
+	check(f.burst >= 1, "kube-api-burst", f.burst, "must be greater than 0")
+	check(f.verbosity >= 0, "v", f.verbosity, "must not be negative")
+	check(f.logFormat == "text" || f.logFormat == "json", "logging-format", f.logFormat, "must be text or json")
+	f.kubelet.validate(check)
+	errs = append(errs, f.kubelet.options.Validate())
+	f.foreign.VisitAll(func(each *pflag.Flag) {
+		check(each.Value.String() == each.DefValue, each.Name, each.Value, "history and metrics of other sources are not read yet")
+	})
+	if !f.leaderElect {
+		return errors.Join(errs...)
+	}
+	check(f.retryPeriod > 0, "leader-elect-retry-period", f.retryPeriod, "must be greater than 0")
+	check(f.renewDeadline > f.retryPeriod*6/5, "leader-elect-renew-deadline", f.renewDeadline, "must be greater than 1.2 times the retry period")
+	check(f.leaseDuration > f.renewDeadline, "leader-elect-lease-duration", f.leaseDuration, "must be greater than the renew deadline")
+	check(f.resourceLock == "leases", "leader-elect-resource-lock", f.resourceLock, "must be leases")
+	check(f.resourceName != "", "leader-elect-resource-name", f.resourceName, "must not be empty")
+	return errors.Join(errs...)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+)
+
+// Upstream's flags, by name, type and default, and nothing more than what is listed
+// here.
+func TestRecommenderFlags(t *testing.T) {
+	facts, err := os.ReadFile("testdata/recommender-flags.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&recommenderAlone{}).add(fs)
+	kubelet := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&kubeletFlags{}).add(kubelet)
+	types := map[string][]string{"float": {"float64"}, "mapStringBool": {"stringToString"}, "int": {"int", "int64"}}
+	known := map[string]bool{}
+	for line := range strings.Lines(string(facts)) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kind, value, _ := strings.Cut(rest, " ")
+		if name == "#" {
+			continue
+		}
+		known[name] = true
+		f := fs.Lookup(name)
+		if f == nil {
+			t.Errorf("--%s is missing", name)
+			continue
+		}
+		kinds := types[kind]
+		if kinds == nil {
+			kinds = []string{kind}
+		}
+		if got := strings.Trim(f.DefValue, "[]"); got != value && (kind != "quantity" || got != "0") {
+			t.Errorf("--%s is %q by default, want %q", name, got, value)
+		}
+		if !slices.Contains(kinds, f.Value.Type()) {
+			t.Errorf("--%s is a %s, want a %s", name, f.Value.Type(), kind)
+		}
+	}
+	if len(known) < 60 {
+		t.Fatalf("the table has %d flags", len(known))
+	}
+	var ours []string
+	fs.VisitAll(func(f *pflag.Flag) {
+		if !known[f.Name] && !f.Hidden && kubelet.Lookup(f.Name) == nil {
+			ours = append(ours, f.Name)
+		}
+	})
+	if diff := cmp.Diff([]string{"divergences", "logging-format", "v", "vertical-conflict"}, ours); diff != "" {
+		t.Errorf("Plimsoll's own flags: (-want +got)\n%s", diff)
+	}
+}
+
+// The loop's flags have the same names in plimsoll controller, and their defaults
+// are the core's.
+func TestRecommenderFlagsInController(t *testing.T) {
+	controller, loop := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags := &controllerFlags{}
+	flags.add(controller)
+	(&recommenderFlags{}).add(loop)
+	loop.VisitAll(func(f *pflag.Flag) {
+		if got := controller.Lookup(f.Name); got == nil || got.DefValue != f.DefValue {
+			t.Errorf("--%s is %v", f.Name, got)
+		}
+	})
+	if err := flags.validate(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(recommend.DefaultPolicy(), flags.recommender.policy(), cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
+		t.Errorf("defaults (-core +flags):\n%s", diff)
+	}
+}
+
+func parsedRecommender(t *testing.T, args ...string) (*recommenderAlone, error) {
+	t.Helper()
+	f := &recommenderAlone{}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return f, f.validate()
+}
+
+func TestRecommenderFlagsMean(t *testing.T) {
+	f, err := parsedRecommender(t, "--target-cpu-percentile=0.5", "--recommendation-upper-bound-memory-percentile=0.99", "--oom-bump-up-ratio=2",
+		"--memory-aggregation-interval=1h", "--container-recommendation-max-allowed-memory=2Gi", "--feature-gates=PerVPAConfig=true",
+		"--ignored-vpa-object-namespaces=a,b", "--pod-recommendation-min-cpu-millicores=10", "--v=4", "--logtostderr=true", "--divergences=none",
+		"--vertical-conflict=allow", "--storage=checkpoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := f.config()
+	p := cfg.Policy
+	if p.Percentiles[vertical.CPU].Target != 0.5 || p.Percentiles[vertical.Memory].Upper != 0.99 || p.Usage.BumpUpRatio != 2 ||
+		p.Usage.Interval != time.Hour || p.MaxAllowed != (vertical.Amounts{}.With(vertical.Memory, 2<<30)) || p.PodMin[vertical.CPU] != 10 ||
+		p.Usage.Divergences != 0 {
+		t.Errorf("%+v", p)
+	}
+	if cfg.NoOverrides || cfg.SkipsConflicts || !slices.Equal(cfg.Ignored, []string{"a", "b"}) || cfg.Name != "default" {
+		t.Errorf("%+v", cfg)
+	}
+}
+
+func TestRecommenderFlagsThatCannotWork(t *testing.T) {
+	for _, arg := range []string{
+		"--recommender-interval=0s", "--storage=prometheus", "--update-worker-count=0", "--target-cpu-percentile=1.5", "--oom-bump-up-ratio=0.5",
+		"--recommendation-margin-fraction=NaN", "--round-memory-bytes=0", "--container-recommendation-max-allowed-cpu=-1", "--divergences=unknown",
+		"--vertical-conflict=fight", "--use-external-metrics=true", "--prometheus-address=http://elsewhere", "--kube-api-qps=0", "--feature-gates=Unknown=true",
+		"--cpu-histogram-decay-half-life=0s", "--memory-aggregation-interval-count=0",
+	} {
+		name, _, _ := strings.Cut(arg, "=")
+		if _, err := parsedRecommender(t, arg); err == nil || !strings.Contains(err.Error(), name+"=") {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+	if _, err := parsedRecommender(t, "--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"); err == nil {
+		t.Error("a namespace and others to ignore")
+	}
+}

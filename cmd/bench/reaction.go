@@ -50,7 +50,7 @@ func reactionCommand() *cobra.Command {
 	flags.BoolVar(&o.simulated, "simulated", false, "use simulated nodes, which needs neither root nor containers")
 	flags.IntVar(&c.Runs, "runs", reaction.DefaultRuns, "how often the load begins for each subject")
 	flags.DurationVar(&c.Patience, "patience", reaction.DefaultPatience, "longest wait for 10 ready replicas")
-	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest, "how long the kubelet's CPU is measured without and with an autoscaler, before the load")
+	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest, "least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamTuned, plimsoll}, "what to measure")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")

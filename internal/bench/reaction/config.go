@@ -87,8 +87,10 @@ type Stage interface {
 const (
 	DefaultRuns     = 5
 	DefaultPatience = 2 * time.Minute
-	DefaultRest     = 15 * time.Second
+	DefaultRest     = 10 * time.Second
 	phases          = 15 * time.Second
+	// clearing is how long the kubelet may still be busy with the pods of the run before.
+	clearing = 8 * time.Second
 )
 
 // Config says what Run measures.
@@ -99,8 +101,8 @@ type Config struct {
 	Runs int
 	// Patience is how long 10 ready replicas are waited for; 0 means DefaultPatience.
 	Patience time.Duration
-	// Rest is how long the autoscaler watches a workload at rest before the load, while the kubelet's CPU is measured, and
-	// how long that is measured without an autoscaler; 0 means DefaultRest.
+	// Rest is how long, and the random phase on top, an autoscaler watches a workload at rest before the load, while the
+	// kubelet's CPU is measured; 0 means DefaultRest.
 	Rest time.Duration
 	// Say prints a line of progress.
 	Say func(format string, args ...any)

@@ -94,10 +94,10 @@ func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 	if err := reset(ctx, c.Stage.Client(), c.Patience); err != nil {
 		return trial{}, err
 	}
-	if err := sleep(ctx, max(subject.settle()-c.Rest, 0)); err != nil {
+	if err := sleep(ctx, clearing); err != nil {
 		return trial{}, err
 	}
-	if t.coresAlone, err = c.kubeletCores(ctx, c.Rest); err != nil {
+	if t.coresAlone, err = c.kubeletCores(ctx, subject.settle()-clearing); err != nil {
 		return trial{}, err
 	}
 	c.Say("  waiting for the autoscaler's first computed count")

@@ -99,6 +99,7 @@ func (c *Controller) measure(p *pass, d *decide.Decision, r *decide.Report, stat
 	if r.DesiredReplicas != nil {
 		c.metrics.desired.WithLabelValues(p.hpa.Namespace, p.hpa.Name).Set(float64(*r.DesiredReplicas))
 	}
+	c.metrics.parts.note(nameOf(p.hpa), p.policy.Metrics, d)
 	action := actionNone
 	if r.Rescaled {
 		action = actionOf(d.Current, d.Desired)

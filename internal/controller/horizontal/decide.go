@@ -54,6 +54,7 @@ func (t *track) reset() { t.state, t.moved = decide.State{}, 0 }
 
 // work decides one object. It came with a worker's token and gives it back.
 func (c *Controller) work(ctx context.Context, t turn) {
+	c.metrics.lateness.Observe(time.Since(t.due).Seconds())
 	full := time.Now().Add(c.config.SyncPeriod)
 	defer func() {
 		<-c.workers

@@ -42,6 +42,10 @@ type metrics struct {
 	overtaken     prometheus.Counter
 	panics        prometheus.Counter
 	shadow        *prometheus.CounterVec
+	// parts are those of each object's last decision, lateness is how long after it was
+	// due a decision began.
+	parts    *parts
+	lateness prometheus.Histogram
 	// readings counts by the source of resource metrics, standIns the objects that
 	// have to do without kubelets.
 	readings *prometheus.CounterVec
@@ -87,6 +91,9 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', 'replicas' or 'conditions', after what differs.", []string{"result"}),
 		readings: counter(own, "resource_readings_total",
 			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'kubelet' or 'api', after where these came from.", []string{"source"}),
+		parts: newParts(),
+		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: own, Name: "horizontal_decision_lateness_seconds",
+			Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
 		standIns: gauge(own, "resource_stand_ins", "Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
 	}
 	err := m.register(registerer)
@@ -110,6 +117,8 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.shadow),
 		series.Register(registerer, &m.readings),
 		series.Register(registerer, &m.standIns),
+		series.Register(registerer, &m.parts),
+		series.Register(registerer, &m.lateness),
 	)
 }
 
@@ -125,6 +134,7 @@ func (m *metrics) computed(action, failure, kind string, took time.Duration) {
 
 func (m *metrics) forget(object types.NamespacedName) {
 	m.desired.DeleteLabelValues(object.Namespace, object.Name)
+	m.parts.forget(object)
 }
 
 // actionOf is the label for a change from one count to another.

@@ -50,8 +50,9 @@ func earlier(a, b time.Time) time.Time {
 // turn is an object whose turn it is.
 type turn struct {
 	object types.NamespacedName
-	// full is when it is, or was, to be decided with everything asked anew.
-	full time.Time
+	// due is when it was, full when it is, or was, to be decided with everything asked
+	// anew.
+	due, full time.Time
 	// asks says that this is now, sampled that there are new samples.
 	asks, sampled bool
 }
@@ -111,7 +112,7 @@ func (s *schedule) next(now time.Time) (t turn, wait time.Duration, due bool) {
 		return turn{}, first.due().Sub(now), false
 	}
 	heap.Pop(&s.queue)
-	t = turn{object: first.object, full: first.full, asks: !first.full.After(now), sampled: first.sampled}
+	t = turn{object: first.object, due: first.due(), full: first.full, asks: !first.full.After(now), sampled: first.sampled}
 	first.running, first.full, first.soon, first.sampled = true, time.Time{}, time.Time{}, false
 	return t, 0, true
 }

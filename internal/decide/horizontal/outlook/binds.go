@@ -37,6 +37,13 @@ func (l Limit) String() string {
 	}[l]
 }
 
+// Name is the limit's as a label or a key.
+func (l Limit) Name() string {
+	return [...]string{
+		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate", "min_replicas", "max_replicas",
+	}[l]
+}
+
 // Binds is the limit that made the decision's count what it is: the last that
 // changed it.
 func Binds(d *horizontal.Decision) Limit {

@@ -131,6 +131,10 @@ generate: ## write what is generated from api/: deep copies and CustomResourceDe
 	@$(GO) tool -modfile=tools/codegen/go.mod controller-gen object crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
 	@ls api/autoscaling/*/*.go config/crd/*.yaml tools/codegen/go.mod | grep -v _test.go | xargs sha256sum > api/generated.sum
 
+.PHONY: scoreboard
+scoreboard: ## upstream's settings against Plimsoll's on the traces of a folder, in virtual time (TRACES=dir OUT=file.json FLAGS=...)
+	@$(GO) run ./cmd/bench scoreboard $(if $(TRACES),--traces='$(TRACES)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)
 	@$(DEVBUILD)

@@ -28,6 +28,6 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(noiseCommand(), reactionCommand(), scaleCommand())
+	root.AddCommand(noiseCommand(), reactionCommand(), scaleCommand(), scoreboardCommand())
 	return root
 }

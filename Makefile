@@ -64,6 +64,13 @@ test: tools ## run every test with the race detector, those on a real API server
 	@mkdir -p dist
 	@$(GO_RACE) -timeout 40m -p 1 -v $(WITH_CLUSTER) 2>&1 | tee dist/cluster-tests.log | awk -f test/progress.awk
 
+.PHONY: test-prometheus
+test-prometheus: ## test history, alerts and dashboard with a real Prometheus (builds it: some minutes the first time)
+	@mkdir -p bin
+	@echo "Building Prometheus and promtool; some minutes the first time."
+	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
+	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
+
 .PHONY: unit
 unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/sim for one)
 	@$(GO) test -timeout 5m $(or $(PKG),$(UNIT))

@@ -1,0 +1,174 @@
+package world
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+)
+
+func config(load float64) Config {
+	profile := sim.DefaultProfile()
+	profile.IdleCPUMilli = 0
+	return Config{
+		Load: sim.Constant(load), Resources: sim.Resources{CPURequestMilli: 500, CPULimitMilli: 500}, Profile: profile,
+		StartAfter: 2 * time.Second, ReadyAfter: 3 * time.Second, Grace: 10 * time.Second, Replicas: 2, Groups: 3,
+	}
+}
+
+func newWorldOf(t *testing.T, c Config) *World {
+	t.Helper()
+	w, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func count(w *World) (placed, running, ready int) {
+	for _, p := range w.Pods() {
+		if p.IsPlaced {
+			placed++
+		}
+		if p.IsRunning {
+			running++
+		}
+		if p.IsReady && !p.Deleting {
+			ready++
+		}
+	}
+	return placed, running, ready
+}
+
+// TestStart: a pod runs and is ready when its time has come, to the moment.
+func TestStart(t *testing.T) {
+	w := newWorldOf(t, config(10))
+	if _, _, ready := count(w); ready != 2 || w.Changed() {
+		t.Errorf("%d ready at the beginning", ready)
+	}
+	w.AdvanceTo(10500 * time.Millisecond)
+	w.Scale(4)
+	if !w.Changed() || w.Changed() {
+		t.Error("new pods are no news, or for ever")
+	}
+	if _, running, ready := count(w); running != 2 || ready != 2 {
+		t.Errorf("at once %d run and %d are ready", running, ready)
+	}
+	w.AdvanceTo(12500 * time.Millisecond)
+	if _, running, ready := count(w); running != 4 || ready != 2 {
+		t.Errorf("after 2 s %d run, %d are ready", running, ready)
+	}
+	w.AdvanceTo(15499 * time.Millisecond)
+	if _, _, ready := count(w); ready != 2 {
+		t.Errorf("just before 5 s %d are ready", ready)
+	}
+	w.AdvanceTo(15500 * time.Millisecond)
+	if _, _, ready := count(w); ready != 4 {
+		t.Errorf("after 5 s %d are ready", ready)
+	}
+}
+
+// TestRemove: first what does not run, then what is not ready, then the newest; a pod
+// that has nothing left to do is gone at once, another one after its grace.
+func TestRemove(t *testing.T) {
+	w := newWorldOf(t, config(10))
+	w.Scale(3)
+	w.AdvanceTo(3 * time.Second)
+	w.Scale(4)
+	w.AdvanceTo(4 * time.Second) // pod 2 runs, pod 3 does not
+	for _, want := range []string{"workload-3", "workload-2", "workload-1"} {
+		w.Scale(w.Replicas() - 1)
+		for _, p := range w.Pods() {
+			if p.Name == want && !p.Deleting {
+				t.Errorf("%s stays", want)
+			}
+		}
+	}
+	w.AdvanceTo(5 * time.Second)
+	if n := len(w.Pods()); n != 1 {
+		t.Errorf("%d pods are left", n)
+	}
+
+	// More than the pods can do fills their queues.
+	w = newWorldOf(t, config(500))
+	w.AdvanceTo(20 * time.Second)
+	w.Scale(1)
+	w.AdvanceTo(21 * time.Second)
+	if n := len(w.Pods()); n != 2 {
+		t.Errorf("a pod with a queue has gone at once")
+	}
+	w.AdvanceTo(31 * time.Second)
+	if n := len(w.Pods()); n != 1 {
+		t.Errorf("%d pods after the grace period", n)
+	}
+}
+
+// TestNodes: what finds no room waits for a node, and a node that is empty for long
+// goes.
+func TestNodes(t *testing.T) {
+	c := config(10)
+	c.Supply = Supply{CPUMilli: 1000, Nodes: 1, Delay: 30 * time.Second, IdleFor: time.Minute}
+	w := newWorldOf(t, c)
+	w.Scale(5) // two on the node, three wait for two more
+	if placed, _, _ := count(w); placed != 2 || w.Nodes() != 1 {
+		t.Errorf("%d have a node, of %d", placed, w.Nodes())
+	}
+	w.AdvanceTo(29 * time.Second)
+	if placed, _, _ := count(w); placed != 2 {
+		t.Errorf("%d have a node before one has come", placed)
+	}
+	w.AdvanceTo(30 * time.Second)
+	if placed, _, _ := count(w); placed != 5 || w.Nodes() != 3 {
+		t.Errorf("%d have a node, of %d", placed, w.Nodes())
+	}
+	w.AdvanceTo(36 * time.Second)
+	if _, _, ready := count(w); ready != 5 {
+		t.Errorf("%d are ready", ready)
+	}
+	w.Scale(2)
+	w.AdvanceTo(2 * time.Minute)
+	if w.Nodes() != 1 {
+		t.Errorf("%d nodes are left", w.Nodes())
+	}
+	c.Replicas = 3
+	if _, err := New(c); err == nil {
+		t.Error("three pods on a node for two")
+	}
+}
+
+// TestSeconds: each second is told, once, however time is cut up.
+func TestSeconds(t *testing.T) {
+	w := newWorldOf(t, config(10))
+	told := 0
+	w.OnSecond(func() {
+		told++
+		if w.Now() != time.Duration(told)*time.Second {
+			t.Errorf("second %d at %v", told, w.Now())
+		}
+	})
+	for w.Now() < 10*time.Second {
+		w.AdvanceTo(w.Now() + 333*time.Millisecond)
+	}
+	if told != 10 {
+		t.Errorf("%d seconds of ten", told)
+	}
+	if got := w.Stats().OfferedTotal; math.Abs(got-10*w.Now().Seconds()) > 1e-6 {
+		t.Errorf("%v requests in %v", got, w.Now())
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for name, change := range map[string]func(c *Config){
+		"no load":        func(c *Config) { c.Load = nil },
+		"a bad profile":  func(c *Config) { c.Profile.Noise = 2 },
+		"negative start": func(c *Config) { c.StartAfter = -1 },
+		"negative count": func(c *Config) { c.Replicas = -1 },
+	} {
+		c := config(1)
+		change(&c)
+		if _, err := New(c); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}

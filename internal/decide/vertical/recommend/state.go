@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
@@ -113,7 +114,11 @@ func Settle(p *Policy, s State, o Outcome) State {
 	s.Collected = vertical.StampOf(o.At)
 	for i := range s.Containers {
 		c := &s.Containers[i]
-		policy := c.Usage.Under(p.Usage, vertical.PolicyOf(p.Containers, c.Name))
+		var own vertical.ContainerPolicy // without the divergence, what it holds already is meant
+		if p.Has(divergence.ResetOverrides) {
+			own = vertical.PolicyOf(p.Containers, c.Name)
+		}
+		policy := c.Usage.Under(p.Usage, own)
 		c.Usage.Expire(&policy, o.At, c.Present)
 	}
 	s.Containers = slices.DeleteFunc(s.Containers, func(c Container) bool {

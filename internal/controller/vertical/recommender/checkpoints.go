@@ -96,6 +96,9 @@ type job struct {
 // After running out of memory that is at once: what it taught is not measured
 // again.
 func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
+	if r.config.History != nil {
+		return
+	}
 	var jobs []*job
 	for _, w := range works {
 		if !w.decided {
@@ -169,6 +172,9 @@ func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error 
 
 // flush writes every checkpoint that has something new.
 func (r *Recommender) flush(ctx context.Context) {
+	if r.config.History != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, r.config.FlushTimeout)
 	defer cancel()
 	var jobs []*job
@@ -190,6 +196,9 @@ func (r *Recommender) flush(ctx context.Context) {
 // collect deletes checkpoints of objects that are gone, and of containers that
 // nothing is known of any more.
 func (r *Recommender) collect(ctx context.Context, now time.Time) {
+	if r.config.History != nil {
+		return
+	}
 	if r.collected.IsZero() {
 		r.collected = now // upstream waits for an interval, too
 	}

@@ -64,7 +64,7 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 	}
 	timer.step("MaintainCheckpoints")
 	if only == nil {
-		r.unclaimed = nil
+		r.unclaimed, r.past = nil, nil
 		r.collect(ctx, now)
 		timer.step("GarbageCollect")
 		r.metrics.count(works)
@@ -78,11 +78,7 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.NamespacedName]struct{}) []*work {
 	var works []*work
 	present := map[types.NamespacedName]struct{}{}
-	for _, item := range r.config.Objects.GetStore().List() {
-		object, ok := item.(*autoscaling.VerticalPodAutoscaler)
-		if !ok || !r.isOurs(object) {
-			continue
-		}
+	for _, object := range r.objects() {
 		present[nameOf(object)] = struct{}{}
 		works = append(works, &work{object: object})
 	}
@@ -105,6 +101,17 @@ func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.Na
 		kept = append(kept, w)
 	}
 	return kept
+}
+
+// objects are those that this recommender is responsible for.
+func (r *Recommender) objects() []*autoscaling.VerticalPodAutoscaler {
+	var ours []*autoscaling.VerticalPodAutoscaler
+	for _, item := range r.config.Objects.GetStore().List() {
+		if object, ok := item.(*autoscaling.VerticalPodAutoscaler); ok && r.isOurs(object) {
+			ours = append(ours, object)
+		}
+	}
+	return ours
 }
 
 // lookup finds the workload's pods. While that fails for the moment, they are the
@@ -152,6 +159,9 @@ func (r *Recommender) safely(about types.NamespacedName, do func()) {
 
 func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	w.policy = r.policy(w.object)
+	if w.isNew {
+		r.remember(now, w)
+	}
 	o, names := r.observe(w, ooms)
 	if r.config.Conflicts != nil {
 		o.Conflicts, o.SkipsConflicts = r.config.Conflicts(w.object, names), r.config.SkipsConflicts

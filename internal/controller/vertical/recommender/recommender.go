@@ -30,6 +30,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	history "github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -92,9 +93,11 @@ type Config struct {
 	// be nil.
 	Conflicts      Conflicts
 	SkipsConflicts bool
-	Events         record.EventRecorder
-	Registerer     prometheus.Registerer
-	Log            logr.Logger
+	// History is where the past comes from; nil for checkpoints.
+	History    History
+	Events     record.EventRecorder
+	Registerer prometheus.Registerer
+	Log        logr.Logger
 
 	// Name is the recommender's.
 	Name string
@@ -135,6 +138,8 @@ type Recommender struct {
 	parked map[types.UID]parked
 	// unclaimed are checkpoints that were read and belong to no track yet.
 	unclaimed map[types.NamespacedName][]stored
+	// past is what pods used before, by namespace; nil after the first pass.
+	past      map[string][]*history.Pod
 	collected time.Time
 
 	// mu guards what follows.
@@ -197,7 +202,7 @@ func (r *Recommender) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), append(synced, r.config.Targets.HasSynced)...) {
 		return nil
 	}
-	if !r.restore(ctx) {
+	if !r.begin(ctx) {
 		return nil
 	}
 	var beside sync.WaitGroup
@@ -212,6 +217,14 @@ func (r *Recommender) Run(ctx context.Context) error {
 	r.loop(ctx)
 	r.flush(context.WithoutCancel(ctx))
 	return nil
+}
+
+// begin reads what is known from before; false if ctx ended before it could.
+func (r *Recommender) begin(ctx context.Context) bool {
+	if r.config.History != nil {
+		return r.recall(ctx)
+	}
+	return r.restore(ctx)
 }
 
 // listen feeds the loop from the informers.

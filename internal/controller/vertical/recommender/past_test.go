@@ -1,0 +1,82 @@
+package recommender
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
+)
+
+// days is a Prometheus that has a week of a pod of web, which is gone, and of one that
+// nobody knows the labels of.
+type days struct {
+	mu         sync.Mutex
+	fails      int
+	namespaces []string
+}
+
+func (d *days) History(_ context.Context, namespaces []string, now time.Time) ([]*prometheus.Pod, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.namespaces = namespaces
+	if d.fails > 0 {
+		d.fails--
+		return nil, errors.New("no answer")
+	}
+	use := func(milli, bytes float64) map[string]*prometheus.Use {
+		u := &prometheus.Use{}
+		for at := now.Add(-7 * 24 * time.Hour); at.Before(now); at = at.Add(time.Hour) {
+			u.CPU = append(u.CPU, prometheus.Sample{At: at, Value: milli})
+			u.Memory = append(u.Memory, prometheus.Sample{At: at, Value: bytes})
+		}
+		return map[string]*prometheus.Use{"app": u}
+	}
+	return []*prometheus.Pod{
+		{Namespace: "shop", Name: "web-gone", Labels: map[string]string{"app": "web"}, Containers: use(800, 2<<30)},
+		{Namespace: "shop", Name: "stranger", Containers: use(9000, 9<<30)},
+		{Namespace: "shop", Name: "other", Labels: map[string]string{"app": "other"}, Containers: use(9000, 9<<30)},
+	}, nil
+}
+
+// TestPrometheusKnowsThePast: the first recommendation is by a week of use, not by the
+// minute since the start; and nothing is written to checkpoints.
+func TestPrometheusKnowsThePast(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		past := &days{fails: 1}
+		w.deployment("web", 2)
+		w.autoscaler("web")
+		w.start(func(cfg *Config) { cfg.History = past })
+		w.pass(2 * time.Minute)
+		cpu, memory := w.target("web")
+		isNear(t, "CPU", cpu, 920)
+		isNear(t, "memory", memory, 2<<30*115/100)
+		w.pass(time.Hour)
+		w.stop()
+		if len(past.namespaces) != 1 || past.namespaces[0] != "shop" {
+			t.Errorf("it was asked for %v, want shop", past.namespaces)
+		}
+		if len(w.checkpoints) != 0 {
+			t.Errorf("%d checkpoints were written", len(w.checkpoints))
+		}
+	})
+}
+
+// TestWithoutThePast: a Prometheus that does not answer is said, and no reason not to
+// recommend.
+func TestWithoutThePast(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.deployment("web", 2)
+		w.autoscaler("web")
+		w.start(func(cfg *Config) { cfg.History = &days{fails: pastAttempts} })
+		w.pass(3 * time.Minute)
+		cpu, _ := w.target("web")
+		isNear(t, "CPU", cpu, 115)
+		if !strings.Contains(strings.Join(w.logs, "\n"), "the history cannot be read from Prometheus; it begins now") {
+			t.Errorf("nothing says so: %q", w.logs)
+		}
+	})
+}

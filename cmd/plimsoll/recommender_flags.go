@@ -26,7 +26,7 @@ type recommenderFlags struct {
 	interval                  time.Duration
 	checkpointsGC             time.Duration
 	checkpointsTimeout        time.Duration
-	storage                   string
+	history                   historyFlags
 	workers                   int
 	namespace, ignored        string
 	margin                    float64
@@ -64,7 +64,7 @@ func (f *recommenderFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.checkpointsGC, "checkpoints-gc-interval", 10*time.Minute,
 		"How often checkpoints are deleted whose object or container is gone.")
 	fs.DurationVar(&f.checkpointsTimeout, "checkpoints-timeout", time.Minute, "How long writing checkpoints may take at the end of the process.")
-	fs.StringVar(&f.storage, "storage", "checkpoint", "Where history comes from at the start: checkpoint.")
+	f.history.add(fs)
 	fs.IntVar(&f.workers, "update-worker-count", 10, "How many statuses and checkpoints are written at a time.")
 	fs.StringVar(&f.namespace, "vpa-object-namespace", "", "The one namespace of vertical autoscalers that is looked at; all without it.")
 	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose vertical autoscalers are left alone.")
@@ -122,7 +122,7 @@ func (f *recommenderFlags) validate(check func(fine bool, flag string, value any
 	positive(f.checkpointsTimeout, "checkpoints-timeout")
 	positive(f.memoryInterval, "memory-aggregation-interval")
 	check(f.memoryCount >= 1, "memory-aggregation-interval-count", f.memoryCount, "must be greater than 0")
-	check(f.storage == "" || f.storage == "checkpoint", "storage", f.storage, "must be checkpoint: other history is not read yet")
+	f.history.validate(check)
 	check(f.workers >= 1, "update-worker-count", f.workers, "must be greater than 0")
 	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace, "cannot be used with --ignored-vpa-object-namespaces")
 	number := func(value, least float64, flag string) {
@@ -179,11 +179,15 @@ func (f *recommenderFlags) policy() recommend.Policy {
 
 // config is what the flags say of a recommender.
 func (f *recommenderFlags) config() recommender.Config {
-	return recommender.Config{
+	cfg := recommender.Config{
 		Name: f.name, Namespace: f.namespace, Ignored: f.ignoredNamespaces(),
 		Interval: f.interval, CollectInterval: f.checkpointsGC, FlushTimeout: f.checkpointsTimeout, Workers: f.workers,
 		NoOverrides: !f.features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(), SkipsConflicts: f.conflict == "skip",
 	}
+	if f.history.client != nil {
+		cfg.History = f.history.client
+	}
+	return cfg
 }
 
 // ignoredNamespaces are those that are left alone.
@@ -210,7 +214,7 @@ type recommenderAlone struct {
 	resourceLock        string
 	resourceName        string
 	resourceNamespace   string
-	// foreign are about other sources of metrics and of history.
+	// foreign are about other sources of metrics.
 	foreign *pflag.FlagSet
 }
 
@@ -241,18 +245,8 @@ func (f *recommenderAlone) add(fs *pflag.FlagSet) {
 func foreignFlags() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	const about = "Of upstream's recommender: only the default works."
-	for name, value := range map[string]string{
-		"prometheus-address": "http://prometheus.monitoring.svc", "prometheus-cadvisor-job-name": "kubernetes-cadvisor",
-		"history-length": "8d", "history-resolution": "1h", "history-cpu-metric": "container_cpu_usage_seconds_total",
-		"history-memory-metric": "container_memory_working_set_bytes", "prometheus-query-timeout": "5m",
-		"pod-label-prefix": "pod_label_", "metric-for-pod-labels": `up{job="kubernetes-pods"}`, "pod-namespace-label": "kubernetes_namespace",
-		"pod-name-label": "kubernetes_pod_name", "container-namespace-label": "namespace", "container-pod-name-label": "pod_name",
-		"container-name-label": "name", "username": "", "password": "", "prometheus-bearer-token": "", "prometheus-bearer-token-file": "",
-		"external-metrics-cpu-metric": "", "external-metrics-memory-metric": "",
-	} {
-		fs.String(name, value, about)
-	}
-	fs.Bool("prometheus-insecure", false, about)
+	fs.String("external-metrics-cpu-metric", "", about)
+	fs.String("external-metrics-memory-metric", "", about)
 	fs.Bool("use-external-metrics", false, about)
 	return fs
 }
@@ -273,7 +267,7 @@ func (f *recommenderAlone) validate() error {
 	f.kubelet.validate(check)
 	errs = append(errs, f.kubelet.options.Validate())
 	f.foreign.VisitAll(func(each *pflag.Flag) {
-		check(each.Value.String() == each.DefValue, each.Name, each.Value, "history and metrics of other sources are not read yet")
+		check(each.Value.String() == each.DefValue, each.Name, each.Value, "other sources of metrics are not read")
 	})
 	if !f.leaderElect {
 		return errors.Join(errs...)

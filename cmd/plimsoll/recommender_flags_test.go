@@ -14,6 +14,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
+// renamed are the defaults that are not upstream's: cAdvisor's labels have had these
+// names since Kubernetes 1.16.
+var renamed = map[string]string{"container-name-label": "container", "container-pod-name-label": "pod"}
+
 // Upstream's flags, by name, type and default, and nothing more than what is listed
 // here.
 func TestRecommenderFlags(t *testing.T) {
@@ -42,6 +46,9 @@ func TestRecommenderFlags(t *testing.T) {
 		kinds := types[kind]
 		if kinds == nil {
 			kinds = []string{kind}
+		}
+		if today, isOther := renamed[name]; isOther {
+			value = today
 		}
 		if got := strings.Trim(f.DefValue, "[]"); got != value && (kind != "quantity" || got != "0") {
 			t.Errorf("--%s is %q by default, want %q", name, got, value)
@@ -117,15 +124,21 @@ func TestRecommenderFlagsMean(t *testing.T) {
 
 func TestRecommenderFlagsThatCannotWork(t *testing.T) {
 	for _, arg := range []string{
-		"--recommender-interval=0s", "--storage=prometheus", "--update-worker-count=0", "--target-cpu-percentile=1.5", "--oom-bump-up-ratio=0.5",
+		"--recommender-interval=0s", "--storage=influx", "--update-worker-count=0", "--target-cpu-percentile=1.5", "--oom-bump-up-ratio=0.5",
 		"--recommendation-margin-fraction=NaN", "--round-memory-bytes=0", "--container-recommendation-max-allowed-cpu=-1", "--divergences=unknown",
-		"--vertical-conflict=fight", "--use-external-metrics=true", "--prometheus-address=http://elsewhere", "--kube-api-qps=0", "--feature-gates=Unknown=true",
+		"--vertical-conflict=fight", "--use-external-metrics=true", "--kube-api-qps=0", "--feature-gates=Unknown=true",
 		"--cpu-histogram-decay-half-life=0s", "--memory-aggregation-interval-count=0",
 	} {
 		name, _, _ := strings.Cut(arg, "=")
 		if _, err := parsedRecommender(t, arg); err == nil || !strings.Contains(err.Error(), name+"=") {
 			t.Errorf("%s: %v", arg, err)
 		}
+	}
+	if _, err := parsedRecommender(t, "--storage=prometheus", "--username=a", "--prometheus-bearer-token=b"); err == nil {
+		t.Error("two ways to authenticate")
+	}
+	if f, err := parsedRecommender(t, "--storage=prometheus", "--history-length=2d"); err != nil || f.config().History == nil {
+		t.Errorf("Prometheus is not asked: %v", err)
 	}
 	if _, err := parsedRecommender(t, "--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"); err == nil {
 		t.Error("a namespace and others to ignore")

@@ -23,6 +23,11 @@ const (
 	AnnotationCompleteAfter = "sim.plimsoll.dev/complete-after"
 	// AnnotationFailAfter ends a running pod badly after that time: phase Failed.
 	AnnotationFailAfter = "sim.plimsoll.dev/fail-after"
+	// AnnotationResize says how a change of a running pod's resources ends: "Deferred" or "Infeasible". Without it the pod has
+	// them at once, or after AnnotationResizeDelay.
+	AnnotationResize = "sim.plimsoll.dev/resize"
+	// AnnotationResizeDelay is the time a change of a running pod's resources takes.
+	AnnotationResizeDelay = "sim.plimsoll.dev/resize-delay"
 	// AnnotationTerminationDelay is the time a deleted pod takes to go.
 	AnnotationTerminationDelay = "sim.plimsoll.dev/termination-delay"
 )

@@ -120,7 +120,10 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 	if p.handler, err = p.newHandler(registration.NeverLooked()); err != nil {
 		return nil, err
 	}
-	return p, p.addUpkeep(registration)
+	if err := p.addUpkeep(registration); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // newTree makes a Tree that finds any kind's scale.

@@ -71,7 +71,8 @@ func parsedAdmission(t *testing.T, args ...string) (*admissionFlags, error) {
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return f, f.complete()
+	err := f.complete()
+	return f, err
 }
 
 func TestAdmissionFlagsMean(t *testing.T) {

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,7 +39,7 @@ func (h *Handler) reviewAutoscaler(request *admissionv1.AdmissionRequest) answer
 		vpa.Namespace = request.Namespace
 	}
 	a := h.patched(request, p)
-	a.response.Warnings = append(warnings, h.cfg.Warnings(vpa)...)
+	a.response.Warnings = slices.Concat(warnings, h.cfg.Warnings(vpa))
 	return a
 }
 

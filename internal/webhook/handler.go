@@ -115,11 +115,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (answer, int) {
 		h.cfg.Metrics.unchanged(Unreadable)
 		return failed, http.StatusBadRequest
 	}
-	return h.Review(review.Request), http.StatusOK
+	return h.review(review.Request), http.StatusOK
 }
 
-// Review answers a request. Whatever goes wrong, it is admitted unchanged.
-func (h *Handler) Review(request *admissionv1.AdmissionRequest) (a answer) {
+// review answers a request. Whatever goes wrong, it is admitted unchanged.
+func (h *Handler) review(request *admissionv1.AdmissionRequest) (a answer) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			h.cfg.Log.Error(fmt.Errorf("%v", reason), "Admitting unchanged after a panic",

@@ -65,15 +65,7 @@ func TestRegistration(t *testing.T) {
 	if len(got.Webhooks) != 2 || got.Labels["team"] != "platform" {
 		t.Fatalf("%+v, want the webhook of somebody else left alone and the label set", got)
 	}
-	w := got.Webhooks[0]
-	want := []metav1.LabelSelectorRequirement{{Key: namespaceLabel, Operator: metav1.LabelSelectorOpNotIn, Values: []string{"kube-system", "plimsoll-system"}}}
-	if diff := cmp.Diff(want, w.NamespaceSelector.MatchExpressions); diff != "" {
-		t.Errorf("namespaces: (-want +got)\n%s", diff)
-	}
-	if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 || *w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
-		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" || len(w.Rules) != 2 {
-		t.Errorf("%+v", w)
-	}
+	checkWebhook(t, &got.Webhooks[0])
 	for _, authorities := range []string{"first", "second"} {
 		for range 3 {
 			if err := r.Ensure(t.Context(), []byte(authorities)); err != nil {
@@ -85,6 +77,18 @@ func TestRegistration(t *testing.T) {
 	// change is tested on a real one.
 	if counts := writes(client); counts["delete"] > 0 || counts["create"] > 0 || counts["update"] > 0 || counts["patch"] == 0 {
 		t.Errorf("the configuration was written with %v, want patches alone", counts)
+	}
+}
+
+func checkWebhook(t *testing.T, w *admissionregistrationv1.MutatingWebhook) {
+	t.Helper()
+	want := []metav1.LabelSelectorRequirement{{Key: namespaceLabel, Operator: metav1.LabelSelectorOpNotIn, Values: []string{"kube-system", "plimsoll-system"}}}
+	if diff := cmp.Diff(want, w.NamespaceSelector.MatchExpressions); diff != "" {
+		t.Errorf("namespaces: (-want +got)\n%s", diff)
+	}
+	if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 || *w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
+		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" || len(w.Rules) != 2 {
+		t.Errorf("%+v", w)
 	}
 }
 

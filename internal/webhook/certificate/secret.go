@@ -132,8 +132,8 @@ func decodePair(certPEM, keyPEM []byte) *pair {
 	if !isSigner {
 		return nil
 	}
-	public, comparable := key.Public().(interface{ Equal(crypto.PublicKey) bool })
-	if !comparable || !public.Equal(certs[0].PublicKey) {
+	public, isComparable := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !isComparable || !public.Equal(certs[0].PublicKey) {
 		return nil
 	}
 	return &pair{cert: certs[0], key: key}

@@ -16,7 +16,7 @@ func (f *podFit) insertRequests() {
 
 // asUpstream scales as upstream does: all containers, those without a
 // recommendation too, by one factor that is taken from the limits, memory rounded
-// down. Where upstream panics, a container is left alone.
+// down, which makes -1 of 0. Where upstream panics, a container is left alone.
 func (f podFit) asUpstream(r vertical.Resource, of field) {
 	least, _ := f.ranges.Pod.Min.Get(r)
 	most, _ := f.ranges.Pod.Max.Get(r)
@@ -27,9 +27,9 @@ func (f podFit) asUpstream(r vertical.Resource, of field) {
 	case least > requests:
 		f.scaleAsUpstream(r, of, scaling{to: least, from: requests, up: r == vertical.CPU})
 	case tooMuch:
-		f.scaleAsUpstream(r, of, scaling{to: most, from: limits})
+		f.scaleAsUpstream(r, of, scaling{to: most, from: limits, limited: true})
 	case tooLittle:
-		f.scaleAsUpstream(r, of, scaling{to: least, from: limits})
+		f.scaleAsUpstream(r, of, scaling{to: least, from: limits, limited: true})
 	}
 }
 
@@ -56,6 +56,9 @@ func (f podFit) scaleAsUpstream(r vertical.Resource, of field, s scaling) {
 		scaled := scale(amount, s.to, s.from)
 		if s.up && scale(scaled, s.from, s.to) < amount {
 			scaled = add(scaled, 1)
+		}
+		if s.limited && r == vertical.Memory && scaled == 0 {
+			scaled = -1
 		}
 		*of(rec) = of(rec).With(r, scaled)
 	}

@@ -83,7 +83,7 @@ func (p proportion) limit(r vertical.Resource, recommended vertical.Amounts) (ve
 	case request == 0 || request == limit:
 		return amount, InProportion
 	}
-	scaled := scale(limit, amount, request)
+	scaled := scale(amount, limit, request)
 	if scaled == math.MaxInt64 {
 		return scaled, TooLarge
 	}
@@ -102,7 +102,11 @@ func (p proportion) request(r vertical.Resource, bound vertical.Amount) vertical
 	return scale(request, bound, limit)
 }
 
-// scale is amount*to/from, cut to whole units, or the largest integer.
+// scale is amount*to/from, rounded down to whole units, or the largest integer.
 func scale(amount, to, from vertical.Amount) vertical.Amount {
-	return vertical.Amount(arithmetic.Saturate.MulDiv(int64(amount), int64(to), int64(from)))
+	scaled := vertical.Amount(arithmetic.Saturate.MulDiv(int64(amount), int64(to), int64(from)))
+	if amount < 0 && scaled*from != amount*to {
+		return scaled - 1
+	}
+	return scaled
 }

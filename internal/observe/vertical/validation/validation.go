@@ -74,16 +74,19 @@ func (r *rules) allowOld(spec *v1.VerticalPodAutoscalerSpec) {
 		return
 	}
 	for i := range spec.ResourcePolicy.ContainerPolicies {
-		p := &spec.ResourcePolicy.ContainerPolicies[i]
-		r.CPUStartupBoost = r.CPUStartupBoost || p.StartupBoost != nil
-		r.PerVPAConfig = r.PerVPAConfig || p.OOMBumpUpRatio != nil || p.OOMMinBumpUp != nil ||
-			p.MemoryAggregationIntervalCount != nil || p.MemoryAggregationIntervalSeconds != nil
-		if p.ControlledResources == nil {
-			continue
-		}
-		for _, name := range *p.ControlledResources {
-			r.controlled[name] = true
-		}
+		r.allowOldPolicy(&spec.ResourcePolicy.ContainerPolicies[i])
+	}
+}
+
+func (r *rules) allowOldPolicy(p *v1.ContainerResourcePolicy) {
+	r.CPUStartupBoost = r.CPUStartupBoost || p.StartupBoost != nil
+	r.PerVPAConfig = r.PerVPAConfig || p.OOMBumpUpRatio != nil || p.OOMMinBumpUp != nil ||
+		p.MemoryAggregationIntervalCount != nil || p.MemoryAggregationIntervalSeconds != nil
+	if p.ControlledResources == nil {
+		return
+	}
+	for _, name := range *p.ControlledResources {
+		r.controlled[name] = true
 	}
 }
 

@@ -155,17 +155,7 @@ func (s *session) poke() {
 
 // choose makes the nodes that are wanted now those that are scraped.
 func (s *session) choose() {
-	names := s.watch.Nodes(nil)
-	targets := make([]kubelet.Target, 0, len(names))
-	unfound := map[string]error{}
-	for _, name := range names {
-		target, err := s.find(name)
-		if err != nil {
-			unfound[name] = err
-			continue
-		}
-		targets = append(targets, target)
-	}
+	targets, unfound := s.targets()
 	s.mu.Lock()
 	before := s.unfound
 	s.unfound = unfound
@@ -175,9 +165,24 @@ func (s *session) choose() {
 			s.source.config.Log.Info("a kubelet cannot be asked", "node", name, "why", err.Error())
 		}
 	}
-	s.source.metrics.nodes.Set(float64(len(names)))
+	s.source.metrics.nodes.Set(float64(len(targets) + len(unfound)))
 	s.source.metrics.unfound.Set(float64(len(unfound)))
 	s.rounds.Set(targets)
+}
+
+// targets are the kubelets of the nodes that are wanted, and what is wrong with those
+// that cannot be asked.
+func (s *session) targets() (targets []kubelet.Target, unfound map[string]error) {
+	unfound = map[string]error{}
+	for _, name := range s.watch.Nodes(nil) {
+		target, err := s.find(name)
+		if err != nil {
+			unfound[name] = err
+			continue
+		}
+		targets = append(targets, target)
+	}
+	return targets, unfound
 }
 
 func (s *session) find(name string) (kubelet.Target, error) {

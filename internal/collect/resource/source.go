@@ -101,6 +101,16 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
+// Targets are the kubelets that are scraped now; none while nothing is.
+func (s *Source) Targets() []kubelet.Target {
+	session := s.session.Load()
+	if session == nil {
+		return nil
+	}
+	targets, _ := session.targets()
+	return targets
+}
+
 // Run scrapes until ctx ends, as long as that is granted.
 func (s *Source) Run(ctx context.Context, watch Watch) {
 	if s.config.Access == nil {

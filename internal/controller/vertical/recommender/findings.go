@@ -25,19 +25,23 @@ const (
 	ConfigInvalid = "ConfigInvalid"
 	// TargetShared is true while another object changes pods of the same workload.
 	TargetShared = "TargetShared"
+	// CPUContended is true while a container does not get the CPU that it wants: use
+	// alone does not show it.
+	CPUContended = "CPUContended"
 )
 
 // owned are the conditions that the recommender writes. Others' stay as they are.
 var owned = []string{
 	recommend.RecommendationProvided, recommend.NoPodsMatched, recommend.ConfigUnsupported, recommend.ConfigDeprecated,
 	recommend.LowConfidence, recommend.AbsurdSamples, recommend.DamagedCheckpoint, conflict.Condition, ConfigInvalid, TargetShared,
+	CPUContended,
 }
 
 // finding is a condition that is true.
 type finding struct{ condition, reason, message string }
 
 // findings are what is wrong with an object.
-func findings(w *work) []finding {
+func findings(w *work, o *recommend.Observation) []finding {
 	var found []finding
 	everything := validation.Features{CPUStartupBoost: true, PerVPAConfig: true, InPlace: true}
 	// As if it were updated without a change: what is merely out of date is fine.
@@ -51,15 +55,18 @@ func findings(w *work) []finding {
 	if w.track.overlap != "" {
 		found = append(found, finding{TargetShared, "SeveralAutoscalers", w.track.overlap})
 	}
+	if message := w.track.contention(o.Samples); message != "" {
+		found = append(found, finding{CPUContended, "LimitOrNode", message})
+	}
 	return found
 }
 
 // addFindings adds the conditions to the decision, takes those away that no longer
 // hold, and tells of new ones.
-func addFindings(now time.Time, w *work, before *recommend.Published, d *recommend.Decision) {
-	found, changed := findings(w), false
+func addFindings(now time.Time, w *work, o *recommend.Observation, d *recommend.Decision) {
+	found, changed := findings(w, o), false
 	d.Conditions = slices.DeleteFunc(d.Conditions, func(c recommend.Condition) bool {
-		gone := (c.Type == ConfigInvalid || c.Type == TargetShared) &&
+		gone := slices.Contains([]string{ConfigInvalid, TargetShared, CPUContended}, c.Type) &&
 			!slices.ContainsFunc(found, func(f finding) bool { return f.condition == c.Type })
 		changed = changed || gone
 		return gone

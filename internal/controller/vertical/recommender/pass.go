@@ -167,7 +167,7 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 		o.Conflicts, o.SkipsConflicts = r.config.Conflicts(w.object, names), r.config.SkipsConflicts
 	}
 	decision, state := recommend.Decide(now, w.policy, w.track.state, o)
-	addFindings(now, w, o.Published, &decision)
+	addFindings(now, w, &o, &decision)
 	w.decision, w.track.state, w.decided = decision, state, true
 	for _, d := range decision.Discarded {
 		r.log.V(1).Info("a sample was left out", "object", w.track.name.String(), "container", d.Container, "resource", d.Resource.String(), "why", d.Why)
@@ -215,6 +215,7 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 	}
 	w.hadOOM = len(o.OOMs) > 0
 	o.Samples = r.samples(w.track, func(pod string) bool { return w.lookup.Problem != "" || slices.Contains(o.Pods, pod) })
+	r.addContention(w.track, o.Samples)
 	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })
 	return o, names
 }

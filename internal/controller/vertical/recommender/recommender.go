@@ -30,6 +30,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
 	history "github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
@@ -93,6 +94,9 @@ type Config struct {
 	// be nil.
 	Conflicts      Conflicts
 	SkipsConflicts bool
+	// Contention is what containers did not get since it was last asked; nil if nobody
+	// knows. What it cannot read is in the error, beside the rest.
+	Contention func(ctx context.Context) (map[contention.Key]contention.Shares, error)
 	// History is where the past comes from; nil for checkpoints.
 	History    History
 	Events     record.EventRecorder
@@ -147,7 +151,9 @@ type Recommender struct {
 	// sampled are the tracks that are sampled.
 	sampled map[types.NamespacedName]*track
 	urgent  map[types.NamespacedName]struct{}
-	ooms    []outOfMemory
+	// contended is what containers did not get, as last asked.
+	contended map[contention.Key]contention.Shares
+	ooms      []outOfMemory
 }
 
 // New checks the configuration. It starts nothing.
@@ -214,6 +220,9 @@ func (r *Recommender) Run(ctx context.Context) error {
 		beside.Go(func() { r.config.Direct.Run(ctx, watch) })
 	}
 	beside.Go(func() { r.sampleAll(ctx) })
+	if r.config.Contention != nil {
+		beside.Go(func() { r.watchContention(ctx) })
+	}
 	r.loop(ctx)
 	r.flush(context.WithoutCancel(ctx))
 	return nil

@@ -36,6 +36,8 @@ type track struct {
 	created time.Time
 	// saves are when containers' checkpoints may be written.
 	saves map[string]time.Time
+	// throttled and pressed are the containers that do not get the CPU that they want.
+	throttled, pressed map[string]bool
 
 	// averages are guarded by the Recommender's mu.
 	averages map[source]*usage.Average

@@ -1,0 +1,60 @@
+package recommender
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
+)
+
+// TestContentionIsSaid: a container that its limit stops is reported in the status,
+// without flapping, and counts as demand only where that is asked for.
+func TestContentionIsSaid(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
+		throttled := 0.5
+		w.deployment("web", 1)
+		w.autoscaler("web")
+		w.start(func(cfg *Config) {
+			cfg.Policy.CountContention = true
+			cfg.Contention = func(context.Context) (map[contention.Key]contention.Shares, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				shares := map[contention.Key]contention.Shares{}
+				w.do(func() {
+					for name, pod := range w.running {
+						shares[contention.Key{Namespace: pod.Namespace, Pod: name, Container: "app"}] = contention.Shares{Throttled: throttled, HasThrottled: true}
+					}
+				})
+				return shares, errors.New("one node does not answer")
+			}
+		})
+		w.pass(5 * time.Minute)
+		c := w.condition("web", CPUContended)
+		if c == nil || c.Status != "True" || !strings.Contains(c.Message, "container app wants more CPU than it gets: its limit stops it") {
+			t.Fatalf("the condition is %+v", c)
+		}
+		since := c.LastTransitionTime
+		// 100m of use, of which the limit cut off half as much again, and the margin.
+		cpu, _ := w.target("web")
+		isNear(t, "CPU", cpu, 172)
+		set := func(share float64) { mu.Lock(); throttled = share; mu.Unlock() }
+		set(0.15)
+		w.pass(5 * time.Minute)
+		if c := w.condition("web", CPUContended); c == nil || c.LastTransitionTime != since {
+			t.Errorf("a little less, and the condition is %+v", c)
+		}
+		set(0.01)
+		w.pass(5 * time.Minute)
+		if c := w.condition("web", CPUContended); c != nil {
+			t.Errorf("when it is over the condition is still there: %+v", c)
+		}
+		if n := strings.Count(strings.Join(w.logs, "\n"), "not seen everywhere"); n != 1 {
+			t.Errorf("a node that does not answer is told %d times, want once", n)
+		}
+	})
+}

@@ -212,12 +212,15 @@ func (l *verticalLoop) newRecommender(shared *verticalShared) (*recommending, er
 	if l.kubelet.reads(false) {
 		// A source of its own: the horizontal side's asks each second.
 		slow := *l.kubelet
-		slow.interval = max(slow.interval, recommenderScrapeInterval)
+		slow.interval = max(slow.interval, min(recommenderScrapeInterval, l.recommender.interval))
 		direct, err := newDirectFor(l.rest, l.client, &slow, prometheus.WrapRegistererWithPrefix("vertical_", ctrlmetrics.Registry), cfg.Log)
 		if err != nil {
 			return nil, err
 		}
 		cfg.Direct = direct
+		if cfg.Contention, err = newContention(l.rest, &slow, direct, cfg.Log); err != nil {
+			return nil, err
+		}
 	}
 	kinds, err := verticalKinds()
 	if err != nil {

@@ -42,6 +42,7 @@ type recommenderFlags struct {
 	maxCPU, maxMemory         resource.QuantityValue
 	gates                     map[string]string
 	divergences, conflict     string
+	countContention           bool
 	// prefix is that of --divergences.
 	prefix string
 
@@ -82,6 +83,8 @@ func (f *recommenderFlags) addOwn(fs *pflag.FlagSet, prefix string) {
 	f.prefix = prefix
 	fs.StringVar(&f.divergences, prefix+"divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas between (docs/compatibility.md).")
+	fs.BoolVar(&f.countContention, "count-cpu-contention", false,
+		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It is reported either way.")
 	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
 		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves it alone, allow does not.")
 }
@@ -161,6 +164,7 @@ func (f *recommenderFlags) policy() recommend.Policy {
 		BumpUpRatio: f.bumpUpRatio, MinBumpUpBytes: f.minBumpUp, Divergences: f.differs,
 	}
 	p.MarginFraction = f.margin
+	p.CountContention = f.countContention
 	p.ConfidenceInterval = f.confidence
 	for r := range vertical.Resource(vertical.Resources) {
 		p.Percentiles[r] = estimate.Percentiles{Target: f.target[r], Lower: f.lower[r], Upper: f.upper[r]}

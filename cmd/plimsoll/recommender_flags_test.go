@@ -66,7 +66,7 @@ func TestRecommenderFlags(t *testing.T) {
 			ours = append(ours, f.Name)
 		}
 	})
-	if diff := cmp.Diff([]string{"divergences", "logging-format", "v", "vertical-conflict"}, ours); diff != "" {
+	if diff := cmp.Diff([]string{"count-cpu-contention", "divergences", "logging-format", "v", "vertical-conflict"}, ours); diff != "" {
 		t.Errorf("Plimsoll's own flags: (-want +got)\n%s", diff)
 	}
 }

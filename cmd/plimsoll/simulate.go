@@ -157,21 +157,29 @@ func terminalOf(out io.Writer) (width int, inColour bool) {
 // patience is how long nothing is said.
 const patience = 2 * time.Second
 
-// progressOn says how far it is, on a terminal in place, elsewhere now and then.
+// progress says how far a simulation is that takes long.
+type progress struct {
+	out         io.Writer
+	every       time.Duration
+	end         string
+	began, said time.Time
+}
+
+// progressOn writes in place on a terminal, elsewhere line after line.
 func progressOn(out io.Writer) func(part float64) {
-	began, said := time.Now(), time.Time{}
-	every, end := 5*time.Second, "\n"
+	p := progress{out: out, every: 5 * time.Second, end: "\n", began: time.Now()}
 	if isTerminal(out) {
-		every, end = 200*time.Millisecond, "\r"
+		p.every, p.end = 200*time.Millisecond, "\r"
 	}
-	return func(part float64) {
-		now := time.Now()
-		if now.Sub(began) < patience || now.Sub(said) < every {
-			return
-		}
-		said = now
-		fmt.Fprintf(out, "simulating: %2.0f %%%s", 100*part, end)
+	return func(part float64) { p.say(time.Now(), part) }
+}
+
+func (p *progress) say(now time.Time, part float64) {
+	if now.Sub(p.began) < patience || now.Sub(p.said) < p.every {
+		return
 	}
+	p.said = now
+	fmt.Fprintf(p.out, "simulating: %2.0f %%%s", 100*part, p.end)
 }
 
 func clearProgress(out io.Writer) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const simulated = `
@@ -128,5 +129,18 @@ func TestSimulateErrors(t *testing.T) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// TestProgress: nothing is said of what is soon over, and then a line now and then.
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	began := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := progress{out: &out, every: 5 * time.Second, end: "\n", began: began}
+	for second := range 21 {
+		p.say(began.Add(time.Duration(second)*time.Second), float64(second)/20)
+	}
+	if got, want := out.String(), "simulating: 10 %\nsimulating: 35 %\nsimulating: 60 %\nsimulating: 85 %\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,154 @@
+package resize
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+)
+
+// scene is a pod of one container with 100m and 100 bytes, limits twice as high, on a node with room, that shall have
+// twice as much. Cases change it.
+type scene struct {
+	pod     vertical.Pod
+	targets []Target
+	around  Surroundings
+}
+
+func newScene() scene {
+	has := vertical.Resized{Requests: vertical.Of(100, 100), Limits: vertical.Of(200, 200)}
+	return scene{
+		pod: vertical.Pod{QoS: vertical.Burstable, Containers: []vertical.PodContainer{
+			{Name: "app", Requests: has.Requests, Limits: has.Limits, Spec: has},
+		}},
+		targets: []Target{{Container: "app", Resized: vertical.Resized{Requests: vertical.Of(200, 200), Limits: vertical.Of(400, 400)}}},
+		around: Surroundings{Node: Node{
+			Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(1000, 1000), Others: vertical.Of(0, 0),
+		}},
+	}
+}
+
+// TestCheck: each of the checks, what it is about, and what it finds.
+func TestCheck(t *testing.T) {
+	for why, c := range map[string]struct {
+		change func(*scene)
+		want   []reason.Reason
+	}{
+		"nothing speaks against it": {func(*scene) {}, nil},
+		"1: the server cannot":      {func(s *scene) { s.around.Unsupported = true }, []reason.Reason{reason.NoResize}},
+		"1: the kubelet cannot":     {func(s *scene) { s.around.Node.Resizes = false }, []reason.Reason{reason.OldKubelet}},
+		"2: Windows":                {func(s *scene) { s.around.Node.Linux = false }, []reason.Reason{reason.NotLinux}},
+		"4: Guaranteed by accident": {func(s *scene) { s.targets[0].Limits = s.targets[0].Requests }, []reason.Reason{reason.QoSClass}},
+		"4: no longer Guaranteed":   {guaranteed, []reason.Reason{reason.QoSClass}},
+		"4: BestEffort cannot gain": {bestEffort, []reason.Reason{reason.QoSClass}},
+		"4: the pod's own resources decide": {func(s *scene) {
+			guaranteed(s)
+			s.pod.Whole.Requests, s.pod.Whole.Limits = vertical.Of(900, 900), vertical.Of(900, 900)
+		}, nil},
+		"4: init containers keep it Burstable": {func(s *scene) {
+			s.targets[0].Limits, s.pod.InitQoS = s.targets[0].Requests, vertical.BestEffort
+		}, nil},
+		"5: above a LimitRange": {func(s *scene) {
+			s.around.Ranges = &bounds.Ranges{Container: bounds.Range{Max: vertical.Of(399, 1000)}}
+		}, []reason.Reason{reason.LimitRange}},
+		"5: below a LimitRange": {func(s *scene) {
+			s.around.Ranges = &bounds.Ranges{Container: bounds.Range{Min: vertical.Of(201, 0)}}
+		}, []reason.Reason{reason.LimitRange}},
+		"5: above a LimitRange of pods": {func(s *scene) {
+			s.around.Ranges = &bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Of(399, 1000)}}
+		}, []reason.Reason{reason.LimitRange}},
+		"5: the quota has no room": {func(s *scene) {
+			s.around.Quotas = []Quota{{Requests: vertical.Of(99, 1000)}}
+		}, []reason.Reason{reason.ResourceQuota}},
+		"5: the quota has just enough": {func(s *scene) {
+			s.around.Quotas = []Quota{{Requests: vertical.Of(100, 100), Limits: vertical.Of(200, 200)}}
+		}, nil},
+		"5: who shrinks asks no quota": {func(s *scene) {
+			s.targets[0].Requests = vertical.Of(50, 50)
+			s.around.Quotas = []Quota{{Requests: vertical.Of(0, 0)}}
+		}, nil},
+		"6: larger than the node":     {func(s *scene) { s.around.Node.Allocatable = vertical.Of(199, 1000) }, []reason.Reason{reason.NodeTooSmall}},
+		"6: the others take the room": {func(s *scene) { s.around.Node.Others = vertical.Of(801, 0) }, []reason.Reason{reason.NodeFull}},
+		"6: who shrinks always has room": {func(s *scene) {
+			s.around.Node.Others, s.targets[0].Requests = vertical.Of(2000, 0), vertical.Of(50, 50)
+		}, nil},
+		"6: nothing is known of the node": {func(s *scene) { s.around.Node = Node{} }, nil},
+		"7: processors of its own": {func(s *scene) {
+			s.pod.QoS, s.pod.Containers[0].Spec.Limits = vertical.Guaranteed, vertical.Of(100, 100)
+			s.targets[0].Limits = s.targets[0].Requests
+			s.around.Node.Static[vertical.CPU] = true
+		}, []reason.Reason{reason.StaticPolicy}},
+		"7: Burstable pods share processors": {func(s *scene) { s.around.Node.Static[vertical.CPU] = true }, nil},
+		"7: swap":                            {func(s *scene) { s.around.Node.Swaps = true }, []reason.Reason{reason.Swap}},
+		"7: swap is nothing to processors": {func(s *scene) {
+			s.around.Node.Swaps = true
+			s.targets[0].Requests, s.targets[0].Limits = vertical.Of(200, 100), vertical.Of(400, 200)
+		}, nil},
+		"8: it uses more than the new limit": {func(s *scene) {
+			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
+			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 143)}
+		}, []reason.Reason{reason.MemoryInUse}},
+		"8: it uses little": {func(s *scene) {
+			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
+			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 142)}
+		}, nil},
+		"8: a limit that grows":       {func(s *scene) { s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 399)} }, nil},
+		"10: more than the pod has":   {func(s *scene) { s.pod.Whole.Requests = vertical.Of(199, 1000) }, []reason.Reason{reason.PodResources}},
+		"10: a limit above the pod's": {func(s *scene) { s.pod.Whole.Limits = vertical.Of(399, 1000) }, []reason.Reason{reason.PodResources}},
+		"the firmest reason first": {func(s *scene) {
+			s.around.Node.Linux, s.around.Node.Others, s.around.Unsupported = false, vertical.Of(900, 0), true
+		}, []reason.Reason{reason.NoResize, reason.NotLinux, reason.NodeFull}},
+	} {
+		s := newScene()
+		c.change(&s)
+		if got := Check(&s.pod, s.targets, &s.around); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", why, got, c.want)
+		}
+	}
+}
+
+func guaranteed(s *scene) {
+	s.pod.QoS, s.pod.Containers[0].Spec.Limits = vertical.Guaranteed, vertical.Of(100, 100)
+}
+
+func bestEffort(s *scene) {
+	s.pod.QoS, s.pod.Containers[0].Spec = vertical.BestEffort, vertical.Resized{}
+	s.targets[0].Limits = vertical.Amounts{}
+}
+
+// 9: a container that restarts makes a resize a disruption, whatever --in-place-skip-disruption-budget says.
+func TestRestarts(t *testing.T) {
+	s := newScene()
+	state := State{}.Clone()
+	policy, busy := Policy{Evicts: true, SkipBudget: true}, Budget{Spare: reason.DisruptionBudget}
+	raw := []vertical.Recommendation{{Container: "app"}}
+	if step, why := state.Next(epoch, &policy, &s.pod, raw, busy); step != Resize || why != reason.None {
+		t.Errorf("no container restarts: %d %s", step, why)
+	}
+	s.pod.Containers[0].Restarts[vertical.Memory] = true
+	if step, why := state.Next(epoch, &policy, &s.pod, raw, busy); step != Wait || why != reason.DisruptionBudget {
+		t.Errorf("a container restarts: %d %s", step, why)
+	}
+}
+
+// 11 and 12 are said, and hold nothing back.
+func TestAdvice(t *testing.T) {
+	s := newScene()
+	s.pod.InitContainers = []string{"sidecar"}
+	if !NamesInit(&s.pod, []vertical.Recommendation{{Container: "sidecar"}}) || NamesInit(&s.pod, []vertical.Recommendation{{Container: "app"}}) {
+		t.Error("a recommendation for an init container is not recognised")
+	}
+	if GrowthUnseen(&s.pod, s.targets) {
+		t.Error("any program uses the memory that it gets")
+	}
+	s.pod.Containers[0].FixedHeap = true
+	if !GrowthUnseen(&s.pod, s.targets) {
+		t.Error("a heap that is fixed at the start grows")
+	}
+	s.pod.Containers[0].Restarts[vertical.Memory] = true
+	if GrowthUnseen(&s.pod, s.targets) {
+		t.Error("the container is restarted anyway")
+	}
+}

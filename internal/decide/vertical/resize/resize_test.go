@@ -1,0 +1,165 @@
+package resize
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+)
+
+var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// TestStalled: for how long each state is waited for, by upstream and with the divergences.
+func TestStalled(t *testing.T) {
+	never := time.Duration(-1)
+	for status, after := range map[vertical.ResizeStatus]struct{ upstream, plimsoll time.Duration }{
+		vertical.ResizeNone:       {never, never},
+		vertical.ResizeDeferred:   {5 * time.Minute, 5 * time.Minute},
+		vertical.ResizeInfeasible: {0, 0},
+		vertical.ResizeInProgress: {time.Hour, time.Hour},
+		vertical.ResizeError:      {0, 5 * time.Minute},
+		vertical.ResizeUnknown:    {0, 5 * time.Minute},
+	} {
+		for d, want := range map[divergence.Set]time.Duration{divergence.None: after.upstream, divergence.Default: after.plimsoll} {
+			s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: status}
+			at := func(later time.Duration) bool { return s.Stalled(epoch.Add(later), &pod, d) }
+			if first := at(0); first != (want == 0) {
+				t.Errorf("%s, %s: at once %t", status, d, first)
+			}
+			if want > 0 && (at(want) || !at(want+1)) {
+				t.Errorf("%s, %s: not after %s", status, d, want)
+			}
+			if want == never && at(24*time.Hour) {
+				t.Errorf("%s, %s: after a day", status, d)
+			}
+		}
+	}
+}
+
+// The time of a resize is its own: another generation, or another pod of the name, begins anew.
+func TestTimersAreTheResizes(t *testing.T) {
+	s := State{}.Clone()
+	first := vertical.Pod{UID: "1", Name: "web-0", Generation: 2, Resize: vertical.ResizeDeferred}
+	later := epoch.Add(time.Hour)
+	s.Stalled(epoch, &first, divergence.Default)
+	for why, pod := range map[string]vertical.Pod{
+		"the next resize":   {UID: "1", Name: "web-0", Generation: 3, Resize: vertical.ResizeDeferred},
+		"a pod of its name": {UID: "2", Name: "web-0", Generation: 2, Resize: vertical.ResizeDeferred},
+	} {
+		if s.Stalled(later, &pod, divergence.Default) {
+			t.Errorf("%s has the time of the first resize", why)
+		}
+	}
+	if !s.Stalled(later, &first, divergence.Default) {
+		t.Error("the first resize has lost its time")
+	}
+	s.Prune(nil, divergence.Default)
+	if len(s.Seen) != 0 {
+		t.Errorf("pods that are gone are remembered: %v", s.Seen)
+	}
+	s.Stalled(epoch, &first, divergence.None)
+	s.Prune(nil, divergence.None)
+	if len(s.Seen) != 1 {
+		t.Errorf("upstream forgets nothing: %v", s.Seen)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	s, pod, now := State{}.Clone(), vertical.Pod{UID: "1"}, epoch
+	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute}
+	for i, wait := range want {
+		hopeless := s.Fail(now, &pod)
+		if hopeless != (i >= 4) {
+			t.Errorf("failure %d: hopeless %t", i+1, hopeless)
+		}
+		if !s.backingOff(now.Add(wait-1), &pod) || s.backingOff(now.Add(wait), &pod) {
+			t.Errorf("failure %d is not followed by %s", i+1, wait)
+		}
+		now = now.Add(wait)
+	}
+	s.Succeed(&pod)
+	if s.backingOff(now, &pod) || s.Fail(now, &pod) {
+		t.Error("a success does not end it")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	recommend := func(cpu, memory vertical.Amount) []vertical.Recommendation {
+		return []vertical.Recommendation{{Container: "app", Target: vertical.Of(cpu, memory)}}
+	}
+	s, pod := State{}.Clone(), vertical.Pod{UID: "1"}
+	if s.RefusedBefore(&pod, recommend(1, 1)) {
+		t.Error("refused before anything was asked")
+	}
+	s.Refuse(&pod, recommend(200, 200), vertical.Of(150, 500))
+	for _, c := range []struct {
+		cpu, memory vertical.Amount
+		want        bool
+	}{{200, 200, true}, {300, 200, true}, {199, 300, false}, {300, 199, false}} {
+		if got := s.RefusedBefore(&pod, recommend(c.cpu, c.memory)); got != c.want {
+			t.Errorf("%d/%d after 200/200: %t", c.cpu, c.memory, got)
+		}
+	}
+	if s.Reconsider(&pod, vertical.Of(150, 400)); !s.RefusedBefore(&pod, recommend(200, 200)) {
+		t.Error("forgotten, though the node has no more room")
+	}
+	if s.Reconsider(&pod, vertical.Of(151, 400)); s.RefusedBefore(&pod, recommend(200, 200)) {
+		t.Error("the node has more room by now")
+	}
+}
+
+func TestNextAsksInOrder(t *testing.T) {
+	raw := []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 200)}}
+	refused := State{}.Clone()
+	refused.Refuse(&vertical.Pod{UID: "1"}, raw, vertical.Amounts{})
+	for why, c := range map[string]struct {
+		evicts bool
+		state  State
+		pod    vertical.Pod
+		raw    []vertical.Recommendation
+		budget Budget
+		step   Step
+		reason reason.Reason
+	}{
+		"too few":                      {true, State{}, vertical.Pod{Pending: true}, raw, Budget{Refuses: reason.MinReplicas}, Wait, reason.MinReplicas},
+		"pending":                      {true, State{}, vertical.Pod{Pending: true}, nil, Budget{}, Wait, reason.PodPending},
+		"no recommendation":            {true, State{}, vertical.Pod{}, nil, Budget{}, Wait, reason.NoRecommendation},
+		"refused before":               {false, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw, Budget{}, Skip, reason.InfeasibleBefore},
+		"refused, which evicts":        {true, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw, Budget{}, Evict, reason.ResizeFailed},
+		"refused, and no pod to spare": {true, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{Spare: reason.DisruptionBudget}, Wait, reason.ResizeUnderway},
+		"refused, and never evicted":   {false, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{}, Retry, reason.None},
+		"under way":                    {false, State{}, vertical.Pod{Resize: vertical.ResizeError}, raw, Budget{}, Wait, reason.ResizeUnderway},
+		"no pod to spare":              {true, State{}, vertical.Pod{}, raw, Budget{Spare: reason.DisruptionBudget}, Wait, reason.DisruptionBudget},
+		"fine":                         {false, State{}, vertical.Pod{}, raw, Budget{}, Resize, reason.None},
+	} {
+		s := c.state.Clone()
+		if step, got := s.Next(epoch, &Policy{Evicts: c.evicts}, &c.pod, c.raw, c.budget); step != c.step || got != c.reason {
+			t.Errorf("%s: step %d, %s", why, step, got)
+		}
+	}
+}
+
+// What is remembered can be written down and read again.
+func TestStateIsWritten(t *testing.T) {
+	s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: vertical.ResizeDeferred}
+	s.Stalled(epoch, &pod, divergence.Default)
+	s.Fail(epoch, &pod)
+	s.Refuse(&pod, []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 300).Without(vertical.CPU)}}, vertical.Of(1, 2))
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back State
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fmt.Sprint(s), fmt.Sprint(back)); diff != "" {
+		t.Errorf("%s reads back as (-written +read):\n%s", text, diff)
+	}
+}

@@ -20,6 +20,8 @@ type metrics struct {
 	steps      *prometheus.HistogramVec
 	responses  *prometheus.CounterVec
 	panics     prometheus.Counter
+	shown      *shown
+	ooms       *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -44,12 +46,17 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "metric_server_responses", Help: "Count of responses to queries to metrics server",
 		}, []string{"is_error", "client_name"}),
+		shown: newShown(),
+		ooms: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Subsystem: "plimsoll", Name: "vertical_ooms_total", Help: "How often containers of an object's pods ran out of memory.",
+		}, []string{"namespace", "vpa_name"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Subsystem: "plimsoll", Name: "recommender_panics_total", Help: "Objects that could not be decided because of a defect.",
 		}),
 	}
 	err := errors.Join(series.Register(registerer, &m.objects), series.Register(registerer, &m.aggregates), series.Register(registerer, &m.latency),
-		series.Register(registerer, &m.steps), series.Register(registerer, &m.responses), series.Register(registerer, &m.panics))
+		series.Register(registerer, &m.steps), series.Register(registerer, &m.responses), series.Register(registerer, &m.panics),
+		series.Register(registerer, &m.shown), series.Register(registerer, &m.ooms))
 	return m, err
 }
 
@@ -70,6 +77,7 @@ func (m *metrics) count(works []*work) {
 		aggregates += len(w.track.state.Containers)
 	}
 	m.aggregates.Set(float64(aggregates))
+	m.shown.note(works)
 }
 
 // timer measures the steps of a pass.

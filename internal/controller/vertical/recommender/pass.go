@@ -214,6 +214,9 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 		names = r.observePods(w, &o)
 	}
 	w.hadOOM = len(o.OOMs) > 0
+	if w.hadOOM {
+		r.metrics.ooms.WithLabelValues(w.track.name.Namespace, w.track.name.Name).Add(float64(len(o.OOMs)))
+	}
 	o.Samples = r.samples(w.track, func(pod string) bool { return w.lookup.Problem != "" || slices.Contains(o.Pods, pod) })
 	r.addContention(w.track, o.Samples)
 	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })

@@ -136,6 +136,7 @@ func (r *Recommender) sweep(now time.Time, present map[types.NamespacedName]stru
 	for name, t := range r.tracks {
 		if _, is := present[name]; !is {
 			r.leave(now, t)
+			r.metrics.ooms.DeleteLabelValues(name.Namespace, name.Name)
 		}
 	}
 	for uid, p := range r.parked {

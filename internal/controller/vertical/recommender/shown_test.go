@@ -1,0 +1,58 @@
+package recommender
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+)
+
+// TestRecommendationsAreShown: what is recommended, and where a maximum keeps it lower
+// than use says.
+func TestRecommendationsAreShown(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		registry := prometheus.NewRegistry()
+		w.deployment("web", 2)
+		w.autoscaler("web", func(v *autoscaling.VerticalPodAutoscaler) {
+			v.Spec.ResourcePolicy = &autoscaling.PodResourcePolicy{ContainerPolicies: []autoscaling.ContainerResourcePolicy{{
+				ContainerName: "*", MaxAllowed: corev1.ResourceList{corev1.ResourceCPU: apiresource.MustParse("50m")},
+			}}}
+		})
+		w.start(func(cfg *Config) { cfg.Registerer = registry })
+		w.pass(2 * time.Minute)
+		want := `
+# HELP plimsoll_vertical_capped 1 where the owner's or the operator's maximum keeps a recommendation from what use says.
+# TYPE plimsoll_vertical_capped gauge
+plimsoll_vertical_capped{container="app",namespace="shop",resource="cpu",vpa_name="web"} 1
+# HELP plimsoll_vertical_unlisted_objects Objects without series of their own, as there are too many.
+# TYPE plimsoll_vertical_unlisted_objects gauge
+plimsoll_vertical_unlisted_objects 0
+`
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "plimsoll_vertical_capped", "plimsoll_vertical_unlisted_objects"); err != nil {
+			t.Error(err)
+		}
+		if n, err := testutil.GatherAndCount(registry, "plimsoll_vertical_target"); err != nil || n != 2 {
+			t.Errorf("%d targets are shown, %v; want CPU and memory", n, err)
+		}
+	})
+}
+
+// TestShownIsBounded: a cluster's size does not decide how much Prometheus keeps.
+func TestShownIsBounded(t *testing.T) {
+	s := newShown()
+	works := make([]*work, maxShown+3)
+	for i := range works {
+		works[i] = &work{track: &track{name: types.NamespacedName{Namespace: "shop", Name: "web"}}}
+	}
+	s.note(works)
+	if s.left != 3 {
+		t.Errorf("%d objects are left out, want 3", s.left)
+	}
+}

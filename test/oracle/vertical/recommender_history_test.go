@@ -114,7 +114,7 @@ func newHistory(seed uint64) *history {
 	}
 	r.h.flags = r.makeFlags()
 	r.h.revisions = r.Float64() < 0.1
-	if r.Float64() < 0.05 {
+	if !r.h.revisions && r.Float64() < 0.05 {
 		r.memoryOnly = one(r, historyContainers...)
 	}
 	r.containers = slices.Clone(historyContainers[:1+r.IntN(len(historyContainers))])
@@ -192,6 +192,9 @@ func (r *historian) containerPolicy(name string) upstream.ContainerResourcePolic
 	if r.Float64() < 0.2 {
 		p.ControlledResources = ptr.To(one(r, []corev1.ResourceName{corev1.ResourceCPU}, []corev1.ResourceName{corev1.ResourceMemory}, []corev1.ResourceName{}))
 	}
+	if r.h.revisions {
+		return p // what is taken away again stays with some of the revisions
+	}
 	if r.Float64() < 0.25 {
 		p.OOMBumpUpRatio = resource.NewMilliQuantity(one[int64](r, 1000, 1500, 3250), resource.DecimalSI)
 	}
@@ -209,6 +212,12 @@ func (r *historian) containerPolicy(name string) upstream.ContainerResourcePolic
 
 // step is how long until the next pass.
 func (r *historian) step() time.Duration {
+	// Upstream forgets the pods of one revision all at once, some days after its last
+	// sample, or when they are gone without a CPU sample; Plimsoll forgets a container
+	// by and by. Before that there must be no difference.
+	if r.h.revisions {
+		return one[time.Duration](r, 1, 1, 1, 1, 5, 20) * time.Minute
+	}
 	switch x := r.Float64(); {
 	case x < 0.7:
 		return time.Minute
@@ -244,12 +253,15 @@ func (r *historian) scene() scene {
 		}
 	}
 	known := s.pods
-	if s.restart == goesOn {
+	if s.restart == goesOn && !r.h.revisions {
 		known = append(slices.Clone(s.pods), gone...)
 	}
 	for _, pod := range known {
 		for _, container := range pod.containers {
-			if r.Float64() < 0.03 {
+			isSampled := slices.ContainsFunc(s.samples, func(x historySample) bool {
+				return x.pod == pod.name && x.container == container && x.cpuMilli >= 0
+			})
+			if r.Float64() < 0.03 && (isSampled || !r.h.revisions) {
 				s.ooms = append(s.ooms, r.oom(pod.name, container))
 			}
 		}
@@ -332,9 +344,9 @@ func (r *historian) sample(s *scene, pod, container string) {
 		made.at = r.now
 	case x < 0.03 && !r.lastAt[key].IsZero():
 		made.at = r.lastAt[key] // the same once more
-	case x < 0.06:
+	case x < 0.06 && !r.h.revisions:
 		made.at = r.now.Add(-time.Duration(r.IntN(48)) * time.Hour)
-	case x < 0.08:
+	case x < 0.08 && !r.h.revisions:
 		made.hasCPU = false
 	case x < 0.10:
 		made.hasMem = false

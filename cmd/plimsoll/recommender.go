@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
@@ -132,7 +133,9 @@ type verticalLoop struct {
 	reach       *reach
 	metrics     *metricsapi.Client
 	recommender *recommenderFlags
-	kubelet     *kubeletFlags
+	// updater is nil where only the recommender runs.
+	updater *updaterFlags
+	kubelet *kubeletFlags
 	// isWhole says that the process has the rights of config/: it may know of
 	// horizontal autoscalers.
 	isWhole bool
@@ -172,13 +175,33 @@ func (l *verticalLoop) Start(ctx context.Context) error {
 		return err
 	}
 	defer r.stopEvents()
+	u, err := l.newUpdater(shared)
+	if err != nil {
+		return err
+	}
 	shared.start(ctx)
 	go r.evictions.RunWithContext(ctx)
 	l.running.Store(r.Recommender)
 	if l.isWhole {
 		l.finder.Store(shared.conflicts)
 	}
-	return r.Run(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.Run(ctx) })
+	if u != nil {
+		group.Go(func() error { return u.Start(ctx) })
+	}
+	return group.Wait()
+}
+
+// newUpdater makes the updater for the same caches, where it is to run.
+func (l *verticalLoop) newUpdater(shared *verticalShared) (*updaterLoop, error) {
+	if l.updater == nil {
+		return nil, nil
+	}
+	return newUpdaterLoop(shared, l.updater, updaterSettings{
+		divergences: l.recommender.differs, skipsConflicts: l.recommender.conflict == "skip",
+		namespace: l.recommender.namespace, ignored: l.recommender.ignoredNamespaces(),
+	})
 }
 
 // health is upstream's: an error if no pass has ended for long.

@@ -1,0 +1,206 @@
+package recommender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+// An interval of seconds, and a floor that is out of the way.
+var flags = []string{
+	"--recommender-interval=3s", "--pod-recommendation-min-cpu-millicores=1", "--pod-recommendation-min-memory-mb=1",
+	"--resource-metrics-source=auto", "--feature-gates=PerVPAConfig=true",
+}
+
+var shared devclustertest.Shared
+
+func TestMain(m *testing.M) {
+	shared.Config = devcluster.Config{MetricsServer: true}
+	os.Exit(shared.Main(m))
+}
+
+// installation is what all tests share, once it is there.
+var installation struct {
+	once     sync.Once
+	plimsoll *harness.Plimsoll
+	client   *vpa.Client
+	err      error
+}
+
+// The log's words.
+const (
+	waiting      = "vertical autoscaling is off until the definitions of its objects are installed"
+	recommending = "msg=recommending"
+)
+
+// space is a namespace of a cluster in which Plimsoll recommends.
+func space(t *testing.T) *harness.Space {
+	t.Helper()
+	cluster := shared.Cluster(t)
+	in := &installation
+	in.once.Do(func() { in.err = install(context.WithoutCancel(t.Context()), cluster) })
+	if in.err != nil {
+		t.Fatal(in.err)
+	}
+	return harness.NewSpace(t, cluster)
+}
+
+// install starts Plimsoll on a cluster that does not know vertical autoscalers yet: it has to wait for them.
+func install(ctx context.Context, cluster *devcluster.Cluster) error {
+	in := &installation
+	var err error
+	if in.client, err = vpa.New(cluster.RESTConfig()); err != nil {
+		return err
+	}
+	if in.plimsoll, err = harness.NewPlimsoll(ctx, cluster); err != nil {
+		return err
+	}
+	if err := in.plimsoll.Start(ctx, flags...); err != nil {
+		return err
+	}
+	if err := awaitLog(ctx, cluster, waiting, 1); err != nil {
+		return err
+	}
+	if err := cluster.InstallDefinitions(ctx); err != nil {
+		return err
+	}
+	return awaitLog(ctx, cluster, recommending, 1)
+}
+
+// awaitLog waits until Plimsoll has said the words so often since it was started.
+func awaitLog(ctx context.Context, cluster *devcluster.Cluster, words string, times int) error {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, harness.Long, true, func(context.Context) (bool, error) {
+		content, err := os.ReadFile(cluster.LogPath("plimsoll"))
+		return strings.Count(string(content), words) >= times, err
+	})
+	if err != nil {
+		return fmt.Errorf("the log does not say %q %d times: %w", words, times, err)
+	}
+	return nil
+}
+
+// restart ends Plimsoll, does what is to be done meanwhile, and starts it again.
+func restart(t *testing.T, s *harness.Space, meanwhile func()) {
+	t.Helper()
+	content, err := os.ReadFile(s.Cluster.LogPath("plimsoll"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := strings.Count(string(content), recommending)
+	installation.plimsoll.Stop(t.Context())
+	meanwhile()
+	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), flags...); err != nil {
+		t.Fatal(err)
+	}
+	// The log may be one for all starts, or begin anew.
+	content, err = os.ReadFile(s.Cluster.LogPath("plimsoll"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(string(content), recommending) < before {
+		before = 0
+	}
+	if err := awaitLog(t.Context(), s.Cluster, recommending, before+1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// autoscaler creates an object for a Deployment of this name; more is YAML below spec.
+func autoscaler(s *harness.Space, name, target, more string) {
+	s.KubectlInput(fmt.Sprintf(`
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
+metadata:
+  name: %s
+spec:
+  targetRef: {apiVersion: apps/v1, kind: Deployment, name: %s}
+%s`, name, target, more), "apply", "-f", "-")
+}
+
+// get reads an object.
+func get(ctx context.Context, s *harness.Space, name string) (*autoscaling.VerticalPodAutoscaler, error) {
+	return installation.client.Get(ctx, s.Namespace, name)
+}
+
+// target is what is recommended for the container app.
+func target(ctx context.Context, s *harness.Space, name string) (cpuMilli, memoryBytes int64, err error) {
+	object, err := get(ctx, s, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if object.Status.Recommendation == nil {
+		return 0, 0, errors.New("nothing is recommended")
+	}
+	for _, c := range object.Status.Recommendation.ContainerRecommendations {
+		if c.ContainerName == "app" {
+			return c.Target.Cpu().MilliValue(), c.Target.Memory().Value(), nil
+		}
+	}
+	return 0, 0, fmt.Errorf("nothing is recommended for the container: %v", object.Status.Recommendation)
+}
+
+// awaitCPU waits until the target is between two numbers of thousandths.
+func awaitCPU(s *harness.Space, name string, least, most int64) {
+	s.Eventually(fmt.Sprintf("a CPU target from %dm to %dm", least, most), func(ctx context.Context) error {
+		cpu, _, err := target(ctx, s, name)
+		if err == nil && (cpu < least || cpu > most) {
+			err = fmt.Errorf("it is %dm", cpu)
+		}
+		return err
+	})
+}
+
+// awaitCondition waits until a condition is true and says these words.
+func awaitCondition(s *harness.Space, name, kind, words string) {
+	s.Eventually(name+" has "+kind, func(ctx context.Context) error {
+		object, err := get(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		for _, c := range object.Status.Conditions {
+			if string(c.Type) == kind && c.Status == corev1.ConditionTrue && strings.Contains(c.Message, words) {
+				return nil
+			}
+		}
+		return fmt.Errorf("it has %v", object.Status.Conditions)
+	})
+}
+
+// checkpoint reads the checkpoint of an object's container app.
+func checkpoint(ctx context.Context, s *harness.Space, name string) (*autoscaling.VerticalPodAutoscalerCheckpoint, error) {
+	var found *autoscaling.VerticalPodAutoscalerCheckpoint
+	err := installation.client.EachCheckpoint(ctx, s.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+		if c.Name == name+"-app" {
+			found = c
+		}
+	})
+	if err == nil && found == nil {
+		err = errors.New("there is none")
+	}
+	return found, err
+}
+
+// program is the path of the program that the harness built.
+func program() (string, error) {
+	built, err := build.Run(context.Background(), build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(built.BinDir, "plimsoll"), nil
+}

@@ -1,0 +1,289 @@
+package recommender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+func TestRecommendationFollowsLoad(t *testing.T) {
+	s := space(t)
+	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Workload{}.Service(20))
+	began := time.Now()
+	autoscaler(s, "web", "web", "")
+	awaitCPU(s, "web", 90, 160) // 10 requests/s for each pod at 10m, and the margin
+	t.Logf("the first recommendation after %.1f s", time.Since(began).Seconds())
+	awaitCondition(s, "web", "RecommendationProvided", "")
+	awaitCondition(s, "web", "LowConfidence", "app")
+
+	began = time.Now()
+	s.SetLoad("web", 100)
+	awaitCPU(s, "web", 450, 800)
+	t.Logf("five times the load is recommended for after %.1f s", time.Since(began).Seconds())
+	out := s.Kubectl("get", "vpa", "web")
+	t.Logf("%s", out)
+	if !strings.Contains(out, "True") {
+		t.Errorf("kubectl prints\n%s", out)
+	}
+}
+
+func TestHistorySurvivesARestart(t *testing.T) {
+	s := space(t)
+	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(30))
+	autoscaler(s, "web", "web", "")
+	awaitCPU(s, "web", 270, 450)
+	s.Holds(20*time.Second, "the recommendation", func(ctx context.Context) error {
+		cpu, _, err := target(ctx, s, "web")
+		if err == nil && (cpu < 250 || cpu > 450) {
+			err = fmt.Errorf("%dm", cpu)
+		}
+		return err
+	})
+	samples := 0
+	restart(t, s, func() {
+		saved, err := checkpoint(t.Context(), s, "web")
+		if err != nil {
+			t.Fatalf("after the end of the process: %v", err)
+		}
+		if samples = saved.Status.TotalSamplesCount; samples < 5 || saved.Status.Version != "v3" || saved.Annotations["plimsoll.dev/open-windows"] == "" {
+			t.Errorf("the checkpoint is %+v, %v", saved.Status, saved.Annotations)
+		}
+		s.SetLoad("web", 0)
+	})
+	s.Holds(10*time.Second, "the recommendation of before", func(ctx context.Context) error {
+		cpu, _, err := target(ctx, s, "web")
+		if err == nil && (cpu < 250 || cpu > 450) {
+			err = fmt.Errorf("%dm", cpu)
+		}
+		return err
+	})
+	installation.plimsoll.Stop(t.Context())
+	saved, err := checkpoint(t.Context(), s, "web")
+	if err != nil || saved.Status.TotalSamplesCount <= samples {
+		t.Errorf("the next process counted on from %d: %v, %v", samples, saved, err)
+	}
+	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), flags...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A checkpoint as upstream's recommender left it, eight days of a container that used 1 core and 2 GB.
+func TestCheckpointOfUpstreamIsTakenOver(t *testing.T) {
+	s := space(t)
+	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(1))
+	restart(t, s, func() {
+		autoscaler(s, "web", "web", "  updatePolicy: {updateMode: \"Off\"}\n")
+		now := time.Now().UTC()
+		s.KubectlInput(fmt.Sprintf(`
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscalerCheckpoint
+metadata:
+  name: web-app
+spec: {vpaObjectName: web, containerName: app}
+status:
+  version: v3
+  lastUpdateTime: %[1]q
+  firstSampleStart: %[2]q
+  lastSampleStart: %[1]q
+  totalSamplesCount: 11520
+  cpuHistogram:
+    referenceTimestamp: %[3]q
+    bucketWeights: {"35": 4000, "36": 10000}
+    totalWeight: 2000
+  memoryHistogram:
+    referenceTimestamp: %[3]q
+    bucketWeights: {"50": 10000}
+    totalWeight: 12
+`, now.Format(time.RFC3339), now.Add(-8*24*time.Hour).Format(time.RFC3339), now.Truncate(24*time.Hour).Format(time.RFC3339)), "apply", "-f", "-")
+	})
+	// Bucket 36 ends at 0.01*(1.05^37-1)/0.05 cores, bucket 50 at 1e7*(1.05^51-1)/0.05 bytes; and the margin.
+	awaitCPU(s, "web", 1160, 1180)
+	_, memory, err := target(t.Context(), s, "web")
+	if err != nil || memory < 2_500_000_000 || memory > 2_600_000_000 {
+		t.Errorf("memory is %d, %v", memory, err)
+	}
+	object, err := get(t.Context(), s, "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range object.Status.Conditions {
+		if c.Type == "LowConfidence" {
+			t.Errorf("eight days are little history: %v", c)
+		}
+	}
+}
+
+func TestBadObjects(t *testing.T) {
+	s := space(t)
+	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(10))
+	s.Create(harness.Workload{Name: "twin"}.Deployment())
+	autoscaler(s, "gone", "gone", "")
+	s.KubectlInput(`
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
+metadata: {name: strange}
+spec:
+  targetRef: {apiVersion: example.com/v1, kind: Sculpture, name: david}
+`, "apply", "-f", "-")
+	autoscaler(s, "first", "twin", "")
+	autoscaler(s, "second", "twin", "")
+	autoscaler(s, "narrow", "web", "  updatePolicy: {updateMode: \"Off\"}\n"+
+		"  resourcePolicy: {containerPolicies: [{containerName: app, minAllowed: {cpu: 2}, maxAllowed: {cpu: 1}}]}\n")
+	s.Create(harness.Workload{Name: "child"}.Deployment())
+	sets, err := s.Client.AppsV1().ReplicaSets(s.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=child"})
+	s.Eventually("a ReplicaSet", func(ctx context.Context) error {
+		if sets, err = s.Client.AppsV1().ReplicaSets(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=child"}); err == nil && len(sets.Items) != 1 {
+			err = errors.New("there is none")
+		}
+		return err
+	})
+	s.KubectlInput(fmt.Sprintf(`
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
+metadata: {name: below}
+spec:
+  targetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: %s}
+`, sets.Items[0].Name), "apply", "-f", "-")
+	autoscaler(s, "web", "web", "")
+
+	for name, want := range map[string][2]string{
+		"gone":    {"ConfigUnsupported", "Cannot read targetRef. Reason: Deployment " + s.Namespace + "/gone does not exist"},
+		"strange": {"ConfigUnsupported", "unhandled targetRef example.com/v1 / Sculpture / david"},
+		"below":   {"ConfigUnsupported", "has a parent controller"},
+		"first":   {"TargetShared", "pods get what first says"},
+		"second":  {"TargetShared", "pods get what first says"},
+		"narrow":  {"ConfigInvalid", "max"},
+	} {
+		awaitCondition(s, name, want[0], want[1])
+		awaitEvent(s, name, want[0])
+	}
+	awaitCPU(s, "web", 90, 160)
+}
+
+// awaitEvent waits for an event about an object.
+func awaitEvent(s *harness.Space, name, reason string) {
+	s.Eventually(name+" has an event of "+reason, func(ctx context.Context) error {
+		events, err := s.Client.CoreV1().Events(s.Namespace).List(ctx, metav1.ListOptions{
+			FieldSelector: "involvedObject.kind=VerticalPodAutoscaler,involvedObject.name=" + name,
+		})
+		if err != nil {
+			return err
+		}
+		for i := range events.Items {
+			if events.Items[i].Reason == reason && events.Items[i].Source.Component == "vpa-recommender" {
+				return nil
+			}
+		}
+		return fmt.Errorf("there are %d others", len(events.Items))
+	})
+}
+
+// What the kubelet says of a container that ran out of memory is enough.
+func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
+	s := space(t)
+	container := harness.Container("app", "100m", "300Mi")
+	s.Create(harness.Workload{Containers: []corev1.Container{container}}.Deployment())
+	autoscaler(s, "web", "web", "")
+	var pod *corev1.Pod
+	s.Eventually("a pod that is ready", func(ctx context.Context) error {
+		pods, err := s.Client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		if len(pods.Items) != 1 || len(pods.Items[0].Status.ContainerStatuses) != 1 || !pods.Items[0].Status.ContainerStatuses[0].Ready {
+			return fmt.Errorf("there are %d", len(pods.Items))
+		}
+		pod = &pods.Items[0]
+		return nil
+	})
+	ended := metav1.Now()
+	patch := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":"app","image":"x","imageID":"x","restartCount":1,"ready":true,`+
+		`"lastState":{"terminated":{"reason":"OOMKilled","exitCode":137,"startedAt":%q,"finishedAt":%q}}}]}}`,
+		ended.Add(-time.Second).UTC().Format(time.RFC3339), ended.UTC().Format(time.RFC3339))
+	_, err := s.Client.CoreV1().Pods(s.Namespace).Patch(t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.EventuallyWithin(20*time.Second, "100Mi more, and the margin", func(ctx context.Context) error {
+		_, memory, err := target(ctx, s, "web")
+		if least := int64(400 << 20 * 115 / 100); err == nil && memory < least {
+			err = fmt.Errorf("%d bytes, want %d", memory, least)
+		}
+		return err
+	})
+	t.Logf("recommended %.1f s after it", time.Since(ended.Time).Seconds())
+}
+
+// plimsoll recommender runs with upstream's flags as its manifests have them.
+func TestAlone(t *testing.T) {
+	s := space(t)
+	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
+	binary, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	health := func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/health-check", http.NoBody)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
+		}
+		return nil
+	}
+	alone, err := s.Cluster.StartProgram(t.Context(), "plimsoll-recommender", []string{
+		binary, "recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--recommender-name=alone",
+		"--recommender-interval=3s", "--v=4", "--stderrthreshold=info", "--pod-recommendation-min-cpu-millicores=1", "--kube-api-qps=200",
+		"--kube-api-burst=250", "--memory-saver=true", "--vpa-object-namespace=" + s.Namespace, "--kubelet-preferred-address-types=InternalIP",
+	}, health)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { alone.Stop(context.WithoutCancel(t.Context())) })
+	autoscaler(s, "web", "web", "  recommenders: [{name: alone}]\n")
+	awaitCPU(s, "web", 180, 300)
+	response, err := http.Get("http://" + address + "/metrics") //nolint:noctx // the test's own
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, series := range []string{"vpa_recommender_vpa_objects_count{", "vpa_recommender_execution_latency_seconds_count{step=\"total\"}"} {
+		if !strings.Contains(string(text), series) {
+			t.Errorf("/metrics lacks %s", series)
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}

@@ -210,7 +210,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
 	l := &loop{mapper: reach.mapper, stopEvents: func() {}, vertical: &verticalLoop{
 		rest: config, client: client, informers: factory, reach: reach, metrics: source,
-		recommender: &flags.recommender, kubelet: &flags.kubelet, isWhole: true, log: log.WithName("vertical"),
+		recommender: &flags.recommender, updater: &flags.updater, kubelet: &flags.kubelet, isWhole: true, log: log.WithName("vertical"),
 	}}
 	cfg := horizontal.Config{
 		Client:     client,

@@ -34,6 +34,7 @@ type controllerFlags struct {
 	options           observe.Options
 	kubelet           kubeletFlags
 	recommender       recommenderFlags
+	updater           updaterFlags
 	leaderElect       bool
 	leaseDuration     time.Duration
 	renewDeadline     time.Duration
@@ -50,6 +51,7 @@ func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	f.kubelet.add(fs)
 	f.recommender.add(fs)
 	f.recommender.addOwn(fs, "vertical-")
+	f.updater.add(fs, updaterPrefix)
 	f.addLeaderElection(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
 	fs.Float32Var(&f.qps, "kube-api-qps", 0, "QPS to use while talking with the API server; 0 for no limit on this side.")
@@ -123,6 +125,7 @@ func (f *controllerFlags) validate() error {
 	f.validateSurge(check)
 	f.kubelet.validate(check)
 	f.recommender.validate(check)
+	f.updater.validate(check, updaterPrefix)
 	check(f.metricsTimeout > 0, "metrics-api-timeout", f.metricsTimeout, "must be greater than 0")
 	check(f.statusInterval >= 0, "status-interval", f.statusInterval, "must not be negative")
 	check(f.eventInterval >= 0, "event-interval", f.eventInterval, "must not be negative")

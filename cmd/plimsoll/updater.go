@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -66,10 +65,11 @@ func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error
 	if err != nil {
 		return err
 	}
-	loop, err := newUpdaterLoop(shared, flags)
+	loop, err := newUpdaterLoop(shared, &flags.updaterFlags, flags.settings())
 	if err != nil {
 		return err
 	}
+	loop.starts = true
 	mgr, err := newUpdaterProcess(config, flags, loop, log)
 	if err != nil {
 		return err
@@ -138,7 +138,6 @@ func newUpdaterProcess(config *rest.Config, flags *updaterAlone, loop *updaterLo
 // updaterLoop is the updater as a part of a process that only the leader runs.
 type updaterLoop struct {
 	shared *verticalShared
-	flags  *updaterAlone
 	used   *metricsapi.Client
 	loop   *updater.Controller
 	// stopEvents ends the recorder.
@@ -152,8 +151,17 @@ var (
 	_ manager.LeaderElectionRunnable = (*updaterLoop)(nil)
 )
 
-func newUpdaterLoop(shared *verticalShared, flags *updaterAlone) (*updaterLoop, error) {
-	l := &updaterLoop{shared: shared, flags: flags, stopEvents: func() {}, starts: true}
+// updaterSettings are what the updater is told beside its own flags.
+type updaterSettings struct {
+	divergences divergence.Set
+	// skipsConflicts says that --vertical-conflict is skip.
+	skipsConflicts bool
+	namespace      string
+	ignored        []string
+}
+
+func newUpdaterLoop(shared *verticalShared, flags *updaterFlags, settings updaterSettings) (*updaterLoop, error) {
+	l := &updaterLoop{shared: shared, stopEvents: func() {}}
 	var err error
 	l.used, err = metricsapi.New(metricsapi.Config{
 		Rest: shared.config, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: callTimeout, DiscoveryPeriod: time.Hour,
@@ -162,8 +170,8 @@ func newUpdaterLoop(shared *verticalShared, flags *updaterAlone) (*updaterLoop, 
 		return nil, err
 	}
 	cfg := flags.config()
-	cfg.Flags.Divergences = flags.set
-	if flags.conflict != "skip" {
+	cfg.Flags.Divergences = settings.divergences
+	if !settings.skipsConflicts {
 		cfg.Flags.Divergences &^= divergence.SkipConflict
 	}
 	cfg.Client, cfg.Statuses = shared.client, shared.vpas
@@ -173,10 +181,7 @@ func newUpdaterLoop(shared *verticalShared, flags *updaterAlone) (*updaterLoop, 
 	cfg.Resizes = (&resizeLooks{client: shared.client}).resizes
 	cfg.Registerer = ctrlmetrics.Registry
 	cfg.Log = shared.log.WithName("updater")
-	cfg.Namespace = flags.namespace
-	if flags.ignored != "" {
-		cfg.Ignored = strings.Split(flags.ignored, ",")
-	}
+	cfg.Namespace, cfg.Ignored = settings.namespace, settings.ignored
 	kinds, err := verticalKinds()
 	if err != nil {
 		return nil, err
@@ -188,8 +193,11 @@ func newUpdaterLoop(shared *verticalShared, flags *updaterAlone) (*updaterLoop, 
 		return nil, fmt.Errorf("making an events client: %w", err)
 	}
 	cfg.Events, l.stopEvents = events.StartFor(context.Background(), eventsClient, updaterComponent, kinds)
-	l.loop, err = updater.New(cfg)
-	return l, err
+	if l.loop, err = updater.New(cfg); err != nil {
+		l.stopEvents()
+		return nil, err
+	}
+	return l, nil
 }
 
 // usedBy is what containers use, by the pods' names. What nobody knows is left out.
@@ -216,10 +224,10 @@ func (*updaterLoop) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (l *updaterLoop) Start(ctx context.Context) error {
 	defer l.stopEvents()
-	if err := l.shared.awaitServed(ctx); err != nil {
-		return nil //nolint:nilerr // The process ends.
-	}
 	if l.starts {
+		if err := l.shared.awaitServed(ctx); err != nil {
+			return nil //nolint:nilerr // The process ends.
+		}
 		l.shared.start(ctx)
 	}
 	return l.loop.Run(ctx)

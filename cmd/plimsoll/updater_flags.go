@@ -38,6 +38,9 @@ type updaterFlags struct {
 	gates           gateFlag
 }
 
+// updaterPrefix tells the updater's flags from others in plimsoll controller.
+const updaterPrefix = "updater-"
+
 // checker notes a flag whose value cannot work.
 type checker func(fine bool, flag string, value any, want string)
 
@@ -198,6 +201,15 @@ func hideLogFlags(fs *pflag.FlagSet) {
 		added.Name, added.Shorthand, added.Hidden = name, "", true
 		fs.AddFlag(added)
 	})
+}
+
+// settings are what the loop is told beside its own flags.
+func (f *updaterAlone) settings() updaterSettings {
+	s := updaterSettings{divergences: f.set, skipsConflicts: f.conflict == "skip", namespace: f.namespace}
+	if f.ignored != "" {
+		s.ignored = strings.Split(f.ignored, ",")
+	}
+	return s
 }
 
 // validate names every flag that has a value which cannot work.

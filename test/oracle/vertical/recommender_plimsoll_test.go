@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	upstream "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
@@ -140,6 +141,11 @@ func (m *plimsollRecommender) observe(s *scene) recommend.Observation {
 	pods := map[string]int{}
 	for _, p := range s.pods {
 		o.Pods = append(o.Pods, p.name)
+		// To upstream, a pod that is over keeps an aggregate without samples alive only
+		// while it is known whose it is.
+		if s.problem != "" && p.phase != corev1.PodRunning {
+			continue
+		}
 		for _, name := range p.containers {
 			pods[name]++
 		}

@@ -96,7 +96,7 @@ func (n *recommenderTally) run(t *testing.T) {
 
 // historyShards share many histories: processes, because upstream keeps flags in
 // variables of its package.
-const historyShards = 3
+const historyShards = 4
 
 // share has other processes run the shards.
 func (n *recommenderTally) share(t *testing.T) {

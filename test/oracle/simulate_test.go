@@ -35,9 +35,9 @@ type syncStep struct {
 // what upstream's own controller decides of the same pods and samples, sync after sync.
 func TestSimulatedUpstream(t *testing.T) {
 	for name, spec := range simulatedSpecs() {
-		for seed := uint64(1); seed <= 2; seed++ {
-			t.Run(fmt.Sprintf("%s, seed %d", name, seed), func(t *testing.T) {
-				steps := playUpstream(t, spec, seed)
+		for _, day := range []string{"batch", "noisy", "flash"} {
+			t.Run(fmt.Sprintf("%s, %s", name, day), func(t *testing.T) {
+				steps := playUpstream(t, spec, day)
 				writes := 0
 				for _, s := range steps {
 					if s.desired != s.current {
@@ -79,10 +79,10 @@ func simulatedSpecs() map[string]*autoscalingv2.HorizontalPodAutoscalerSpec {
 	return map[string]*autoscalingv2.HorizontalPodAutoscalerSpec{"without behavior": plain, "with behavior": bound}
 }
 
-// playUpstream simulates a load with batches each hour and a start that costs CPU.
-func playUpstream(t *testing.T, spec *autoscalingv2.HorizontalPodAutoscalerSpec, seed uint64) []syncStep {
+// playUpstream simulates a part of a day with a start that costs CPU.
+func playUpstream(t *testing.T, spec *autoscalingv2.HorizontalPodAutoscalerSpec, day string) []syncStep {
 	t.Helper()
-	l, err := load.Parse("generated:batch")
+	l, err := load.Parse("generated:" + day)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func playUpstream(t *testing.T, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 	if err != nil {
 		t.Fatal(err)
 	}
-	scene.For, scene.Seed = 2*time.Hour, seed
+	scene.For = 6 * time.Hour
 	var steps []syncStep
 	_, err = simulate.Play(t.Context(), scene, simulate.Setting{Side: simulate.Upstream, HPA: hpa}, simulate.Watch{
 		Decision: func(_ time.Duration, o *horizontal.Observation, d *horizontal.Decision) {

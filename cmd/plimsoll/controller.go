@@ -207,6 +207,8 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	if err != nil {
 		return nil, err
 	}
+	// The vertical side needs more of each object, and no cache before there are objects
+	// of its own.
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
 	l := &loop{mapper: reach.mapper, stopEvents: func() {}, vertical: &verticalLoop{
 		rest: config, client: client, informers: factory, reach: reach, metrics: source,
@@ -214,7 +216,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	}}
 	cfg := horizontal.Config{
 		Client:     client,
-		Informers:  factory,
+		Informers:  informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Horizontal)),
 		Scales:     reach.scales,
 		Mapper:     reach.mapper,
 		Metrics:    source,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
@@ -39,7 +40,7 @@ const defaultWindow = time.Minute
 // good until the next Reset. It is not for use by several goroutines at once.
 type Answers struct {
 	policy *horizontal.Policy
-	pods   []*corev1.Pod
+	pods   []*Pod
 	mode   arithmetic.Mode
 	// index finds a pod's place by its name. It is filled when an answer is not
 	// in the pods' order.
@@ -58,7 +59,7 @@ type buffer struct {
 }
 
 // NewAnswers is Answers after a Reset.
-func NewAnswers(p *horizontal.Policy, pods []*corev1.Pod) *Answers {
+func NewAnswers(p *horizontal.Policy, pods []*Pod) *Answers {
 	a := &Answers{}
 	a.Reset(p, pods)
 	return a
@@ -66,7 +67,7 @@ func NewAnswers(p *horizontal.Policy, pods []*corev1.Pod) *Answers {
 
 // Reset turns to another decision. The pods are those that the scale's selector
 // selects, in the order of Observation.Pods.
-func (a *Answers) Reset(p *horizontal.Policy, pods []*corev1.Pod) {
+func (a *Answers) Reset(p *horizontal.Policy, pods []*Pod) {
 	a.policy, a.pods, a.mode, a.indexed = p, pods, modeOf(p.Divergences), false
 	for len(a.buffers) < len(p.Metrics) {
 		a.buffers = append(a.buffers, buffer{})
@@ -268,8 +269,15 @@ func (a *Answers) requests(i int) []metric.Request {
 		return nil
 	}
 	b.requests = b.requests[:0]
-	for _, pod := range a.pods {
-		b.requests = append(b.requests, requestOf(pod, spec, a.mode))
+	// The pods of a workload mostly request the same.
+	var last unique.Handle[requests]
+	var same metric.Request
+	for i, pod := range a.pods {
+		if i == 0 || pod.requests != last {
+			r := pod.requests.Value()
+			last, same = pod.requests, r.of(spec, a.mode)
+		}
+		b.requests = append(b.requests, same)
 	}
 	return b.requests
 }

@@ -18,6 +18,7 @@ import (
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -151,7 +152,7 @@ func TestResource(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := NewAnswers(policyOf(tc.set, tc.spec), three)
+			a := NewAnswers(policyOf(tc.set, tc.spec), PodsOf(three))
 			got := a.Resource(0, &metricsv1beta1.PodMetricsList{Items: tc.items})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
@@ -166,14 +167,14 @@ func TestFarTooManyItems(t *testing.T) {
 		items[i] = used(fmt.Sprintf("p%d", i), "1")
 	}
 	pods := []*corev1.Pod{podOf("p1")}
-	a := NewAnswers(policyOf(divergence.Default, cpuAverage), pods)
+	a := NewAnswers(policyOf(divergence.Default, cpuAverage), PodsOf(pods))
 	if got := a.Resource(0, &metricsv1beta1.PodMetricsList{Items: items}); got.Error != "1011 items for 1 pods" {
 		t.Errorf("one more than the bound: error %q", got.Error)
 	}
 	if got := a.Resource(0, &metricsv1beta1.PodMetricsList{Items: items[:1010]}); got.Error != "" || len(got.Extraneous) != 1009 {
 		t.Errorf("at the bound: error %q, %d extraneous values", got.Error, len(got.Extraneous))
 	}
-	a.Reset(policyOf(divergence.None, cpuAverage), pods)
+	a.Reset(policyOf(divergence.None, cpuAverage), PodsOf(pods))
 	if got := a.Resource(0, &metricsv1beta1.PodMetricsList{Items: items}); got.Error != "" {
 		t.Errorf("as upstream: error %q", got.Error)
 	}
@@ -216,7 +217,8 @@ func TestRequests(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			spec := metric.Spec{Name: "cpu", Container: tc.container}
-			if diff := cmp.Diff(tc.want, requestOf(tc.pod, &spec, false)); diff != "" {
+			requests := PodOf(tc.pod).requests.Value()
+			if diff := cmp.Diff(tc.want, requests.of(&spec, arithmetic.Wrap)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -234,7 +236,7 @@ func valueOf(object, name, value string) custommetricsv1beta2.MetricValue {
 func TestPodsMetric(t *testing.T) {
 	pods := []*corev1.Pod{podOf("p1"), podOf("p2")}
 	spec := metric.Spec{Type: metric.Pods, Name: "rps", Target: metric.Target{Type: metric.AverageValue}}
-	a := NewAnswers(policyOf(divergence.Default, spec), pods)
+	a := NewAnswers(policyOf(divergence.Default, spec), PodsOf(pods))
 
 	windowed := valueOf("p2", "rps", "7")
 	windowed.WindowSeconds = ptr(int64(20))
@@ -316,11 +318,11 @@ func TestResourceBeyondAnyMachine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pods := []*corev1.Pod{podOf("a", "100m"), podOf("b", "100m")}
-			got := NewAnswers(policyOf(divergence.Default, cpuUtilization), pods).Resource(0, tc.list).Error
+			got := NewAnswers(policyOf(divergence.Default, cpuUtilization), PodsOf(pods)).Resource(0, tc.list).Error
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("error %q, want %q in it", got, tc.want)
 			}
-			got = NewAnswers(policyOf(divergence.None, cpuUtilization), pods).Resource(0, tc.list).Error
+			got = NewAnswers(policyOf(divergence.None, cpuUtilization), PodsOf(pods)).Resource(0, tc.list).Error
 			if got != "" {
 				t.Errorf("as upstream: error %q", got)
 			}
@@ -344,7 +346,7 @@ func TestAnswersReuse(t *testing.T) {
 			list.Items = append(list.Items, used(fmt.Sprintf("p%d", random.IntN(25)), fmt.Sprintf("%dm", random.IntN(1000))))
 		}
 		p := policyOf(divergence.Default, cpuUtilization)
-		reused.Reset(p, pods)
+		reused.Reset(p, PodsOf(pods))
 		got, want := reused.Resource(0, list), naive(pods, list)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("(-naive +got):\n%s", diff)
@@ -401,7 +403,7 @@ func TestPods(t *testing.T) {
 		},
 		{Name: "new"},
 	}
-	if diff := cmp.Diff(want, Pods([]*corev1.Pod{pod, podOf("new")})); diff != "" {
+	if diff := cmp.Diff(want, Pods(PodsOf([]*corev1.Pod{pod, podOf("new")}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -456,9 +458,9 @@ func BenchmarkResource(b *testing.B) {
 				name := fmt.Sprintf("web-%06d", i)
 				pods[i], list.Items[n-1-i] = podOf(name, "100m"), used(name, "50m")
 			}
-			a, p := &Answers{}, policyOf(divergence.Default, cpuUtilization)
+			a, p, translated := &Answers{}, policyOf(divergence.Default, cpuUtilization), PodsOf(pods)
 			for b.Loop() {
-				a.Reset(p, pods)
+				a.Reset(p, translated)
 				if r := a.Resource(0, list); r.Error != "" {
 					b.Fatal(r.Error)
 				}

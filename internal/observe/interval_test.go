@@ -97,7 +97,7 @@ func TestIntervals(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answers := NewAnswers(policyOf(divergence.Default, tt.spec), two)
+			answers := NewAnswers(policyOf(divergence.Default, tt.spec), PodsOf(two))
 			for range 2 { // the buffers are used again
 				got := answers.Resource(0, &metricsv1beta1.PodMetricsList{Items: tt.items})
 				if diff := cmp.Diff(tt.want, got.Recent); diff != "" {
@@ -120,7 +120,7 @@ func about(container string, m metricsv1beta1.PodMetrics) metricsv1beta1.PodMetr
 
 // TestIntervalIsNoAverage: a pod of which only intervals are known has no sample.
 func TestIntervalIsNoAverage(t *testing.T) {
-	answers := NewAnswers(policyOf(divergence.Default, cpuAverage), []*corev1.Pod{podOf("p1", "100m")})
+	answers := NewAnswers(policyOf(divergence.Default, cpuAverage), PodsOf([]*corev1.Pod{podOf("p1", "100m")}))
 	got := answers.Resource(0, &metricsv1beta1.PodMetricsList{Items: []metricsv1beta1.PodMetrics{second("p1", 0, "1")}})
 	if got.Samples[0].Present {
 		t.Errorf("got %+v", got.Samples[0])

@@ -29,7 +29,7 @@ func TestMeasured(t *testing.T) {
 	two := []*corev1.Pod{podOf("p1", "100m"), podOf("p2", "100m")}
 	memory := cpuUtilization
 	memory.Name = "memory"
-	answers := NewAnswers(policyOf(divergence.Default, cpuAverage, memory), two)
+	answers := NewAnswers(policyOf(divergence.Default, cpuAverage, memory), PodsOf(two))
 	want := metric.Reading{Samples: []metric.Sample{sampleOf(10), sampleOf(20)}, Recent: []metric.Recent{intervals(10), intervals(20)}}
 	if diff := cmp.Diff(want, answers.Measured(0, usageOf{10, 20})); diff != "" {
 		t.Errorf("CPU (-want +got):\n%s", diff)
@@ -57,7 +57,7 @@ func TestMeasuredBeyondAnyMachine(t *testing.T) {
 		most   int64
 	}{"a million CPUs": {0, 1e6 * 1000}, "a pebibyte": {1, 1 << 50 * 1000}} {
 		for set, doubted := range map[divergence.Set]bool{divergence.Default: true, divergence.None: false} {
-			answers := NewAnswers(policyOf(set, cpuAverage, memory), two)
+			answers := NewAnswers(policyOf(set, cpuAverage, memory), PodsOf(two))
 			if got := answers.Measured(tt.metric, usageOf{1, tt.most}); got.Error != "" {
 				t.Errorf("%s: %s", name, got.Error)
 			}

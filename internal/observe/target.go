@@ -30,21 +30,14 @@ func Target(scale *autoscalingv1.Scale) (horizontal.Target, labels.Selector) {
 }
 
 // Pods are the pods as the core sees them, index for index.
-func Pods(pods []*corev1.Pod) []metric.Pod {
+func Pods(pods []*Pod) []metric.Pod {
 	return AppendPods(make([]metric.Pod, 0, len(pods)), pods)
 }
 
 // AppendPods is Pods into a buffer of the caller's.
-func AppendPods(dst []metric.Pod, pods []*corev1.Pod) []metric.Pod {
+func AppendPods(dst []metric.Pod, pods []*Pod) []metric.Pod {
 	for _, pod := range pods {
-		p := metric.Pod{Name: pod.Name, Phase: phaseOf(pod.Status.Phase), Deleting: pod.DeletionTimestamp != nil}
-		if pod.Status.StartTime != nil {
-			p.StartTime = pod.Status.StartTime.Time
-		}
-		if ready := readyCondition(pod); ready != nil {
-			p.Ready, p.ReadyTransition = readinessOf(ready.Status), ready.LastTransitionTime.Time
-		}
-		dst = append(dst, p)
+		dst = append(dst, pod.Pod)
 	}
 	return dst
 }

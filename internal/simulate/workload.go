@@ -96,7 +96,7 @@ func (w *Workload) validate() error {
 // requests are what a pod requests of each metric's resource, as the controller reads
 // them.
 func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
-	translate := observe.NewAnswers(p, []*corev1.Pod{w.Pod})
+	translate := observe.NewAnswers(p, observe.PodsOf([]*corev1.Pod{w.Pod}))
 	requests := make([]metric.Request, len(p.Metrics))
 	for i := range p.Metrics {
 		m := &p.Metrics[i]

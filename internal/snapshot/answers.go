@@ -32,7 +32,7 @@ func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	if target.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(p, &o) {
 		return o, nil
 	}
-	pods := s.pods(selector)
+	pods := observe.PodsOf(s.pods(selector))
 	o.Pods = observe.Pods(pods)
 	answers := &answers{Answers: observe.NewAnswers(p, pods), step: s, selector: selector}
 	o.Readings = make([]metric.Reading, len(p.Metrics))

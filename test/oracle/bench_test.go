@@ -66,7 +66,7 @@ type field struct {
 	upstreammetrics.MetricsClient
 	metricsclient.PodMetricsInterface
 
-	pods    []*corev1.Pod
+	pods    []*observe.Pod
 	answer  metricsv1beta1.PodMetricsList
 	samples upstreammetrics.PodMetricsInfo
 	lister  corelisters.PodLister
@@ -92,7 +92,7 @@ func newField(pods int) *field {
 			}},
 		}
 		must(indexer.Add(pod))
-		f.pods = append(f.pods, pod)
+		f.pods = append(f.pods, observe.PodOf(pod))
 		f.answer.Items = append(f.answer.Items, metricsv1beta1.PodMetrics{
 			ObjectMeta: pod.ObjectMeta, Timestamp: metav1.NewTime(f.now), Window: metav1.Duration{Duration: 15 * time.Second},
 			Containers: []metricsv1beta1.ContainerMetrics{{Name: "main", Usage: corev1.ResourceList{}}},

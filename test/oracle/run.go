@@ -139,7 +139,7 @@ func plimsoll(t *testing.T, divergences divergence.Set) start {
 		ctx, cancel := context.WithCancel(ctx)
 		options := observe.DefaultOptions()
 		options.Divergences = divergences
-		factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
+		factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 		registry := prometheus.NewRegistry()
 		w.measure(func() series { return gathered(registry) })
 		c, err := horizontal.New(horizontal.Config{

@@ -19,7 +19,7 @@ import (
 // marked as such, the last single intervals; and, marked as such, the same of each
 // container that a metric names, with that container's times. Readings of them are
 // those of the view.
-func (v *View) PodMetrics(pods []*corev1.Pod, metrics []metric.Spec) *metricsv1beta1.PodMetricsList {
+func (v *View) PodMetrics(pods []*observe.Pod, metrics []metric.Spec) *metricsv1beta1.PodMetricsList {
 	names := []string{""}
 	for i := range metrics {
 		if name := metrics[i].Container; !slices.Contains(names, name) {
@@ -37,7 +37,7 @@ func (v *View) PodMetrics(pods []*corev1.Pod, metrics []metric.Spec) *metricsv1b
 
 // part is a pod by its place, or one container of it.
 type part struct {
-	pod       *corev1.Pod
+	pod       *observe.Pod
 	place     int
 	container string
 }
@@ -68,7 +68,7 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 // itemOf has the sample's times and what usage says of each container.
 func (v *View) itemOf(p part, s *metric.Sample, usage func(*rate.ContainerUsage) corev1.ResourceList) metricsv1beta1.PodMetrics {
 	item := metricsv1beta1.PodMetrics{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.pod.Namespace, Name: p.pod.Name, Labels: p.pod.Labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.pod.Namespace(), Name: p.pod.Name, Labels: p.pod.Labels().Map()},
 		Timestamp:  metav1.NewTime(s.At), Window: metav1.Duration{Duration: s.Window},
 	}
 	if p.container != "" {

@@ -29,7 +29,7 @@ func TestPodMetricsReadAlike(t *testing.T) {
 		{Type: metric.ContainerResource, Name: "cpu", Container: "nobody", Target: target},
 	}}
 	rapid.Check(t, func(t *rapid.T) {
-		pods := []*corev1.Pod{pod("web-0", "a"), pod("web-1", "a"), pod("web-2", "b")}
+		pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a"), pod("web-1", "a"), pod("web-2", "b")})
 		v := &View{}
 		for range pods {
 			v.containers = append(v.containers, drawContainers(t)...)

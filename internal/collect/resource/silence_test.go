@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // TestBudgetTooShort: as long as the budget reaches each node before its samples are
@@ -36,7 +37,7 @@ func TestBudgetTooShort(t *testing.T) {
 				var v View
 				for range 120 {
 					pass(time.Second)
-					if err := s.Look(time.Now(), pods, &v); !errors.Is(err, tt.want) {
+					if err := s.Look(time.Now(), observe.PodsOf(pods), &v); !errors.Is(err, tt.want) {
 						t.Fatalf("got %v, want %v", err, tt.want)
 					}
 					if tt.want != nil {
@@ -71,7 +72,7 @@ func TestBackAfterSilence(t *testing.T) {
 				isBack := false
 				for range 400 {
 					pass(100 * time.Millisecond)
-					err := s.Look(time.Now(), []*corev1.Pod{pod("web-0", "a")}, &v)
+					err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v)
 					if err == nil && !v.Sample(0, cpuOfPod, arithmetic.Saturate).Present {
 						t.Fatal("nothing is known of the pod, and nothing is wrong")
 					}
@@ -97,15 +98,15 @@ func TestMadAnswer(t *testing.T) {
 		w.set(func() { w.broken["b"] = errMad })
 		pass(10 * time.Second)
 		var v View
-		if err := s.Look(time.Now(), []*corev1.Pod{pod("web-0", "a")}, &v); err != nil {
+		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); err != nil {
 			t.Errorf("the other node: %v", err)
 		}
-		if err := s.Look(time.Now(), []*corev1.Pod{pod("web-1", "b")}, &v); err == nil || !strings.Contains(err.Error(), "node b") {
+		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err == nil || !strings.Contains(err.Error(), "node b") {
 			t.Errorf("the mad one: %v", err)
 		}
 		w.set(func() { clear(w.broken) })
 		pass(40 * time.Second)
-		if err := s.Look(time.Now(), []*corev1.Pod{pod("web-1", "b")}, &v); err != nil {
+		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err != nil {
 			t.Errorf("healed: %v", err)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 const (
@@ -182,7 +183,7 @@ func (s *Source) tell(isGranted bool, missing string) {
 
 // Look finds what is known of the pods, for v to answer from until the next Look.
 // An error says why that is not enough.
-func (s *Source) Look(now time.Time, pods []*corev1.Pod, v *View) error {
+func (s *Source) Look(now time.Time, pods []*observe.Pod, v *View) error {
 	session := s.session.Load()
 	if session == nil {
 		return ErrNotGranted

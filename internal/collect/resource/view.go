@@ -56,7 +56,7 @@ func (v *View) reset() {
 	clear(v.nodes)
 }
 
-func (s *session) look(now time.Time, pods []*corev1.Pod, v *View) error {
+func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
 	v.reset()
 	for _, pod := range pods {
 		if err := s.lookAt(now, pod, v); err != nil {
@@ -69,9 +69,9 @@ func (s *session) look(now time.Time, pods []*corev1.Pod, v *View) error {
 
 // lookAt appends a pod's containers, if they are known. Pods that do not count, or
 // that are not ready, are no reason to give up.
-func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
-	node := pod.Spec.NodeName
-	if pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || node == "" {
+func (s *session) lookAt(now time.Time, pod *observe.Pod, v *View) error {
+	node := pod.Node()
+	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
 		return nil
 	}
 	o, isKnown := v.nodes[node]
@@ -80,7 +80,7 @@ func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
 		v.nodes[node] = o
 	}
 	if o.err != nil {
-		if isReady(pod) && !(errors.Is(o.err, ErrStarting) && isNew(pod, now)) {
+		if pod.IsReady() && !(errors.Is(o.err, ErrStarting) && isNew(pod, now)) {
 			return o.err
 		}
 		return nil
@@ -90,16 +90,16 @@ func (s *session) lookAt(now time.Time, pod *corev1.Pod, v *View) error {
 		return nil
 	}
 	v.containers = v.containers[:from]
-	if now.Sub(o.first) < warmUp && isReady(pod) && startedBefore(pod, o.first) && !isNew(pod, now) {
+	if now.Sub(o.first) < warmUp && pod.IsReady() && startedBefore(pod, o.first) && !isNew(pod, now) {
 		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
 	}
 	return nil
 }
 
 // use appends a pod's containers as the store knows them.
-func (s *session) use(now time.Time, pod *corev1.Pod, v *View) (isKnown bool) {
+func (s *session) use(now time.Time, pod *observe.Pod, v *View) (isKnown bool) {
 	from := len(v.containers)
-	query := rate.Query{Node: pod.Spec.NodeName, Namespace: pod.Namespace, Pod: pod.Name, Window: stableWindow, Now: now}
+	query := rate.Query{Node: pod.Node(), Namespace: pod.Namespace(), Pod: pod.Name, Window: stableWindow, Now: now}
 	v.containers, isKnown = s.store.Usage(query, v.containers)
 	for i := range v.containers[from:] {
 		if c := &v.containers[from+i]; c.HasCPU {
@@ -115,35 +115,31 @@ func (s *session) use(now time.Time, pod *corev1.Pod, v *View) (isKnown bool) {
 
 // readySince is when the pod certainly was ready, zero if it is not. The API
 // truncates the time to seconds; it is the kubelet's, as those of its samples are.
-func readySince(pod *corev1.Pod) time.Time {
-	for i := range pod.Status.Conditions {
-		if c := &pod.Status.Conditions[i]; c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-			return c.LastTransitionTime.Add(time.Second)
-		}
+func readySince(pod *observe.Pod) time.Time {
+	if !pod.IsReady() {
+		return time.Time{}
 	}
-	return time.Time{}
+	return pod.ReadyTransition.Add(time.Second)
 }
 
 // isWhole reports whether all containers that the kubelet knows of the pod have
 // values, and of this pod, not of one before it of the same name.
-func (v *View) isWhole(from int, pod *corev1.Pod) bool {
+func (v *View) isWhole(from int, pod *observe.Pod) bool {
 	for i := range v.containers[from:] {
 		c := &v.containers[from+i]
-		if !c.HasCPU || !c.HasMemory || pod.Status.StartTime != nil && c.CPU.End.Before(pod.Status.StartTime.Time) {
+		if !c.HasCPU || !c.HasMemory || c.CPU.End.Before(pod.StartTime) {
 			return false
 		}
 	}
 	return true
 }
 
-func isReady(pod *corev1.Pod) bool { return !readySince(pod).IsZero() }
-
-func startedBefore(pod *corev1.Pod, t time.Time) bool {
-	return pod.Status.StartTime != nil && pod.Status.StartTime.Time.Before(t)
+func startedBefore(pod *observe.Pod, t time.Time) bool {
+	return !pod.StartTime.IsZero() && pod.StartTime.Before(t)
 }
 
-func isNew(pod *corev1.Pod, now time.Time) bool {
-	return pod.Status.StartTime != nil && now.Sub(pod.Status.StartTime.Time) < newcomer
+func isNew(pod *observe.Pod, now time.Time) bool {
+	return !pod.StartTime.IsZero() && now.Sub(pod.StartTime) < newcomer
 }
 
 // of is the containers of a pod by its place.

@@ -55,7 +55,7 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	b.Cleanup(cancel)
-	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
+	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 	cfg := Config{
 		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme), Metrics: w, Events: w, Registerer: w.registry,
 		SyncPeriod: time.Hour, Workers: 2, Options: observe.DefaultOptions(), Log: logr.Discard(), StatusInterval: time.Hour, EventInterval: time.Hour,

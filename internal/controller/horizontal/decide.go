@@ -43,9 +43,9 @@ type pass struct {
 	// isDirect says that nobody was or had to be asked for any metric.
 	isDirect bool
 	// pods are those of the observation.
-	pods []*corev1.Pod
+	pods []*observe.Pod
 	// seen are the pods whose resource metrics are the kubelets'; nil if they are not.
-	seen []*corev1.Pod
+	seen []*observe.Pod
 	// actual is what the other controller did; in shadow mode.
 	actual actual
 }
@@ -218,9 +218,7 @@ func (c *Controller) observeTarget(p *pass) {
 		}
 		return
 	}
-	c.pods.SetSelector(nameOf(p.hpa), selector)
-	c.pods.Follow(nameOf(p.hpa), c.config.Direct != nil && hasResource(&p.policy))
-	if both := c.pods.Overlap(nameOf(p.hpa)); both != "" {
+	if both := c.pods.Claim(nameOf(p.hpa), selector, c.config.Direct != nil && hasResource(&p.policy)); both != "" {
 		p.observation.Target.Selector = decide.Selector{
 			Problem: decide.SelectorAmbiguous,
 			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)", p.target.Scale.Status.Selector, both),

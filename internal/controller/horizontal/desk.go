@@ -3,19 +3,18 @@ package horizontal
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // desk is the memory that a decision needs while it is made; each is used by many
 // decisions, one after the other.
 type desk struct {
-	pods     []*corev1.Pod
+	pods     []*observe.Pod
 	observed []metric.Pod
 	readings []metric.Reading
 	view     resource.View
@@ -47,7 +46,7 @@ type known struct {
 
 	scale    *autoscalingv1.Scale
 	target   decide.Target
-	selector labels.Selector
+	selector *podindex.Selector
 }
 
 // policyOf is what the object asks for.
@@ -60,11 +59,12 @@ func (c *Controller) policyOf(p *pass) decide.Policy {
 }
 
 // targetOf is the scale as the core sees it, and its selector.
-func targetOf(p *pass) (decide.Target, labels.Selector) {
+func targetOf(p *pass) (decide.Target, *podindex.Selector) {
 	k := &p.track.known
 	if k.scale != p.target.Scale {
 		k.scale = p.target.Scale
-		k.target, k.selector = observe.Target(p.target.Scale)
+		target, selector := observe.Target(p.target.Scale)
+		k.target, k.selector = target, podindex.SelectorOf(selector)
 	}
 	return k.target, k.selector
 }

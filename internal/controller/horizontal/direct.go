@@ -21,7 +21,7 @@ type Direct interface {
 	Run(ctx context.Context, watch resource.Watch)
 	// Look finds what is known of the pods now; an error says why that is not enough
 	// to decide on.
-	Look(now time.Time, pods []*corev1.Pod, v *resource.View) error
+	Look(now time.Time, pods []*observe.Pod, v *resource.View) error
 	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
 	// for some seconds where the budget is too short for all.
 	Prefer(atOnce bool, nodes ...string)
@@ -66,7 +66,7 @@ type kept struct {
 
 // read reads all metrics: from what is known, from what was answered a moment ago,
 // and for the rest by asking.
-func (c *Controller) read(ctx context.Context, p *pass, pods []*corev1.Pod) {
+func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) {
 	q := newCollection(c.config.Metrics, p)
 	lacking := c.look(p, q, pods)
 	p.seen = pods
@@ -89,7 +89,7 @@ func (c *Controller) read(ctx context.Context, p *pass, pods []*corev1.Pod) {
 }
 
 // look answers for resource metrics with what is known without asking.
-func (c *Controller) look(p *pass, q *collection, pods []*corev1.Pod) lack {
+func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) lack {
 	if c.config.Direct == nil || !hasResource(&p.policy) {
 		return lackRight
 	}

@@ -115,7 +115,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) start(change ...func(*Config)) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
-	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
+	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 	cfg := Config{
 		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme),
 		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2, Options: observe.DefaultOptions(),

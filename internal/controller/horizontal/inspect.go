@@ -3,6 +3,7 @@ package horizontal
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -49,11 +50,20 @@ func (c *Controller) prepare(p *pass) *snapshot.Step {
 		return nil
 	}
 	step := snapshot.Of(&snapshot.Live{
-		HPA: p.hpa, Scale: p.target.Scale, Pods: p.pods, Options: c.config.Options, State: &p.track.state,
+		HPA: p.hpa, Scale: p.target.Scale, Pods: podsOf(p), Options: c.config.Options, State: &p.track.state,
 		Observation: &p.observation, LooksForConflicts: c.config.Conflict != nil,
 	})
 	p.tell(step)
 	return step
+}
+
+// podsOf are the decision's pods as the API has them.
+func podsOf(p *pass) []*corev1.Pod {
+	pods := make([]*corev1.Pod, len(p.pods))
+	for i, pod := range p.pods {
+		pods[i] = pod.API()
+	}
+	return pods
 }
 
 // inspect tells of the decision.

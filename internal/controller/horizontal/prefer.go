@@ -40,7 +40,7 @@ func suspects(p *pass, d *decide.Decision) []string {
 	}
 	var nodes []string
 	for _, pod := range surge.Suspects(&p.policy.Surge, &in, nil) {
-		if node := p.seen[pod].Spec.NodeName; !slices.Contains(nodes, node) {
+		if node := p.seen[pod].Node(); !slices.Contains(nodes, node) {
 			nodes = append(nodes, node)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // The values of the label result: in what a decision differs from the other
@@ -89,10 +90,10 @@ func succeeded(status *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 }
 
 // before leaves out the pods that came with the scaling or after it.
-func before(pods []*corev1.Pod, scaled *metav1.Time) []*corev1.Pod {
-	var earlier []*corev1.Pod
+func before(pods []*observe.Pod, scaled *metav1.Time) []*observe.Pod {
+	var earlier []*observe.Pod
 	for _, pod := range pods {
-		if pod.CreationTimestamp.Before(scaled) {
+		if created := metav1.Unix(0, pod.Created); created.Before(scaled) {
 			earlier = append(earlier, pod)
 		}
 	}
@@ -231,7 +232,7 @@ func pendingOf(policy *decide.Policy, change int32) *decide.Pending {
 }
 
 // shadowPods are the pods of the decision.
-func (p *pass) shadowPods(pods []*corev1.Pod) []*corev1.Pod {
+func (p *pass) shadowPods(pods []*observe.Pod) []*observe.Pod {
 	if p.actual.scaled {
 		return before(pods, p.hpa.Status.LastScaleTime)
 	}

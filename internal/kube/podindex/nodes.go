@@ -1,9 +1,25 @@
 package podindex
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
+
+// node is a node with pods of followed groups.
+type node struct {
+	name   string
+	groups []*group
+}
+
+// place is a node of a group, and how many of the group's pods are there.
+type place struct {
+	node *node
+	pods int
+}
 
 // Seat is an object with pods on a node.
 type Seat struct {
@@ -17,25 +33,9 @@ type Seat struct {
 func (x *Index) Follow(object types.NamespacedName, yes bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns, known := x.namespaces[object.Namespace]
-	if !known || ns.groups[object.Name] == nil {
-		return
+	if g := x.group(object); g != nil {
+		g.follow(yes)
 	}
-	g := ns.groups[object.Name]
-	if yes == (g.nodes != nil) {
-		return
-	}
-	if yes {
-		g.nodes = map[string]int{}
-		for _, m := range g.pods {
-			g.place(m.node, 1)
-		}
-		return
-	}
-	for name := range g.nodes {
-		x.vacate(name, g)
-	}
-	g.nodes = nil
 }
 
 // Nodes appends the names of all nodes with pods of followed objects, in no order.
@@ -52,11 +52,16 @@ func (x *Index) Nodes(dst []string) []string {
 func (x *Index) Moved() <-chan struct{} { return x.moved }
 
 // On appends the followed objects with pods on the node, in no order.
-func (x *Index) On(node string, dst []Seat) []Seat {
+func (x *Index) On(name string, dst []Seat) []Seat {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for g := range x.nodes[node] {
-		dst = append(dst, Seat{Object: g.object, Nodes: len(g.nodes)})
+	n, known := x.nodes[name]
+	if !known {
+		return dst
+	}
+	dst = slices.Grow(dst, len(n.groups))
+	for _, g := range n.groups {
+		dst = append(dst, Seat{Object: g.object, Nodes: len(g.places)})
 	}
 	return dst
 }
@@ -65,47 +70,64 @@ func (x *Index) On(node string, dst []Seat) []Seat {
 func (x *Index) NodesOf(object types.NamespacedName, dst []string) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns, known := x.namespaces[object.Namespace]
-	if !known || ns.groups[object.Name] == nil {
+	g := x.group(object)
+	if g == nil {
 		return dst
 	}
-	for name := range ns.groups[object.Name].nodes {
-		dst = append(dst, name)
+	for i := range g.places {
+		dst = append(dst, g.places[i].node.name)
 	}
 	return dst
 }
 
-// place counts a pod in or out on a node.
-func (g *group) place(node string, change int) {
-	if g.nodes == nil || node == "" {
+// follow begins or ends counting the nodes of the group's pods.
+func (g *group) follow(yes bool) {
+	if yes == g.isFollowed {
 		return
 	}
-	n := g.nodes[node] + change
-	switch n {
-	case 0:
-		delete(g.nodes, node)
-		g.index.vacate(node, g)
+	g.isFollowed = yes
+	if yes {
+		for _, m := range g.pods {
+			g.place(nodeOf(m.pod), 1)
+		}
 		return
-	case change:
-		g.index.occupy(node, g)
 	}
-	g.nodes[node] = n
+	for i := range g.places {
+		g.index.vacate(g.places[i].node, g)
+	}
+	g.places = nil
 }
 
-func (x *Index) occupy(node string, g *group) {
-	groups := x.nodes[node]
-	if groups == nil {
-		groups = map[*group]struct{}{}
-		x.nodes[node] = groups
+// place counts a pod in or out on a node.
+func (g *group) place(name string, change int) {
+	if !g.isFollowed || name == "" {
+		return
+	}
+	i := slices.IndexFunc(g.places, func(p place) bool { return p.node.name == name })
+	if i < 0 {
+		g.places = append(g.places, place{node: g.index.occupy(name, g), pods: change})
+		return
+	}
+	if g.places[i].pods += change; g.places[i].pods == 0 {
+		g.index.vacate(g.places[i].node, g)
+		g.places = slices.Delete(g.places, i, i+1)
+	}
+}
+
+func (x *Index) occupy(name string, g *group) *node {
+	n := x.nodes[name]
+	if n == nil {
+		n = &node{name: name}
+		x.nodes[name] = n
 		x.tellMoved()
 	}
-	groups[g] = struct{}{}
+	n.groups = append(n.groups, g)
+	return n
 }
 
-func (x *Index) vacate(node string, g *group) {
-	delete(x.nodes[node], g)
-	if len(x.nodes[node]) == 0 {
-		delete(x.nodes, node)
+func (x *Index) vacate(n *node, g *group) {
+	if n.groups = without(n.groups, g); len(n.groups) == 0 {
+		delete(x.nodes, n.name)
 		x.tellMoved()
 	}
 }
@@ -117,53 +139,10 @@ func (x *Index) tellMoved() {
 	}
 }
 
-// settle moves the pod's count to the node that it is on now.
-func (m *member) settle() {
-	node := nodeOf(m.pod)
-	if node == m.node {
-		return
-	}
-	for _, g := range m.groups {
-		g.place(m.node, -1)
-		g.place(node, 1)
-	}
-	m.node = node
-}
-
-// objects appends those whose pod this is, each once.
-func (m *member) objects(dst []types.NamespacedName) []types.NamespacedName {
-	before := len(dst)
-	for _, g := range m.groups {
-		known := false
-		for _, object := range dst[:before] {
-			known = known || object == g.object
-		}
-		if !known {
-			dst = append(dst, g.object)
-		}
-	}
-	return dst
-}
-
 // nodeOf is where the pod's containers run, or will.
-func nodeOf(pod *corev1.Pod) string {
-	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+func nodeOf(pod *observe.Pod) string {
+	if pod.Phase == metric.PhaseSucceeded || pod.Phase == metric.PhaseFailed {
 		return ""
 	}
-	return pod.Spec.NodeName
-}
-
-// differs reports whether a decision would see the pod otherwise than before.
-func differs(before, after *corev1.Pod) bool {
-	return before.UID != after.UID || before.Status.Phase != after.Status.Phase ||
-		(before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || readiness(before) != readiness(after)
-}
-
-func readiness(pod *corev1.Pod) corev1.ConditionStatus {
-	for i := range pod.Status.Conditions {
-		if pod.Status.Conditions[i].Type == corev1.PodReady {
-			return pod.Status.Conditions[i].Status
-		}
-	}
-	return ""
+	return pod.Node()
 }

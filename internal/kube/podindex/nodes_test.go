@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 func on(p *corev1.Pod, node string) *corev1.Pod {
@@ -20,11 +22,11 @@ func on(p *corev1.Pod, node string) *corev1.Pod {
 
 func TestNodesOfFollowedObjects(t *testing.T) {
 	x := New()
-	x.Put(on(pod("web-1", map[string]string{"app": "web"}), "a"))
-	x.Put(on(pod("web-2", map[string]string{"app": "web"}), "a"))
-	x.Put(on(pod("api-1", map[string]string{"app": "api"}), "b"))
-	x.SetSelector(object("web"), selector(t, "app=web"))
-	x.SetSelector(object("api"), selector(t, "app=api"))
+	x.Put(observe.PodOf(on(pod("web-1", map[string]string{"app": "web"}), "a")))
+	x.Put(observe.PodOf(on(pod("web-2", map[string]string{"app": "web"}), "a")))
+	x.Put(observe.PodOf(on(pod("api-1", map[string]string{"app": "api"}), "b")))
+	x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
+	x.SetSelector(object("api"), SelectorOf(selector(t, "app=api")))
 	if got := x.Nodes(nil); len(got) > 0 {
 		t.Fatalf("nobody is followed, yet nodes %v", got)
 	}
@@ -37,16 +39,16 @@ func TestNodesOfFollowedObjects(t *testing.T) {
 	wantMoved(t, x, false)
 	finished := on(pod("web-2", map[string]string{"app": "web"}), "a")
 	finished.Status.Phase = corev1.PodSucceeded
-	x.Put(finished)
+	x.Put(observe.PodOf(finished))
 	wantMoved(t, x, true)
 	if got := x.Nodes(nil); len(got) > 0 {
 		t.Errorf("nodes %v, but what ran there has finished", got)
 	}
-	x.Put(on(pod("web-3", map[string]string{"app": "web"}), ""))
+	x.Put(observe.PodOf(on(pod("web-3", map[string]string{"app": "web"}), "")))
 	wantMoved(t, x, false)
-	x.Put(on(pod("web-3", map[string]string{"app": "web"}), "b"))
+	x.Put(observe.PodOf(on(pod("web-3", map[string]string{"app": "web"}), "b")))
 	wantMoved(t, x, true)
-	x.SetSelector(object("web"), selector(t, "app in (web,api)"))
+	x.SetSelector(object("web"), SelectorOf(selector(t, "app in (web,api)")))
 	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v: another selector does not end following", got, want)
 	}
@@ -96,21 +98,21 @@ func TestChangesThatMatter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := New()
-			x.SetSelector(object("web"), selector(t, "app=web"))
-			x.SetSelector(object("tier"), selector(t, "tier=x"))
-			if got := x.Put(pod("p", set)); !slices.Equal(got, []types.NamespacedName{object("web")}) {
+			x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
+			x.SetSelector(object("tier"), SelectorOf(selector(t, "tier=x")))
+			if got := x.Put(observe.PodOf(pod("p", set))); !slices.Equal(got, []types.NamespacedName{object("web")}) {
 				t.Errorf("appeared: told %v", got)
 			}
 			changed := pod("p", set)
 			tt.change(changed)
-			if got := x.Put(changed); !slices.Equal(got, tt.want) {
+			if got := x.Put(observe.PodOf(changed)); !slices.Equal(got, tt.want) {
 				t.Errorf("told %v, want %v", got, tt.want)
 			}
 		})
 	}
 	x := New()
-	x.SetSelector(object("web"), selector(t, "app=web"))
-	x.Put(pod("p", set))
+	x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
+	x.Put(observe.PodOf(pod("p", set)))
 	if got := x.Remove("shop", "p"); !slices.Equal(got, []types.NamespacedName{object("web")}) {
 		t.Errorf("gone: told %v", got)
 	}
@@ -145,8 +147,8 @@ func (p *plan) put(t *rapid.T) {
 	if rapid.Bool().Draw(t, "finished") {
 		changed.Status.Phase = corev1.PodSucceeded
 	}
-	p.x.Put(changed)
-	p.w.pods[name], p.nodes[name] = set, nodeOf(changed)
+	p.x.Put(observe.PodOf(changed))
+	p.w.pods[name], p.nodes[name] = set, nodeOf(observe.PodOf(changed))
 }
 
 func (p *plan) remove(t *rapid.T) {
@@ -161,7 +163,7 @@ func (p *plan) selects(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.x.SetSelector(object(name), s)
+	p.x.SetSelector(object(name), SelectorOf(s))
 	p.w.selectors[name] = s
 }
 

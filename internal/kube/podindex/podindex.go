@@ -7,16 +7,14 @@ package podindex
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // Index is the pods by the objects whose targets they belong to.
@@ -25,57 +23,20 @@ type Index struct {
 	mu         sync.Mutex
 	namespaces map[string]*namespace
 	// nodes are those with pods of followed groups.
-	nodes map[string]map[*group]struct{}
+	nodes map[string]*node
 
 	// moved has an element when nodes has gained or lost one.
 	moved chan struct{}
 }
 
-// namespace is one namespace's pods and groups.
-type namespace struct {
-	pods   map[string]*member
-	groups map[string]*group
-	// pinned finds groups by a label that their selector demands; unpinned holds
-	// those that demand none.
-	pinned   map[label]map[*group]struct{}
-	unpinned map[*group]struct{}
-}
-
-type label struct{ key, value string }
-
-// member is a pod and the groups that it is in.
-type member struct {
-	pod    *corev1.Pod
-	groups []*group
-	// node is where the pod runs, or will; empty when it does not.
-	node string
-}
-
-// group is the pods that one object's selector selects.
-type group struct {
-	index    *Index
-	object   types.NamespacedName
-	text     string
-	selector labels.Selector
-	pin      *label
-	pods     map[string]*member
-	// shared counts the pods that are in other groups too.
-	shared int
-	// sorted is pods in the order of their names; nil when it has to be renewed.
-	sorted []*member
-	// nodes counts the pods on each node; nil while the group is not followed.
-	nodes map[string]int
-}
-
 // New is an index without pods.
 func New() *Index {
-	return &Index{
-		namespaces: map[string]*namespace{}, nodes: map[string]map[*group]struct{}{}, moved: make(chan struct{}, 1),
-	}
+	return &Index{namespaces: map[string]*namespace{}, nodes: map[string]*node{}, moved: make(chan struct{}, 1)}
 }
 
-// Handler feeds the index from an informer, and tells changed of the objects with
-// pods that a decision would now see otherwise; changed may be nil.
+// Handler feeds the index from an informer of pods, as observe has them or as they
+// are, which are then kept too, and tells changed of the objects with pods that a decision would now see
+// otherwise; changed may be nil.
 func (x *Index) Handler(changed func([]types.NamespacedName)) cache.ResourceEventHandler {
 	tell := func(objects []types.NamespacedName) {
 		if changed != nil && len(objects) > 0 {
@@ -83,7 +44,7 @@ func (x *Index) Handler(changed func([]types.NamespacedName)) cache.ResourceEven
 		}
 	}
 	put := func(object any) {
-		if pod, ok := object.(*corev1.Pod); ok {
+		if pod := podOf(object); pod != nil {
 			tell(x.Put(pod))
 		}
 	}
@@ -94,24 +55,36 @@ func (x *Index) Handler(changed func([]types.NamespacedName)) cache.ResourceEven
 			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 				object = gone.Obj
 			}
-			if pod, ok := object.(*corev1.Pod); ok {
-				tell(x.Remove(pod.Namespace, pod.Name))
+			if pod := podOf(object); pod != nil {
+				tell(x.Remove(pod.Namespace(), pod.Name))
 			}
 		},
 	}
 }
 
-// Put adds or replaces a pod. The pod is kept and must not be changed. It returns
-// the objects whose pods are now others, or in another state.
-func (x *Index) Put(pod *corev1.Pod) []types.NamespacedName {
+// podOf is what an informer of pods holds.
+func podOf(object any) *observe.Pod {
+	switch pod := object.(type) {
+	case *observe.Pod:
+		return pod
+	case *corev1.Pod:
+		p := observe.PodOf(pod)
+		p.Whole = pod
+		return p
+	}
+	return nil
+}
+
+// Put adds or replaces a pod. It returns the objects whose pods are now others, or
+// in another state.
+func (x *Index) Put(pod *observe.Pod) []types.NamespacedName {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns := x.namespace(pod.Namespace)
+	ns := x.namespace(pod.Namespace())
 	m, known := ns.pods[pod.Name]
-	if known && maps.Equal(m.pod.Labels, pod.Labels) {
+	if known && m.pod.Labels() == pod.Labels() {
 		matters := differs(m.pod, pod)
-		m.pod = pod
-		m.settle()
+		m.replace(pod)
 		if !matters {
 			return nil
 		}
@@ -121,13 +94,13 @@ func (x *Index) Put(pod *corev1.Pod) []types.NamespacedName {
 	if known {
 		changed = m.objects(nil)
 		m.leaveAll()
-		m.pod, m.node = pod, nodeOf(pod)
+		m.pod = pod
 	} else {
-		m = &member{pod: pod, node: nodeOf(pod)}
+		m = &member{pod: pod}
 		ns.pods[pod.Name] = m
 	}
 	for g := range ns.candidates(pod) {
-		if g.selector.Matches(labels.Set(pod.Labels)) {
+		if g.selector.Matches(pod.Labels()) {
 			m.join(g)
 		}
 	}
@@ -149,90 +122,92 @@ func (x *Index) Remove(namespace, name string) []types.NamespacedName {
 	return changed
 }
 
-// SetSelector says which pods belong to the object. The same selector again
-// costs nothing.
-func (x *Index) SetSelector(object types.NamespacedName, selector labels.Selector) {
+// Claim says which pods belong to the object, and whether their nodes are of
+// interest. It names the object and one other that has pods in common with it, in
+// upstream's way of printing them; empty when there is no other. The same claim
+// again costs next to nothing.
+func (x *Index) Claim(object types.NamespacedName, selector *Selector, follow bool) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns, text := x.namespace(object.Namespace), selector.String()
-	g := &group{index: x, object: object, text: text, selector: selector, pin: pinOf(selector), pods: map[string]*member{}}
-	if old, known := ns.groups[object.Name]; known {
-		if old.text == text && old.selector.Empty() == selector.Empty() {
-			return
-		}
-		ns.drop(old)
-		if old.nodes != nil {
-			g.nodes = map[string]int{}
-		}
-	}
-	ns.add(g)
-	for _, m := range ns.pods {
-		if selector.Matches(labels.Set(m.pod.Labels)) {
-			m.join(g)
-		}
-	}
+	g := x.claim(object, selector)
+	g.follow(follow)
+	return g.overlap()
+}
+
+// SetSelector says which pods belong to the object.
+func (x *Index) SetSelector(object types.NamespacedName, selector *Selector) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.claim(object, selector)
 }
 
 // Delete forgets an object.
 func (x *Index) Delete(object types.NamespacedName) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns := x.namespace(object.Namespace)
+	ns, known := x.namespaces[object.Namespace]
+	if !known {
+		return
+	}
 	if g, known := ns.groups[object.Name]; known {
 		ns.drop(g)
 	}
 	x.tidy(object.Namespace)
 }
 
-// Pods are the pods that belong to the object, in the order of their names. The
-// slice is the caller's, the pods are not.
-func (x *Index) Pods(object types.NamespacedName) []*corev1.Pod { return x.AppendPods(nil, object) }
+// Pods are the pods of the object's target in the order of their names. The slice
+// is the caller's, the pods are not.
+func (x *Index) Pods(object types.NamespacedName) []*observe.Pod { return x.AppendPods(nil, object) }
 
 // AppendPods is Pods into a buffer of the caller's.
-func (x *Index) AppendPods(dst []*corev1.Pod, object types.NamespacedName) []*corev1.Pod {
+func (x *Index) AppendPods(dst []*observe.Pod, object types.NamespacedName) []*observe.Pod {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ns, known := x.namespaces[object.Namespace]
-	if !known || ns.groups[object.Name] == nil {
+	g := x.group(object)
+	if g == nil {
 		return dst
 	}
-	members := ns.groups[object.Name].members()
-	dst = slices.Grow(dst, len(members))
-	for _, m := range members {
+	dst = slices.Grow(dst, len(g.pods))
+	for _, m := range g.pods {
 		dst = append(dst, m.pod)
 	}
 	return dst
 }
 
-// Overlap names the object and one other that has pods in common with it, in
-// upstream's way of printing them; empty when there is no other.
-func (x *Index) Overlap(object types.NamespacedName) string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	ns, known := x.namespaces[object.Namespace]
-	if !known || ns.groups[object.Name] == nil || ns.groups[object.Name].shared == 0 {
-		return ""
+// group is the object's; nil if it has none.
+func (x *Index) group(object types.NamespacedName) *group {
+	if ns, known := x.namespaces[object.Namespace]; known {
+		return ns.groups[object.Name]
 	}
-	g := ns.groups[object.Name]
-	// The first name of all, so that the text does not change from one decision
-	// to the next.
-	other := ""
-	for _, m := range g.pods {
-		for _, o := range m.groups {
-			if o != g && (other == "" || o.object.Name < other) {
-				other = o.object.Name
-			}
+	return nil
+}
+
+// claim is the object's group, made anew for another selector.
+func (x *Index) claim(object types.NamespacedName, selector *Selector) *group {
+	ns := x.namespace(object.Namespace)
+	old := ns.groups[object.Name]
+	if old != nil && old.selector.equals(selector) {
+		return old
+	}
+	g := &group{index: x, object: object, selector: selector}
+	if old != nil {
+		ns.drop(old)
+		g.isFollowed = old.isFollowed
+	}
+	ns.add(g)
+	for _, m := range ns.pods {
+		if selector.Matches(m.pod.Labels()) {
+			m.join(g)
 		}
 	}
-	return fmt.Sprintf("[%s/%s %s/%s]", object.Namespace, min(object.Name, other), object.Namespace, max(object.Name, other))
+	return g
 }
 
 func (x *Index) namespace(name string) *namespace {
 	ns, known := x.namespaces[name]
 	if !known {
 		ns = &namespace{
-			pods: map[string]*member{}, groups: map[string]*group{},
-			pinned: map[label]map[*group]struct{}{}, unpinned: map[*group]struct{}{},
+			pods: map[string]*member{}, groups: map[string]*group{}, pinned: map[label][]*group{},
 		}
 		x.namespaces[name] = ns
 	}
@@ -245,103 +220,12 @@ func (x *Index) tidy(name string) {
 	}
 }
 
-func (ns *namespace) add(g *group) {
-	ns.groups[g.object.Name] = g
-	if g.pin == nil {
-		ns.unpinned[g] = struct{}{}
-		return
-	}
-	if ns.pinned[*g.pin] == nil {
-		ns.pinned[*g.pin] = map[*group]struct{}{}
-	}
-	ns.pinned[*g.pin][g] = struct{}{}
+// differs reports whether a decision would see the pod otherwise than before.
+func differs(before, after *observe.Pod) bool {
+	return !before.IsSame(after) || before.Phase != after.Phase || before.Deleting != after.Deleting || before.Ready != after.Ready
 }
 
-func (ns *namespace) drop(g *group) {
-	for _, m := range g.pods {
-		m.leave(g)
-	}
-	delete(ns.groups, g.object.Name)
-	delete(ns.unpinned, g)
-	if g.pin != nil {
-		delete(ns.pinned[*g.pin], g)
-		if len(ns.pinned[*g.pin]) == 0 {
-			delete(ns.pinned, *g.pin)
-		}
-	}
-}
-
-// candidates yields every group whose selector may select the pod, each once.
-func (ns *namespace) candidates(pod *corev1.Pod) func(yield func(*group) bool) {
-	return func(yield func(*group) bool) {
-		for g := range ns.unpinned {
-			if !yield(g) {
-				return
-			}
-		}
-		for key, value := range pod.Labels {
-			for g := range ns.pinned[label{key, value}] {
-				if !yield(g) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// pinOf is a label that every pod of the selector has; nil if it demands none.
-func pinOf(selector labels.Selector) *label {
-	requirements, _ := selector.Requirements()
-	for _, r := range requirements {
-		switch r.Operator() {
-		case selection.Equals, selection.DoubleEquals, selection.In:
-			if values := r.ValuesUnsorted(); len(values) == 1 {
-				return &label{key: r.Key(), value: values[0]}
-			}
-		}
-	}
-	return nil
-}
-
-func (m *member) join(g *group) {
-	m.groups = append(m.groups, g)
-	g.pods[m.pod.Name] = m
-	g.sorted = nil
-	m.count(g, 1)
-	g.place(m.node, 1)
-}
-
-func (m *member) leave(g *group) {
-	m.count(g, -1)
-	g.place(m.node, -1)
-	delete(g.pods, m.pod.Name)
-	g.sorted = nil
-	m.groups = slices.DeleteFunc(m.groups, func(o *group) bool { return o == g })
-}
-
-func (m *member) leaveAll() {
-	for len(m.groups) > 0 {
-		m.leave(m.groups[0])
-	}
-}
-
-// count adds to the counters of shared pods while m is in g: to both groups' at
-// the step between one and two, to g's alone beyond it.
-func (m *member) count(g *group, change int) {
-	switch {
-	case len(m.groups) == 2:
-		m.groups[0].shared += change
-		m.groups[1].shared += change
-	case len(m.groups) > 2:
-		g.shared += change
-	}
-}
-
-func (g *group) members() []*member {
-	if g.sorted == nil {
-		g.sorted = slices.SortedFunc(maps.Values(g.pods), func(a, b *member) int {
-			return strings.Compare(a.pod.Name, b.pod.Name)
-		})
-	}
-	return g.sorted
+// upstreamPair names two objects of a namespace in upstream's way.
+func upstreamPair(namespace, a, b string) string {
+	return fmt.Sprintf("[%s/%s %s/%s]", namespace, min(a, b), namespace, max(a, b))
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 func pod(name string, set map[string]string) *corev1.Pod {
@@ -28,21 +30,27 @@ func object(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "shop", Name: name}
 }
 
+// overlapOf claims again what the object has claimed.
+func overlapOf(x *Index, object types.NamespacedName) string {
+	g := x.group(object)
+	return x.Claim(object, g.selector, g.isFollowed)
+}
+
 func TestOverlapNamesBoth(t *testing.T) {
 	x := New()
-	x.Put(pod("web-1", map[string]string{"app": "web", "tier": "front"}))
-	x.SetSelector(object("web"), selector(t, "app=web"))
-	if got := x.Overlap(object("web")); got != "" {
+	x.Put(observe.PodOf(pod("web-1", map[string]string{"app": "web", "tier": "front"})))
+	x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
+	if got := overlapOf(x, object("web")); got != "" {
 		t.Fatalf("alone on its pods, yet overlap %q", got)
 	}
-	x.SetSelector(object("all"), selector(t, "tier in (front,back)"))
+	x.SetSelector(object("all"), SelectorOf(selector(t, "tier in (front,back)")))
 	for _, name := range []string{"web", "all"} {
-		if got, want := x.Overlap(object(name)), "[shop/all shop/web]"; got != want {
+		if got, want := overlapOf(x, object(name)), "[shop/all shop/web]"; got != want {
 			t.Errorf("%s: overlap %q, want %q", name, got, want)
 		}
 	}
 	x.Delete(object("all"))
-	if got := x.Overlap(object("web")); got != "" {
+	if got := overlapOf(x, object("web")); got != "" {
 		t.Errorf("the other is gone, yet overlap %q", got)
 	}
 }
@@ -90,7 +98,7 @@ func TestIndexEqualsTwin(t *testing.T) {
 						set[key] = v
 					}
 				}
-				x.Put(pod(name, set))
+				x.Put(observe.PodOf(pod(name, set)))
 				w.pods[name] = set
 			case 1:
 				x.Remove("shop", name)
@@ -100,7 +108,7 @@ func TestIndexEqualsTwin(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				x.SetSelector(object(name), s)
+				x.SetSelector(object(name), SelectorOf(s))
 				w.selectors[name] = s
 			case 3:
 				x.Delete(object(name))
@@ -116,7 +124,7 @@ func TestIndexEqualsTwin(t *testing.T) {
 				if want := w.members(name); !slices.Equal(got, want) {
 					t.Fatalf("%s has %v, want %v", name, got, want)
 				}
-				if got, want := x.Overlap(object(name)) != "", w.overlaps(name); got != want {
+				if got, want := overlapOf(x, object(name)) != "", w.overlaps(name); got != want {
 					t.Fatalf("%s overlaps: %v, want %v", name, got, want)
 				}
 			}

@@ -69,6 +69,8 @@ func (w *Writer) update(ctx context.Context, base *autoscalingv2.HorizontalPodAu
 	defer cancel()
 	next := *base
 	next.Status = *status
+	// Whose fields are whose is what the API server knows; the cache may have a part.
+	next.ManagedFields = nil
 	return w.client.HorizontalPodAutoscalers(base.Namespace).
 		UpdateStatus(ctx, &next, metav1.UpdateOptions{FieldManager: w.fieldManager})
 }

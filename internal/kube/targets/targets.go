@@ -1,5 +1,6 @@
 // Package targets knows the scales of Deployments, StatefulSets and ReplicaSets
-// from informers, so that reading one costs no call.
+// from informers, so that reading one costs no call. The informers may hold the
+// scales themselves, as package slim makes them.
 package targets
 
 import (
@@ -102,12 +103,15 @@ func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target
 
 // of is the scale of an object, which must not be changed.
 func (c *Cache) of(id ID, object any) (*autoscalingv1.Scale, error) {
+	if s, isScale := object.(*autoscalingv1.Scale); isScale {
+		return s, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m, known := c.made[id]; known && m.of == object {
 		return m.scale, nil
 	}
-	s, err := of(object)
+	s, err := ScaleOf(object)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +161,9 @@ func (c *Cache) shows(id ID, cached string) bool {
 	return true
 }
 
-// of is the scale as the API server's scale subresource shows it.
-func of(object any) (*autoscalingv1.Scale, error) {
+// ScaleOf is the scale of an object of one of the kinds as the API server's scale
+// subresource shows it. It fails where the selector is none.
+func ScaleOf(object any) (*autoscalingv1.Scale, error) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
 		return convert(&o.ObjectMeta, o.Spec.Replicas, o.Status.Replicas, o.Spec.Selector)

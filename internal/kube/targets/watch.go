@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -73,6 +74,8 @@ func (w counts) tell(object any) {
 func replicasOf(object any) int32 {
 	var replicas *int32
 	switch o := object.(type) {
+	case *autoscalingv1.Scale:
+		return o.Spec.Replicas
 	case *appsv1.Deployment:
 		replicas = o.Spec.Replicas
 	case *appsv1.StatefulSet:

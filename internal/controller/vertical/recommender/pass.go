@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -131,7 +132,7 @@ func (r *Recommender) lookup(ctx context.Context, w *work) recommend.Lookup {
 	}
 	r.found(t, target.UID)
 	t.selector = target.Selector
-	r.pods.SetSelector(t.name, target.Selector)
+	r.pods.SetSelector(t.name, podindex.SelectorOf(target.Selector))
 	r.pods.Follow(t.name, true)
 	return recommend.Lookup{}
 }
@@ -228,7 +229,8 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 	var names []string
 	counts := map[string]int{}
-	for _, pod := range r.pods.Pods(w.track.name) {
+	for _, known := range r.pods.Pods(w.track.name) {
+		pod := known.Whole
 		if w.isNew {
 			o.OOMs = append(o.OOMs, standing(pod)...)
 		}

@@ -23,7 +23,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -38,6 +37,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // DefaultName is that of the recommender of objects that name none.
@@ -61,7 +61,7 @@ type Store interface {
 // Direct knows what pods use without asking.
 type Direct interface {
 	Run(ctx context.Context, watch resource.Watch)
-	Look(now time.Time, pods []*corev1.Pod, v *resource.View) error
+	Look(now time.Time, pods []*observe.Pod, v *resource.View) error
 }
 
 // Metrics is metrics.k8s.io; an empty namespace means all.

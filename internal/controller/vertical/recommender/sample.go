@@ -12,9 +12,11 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -48,7 +50,7 @@ func (r *Recommender) sampleAll(ctx context.Context) {
 // sampler has the buffers of one round after the other.
 type sampler struct {
 	*Recommender
-	pods   []*corev1.Pod
+	pods   []*pods.Pod
 	view   resource.View
 	tracks []*track
 	// lacking are pods that nobody but metrics.k8s.io may know; asked is when it was.
@@ -73,7 +75,7 @@ func (s *sampler) round(ctx context.Context, now time.Time) {
 		s.pods = s.Recommender.pods.AppendPods(s.pods[:0], t.name)
 		for _, pod := range s.pods {
 			if isRunning(pod) && !s.look(now, t, pod) {
-				s.lacking = append(s.lacking, lacking{t, pod})
+				s.lacking = append(s.lacking, lacking{t, pod.Whole})
 			}
 		}
 	}
@@ -83,13 +85,13 @@ func (s *sampler) round(ctx context.Context, now time.Time) {
 	}
 }
 
-func isRunning(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
+func isRunning(pod *pods.Pod) bool {
+	return pod.Phase == metric.PhaseRunning && !pod.Deleting
 }
 
 // look samples a pod of which something is known without asking.
-func (s *sampler) look(now time.Time, t *track, pod *corev1.Pod) bool {
-	if s.config.Direct == nil || s.config.Direct.Look(now, []*corev1.Pod{pod}, &s.view) != nil {
+func (s *sampler) look(now time.Time, t *track, pod *pods.Pod) bool {
+	if s.config.Direct == nil || s.config.Direct.Look(now, []*pods.Pod{pod}, &s.view) != nil {
 		return false
 	}
 	containers := s.view.Containers(0)
@@ -97,8 +99,8 @@ func (s *sampler) look(now time.Time, t *track, pod *corev1.Pod) bool {
 	defer s.mu.Unlock()
 	for i := range containers {
 		c := &containers[i]
-		if isContainer(pod, c.Name) {
-			t.take(source{string(pod.UID), c.Name}, c)
+		if isContainer(pod.Whole, c.Name) {
+			t.take(source{string(pod.Whole.UID), c.Name}, c)
 		}
 	}
 	return len(containers) > 0

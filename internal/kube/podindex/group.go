@@ -1,0 +1,219 @@
+package podindex
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Selector selects pods by their labels. It is made once and asked often.
+type Selector struct {
+	labels.Selector
+	text string
+	// pin is a label that every pod of the selector has; nil if it demands none.
+	pin *label
+}
+
+// SelectorOf prepares a selector.
+func SelectorOf(selector labels.Selector) *Selector {
+	return &Selector{Selector: selector, text: selector.String(), pin: pinOf(selector)}
+}
+
+// equals reports whether the two select the same. One that selects everything has
+// the same text as one that selects nothing.
+func (s *Selector) equals(other *Selector) bool {
+	return s == other || s.text == other.text && s.Empty() == other.Empty()
+}
+
+type label struct{ key, value string }
+
+// pinOf is a label that every pod of the selector has; nil if it demands none.
+func pinOf(selector labels.Selector) *label {
+	requirements, _ := selector.Requirements()
+	for _, r := range requirements {
+		switch r.Operator() {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			if values := r.ValuesUnsorted(); len(values) == 1 {
+				return &label{key: r.Key(), value: values[0]}
+			}
+		}
+	}
+	return nil
+}
+
+// namespace is one namespace's pods and groups.
+type namespace struct {
+	pods   map[string]*member
+	groups map[string]*group
+	// pinned finds groups by a label that their selector demands; unpinned holds
+	// those that demand none.
+	pinned   map[label][]*group
+	unpinned []*group
+}
+
+func (ns *namespace) add(g *group) {
+	ns.groups[g.object.Name] = g
+	if pin := g.selector.pin; pin != nil {
+		ns.pinned[*pin] = append(ns.pinned[*pin], g)
+		return
+	}
+	ns.unpinned = append(ns.unpinned, g)
+}
+
+func (ns *namespace) drop(g *group) {
+	for len(g.pods) > 0 {
+		g.pods[len(g.pods)-1].leave(g)
+	}
+	delete(ns.groups, g.object.Name)
+	pin := g.selector.pin
+	if pin == nil {
+		ns.unpinned = without(ns.unpinned, g)
+		return
+	}
+	if ns.pinned[*pin] = without(ns.pinned[*pin], g); len(ns.pinned[*pin]) == 0 {
+		delete(ns.pinned, *pin)
+	}
+}
+
+// without is the list, which is changed, without the group.
+func without(groups []*group, g *group) []*group {
+	i := slices.Index(groups, g)
+	if i < 0 {
+		return groups
+	}
+	return slices.Delete(groups, i, i+1)
+}
+
+// candidates yields every group whose selector may select the pod, each once.
+func (ns *namespace) candidates(pod *observe.Pod) func(yield func(*group) bool) {
+	return func(yield func(*group) bool) {
+		for _, g := range ns.unpinned {
+			if !yield(g) {
+				return
+			}
+		}
+		for key, value := range pod.Labels().All() {
+			for _, g := range ns.pinned[label{key, value}] {
+				if !yield(g) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// group is the pods that one object's selector selects.
+type group struct {
+	index    *Index
+	object   types.NamespacedName
+	selector *Selector
+	// pods are in the order of their names.
+	pods []*member
+	// shared counts the pods that are in other groups too.
+	shared int
+	// places are the nodes of the pods, as long as the group is followed.
+	isFollowed bool
+	places     []place
+}
+
+// find is the place of a name among the pods, or where it would be.
+func (g *group) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(g.pods, name, func(m *member, name string) int { return strings.Compare(m.pod.Name, name) })
+}
+
+// overlap names the group's object and another that has pods in common with it;
+// empty when there is none.
+func (g *group) overlap() string {
+	if g.shared == 0 {
+		return ""
+	}
+	// The first name of all, so that the text does not change from one decision
+	// to the next.
+	other := ""
+	for _, m := range g.pods {
+		for _, o := range m.groups {
+			if o != g && (other == "" || o.object.Name < other) {
+				other = o.object.Name
+			}
+		}
+	}
+	return upstreamPair(g.object.Namespace, g.object.Name, other)
+}
+
+// member is a pod and the groups that it is in.
+type member struct {
+	pod    *observe.Pod
+	groups []*group
+}
+
+func (m *member) join(g *group) {
+	if cap(m.groups) == 0 {
+		// Nearly all pods are in one group.
+		m.groups = make([]*group, 0, 1)
+	}
+	m.groups = append(m.groups, g)
+	i, _ := g.find(m.pod.Name)
+	g.pods = slices.Insert(g.pods, i, m)
+	m.count(g, 1)
+	g.place(nodeOf(m.pod), 1)
+}
+
+func (m *member) leave(g *group) {
+	m.count(g, -1)
+	g.place(nodeOf(m.pod), -1)
+	if i, found := g.find(m.pod.Name); found {
+		g.pods = slices.Delete(g.pods, i, i+1)
+	}
+	m.groups = without(m.groups, g)
+}
+
+func (m *member) leaveAll() {
+	for len(m.groups) > 0 {
+		m.leave(m.groups[0])
+	}
+}
+
+// replace takes a pod that is in the same groups.
+func (m *member) replace(pod *observe.Pod) {
+	before, after := nodeOf(m.pod), nodeOf(pod)
+	m.pod = pod
+	if before == after {
+		return
+	}
+	for _, g := range m.groups {
+		g.place(before, -1)
+		g.place(after, 1)
+	}
+}
+
+// count adds to the counters of shared pods while m is in g: to both groups' at
+// the step between one and two, to g's alone beyond it.
+func (m *member) count(g *group, change int) {
+	switch {
+	case len(m.groups) == 2:
+		m.groups[0].shared += change
+		m.groups[1].shared += change
+	case len(m.groups) > 2:
+		g.shared += change
+	}
+}
+
+// objects appends those whose pod this is, each once.
+func (m *member) objects(dst []types.NamespacedName) []types.NamespacedName {
+	before := len(dst)
+	for _, g := range m.groups {
+		known := false
+		for _, object := range dst[:before] {
+			known = known || object == g.object
+		}
+		if !known {
+			dst = append(dst, g.object)
+		}
+	}
+	return dst
+}

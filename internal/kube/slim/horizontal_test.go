@@ -88,7 +88,7 @@ func TestAutoscalersKeepTheirMetadata(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1_790_000_000, 0))
 	whole := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: *meta.DeepCopy(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 9}}
 	whole.ManagedFields = []metav1.ManagedFieldsEntry{
-		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: &at, FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}},
+		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: &at, FieldsV1: metav1.NewFieldsV1("{}")},
 	}
 	want := whole.DeepCopy()
 	want.ManagedFields[0].FieldsV1 = nil

@@ -69,9 +69,7 @@ func (s State) Checkpoint(p *Policy, container string, now time.Time) (saved usa
 	if !found || !s.Containers[i].Usage.Exists() {
 		return usage.Checkpoint{}, false
 	}
-	c := &s.Containers[i].Usage
-	policy := p.Usage
-	return c.Save(&policy, now), true
+	return s.Containers[i].Usage.Save(&p.Usage, now), true
 }
 
 // Changed lists the containers whose checkpoint would have something new.

@@ -7,6 +7,7 @@ package usage
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
@@ -45,7 +46,9 @@ func (p *Policy) shape(r vertical.Resource) histogram.Shape {
 }
 
 // window is for how long an aggregate without samples is kept.
-func (p *Policy) window() time.Duration { return p.Interval * time.Duration(p.Count) }
+func (p *Policy) window() time.Duration {
+	return time.Duration(arithmetic.Saturate.MulDiv(int64(p.Interval), max(1, p.Count), 1))
+}
 
 // overrides are what one VerticalPodAutoscaler sets instead of flags.
 type overrides struct {

@@ -285,6 +285,17 @@ func TestExpire(t *testing.T) {
 	}
 }
 
+// An owner may ask for more intervals than there is time.
+func TestExpireNever(t *testing.T) {
+	var c Container
+	p := c.Under(*with(divergence.None), vertical.ContainerPolicy{Memory: vertical.MemoryPolicy{Count: 1 << 62}})
+	c.AddCPU(&p, at("a", 0, 100), began)
+	c.Expire(&p, began.Add(100*day), false)
+	if !c.Exists() {
+		t.Error("forgotten")
+	}
+}
+
 // A window that is open over a restart goes on: its peak is replaced, not added to.
 func TestRestart(t *testing.T) {
 	for on, want := range map[divergence.Set][2]vertical.Amount{

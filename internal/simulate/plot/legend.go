@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -13,7 +14,7 @@ import (
 
 // The legend's measures.
 const (
-	textSize   = vg.Length(11)
+	textSize   = vg.Length(10)
 	lineHeight = 1.5 * textSize
 	swatch     = 0.35 * vg.Inch
 )
@@ -23,11 +24,11 @@ const (
 func legend(c draw.Canvas, s *simulate.Scene, runs []*simulate.Run) vg.Length {
 	words := draw.TextStyle{Color: black, Font: font.From(plot.DefaultFont, textSize), Handler: plot.DefaultTextHandler}
 	y := c.Max.Y - textSize
-	c.FillText(words, vg.Point{X: c.Min.X, Y: y}, fmt.Sprintf("%s, seed %d, at a target of %.0f %%", s.Load.Name, s.Seed, 100*s.Target))
+	c.FillText(words, vg.Point{X: c.Min.X, Y: y}, fmt.Sprintf("%s, seed %d, at a target of %.0f %%", filepath.Base(s.Load.Name), s.Seed, 100*s.Target))
 	x := c.Min.X
 	y -= lineHeight
 	for _, e := range entries(runs) {
-		wide := swatch + words.Width(e.name) + 3*margin
+		wide := swatch + words.Width(e.name) + 2*margin
 		if x > c.Min.X && x+wide > c.Max.X {
 			x, y = c.Min.X, y-lineHeight
 		}
@@ -46,7 +47,7 @@ type entry struct {
 }
 
 func entries(runs []*simulate.Run) []entry {
-	all := []entry{{"pods that the load asks for", needStyle}, {"target", style(grey, dashed, 1)}}
+	all := []entry{{"pods the load asks for", needStyle}, {"target", style(grey, dashed, 1)}}
 	for i, run := range runs {
 		all = append(all, entry{run.Setting.Name, readyStyle(i)}, entry{run.Setting.Name + ", pods wanted", wantedStyle(i)})
 	}

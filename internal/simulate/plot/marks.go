@@ -67,3 +67,19 @@ func (decades) Ticks(low, high float64) []plot.Tick {
 	}
 	return ticks
 }
+
+// short marks what plot would, with no more digits than it takes.
+type short struct{}
+
+var _ plot.Ticker = short{}
+
+// Ticks implements plot.Ticker.
+func (short) Ticks(low, high float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(low, high)
+	for i := range ticks {
+		if !ticks[i].IsMinor() {
+			ticks[i].Label = fmt.Sprintf("%.4g", ticks[i].Value)
+		}
+	}
+	return ticks
+}

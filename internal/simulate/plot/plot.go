@@ -90,7 +90,7 @@ func panelsOf(s *simulate.Scene, runs []*simulate.Run) ([]*plot.Plot, error) {
 		look := style(colours[i], nil, 1)
 		err := line(used, run.Series.Points, look, func(m *simulate.Moment) float64 { return 100 * m.Utilization })
 		if err == nil {
-			err = line(latency, run.Series.Points, look, func(m *simulate.Moment) float64 { return max(1e-3, m.Latency) })
+			err = line(latency, run.Series.Points, look, func(m *simulate.Moment) float64 { return max(leastLatency, m.Latency) })
 		}
 		if err != nil {
 			return nil, err
@@ -104,10 +104,15 @@ func panelsOf(s *simulate.Scene, runs []*simulate.Run) ([]*plot.Plot, error) {
 		p.X.Min, p.X.Max = 0, s.For.Seconds()
 		p.Y.Min = min(p.Y.Min, floorOf(p))
 	}
-	latency.Y.Min, latency.Y.Max = 1e-3, math.Pow(10, math.Ceil(math.Log10(max(latency.Y.Max, 1e-2))))
+	latency.Y.Min, latency.Y.Max = decadeBelow(latency.Y.Min), decadeBelow(latency.Y.Max)*10
 	latency.X.Label.Text = "time since the load began"
 	return panels, nil
 }
+
+// leastLatency stands for none: where no request was served.
+const leastLatency = 1e-3
+
+func decadeBelow(v float64) float64 { return math.Pow(10, math.Floor(math.Log10(v))) }
 
 // floorOf is where the axis begins: at 0, but where that cannot be shown.
 func floorOf(p *plot.Plot) float64 {
@@ -149,7 +154,7 @@ func style(c color.Color, dashes []vg.Length, points float64) draw.LineStyle {
 func panel(what string) *plot.Plot {
 	p := plot.New()
 	p.Y.Label.Text = what
-	p.X.Tick.Marker = clock{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = clock{}, short{}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
 	p.Add(grid)

@@ -67,7 +67,7 @@ func TestDraw(t *testing.T) {
 	if err := plot.Draw(&svg, "svg", s, runs); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"upstream, pods wanted", "plimsoll", "pods that the load asks for", "target of 50 %", "latency", "CPU used", "time since the load began", "#D55E00", "#0072B2"} {
+	for _, want := range []string{"upstream, pods wanted", "plimsoll", "pods the load asks for", "target of 50 %", "latency", "CPU used", "time since the load began", "#D55E00", "#0072B2"} {
 		if !strings.Contains(svg.String(), want) {
 			t.Errorf("the picture does not say %q", want)
 		}

@@ -47,9 +47,9 @@ func (c *Cluster) InstallPlimsoll(ctx context.Context) (kubeconfig string, err e
 		"system:serviceaccounts", "system:serviceaccounts:"+account.GetNamespace(), "system:authenticated")
 }
 
-// DeployPlimsoll applies everything of the repository's config/, as `kubectl apply -k` would, for a cluster whose nodes
-// can run it. Edit may change an object before, such as the image's pull policy.
-func (c *Cluster) DeployPlimsoll(ctx context.Context, edit func(*unstructured.Unstructured) error) error {
+// DeployPlimsoll applies what keep is true of in the repository's config/, as `kubectl apply -k` would, for a cluster
+// whose nodes can run it. Keep may change an object before, such as the image's pull policy.
+func (c *Cluster) DeployPlimsoll(ctx context.Context, keep func(*unstructured.Unstructured) (bool, error)) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
@@ -58,12 +58,17 @@ func (c *Cluster) DeployPlimsoll(ctx context.Context, edit func(*unstructured.Un
 	if err != nil {
 		return fmt.Errorf("devcluster: config/: %w", err)
 	}
+	var kept []*unstructured.Unstructured
 	for _, object := range objects {
-		if err := edit(object); err != nil {
+		wanted, err := keep(object)
+		if err != nil {
 			return fmt.Errorf("devcluster: config/: %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
+		if wanted {
+			kept = append(kept, object)
+		}
 	}
-	if err := c.apply(ctx, objects); err != nil {
+	if err := c.apply(ctx, kept); err != nil {
 		return fmt.Errorf("devcluster: apply config/: %w", err)
 	}
 	return nil

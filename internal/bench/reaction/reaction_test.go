@@ -155,8 +155,8 @@ func TestEditOfTheShippedDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	shipped := container(t, object.DeepCopy())
-	if err := edit(object, []string{"-v=1"}); err != nil {
-		t.Fatal(err)
+	if kept, err := keep(object, []string{"-v=1"}); err != nil || !kept {
+		t.Fatalf("kept: %v, %v", kept, err)
 	}
 	edited := container(t, object)
 	args := edited["args"].([]any)
@@ -167,11 +167,19 @@ func TestEditOfTheShippedDeployment(t *testing.T) {
 	if diff := cmp.Diff(shipped, edited); diff != "" {
 		t.Error(diff)
 	}
-	if err := edit(&unstructured.Unstructured{Object: map[string]any{"kind": "Deployment"}}, nil); err == nil {
+	empty := &unstructured.Unstructured{Object: map[string]any{"kind": "Deployment"}}
+	empty.SetName(plimsollDeployment)
+	if _, err := keep(empty, nil); err == nil {
 		t.Error("edited a Deployment without containers")
 	}
-	if err := edit(&unstructured.Unstructured{Object: map[string]any{"kind": "Service"}}, nil); err != nil {
-		t.Errorf("a Service needs no edit: %v", err)
+	for kind, want := range map[string]bool{"ServiceAccount": true, "ClusterRole": true, "MutatingWebhookConfiguration": false, "CustomResourceDefinition": false} {
+		if kept, err := keep(&unstructured.Unstructured{Object: map[string]any{"kind": kind}}, nil); err != nil || kept != want {
+			t.Errorf("%s: kept %v, %v", kind, kept, err)
+		}
+	}
+	object.SetName("plimsoll-recommender")
+	if kept, err := keep(object, nil); err != nil || kept {
+		t.Errorf("another Deployment: kept %v, %v", kept, err)
 	}
 }
 

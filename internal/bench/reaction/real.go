@@ -132,7 +132,9 @@ func (r *Real) Begin(ctx context.Context, subject Subject) error {
 	if subject.Kind == Upstream {
 		return beginUpstream(ctx, r.cluster, subject)
 	}
-	if err := r.cluster.DeployPlimsoll(ctx, func(object *unstructured.Unstructured) error { return edit(object, subject.Flags) }); err != nil {
+	if err := r.cluster.DeployPlimsoll(ctx, func(object *unstructured.Unstructured) (bool, error) {
+		return keep(object, subject.Flags)
+	}); err != nil {
 		return err
 	}
 	err := poll(ctx, time.Minute, func(ctx context.Context) error {
@@ -182,11 +184,23 @@ func endUpstream(ctx context.Context, cluster *devcluster.Cluster) error {
 	return cluster.RestartControllerManager(ctx)
 }
 
-// edit makes config/'s Deployment one of an image that no registry has, with more flags. All else stays.
-func edit(object *unstructured.Unstructured, flags []string) error {
-	if object.GetKind() != "Deployment" {
-		return nil
+// keep leaves out what does not scale horizontally, and makes config/'s Deployment one of an image that no registry has,
+// with more flags. All else stays.
+func keep(object *unstructured.Unstructured, flags []string) (bool, error) {
+	switch object.GetKind() {
+	case "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
+		return true, nil
+	case "Deployment":
+		if object.GetName() != plimsollDeployment {
+			return false, nil
+		}
+		return true, edit(object, flags)
+	default:
+		return false, nil
 	}
+}
+
+func edit(object *unstructured.Unstructured, flags []string) error {
 	path := []string{"spec", "template", "spec", "containers"}
 	containers, found, err := unstructured.NestedSlice(object.Object, path...)
 	if err != nil || !found || len(containers) != 1 {

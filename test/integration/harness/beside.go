@@ -41,6 +41,9 @@ func (p *Plimsoll) StartBeside(t *testing.T, name string, flags ...string) *Besi
 	return b
 }
 
+// Address is where its metrics are.
+func (b *Beside) Address() string { return b.address }
+
 // Stop ends the program politely.
 func (b *Beside) Stop() { b.program.Stop(context.WithoutCancel(b.t.Context())) }
 

@@ -1,0 +1,101 @@
+//go:build prometheus
+
+package prometheus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+const monitoring = "../../config/monitoring/"
+
+var shared harness.Shared
+
+func TestMain(m *testing.M) { shared.Main(m) }
+
+// TestAlerts: promtool accepts the rules, and each is raised where it should be.
+func TestAlerts(t *testing.T) {
+	promtool(t, "check", "rules", monitoring+"alerts.yaml")
+	promtool(t, "test", "rules", monitoring+"alerts_test.yaml")
+}
+
+// queries are those of the dashboard's panels, with Grafana's variables filled in.
+func queries(t *testing.T) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile(monitoring + "dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(raw, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, p := range dashboard.Panels {
+		for i, target := range p.Targets {
+			expr := strings.NewReplacer("$namespace", ".*", "$__rate_interval", "1m").Replace(target.Expr)
+			found[fmt.Sprintf("%s, query %d", p.Title, i+1)] = expr
+		}
+	}
+	return found
+}
+
+// TestDashboard: with Plimsoll deciding on a cluster, each query of the dashboard has
+// data.
+func TestDashboard(t *testing.T) {
+	s := shared.Space(t)
+	s.Kubectl("apply", "-f", "../../config/crd")
+	s.Kubectl("wait", "--for=condition=Established", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
+	web := harness.Workload{}
+	s.Create(web.Deployment(), web.Service(0))
+	s.Kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=10")
+	s.KubectlInput(fmt.Sprintf(`{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": %q},
+		"spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}}`, s.Namespace), "apply", "-f", "-")
+	s.SetLoad("web", 17.5)
+	shared.Plimsoll(t).Stop(t.Context()) // two must not work on the same objects
+	beside := shared.Plimsoll(t).StartBeside(t, "measured", "--leader-elect=false", "--resource-metrics-source=auto", "--recommender-interval=5s")
+	defer beside.Stop()
+	_, port, err := net.SplitHostPort(beside.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := start(t, t.TempDir(), fmt.Sprintf("global: {scrape_interval: 2s}\nscrape_configs: [{job_name: plimsoll, static_configs: [{targets: ['127.0.0.1:%s']}]}]\n", port))
+	client, err := api.NewClient(api.Config{Address: url, RoundTripper: http.DefaultTransport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := prometheusv1.NewAPI(client)
+	for title, query := range queries(t) {
+		await(t, 3*time.Minute, func() error { return hasData(t.Context(), server, title, query) })
+	}
+}
+
+func hasData(ctx context.Context, server prometheusv1.API, title, query string) error {
+	value, _, err := server.Query(ctx, query, time.Now())
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", title, query, err)
+	}
+	vector, ok := value.(model.Vector)
+	if !ok || len(vector) == 0 {
+		return fmt.Errorf("%s: %s has no data", title, query)
+	}
+	return nil
+}

@@ -101,7 +101,7 @@ oracle: ## compare Plimsoll with upstream's own controller in random timelines (
 
 .PHONY: oracle-vertical
 oracle-vertical: ## compare Plimsoll's recommender with upstream's in random histories (N=10000 histories, SEED=1)
-	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run 'TestRecommender$$' ./vertical -args -histories=$(or $(N),10000) -history-seed=$(or $(SEED),1)
+	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run 'TestRecommender$$' ./vertical -args -histories=$(or $(N),10000) -history-seed=$(or $(SEED),1) -history-divergences=50
 
 .PHONY: bench
 bench: ## run the benchmarks, upstream's calculator beside the core too; ends in benchstat's output (about five minutes)

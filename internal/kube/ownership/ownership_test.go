@@ -37,7 +37,7 @@ type world struct {
 	fail  error
 }
 
-func start(t *testing.T, ctx context.Context) *world {
+func start(ctx context.Context, t *testing.T) *world {
 	t.Helper()
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	objects := []runtime.Object{
@@ -91,7 +91,7 @@ func pod(owners []metav1.OwnerReference) *corev1.Pod {
 }
 
 func TestTopmost(t *testing.T) {
-	w := start(t, t.Context())
+	w := start(t.Context(), t)
 	for why, c := range map[string]struct {
 		pod   *corev1.Pod
 		want  string
@@ -119,7 +119,7 @@ func TestScalesAreAskedForOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer synctest.Wait()
 		defer cancel()
-		w := start(t, ctx)
+		w := start(ctx, t)
 		p := pod(owner("apps/v1", "ReplicaSet", "roll-1", "r2"))
 		for range 3 {
 			if _, found, err := w.tree.Topmost(ctx, p); !found || err != nil {
@@ -145,7 +145,7 @@ func TestTopmostKnownCallsNobody(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer synctest.Wait()
 		defer cancel()
-		w := start(t, ctx)
+		w := start(ctx, t)
 		if top, found, err := w.tree.TopmostKnown(pod(owner("apps/v1", "ReplicaSet", "web-1", "r1"))); !found || err != nil || top.UID != "d1" {
 			t.Errorf("a Deployment: %v, %t, %v", top, found, err)
 		}
@@ -169,7 +169,7 @@ func TestTopmostKnownCallsNobody(t *testing.T) {
 }
 
 func TestTargetOf(t *testing.T) {
-	w := start(t, t.Context())
+	w := start(t.Context(), t)
 	for why, c := range map[string]struct {
 		ref      autoscalingv1.CrossVersionObjectReference
 		selector string

@@ -197,8 +197,8 @@ func checkpoint(ctx context.Context, s *harness.Space, name string) (*autoscalin
 }
 
 // program is the path of the program that the harness built.
-func program() (string, error) {
-	built, err := build.Run(context.Background(), build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
+func program(ctx context.Context) (string, error) {
+	built, err := build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
 	if err != nil {
 		return "", err
 	}

@@ -231,7 +231,7 @@ func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 func TestAlone(t *testing.T) {
 	s := space(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
-	binary, err := program()
+	binary, err := program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,15 +47,7 @@ func (c *Controller) workloads(ctx context.Context) []*workload {
 		if err != nil || !found {
 			continue
 		}
-		candidates := targets[targetKey(owner.Namespace, owner.Kind, owner.Name)]
-		for _, pod := range pods {
-			if w := controlling(candidates, pod); w != nil {
-				w.pods = append(w.pods, pod)
-				if !slices.Contains(w.creators, creator) {
-					w.creators = append(w.creators, creator)
-				}
-			}
-		}
+		assign(targets[targetKey(owner.Namespace, owner.Kind, owner.Name)], creator, pods)
 	}
 	var all []*workload
 	for _, candidates := range targets {
@@ -65,6 +57,20 @@ func (c *Controller) workloads(ctx context.Context) []*workload {
 		slices.SortFunc(w.pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return all
+}
+
+// assign gives each of a creator's pods to the object that controls it.
+func assign(candidates []*workload, creator string, pods []*corev1.Pod) {
+	for _, pod := range pods {
+		w := controlling(candidates, pod)
+		if w == nil {
+			continue
+		}
+		w.pods = append(w.pods, pod)
+		if !slices.Contains(w.creators, creator) {
+			w.creators = append(w.creators, creator)
+		}
+	}
 }
 
 func targetKey(namespace, kind, name string) string { return namespace + "/" + kind + "/" + name }

@@ -34,8 +34,8 @@ type work struct {
 	saved   []string
 	// pods counts the workload's.
 	pods int
-	// isNew is set in an object's first pass.
-	isNew bool
+	// isWhole is set in passes over all objects.
+	isWhole bool
 	// hadOOM is set when a container ran out of memory.
 	hadOOM bool
 }
@@ -90,11 +90,9 @@ func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.Na
 	overlaps := overlapsOf(works)
 	kept := works[:0]
 	for _, w := range works {
-		before := r.tracks[nameOf(w.object)]
-		w.track = r.follow(now, w.object)
-		w.isNew = w.track != before
+		w.track, w.isWhole = r.follow(now, w.object), only == nil
 		w.track.overlap = overlaps[w.track.name]
-		if _, isNamed := only[w.track.name]; only == nil || isNamed || w.isNew {
+		if _, isNamed := only[w.track.name]; w.isWhole || isNamed || !w.track.isDecided {
 			w.track.lookup = recommend.Lookup{Problem: "Cannot read targetRef", Transient: true}
 			r.safely(w.track.name, func() { w.track.lookup = r.lookup(ctx, w) })
 		}
@@ -160,7 +158,7 @@ func (r *Recommender) safely(about types.NamespacedName, do func()) {
 
 func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	w.policy = r.policy(w.object)
-	if w.isNew {
+	if !w.track.isDecided {
 		r.remember(now, w)
 	}
 	o, names := r.observe(w, ooms)
@@ -169,7 +167,8 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	}
 	decision, state := recommend.Decide(now, w.policy, w.track.state, o)
 	addFindings(now, w, &o, &decision)
-	w.decision, w.track.state, w.decided = decision, state, true
+	w.decision, w.track.state = decision, state
+	w.decided, w.track.isDecided = true, true
 	for _, d := range decision.Discarded {
 		r.log.V(1).Info("a sample was left out", "object", w.track.name.String(), "container", d.Container, "resource", d.Resource.String(), "why", d.Why)
 	}
@@ -218,20 +217,32 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 	if w.hadOOM {
 		r.metrics.ooms.WithLabelValues(w.track.name.Namespace, w.track.name.Name).Add(float64(len(o.OOMs)))
 	}
-	o.Samples = r.samples(w.track, func(pod string) bool { return w.lookup.Problem != "" || slices.Contains(o.Pods, pod) })
-	r.addContention(w.track, o.Samples)
+	if w.isWhole {
+		o.Samples = r.samples(w.track, exists(&o))
+		r.addContention(w.track, o.Samples)
+	}
 	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })
 	return o, names
 }
 
-// observePods notes the workload's pods. Those of a new object may have run out of
-// memory before it was there.
+// exists tells the pods that are there from those that are gone; while that is not
+// known, all are.
+func exists(o *recommend.Observation) func(pod string) bool {
+	there := make(map[string]bool, len(o.Pods))
+	for _, pod := range o.Pods {
+		there[pod] = true
+	}
+	return func(pod string) bool { return o.Lookup.Problem != "" || there[pod] }
+}
+
+// observePods notes the workload's pods. When they are looked at for the first time,
+// containers may have run out of memory before.
 func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 	var names []string
 	counts := map[string]int{}
 	for _, known := range r.pods.Pods(w.track.name) {
 		pod := known.Whole
-		if w.isNew {
+		if !w.track.isLookedAt {
 			o.OOMs = append(o.OOMs, standing(pod)...)
 		}
 		if pod.Status.Phase == corev1.PodPending {
@@ -249,6 +260,7 @@ func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 			counts[name]++
 		}
 	}
+	w.track.isLookedAt = true
 	slices.Sort(names)
 	for _, name := range names {
 		o.Containers = append(o.Containers, recommend.Present{Container: name, Pods: counts[name]})

@@ -232,6 +232,43 @@ func TestOutOfMemoryBeforeTheObject(t *testing.T) {
 	})
 }
 
+// A target that cannot be looked up at first does not hide what its pods say.
+func TestOutOfMemoryBeforeTheTargetIsFound(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.deployment("web", 0)
+		w.pod("web", "web-0", killed(time.Now(), 3))
+		w.do(func() { w.milli["web"], w.targets["web"] = 0, fmt.Errorf("timeout: %w", ownership.ErrUnknown) })
+		w.autoscaler("web")
+		w.start()
+		w.pass(3 * time.Minute)
+		w.do(func() { w.targets["web"] = nil })
+		w.pass(2 * time.Minute)
+		_, memory := w.target("web")
+		isNear(t, "memory", memory, 400<<20*115/100)
+	})
+}
+
+// Running out of memory again and again leads to passes between, not to more samples
+// than one for each interval.
+func TestUrgentPassesTakeNoSamples(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.deployment("web", 1)
+		w.autoscaler("web")
+		w.start()
+		for i := range 60 {
+			pod := w.running["web-0"].DeepCopy()
+			pod.Status = killed(time.Now(), int32(i+1))
+			pod.Status.Phase = corev1.PodRunning
+			w.pods.Modify(pod)
+			w.pass(20 * time.Second)
+		}
+		w.stop()
+		if got := w.checkpoints["web-app"].Status.TotalSamplesCount; got < 18 || got > 22 {
+			t.Errorf("%d samples in 20 minutes, want about 20", got)
+		}
+	})
+}
+
 func TestEvictedForMemory(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)

@@ -186,7 +186,7 @@ func (s *sampler) takeMetrics(wanted []lacking, item *metricsv1beta1.PodMetrics)
 	}
 }
 
-// samples takes what was sampled of an object since the last pass, and forgets
+// samples takes what was sampled of an object since the last whole pass, and forgets
 // pods that are gone. Order is that of time, then of pods.
 func (r *Recommender) samples(t *track, exists func(pod string) bool) []recommend.Sample {
 	r.mu.Lock()

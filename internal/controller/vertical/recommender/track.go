@@ -28,6 +28,9 @@ type track struct {
 	// came of finding it the last time.
 	selector labels.Selector
 	lookup   recommend.Lookup
+	// isDecided and isLookedAt say that the object was decided, and its pods looked at,
+	// at least once.
+	isDecided, isLookedAt bool
 	// overlap says that there are other objects for the workload.
 	overlap string
 	state   recommend.State

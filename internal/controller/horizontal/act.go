@@ -57,14 +57,14 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 
 // tell writes status, events, log and metrics from the one report.
 func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) {
-	object := nameOf(p.hpa)
 	for _, event := range observe.Events(r) {
 		c.record(p, event)
 	}
-	if r.Rescaled {
-		c.log.Info("scaled", "object", object.String(), "target", targetName(p), "current", d.Current, "desired", d.Desired, "reason", r.Reason)
-	} else {
-		c.log.V(1).Info("decided", "object", object.String(), "target", targetName(p), "current", d.Current, "desired", d.Desired,
+	// What a line says is put together only where somebody reads it.
+	if log := c.log.V(1); r.Rescaled {
+		c.log.Info("scaled", "object", nameOf(p.hpa).String(), "target", targetName(p), "current", d.Current, "desired", d.Desired, "reason", r.Reason)
+	} else if log.Enabled() {
+		log.Info("decided", "object", nameOf(p.hpa).String(), "target", targetName(p), "current", d.Current, "desired", d.Desired,
 			"branch", d.Branch.String(), "error", r.Error)
 	}
 	c.measure(p, d, r, c.writeStatus(ctx, p, d, r))

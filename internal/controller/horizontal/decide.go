@@ -52,14 +52,33 @@ type pass struct {
 
 func (t *track) reset() { t.state, t.moved = decide.State{}, 0 }
 
-// work decides one object. It came with a worker's token and gives it back.
+// mostTurns is how many objects a worker decides in a row: what is due next waits
+// for no new goroutine, whose stack would have to grow first, and whoever waits for
+// a worker's token gets it before long.
+const mostTurns = 16
+
+// work decides objects that are due, this one first. It came with a worker's token
+// and gives it back.
 func (c *Controller) work(ctx context.Context, t turn) {
+	defer func() { <-c.workers }()
+	for range mostTurns - 1 {
+		c.workOn(ctx, t)
+		if ctx.Err() != nil {
+			return
+		}
+		due := false
+		if t, _, due = c.schedule.next(time.Now()); !due {
+			return
+		}
+	}
+	c.workOn(ctx, t)
+}
+
+// workOn decides one object.
+func (c *Controller) workOn(ctx context.Context, t turn) {
 	c.metrics.lateness.Observe(time.Since(t.due).Seconds())
 	full := time.Now().Add(c.config.SyncPeriod)
-	defer func() {
-		<-c.workers
-		c.schedule.done(t.object, full)
-	}()
+	defer func() { c.schedule.done(t.object, full) }()
 	hpa, err := c.objects.HorizontalPodAutoscalers(t.object.Namespace).Get(t.object.Name)
 	if apierrors.IsNotFound(err) {
 		c.drop(t.object)

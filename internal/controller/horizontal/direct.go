@@ -125,9 +125,11 @@ func (c *Controller) tellLack(p *pass, lacking lack, err error) {
 	before := p.track.lack
 	c.lacks(p.track, lacking)
 	c.mu.Unlock()
+	if before == lacking || lacking == lackRight {
+		return
+	}
 	object, said := nameOf(p.hpa).String(), &p.track.said.standIn
 	switch {
-	case before == lacking || lacking == lackRight:
 	case lacking == lackNothing && *said:
 		*said = false
 		c.log.Info("resource metrics come from the kubelets again", "object", object)

@@ -57,17 +57,23 @@ func (c *Controller) sampled(told resource.Sampled) {
 	if !c.config.Triggers {
 		return
 	}
-	for _, seat := range c.pods.On(told.Node, nil) {
-		c.mu.Lock()
-		var due time.Time
-		yes := false
-		if t, known := c.records[seat.Object]; known {
-			due, yes = t.round.report(told, seat.Nodes)
+	type hurry struct {
+		object types.NamespacedName
+		due    time.Time
+	}
+	seats := c.pods.On(told.Node, nil)
+	hurries := make([]hurry, 0, len(seats))
+	c.mu.Lock()
+	for i := range seats {
+		if t, known := c.records[seats[i].Object]; known {
+			if due, yes := t.round.report(told, seats[i].Nodes); yes {
+				hurries = append(hurries, hurry{seats[i].Object, due})
+			}
 		}
-		c.mu.Unlock()
-		if yes {
-			c.schedule.soon(seat.Object, due, true)
-		}
+	}
+	c.mu.Unlock()
+	for i := range hurries {
+		c.schedule.soon(hurries[i].object, hurries[i].due, true)
 	}
 }
 

@@ -74,7 +74,8 @@ func (c *Cluster) DeployPlimsoll(ctx context.Context, keep func(*unstructured.Un
 	return nil
 }
 
-// manifests reads the objects of the files that the kustomization lists, and names the one service account.
+// manifests reads the objects of the files that the kustomization lists, and names the first service account: the
+// controller's.
 func manifests(dir string) (objects []*unstructured.Unstructured, account *unstructured.Unstructured, err error) {
 	var kustomization struct {
 		Resources []string `json:"resources"`
@@ -97,7 +98,7 @@ func manifests(dir string) (objects []*unstructured.Unstructured, account *unstr
 				return nil, nil, fmt.Errorf("%s: %w", name, err)
 			}
 			objects = append(objects, object)
-			if object.GetKind() == rbacv1.ServiceAccountKind {
+			if object.GetKind() == rbacv1.ServiceAccountKind && account == nil {
 				account = object
 			}
 		}

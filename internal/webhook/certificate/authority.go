@@ -55,7 +55,7 @@ func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 		}
 		h.authority, h.next, h.server, changed = fresh, nil, nil, true
 	}
-	if h.next == nil && now.Add(2*t.Lifetime).After(h.authority.cert.NotAfter) {
+	if h.next == nil && (now.Add(2*t.Lifetime).After(h.authority.cert.NotAfter) || outlives(h.authority, now, authorityLifetimes*t.Lifetime)) {
 		next, err := t.newAuthority(now)
 		if err != nil {
 			return h, false, err
@@ -80,12 +80,19 @@ func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 
 // serves reports whether the server certificate will do for a while.
 func (t Terms) serves(now time.Time, h held) bool {
-	if !h.server.valid(now) || now.Add(t.Lifetime/3).After(h.server.cert.NotAfter) {
+	if !h.server.valid(now) || now.Add(t.Lifetime/3).After(h.server.cert.NotAfter) || outlives(h.server, now, t.Lifetime) {
 		return false
 	}
 	names, addresses := t.names()
 	return h.server.cert.CheckSignatureFrom(h.authority.cert) == nil && slices.Equal(h.server.cert.DNSNames, names) &&
 		slices.EqualFunc(h.server.cert.IPAddresses, addresses, net.IP.Equal)
+}
+
+// outlives reports whether a certificate was made when certificates were to live
+// longer.
+func outlives(p *pair, now time.Time, lifetime time.Duration) bool {
+	// A second is what certificates cut off, and clocks of replicas may differ.
+	return p.cert.NotAfter.After(now.Add(lifetime + lifetime/10 + time.Second))
 }
 
 // names are the names, and those of them that are addresses.

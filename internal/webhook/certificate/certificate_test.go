@@ -33,7 +33,7 @@ func believes(authorities []byte, shown *Shown, now time.Time) error {
 	return err
 }
 
-// TestRotation: two replicas over a year, of which one looks each eight hours and
+// TestRotation: two replicas over 200 days, of which one looks each eight hours and
 // the other each twelve. The API server believes what the first published at its
 // last look, and always believes both.
 func TestRotation(t *testing.T) {
@@ -45,7 +45,7 @@ func TestRotation(t *testing.T) {
 	}
 	var believed []byte
 	servers, authorities := map[string]bool{}, map[string]bool{}
-	for hour := 0; hour < 365*24; hour += 4 {
+	for hour := 0; hour < 200*24; hour += 4 {
 		now := began.Add(time.Duration(hour) * time.Hour)
 		if hour%8 == 0 {
 			if err := a.Refresh(t.Context(), now); err != nil {
@@ -67,11 +67,11 @@ func TestRotation(t *testing.T) {
 		authorities[string(believed)] = true
 	}
 	// Every 20 days a server certificate, every 60 an authority.
-	if len(servers) < 18 || len(servers) > 25 {
-		t.Errorf("%d server certificates in a year", len(servers))
+	if len(servers) < 9 || len(servers) > 15 {
+		t.Errorf("%d server certificates in 200 days", len(servers))
 	}
-	if len(authorities) < 9 || len(authorities) > 25 {
-		t.Errorf("%d sets of authorities in a year", len(authorities))
+	if len(authorities) < 5 || len(authorities) > 15 {
+		t.Errorf("%d sets of authorities in 200 days", len(authorities))
 	}
 }
 
@@ -102,6 +102,29 @@ type interrupted struct {
 func (i interrupted) Create(ctx context.Context, secret *corev1.Secret, o metav1.CreateOptions) (*corev1.Secret, error) {
 	i.before()
 	return i.SecretInterface.Create(ctx, secret, o)
+}
+
+// TestShorterLifetime: what was made for longer is replaced.
+func TestShorterLifetime(t *testing.T) {
+	secrets := fake.NewClientset().CoreV1().Secrets("plimsoll-system")
+	long, _ := Keep(secrets, "tls", terms)
+	shorter := terms
+	shorter.Lifetime, shorter.Settle = time.Hour, time.Minute
+	short, _ := Keep(secrets, "tls", shorter)
+	if err := long.Refresh(t.Context(), began); err != nil {
+		t.Fatal(err)
+	}
+	for minute := range 3 {
+		if err := short.Refresh(t.Context(), began.Add(time.Duration(minute)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := believes(short.Shown().Authorities, long.Shown(), began.Add(time.Hour)); err != nil {
+		t.Errorf("who showed the old certificate is not believed any more: %v", err)
+	}
+	if end := short.Shown().Certificate.Leaf.NotAfter; end.After(began.Add(2 * time.Hour)) {
+		t.Errorf("valid until %s", end)
+	}
 }
 
 // TestSpoiltSecret: what cannot be read is made anew.

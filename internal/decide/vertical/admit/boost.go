@@ -1,6 +1,8 @@
 package admit
 
 import (
+	"math"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
@@ -43,7 +45,12 @@ func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertica
 // Boosted is a CPU request with a boost.
 func Boosted(base vertical.Amount, b vertical.Boost) vertical.Amount {
 	if b.Factor >= 1 {
-		return vertical.Amount(arithmetic.Saturate.MulDiv(int64(base), int64(b.Factor), 1))
+		// As a float, as upstream: from 2^53 on it is rounded.
+		product := float64(base) * float64(b.Factor)
+		if product >= math.MaxInt64 {
+			return math.MaxInt64
+		}
+		return vertical.Amount(product)
 	}
 	return vertical.Amount(arithmetic.Saturate.Add(int64(base), int64(b.AddMilli)))
 }

@@ -56,21 +56,30 @@ func (c *Container) Clone() Container {
 // there is another.
 func (c *Container) Under(p Policy, own vertical.ContainerPolicy) Policy {
 	set := overrides{oom: own.OOM, memory: own.Memory}
-	if p.has(divergence.ResetOverrides) || c.created.IsZero() {
+	if p.has(divergence.ResetOverrides) {
 		c.held = nil
 		return set.under(p)
 	}
-	if c.held != nil {
+	if c.held != nil && !c.created.IsZero() {
 		set = set.over(*c.held)
 	}
+	c.held = nil
 	if set != (overrides{}) {
 		c.held = &set
 	}
 	return set.under(p)
 }
 
-// Appear says that there is such a container, used or not.
+// Appear says that there is such a container, used or not. Under what policy it
+// is, is said after that.
 func (c *Container) Appear(now time.Time) {
+	if c.created.IsZero() {
+		c.created, c.held = vertical.StampOf(now), nil
+	}
+}
+
+// begin makes an aggregate for a sample, under the policy that was said.
+func (c *Container) begin(now time.Time) {
 	if c.created.IsZero() {
 		c.created = vertical.StampOf(now)
 	}
@@ -97,7 +106,7 @@ func (c *Container) AddCPU(p *Policy, s Sample, now time.Time) bool {
 		return false
 	}
 	w.lastCPU = at
-	c.Appear(now)
+	c.begin(now)
 	c.aggregate.add(p, vertical.CPU, s.Amount, s.At)
 	c.aggregate.count(at)
 	c.Changed = true
@@ -110,7 +119,7 @@ func (c *Container) AddMemory(p *Policy, s Sample, now time.Time) bool {
 	if s.Amount < 0 || vertical.StampOf(s.At).Before(w.lastMemory) {
 		return false
 	}
-	c.Appear(now)
+	c.begin(now)
 	if c.addMemory(p, w, s) {
 		w.peak = s.Amount
 	}
@@ -141,7 +150,7 @@ func (c *Container) RecordOOM(p *Policy, o OOM, now time.Time) bool {
 	if o.Standing && !p.has(divergence.StartOOM) || known {
 		return false
 	}
-	c.Appear(now)
+	c.begin(now)
 	if !w.lastMemory.IsZero() && at.Before(w.lastMemory.Add(-p.Interval)) {
 		return false
 	}

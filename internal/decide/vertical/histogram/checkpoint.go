@@ -24,14 +24,15 @@ type Checkpoint struct {
 // Save is the histogram's checkpoint.
 func (h *Histogram) Save() Checkpoint {
 	c := Checkpoint{Reference: h.reference.Time(), Weights: map[int]uint32{}, Total: h.total}
-	heaviest, low, high := 0.0, 0, -1
-	for low, high = h.span(); low <= high; low++ {
-		heaviest = max(heaviest, h.cells.weight(low))
+	heaviest := 0.0
+	low, high := h.span()
+	for i := low; i <= high; i++ {
+		heaviest = max(heaviest, h.cells.weight(i))
 	}
 	ratio := maxWeight / heaviest
 	var weights [Buckets]uint32
-	for low, high = h.span(); low <= high; low++ {
-		weights[h.cells.bucket(low)] = uint32(math.Floor(float64(h.cells.weight(low)*ratio) + 0.5))
+	for i := low; i <= high; i++ {
+		weights[h.cells.bucket(i)] = uint32(math.Floor(float64(h.cells.weight(i)*ratio) + 0.5))
 	}
 	for bucket, weight := range weights {
 		if weight > 0 {

@@ -1,0 +1,230 @@
+package objects
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+)
+
+// adders know the kinds that matter here, by group, version and kind.
+var adders = map[string]func(*Collection, *Object) error{
+	"autoscaling/v2 " + HPA:        addHorizontal,
+	"autoscaling/v1 " + HPA:        addHorizontalV1,
+	"autoscaling.k8s.io/v1 " + VPA: addVertical,
+	"apps/v1 " + Deployment:        addDeployment,
+	"apps/v1 " + StatefulSet:       addStatefulSet,
+	"apps/v1 " + DaemonSet:         addDaemonSet,
+	"apps/v1 " + ReplicaSet:        addReplicaSet,
+	"batch/v1 " + Job:              addJob,
+	"batch/v1 " + CronJob:          addCronJob,
+	"policy/v1 " + PDB:             addBudget,
+	"v1 " + Pod:                    addPod,
+	"v1 " + Node:                   addNode,
+	"v1 " + LimitRange:             addRange,
+}
+
+// Add takes in an object. One of a kind that does not matter here is left out. A field
+// that the kind does not have is an error, as what is misspelt would silently not count.
+func (c *Collection) Add(raw map[string]any, place Place) error {
+	o := &Object{Raw: raw, Place: place}
+	o.APIVersion, _ = raw["apiVersion"].(string)
+	o.Kind, _ = raw["kind"].(string)
+	add, ok := adders[o.APIVersion+" "+o.Kind]
+	if !ok {
+		return nil
+	}
+	metadata, _ := raw["metadata"].(map[string]any)
+	o.Name, _ = metadata["name"].(string)
+	if o.Namespace, _ = metadata["namespace"].(string); o.Namespace == "" && o.Kind != Node {
+		o.Namespace = metav1.NamespaceDefault
+	}
+	if err := add(c, o); err != nil {
+		return fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
+	}
+	return nil
+}
+
+// decode reads the raw object into a typed one.
+func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
+	into := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Raw, into, true); err != nil {
+		return nil, err
+	}
+	o.Meta = meta(into)
+	return into, nil
+}
+
+func addHorizontal(c *Collection, o *Object) error {
+	h, err := decode(o, func(t *autoscalingv2.HorizontalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	c.Horizontals = append(c.Horizontals, &Horizontal{Object: *o, Spec: &h.Spec, Status: &h.Status})
+	return nil
+}
+
+// defaultPercent is the API server's target of an HPA that names no metric.
+const defaultPercent = 80
+
+func addHorizontalV1(c *Collection, o *Object) error {
+	h, err := decode(o, func(t *autoscalingv1.HorizontalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	percent := int32(defaultPercent)
+	if h.Spec.TargetCPUUtilizationPercentage != nil {
+		percent = *h.Spec.TargetCPUUtilizationPercentage
+	}
+	spec := &autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(h.Spec.ScaleTargetRef),
+		MinReplicas:    h.Spec.MinReplicas, MaxReplicas: h.Spec.MaxReplicas, Metrics: []autoscalingv2.MetricSpec{cpuMetric(percent)},
+	}
+	status := &autoscalingv2.HorizontalPodAutoscalerStatus{
+		CurrentReplicas: h.Status.CurrentReplicas, DesiredReplicas: h.Status.DesiredReplicas, LastScaleTime: h.Status.LastScaleTime,
+	}
+	c.Horizontals = append(c.Horizontals, &Horizontal{Object: *o, Spec: spec, Status: status, IsV1: true})
+	return nil
+}
+
+func cpuMetric(percent int32) autoscalingv2.MetricSpec {
+	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+		Name:   corev1.ResourceCPU,
+		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
+	}}
+}
+
+// Metrics are what the HPA looks at: the API server's default if it names none.
+func (h *Horizontal) Metrics() []autoscalingv2.MetricSpec {
+	if len(h.Spec.Metrics) == 0 {
+		return []autoscalingv2.MetricSpec{cpuMetric(defaultPercent)}
+	}
+	return h.Spec.Metrics
+}
+
+func addVertical(c *Collection, o *Object) error {
+	v, err := decode(o, func(t *autoscaling.VerticalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	c.Verticals = append(c.Verticals, &Vertical{Object: *o, Spec: &v.Spec, Status: &v.Status})
+	return nil
+}
+
+// addWorkload takes in a workload; selector is nil where the API server makes it.
+func (c *Collection) addWorkload(o *Object, w Workload, selector *metav1.LabelSelector) error {
+	w.Object = *o
+	if w.TemplateField == nil {
+		w.TemplateField = Field{"spec", "template"}
+	}
+	if selector != nil {
+		var err error
+		if w.Selector, err = metav1.LabelSelectorAsSelector(selector); err != nil {
+			return fmt.Errorf("spec.selector: %w", err)
+		}
+	}
+	c.Workloads = append(c.Workloads, &w)
+	return nil
+}
+
+func addDeployment(c *Collection, o *Object) error {
+	d, err := decode(o, func(t *appsv1.Deployment) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	return c.addWorkload(o, Workload{Replicas: d.Spec.Replicas, Template: &d.Spec.Template}, d.Spec.Selector)
+}
+
+func addStatefulSet(c *Collection, o *Object) error {
+	s, err := decode(o, func(t *appsv1.StatefulSet) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	w := Workload{Replicas: s.Spec.Replicas, Template: &s.Spec.Template, PodManagement: s.Spec.PodManagementPolicy}
+	return c.addWorkload(o, w, s.Spec.Selector)
+}
+
+func addDaemonSet(c *Collection, o *Object) error {
+	d, err := decode(o, func(t *appsv1.DaemonSet) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	return c.addWorkload(o, Workload{Template: &d.Spec.Template}, d.Spec.Selector)
+}
+
+func addReplicaSet(c *Collection, o *Object) error {
+	r, err := decode(o, func(t *appsv1.ReplicaSet) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	return c.addWorkload(o, Workload{Replicas: r.Spec.Replicas, Template: &r.Spec.Template}, r.Spec.Selector)
+}
+
+func addJob(c *Collection, o *Object) error {
+	j, err := decode(o, func(t *batchv1.Job) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	return c.addWorkload(o, Workload{Template: &j.Spec.Template}, j.Spec.Selector)
+}
+
+func addCronJob(c *Collection, o *Object) error {
+	j, err := decode(o, func(t *batchv1.CronJob) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	return c.addWorkload(o, Workload{
+		Template: &j.Spec.JobTemplate.Spec.Template, TemplateField: Field{"spec", "jobTemplate", "spec", "template"},
+	}, nil)
+}
+
+func addBudget(c *Collection, o *Object) error {
+	b, err := decode(o, func(t *policyv1.PodDisruptionBudget) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	selector := labels.Nothing()
+	if b.Spec.Selector != nil {
+		if selector, err = metav1.LabelSelectorAsSelector(b.Spec.Selector); err != nil {
+			return fmt.Errorf("spec.selector: %w", err)
+		}
+	}
+	c.Budgets = append(c.Budgets, &Budget{Object: *o, Spec: &b.Spec, Selector: selector})
+	return nil
+}
+
+func addPod(c *Collection, o *Object) error {
+	p, err := decode(o, func(t *corev1.Pod) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	c.Pods = append(c.Pods, &Running{Object: *o, Pod: p})
+	return nil
+}
+
+func addNode(c *Collection, o *Object) error {
+	n, err := decode(o, func(t *corev1.Node) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	c.Nodes = append(c.Nodes, &Machine{Object: *o, Allocatable: n.Status.Allocatable})
+	return nil
+}
+
+func addRange(c *Collection, o *Object) error {
+	r, err := decode(o, func(t *corev1.LimitRange) *metav1.ObjectMeta { return &t.ObjectMeta })
+	if err != nil {
+		return err
+	}
+	c.Ranges = append(c.Ranges, &Range{Object: *o, Limits: r.Spec.Limits})
+	return nil
+}

@@ -1,0 +1,201 @@
+// Package objects is what advice is given on: autoscalers, the workloads that they
+// scale, and what stands around them, from files or from a cluster, with the ways from
+// one to the other.
+package objects
+
+import (
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+// IgnoreAnnotation names the rules that are not to be told of an object, separated
+// by commas.
+const IgnoreAnnotation = "plimsoll.dev/ignore"
+
+// Kinds of objects.
+const (
+	HPA         = "HorizontalPodAutoscaler"
+	VPA         = "VerticalPodAutoscaler"
+	Deployment  = "Deployment"
+	StatefulSet = "StatefulSet"
+	DaemonSet   = "DaemonSet"
+	ReplicaSet  = "ReplicaSet"
+	Job         = "Job"
+	CronJob     = "CronJob"
+	PDB         = "PodDisruptionBudget"
+	Pod         = "Pod"
+	Node        = "Node"
+	LimitRange  = "LimitRange"
+)
+
+// Place is where in a file an object stands. That of an object of a cluster is empty.
+type Place struct {
+	File     string
+	Document int
+	// Line is the first of the document.
+	Line int
+}
+
+// Object is what all of them have.
+type Object struct {
+	APIVersion, Kind, Namespace, Name string
+	Place                             Place
+	// Raw is the object as it was read, which a patch must fit.
+	Raw map[string]any
+	// Meta is the object's own.
+	Meta *metav1.ObjectMeta
+}
+
+// Key tells objects apart.
+func (o *Object) Key() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
+
+// Ignores reports whether the object's annotation names the rule.
+func (o *Object) Ignores(rule string) bool {
+	if o.Meta == nil {
+		return false
+	}
+	for name := range strings.SplitSeq(o.Meta.Annotations[IgnoreAnnotation], ",") {
+		if strings.TrimSpace(name) == rule {
+			return true
+		}
+	}
+	return false
+}
+
+// Horizontal is a HorizontalPodAutoscaler.
+type Horizontal struct {
+	Object
+	Spec   *autoscalingv2.HorizontalPodAutoscalerSpec
+	Status *autoscalingv2.HorizontalPodAutoscalerStatus
+	// IsV1 says that it was written as autoscaling/v1, whose fields are others.
+	IsV1 bool
+}
+
+// MinReplicas is the lower bound; the API server's default is 1.
+func (h *Horizontal) MinReplicas() int32 {
+	if h.Spec.MinReplicas == nil {
+		return 1
+	}
+	return *h.Spec.MinReplicas
+}
+
+// Budget is a PodDisruptionBudget.
+type Budget struct {
+	Object
+	Spec     *policyv1.PodDisruptionBudgetSpec
+	Selector labels.Selector
+}
+
+// Running is a pod that runs or ran.
+type Running struct {
+	Object
+	Pod *corev1.Pod
+}
+
+// Machine is a node.
+type Machine struct {
+	Object
+	Allocatable corev1.ResourceList
+}
+
+// Range is a LimitRange.
+type Range struct {
+	Object
+	Limits []corev1.LimitRangeItem
+}
+
+// Vertical is a VerticalPodAutoscaler.
+type Vertical struct {
+	Object
+	Spec   *autoscaling.VerticalPodAutoscalerSpec
+	Status *autoscaling.VerticalPodAutoscalerStatus
+}
+
+// Collection is all that is looked at together.
+type Collection struct {
+	Horizontals []*Horizontal
+	Verticals   []*Vertical
+	Workloads   []*Workload
+	Budgets     []*Budget
+	Pods        []*Running
+	Nodes       []*Machine
+	Ranges      []*Range
+	// IsCluster says that it is a cluster's content. Files may leave out what is elsewhere.
+	IsCluster bool
+	// Unread are the kinds that could not be read, and why.
+	Unread map[string]string
+	// Usage is what containers used; nil if nothing is known of it.
+	Usage *usage.Samples
+	// Now is when a cluster was read. It is zero for files.
+	Now time.Time
+}
+
+// Target is the workload that is referred to, and nil if it is not here.
+func (c *Collection) Target(namespace, kind, name string) *Workload {
+	for _, w := range c.Workloads {
+		if w.Namespace == namespace && w.Kind == kind && w.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+// TargetOfHorizontal is the workload that an HPA scales; nil if it is not here.
+func (c *Collection) TargetOfHorizontal(h *Horizontal) *Workload {
+	return c.Target(h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name)
+}
+
+// TargetOfVertical is the workload that a VPA sizes; nil if it is not here.
+func (c *Collection) TargetOfVertical(v *Vertical) *Workload {
+	if v.Spec.TargetRef == nil {
+		return nil
+	}
+	return c.Target(v.Namespace, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)
+}
+
+// HorizontalsOf are the HPAs of a workload.
+func (c *Collection) HorizontalsOf(w *Workload) []*Horizontal {
+	var found []*Horizontal
+	for _, h := range c.Horizontals {
+		if c.TargetOfHorizontal(h) == w {
+			found = append(found, h)
+		}
+	}
+	return found
+}
+
+// VerticalsOf are the VPAs of a workload that do not only recommend.
+func (c *Collection) VerticalsOf(w *Workload) []*Vertical {
+	var found []*Vertical
+	for _, v := range c.Verticals {
+		if v.Mode() != autoscaling.UpdateModeOff && c.TargetOfVertical(v) == w {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// BudgetsOf are the PodDisruptionBudgets that select a workload's pods.
+func (c *Collection) BudgetsOf(w *Workload) []*Budget {
+	var found []*Budget
+	for _, b := range c.Budgets {
+		if b.Namespace == w.Namespace && b.Selector.Matches(labels.Set(w.Template.Labels)) {
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// IsAutoscaled reports whether any autoscaler changes the workload.
+func (c *Collection) IsAutoscaled(w *Workload) bool {
+	return len(c.HorizontalsOf(w)) > 0 || len(c.VerticalsOf(w)) > 0
+}

@@ -1,0 +1,143 @@
+package objects
+
+import (
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// Workload makes pods from a template.
+type Workload struct {
+	Object
+	// Replicas is nil where the object does not say.
+	Replicas *int32
+	// Selector is nil where the API server makes it.
+	Selector labels.Selector
+	Template *corev1.PodTemplateSpec
+	// TemplateField is where in the object the template stands.
+	TemplateField Field
+	// PodManagement is that of a StatefulSet.
+	PodManagement appsv1.PodManagementPolicyType
+}
+
+// Container is one container of a workload's template that runs as long as the pod:
+// a native sidecar is one of them.
+type Container struct {
+	*corev1.Container
+	Field Field
+}
+
+// Containers are those that run as long as the pod.
+func (w *Workload) Containers() []Container {
+	var all []Container
+	spec := w.TemplateField.In("spec")
+	for i := range w.Template.Spec.Containers {
+		all = append(all, Container{Container: &w.Template.Spec.Containers[i], Field: spec.In("containers", strconv.Itoa(i))})
+	}
+	for i := range w.Template.Spec.InitContainers {
+		c := &w.Template.Spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			all = append(all, Container{Container: c, Field: spec.In("initContainers", strconv.Itoa(i))})
+		}
+	}
+	return all
+}
+
+// Container is the one of that name.
+func (w *Workload) Container(name string) (Container, bool) {
+	for _, c := range w.Containers() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Container{}, false
+}
+
+// RequestOf is what the container asks for once the API server has filled in what it
+// fills in: a limit stands for a missing request, and a LimitRange for both.
+func (c *Collection) RequestOf(w *Workload, container Container, name corev1.ResourceName) (resource.Quantity, bool) {
+	if q, ok := container.Resources.Requests[name]; ok {
+		return q, true
+	}
+	if q, ok := container.Resources.Limits[name]; ok {
+		return q, true
+	}
+	for _, r := range c.Ranges {
+		if r.Namespace != w.Namespace {
+			continue
+		}
+		for i := range r.Limits {
+			if q, ok := defaultOf(&r.Limits[i], name); ok {
+				return q, true
+			}
+		}
+	}
+	return resource.Quantity{}, false
+}
+
+func defaultOf(item *corev1.LimitRangeItem, name corev1.ResourceName) (resource.Quantity, bool) {
+	if item.Type != corev1.LimitTypeContainer {
+		return resource.Quantity{}, false
+	}
+	if q, ok := item.DefaultRequest[name]; ok {
+		return q, true
+	}
+	q, ok := item.Default[name]
+	return q, ok
+}
+
+// PodRequests reports whether the template asks for the resource for the pod as a whole.
+func (w *Workload) PodRequests(name corev1.ResourceName) bool {
+	r := w.Template.Spec.Resources
+	if r == nil {
+		return false
+	}
+	_, requested := r.Requests[name]
+	_, limited := r.Limits[name]
+	return requested || limited
+}
+
+// Own are the pods that the workload made, of those that are known.
+func (c *Collection) Own(w *Workload) []*Running {
+	var own []*Running
+	for _, p := range c.Pods {
+		if p.Namespace == w.Namespace && c.Owner(p) == w {
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// Owner is the topmost workload that made a pod; nil if that is not known.
+func (c *Collection) Owner(p *Running) *Workload {
+	var owner *Workload
+	refs := p.Pod.OwnerReferences
+	// A pod's owner has an owner at most: ReplicaSet and Deployment, Job and CronJob.
+	for range 2 {
+		var next *Workload
+		for i := range refs {
+			if w := c.Target(p.Namespace, refs[i].Kind, refs[i].Name); w != nil && refs[i].Controller != nil && *refs[i].Controller {
+				next = w
+			}
+		}
+		if next == nil {
+			return owner
+		}
+		owner, refs = next, next.Meta.OwnerReferences
+	}
+	return owner
+}
+
+// Root is the workload that owns this one, or itself.
+func (c *Collection) Root(w *Workload) *Workload {
+	for i := range w.Meta.OwnerReferences {
+		ref := &w.Meta.OwnerReferences[i]
+		if owner := c.Target(w.Namespace, ref.Kind, ref.Name); owner != nil && ref.Controller != nil && *ref.Controller {
+			return owner
+		}
+	}
+	return w
+}

@@ -1,0 +1,174 @@
+// Package manifests reads objects from files, folders and standard input, as kubectl
+// takes them: YAML or JSON, several documents in a file, Lists.
+package manifests
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+// What is read at most: of a file, and files of a folder.
+const (
+	maxBytes = 16 << 20
+	maxFiles = 5000
+)
+
+var extensions = []string{".yaml", ".yml", ".json"}
+
+// Read reads what the paths name; - is standard input. Folders are read with all
+// folders in them, of which files that end in .yaml, .yml or .json count.
+func Read(paths []string, stdin io.Reader) (*objects.Collection, error) {
+	c := &objects.Collection{}
+	for _, path := range paths {
+		if path == "-" {
+			if err := Add(c, "standard input", stdin); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		files, err := filesOf(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			if err := addFile(c, file); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// filesOf is the file itself, or those of a folder.
+func filesOf(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.Type().IsRegular() && slices.Contains(extensions, strings.ToLower(filepath.Ext(name))) {
+			files = append(files, name)
+		}
+		if len(files) > maxFiles {
+			return fmt.Errorf("%s: more than %d files", path, maxFiles)
+		}
+		return nil
+	})
+	return files, err
+}
+
+func addFile(c *objects.Collection, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return Add(c, name, file)
+}
+
+// Add takes in the objects of one file.
+func Add(c *objects.Collection, name string, r io.Reader) error {
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if len(text) > maxBytes {
+		return fmt.Errorf("%s: more than %d MiB", name, maxBytes>>20)
+	}
+	for n, document := range split(text) {
+		place := objects.Place{File: name, Document: n + 1, Line: document.line}
+		if err := addDocument(c, document.text, place); err != nil {
+			return fmt.Errorf("%s: document %d (line %d): %w", name, n+1, document.line, err)
+		}
+	}
+	return nil
+}
+
+func addDocument(c *objects.Collection, text []byte, place objects.Place) error {
+	inJSON, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return err
+	}
+	var content any
+	if err := json.Unmarshal(inJSON, &content); err != nil {
+		return err
+	}
+	switch raw := content.(type) {
+	case nil:
+		return nil // only comments
+	case map[string]any:
+		return addObject(c, raw, place)
+	}
+	return errors.New("it is not an object")
+}
+
+func addObject(c *objects.Collection, raw map[string]any, place objects.Place) error {
+	kind, _ := raw["kind"].(string)
+	items, isList := raw["items"].([]any)
+	if !isList || !strings.HasSuffix(kind, "List") {
+		return c.Add(raw, place)
+	}
+	for i, item := range items {
+		inner, ok := item.(map[string]any)
+		if !ok {
+			return fmt.Errorf("item %d is not an object", i)
+		}
+		if err := c.Add(inner, place); err != nil {
+			return fmt.Errorf("item %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// document is one of a file.
+type document struct {
+	text []byte
+	line int
+}
+
+// split finds the documents of a file, without those that are empty.
+func split(text []byte) []document {
+	var all []document
+	var current document
+	flush := func() {
+		if len(bytes.TrimSpace(current.text)) > 0 {
+			all = append(all, current)
+		}
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, maxBytes+1)
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Bytes()
+		if bytes.Equal(bytes.TrimRight(line, " \t\r"), []byte("---")) || bytes.HasPrefix(line, []byte("--- #")) {
+			flush()
+			current = document{line: n + 1}
+			continue
+		}
+		if len(bytes.TrimSpace(current.text)) == 0 {
+			current.line = n
+		}
+		current.text = append(append(current.text, line...), '\n')
+	}
+	flush()
+	return all
+}

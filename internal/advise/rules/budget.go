@@ -1,0 +1,175 @@
+package rules
+
+import (
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+func budgetRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "no-disruption-budget", Level: Advice, Title: "An autoscaled workload has no PodDisruptionBudget",
+			Why: "Node drains, the cluster autoscaler and a VPA evict pods; a PodDisruptionBudget keeps them from taking too many at once. Workloads that " +
+				"have one pod, and DaemonSets, are left out: a budget cannot help the one, and evictions of the other are not counted.",
+			Source: guide + "#vertical-pod-autoscaler-vpa", Needs: []string{objects.PDB}, Check: checkNoBudget,
+		},
+		{
+			Name: "budget-forbids-eviction", Level: Warning, Title: "A PodDisruptionBudget forbids every eviction",
+			Why: "No node can then be drained, and no VPA can evict a pod that needs more. minAvailable as high as the HPA's minReplicas has that effect " +
+				"whenever the load is low.",
+			Source: pdbDocs, Check: checkForbids,
+		},
+		{
+			Name: "budget-keeps-unhealthy", Level: Advice, Title: "A PodDisruptionBudget keeps unhealthy pods of a VPA's workload",
+			Why: "Unless unhealthyPodEvictionPolicy is AlwaysAllow, a pod that runs out of memory again and again may not be evicted once the budget is used up, " +
+				"and so never gets the memory that the VPA recommends.",
+			Source: vpaIssues + "4284", Check: checkUnhealthy,
+		},
+	}
+}
+
+// least is how many pods the workload has at low load; false where it is not known.
+func least(c *objects.Collection, w *objects.Workload) (int32, bool) {
+	for _, h := range c.HorizontalsOf(w) {
+		return h.MinReplicas(), true
+	}
+	switch {
+	case w.Kind == objects.DaemonSet || w.Kind == objects.Job || w.Kind == objects.CronJob:
+		return 0, false
+	case w.Replicas == nil:
+		return 1, true
+	}
+	return *w.Replicas, true
+}
+
+func checkNoBudget(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		count, known := least(c, w)
+		if !c.IsAutoscaled(w) || !known || count < 2 || len(c.BudgetsOf(w)) > 0 || len(w.Template.Labels) == 0 {
+			continue
+		}
+		where := "among these files"
+		if c.IsCluster {
+			where = "in namespace " + w.Namespace
+		}
+		found = append(found, Finding{
+			Object: &w.Object, Field: w.TemplateField.In("metadata", "labels"),
+			Why:   fmt.Sprintf("No PodDisruptionBudget %s selects its pods, of which there are at least %d.", where, count),
+			Patch: &Patch{Object: &w.Object, Create: budget(w)},
+		})
+	}
+	return found
+}
+
+func budget(w *objects.Workload) map[string]any {
+	selector := w.Value(objects.Field{"spec", "selector"})
+	return map[string]any{
+		"apiVersion": "policy/v1", "kind": objects.PDB,
+		"metadata": map[string]any{"namespace": w.Namespace, "name": w.Name},
+		"spec": map[string]any{
+			"maxUnavailable": int64(1), "selector": selector, "unhealthyPodEvictionPolicy": "AlwaysAllow",
+		},
+	}
+}
+
+func checkForbids(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, b := range c.Budgets {
+		field, why := forbids(c, b)
+		if why == "" {
+			continue
+		}
+		spec := objects.Field{"spec"}
+		found = append(found, Finding{
+			Object: &b.Object, Field: spec.In(field), Why: why,
+			Patch: patch(&b.Object).remove(spec.In("minAvailable")).set(spec.In("maxUnavailable"), 1),
+		})
+	}
+	return found
+}
+
+// forbids says why a budget forbids every eviction, and by which field.
+func forbids(c *objects.Collection, b *objects.Budget) (field, why string) {
+	if most := b.Spec.MaxUnavailable; most != nil {
+		if most.String() == "0" || most.String() == "0%" {
+			return "maxUnavailable", fmt.Sprintf("maxUnavailable is %s: no pod may ever be evicted.", most)
+		}
+		return "", ""
+	}
+	if b.Spec.MinAvailable == nil {
+		return "", ""
+	}
+	if b.Spec.MinAvailable.Type == intstr.String && b.Spec.MinAvailable.StrVal == "100%" {
+		return "minAvailable", "minAvailable is 100%: no pod may ever be evicted."
+	}
+	for _, w := range c.Workloads {
+		count, known := least(c, w)
+		if w.Namespace != b.Namespace || !known || !covers(c, b, w) || b.Spec.MinAvailable.Type != intstr.Int {
+			continue
+		}
+		// At zero pods there is none to evict.
+		if need := b.Spec.MinAvailable.IntVal; need >= count && count > 0 {
+			return "minAvailable", fmt.Sprintf("minAvailable is %d, and %s %s has %d pods%s: then none of them may be evicted.",
+				need, w.Kind, w.Name, count, whenLow(c, w))
+		}
+	}
+	return "", ""
+}
+
+// covers reports whether the budget is for the pods of this workload and no other's.
+func covers(c *objects.Collection, b *objects.Budget, w *objects.Workload) bool {
+	for _, o := range c.Workloads {
+		if o == w {
+			continue
+		}
+		for _, other := range c.BudgetsOf(o) {
+			if other == b && c.Root(o) != c.Root(w) {
+				return false
+			}
+		}
+	}
+	for _, own := range c.BudgetsOf(w) {
+		if own == b {
+			return c.Root(w) == w
+		}
+	}
+	return false
+}
+
+func whenLow(c *objects.Collection, w *objects.Workload) string {
+	if hs := c.HorizontalsOf(w); len(hs) > 0 {
+		return fmt.Sprintf(" at HPA %s's minReplicas", hs[0].Name)
+	}
+	return ""
+}
+
+func checkUnhealthy(c *objects.Collection) []Finding {
+	var found []Finding
+	told := map[*objects.Budget]bool{}
+	for _, w := range c.Workloads {
+		verticals := c.VerticalsOf(w)
+		if len(verticals) == 0 || verticals[0].Mode() == autoscaling.UpdateModeInitial {
+			continue
+		}
+		for _, b := range c.BudgetsOf(w) {
+			if told[b] || b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow {
+				continue
+			}
+			told[b] = true
+			field := objects.Field{"spec", "unhealthyPodEvictionPolicy"}
+			found = append(found, Finding{
+				Object: &b.Object, Field: field,
+				Why: fmt.Sprintf("VPA %s sizes the pods of %s %s; one that is not ready may be evicted only while the budget allows it.",
+					verticals[0].Name, w.Kind, w.Name),
+				Patch: patch(&b.Object).set(field, "AlwaysAllow"),
+			})
+		}
+	}
+	return found
+}

@@ -1,0 +1,134 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+func usageRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "request-far-from-usage", Level: Advice, Title: "A request is far from what is used",
+			Why: "Request the 95th percentile of what is used, or the 5th under a VPA, which raises it itself. More than double is paid for in vain; less than half lets pods " +
+				"starve on a full node, and shifts every target in percent. What metrics.k8s.io shows is one moment: it hints, and only a factor of four is told of then. " +
+				"A day of samples or more (--usage) tells.",
+			Source: guide + "#recommendations-in-a-box", NeedsUsage: true, Check: checkRequests,
+		},
+		{
+			Name: "initial-replicas-far", Level: Advice, Title: "Initial replicas are far from what is observed",
+			Why: "Begin with the 5th percentile of the count observed, so that the first minutes after creation are neither short nor dear, and never set it again " +
+				"(see replicas-in-manifest). The rule counts the pods in usage over time, and tells of a factor of two.",
+			Source: guide + "#summary", NeedsHistory: true, Check: checkInitialReplicas,
+		},
+		{
+			Name: "uneven-load", Level: Advice, Title: "The load is spread unevenly over the pods",
+			Why: "An HPA sees the average. If one pod of at least three uses twice the average, it can be overloaded while the average is fine: more pods do not help until the load is " +
+				"spread better (connections that live long, sticky sessions, one hot key). What metrics.k8s.io shows is one moment.",
+			Source: guide + "#horizontal-pod-autoscaling-hpa", NeedsUsage: true, Check: checkUneven,
+		},
+	}
+}
+
+func checkRequests(c *objects.Collection) []Finding {
+	var found []Finding
+	factor := 2.0
+	if c.Usage.IsMoment {
+		factor = 4
+	}
+	for _, w := range c.Workloads {
+		samples := samplesOf(c, w)
+		if !c.IsAutoscaled(w) || len(samples) == 0 {
+			continue
+		}
+		percent := percentile(c, w)
+		for _, container := range w.Containers() {
+			own := usage.OfContainer(samples, container.Name)
+			for _, name := range sized {
+				request, ok := container.Resources.Requests[name]
+				if !ok || request.IsZero() || len(own) == 0 {
+					continue
+				}
+				used := resource.MustParse(quantity(name, usage.Percentile(own, percent, amount(name))))
+				times := request.AsApproximateFloat64() / used.AsApproximateFloat64()
+				if times <= factor && times >= 1/factor {
+					continue
+				}
+				f := raise(w, container, name, used, fmt.Sprintf("Container %s requests %s of %s; the %.0fth percentile of its usage is %s (%s).",
+					container.Name, request.String(), name, percent, used.String(), c.Usage.Source))
+				if c.Usage.IsMoment {
+					f.Remedy = "This is one moment only: look at a day or more (--usage) before you change it."
+				}
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+func checkInitialReplicas(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		samples := samplesOf(c, w)
+		if w.Replicas == nil || *w.Replicas == 0 || len(c.HorizontalsOf(w)) == 0 || len(samples) == 0 || c.IsCluster {
+			continue
+		}
+		observed := usage.PercentileOf(usage.Counts(samples), 5)
+		have := int64(*w.Replicas)
+		if observed == 0 || have <= 2*observed && observed <= 2*have {
+			continue
+		}
+		field := objects.Field{"spec", "replicas"}
+		found = append(found, Finding{
+			Object: &w.Object, Field: field,
+			Why:    fmt.Sprintf("It begins with %d replicas; the 5th percentile of those observed is %d.", have, observed),
+			Remedy: "For the first creation only: take spec.replicas out of what is applied later.",
+			Patch:  patch(&w.Object).set(field, observed),
+		})
+	}
+	return found
+}
+
+// What is told of as uneven: at least so many pods, one with so many times the average.
+const (
+	unevenPods     = 3
+	unevenFactor   = 2
+	unevenCPUMilli = 20
+)
+
+func checkUneven(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		hs := c.HorizontalsOf(w)
+		byPod := usage.ByPod(samplesOf(c, w))
+		if len(hs) == 0 || len(byPod) < unevenPods {
+			continue
+		}
+		var sum int64
+		for _, milli := range byPod {
+			sum += milli
+		}
+		average := sum / int64(len(byPod))
+		busiest := slices.MaxFunc(slices.Sorted(maps.Keys(byPod)), func(a, b string) int { return cmp.Compare(byPod[a], byPod[b]) })
+		if byPod[busiest] < unevenFactor*average || byPod[busiest] < unevenCPUMilli {
+			continue
+		}
+		f := Finding{
+			Object: &hs[0].Object, Field: objects.Field{"spec", "metrics"},
+			Why: fmt.Sprintf("Pod %s uses %dm of CPU, %.1f times the average of %dm over %d pods that the HPA sees (%s).",
+				busiest, byPod[busiest], float64(byPod[busiest])/float64(max(average, 1)), average, len(byPod), c.Usage.Source),
+			Remedy: "Spread the load better: look at long connections, sticky sessions and hot keys.",
+		}
+		if c.Usage.IsMoment {
+			f.Remedy += " This is one moment only."
+		}
+		found = append(found, f)
+	}
+	return found
+}

@@ -1,0 +1,98 @@
+package rules
+
+import (
+	"maps"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+// Operation is one of a JSON patch.
+type Operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Patch mends a finding: operations on an object, or an object that is missing.
+type Patch struct {
+	Object     *objects.Object
+	Operations []Operation
+	// Create is an object to create; there are no operations then.
+	Create map[string]any
+}
+
+// Command is what to give the patch to.
+func (p *Patch) Command() string {
+	if p.Create != nil {
+		return "kubectl create -f FILE"
+	}
+	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + p.Object.Name
+	if p.Object.Namespace != "" {
+		command += " -n " + p.Object.Namespace
+	}
+	return command + " --type=json --patch-file FILE"
+}
+
+// YAML is the patch as it goes into that file.
+func (p *Patch) YAML() string {
+	var content any = p.Operations
+	if p.Create != nil {
+		content = p.Create
+	}
+	text, err := yaml.Marshal(content)
+	if err != nil {
+		// Operations and objects are made of what JSON has.
+		panic(err)
+	}
+	return string(text)
+}
+
+// patch begins one of an object.
+func patch(o *objects.Object) *Patch { return &Patch{Object: o} }
+
+// set gives a field a value, and adds what is missing on the way to it.
+func (p *Patch) set(field objects.Field, value any) *Patch {
+	op := "replace"
+	if !p.Object.Has(field) {
+		op = "add"
+		missing := p.Object.Missing(field)
+		for i := len(field) - 1; i > missing; i-- {
+			value = map[string]any{field[i]: value}
+		}
+		field = field[:missing+1]
+	}
+	p.Operations = append(p.Operations, Operation{Op: op, Path: field.Pointer(), Value: value})
+	return p
+}
+
+// remove takes a field away.
+func (p *Patch) remove(field objects.Field) *Patch {
+	if p.Object.Has(field) {
+		p.Operations = append(p.Operations, Operation{Op: "remove", Path: field.Pointer()})
+	}
+	return p
+}
+
+// setPolicy gives the VPA's policy for one container a field. The policies of a VPA are
+// not merged: one for a container alone repeats what stands in that for all.
+func setPolicy(v *objects.Vertical, container string, name string, value any) *Patch {
+	p := patch(&v.Object)
+	policy := v.PolicyFor(container)
+	if policy.ContainerName == container {
+		return p.set(policy.Field.In(name), value)
+	}
+	own := map[string]any{}
+	if policy.Field != nil {
+		maps.Copy(own, v.Value(policy.Field))
+	}
+	own["containerName"], own[name] = container, value
+	list := objects.Field{"spec", "resourcePolicy", "containerPolicies"}
+	if v.Has(list) {
+		p.Operations = append(p.Operations, Operation{Op: "add", Path: list.Pointer() + "/-", Value: own})
+		return p
+	}
+	return p.set(list, []any{own})
+}

@@ -1,0 +1,146 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+func probeRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "no-readiness-probe", Level: Warning, Title: "An HPA by CPU, and pods that are ready at once",
+			Why: "An HPA leaves out the CPU of pods that are not ready yet. Without a readiness or startup probe a pod is ready as soon as its containers run, so what its " +
+				"start costs counts as load, and it gets requests before it can answer them.",
+			Source: guide + "#hpa-actually-kcm-options", Check: checkReadiness,
+		},
+		{
+			Name: "ready-while-starting", Level: Warning, Title: "Pods are ready before their start-up work is done",
+			Why: "What a pod uses after it is ready counts. If that is much more in the first two minutes than later, the start-up looks like load, and the HPA scales up because " +
+				"it scaled up. Let readiness, or a startup probe, wait for the end of the work. The rule needs usage over time and pods with their status.",
+			Source: k8sIssues + "71255", NeedsHistory: true, Needs: []string{objects.Pod}, Check: checkStarting,
+		},
+		{
+			Name: "ordered-statefulset", Level: Advice, Title: "An HPA scales a StatefulSet pod by pod",
+			Why: "With podManagementPolicy OrderedReady, the default, a StatefulSet makes the next pod when the one before is ready, and makes none while any is not: " +
+				"a surge is answered one start-up at a time.",
+			Source: "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-management-policies", Check: checkOrdered,
+		},
+	}
+}
+
+func checkReadiness(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		if !isScaledByCPU(c, w) || slices.ContainsFunc(w.Containers(), isProbed) || len(w.Template.Spec.ReadinessGates) > 0 {
+			continue
+		}
+		f := Finding{
+			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
+			Why:    "No container has a readiness or startup probe, so the CPU that a pod needs to start counts as load.",
+			Remedy: "Add a readiness probe that succeeds once the pod can serve.",
+		}
+		for _, container := range w.Containers() {
+			if len(container.Ports) == 0 {
+				continue
+			}
+			f.Field = container.Field.In("readinessProbe")
+			f.Remedy = "An open port says least: ask a path that answers once the pod can serve, if there is one."
+			f.Patch = patch(&w.Object).set(f.Field, map[string]any{
+				"tcpSocket": map[string]any{"port": int64(container.Ports[0].ContainerPort)}, "periodSeconds": int64(1),
+			})
+			break
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func isProbed(c objects.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
+
+// What is told of a start: how much more than later is used, within which time, by how
+// many pods.
+const (
+	startLasts  = 2 * time.Minute
+	startFactor = 2
+	startPods   = 2
+)
+
+func checkStarting(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		if !isScaledByCPU(c, w) {
+			continue
+		}
+		samples := samplesOf(c, w)
+		seen, busy := 0, 0
+		for _, p := range c.Own(w) {
+			early, late, ok := aroundStart(p.Pod, samples)
+			if !ok {
+				continue
+			}
+			seen++
+			if early > startFactor*late {
+				busy++
+			}
+		}
+		if busy < startPods || busy*2 <= seen {
+			continue
+		}
+		found = append(found, Finding{
+			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
+			Why: fmt.Sprintf("%d of %d pods used more than %d times as much CPU in the first %.0f minutes after they became ready as later.",
+				busy, seen, startFactor, startLasts.Minutes()),
+			Remedy: "Let the readiness probe fail, or add a startup probe that fails, until the start-up work is done.",
+		})
+	}
+	return found
+}
+
+// aroundStart is the median CPU of a pod soon after it became ready and that of later.
+func aroundStart(pod *corev1.Pod, samples []usage.Sample) (early, late int64, ok bool) {
+	var ready time.Time
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+			ready = condition.LastTransitionTime.Time
+		}
+	}
+	var soon, after []usage.Sample
+	for _, s := range samples {
+		since := s.Time.Sub(ready)
+		switch {
+		case s.Pod != pod.Name || since < 0:
+		case since <= startLasts:
+			soon = append(soon, s)
+		case since > 2*startLasts:
+			after = append(after, s)
+		}
+	}
+	if ready.IsZero() || len(soon) == 0 || len(after) < 3 {
+		return 0, 0, false
+	}
+	return usage.Percentile(soon, 50, usage.CPU), usage.Percentile(after, 50, usage.CPU), true
+}
+
+func checkOrdered(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		hs := c.HorizontalsOf(w)
+		if w.Kind != objects.StatefulSet || w.PodManagement == appsv1.ParallelPodManagement || len(hs) == 0 {
+			continue
+		}
+		found = append(found, Finding{
+			Object: &w.Object, Field: objects.Field{"spec", "podManagementPolicy"},
+			Why: fmt.Sprintf("From %d pods to %d, as HPA %s may want, the pods start one after another.", hs[0].MinReplicas(), hs[0].Spec.MaxReplicas, hs[0].Name),
+			Remedy: "If the pods do not need their order, set podManagementPolicy: Parallel; on a cluster the StatefulSet has to be made anew for that " +
+				"(kubectl delete --cascade=orphan keeps its pods).",
+		})
+	}
+	return found
+}

@@ -1,0 +1,169 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+func requestRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "missing-request", Level: Error, Title: "Utilization without a request",
+			Why: "Utilization is usage in percent of the request. If one container of the pod has none, a sidecar too, the HPA computes nothing at all " +
+				"(FailedGetResourceMetric) and does not scale. A limit, or a LimitRange's default, stands for a missing request.",
+			Source: k8sIssues + "79365", Needs: []string{objects.LimitRange}, Check: checkMissingRequest,
+		},
+		{
+			Name: "hpa-vpa-same-resource", Level: Error, Title: "HPA on utilization and VPA on the same resource",
+			Why: "When the VPA changes the request, utilization changes although the load did not, so the HPA scales; that changes what a pod uses, so the " +
+				"VPA changes the request again. An averageValue does not depend on requests.",
+			Source: guide + "#combining-hpa-and-vpa", Check: checkSameResource,
+		},
+		{
+			Name: "best-effort", Level: Warning, Title: "An autoscaled workload's pods are BestEffort",
+			Why: "Pods without any request or limit are placed anywhere, are the first to be evicted, and their usage can harm others. Prefer Burstable: " +
+				"requests, and no limits unless you know them. Where missing-request says it already, this rule is silent.",
+			Source: guide + "#quality-of-service-qos", Needs: []string{objects.LimitRange}, Check: checkBestEffort,
+		},
+	}
+}
+
+// Requests to begin with where nothing is known of usage.
+const (
+	startCPU    = "100m"
+	startMemory = "128Mi"
+)
+
+// suggest is a request for a container that has none, and where it is from.
+func suggest(c *objects.Collection, w *objects.Workload, container string, name corev1.ResourceName) (request, why string) {
+	samples := usage.OfContainer(samplesOf(c, w), container)
+	if len(samples) == 0 {
+		if name == corev1.ResourceCPU {
+			return startCPU, startCPU + " is only a number to begin with: measure, and request what the container uses."
+		}
+		return startMemory, startMemory + " is only a number to begin with: measure, and request what the container uses."
+	}
+	percent := percentile(c, w)
+	return quantity(name, usage.Percentile(samples, percent, amount(name))),
+		fmt.Sprintf("The value is the %.0fth percentile of the usage in %s.", percent, c.Usage.Source)
+}
+
+// percentile is that of usage which the guide wants requested: under a VPA the 5th, as
+// it raises requests itself, else the 95th.
+func percentile(c *objects.Collection, w *objects.Workload) float64 {
+	if len(c.VerticalsOf(w)) > 0 {
+		return 5
+	}
+	return 95
+}
+
+func samplesOf(c *objects.Collection, w *objects.Workload) []usage.Sample {
+	return c.Usage.OfWorkload(w.Namespace, w.Kind, w.Name)
+}
+
+func amount(name corev1.ResourceName) func(usage.Sample) int64 {
+	if name == corev1.ResourceCPU {
+		return usage.CPU
+	}
+	return usage.Memory
+}
+
+// quantity writes thousandths of a core, or bytes as whole Mi.
+func quantity(name corev1.ResourceName, value int64) string {
+	if name == corev1.ResourceCPU {
+		return resource.NewMilliQuantity(max(value, 1), resource.DecimalSI).String()
+	}
+	const mi = 1 << 20
+	return resource.NewQuantity(max((value+mi-1)/mi, 1)*mi, resource.BinarySI).String()
+}
+
+func checkMissingRequest(c *objects.Collection) []Finding {
+	var found []Finding
+	seen := map[string]bool{}
+	for _, h := range c.Horizontals {
+		w := c.TargetOfHorizontal(h)
+		if w == nil {
+			continue
+		}
+		for _, u := range utilizations(h) {
+			for _, container := range withoutRequest(c, w, u) {
+				f := missingRequest(c, w, container, u)
+				f.Why = fmt.Sprintf("Container %s requests no %s, so the %d %% that HPA %s aims at is a part of nothing: it cannot scale.",
+					container.Name, u.resource, u.percent, h.Name)
+				if key := w.Key() + f.Field.String(); !seen[key] {
+					seen[key] = true
+					found = append(found, f)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// withoutRequest are the containers that keep a utilization from being computed.
+func withoutRequest(c *objects.Collection, w *objects.Workload, u utilization) []objects.Container {
+	name := corev1.ResourceName(u.resource)
+	if u.container == "" && w.PodRequests(name) {
+		return nil
+	}
+	var found []objects.Container
+	for _, container := range w.Containers() {
+		if u.container != "" && container.Name != u.container {
+			continue
+		}
+		if _, ok := c.RequestOf(w, container, name); !ok {
+			found = append(found, container)
+		}
+	}
+	return found
+}
+
+func missingRequest(c *objects.Collection, w *objects.Workload, container objects.Container, u utilization) Finding {
+	field := container.Field.In("resources", "requests", u.resource)
+	value, remedy := suggest(c, w, container.Name, corev1.ResourceName(u.resource))
+	return Finding{Object: &w.Object, Field: field, Remedy: remedy, Patch: patch(&w.Object).set(field, value)}
+}
+
+func checkBestEffort(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		if !c.IsAutoscaled(w) || !isBestEffort(c, w) || slices.ContainsFunc(c.HorizontalsOf(w), func(h *objects.Horizontal) bool { return len(utilizations(h)) > 0 }) {
+			continue
+		}
+		p := patch(&w.Object)
+		var names []string
+		for _, container := range w.Containers() {
+			cpu, _ := suggest(c, w, container.Name, corev1.ResourceCPU)
+			memory, _ := suggest(c, w, container.Name, corev1.ResourceMemory)
+			p.set(container.Field.In("resources"), map[string]any{"requests": map[string]any{"cpu": cpu, "memory": memory}})
+			names = append(names, container.Name)
+		}
+		found = append(found, Finding{
+			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
+			Why:    fmt.Sprintf("No container (%s) requests or limits anything, so the pods are BestEffort.", strings.Join(names, ", ")),
+			Remedy: "The numbers are to begin with, unless usage is known: request what the containers use.", Patch: p,
+		})
+	}
+	return found
+}
+
+func isBestEffort(c *objects.Collection, w *objects.Workload) bool {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if w.PodRequests(name) {
+			return false
+		}
+		for _, container := range w.Containers() {
+			if _, ok := c.RequestOf(w, container, name); ok {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,139 @@
+// Package rules is what the guides to autoscaling warn of, rule by rule: what is
+// wrong, why, and the patch that mends it.
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+// Level is how much a finding matters.
+type Level int
+
+// Levels, the least first.
+const (
+	Advice Level = iota
+	Warning
+	Error
+)
+
+// String is the level's name.
+func (l Level) String() string { return [...]string{"advice", "warning", "error"}[l] }
+
+// ParseLevel is the level of that name.
+func ParseLevel(name string) (Level, error) {
+	for l := Advice; l <= Error; l++ {
+		if l.String() == name {
+			return l, nil
+		}
+	}
+	return 0, fmt.Errorf("%q, want error, warning or advice", name)
+}
+
+// Rule is one thing to look for.
+type Rule struct {
+	Name  string
+	Level Level
+	// Title says in a few words what is found.
+	Title string
+	// Why is why that matters, for the documentation.
+	Why string
+	// Source is the guide or the issue that warns of it.
+	Source string
+	// Needs are the kinds without which nothing can be said.
+	Needs []string
+	// NeedsUsage says that it looks at what containers used; NeedsHistory, over some time.
+	NeedsUsage, NeedsHistory bool
+	// Check finds it.
+	Check func(*objects.Collection) []Finding
+}
+
+// Finding is something that a rule found.
+type Finding struct {
+	Rule   *Rule
+	Object *objects.Object
+	Field  objects.Field
+	// Why is one sentence, with the numbers.
+	Why string
+	// Remedy says what to do, where no patch can or more is to be thought of.
+	Remedy string
+	// Patch mends it; nil where only the owner can know how.
+	Patch *Patch
+}
+
+// Skipped is a rule that was not looked for.
+type Skipped struct {
+	Rule *Rule
+	Why  string
+}
+
+// Report is what was found.
+type Report struct {
+	Findings []Finding
+	Skipped  []Skipped
+	// Ignored is how many findings the objects' annotations keep back.
+	Ignored int
+}
+
+// All are the rules, in the order in which they are documented.
+func All() []*Rule {
+	var all []*Rule
+	for _, theme := range [][]*Rule{
+		targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(), budgetRules(), probeRules(),
+		verticalRules(), sizeRules(), usageRules(),
+	} {
+		all = append(all, theme...)
+	}
+	return all
+}
+
+// Run looks for what the rules say.
+func Run(c *objects.Collection, rules []*Rule) Report {
+	var report Report
+	for _, rule := range rules {
+		if why := rule.cannot(c); why != "" {
+			report.Skipped = append(report.Skipped, Skipped{Rule: rule, Why: why})
+			continue
+		}
+		for _, f := range rule.Check(c) {
+			if f.Object.Ignores(rule.Name) {
+				report.Ignored++
+				continue
+			}
+			f.Rule = rule
+			report.Findings = append(report.Findings, f)
+		}
+	}
+	slices.SortStableFunc(report.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Object.Key(), b.Object.Key()), cmp.Compare(b.Rule.Level, a.Rule.Level))
+	})
+	return report
+}
+
+// cannot says why the rule cannot be looked for; it is empty if it can.
+func (r *Rule) cannot(c *objects.Collection) string {
+	for _, kind := range r.Needs {
+		if why, unread := c.Unread[kind]; unread {
+			return why
+		}
+	}
+	switch {
+	case (r.NeedsUsage || r.NeedsHistory) && c.Usage == nil:
+		return "nothing is known of usage"
+	case r.NeedsHistory && c.Usage.IsMoment:
+		return "usage is known of one moment only"
+	}
+	return ""
+}
+
+// Worst is the level of the worst finding; false without any.
+func (r *Report) Worst() (Level, bool) {
+	worst := Advice
+	for _, f := range r.Findings {
+		worst = max(worst, f.Rule.Level)
+	}
+	return worst, len(r.Findings) > 0
+}

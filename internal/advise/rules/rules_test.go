@@ -1,0 +1,219 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+var update = flag.Bool("update", false, "write the files that are compared with")
+
+// load reads a case: manifests, and usage beside them if there is any. A first line
+// says so if they are a cluster's content.
+func load(t *testing.T, file string) *objects.Collection {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &objects.Collection{}
+	if err := manifests.Add(c, filepath.Base(file), bytes.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	if at, ok := strings.CutPrefix(first, "# As read from a cluster at "); ok {
+		c.IsCluster = true
+		if c.Now, err = time.Parse(time.RFC3339, strings.TrimSuffix(at, ".")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	samples, err := os.Open(strings.TrimSuffix(file, ".yaml") + ".csv")
+	if err == nil {
+		defer samples.Close()
+		if c.Usage, err = usage.ReadCSV(samples, "usage.csv"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// words are findings as a person may check them.
+func words(findings []Finding) string {
+	var text strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&text, "%s: %s %s/%s, %s\n  %s\n", f.Rule.Level, f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Field, f.Why)
+		if f.Remedy != "" {
+			fmt.Fprintf(&text, "  %s\n", f.Remedy)
+		}
+		if f.Patch == nil {
+			continue
+		}
+		fmt.Fprintf(&text, "  %s\n", f.Patch.Command())
+		for _, line := range strings.Split(strings.TrimSpace(f.Patch.YAML()), "\n") {
+			fmt.Fprintf(&text, "    %s\n", line)
+		}
+	}
+	return text.String()
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestRules: each rule finds what its bad case has, nothing in its fine case, and
+// nothing any more once its patches are applied.
+func TestRules(t *testing.T) {
+	for _, rule := range All() {
+		t.Run(rule.Name, func(t *testing.T) {
+			folder := filepath.Join("testdata", "rules", rule.Name)
+			only := []*Rule{rule}
+			bad := load(t, filepath.Join(folder, "bad.yaml"))
+			report := Run(bad, only)
+			if len(report.Findings) == 0 {
+				t.Fatalf("it finds nothing in bad.yaml: skipped %+v", report.Skipped)
+			}
+			golden(t, filepath.Join(folder, "findings.txt"), words(report.Findings))
+			fine := Run(load(t, filepath.Join(folder, "fine.yaml")), only)
+			if len(fine.Findings) > 0 || len(fine.Skipped) > 0 {
+				t.Errorf("in fine.yaml it finds:\n%sskipped: %+v", words(fine.Findings), fine.Skipped)
+			}
+			wantMended(t, bad, rule, report.Findings)
+		})
+	}
+}
+
+// wantMended applies each patch alone: its finding must be gone.
+func wantMended(t *testing.T, c *objects.Collection, rule *Rule, findings []Finding) {
+	t.Helper()
+	for _, f := range findings {
+		if f.Patch == nil {
+			continue
+		}
+		after := Run(mended(t, c, f.Patch), []*Rule{rule})
+		for _, left := range after.Findings {
+			if left.Object.Key() == f.Object.Key() && left.Field.String() == f.Field.String() {
+				t.Errorf("after the patch it still finds:\n%s", words([]Finding{left}))
+			}
+		}
+	}
+}
+
+// mended is the collection with the patch applied as kubectl applies it.
+func mended(t *testing.T, c *objects.Collection, p *Patch) *objects.Collection {
+	t.Helper()
+	next := &objects.Collection{IsCluster: c.IsCluster, Now: c.Now, Usage: c.Usage, Unread: c.Unread}
+	for _, o := range everything(c) {
+		raw := o.Raw
+		if p.Create == nil && o.Key() == p.Object.Key() {
+			raw = applied(t, raw, p.Operations)
+		}
+		if err := next.Add(raw, o.Place); err != nil {
+			t.Fatalf("the API server would refuse what the patch makes: %v", err)
+		}
+	}
+	if p.Create != nil {
+		if err := next.Add(p.Create, objects.Place{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return next
+}
+
+func everything(c *objects.Collection) []*objects.Object {
+	var all []*objects.Object
+	for _, o := range c.Horizontals {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Verticals {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Workloads {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Budgets {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Pods {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Nodes {
+		all = append(all, &o.Object)
+	}
+	for _, o := range c.Ranges {
+		all = append(all, &o.Object)
+	}
+	return all
+}
+
+func applied(t *testing.T, raw map[string]any, operations []Operation) map[string]any {
+	t.Helper()
+	before, err := json.Marshal(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := p.Apply(before)
+	if err != nil {
+		t.Fatalf("applying %s: %v", text, err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(after, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestCasesHaveRules: no folder is left over.
+func TestCasesHaveRules(t *testing.T) {
+	names := map[string]bool{}
+	for _, r := range All() {
+		if names[r.Name] {
+			t.Errorf("there are two rules %s", r.Name)
+		}
+		names[r.Name] = true
+		if r.Title == "" || r.Why == "" || !strings.HasPrefix(r.Source, "https://") {
+			t.Errorf("%s lacks its title, why or source", r.Name)
+		}
+	}
+	folders, err := os.ReadDir(filepath.Join("testdata", "rules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if !names[f.Name()] {
+			t.Errorf("%s is no rule's", f.Name())
+		}
+	}
+}

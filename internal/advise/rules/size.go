@@ -1,0 +1,228 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+func sizeRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "max-allowed-beyond-node", Level: Warning, Title: "maxAllowed is more than any node can give",
+			Why: "A pod that is given more than the largest node has free stays pending. What DaemonSets request on every node is not free. " +
+				"The rule needs nodes, and looks at each container by itself.",
+			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.Node, objects.DaemonSet}, Check: checkBeyondNode,
+		},
+		{
+			Name: "vpa-container-too-small", Level: Advice, Title: "A VPA sizes a container too small to gain",
+			Why: "A container that uses at most 50m and 100M has nothing to gain from a VPA, and its evictions take the whole pod. The rule looks at usage over time " +
+				"(95th percentile), or else at the VPA's uncapped recommendation.",
+			Source: guide + "#recommendations-in-a-box", Check: checkTooSmall,
+		},
+		{
+			Name: "vpa-container-too-steady", Level: Advice, Title: "A VPA sizes a container too steady to gain",
+			Why: "A container whose usage of neither CPU nor memory spreads by more than a factor of two (5th to 95th percentile) is served as well by a fixed request. " +
+				"The rule needs usage over at least a day.",
+			Source: guide + "#recommendations-in-a-box", NeedsHistory: true, Check: checkTooSteady,
+		},
+		{
+			Name: "min-allowed-below-idle", Level: Advice, Title: "minAllowed is below what an idle container is recommended at its highest",
+			Why: "While a container idles its recommendation falls, until the pod is evicted; its start or its next periodical work raises it again, and the pod is evicted again. " +
+				"minAllowed as high as the highest recommendation of the idle container ends that. The rule needs usage over at least an hour, calls a container idle whose " +
+				"median CPU is at most 10m, and takes the recommendation as the 90th percentile of CPU and the peak of memory, each with the margin of 15 %.",
+			Source: guide + "#summary", NeedsHistory: true, Check: checkMinAllowedIdle,
+		},
+	}
+}
+
+// roomiest is the largest allocatable amount of any node, and what of it DaemonSets for
+// every node leave; false if no node is known.
+func roomiest(c *objects.Collection, name corev1.ResourceName) (total, left resource.Quantity, ok bool) {
+	for _, n := range c.Nodes {
+		if q, has := n.Allocatable[name]; has && q.Cmp(total) > 0 {
+			total, ok = q, true
+		}
+	}
+	left = total.DeepCopy()
+	for _, w := range c.Workloads {
+		spec := &w.Template.Spec
+		// One with a selector or an affinity may not be on that node.
+		if w.Kind != objects.DaemonSet || len(spec.NodeSelector) > 0 || spec.Affinity != nil {
+			continue
+		}
+		for _, container := range w.Containers() {
+			left.Sub(container.Resources.Requests[name])
+		}
+	}
+	return total, left, ok
+}
+
+func checkBeyondNode(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, v := range c.Verticals {
+		if v.Spec.ResourcePolicy == nil {
+			continue
+		}
+		for i := range v.Spec.ResourcePolicy.ContainerPolicies {
+			container := v.Spec.ResourcePolicy.ContainerPolicies[i].ContainerName
+			policy := v.PolicyFor(container)
+			for _, name := range sized {
+				most, bounded := policy.MaxAllowed[name]
+				total, left, known := roomiest(c, name)
+				if !bounded || !known || !policy.Controls(name) || most.Cmp(left) <= 0 || left.Sign() <= 0 {
+					continue
+				}
+				field := policy.Field.In("maxAllowed", string(name))
+				found = append(found, Finding{
+					Object: &v.Object, Field: field,
+					Why: fmt.Sprintf("maxAllowed of %s is %s; the largest node can give %s, and %s beside the DaemonSets' pods.",
+						name, most.String(), total.String(), left.String()),
+					Patch: patch(&v.Object).set(field, left.String()),
+				})
+			}
+		}
+	}
+	return found
+}
+
+// Below these a container is too small for a VPA, and within this factor too steady.
+const (
+	smallCPUMilli    = 50
+	smallMemoryBytes = 100_000_000
+	steadyFactor     = 2
+	idleCPUMilli     = 10
+	day              = 24 * time.Hour
+)
+
+func checkTooSmall(c *objects.Collection) []Finding {
+	var found []Finding
+	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		if !sizesAny(v, container.Name) {
+			return
+		}
+		n := typical(c, v, w, container.Name)
+		if n == nil || !n.isSmall() {
+			return
+		}
+		found = append(found, Finding{
+			Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"},
+			Why: fmt.Sprintf("Container %s takes %dm and %d MB (%s), no more than the 50m and 100 MB from which a VPA pays.",
+				container.Name, n.cpuMilli, n.memoryBytes/1_000_000, n.from),
+			Patch: setPolicy(v, container.Name, "mode", "Off"),
+		})
+	})
+	return found
+}
+
+func sizesAny(v *objects.Vertical, container string) bool {
+	policy := v.PolicyFor(container)
+	return policy.Controls(corev1.ResourceCPU) || policy.Controls(corev1.ResourceMemory)
+}
+
+// need is what a container takes.
+type need struct {
+	cpuMilli, memoryBytes int64
+	from                  string
+}
+
+// typical is what a container takes, from usage over time or else from the VPA's
+// recommendation before its caps; nil if neither is known.
+func typical(c *objects.Collection, v *objects.Vertical, w *objects.Workload, container string) *need {
+	samples := usage.OfContainer(samplesOf(c, w), container)
+	if len(samples) > 0 && !c.Usage.IsMoment {
+		return &need{
+			cpuMilli: usage.Percentile(samples, 95, usage.CPU), memoryBytes: usage.Percentile(samples, 95, usage.Memory),
+			from: "95th percentile in " + c.Usage.Source,
+		}
+	}
+	if v.Status.Recommendation == nil {
+		return nil
+	}
+	for _, r := range v.Status.Recommendation.ContainerRecommendations {
+		cpu, hasCPU := r.UncappedTarget[corev1.ResourceCPU]
+		memory, hasMemory := r.UncappedTarget[corev1.ResourceMemory]
+		if r.ContainerName == container && hasCPU && hasMemory {
+			return &need{cpuMilli: cpu.MilliValue(), memoryBytes: memory.Value(), from: "the VPA's uncapped recommendation"}
+		}
+	}
+	return nil
+}
+
+func checkTooSteady(c *objects.Collection) []Finding {
+	var found []Finding
+	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		samples := usage.OfContainer(samplesOf(c, w), container.Name)
+		if !sizesAny(v, container.Name) || usage.Length(samples) < day {
+			return
+		}
+		why := fmt.Sprintf("The 95th percentile of container %s is", container.Name)
+		for _, name := range sized {
+			low, high := usage.Percentile(samples, 5, amount(name)), usage.Percentile(samples, 95, amount(name))
+			if high > steadyFactor*low {
+				return
+			}
+			why += fmt.Sprintf(" %.2g times the 5th of %s,", float64(high)/float64(max(low, 1)), name)
+		}
+		// One that is too small is told of as that.
+		if n := typical(c, v, w, container.Name); n != nil && n.isSmall() {
+			return
+		}
+		found = append(found, Finding{
+			Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"},
+			Why: why + " less than the factor of 2 from which a VPA pays.", Patch: setPolicy(v, container.Name, "mode", "Off"),
+		})
+	})
+	return found
+}
+
+func (n *need) isSmall() bool {
+	return n.cpuMilli <= smallCPUMilli && n.memoryBytes <= smallMemoryBytes
+}
+
+// margin is what the recommender adds, in percent.
+const margin = 15
+
+func checkMinAllowedIdle(c *objects.Collection) []Finding {
+	var found []Finding
+	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		samples := usage.OfContainer(samplesOf(c, w), container.Name)
+		if usage.Length(samples) < time.Hour || usage.Percentile(samples, 50, usage.CPU) > idleCPUMilli {
+			return
+		}
+		policy := v.PolicyFor(container.Name)
+		for _, name := range sized {
+			percent := 90.0
+			if name == corev1.ResourceMemory {
+				percent = 100
+			}
+			highest := resource.MustParse(quantity(name, usage.Percentile(samples, percent, amount(name))*(100+margin)/100))
+			least, bounded := policy.MinAllowed[name]
+			if !bounded || !policy.Controls(name) || least.Cmp(highest) >= 0 {
+				continue
+			}
+			p := setPolicy(v, container.Name, "minAllowed", merged(policy.MinAllowed, name, highest))
+			found = append(found, Finding{
+				Object: &v.Object, Field: policy.Field.In("minAllowed", string(name)), Patch: p,
+				Why: fmt.Sprintf("Container %s idles, and is recommended up to %s of %s at its busiest; minAllowed is %s.",
+					container.Name, highest.String(), name, least.String()),
+			})
+		}
+	})
+	return found
+}
+
+// merged is a list of amounts with one of them changed.
+func merged(list corev1.ResourceList, name corev1.ResourceName, value resource.Quantity) map[string]any {
+	all := map[string]any{}
+	for other, q := range list {
+		all[string(other)] = q.String()
+	}
+	all[string(name)] = value.String()
+	return all
+}

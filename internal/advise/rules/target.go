@@ -1,0 +1,261 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+// Sources of the rules.
+const (
+	guide     = "https://github.com/gardener/gardener/blob/master/docs/usage/autoscaling/shoot_pod_autoscaling_best_practices.md"
+	hpaDocs   = "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/"
+	vpaDocs   = "https://github.com/kubernetes/autoscaler/tree/master/vertical-pod-autoscaler/docs"
+	pdbDocs   = "https://kubernetes.io/docs/tasks/run-application/configure-pdb/"
+	k8sIssues = "https://github.com/kubernetes/kubernetes/issues/"
+	vpaIssues = "https://github.com/kubernetes/autoscaler/issues/"
+)
+
+func targetRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "target-missing", Level: Error, Title: "The target does not exist",
+			Why: "An autoscaler whose target is not there does nothing, and says so only in its status. In files, whose target may be elsewhere, " +
+				"only a target is told of that differs from a workload there in kind or namespace alone.",
+			Source: hpaDocs, Needs: []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet}, Check: checkTargetMissing,
+		},
+		{
+			Name: "two-autoscalers", Level: Error, Title: "Two autoscalers of one kind have one target",
+			Why: "Two HPAs overwrite each other's count; Kubernetes stops both (AmbiguousSelector) where it sees it. Two VPAs that apply their " +
+				"recommendations to the same pods are undefined behaviour. A VPA that only recommends (mode Off) is harmless.",
+			Source: k8sIssues + "122059", Check: checkTwoAutoscalers,
+		},
+		{
+			Name: "hpa-on-replicaset", Level: Error, Title: "An HPA scales the ReplicaSet of a Deployment",
+			Why:    "The Deployment sets the count of its ReplicaSets itself, so the two undo each other's work; with the next rollout the HPA scales one that is no longer used.",
+			Source: hpaDocs, Check: checkReplicaSet,
+		},
+		{
+			Name: "hpa-on-daemonset", Level: Error, Title: "An HPA scales a DaemonSet",
+			Why:    "A DaemonSet has a pod for each node and no scale subresource: there is nothing that an HPA could set.",
+			Source: hpaDocs, Check: checkDaemonSet,
+		},
+		{
+			Name: "selector-matches-others", Level: Error, Title: "The selector matches other workloads' pods",
+			Why: "An HPA counts every pod that its target's selector matches. Those of a Job with the same labels add their usage, " +
+				"and one of them without a request makes the whole metric fail.",
+			Source: k8sIssues + "120875", Needs: []string{objects.Pod, objects.Job, objects.CronJob}, Check: checkSelector,
+		},
+	}
+}
+
+// references are the autoscalers with what they refer to.
+type reference struct {
+	object          *objects.Object
+	kind, name      string
+	field           objects.Field
+	isVertical, off bool
+}
+
+func references(c *objects.Collection) []reference {
+	var all []reference
+	for _, h := range c.Horizontals {
+		ref := h.Spec.ScaleTargetRef
+		all = append(all, reference{object: &h.Object, kind: ref.Kind, name: ref.Name, field: objects.Field{"spec", "scaleTargetRef"}})
+	}
+	for _, v := range c.Verticals {
+		if ref := v.Spec.TargetRef; ref != nil {
+			all = append(all, reference{
+				object: &v.Object, kind: ref.Kind, name: ref.Name, field: objects.Field{"spec", "targetRef"},
+				isVertical: true, off: v.Mode() == "Off",
+			})
+		}
+	}
+	return all
+}
+
+var workloadKinds = []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet}
+
+func checkTargetMissing(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, r := range references(c) {
+		if !slices.Contains(workloadKinds, r.kind) || c.Target(r.object.Namespace, r.kind, r.name) != nil {
+			continue
+		}
+		like := similar(c, r)
+		switch {
+		case like != nil && like.Namespace == r.object.Namespace:
+			found = append(found, Finding{
+				Object: r.object, Field: r.field,
+				Why:   fmt.Sprintf("There is no %s %s in namespace %s, but a %s of that name.", r.kind, r.name, r.object.Namespace, like.Kind),
+				Patch: patch(r.object).set(r.field.In("kind"), like.Kind).set(r.field.In("apiVersion"), like.APIVersion),
+			})
+		case like != nil:
+			found = append(found, Finding{
+				Object: r.object, Field: r.field,
+				Why:    fmt.Sprintf("There is no %s %s in namespace %s, but one in namespace %s.", r.kind, r.name, r.object.Namespace, like.Namespace),
+				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
+			})
+		case c.IsCluster:
+			found = append(found, Finding{
+				Object: r.object, Field: r.field,
+				Why:    fmt.Sprintf("There is no %s %s in namespace %s.", r.kind, r.name, r.object.Namespace),
+				Remedy: "Correct the reference, or delete the autoscaler.",
+			})
+		}
+	}
+	return found
+}
+
+// similar is a workload of that name and another kind, or else in another namespace.
+func similar(c *objects.Collection, r reference) *objects.Workload {
+	var elsewhere *objects.Workload
+	for _, w := range c.Workloads {
+		switch {
+		case w.Name != r.name || !slices.Contains(workloadKinds, w.Kind):
+		case w.Namespace == r.object.Namespace:
+			return w
+		case w.Kind == r.kind && !c.IsCluster:
+			elsewhere = w
+		}
+	}
+	return elsewhere
+}
+
+func checkTwoAutoscalers(c *objects.Collection) []Finding {
+	var found []Finding
+	first := map[string]*objects.Object{}
+	for _, r := range references(c) {
+		if r.off {
+			continue
+		}
+		key := strings.Join([]string{r.object.Kind, r.object.Namespace, r.kind, r.name}, "/")
+		other := first[key]
+		if other == nil {
+			first[key] = r.object
+			continue
+		}
+		f := Finding{
+			Object: r.object, Field: r.field,
+			Why:    fmt.Sprintf("%s %s has the same target, %s %s.", other.Kind, other.Name, r.kind, r.name),
+			Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric asks for.",
+		}
+		if r.isVertical {
+			f.Remedy = "Delete one of them, or let it only recommend."
+			f.Patch = patch(r.object).set(objects.Field{"spec", "updatePolicy", "updateMode"}, "Off")
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func checkReplicaSet(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, h := range c.Horizontals {
+		w := c.TargetOfHorizontal(h)
+		if w == nil || w.Kind != objects.ReplicaSet {
+			continue
+		}
+		owner := metav1.GetControllerOf(w.Meta)
+		if owner == nil || owner.Kind != objects.Deployment {
+			continue
+		}
+		ref := objects.Field{"spec", "scaleTargetRef"}
+		found = append(found, Finding{
+			Object: &h.Object, Field: ref,
+			Why: fmt.Sprintf("ReplicaSet %s belongs to Deployment %s, which sets its count.", w.Name, owner.Name),
+			Patch: patch(&h.Object).set(ref, map[string]any{
+				"apiVersion": owner.APIVersion, "kind": owner.Kind, "name": owner.Name,
+			}),
+		})
+	}
+	return found
+}
+
+func checkDaemonSet(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, h := range c.Horizontals {
+		if ref := h.Spec.ScaleTargetRef; ref.Kind == objects.DaemonSet {
+			found = append(found, Finding{
+				Object: &h.Object, Field: objects.Field{"spec", "scaleTargetRef", "kind"},
+				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count that an HPA could set.", ref.Name),
+				Remedy: "Delete the HPA; a VPA can size the pods of a DaemonSet.",
+			})
+		}
+	}
+	return found
+}
+
+func checkSelector(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		if len(c.HorizontalsOf(w)) == 0 || w.Selector == nil || w.Selector.Empty() {
+			continue
+		}
+		if others := others(c, w); len(others) > 0 {
+			found = append(found, Finding{
+				Object: &w.Object, Field: objects.Field{"spec", "selector"},
+				Why:    fmt.Sprintf("The selector %s also matches the pods of %s, so their usage counts.", w.Selector, strings.Join(others, ", ")),
+				Remedy: "Give the pods of each a label that only they have, and select by it; a selector can be changed only by making the workload anew.",
+			})
+		}
+	}
+	return found
+}
+
+// others are those whose pods the workload's selector matches too.
+func others(c *objects.Collection, w *objects.Workload) []string {
+	var names []string
+	for _, o := range c.Workloads {
+		// What another workload owns is told of with its owner.
+		if o == w || o.Namespace != w.Namespace || metav1.GetControllerOf(o.Meta) != nil {
+			continue
+		}
+		if owner := metav1.GetControllerOf(w.Meta); owner != nil && owner.Kind == o.Kind && owner.Name == o.Name {
+			continue
+		}
+		if w.Selector.Matches(labels.Set(o.Template.Labels)) {
+			names = append(names, o.Kind+" "+o.Name)
+		}
+	}
+	for _, p := range c.Pods {
+		if p.Namespace == w.Namespace && metav1.GetControllerOf(p.Meta) == nil && w.Selector.Matches(labels.Set(p.Meta.Labels)) {
+			names = append(names, "nobody (Pod "+p.Name+")")
+		}
+	}
+	return names
+}
+
+// utilization is a metric that is a part of what is requested.
+type utilization struct {
+	field     objects.Field
+	resource  string
+	container string
+	percent   int32
+}
+
+// utilizations are the HPA's metrics of that kind.
+func utilizations(h *objects.Horizontal) []utilization {
+	var found []utilization
+	for i, m := range h.Metrics() {
+		field := objects.Field{"spec", "metrics", fmt.Sprint(i)}
+		switch {
+		case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Target.AverageUtilization != nil:
+			found = append(found, utilization{
+				field: field.In("resource"), resource: string(m.Resource.Name), percent: *m.Resource.Target.AverageUtilization,
+			})
+		case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil && m.ContainerResource.Target.AverageUtilization != nil:
+			found = append(found, utilization{
+				field: field.In("containerResource"), resource: string(m.ContainerResource.Name), container: m.ContainerResource.Container,
+				percent: *m.ContainerResource.Target.AverageUtilization,
+			})
+		}
+	}
+	return found
+}

@@ -1,0 +1,211 @@
+package rules
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+)
+
+func verticalRules() []*Rule {
+	return []*Rule{
+		{
+			Name: "vpa-initial-request-missing", Level: Warning, Title: "No request to begin with under a VPA that evicts",
+			Why: "Until the VPA has a recommendation the pod runs without a request, and is below every lower bound: it is evicted as soon as there is one. " +
+				"Where the VPA's webhook does not answer, new pods begin without a request again. Where best-effort says it already, this rule is silent.",
+			Source: guide + "#summary", Needs: []string{objects.LimitRange}, Check: checkInitialMissing,
+		},
+		{
+			Name: "request-below-min-allowed", Level: Warning, Title: "The initial request is below minAllowed",
+			Why:    "No recommendation is below minAllowed, so the pod is below the lower bound from the start, and is evicted at once.",
+			Source: guide + "#summary", Check: checkBelowMinAllowed,
+		},
+		{
+			Name: "request-below-recommender-minimum", Level: Advice, Title: "The initial request is below the recommender's minimum",
+			Why: "Upstream's recommender recommends no less than 25m and 250Mi for a pod, divided by its containers " +
+				"(--pod-recommendation-min-cpu-millicores, --pod-recommendation-min-memory-mb). A pod that requests less is evicted as soon as there is a recommendation. " +
+				"Where the recommender has other minima (the guide's has 10m and 10Mi), ignore this rule.",
+			Source: guide + "#summary", Check: checkBelowRecommender,
+		},
+		{
+			Name: "vpa-daemonset-evicts", Level: Advice, Title: "A VPA evicts the pods of a DaemonSet",
+			Why: "No PodDisruptionBudget protects a DaemonSet's pods, and its pods differ from node to node while all get one recommendation. For what a node needs to work, " +
+				"apply recommendations to new pods only.",
+			Source: guide + "#defining-a-vpa-resource", Check: checkDaemonSetVPA,
+		},
+		{
+			Name: "vpa-single-replica", Level: Advice, Title: "A VPA that never evicts a single pod",
+			Why: "Upstream's updater leaves workloads of fewer than two pods alone (--min-replicas), so a recommendation reaches such a pod only when something else restarts it: " +
+				"the most common reason why a VPA seems to do nothing. updatePolicy.minReplicas allows it, at the price of an outage while the pod restarts.",
+			Source: vpaIssues + "1665", Check: checkSingleVPA,
+		},
+		{
+			Name: "update-mode-auto", Level: Advice, Title: "updateMode Auto is deprecated",
+			Why:    "Auto means Recreate, and is to go: say which one is meant, Recreate or InPlaceOrRecreate.",
+			Source: vpaIssues + "8424", Check: checkModeAuto,
+		},
+	}
+}
+
+// eachEvicted visits the containers of workloads with a VPA that evicts.
+func eachEvicted(c *objects.Collection, visit func(*objects.Vertical, *objects.Workload, objects.Container)) {
+	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		if v.Evicts() {
+			visit(v, w, container)
+		}
+	})
+}
+
+func checkInitialMissing(c *objects.Collection) []Finding {
+	var found []Finding
+	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		if isBestEffort(c, w) {
+			return
+		}
+		for _, name := range sized {
+			_, ok := c.RequestOf(w, container, name)
+			if ok || !v.PolicyFor(container.Name).Controls(name) {
+				continue
+			}
+			field := container.Field.In("resources", "requests", string(name))
+			value, remedy := suggest(c, w, container.Name, name)
+			if least, ok := v.PolicyFor(container.Name).MinAllowed[name]; ok {
+				value, remedy = least.String(), "The value is the VPA's minAllowed."
+			}
+			found = append(found, Finding{
+				Object: &w.Object, Field: field, Remedy: remedy, Patch: patch(&w.Object).set(field, value),
+				Why: fmt.Sprintf("Container %s requests no %s, so VPA %s evicts the pod as soon as it recommends some.", container.Name, name, v.Name),
+			})
+		}
+	})
+	return found
+}
+
+func checkBelowMinAllowed(c *objects.Collection) []Finding {
+	var found []Finding
+	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		policy := v.PolicyFor(container.Name)
+		for _, name := range sized {
+			request, ok := container.Resources.Requests[name]
+			least, bounded := policy.MinAllowed[name]
+			if !ok || !bounded || !policy.Controls(name) || request.Cmp(least) >= 0 {
+				continue
+			}
+			found = append(found, raise(w, container, name, least, fmt.Sprintf(
+				"Container %s requests %s of %s, less than VPA %s's minAllowed %s: the pod is evicted at once.",
+				container.Name, request.String(), name, v.Name, least.String())))
+		}
+	})
+	return found
+}
+
+// raise sets a request, and its limit if that is less.
+func raise(w *objects.Workload, container objects.Container, name corev1.ResourceName, to resource.Quantity, why string) Finding {
+	field := container.Field.In("resources", "requests", string(name))
+	p := patch(&w.Object).set(field, to.String())
+	if limit, ok := container.Resources.Limits[name]; ok && limit.Cmp(to) < 0 {
+		p.set(container.Field.In("resources", "limits", string(name)), to.String())
+	}
+	return Finding{Object: &w.Object, Field: field, Why: why, Patch: p}
+}
+
+// recommenderLeast is what upstream's recommender recommends for a pod at least.
+var recommenderLeast = map[corev1.ResourceName]int64{corev1.ResourceCPU: 25, corev1.ResourceMemory: 250 << 20}
+
+func checkBelowRecommender(c *objects.Collection) []Finding {
+	var found []Finding
+	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+		policy := v.PolicyFor(container.Name)
+		for _, name := range sized {
+			request, ok := container.Resources.Requests[name]
+			least := leastRecommended(v, w, name)
+			if most, bounded := policy.MaxAllowed[name]; bounded && most.Cmp(least) < 0 {
+				least = most
+			}
+			own, bounded := policy.MinAllowed[name]
+			// Below minAllowed is another rule's.
+			if !ok || !policy.Controls(name) || request.Cmp(least) >= 0 || bounded && request.Cmp(own) < 0 {
+				continue
+			}
+			found = append(found, raise(w, container, name, least, fmt.Sprintf(
+				"Container %s requests %s of %s, less than the %s that the recommender recommends at least by default: VPA %s evicts the pod at once.",
+				container.Name, request.String(), name, least.String(), v.Name)))
+		}
+	})
+	return found
+}
+
+// leastRecommended is one container's part of the least for a pod.
+func leastRecommended(v *objects.Vertical, w *objects.Workload, name corev1.ResourceName) resource.Quantity {
+	sharing := int64(0)
+	for _, container := range w.Containers() {
+		if v.PolicyFor(container.Name).Controls(name) {
+			sharing++
+		}
+	}
+	share := recommenderLeast[name] / max(sharing, 1)
+	if name == corev1.ResourceCPU {
+		return *resource.NewMilliQuantity(share, resource.DecimalSI)
+	}
+	return resource.MustParse(quantity(name, share))
+}
+
+func checkDaemonSetVPA(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, v := range c.Verticals {
+		ref := v.Spec.TargetRef
+		if ref == nil || ref.Kind != objects.DaemonSet || !v.Evicts() {
+			continue
+		}
+		field := objects.Field{"spec", "updatePolicy", "updateMode"}
+		found = append(found, Finding{
+			Object: &v.Object, Field: field,
+			Why:   fmt.Sprintf("Mode %s evicts the pods of DaemonSet %s, which no PodDisruptionBudget protects.", v.Mode(), ref.Name),
+			Patch: patch(&v.Object).set(field, "Initial"),
+		})
+	}
+	return found
+}
+
+func checkSingleVPA(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, w := range c.Workloads {
+		count, known := least(c, w)
+		// What an HPA scales has one pod only for a while.
+		if !known || count != 1 || len(c.HorizontalsOf(w)) > 0 {
+			continue
+		}
+		for _, v := range c.VerticalsOf(w) {
+			if !v.Evicts() || v.Spec.UpdatePolicy != nil && v.Spec.UpdatePolicy.MinReplicas != nil {
+				continue
+			}
+			field := objects.Field{"spec", "updatePolicy", "minReplicas"}
+			found = append(found, Finding{
+				Object: &v.Object, Field: field,
+				Why:    fmt.Sprintf("%s %s has one pod, and the updater evicts none of fewer than two by default.", w.Kind, w.Name),
+				Remedy: "The pod is then away while it restarts; or give the workload a second replica.",
+				Patch:  patch(&v.Object).set(field, 1),
+			})
+		}
+	}
+	return found
+}
+
+func checkModeAuto(c *objects.Collection) []Finding {
+	var found []Finding
+	for _, v := range c.Verticals {
+		p := v.Spec.UpdatePolicy
+		if p == nil || p.UpdateMode == nil || *p.UpdateMode != autoscaling.UpdateModeAuto {
+			continue
+		}
+		field := objects.Field{"spec", "updatePolicy", "updateMode"}
+		found = append(found, Finding{
+			Object: &v.Object, Field: field, Why: "updateMode is Auto, which is deprecated and means Recreate.",
+			Patch: patch(&v.Object).set(field, string(autoscaling.UpdateModeRecreate)),
+		})
+	}
+	return found
+}

@@ -92,8 +92,8 @@ func TestBothReachTheLoad(t *testing.T) {
 func TestSameSeedSameRun(t *testing.T) {
 	for _, side := range []Side{Upstream, Plimsoll} {
 		run := func(seed uint64) *Run {
-			s := sceneOf(t, "generated:flash")
-			s.For, s.Seed = 10*time.Hour, seed
+			s := sceneOf(t, "generated:batch")
+			s.For, s.Seed = 90*time.Minute, seed
 			return playOf(t, s, side)
 		}
 		a, b, other := run(1), run(1), run(2)

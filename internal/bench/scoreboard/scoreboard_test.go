@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestMeasure plays a folder with one surge in it, and an hour of generated days.
-func TestMeasure(t *testing.T) {
-	folder := t.TempDir()
+// folder holds one trace, with a surge in it, and something else.
+func folder(t *testing.T) string {
+	t.Helper()
 	var trace strings.Builder
 	trace.WriteString("timestamp,value\n")
 	for minute := range 30 {
@@ -21,13 +21,18 @@ func TestMeasure(t *testing.T) {
 		}
 		trace.WriteString(strconv.Itoa(60*minute) + "," + value)
 	}
+	in := t.TempDir()
 	for name, content := range map[string]string{"surge.csv": trace.String(), "readme.md": "no trace"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(in, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return in
+}
+
+func TestMeasure(t *testing.T) {
 	c := Defaults()
-	c.Folder, c.Seeds = folder, 2
+	c.Folder, c.Seeds = folder(t), 2
 	r, err := Measure(t.Context(), c)
 	if err != nil || len(r.Loads) != 1 || len(r.Loads[0].Plimsoll) != 2 {
 		t.Fatalf("%+v, %v", r, err)
@@ -45,8 +50,12 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, &table)
 		}
 	}
-	c.Folder, c.Seeds, c.For = "", 1, time.Hour
-	if r, err = Measure(t.Context(), c); err != nil || len(r.Loads) < 5 {
+}
+
+func TestMeasureGenerated(t *testing.T) {
+	c := Defaults()
+	c.Seeds, c.For = 1, time.Hour
+	if r, err := Measure(t.Context(), c); err != nil || len(r.Loads) < 5 {
 		t.Errorf("%d generated loads, %v", len(r.Loads), err)
 	}
 	c.Folder = t.TempDir()

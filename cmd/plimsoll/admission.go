@@ -76,6 +76,9 @@ type admissionProcess struct {
 	handler  *webhook.Handler
 	upkeep   *webhook.Upkeep
 	registry *prometheus.Registry
+	// synced are the caches without which nothing is answered. Horizontal autoscalers
+	// are not among them: upstream's manifests grant no right to see them.
+	synced []cache.InformerSynced
 }
 
 func runAdmission(ctx context.Context, flags *admissionFlags, log logr.Logger) error {
@@ -169,7 +172,7 @@ func (p *admissionProcess) newHandler(never []string) (*webhook.Handler, error) 
 		return nil, err
 	}
 	ranges := p.factory.Core().V1().LimitRanges()
-	ranges.Informer()
+	p.synced = append(p.synced, ranges.Informer().HasSynced, p.vpas.HasSynced, p.tree.HasSynced)
 	return webhook.NewHandler(webhook.Config{
 		Matcher: webhook.NewMatcher(p.vpas.GetIndexer(), p.tree),
 		Ranges: func(namespace string) *bounds.Ranges {
@@ -243,8 +246,7 @@ func (p *admissionProcess) serve(ctx context.Context, ready chan<- struct{}) err
 	if err := p.upkeep.Certificates.Refresh(ctx, time.Now()); err != nil {
 		return err
 	}
-	p.factory.WaitForCacheSync(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), p.vpas.HasSynced, p.tree.HasSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), p.synced...) {
 		return ctx.Err()
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+strconv.Itoa(p.flags.port))

@@ -85,6 +85,7 @@ func (f *admissionFlags) add(fs *pflag.FlagSet) {
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas between (docs/compatibility.md).")
 	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
 		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip or allow. Warnings say so.")
+	hideLogFlags(fs)
 }
 
 func (f *admissionFlags) addCertificates(fs *pflag.FlagSet) {

@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,6 +13,7 @@ import (
 	apply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
 	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
@@ -59,12 +62,47 @@ func (r *Registration) Ensure(ctx context.Context, authorities []byte) error {
 	if err == nil && there.ResourceVersion == r.applied.resourceVersion && string(authorities) == r.applied.authorities {
 		return nil
 	}
-	written, err := r.Client.Apply(ctx, r.configuration(authorities), metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	wanted := r.configuration(authorities)
+	written, err := r.Client.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	if apierrors.IsForbidden(err) {
+		written, err = r.withoutPatch(ctx, there, wanted, err)
+	}
 	if err != nil {
 		return fmt.Errorf("applying %s: %w", ConfigurationName, err)
 	}
 	r.applied.resourceVersion, r.applied.authorities = written.ResourceVersion, string(authorities)
 	return nil
+}
+
+// withoutPatch does with the rights that upstream's manifests grant, which are to
+// create: what is there must do, and does if it leads here.
+func (r *Registration) withoutPatch(
+	ctx context.Context, there *admissionregistrationv1.MutatingWebhookConfiguration,
+	wanted *apply.MutatingWebhookConfigurationApplyConfiguration, forbidden error,
+) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	raw, err := json.Marshal(wanted)
+	if err == nil {
+		err = json.Unmarshal(raw, configuration)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if there == nil || there.Name == "" {
+		return r.Client.Create(ctx, configuration, metav1.CreateOptions{FieldManager: fieldManager})
+	}
+	if len(there.Webhooks) == 1 && leadsHere(&there.Webhooks[0].ClientConfig, &configuration.Webhooks[0].ClientConfig) {
+		return there, nil
+	}
+	return nil, forbidden
+}
+
+// leadsHere reports whether two configurations name the same server.
+func leadsHere(a, b *admissionregistrationv1.WebhookClientConfig) bool {
+	if !bytes.Equal(a.CABundle, b.CABundle) || ptr.Deref(a.URL, "") != ptr.Deref(b.URL, "") || (a.Service == nil) != (b.Service == nil) {
+		return false
+	}
+	return a.Service == nil || a.Service.Namespace == b.Service.Namespace && a.Service.Name == b.Service.Name
 }
 
 func (r *Registration) configuration(authorities []byte) *apply.MutatingWebhookConfigurationApplyConfiguration {

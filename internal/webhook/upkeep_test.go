@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -89,6 +90,26 @@ func checkWebhook(t *testing.T, w *admissionregistrationv1.MutatingWebhook) {
 	if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 || *w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
 		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" || len(w.Rules) != 2 {
 		t.Errorf("%+v", w)
+	}
+}
+
+// TestRegistrationWithUpstreamsRights: they are to create, and not to patch.
+func TestRegistrationWithUpstreamsRights(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"), ConfigurationName, errors.New("no"))
+	})
+	for range 2 {
+		// The second is the process after a restart.
+		if err := registration(client).Ensure(t.Context(), []byte("ca")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := registration(client).Ensure(t.Context(), []byte("another")); !apierrors.IsForbidden(err) {
+		t.Errorf("%v, want it said that the configuration leads elsewhere", err)
+	}
+	if counts := writes(client); counts["create"] != 1 || counts["delete"] > 0 {
+		t.Errorf("written with %v", counts)
 	}
 }
 

@@ -29,32 +29,12 @@ func TestRecommenderFlags(t *testing.T) {
 	(&recommenderAlone{}).add(fs)
 	kubelet := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&kubeletFlags{}).add(kubelet)
-	types := map[string][]string{"float": {"float64"}, "mapStringBool": {"stringToString"}, "int": {"int", "int64"}}
 	known := map[string]bool{}
 	for line := range strings.Lines(string(facts)) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		kind, value, _ := strings.Cut(rest, " ")
-		if name == "#" {
-			continue
-		}
-		known[name] = true
-		f := fs.Lookup(name)
-		if f == nil {
-			t.Errorf("--%s is missing", name)
-			continue
-		}
-		kinds := types[kind]
-		if kinds == nil {
-			kinds = []string{kind}
-		}
-		if today, isOther := renamed[name]; isOther {
-			value = today
-		}
-		if got := strings.Trim(f.DefValue, "[]"); got != value && (kind != "quantity" || got != "0") {
-			t.Errorf("--%s is %q by default, want %q", name, got, value)
-		}
-		if !slices.Contains(kinds, f.Value.Type()) {
-			t.Errorf("--%s is a %s, want a %s", name, f.Value.Type(), kind)
+		if kind, value, _ := strings.Cut(rest, " "); name != "#" {
+			known[name] = true
+			isUpstreams(t, fs.Lookup(name), name, kind, value)
 		}
 	}
 	if len(known) < 60 {
@@ -68,6 +48,28 @@ func TestRecommenderFlags(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"count-cpu-contention", "divergences", "logging-format", "v", "vertical-conflict"}, ours); diff != "" {
 		t.Errorf("Plimsoll's own flags: (-want +got)\n%s", diff)
+	}
+}
+
+// isUpstreams checks a flag's type and default.
+func isUpstreams(t *testing.T, f *pflag.Flag, name, kind, value string) {
+	t.Helper()
+	if f == nil {
+		t.Errorf("--%s is missing", name)
+		return
+	}
+	kinds := map[string][]string{"float": {"float64"}, "mapStringBool": {"stringToString"}, "int": {"int", "int64"}}[kind]
+	if kinds == nil {
+		kinds = []string{kind}
+	}
+	if today, isOther := renamed[name]; isOther {
+		value = today
+	}
+	if got := strings.Trim(f.DefValue, "[]"); got != value && (kind != "quantity" || got != "0") {
+		t.Errorf("--%s is %q by default, want %q", name, got, value)
+	}
+	if !slices.Contains(kinds, f.Value.Type()) {
+		t.Errorf("--%s is a %s, want a %s", name, f.Value.Type(), kind)
 	}
 }
 

@@ -1,0 +1,374 @@
+package updater
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	scalefake "k8s.io/client-go/scale/fake"
+	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/ptr"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+const namespace = "shop"
+
+// rig is an updater on a fake API server.
+type rig struct {
+	*Controller
+	t      *testing.T
+	client *fake.Clientset
+	events *record.FakeRecorder
+	// written are the conditions, by the object's name.
+	written map[string][]autoscaling.VerticalPodAutoscalerCondition
+	// evicted are the names of pods.
+	evicted []string
+	// refuse is what the API server answers to an eviction.
+	refuse func(pod string) error
+}
+
+// UpdateStatus implements Statuses.
+func (r *rig) UpdateStatus(
+	_ context.Context, object *autoscaling.VerticalPodAutoscaler, change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
+) (*autoscaling.VerticalPodAutoscaler, error) {
+	if !change(&object.Status) {
+		return nil, nil
+	}
+	r.written[object.Name] = append(r.written[object.Name], object.Status.Conditions...)
+	return object, nil
+}
+
+// newRig has workloads of two pods each that request 100m, each with an object in mode Recreate that recommends 500m.
+func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
+	t.Helper()
+	objects := []runtime.Object{&coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "lease", CreationTimestamp: metav1.NewTime(time.Now().Add(-time.Hour))},
+		Spec:       coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NowMicro())},
+	}}
+	var vpas []autoscaling.VerticalPodAutoscaler
+	for _, name := range workloads {
+		objects = append(objects, workloadObjects(name)...)
+		vpas = append(vpas, autoscaler(name))
+	}
+	r := &rig{t: t, client: fake.NewClientset(objects...), events: record.NewFakeRecorder(1000), written: map[string][]autoscaling.VerticalPodAutoscalerCondition{}}
+	r.client.PrependReactor("create", "pods", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		eviction := a.(k8stesting.CreateAction).GetObject().(*policyv1.Eviction)
+		if r.refuse != nil {
+			if err := r.refuse(eviction.Name); err != nil {
+				return true, nil, err
+			}
+		}
+		if uid := eviction.DeleteOptions.Preconditions.UID; string(*uid) != eviction.Name {
+			t.Errorf("pod %s is evicted whatever its UID: %s", eviction.Name, *uid)
+		}
+		r.evicted = append(r.evicted, eviction.Name)
+		return true, nil, nil
+	})
+	factory := informers.NewSharedInformerFactory(r.client, 0)
+	owners, err := ownership.New(ownership.Config{Informers: factory, Scales: &scalefake.FakeScaleClient{}, Mapper: meta.NewDefaultRESTMapper(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{
+		Client: r.client, Statuses: r, Informers: factory, Owners: owners, Events: r.events, Registerer: prometheus.NewRegistry(),
+		// It never runs: the objects are put into its store.
+		Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &autoscaling.VerticalPodAutoscaler{}, 0,
+			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		Log: logr.Discard(), Interval: time.Minute, Lease: Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
+		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: divergence.Default},
+		Gates: observe.Gates{CPUStartupBoost: true},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	if r.Controller, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	for i := range vpas {
+		if err := cfg.Autoscalers.GetStore().Add(&vpas[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !cache.WaitForCacheSync(t.Context().Done(), r.listers.hasSynced, owners.HasSynced) {
+		t.Fatal("no caches")
+	}
+	return r
+}
+
+func workloadObjects(name string) []runtime.Object {
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
+	owned := func(kind, owner string) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner, Controller: ptr.To(true)}}
+	}
+	objects := []runtime.Object{
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Selector: selector}},
+		&appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-1", OwnerReferences: owned("Deployment", name)},
+			Spec:       appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](2), Selector: selector},
+		},
+	}
+	for _, pod := range []string{name + "-1-a", name + "-1-b"} {
+		objects = append(objects, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: pod, UID: types.UID(pod), Labels: selector.MatchLabels, OwnerReferences: owned("ReplicaSet", name+"-1"),
+			},
+			Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
+			}}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+		})
+	}
+	return objects
+}
+
+func autoscaler(name string) autoscaling.VerticalPodAutoscaler {
+	target := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}
+	return autoscaling.VerticalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("vpa-" + name)},
+		Spec: autoscaling.VerticalPodAutoscalerSpec{
+			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
+			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: ptr.To(autoscaling.UpdateModeRecreate)},
+		},
+		Status: autoscaling.VerticalPodAutoscalerStatus{
+			Recommendation: &autoscaling.RecommendedPodResources{ContainerRecommendations: []autoscaling.RecommendedContainerResources{
+				{ContainerName: "app", Target: target, LowerBound: target, UpperBound: target},
+			}},
+			Conditions: []autoscaling.VerticalPodAutoscalerCondition{{Type: autoscaling.RecommendationProvided, Status: corev1.ConditionTrue}},
+		},
+	}
+}
+
+func (r *rig) passOnce() {
+	ctx, cancel := context.WithTimeout(r.t.Context(), r.cfg.Interval)
+	defer cancel()
+	r.pass(ctx)
+}
+
+func (r *rig) reasonsOf(name string) []string {
+	var reasons []string
+	for _, c := range r.written[name] {
+		if c.Type == "UpdateBlocked" {
+			reasons = append(reasons, string(c.Status)+" "+c.Reason)
+		}
+	}
+	return reasons
+}
+
+func TestPassEvictsAndSaysSo(t *testing.T) {
+	r := newRig(t, nil, "web")
+	r.passOnce()
+	slices.Sort(r.evicted)
+	if !slices.Equal(r.evicted, []string{"web-1-a", "web-1-b"}) {
+		t.Errorf("evicted: %v", r.evicted)
+	}
+	close(r.events.Events)
+	var events []string
+	for event := range r.events.Events {
+		events = append(events, strings.Fields(event)[1])
+	}
+	if want := []string{"EvictedByVPA", "EvictedPod", "EvictedByVPA", "EvictedPod"}; !slices.Equal(events, want) {
+		t.Errorf("events: %v, want %v", events, want)
+	}
+	if got := testutil.ToFloat64(r.metrics.evicted.WithLabelValues("1", "Recreate", "web", namespace)); got != 2 {
+		t.Errorf("evicted_pods_total is %g", got)
+	}
+	if got := r.reasonsOf("web"); !slices.Equal(got, []string{"False Updating"}) {
+		t.Errorf("conditions: %v", got)
+	}
+}
+
+// What holds pods back is written once, not in each pass, and keeps others' conditions.
+func TestConditionIsWrittenOnce(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Flags.MinReplicas = 3 }, "web")
+	for range 3 {
+		r.passOnce()
+	}
+	if got := r.reasonsOf("web"); !slices.Equal(got, []string{"True MinReplicas"}) || len(r.evicted) > 0 {
+		t.Errorf("conditions: %v, evicted: %v", got, r.evicted)
+	}
+	if got := r.written["web"][0].Type; got != autoscaling.RecommendationProvided {
+		t.Errorf("the other condition is gone: %s", got)
+	}
+	if got := testutil.ToFloat64(r.metrics.held.WithLabelValues("MinReplicas")); got != 2 {
+		t.Errorf("%g pods are held back", got)
+	}
+}
+
+// Under a rate limit that allows one eviction a pass, each of several objects has its turn.
+func TestTurns(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.EvictionRate, c.EvictionBurst, c.Interval = 0.0001, 1, time.Second }, "a", "b", "c")
+	for range 3 {
+		r.buckets[0].left = disruption.NewBucket(r.cfg.EvictionRate, r.cfg.EvictionBurst)
+		r.passOnce()
+	}
+	var turns []string
+	for _, pod := range r.evicted {
+		turns = append(turns, pod[:1])
+	}
+	slices.Sort(turns)
+	if !slices.Equal(turns, []string{"a", "b", "c"}) {
+		t.Errorf("evicted: %v", r.evicted)
+	}
+	if got := testutil.ToFloat64(r.metrics.held.WithLabelValues("RateLimit")); got == 0 {
+		t.Error("no pod waits for the rate limit")
+	}
+}
+
+func TestStaleLease(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Lease.Timeout = time.Nanosecond }, "web")
+	r.passOnce()
+	if got := r.reasonsOf("web"); len(got) > 0 {
+		t.Errorf("a Lease that is late once is told: %v", got)
+	}
+	r.passOnce()
+	if got := r.reasonsOf("web"); !slices.Equal(got, []string{"True LeaseStale"}) || len(r.evicted) > 0 {
+		t.Errorf("conditions: %v, evicted: %v", got, r.evicted)
+	}
+	if got := testutil.ToFloat64(r.metrics.lease.WithLabelValues("invalid")); got != 2 {
+		t.Errorf("%g passes were left out", got)
+	}
+}
+
+func TestIsFresh(t *testing.T) {
+	now := time.Now()
+	lease := func(created, renewed time.Duration) *coordinationv1.Lease {
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-created))}}
+		if renewed >= 0 {
+			l.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now.Add(-renewed)))
+		}
+		return l
+	}
+	for why, c := range map[string]struct {
+		lease *coordinationv1.Lease
+		want  bool
+	}{
+		"renewed":               {lease(time.Hour, 59*time.Second), true},
+		"not renewed for long":  {lease(time.Hour, time.Minute), false},
+		"made a moment ago":     {lease(time.Second, -1), true},
+		"made long ago, unused": {lease(time.Hour, -1), false},
+	} {
+		if got := isFresh(c.lease, time.Minute, now); got != c.want {
+			t.Errorf("%s: %t", why, got)
+		}
+	}
+}
+
+// A defect that one object brings to light keeps no other from its turn.
+func TestOneObjectDoesNotStopOthers(t *testing.T) {
+	r := newRig(t, func(c *Config) {
+		c.Conflicts = func(vpa *autoscaling.VerticalPodAutoscaler, _ []string) []conflict.Conflict {
+			if vpa.Name == "bad" {
+				panic("a defect")
+			}
+			return nil
+		}
+	}, "bad", "good")
+	r.passOnce()
+	if !slices.ContainsFunc(r.evicted, func(pod string) bool { return strings.HasPrefix(pod, "good") }) {
+		t.Errorf("evicted: %v", r.evicted)
+	}
+	if got := testutil.ToFloat64(r.metrics.panics); got != 1 {
+		t.Errorf("%g panics are counted", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for why, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a budget": {apierrors.NewTooManyRequests("the disruption budget", 10), "True PodDisruptionBudget"},
+		"trouble":  {apierrors.NewInternalError(errors.New("broken")), "True Failed"},
+	} {
+		r := newRig(t, nil, "web")
+		r.refuse = func(string) error { return c.err }
+		r.passOnce()
+		if got := r.reasonsOf("web"); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%s: %v, want %s", why, got, c.want)
+		}
+	}
+}
+
+// The state of an object goes with it, and its series.
+func TestForgets(t *testing.T) {
+	r := newRig(t, nil, "web")
+	r.passOnce()
+	if len(r.states) != 1 {
+		t.Fatalf("%d states", len(r.states))
+	}
+	vpa := autoscaler("web")
+	if err := r.cfg.Autoscalers.GetStore().Delete(&vpa); err != nil {
+		t.Fatal(err)
+	}
+	r.passOnce()
+	if len(r.states) != 0 || testutil.CollectAndCount(r.metrics.evicted) != 0 {
+		t.Errorf("%d states, %d series", len(r.states), testutil.CollectAndCount(r.metrics.evicted))
+	}
+}
+
+// Several objects for one workload: the oldest has the pods.
+func TestTheOldestControls(t *testing.T) {
+	r := newRig(t, nil, "web")
+	younger := autoscaler("web")
+	younger.Name, younger.UID, younger.CreationTimestamp = "a-younger", "2", metav1.Now()
+	if err := r.cfg.Autoscalers.GetStore().Add(&younger); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range r.workloads(t.Context()) {
+		if want := map[string]int{"web": 2, "a-younger": 0}[w.vpa.Name]; len(w.pods) != want {
+			t.Errorf("%s has %d pods", w.vpa.Name, len(w.pods))
+		}
+	}
+}
+
+func TestSetKeepsTheOrder(t *testing.T) {
+	status := &autoscaling.VerticalPodAutoscalerStatus{Conditions: []autoscaling.VerticalPodAutoscalerCondition{{Type: "A"}, {Type: "Z"}}}
+	first := autoscaling.VerticalPodAutoscalerCondition{Type: "M", Status: "True", Reason: "R", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
+	if !set(status, first) || set(status, first) {
+		t.Error("a condition is not written once")
+	}
+	second := first
+	second.Reason, second.LastTransitionTime = "Q", metav1.NewTime(time.Unix(2, 0))
+	if !set(status, second) || status.Conditions[1].LastTransitionTime != first.LastTransitionTime {
+		t.Error("a status that stays has another time")
+	}
+	if got := fmt.Sprint(status.Conditions[0].Type, status.Conditions[1].Type, status.Conditions[2].Type); got != "AMZ" {
+		t.Error(got)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	if _, err := New(Config{}); err == nil {
+		t.Error("an updater without anything")
+	}
+}

@@ -347,22 +347,7 @@ func (w *admissionWorld) count(t *testing.T, response *admissionv1.AdmissionResp
 			w.reached["boosted"]++
 		}
 	}
-	ranges := observe.RangesOf(w.limitRanges())
-	if ranges != nil && ranges.HasPod {
-		w.reached["LimitRange of pods"]++
-		if w.vpa.Status.Recommendation != nil && observe.ModeOf(&w.vpa.Spec) != core.ModeOff {
-			without := *w
-			without.ranges = slices.DeleteFunc(slices.Clone(w.ranges), func(i corev1.LimitRangeItem) bool { return i.Type == corev1.LimitTypePod })
-			body := w.review("", "pods", w.pod, nil)
-			plain, _ := answerOf(t, without.plimsoll(t, divergence.None), body)
-			if !cmp.Equal(after, w.patched(t, plain), quantities) {
-				w.reached["scaled by a LimitRange of pods"]++
-			}
-		}
-	}
-	if ranges != nil && ranges.Container != (bounds.Range{}) {
-		w.reached["LimitRange of containers"]++
-	}
+	w.countRanges(t, after)
 	if observe.ModeOf(&w.vpa.Spec) == core.ModeOff {
 		w.reached["off"]++
 	}
@@ -373,5 +358,26 @@ func (w *admissionWorld) count(t *testing.T, response *admissionv1.AdmissionResp
 		if p.Values == core.RequestsOnly {
 			w.reached["requests only"]++
 		}
+	}
+}
+
+func (w *admissionWorld) countRanges(t *testing.T, after *corev1.Pod) {
+	t.Helper()
+	ranges := observe.RangesOf(w.limitRanges())
+	if ranges == nil {
+		return
+	}
+	if ranges.Container != (bounds.Range{}) {
+		w.reached["LimitRange of containers"]++
+	}
+	if !ranges.HasPod {
+		return
+	}
+	w.reached["LimitRange of pods"]++
+	without := *w
+	without.ranges = slices.DeleteFunc(slices.Clone(w.ranges), func(i corev1.LimitRangeItem) bool { return i.Type == corev1.LimitTypePod })
+	plain, _ := answerOf(t, without.plimsoll(t, divergence.None), w.review("", "pods", w.pod, nil))
+	if !cmp.Equal(after, w.patched(t, plain), quantities) {
+		w.reached["scaled by a LimitRange of pods"]++
 	}
 }

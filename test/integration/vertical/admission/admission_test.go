@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
@@ -215,7 +216,7 @@ func TestAutoscalersAreChecked(t *testing.T) {
 	heard := &warned{}
 	config.WarningHandler = heard
 	config.APIPath, config.GroupVersion = "/apis", &autoscaling.SchemeGroupVersion
-	config.NegotiatedSerializer = negotiated()
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion() // errors are all that is read
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -295,6 +296,10 @@ func TestRotation(t *testing.T) {
 // written while all is well.
 func TestConfigurationIsChangedInPlace(t *testing.T) {
 	s := space(t)
+	// Another test's certificates would be replaced now.
+	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
 	start(t, s, "admission-in-place", "--webhook-cert-lifetime=30s").registered(s)
 	before, err := registration(t.Context(), s)
 	if err != nil {

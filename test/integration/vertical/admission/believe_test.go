@@ -3,9 +3,6 @@ package admission
 import (
 	"crypto/x509"
 	"errors"
-
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 )
 
 // believed reports why whoever knows the authorities does not believe a certificate.
@@ -20,9 +17,4 @@ func believed(authorities []byte, raw string) error {
 	}
 	_, err = certificate.Verify(x509.VerifyOptions{DNSName: "127.0.0.1", Roots: roots})
 	return err
-}
-
-// negotiated reads answers without knowing their types.
-func negotiated() runtime.NegotiatedSerializer {
-	return serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
 }

@@ -35,6 +35,8 @@ type world struct {
 	// asked counts calls for scales; fail answers them.
 	asked int
 	fail  error
+	// selector is the Rollout's.
+	selector string
 }
 
 func start(ctx context.Context, t *testing.T) *world {
@@ -47,7 +49,7 @@ func start(ctx context.Context, t *testing.T) *world {
 		&appsv1.ReplicaSet{ObjectMeta: object("made-1", "r3", owner("example.com/v1", "Recipe", "cake", "c1"))},
 		&batchv1.CronJob{ObjectMeta: object("night", "n1", nil)},
 	}
-	w := &world{}
+	w := &world{selector: "app=roll"}
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "example.com", Version: "v1"}})
 	mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Rollout"}, meta.RESTScopeNamespace)
 	scales := &scalefake.FakeScaleClient{}
@@ -59,7 +61,7 @@ func start(ctx context.Context, t *testing.T) *world {
 		if name := action.(clienttesting.GetAction).GetName(); name != "roll" {
 			return true, nil, apierrors.NewNotFound(rollouts, name)
 		}
-		return true, &autoscalingv1.Scale{ObjectMeta: object("roll", "o1", nil), Status: autoscalingv1.ScaleStatus{Selector: "app=roll"}}, nil
+		return true, &autoscalingv1.Scale{ObjectMeta: object("roll", "o1", nil), Status: autoscalingv1.ScaleStatus{Selector: w.selector}}, nil
 	})
 	factory := informers.NewSharedInformerFactoryWithOptions(fake.NewClientset(objects...), 0, informers.WithTransform(slim.Transform))
 	tree, err := New(Config{Informers: factory, Scales: scales, Mapper: mapper})
@@ -211,6 +213,26 @@ func TestTargetOf(t *testing.T) {
 	if _, err := w.tree.TargetOf(t.Context(), "shop", &again); !errors.Is(err, ErrUnknown) || errors.Is(err, ErrNotFound) {
 		t.Errorf("a call that times out: %v, want %v", err, ErrUnknown)
 	}
+}
+
+// A scale without a selector is asked for again soon.
+func TestSelectorThatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		w := start(ctx, t)
+		roll := ref("example.com/v1", "Rollout", "roll")
+		w.selector = ""
+		if _, err := w.tree.TargetOf(ctx, "shop", &roll); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("without a selector: %v", err)
+		}
+		w.selector = "app=roll"
+		time.Sleep(retrial) //nolint:forbidigo // virtual time: the answer becomes old
+		if got, err := w.tree.TargetOf(ctx, "shop", &roll); err != nil || got.Selector.String() != "app=roll" {
+			t.Errorf("once it has one: %v, %v", got, err)
+		}
+	})
 }
 
 func ref(version, kind, name string) autoscalingv1.CrossVersionObjectReference {

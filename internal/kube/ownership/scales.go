@@ -17,6 +17,9 @@ const (
 	renewal = 10 * time.Minute
 	// retrial is after how long one that is an error is.
 	retrial = 30 * time.Second
+	// rediscovery is after how long a kind is looked for again that nobody knows: each
+	// time the API server is asked for all kinds.
+	rediscovery = 2 * time.Minute
 	// oblivion is after how long an answer that nobody looks at is forgotten.
 	oblivion = time.Hour
 	// turn is how often Run looks what is to be asked.
@@ -32,11 +35,17 @@ type answer struct {
 	at, used time.Time
 }
 
+// isStale reports whether it is to be asked for again. A scale without a selector
+// is one whose controller has not written its status yet.
 func (a *answer) isStale(now time.Time) bool {
-	if a.err != nil {
-		return now.Sub(a.at) >= retrial
+	switch age := now.Sub(a.at); {
+	case errors.Is(a.err, ErrUnsupported):
+		return age >= rediscovery
+	case a.err != nil, a.scale.Status.Selector == "":
+		return age >= retrial
+	default:
+		return age >= renewal
 	}
-	return now.Sub(a.at) >= renewal
 }
 
 // remember is the answer that is known already. That it is old does not matter:

@@ -226,7 +226,7 @@ func (l *updaterLoop) Start(ctx context.Context) error {
 	defer l.stopEvents()
 	if l.starts {
 		if err := l.shared.awaitServed(ctx); err != nil {
-			return nil //nolint:nilerr // The process ends.
+			return nil // The process ends.
 		}
 		l.shared.start(ctx)
 	}

@@ -72,7 +72,10 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Namespace: "plimsoll", Name: "updater_panics_total", Help: "Defects that kept an object from its turn.",
 		}),
 	}
-	return m, m.register(registerer)
+	if err := m.register(registerer); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 func (m *metrics) register(registerer prometheus.Registerer) error {

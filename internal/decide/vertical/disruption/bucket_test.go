@@ -44,7 +44,7 @@ func TestBucketHasADeadline(t *testing.T) {
 		t.Error("a token of a bucket that holds none")
 	}
 	for _, unlimited := range []float64{0, -1} {
-		if at, ok, _ := NewBucket(unlimited, 0).Reserve(now, now); !ok || at != now {
+		if at, ok, _ := NewBucket(unlimited, 0).Reserve(now, now); !ok || !at.Equal(now) {
 			t.Errorf("a rate of %g is a limit", unlimited)
 		}
 	}

@@ -129,7 +129,7 @@ func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Re
 	}
 	v.Against = why
 	if len(d.Conflicts) > 0 {
-		if _, else_ := rules.Judge(d.At, v.Pod, d.fit(v.Pod, d.observed.Recommended)); priority.Speaks(else_) {
+		if _, otherwise := rules.Judge(d.At, v.Pod, d.fit(v.Pod, d.observed.Recommended)); priority.Speaks(otherwise) {
 			v.Against = reason.Conflict
 		}
 	}

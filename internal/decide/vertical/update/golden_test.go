@@ -40,7 +40,7 @@ var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 //	recommend 500/200      target of CPU in milli and memory in MiB, "-" for none; further: lower=400/100 upper=600/300
 //	pod web-1 100/200      what it requests; further: pending, waiting (for a node), unready, age=1h, oom=2m/1m (ran for, ended
 //	                       ago), resize=Deferred, gen=2, crashing, by=ReplicaSet/b, limits=200/400, spec=200/400, boosted=50/200,
-//	                       restart, qos=Guaranteed; *3 after the name makes several, gone removes it
+//	                       restart; *3 after the name makes several, gone removes it
 //	pass at=1m             one pass; further: web-1=disallowed (or infeasible, failed): the API server's answer
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -227,12 +227,6 @@ func (s *stage) podOption(pod *vertical.Pod, c *vertical.PodContainer, name, val
 	case "age":
 		pod.Created = epoch.Add(-s.duration(value))
 		pod.Started, pod.ReadySince = pod.Created, pod.Created
-	case "oom":
-		ran, ago, _ := strings.Cut(value, "/")
-		c.Crashed.Finished = epoch.Add(-s.duration(ago))
-		c.Crashed.Started, c.Crashed.OutOfMemory, c.Crashed.Failed = c.Crashed.Finished.Add(-s.duration(ran)), true, true
-	case "crashing":
-		c.Waiting, c.Crashed.Failed, c.Crashed.Finished, pod.Ready = true, true, epoch.Add(s.duration(value)), false
 	case "resize":
 		for status := vertical.ResizeNone; status <= vertical.ResizeUnknown; status++ {
 			if status.String() == value {
@@ -243,6 +237,20 @@ func (s *stage) podOption(pod *vertical.Pod, c *vertical.PodContainer, name, val
 		s.number(map[string]string{"gen": value}, "gen", func(n float64) { pod.Generation = int64(n) })
 	case "by":
 		pod.Creator = value
+	default:
+		s.containerOption(c, name, value)
+		pod.Ready = pod.Ready && !c.Waiting
+	}
+}
+
+func (s *stage) containerOption(c *vertical.PodContainer, name, value string) {
+	switch name {
+	case "oom":
+		ran, ago, _ := strings.Cut(value, "/")
+		c.Crashed.Finished = epoch.Add(-s.duration(ago))
+		c.Crashed.Started, c.Crashed.OutOfMemory, c.Crashed.Failed = c.Crashed.Finished.Add(-s.duration(ran)), true, true
+	case "crashing":
+		c.Waiting, c.Crashed.Failed, c.Crashed.Finished = true, true, epoch.Add(s.duration(value))
 	case "limits":
 		c.Limits = s.amounts(value)
 	case "spec":
@@ -251,10 +259,6 @@ func (s *stage) podOption(pod *vertical.Pod, c *vertical.PodContainer, name, val
 		c.Boosted = &vertical.Resized{Requests: s.amounts(value)}
 	case "restart":
 		c.Restarts[vertical.Memory] = true
-	case "qos":
-		if value == "Guaranteed" {
-			pod.QoS = vertical.Guaranteed
-		}
 	}
 }
 

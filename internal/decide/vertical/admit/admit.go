@@ -111,9 +111,9 @@ func (p Policy) recommended(containers []Container, ranges *bounds.Ranges, d div
 			continue
 		}
 		changes[i].Requests = target
-		for _, cap := range caps {
-			if cap.Container == c.Name {
-				words[i] = append(words[i], cap.String())
+		for _, capped := range caps {
+			if capped.Container == c.Name {
+				words[i] = append(words[i], capped.String())
 			}
 		}
 		if vertical.PolicyOf(p.Containers, c.Name).Values != vertical.RequestsAndLimits {

@@ -121,8 +121,8 @@ func TestFitOneContainer(t *testing.T) {
 			t.Errorf("%s: %+v, want a target of %+v alone", why, got, c.target)
 		}
 		var words []string
-		for _, cap := range caps {
-			words = append(words, cap.String())
+		for _, c := range caps {
+			words = append(words, c.String())
 		}
 		if !slices.Equal(words, c.caps) {
 			t.Errorf("%s: %q, want %q", why, words, c.caps)

@@ -90,9 +90,21 @@ var layers = []wall{
 		within: "internal/explain",
 		why:    "it looks with the rights of whoever asks, decides with the core and writes nothing to a cluster",
 		ours: []string{
-			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot",
+			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot", "api",
 		},
 		never: []string{"testing"},
+	},
+	{
+		within: "internal/advise",
+		why:    "it looks at objects, and writes nothing to a cluster",
+		ours:   []string{"internal/advise", "api"},
+		never:  []string{"testing"},
+	},
+	{
+		within: "internal/advise/rules",
+		why:    "a rule is a function of the objects at hand: it asks nobody, and reads no clock",
+		ours:   []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/usage", "api"},
+		never:  []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
 		within: "internal/webhook",

@@ -50,20 +50,26 @@ func (s *shown) note(works []*work) {
 	var rows []row
 	for _, w := range listed {
 		for i := range w.decision.Recommendations {
-			rec := &w.decision.Recommendations[i]
-			one := row{namespace: w.track.name.Namespace, name: w.track.name.Name, container: rec.Container, target: rec.Target}
-			if i < len(w.decision.Traces) {
-				for r := range vertical.Resource(vertical.Resources) {
-					e := &w.decision.Traces[i].Estimates[r][estimate.Target]
-					one.capped[r] = e.Capped < e.Rounded
-				}
-			}
-			rows = append(rows, one)
+			rows = append(rows, w.row(i))
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows, s.left = rows, len(works)-len(listed)
+}
+
+// row is what is shown of a recommendation.
+func (w *work) row(i int) row {
+	rec := &w.decision.Recommendations[i]
+	one := row{namespace: w.track.name.Namespace, name: w.track.name.Name, container: rec.Container, target: rec.Target}
+	if i >= len(w.decision.Traces) {
+		return one
+	}
+	for r := range vertical.Resource(vertical.Resources) {
+		e := &w.decision.Traces[i].Estimates[r][estimate.Target]
+		one.capped[r] = e.Capped < e.Rounded
+	}
+	return one
 }
 
 // Describe implements prometheus.Collector.

@@ -287,3 +287,38 @@ func freeAddress(t *testing.T) string {
 	defer listener.Close()
 	return listener.Addr().String()
 }
+
+// A kind of one's own is a target, if it has a scale that tells its selector.
+func TestCustomTarget(t *testing.T) {
+	s := space(t)
+	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
+	s.KubectlInput(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: fleets.harbour.example}
+spec:
+  group: harbour.example
+  scope: Namespaced
+  names: {kind: Fleet, plural: fleets, singular: fleet}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+    subresources:
+      status: {}
+      scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
+`, "apply", "-f", "-")
+	s.Kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/fleets.harbour.example")
+	s.KubectlInput("{apiVersion: harbour.example/v1, kind: Fleet, metadata: {name: north}, spec: {replicas: 1}}", "apply", "-f", "-")
+	s.KubectlInput(`
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
+metadata: {name: north}
+spec:
+  targetRef: {apiVersion: harbour.example/v1, kind: Fleet, name: north}
+`, "apply", "-f", "-")
+	awaitCondition(s, "north", "ConfigUnsupported", "has an empty selector for scale sub-resource")
+	s.Kubectl("patch", "fleet", "north", "--subresource=status", "--type=merge", `--patch={"status":{"replicas":1,"selector":"app=web"}}`)
+	awaitCPU(s, "north", 180, 300)
+}

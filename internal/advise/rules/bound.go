@@ -60,7 +60,7 @@ func checkReplicas(c *objects.Collection) []Finding {
 				manager, count, autoscalers[0].Name, autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas)
 			f.Remedy = "Take it out of the manifest, and first out of what was last applied (kubectl apply edit-last-applied). Do not patch it away: that would set the count to 1."
 		} else {
-			f.Patch = patch(&w.Object).remove(f.Field)
+			f.Patch = patch(&w.Object).remove(f.Field).local()
 		}
 		found = append(found, f)
 	}
@@ -127,7 +127,7 @@ func checkAtMaximum(c *objects.Collection) []Finding {
 		field := objects.Field{"spec", "maxReplicas"}
 		found = append(found, Finding{
 			Object: &h.Object, Field: field,
-			Why:    fmt.Sprintf("The count is %d of at most %d, and has not changed for %s.", now, most, c.Now.Sub(last.Time).Round(time.Minute)),
+			Why:    fmt.Sprintf("The count is %d of at most %d, and has not changed for %s.", now, most, strings.TrimSuffix(c.Now.Sub(last.Time).Round(time.Minute).String(), "0s")),
 			Remedy: "Look first whether the load is real and the quota suffices.",
 			Patch:  patch(&h.Object).set(field, most+(most+1)/2),
 		})

@@ -89,7 +89,7 @@ func checkInitialReplicas(c *objects.Collection) []Finding {
 			Object: &w.Object, Field: field,
 			Why:    fmt.Sprintf("It begins with %d replicas; the 5th percentile of those observed is %d.", have, observed),
 			Remedy: "For the first creation only: take spec.replicas out of what is applied later.",
-			Patch:  patch(&w.Object).set(field, observed),
+			Patch:  patch(&w.Object).set(field, observed).local(),
 		})
 	}
 	return found

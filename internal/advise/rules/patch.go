@@ -22,12 +22,17 @@ type Patch struct {
 	Operations []Operation
 	// Create is an object to create; there are no operations then.
 	Create map[string]any
+	// IsLocal says that it mends a manifest, and would do harm on a cluster.
+	IsLocal bool
 }
 
 // Command is what to give the patch to.
 func (p *Patch) Command() string {
 	if p.Create != nil {
 		return "kubectl create -f FILE"
+	}
+	if p.IsLocal {
+		return "kubectl patch --local -o yaml -f MANIFEST --type=json --patch-file FILE"
 	}
 	command := "kubectl patch " + strings.ToLower(p.Object.Kind) + " " + p.Object.Name
 	if p.Object.Namespace != "" {
@@ -52,6 +57,12 @@ func (p *Patch) YAML() string {
 
 // patch begins one of an object.
 func patch(o *objects.Object) *Patch { return &Patch{Object: o} }
+
+// local says that the patch is for a manifest alone.
+func (p *Patch) local() *Patch {
+	p.IsLocal = true
+	return p
+}
 
 // set gives a field a value, and adds what is missing on the way to it.
 func (p *Patch) set(field objects.Field, value any) *Patch {

@@ -1,0 +1,84 @@
+package print
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+)
+
+// Report is what -o json prints.
+type Report struct {
+	Findings []Finding `json:"findings"`
+	Skipped  []Skipped `json:"skipped,omitempty"`
+	Ignored  int       `json:"ignored,omitempty"`
+}
+
+// Finding is one of them.
+type Finding struct {
+	Rule   string `json:"rule"`
+	Level  string `json:"level"`
+	Object Object `json:"object"`
+	Field  string `json:"field"`
+	Why    string `json:"why"`
+	Remedy string `json:"remedy,omitempty"`
+	Source string `json:"source"`
+	Patch  *Patch `json:"patch,omitempty"`
+}
+
+// Object says which object is meant, and where it stands.
+type Object struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	File       string `json:"file,omitempty"`
+	Document   int    `json:"document,omitempty"`
+	Line       int    `json:"line,omitempty"`
+}
+
+// Patch is a JSON patch, or an object to create.
+type Patch struct {
+	Command    string            `json:"command"`
+	Operations []rules.Operation `json:"operations,omitempty"`
+	Create     map[string]any    `json:"create,omitempty"`
+}
+
+// Skipped is a rule that was not looked for.
+type Skipped struct {
+	Rule string `json:"rule"`
+	Why  string `json:"why"`
+}
+
+// JSON writes the report as one document.
+func JSON(w io.Writer, report *rules.Report) error {
+	out := Report{Findings: []Finding{}, Ignored: report.Ignored}
+	for _, f := range report.Findings {
+		out.Findings = append(out.Findings, Finding{
+			Rule: f.Rule.Name, Level: f.Rule.Level.String(), Object: objectOf(f.Object), Field: f.Field.String(),
+			Why: f.Why, Remedy: f.Remedy, Source: f.Rule.Source, Patch: patchOf(f.Patch),
+		})
+	}
+	for _, s := range report.Skipped {
+		out.Skipped = append(out.Skipped, Skipped{Rule: s.Rule.Name, Why: s.Why})
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(out)
+}
+
+func objectOf(o *objects.Object) Object {
+	return Object{
+		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name,
+		File: o.Place.File, Document: o.Place.Document, Line: o.Place.Line,
+	}
+}
+
+func patchOf(p *rules.Patch) *Patch {
+	if p == nil {
+		return nil
+	}
+	return &Patch{Command: p.Command(), Operations: p.Operations, Create: p.Create}
+}

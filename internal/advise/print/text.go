@@ -1,0 +1,104 @@
+// Package print writes what advice was found: as text for people, as JSON, and as
+// SARIF for what shows findings beside code.
+package print
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+)
+
+// Text writes the findings object by object, with the patches.
+func Text(w io.Writer, report *rules.Report) error {
+	var out strings.Builder
+	var last string
+	for _, f := range report.Findings {
+		if key := f.Object.Key(); key != last {
+			if last != "" {
+				out.WriteByte('\n')
+			}
+			fmt.Fprintf(&out, "%s%s\n", title(f.Object), where(f.Object.Place))
+			last = key
+		}
+		writeFinding(&out, &f)
+	}
+	if last != "" {
+		out.WriteByte('\n')
+	}
+	out.WriteString(Summary(report))
+	for _, s := range skips(report) {
+		fmt.Fprintf(&out, "Not looked for, as %s: %s.\n", s.why, strings.Join(s.names, ", "))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func title(o *objects.Object) string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+func where(p objects.Place) string {
+	if p.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("  (%s:%d)", p.File, p.Line)
+}
+
+func writeFinding(out *strings.Builder, f *rules.Finding) {
+	fmt.Fprintf(out, "  %-8s %-32s %s\n", f.Rule.Level, f.Rule.Name, f.Field)
+	fmt.Fprintf(out, "           %s\n", f.Why)
+	if f.Remedy != "" {
+		fmt.Fprintf(out, "           %s\n", f.Remedy)
+	}
+	if f.Patch == nil {
+		return
+	}
+	fmt.Fprintf(out, "           %s\n", f.Patch.Command())
+	for line := range strings.SplitSeq(strings.TrimSpace(f.Patch.YAML()), "\n") {
+		fmt.Fprintf(out, "             %s\n", line)
+	}
+}
+
+// Summary counts the findings in a line.
+func Summary(report *rules.Report) string {
+	counts := map[rules.Level]int{}
+	for _, f := range report.Findings {
+		counts[f.Rule.Level]++
+	}
+	line := "Nothing found"
+	if len(report.Findings) > 0 {
+		line = fmt.Sprintf("%d errors, %d warnings, %d pieces of advice", counts[rules.Error], counts[rules.Warning], counts[rules.Advice])
+	}
+	if report.Ignored > 0 {
+		line += fmt.Sprintf("; annotations ignore %d", report.Ignored)
+	}
+	return line + ".\n"
+}
+
+// skip is why some rules were not looked for.
+type skip struct {
+	why   string
+	names []string
+}
+
+// skips groups the rules that were not looked for by why, in the order of rules.
+func skips(report *rules.Report) []skip {
+	var all []skip
+	at := map[string]int{}
+	for _, s := range report.Skipped {
+		i, known := at[s.Why]
+		if !known {
+			i = len(all)
+			at[s.Why] = i
+			all = append(all, skip{why: s.Why})
+		}
+		all[i].names = append(all[i].names, s.Rule.Name)
+	}
+	return all
+}

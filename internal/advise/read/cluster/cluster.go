@@ -1,0 +1,155 @@
+// Package cluster reads what advice is given on from a cluster, with the rights of
+// whoever asks, and keeps in mind what it may not read.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+// pageSize is how many objects are asked for at once.
+const pageSize = 500
+
+// kind is one that is read.
+type kind struct {
+	name           string
+	group, version string
+	resource       string
+	isForAllSpaces bool
+	mayNotBeServed bool
+}
+
+func (k *kind) gvr() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: k.group, Version: k.version, Resource: k.resource}
+}
+
+func (k *kind) String() string {
+	if k.group == "" {
+		return k.resource
+	}
+	return k.resource + "." + k.group
+}
+
+var kinds = []kind{
+	{name: objects.HPA, group: "autoscaling", version: "v2", resource: "horizontalpodautoscalers"},
+	{name: objects.VPA, group: "autoscaling.k8s.io", version: "v1", resource: "verticalpodautoscalers", mayNotBeServed: true},
+	{name: objects.Deployment, group: "apps", version: "v1", resource: "deployments"},
+	{name: objects.StatefulSet, group: "apps", version: "v1", resource: "statefulsets"},
+	{name: objects.DaemonSet, group: "apps", version: "v1", resource: "daemonsets"},
+	{name: objects.ReplicaSet, group: "apps", version: "v1", resource: "replicasets"},
+	{name: objects.Job, group: "batch", version: "v1", resource: "jobs"},
+	{name: objects.CronJob, group: "batch", version: "v1", resource: "cronjobs"},
+	{name: objects.PDB, group: "policy", version: "v1", resource: "poddisruptionbudgets"},
+	{name: objects.Pod, version: "v1", resource: "pods"},
+	{name: objects.LimitRange, version: "v1", resource: "limitranges"},
+	{name: objects.Node, version: "v1", resource: "nodes", isForAllSpaces: true},
+}
+
+// Reader reads from a cluster.
+type Reader struct {
+	Client dynamic.Interface
+	// Namespace is the one that is read; all if it is empty.
+	Namespace string
+}
+
+// Read reads everything. Autoscalers are what it is about: without the right to list
+// HPAs and VPAs there is an error, and without any other right its rules are left out.
+func (r *Reader) Read(ctx context.Context, now time.Time) (*objects.Collection, error) {
+	c := &objects.Collection{IsCluster: true, Now: now, Unread: map[string]string{}}
+	for i := range kinds {
+		k := &kinds[i]
+		err := r.each(ctx, k, func(raw map[string]any) error { return c.Add(raw, objects.Place{}) })
+		switch {
+		case err == nil || k.mayNotBeServed && apierrors.IsNotFound(err):
+		case apierrors.IsForbidden(err):
+			c.Unread[k.name] = fmt.Sprintf("you may not list %s%s", k, r.in(k))
+		default:
+			return nil, fmt.Errorf("listing %s: %w", k, err)
+		}
+	}
+	if c.Unread[objects.HPA] != "" && c.Unread[objects.VPA] != "" {
+		return nil, fmt.Errorf("%s, nor verticalpodautoscalers.autoscaling.k8s.io: ask for a Role with that right", c.Unread[objects.HPA])
+	}
+	return c, nil
+}
+
+func (r *Reader) in(k *kind) string {
+	if r.Namespace == "" || k.isForAllSpaces {
+		return " in the whole cluster"
+	}
+	return " in namespace " + r.Namespace
+}
+
+// each visits the objects of a kind, page by page.
+func (r *Reader) each(ctx context.Context, k *kind, visit func(map[string]any) error) error {
+	var resource dynamic.ResourceInterface = r.Client.Resource(k.gvr())
+	if r.Namespace != "" && !k.isForAllSpaces {
+		resource = r.Client.Resource(k.gvr()).Namespace(r.Namespace)
+	}
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		list, err := resource.List(ctx, options)
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			complete(&list.Items[i], k)
+			if err := visit(list.Items[i].Object); err != nil {
+				return err
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// complete adds what lists leave out of their items.
+func complete(o *unstructured.Unstructured, k *kind) {
+	if o.GetKind() == "" {
+		o.SetGroupVersionKind(k.gvr().GroupVersion().WithKind(k.name))
+	}
+}
+
+var podMetrics = kind{name: "PodMetrics", group: "metrics.k8s.io", version: "v1beta1", resource: "pods"}
+
+// Usage is what containers use at this moment, as metrics.k8s.io shows it. Why it is
+// not known is said in words; that is no error.
+func (r *Reader) Usage(ctx context.Context) (samples *usage.Samples, why string) {
+	samples = &usage.Samples{IsMoment: true, Source: "metrics.k8s.io, one moment"}
+	err := r.each(ctx, &podMetrics, func(raw map[string]any) error {
+		var m metricsv1beta1.PodMetrics
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &m); err != nil {
+			return err
+		}
+		for i := range m.Containers {
+			c := &m.Containers[i]
+			samples.All = append(samples.All, usage.Sample{
+				Time: m.Timestamp.Time, Namespace: m.Namespace, Pod: m.Name, Container: c.Name,
+				CPUMilli: c.Usage.Cpu().MilliValue(), MemoryBytes: c.Usage.Memory().Value(),
+			})
+		}
+		return nil
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Sprintf("you may not list %s%s", &podMetrics, r.in(&podMetrics))
+	case err != nil:
+		return nil, "metrics.k8s.io does not answer"
+	case len(samples.All) == 0:
+		return nil, "metrics.k8s.io knows of no pod"
+	}
+	return samples, ""
+}

@@ -127,7 +127,6 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 		MaxIdleConnsPerHost:    1,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		ReadBufferSize:         16 << 10,
 	}
 	if c.Dial != nil {
 		transport.DialContext = c.Dial

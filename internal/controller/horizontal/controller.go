@@ -111,7 +111,7 @@ type Controller struct {
 	mu      sync.Mutex
 	records map[types.NamespacedName]*track
 	// aims are the objects by what they scale.
-	aims map[targets.ID]map[types.NamespacedName]struct{}
+	aims map[targets.ID][]types.NamespacedName
 	// present counts the objects in the cache.
 	present int
 	// inspectors are told of decisions, by object.
@@ -151,7 +151,7 @@ func New(cfg Config) (*Controller, error) {
 		schedule: newSchedule(),
 		workers:  make(chan struct{}, cfg.Workers),
 		records:  map[types.NamespacedName]*track{},
-		aims:     map[targets.ID]map[types.NamespacedName]struct{}{},
+		aims:     map[targets.ID][]types.NamespacedName{},
 
 		inspectors: map[types.NamespacedName][]*Inspector{},
 	}, nil

@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -119,7 +120,7 @@ func (c *Controller) watchCounts() (stop func(), err error) {
 func (c *Controller) counted(id targets.ID, replicas int32) {
 	var objects []types.NamespacedName
 	c.mu.Lock()
-	for object := range c.aims[id] {
+	for _, object := range c.aims[id] {
 		if t := c.trackOf(object); t.wrote == nil || *t.wrote != replicas {
 			t.wrote = nil
 			objects = append(objects, object)
@@ -139,8 +140,8 @@ func (c *Controller) writes(t *track, replicas *int32) {
 // aim notes what an object scales; nil for one that is gone. It needs the lock.
 func (c *Controller) aim(object types.NamespacedName, hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	t := c.trackOf(object)
-	delete(c.aims[t.aim], object)
-	if len(c.aims[t.aim]) == 0 {
+	others := slices.DeleteFunc(c.aims[t.aim], func(o types.NamespacedName) bool { return o == object })
+	if c.aims[t.aim] = others; len(others) == 0 {
 		delete(c.aims, t.aim)
 	}
 	t.aim = targets.ID{}
@@ -156,8 +157,5 @@ func (c *Controller) aim(object types.NamespacedName, hpa *autoscalingv2.Horizon
 		Kind: schema.GroupKind{Group: version.Group, Kind: ref.Kind},
 		Name: types.NamespacedName{Namespace: object.Namespace, Name: ref.Name},
 	}
-	if c.aims[t.aim] == nil {
-		c.aims[t.aim] = map[types.NamespacedName]struct{}{}
-	}
-	c.aims[t.aim][object] = struct{}{}
+	c.aims[t.aim] = append(c.aims[t.aim], object)
 }

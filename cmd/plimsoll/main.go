@@ -30,6 +30,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	nameAs(root, os.Args[0])
-	root.AddCommand(controllerCommand(), recommenderCommand(), admissionCommand(), evaluateCommand(), simulateCommand(), explainCommand(), updaterCommand(), versionCommand())
+	root.AddCommand(controllerCommand(), recommenderCommand(), admissionCommand(), evaluateCommand(), simulateCommand(), explainCommand(), adviseCommand(), updaterCommand(), versionCommand())
 	return root
 }

@@ -73,7 +73,7 @@ func Summary(report *rules.Report) string {
 	}
 	line := "Nothing found"
 	if len(report.Findings) > 0 {
-		line = fmt.Sprintf("%d errors, %d warnings, %d pieces of advice", counts[rules.Error], counts[rules.Warning], counts[rules.Advice])
+		line = fmt.Sprintf("error: %d, warning: %d, advice: %d", counts[rules.Error], counts[rules.Warning], counts[rules.Advice])
 	}
 	if report.Ignored > 0 {
 		line += fmt.Sprintf("; annotations ignore %d", report.Ignored)

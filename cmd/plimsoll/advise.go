@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/print"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+)
+
+const adviseLong = `Advise looks at HorizontalPodAutoscalers, VerticalPodAutoscalers and what they
+scale, in files or on a cluster, for what the guides to autoscaling warn of. Each
+finding has its object, field and reason, and where there is one the patch that
+mends it. docs/advice.md explains every rule.
+
+An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
+cluster it reads with your rights; rules that need what you may not read are left
+out and named. What containers use is taken from metrics.k8s.io, which shows one
+moment only, or from --usage.
+
+It ends with exit status 0, or with 1 if there is a finding of the level of
+--fail-on or above, or an error.`
+
+const adviseExample = `  # Look at a folder of manifests, and fail a pipeline on errors and warnings
+  plimsoll advise -f deploy/ --fail-on=warning
+
+  # Look at what a chart makes
+  helm template web ./chart | plimsoll advise -f -
+
+  # Look at a namespace, with a week of usage
+  plimsoll advise -n shop --usage week.csv
+
+  # Look for two things on the whole cluster, or for all but one
+  plimsoll advise -A --rules=missing-request,two-autoscalers
+  plimsoll advise -A --rules=-single-replica
+
+  # Findings beside the code in a pull request
+  plimsoll advise -f deploy/ -o sarif --fail-on=never > advice.sarif`
+
+type adviseOptions struct {
+	files         []string
+	allNamespaces bool
+	output        string
+	failOn        string
+	rules         []string
+	usage         string
+	kube          *genericclioptions.ConfigFlags
+	in            io.Reader
+	out           io.Writer
+}
+
+func adviseCommand() *cobra.Command {
+	o := adviseOptions{kube: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:     "advise [-f FILES | -n NAMESPACE | -A]",
+		Short:   "Find what is wrong with autoscalers and what they scale, and how to mend it",
+		Long:    adviseLong,
+		Example: adviseExample,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.in, o.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			return o.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files, folders or - for standard input, instead of a cluster")
+	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "look at the whole cluster")
+	flags.StringVarP(&o.output, "output", "o", "text", "text, json or sarif (2.1.0)")
+	flags.StringVar(&o.failOn, "fail-on", "error", "the lowest level that makes the exit status 1: error, warning, advice or never")
+	flags.StringSliceVar(&o.rules, "rules", nil, "the rules to look for; or, with - before each, those to leave out")
+	flags.StringVar(&o.usage, "usage", "", "CSV file of what containers used: time,namespace,pod,container,cpu,memory")
+	o.kube.AddFlags(flags)
+	return cmd
+}
+
+func (o *adviseOptions) run(ctx context.Context) error {
+	chosen, err := o.validate()
+	if err != nil {
+		return err
+	}
+	c, why, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	report := rules.Run(c, chosen)
+	if why != "" {
+		sayWhyNoUsage(&report, why)
+	}
+	if err := o.print(&report, chosen); err != nil {
+		return err
+	}
+	return o.judge(&report)
+}
+
+func (o *adviseOptions) validate() ([]*rules.Rule, error) {
+	if !slices.Contains([]string{"text", "json", "sarif"}, o.output) {
+		return nil, fmt.Errorf("--output: %q, want text, json or sarif", o.output)
+	}
+	if _, err := rules.ParseLevel(o.failOn); err != nil && o.failOn != "never" {
+		return nil, fmt.Errorf("--fail-on: %w, or never", err)
+	}
+	if len(o.files) > 0 && o.allNamespaces {
+		return nil, errors.New("-A is for a cluster: give either it or -f")
+	}
+	chosen, err := choose(rules.All(), o.rules)
+	if err != nil {
+		return nil, fmt.Errorf("--rules: %w", err)
+	}
+	return chosen, nil
+}
+
+// choose takes the named rules, or leaves out those with a - before their name.
+func choose(all []*rules.Rule, names []string) ([]*rules.Rule, error) {
+	listed, left := map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		bare, isLeft := strings.CutPrefix(name, "-")
+		if !slices.ContainsFunc(all, func(r *rules.Rule) bool { return r.Name == bare }) {
+			return nil, fmt.Errorf("there is no rule %q; docs/advice.md lists them", bare)
+		}
+		if isLeft {
+			left[bare] = true
+		} else {
+			listed[bare] = true
+		}
+	}
+	var chosen []*rules.Rule
+	for _, r := range all {
+		if (len(listed) == 0 || listed[r.Name]) && !left[r.Name] {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen, nil
+}
+
+// read reads the objects and the usage, or says why that is not known.
+func (o *adviseOptions) read(ctx context.Context) (c *objects.Collection, why string, err error) {
+	if len(o.files) > 0 {
+		c, err = manifests.Read(o.files, o.in)
+	} else {
+		c, why, err = o.readCluster(ctx)
+	}
+	if err != nil || o.usage == "" {
+		return c, why, err
+	}
+	file, err := os.Open(o.usage)
+	if err != nil {
+		return nil, "", fmt.Errorf("--usage: %w", err)
+	}
+	defer file.Close()
+	if c.Usage, err = usage.ReadCSV(file, o.usage); err != nil {
+		return nil, "", fmt.Errorf("--usage: %w", err)
+	}
+	return c, "", nil
+}
+
+func (o *adviseOptions) readCluster(ctx context.Context) (*objects.Collection, string, error) {
+	namespace, _, err := o.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if o.allNamespaces {
+		namespace = ""
+	}
+	config, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.UserAgent = "plimsoll-advise"
+	// One person asks a few things, and waits for the answer.
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("making a client: %w", err)
+	}
+	reader := cluster.Reader{Client: client, Namespace: namespace}
+	c, err := reader.Read(ctx, time.Now())
+	if err != nil {
+		return nil, "", err
+	}
+	why := ""
+	if o.usage == "" {
+		c.Usage, why = reader.Usage(ctx)
+	}
+	return c, why, nil
+}
+
+// sayWhyNoUsage gives the rules that lack usage the cause.
+func sayWhyNoUsage(report *rules.Report, why string) {
+	for i := range report.Skipped {
+		if r := report.Skipped[i].Rule; r.NeedsUsage || r.NeedsHistory {
+			report.Skipped[i].Why = why
+		}
+	}
+}
+
+func (o *adviseOptions) print(report *rules.Report, chosen []*rules.Rule) error {
+	switch o.output {
+	case "json":
+		return print.JSON(o.out, report)
+	case "sarif":
+		return print.SARIF(o.out, report, chosen, buildVersion())
+	}
+	return print.Text(o.out, report)
+}
+
+// judge is an error if a finding is as bad as --fail-on says.
+func (o *adviseOptions) judge(report *rules.Report) error {
+	worst, any := report.Worst()
+	limit, err := rules.ParseLevel(o.failOn)
+	if err != nil || !any || worst < limit {
+		return nil
+	}
+	return fmt.Errorf("the worst finding is of level %s (--fail-on=%s)", worst, o.failOn)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/print"
+)
+
+const advised = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 1
+  maxReplicas: 20
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: app, image: web, readinessProbe: {httpGet: {path: /, port: 80}}}
+`
+
+// adviseWith runs the command on a file with that content.
+func adviseWith(t *testing.T, content string, args ...string) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd := adviseCommand()
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{"-f", file}, args...))
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestAdviseFailsOnLevel(t *testing.T) {
+	for args, wantErr := range map[string]bool{
+		"":                       true,
+		"--fail-on=never":        false,
+		"--rules=single-replica": false,
+		"--rules=single-replica --fail-on=advice":    true,
+		"--rules=-missing-request --fail-on=warning": false,
+		"--rules=two-autoscalers --fail-on=advice":   false,
+	} {
+		out, err := adviseWith(t, advised, strings.Fields(args)...)
+		if (err != nil) != wantErr {
+			t.Errorf("%q: error %v, want one: %t\n%s", args, err, wantErr, out)
+		}
+	}
+}
+
+func TestAdviseText(t *testing.T) {
+	out, _ := adviseWith(t, advised)
+	for _, want := range []string{
+		"Deployment default/web", "web.yaml:10)", "missing-request", "spec.template.spec.containers[0].resources.requests.cpu",
+		"kubectl patch deployment web -n default --type=json", "path: /spec/template/spec/containers/0/resources", "error: 1, warning: 0, advice: 1.",
+		"Not looked for, as nothing is known of usage: ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+func TestAdviseJSONAndSARIF(t *testing.T) {
+	out, _ := adviseWith(t, advised, "-o", "json")
+	var report print.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Findings) != 2 || report.Findings[0].Rule != "missing-request" {
+		t.Errorf("%v: %s", err, out)
+	}
+	out, _ = adviseWith(t, advised, "-o", "sarif")
+	var log struct {
+		Version string
+		Runs    []struct {
+			Results []struct {
+				RuleID, Level string
+				Locations     []struct {
+					PhysicalLocation struct{ Region struct{ StartLine int } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 2 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	first := log.Runs[0].Results[0]
+	if first.RuleID != "missing-request" || first.Level != "error" || first.Locations[0].PhysicalLocation.Region.StartLine != 10 {
+		t.Errorf("%+v", first)
+	}
+}
+
+// TestAdviseRefuses: what cannot be understood is an error that says where.
+func TestAdviseRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ content, args, want string }{
+		"a misspelt field":  {strings.Replace(advised, "maxReplicas", "maxReplica", 1), "", `unknown field "spec.maxReplica"`},
+		"an unknown rule":   {advised, "--rules=nothing", `there is no rule "nothing"`},
+		"an unknown level":  {advised, "--fail-on=info", "--fail-on"},
+		"an unknown output": {advised, "-o=xml", "want text, json or sarif"},
+		"both":              {advised, "-A", "-A is for a cluster"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := adviseWith(t, c.content, strings.Fields(c.args)...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAdviseIgnoresWhatIsAnnotated(t *testing.T) {
+	content := strings.Replace(advised, "metadata: {name: web}", `metadata: {name: web, annotations: {plimsoll.dev/ignore: "single-replica"}}`, 1)
+	out, err := adviseWith(t, content, "--rules=single-replica", "--fail-on=advice")
+	if err != nil || !strings.Contains(out, "Nothing found; annotations ignore 1.") {
+		t.Errorf("error %v: %s", err, out)
+	}
+}

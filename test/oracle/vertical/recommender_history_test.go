@@ -24,18 +24,18 @@ type history struct {
 
 // recommenderFlags are the recommender's.
 type recommenderFlags struct {
-	margin                                    float64
-	target, lower, upper                      [2]float64
-	confidence, halfLife                      [2]time.Duration
-	podMinCPUMilli, podMinMemoryMiB           float64
-	roundCPU, roundMemory                     int
-	humanize, integerCPU                      bool
-	interval                                  time.Duration
-	count                                     int64
-	oomRatio, oomMinBytes                     float64
-	maxCPUMilli, maxMemoryBytes               int64
-	wholeCPUs                                 []string
-	countContention, perVPA, skipsConflicting bool
+	margin                          float64
+	target, lower, upper            [2]float64
+	confidence, halfLife            [2]time.Duration
+	podMinCPUMilli, podMinMemoryMiB float64
+	roundCPU, roundMemory           int
+	humanize, integerCPU            bool
+	interval                        time.Duration
+	count                           int64
+	oomRatio, oomMinBytes           float64
+	maxCPUMilli, maxMemoryBytes     int64
+	wholeCPUs                       []string
+	perVPA                          bool
 }
 
 // How a recommender begins anew.
@@ -216,7 +216,7 @@ func (r *historian) step() time.Duration {
 	// sample, or when they are gone without a CPU sample; Plimsoll forgets a container
 	// by and by. Before that there must be no difference.
 	if r.h.revisions {
-		return one[time.Duration](r, 1, 1, 1, 1, 5, 20) * time.Minute
+		return time.Duration(one(r, 1, 1, 1, 1, 5, 20)) * time.Minute
 	}
 	switch x := r.Float64(); {
 	case x < 0.7:
@@ -238,14 +238,7 @@ func (r *historian) scene() scene {
 		r.choosePolicy()
 		r.generation++
 	}
-	// Upstream begins with its checkpoints while the target cannot be looked up, and
-	// drops them once it can; Plimsoll has no such state between.
-	if x := r.Float64(); s.problem != "" {
-	} else if x < 0.04 {
-		s.restart = restarts
-	} else if x < 0.08 {
-		s.restart = changesOver
-	}
+	r.chooseRestart(&s)
 	s.policy, s.generation, s.pods = r.policy, r.generation, slices.Clone(r.pods)
 	for _, pod := range r.pods {
 		for _, container := range pod.containers {
@@ -257,19 +250,36 @@ func (r *historian) scene() scene {
 		known = append(slices.Clone(s.pods), gone...)
 	}
 	for _, pod := range known {
-		for _, container := range pod.containers {
-			isSampled := slices.ContainsFunc(s.samples, func(x historySample) bool {
-				return x.pod == pod.name && x.container == container && x.cpuMilli >= 0
-			})
-			if r.Float64() < 0.03 && (isSampled || !r.h.revisions) {
-				s.ooms = append(s.ooms, r.oom(pod.name, container))
-			}
-		}
+		r.chooseOOMs(&s, &pod)
 	}
 	if r.Float64() < 0.05 {
 		s.conflicts = []string{one(r, historyContainers...)}
 	}
 	return s
+}
+
+func (r *historian) chooseOOMs(s *scene, pod *historyPod) {
+	for _, container := range pod.containers {
+		isSampled := slices.ContainsFunc(s.samples, func(x historySample) bool {
+			return x.pod == pod.name && x.container == container && x.cpuMilli >= 0
+		})
+		if r.Float64() < 0.03 && (isSampled || !r.h.revisions) {
+			s.ooms = append(s.ooms, r.oom(pod.name, container))
+		}
+	}
+}
+
+// chooseRestart lets a recommender begin anew. Upstream begins with its checkpoints
+// while the target cannot be looked up, and drops them once it can; Plimsoll has no
+// such state between.
+func (r *historian) chooseRestart(s *scene) {
+	switch x := r.Float64(); {
+	case s.problem != "":
+	case x < 0.04:
+		s.restart = restarts
+	case x < 0.08:
+		s.restart = changesOver
+	}
 }
 
 func (r *historian) chooseProblem(s *scene) {
@@ -337,13 +347,24 @@ func (r *historian) sample(s *scene, pod, container string) {
 		r.level[container] = math.Exp(r.NormFloat64()*2 - 2)
 	}
 	made := historySample{pod: pod, container: container, at: r.now.Add(-time.Duration(r.IntN(30)) * time.Second), hasCPU: true, hasMem: true}
+	r.flaw(&made, r.lastAt[key], overdue)
+	r.use(&made)
+	if made.hasCPU && made.cpuMilli >= 0 && made.at.Equal(r.now) {
+		r.lastCPU[container] = made.at
+	}
+	r.lastAt[key] = made.at
+	s.samples = append(s.samples, made)
+}
+
+// flaw makes some samples old, or half.
+func (r *historian) flaw(made *historySample, last time.Time, overdue bool) {
 	switch x := r.Float64(); {
-	case container == r.memoryOnly:
+	case made.container == r.memoryOnly:
 		made.at, made.hasCPU = r.now, false
 	case overdue:
 		made.at = r.now
-	case x < 0.03 && !r.lastAt[key].IsZero():
-		made.at = r.lastAt[key] // the same once more
+	case x < 0.03 && !last.IsZero():
+		made.at = last // the same once more
 	case x < 0.06 && !r.h.revisions:
 		made.at = r.now.Add(-time.Duration(r.IntN(48)) * time.Hour)
 	case x < 0.08 && !r.h.revisions:
@@ -351,6 +372,11 @@ func (r *historian) sample(s *scene, pod, container string) {
 	case x < 0.10:
 		made.hasMem = false
 	}
+}
+
+// use is what the container used, which may be nothing, or absurd.
+func (r *historian) use(made *historySample) {
+	container := made.container
 	noise := math.Exp(r.NormFloat64() * 0.4)
 	made.cpuMilli = int64(1000 * r.level[container] * noise)
 	made.memory = int64(3e8 * r.level[container] * math.Exp(r.NormFloat64()*0.3) * (0.5 + r.level[container]))
@@ -362,11 +388,6 @@ func (r *historian) sample(s *scene, pod, container string) {
 	case x < 0.034:
 		made.cpuMilli, made.memory = 5e12, 9e13
 	}
-	if made.hasCPU && made.cpuMilli >= 0 && made.at.Equal(r.now) {
-		r.lastCPU[container] = made.at
-	}
-	r.lastAt[key] = made.at
-	s.samples = append(s.samples, made)
 }
 
 func (r *historian) oom(pod, container string) historyOOM {

@@ -48,8 +48,7 @@ type upstreamRecommender struct {
 	patched bool
 	ooms    oomChannel
 
-	feeder interface{ InitFromCheckpoints(context.Context) }
-	loop   routines.Recommender
+	loop routines.Recommender
 }
 
 func newUpstreamRecommender(t *testing.T, flags *recommenderFlags) *upstreamRecommender {
@@ -239,7 +238,7 @@ type vpaWriter struct {
 	u *upstreamRecommender
 }
 
-func (w vpaWriter) Patch(
+func (w vpaWriter) Patch( //nolint:revive // the interface has as many
 	_ context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string,
 ) (*upstream.VerticalPodAutoscaler, error) {
 	var patches []struct {
@@ -259,7 +258,7 @@ type checkpointWriter struct {
 	u *upstreamRecommender
 }
 
-func (w checkpointWriter) Patch(
+func (w checkpointWriter) Patch( //nolint:revive // the interface has as many
 	_ context.Context, name string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string,
 ) (*upstream.VerticalPodAutoscalerCheckpoint, error) {
 	container := strings.TrimPrefix(name, historyName+"-")

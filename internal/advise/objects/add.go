@@ -33,8 +33,9 @@ var adders = map[string]func(*Collection, *Object) error{
 	"v1 " + LimitRange:             addRange,
 }
 
-// Add takes in an object. One of a kind that does not matter here is left out. A field
-// that the kind does not have is an error, as what is misspelt would silently not count.
+// Add takes in an object. One of a kind that does not matter here is left out. In
+// a file, a field that the kind does not have is an error: what is misspelt would
+// silently not count.
 func (c *Collection) Add(raw map[string]any, place Place) error {
 	o := &Object{Raw: raw, Place: place}
 	o.APIVersion, _ = raw["apiVersion"].(string)
@@ -57,7 +58,9 @@ func (c *Collection) Add(raw map[string]any, place Place) error {
 // decode reads the raw object into a typed one.
 func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
 	into := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Raw, into, true); err != nil {
+	// A cluster may be newer, and have fields that are not known here.
+	isStrict := o.Place.File != ""
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Raw, into, isStrict); err != nil {
 		return nil, err
 	}
 	o.Meta = meta(into)

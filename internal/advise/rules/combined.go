@@ -18,11 +18,18 @@ func checkSameResource(c *objects.Collection) []Finding {
 			if v.Mode() == autoscaling.UpdateModeOff || !haveOneTarget(h, v) {
 				continue
 			}
-			for _, u := range utilizations(h) {
-				if container, ok := sizedBy(c, v, u); ok {
-					found = append(found, sameResource(c, h, v, u, container))
-				}
-			}
+			found = append(found, bothOn(c, h, v)...)
+		}
+	}
+	return found
+}
+
+// bothOn are the metrics of the HPA that the VPA disturbs.
+func bothOn(c *objects.Collection, h *objects.Horizontal, v *objects.Vertical) []Finding {
+	var found []Finding
+	for _, u := range utilizations(h) {
+		if container, ok := sizedBy(c, v, u); ok {
+			found = append(found, sameResource(c, h, v, u, container))
 		}
 	}
 	return found

@@ -47,27 +47,36 @@ func checkRequests(c *objects.Collection) []Finding {
 		if !c.IsAutoscaled(w) || len(samples) == 0 {
 			continue
 		}
-		percent := percentile(c, w)
 		for _, container := range w.Containers() {
 			own := usage.OfContainer(samples, container.Name)
-			for _, name := range sized {
-				request, ok := container.Resources.Requests[name]
-				if !ok || request.IsZero() || len(own) == 0 {
-					continue
-				}
-				used := resource.MustParse(quantity(name, usage.Percentile(own, percent, amount(name))))
-				times := request.AsApproximateFloat64() / used.AsApproximateFloat64()
-				if times <= factor && times >= 1/factor {
-					continue
-				}
-				f := raise(w, container, name, used, fmt.Sprintf("Container %s requests %s of %s; the %.0fth percentile of its usage is %s (%s).",
-					container.Name, request.String(), name, percent, used.String(), c.Usage.Source))
-				if c.Usage.IsMoment {
-					f.Remedy = "This is one moment only: look at a day or more (--usage) before you change it."
-				}
-				found = append(found, f)
+			if len(own) > 0 {
+				found = append(found, farRequests(c, w, container, own, factor)...)
 			}
 		}
+	}
+	return found
+}
+
+// farRequests are a container's requests that are off by more than the factor.
+func farRequests(c *objects.Collection, w *objects.Workload, container objects.Container, own []usage.Sample, factor float64) []Finding {
+	var found []Finding
+	percent := percentile(c, w)
+	for _, name := range sized {
+		request, ok := container.Resources.Requests[name]
+		if !ok || request.IsZero() {
+			continue
+		}
+		used := resource.MustParse(quantity(name, usage.Percentile(own, percent, amount(name))))
+		times := request.AsApproximateFloat64() / used.AsApproximateFloat64()
+		if times <= factor && times >= 1/factor {
+			continue
+		}
+		f := raise(w, container, name, used, fmt.Sprintf("Container %s requests %s of %s; the %.0fth percentile of its usage is %s (%s).",
+			container.Name, request.String(), name, percent, used.String(), c.Usage.Source))
+		if c.Usage.IsMoment {
+			f.Remedy = "This is one moment only: look at a day or more (--usage) before you change it."
+		}
+		found = append(found, f)
 	}
 	return found
 }

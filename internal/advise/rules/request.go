@@ -88,20 +88,29 @@ func checkMissingRequest(c *objects.Collection) []Finding {
 	var found []Finding
 	seen := map[string]bool{}
 	for _, h := range c.Horizontals {
-		w := c.TargetOfHorizontal(h)
-		if w == nil {
-			continue
-		}
-		for _, u := range utilizations(h) {
-			for _, container := range withoutRequest(c, w, u) {
-				f := missingRequest(c, w, container, u)
-				f.Why = fmt.Sprintf("Container %s requests no %s, so the %d %% that HPA %s aims at is a part of nothing: it cannot scale.",
-					container.Name, u.resource, u.percent, h.Name)
-				if key := w.Key() + f.Field.String(); !seen[key] {
-					seen[key] = true
-					found = append(found, f)
-				}
+		for _, f := range missingRequests(c, h) {
+			if key := f.Object.Key() + f.Field.String(); !seen[key] {
+				seen[key] = true
+				found = append(found, f)
 			}
+		}
+	}
+	return found
+}
+
+// missingRequests are those that keep one HPA from working.
+func missingRequests(c *objects.Collection, h *objects.Horizontal) []Finding {
+	w := c.TargetOfHorizontal(h)
+	if w == nil {
+		return nil
+	}
+	var found []Finding
+	for _, u := range utilizations(h) {
+		for _, container := range withoutRequest(c, w, u) {
+			f := missingRequest(c, w, container, u)
+			f.Why = fmt.Sprintf("Container %s requests no %s, so the %d %% that HPA %s aims at is a part of nothing: it cannot scale.",
+				container.Name, u.resource, u.percent, h.Name)
+			found = append(found, f)
 		}
 	}
 	return found

@@ -71,22 +71,28 @@ func checkBeyondNode(c *objects.Collection) []Finding {
 		}
 		for i := range v.Spec.ResourcePolicy.ContainerPolicies {
 			container := v.Spec.ResourcePolicy.ContainerPolicies[i].ContainerName
-			policy := v.PolicyFor(container)
-			for _, name := range sized {
-				most, bounded := policy.MaxAllowed[name]
-				total, left, known := roomiest(c, name)
-				if !bounded || !known || !policy.Controls(name) || most.Cmp(left) <= 0 || left.Sign() <= 0 {
-					continue
-				}
-				field := policy.Field.In("maxAllowed", string(name))
-				found = append(found, Finding{
-					Object: &v.Object, Field: field,
-					Why: fmt.Sprintf("maxAllowed of %s is %s; the largest node can give %s, and %s beside the DaemonSets' pods.",
-						name, most.String(), total.String(), left.String()),
-					Patch: patch(&v.Object).set(field, left.String()),
-				})
-			}
+			found = append(found, beyondNode(c, v, v.PolicyFor(container))...)
 		}
+	}
+	return found
+}
+
+// beyondNode are the amounts that one policy allows and no node can give.
+func beyondNode(c *objects.Collection, v *objects.Vertical, policy objects.Policy) []Finding {
+	var found []Finding
+	for _, name := range sized {
+		most, bounded := policy.MaxAllowed[name]
+		total, left, known := roomiest(c, name)
+		if !bounded || !known || !policy.Controls(name) || most.Cmp(left) <= 0 || left.Sign() <= 0 {
+			continue
+		}
+		field := policy.Field.In("maxAllowed", string(name))
+		found = append(found, Finding{
+			Object: &v.Object, Field: field,
+			Why: fmt.Sprintf("maxAllowed of %s is %s; the largest node can give %s, and %s beside the DaemonSets' pods.",
+				name, most.String(), total.String(), left.String()),
+			Patch: patch(&v.Object).set(field, left.String()),
+		})
 	}
 	return found
 }

@@ -219,9 +219,9 @@ func (o *adviseOptions) print(report *rules.Report, chosen []*rules.Rule) error 
 
 // judge is an error if a finding is as bad as --fail-on says.
 func (o *adviseOptions) judge(report *rules.Report) error {
-	worst, any := report.Worst()
+	worst, found := report.Worst()
 	limit, err := rules.ParseLevel(o.failOn)
-	if err != nil || !any || worst < limit {
+	if err != nil || !found || worst < limit {
 		return nil
 	}
 	return fmt.Errorf("the worst finding is of level %s (--fail-on=%s)", worst, o.failOn)

@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/print"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 )
 
@@ -110,7 +110,7 @@ func (o *adviseOptions) validate() ([]*rules.Rule, error) {
 	if !slices.Contains([]string{"text", "json", "sarif"}, o.output) {
 		return nil, fmt.Errorf("--output: %q, want text, json or sarif", o.output)
 	}
-	if _, err := rules.ParseLevel(o.failOn); err != nil && o.failOn != "never" {
+	if _, err := rules.ParseLevel(o.failOn); err != nil && o.failOn != never {
 		return nil, fmt.Errorf("--fail-on: %w, or never", err)
 	}
 	if len(o.files) > 0 && o.allNamespaces {
@@ -210,18 +210,27 @@ func sayWhyNoUsage(report *rules.Report, why string) {
 func (o *adviseOptions) print(report *rules.Report, chosen []*rules.Rule) error {
 	switch o.output {
 	case "json":
-		return print.JSON(o.out, report)
+		return show.JSON(o.out, report)
 	case "sarif":
-		return print.SARIF(o.out, report, chosen, buildVersion())
+		return show.SARIF(o.out, report, chosen, buildVersion())
 	}
-	return print.Text(o.out, report)
+	return show.Text(o.out, report)
 }
+
+// never is no level of --fail-on.
+const never = "never"
 
 // judge is an error if a finding is as bad as --fail-on says.
 func (o *adviseOptions) judge(report *rules.Report) error {
 	worst, found := report.Worst()
+	if o.failOn == never || !found {
+		return nil
+	}
 	limit, err := rules.ParseLevel(o.failOn)
-	if err != nil || !found || worst < limit {
+	if err != nil {
+		return fmt.Errorf("--fail-on: %w", err)
+	}
+	if worst < limit {
 		return nil
 	}
 	return fmt.Errorf("the worst finding is of level %s (--fail-on=%s)", worst, o.failOn)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll-dev/plimsoll/internal/advise/print"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
 )
 
 const advised = `

@@ -67,7 +67,7 @@ func explainCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.in, o.out = cmd.InOrStdin(), cmd.OutOrStdout()
 			if file, ok := o.out.(*os.File); ok {
-				o.isTerminal = term.IsTerminal(int(file.Fd())) //nolint:gosec // G115: a file descriptor is small
+				o.isTerminal = term.IsTerminal(int(file.Fd()))
 			}
 			return o.run(cmd.Context(), args)
 		},
@@ -247,7 +247,7 @@ func unseen(step *snapshot.Step, controller explain.Controller, rescales []past.
 	if step.Scale != nil {
 		known.Current = step.Scale.Spec.Replicas
 	}
-	e, err := explain.ExplainUnseen(step, known, why)
+	e, err := explain.Unseen(step, known, why)
 	if e != nil {
 		e.Controller = controller
 	}

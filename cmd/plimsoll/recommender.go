@@ -161,7 +161,7 @@ func (l *verticalLoop) Start(ctx context.Context) error {
 		return err
 	}
 	if err := (&verticalShared{vpas: vpas, log: l.log}).awaitServed(ctx); err != nil {
-		return nil //nolint:nilerr // the process ends
+		return nil // the process ends
 	}
 	shared, err := newVerticalShared(verticalConfig{
 		rest: l.rest, client: l.client, informers: l.informers, scales: l.reach.scales, mapper: l.reach.mapper,

@@ -101,7 +101,8 @@ func parsedRecommender(t *testing.T, args ...string) (*recommenderAlone, error) 
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return f, f.validate()
+	err := f.validate()
+	return f, err
 }
 
 func TestRecommenderFlagsMean(t *testing.T) {

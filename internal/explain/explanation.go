@@ -76,8 +76,8 @@ func Explain(step *snapshot.Step, set divergence.Set, period time.Duration) (*Ex
 	return e, nil
 }
 
-// ExplainUnseen explains a step with what can be known of its history.
-func ExplainUnseen(step *snapshot.Step, known *past.Known, why string) (*Explanation, error) {
+// Unseen explains a step with what can be known of its history.
+func Unseen(step *snapshot.Step, known *past.Known, why string) (*Explanation, error) {
 	forecast, err := Foretell(step, known)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,6 @@ type world struct {
 	counts  []int32
 	resizes []time.Time
 	targets []vertical.Amounts
-	dropped float64
 }
 
 // pod is a pod of both worlds.

@@ -87,7 +87,7 @@ func appliedReplicas(c *objects.Collection, w *objects.Workload) (count int32, m
 	}
 	for i := range w.Meta.ManagedFields {
 		m := &w.Meta.ManagedFields[i]
-		if m.Operation == "Apply" && m.Subresource == "" && m.FieldsV1 != nil && strings.Contains(string(m.FieldsV1.Raw), `"f:replicas"`) {
+		if m.Operation == "Apply" && m.Subresource == "" && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:replicas"`) {
 			return *w.Replicas, m.Manager, true
 		}
 	}

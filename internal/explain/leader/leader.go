@@ -15,11 +15,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -90,7 +90,7 @@ func (f *Finder) forward(pod string) (address string, stop func(), err error) {
 		return "", nil, err
 	}
 	ended, ready := make(chan struct{}), make(chan struct{})
-	forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", f.Port)}, ended, ready, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddressesForStreaming(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", f.Port)}, ended, ready, io.Discard, io.Discard)
 	if err != nil {
 		return "", nil, err
 	}
@@ -119,12 +119,12 @@ func dialerOf(config *rest.Config, to *url.URL) (httpstream.Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	older := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
-	newer, err := portforward.NewSPDYOverWebsocketDialer(to, config)
+	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
+	newer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(to, config)
 	if err != nil {
 		return nil, err
 	}
-	return portforward.NewFallbackDialer(newer, older, func(err error) bool {
+	return portforward.NewFallbackDialerForStreaming(newer, older, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	}), nil
 }

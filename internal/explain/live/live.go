@@ -54,7 +54,7 @@ func (r *Reader) Read(ctx context.Context, object types.NamespacedName, now time
 		return nil, lacking(err, "get", "scale of "+hpa.Spec.ScaleTargetRef.Kind+" "+hpa.Spec.ScaleTargetRef.Name, object.Namespace)
 	case err != nil:
 		step.Snapshot.ScaleError = err.Error()
-		return step, nil
+		return step, nil //nolint:nilerr // what cannot be read is part of what a decision sees
 	}
 	step.Scale = target.Scale
 	policy := observe.Policy(hpa, r.Options)

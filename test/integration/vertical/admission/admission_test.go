@@ -27,10 +27,10 @@ import (
 )
 
 // recommend makes a VerticalPodAutoscaler for the Deployment of the same name that recommends so much for "app".
-func recommend(t *testing.T, s *harness.Space, name, spec, cpu, memory string) {
+func recommend(t *testing.T, s *harness.Space, name, cpu, memory string) {
 	t.Helper()
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler","metadata":{"name":%q},
-		"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":%q}%s}}`, name, name, spec), "create", "-f", "-")
+		"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":%q}}}`, name, name), "create", "-f", "-")
 	amounts := fmt.Sprintf(`{"cpu":%q,"memory":%q}`, cpu, memory)
 	s.Kubectl("patch", "vpa", name, "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
 		`{"status":{"recommendation":{"containerRecommendations":[{"containerName":"app","target":%s,"lowerBound":%s,"upperBound":%s}]}}}`,
@@ -107,7 +107,7 @@ func TestNewPodsGetWhatIsRecommended(t *testing.T) {
 	p.registered(s)
 	s.Create(deployment("web", 0))
 	// Without an update policy it is given the default.
-	recommend(t, s, "web", "", "150m", "96Mi")
+	recommend(t, s, "web", "150m", "96Mi")
 	if mode := s.Kubectl("get", "vpa", "web", "-o", "jsonpath={.spec.updatePolicy.updateMode}"); mode != "Recreate" {
 		t.Errorf("mode %q, want Recreate", mode)
 	}
@@ -157,7 +157,7 @@ func TestInjectedSidecar(t *testing.T) {
 	app, sidecar := deployment("web", 1).Spec.Template.Spec.Containers[0], harness.Container("proxy", "50m", "32Mi")
 	sidecar.Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("400m"), "memory": resource.MustParse("64Mi")}
 	s.Create(deployment("web", 0, limited(app, sidecar)))
-	recommend(t, s, "web", "", "2", "96Mi")
+	recommend(t, s, "web", "2", "96Mi")
 	// What the sidecar leaves of a limit of 1, halved, as the limit is twice the request.
 	until(t, s, "web", "300m")
 	s.Kubectl("scale", "deployment/web", "--replicas=2")
@@ -180,7 +180,7 @@ func TestDeadServerLosesNoPods(t *testing.T) {
 	p := start(t, s, "admission-dead")
 	p.registered(s)
 	s.Create(deployment("web", 0))
-	recommend(t, s, "web", "", "150m", "96Mi")
+	recommend(t, s, "web", "150m", "96Mi")
 	until(t, s, "web", "150m")
 	p.program.Kill()
 	s.Kubectl("scale", "deployment/web", "--replicas=3")
@@ -256,7 +256,7 @@ func TestRotation(t *testing.T) {
 	first.registered(s)
 	second := start(t, s, "admission-rotation-2", append(flags, "--register-webhook=false")...)
 	s.Create(deployment("web", 0))
-	recommend(t, s, "web", "", "150m", "96Mi")
+	recommend(t, s, "web", "150m", "96Mi")
 	until(t, s, "web", "150m")
 
 	began, certificates, authorities, created := time.Now(), map[string]bool{}, map[string]bool{}, 0

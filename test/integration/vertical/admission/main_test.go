@@ -194,7 +194,7 @@ func (p *server) shown(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer connection.Close()
+	defer func() { _ = connection.Close() }()
 	encrypted, isTLS := connection.(*tls.Conn)
 	if !isTLS {
 		t.Fatalf("%T is not encrypted", connection)
@@ -208,7 +208,7 @@ func freeAddress(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
 

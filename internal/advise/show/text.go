@@ -1,6 +1,6 @@
-// Package print writes what advice was found: as text for people, as JSON, and as
+// Package show writes what advice was found: as text for people, as JSON, and as
 // SARIF for what shows findings beside code.
-package print
+package show
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package print
+package show
 
 import (
 	"encoding/json"

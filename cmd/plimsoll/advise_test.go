@@ -80,7 +80,7 @@ func TestAdviseText(t *testing.T) {
 
 func TestAdviseJSONAndSARIF(t *testing.T) {
 	out, _ := adviseWith(t, advised, "-o", "json")
-	var report print.Report
+	var report show.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Findings) != 2 || report.Findings[0].Rule != "missing-request" {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -90,7 +90,7 @@ func runController(ctx context.Context, flags *controllerFlags, log logr.Logger)
 	if err := mgr.Add(loop); err != nil {
 		return fmt.Errorf("adding the loop: %w", err)
 	}
-	if !flags.shadow {
+	if flags.vertical && !flags.shadow {
 		if err := mgr.Add(loop.vertical); err != nil {
 			return fmt.Errorf("adding the vertical loop: %w", err)
 		}

@@ -28,6 +28,7 @@ type controllerFlags struct {
 	syncPeriod        time.Duration
 	divergences       string
 	shadow            bool
+	vertical          bool
 	metricsTimeout    time.Duration
 	statusInterval    time.Duration
 	eventInterval     time.Duration
@@ -88,6 +89,9 @@ func (f *controllerFlags) addHorizontal(fs *pflag.FlagSet) {
 		"How long a warning that says the same about an object is not repeated. 0 repeats each.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between (docs/compatibility.md).")
+	fs.BoolVar(&f.vertical, "vertical", true,
+		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
+			"False where another vertical autoscaler does: two must not work on the same objects.")
 	fs.BoolVar(&f.shadow, "shadow", false,
 		"Decide beside a running kube-controller-manager and write nothing; log and metrics say where the two differ.")
 }

@@ -103,6 +103,7 @@ func (w *world) start(change ...func(*Config)) *Recommender {
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	w.stop = func() {
+		w.do(func() {})
 		cancel()
 		if err := <-done; err != nil {
 			w.t.Error(err)
@@ -119,10 +120,13 @@ func (w *world) do(f func()) {
 	f()
 }
 
-// pass moves the time.
+// pass lets time pass. What the test reads before and after it, it reads without the
+// lock: while no time passes, nobody writes.
 func (w *world) pass(d time.Duration) {
+	w.do(func() {})
 	time.Sleep(d) //nolint:forbidigo // virtual time
 	synctest.Wait()
+	w.do(func() {})
 }
 
 const namespace = "shop"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,9 +131,10 @@ func TestRegistrationByURL(t *testing.T) {
 func TestUpkeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		fails := true
+		var fails atomic.Bool
+		fails.Store(true)
 		client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if fails {
+			if fails.Load() {
 				return true, nil, errors.New("not now")
 			}
 			return false, nil, nil
@@ -156,13 +158,13 @@ func TestUpkeep(t *testing.T) {
 		if lease() != nil {
 			t.Error("there is a Lease although the API server does not know where the server is")
 		}
-		fails = false
+		fails.Store(false)
 		<-time.After(10 * time.Second)
 		first := lease()
 		if first == nil {
 			t.Fatal("there is no Lease")
 		}
-		fails = true
+		fails.Store(true)
 		<-time.After(5 * time.Minute)
 		if renewed := lease().Spec.RenewTime; time.Since(renewed.Time) > 10*time.Second {
 			t.Errorf("last renewed %s ago", time.Since(renewed.Time))

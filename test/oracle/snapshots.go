@@ -70,8 +70,9 @@ func (s *Situation) snapshot(status *autoscalingv2.HorizontalPodAutoscalerStatus
 		},
 		Pods: s.Pods,
 	}
-	if s.Answers.ResourceError == "" {
-		step.AddPodMetrics(s.Answers.Resource)
+	// As it was answered: a selector that cannot be read is not asked with.
+	if list, err := s.Answers.resource(s.Scale.Selector); err == nil {
+		step.AddPodMetrics(list)
 	}
 	for i := range s.Spec.Metrics {
 		if text := s.answered(step, i); text != "" {

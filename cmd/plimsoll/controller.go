@@ -8,13 +8,11 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -32,11 +30,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
 
-const (
-	userAgent = "plimsoll-controller"
-	// discoveryPeriod is how often new kinds are looked for, as upstream.
-	discoveryPeriod = 30 * time.Second
-)
+const userAgent = "plimsoll-controller"
 
 func controllerCommand() *cobra.Command {
 	flags := &controllerFlags{}
@@ -181,7 +175,7 @@ func registerBuildInfo(registerer prometheus.Registerer) error {
 // leader runs.
 type loop struct {
 	controller *horizontal.Controller
-	mapper     meta.ResettableRESTMapper
+	reach      *reach
 	stopEvents func()
 	// vertical shares the caches, and knows where the two sides fight.
 	vertical *verticalLoop
@@ -210,7 +204,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	// The vertical side needs more of each object, and no cache before there are objects
 	// of its own.
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
-	l := &loop{mapper: reach.mapper, stopEvents: func() {}, vertical: &verticalLoop{
+	l := &loop{reach: reach, stopEvents: func() {}, vertical: &verticalLoop{
 		rest: config, client: client, informers: factory, reach: reach, metrics: source,
 		recommender: &flags.recommender, updater: &flags.updater, kubelet: &flags.kubelet, isWhole: true, log: log.WithName("vertical"),
 	}}
@@ -262,23 +256,8 @@ func (*loop) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (l *loop) Start(ctx context.Context) error {
 	defer l.stopEvents()
-	go l.rediscover(ctx)
+	go l.reach.rediscover(ctx)
 	return l.controller.Run(ctx)
-}
-
-// rediscover lets new kinds be found; what was known is asked for again only
-// when it is needed.
-func (l *loop) rediscover(ctx context.Context) {
-	ticker := time.NewTicker(discoveryPeriod)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			l.mapper.Reset()
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // ready is the readiness check: an instance that waits for its turn to lead is

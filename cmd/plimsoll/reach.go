@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 )
 
-// callTimeout bounds the calls that take no context.
-const callTimeout = 15 * time.Second
+const (
+	// callTimeout bounds the calls that take no context.
+	callTimeout = 15 * time.Second
+	// discoveryPeriod is how often new kinds are looked for, as upstream.
+	discoveryPeriod = 30 * time.Second
+)
 
 // reach is the way to the scale of anything that has one.
 type reach struct {
@@ -38,4 +43,19 @@ func newReach(config *rest.Config) (*reach, error) {
 		return nil, fmt.Errorf("making a scale client: %w", err)
 	}
 	return r, nil
+}
+
+// rediscover lets new kinds be found; what was known is asked for again only when it
+// is needed.
+func (r *reach) rediscover(ctx context.Context) {
+	ticker := time.NewTicker(discoveryPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			r.mapper.Reset()
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -82,6 +82,7 @@ func runRecommender(ctx context.Context, flags *recommenderAlone, log logr.Logge
 	if loop.metrics, err = metricsapi.New(metricsapi.Config{Rest: config, Mapper: reach.mapper}); err != nil {
 		return err
 	}
+	go reach.rediscover(ctx)
 	mgr, err := newRecommenderProcess(config, flags, loop, log)
 	if err != nil {
 		return err

@@ -9,14 +9,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -86,16 +82,9 @@ func newVerticalAlone(config *rest.Config, flags *updaterAlone, log logr.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
-	bounded := rest.CopyConfig(config)
-	bounded.Timeout = callTimeout
-	discover, err := discovery.NewDiscoveryClientForConfig(bounded)
+	reach, err := newReach(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a discovery client: %w", err)
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	scales, err := scaleclient.NewForConfig(bounded, mapper, dynamic.LegacyAPIPathResolverFunc, scaleclient.NewDiscoveryScaleKindResolver(discover))
-	if err != nil {
-		return nil, fmt.Errorf("making a scale client: %w", err)
+		return nil, err
 	}
 	options := []informers.SharedInformerOption{informers.WithTransform(slim.Transform)}
 	if flags.namespace != "" {
@@ -103,7 +92,7 @@ func newVerticalAlone(config *rest.Config, flags *updaterAlone, log logr.Logger)
 	}
 	return newVerticalShared(verticalConfig{
 		rest: config, client: client, informers: informers.NewSharedInformerFactoryWithOptions(client, 0, options...),
-		scales: scales, mapper: mapper, namespace: flags.namespace, skipsConflicts: flags.conflict == "skip", log: log,
+		scales: reach.scales, mapper: reach.mapper, namespace: flags.namespace, skipsConflicts: flags.conflict == "skip", log: log,
 	})
 }
 

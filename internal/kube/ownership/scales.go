@@ -15,11 +15,9 @@ import (
 const (
 	// renewal is after how long an answer is asked for again.
 	renewal = 10 * time.Minute
-	// retrial is after how long one that is an error is.
+	// retrial is after how long one that is an error is. Kinds that nobody knew are
+	// found then if the mapper has looked for them since.
 	retrial = 30 * time.Second
-	// rediscovery is after how long a kind is looked for again that nobody knows: each
-	// time the API server is asked for all kinds.
-	rediscovery = 2 * time.Minute
 	// oblivion is after how long an answer that nobody looks at is forgotten.
 	oblivion = time.Hour
 	// turn is how often Run looks what is to be asked.
@@ -39,8 +37,6 @@ type answer struct {
 // is one whose controller has not written its status yet.
 func (a *answer) isStale(now time.Time) bool {
 	switch age := now.Sub(a.at); {
-	case errors.Is(a.err, ErrUnsupported):
-		return age >= rediscovery
 	case a.err != nil, a.scale.Status.Selector == "":
 		return age >= retrial
 	default:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/pprof"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
@@ -61,11 +59,10 @@ func recommenderCommand() *cobra.Command {
 func runRecommender(ctx context.Context, flags *recommenderAlone, log logr.Logger) error {
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
-	config, err := restConfig(&controllerFlags{kubeconfig: flags.kubeconfig, qps: float32(flags.qps), burst: int(flags.burst)})
+	config, err := flags.restConfig("plimsoll-recommender")
 	if err != nil {
 		return err
 	}
-	config.UserAgent = "plimsoll-recommender"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
@@ -83,7 +80,9 @@ func runRecommender(ctx context.Context, flags *recommenderAlone, log logr.Logge
 		return err
 	}
 	go reach.rediscover(ctx)
-	mgr, err := newRecommenderProcess(config, flags, loop, log)
+	// Checkpoints are written at the end.
+	grace := flags.checkpointsTimeout + 5*time.Second
+	mgr, err := flags.process(config, loop.health, &grace, log)
 	if err != nil {
 		return err
 	}
@@ -91,37 +90,6 @@ func runRecommender(ctx context.Context, flags *recommenderAlone, log logr.Logge
 		return fmt.Errorf("adding the loop: %w", err)
 	}
 	return mgr.Start(ctx)
-}
-
-// newRecommenderProcess is the life of the process: leadership, health, metrics, all
-// at upstream's one address.
-func newRecommenderProcess(config *rest.Config, flags *recommenderAlone, loop *verticalLoop, log logr.Logger) (manager.Manager, error) {
-	handlers := map[string]http.Handler{"/health-check": http.HandlerFunc(loop.health)}
-	if flags.profiling {
-		handlers["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
-		handlers["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
-		handlers["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
-	}
-	// Checkpoints are written at the end.
-	grace := flags.checkpointsTimeout + 5*time.Second
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Logger:                        log,
-		Metrics:                       metricsserver.Options{BindAddress: flags.address, ExtraHandlers: handlers},
-		HealthProbeBindAddress:        "0",
-		LeaderElection:                flags.leaderElect,
-		LeaderElectionID:              flags.resourceName,
-		LeaderElectionNamespace:       flags.resourceNamespace,
-		LeaderElectionResourceLock:    flags.resourceLock,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &flags.leaseDuration,
-		RenewDeadline:                 &flags.renewDeadline,
-		RetryPeriod:                   &flags.retryPeriod,
-		GracefulShutdownTimeout:       &grace,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("starting: %w", err)
-	}
-	return mgr, registerBuildInfo(ctrlmetrics.Registry)
 }
 
 // verticalLoop is the vertical side as a part of a process that only the leader

@@ -205,19 +205,9 @@ func (f *recommenderFlags) ignoredNamespaces() []string {
 // recommenderAlone are those of upstream's recommender as a process of its own.
 type recommenderAlone struct {
 	recommenderFlags
-	address, kubeconfig string
-	qps, burst          float64
-	profiling           bool
-	verbosity           int
-	logFormat           string
-	kubelet             kubeletFlags
-	leaderElect         bool
-	leaseDuration       time.Duration
-	renewDeadline       time.Duration
-	retryPeriod         time.Duration
-	resourceLock        string
-	resourceName        string
-	resourceNamespace   string
+	aloneFlags
+	logFormat string
+	kubelet   kubeletFlags
 	// foreign are about other sources of metrics.
 	foreign *pflag.FlagSet
 }
@@ -226,19 +216,7 @@ func (f *recommenderAlone) add(fs *pflag.FlagSet) {
 	f.recommenderFlags.add(fs)
 	f.addOwn(fs, "")
 	f.kubelet.add(fs)
-	fs.StringVar(&f.address, "address", ":8942", "The address of /metrics and /health-check.")
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
-	fs.Float64Var(&f.qps, "kube-api-qps", 50, "How many requests a second the API server is asked at most.")
-	fs.Float64Var(&f.burst, "kube-api-burst", 100, "How many requests may come at once.")
-	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address.")
-	fs.BoolVar(&f.leaderElect, "leader-elect", false, "Recommend only while holding the Lease.")
-	fs.DurationVar(&f.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "How long others wait for the Lease after it was last renewed.")
-	fs.DurationVar(&f.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long the leader tries to renew the Lease before it gives up.")
-	fs.DurationVar(&f.retryPeriod, "leader-elect-retry-period", 2*time.Second, "How long to wait between attempts.")
-	fs.StringVar(&f.resourceLock, "leader-elect-resource-lock", "leases", "The type of the lock; leases is the one there is.")
-	fs.StringVar(&f.resourceName, "leader-elect-resource-name", "vpa-recommender-lease", "The name of the Lease.")
-	fs.StringVar(&f.resourceNamespace, "leader-elect-resource-namespace", "kube-system", "The namespace of the Lease.")
-	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 1 has each decision.")
+	f.aloneFlags.add(fs, ":8942", "vpa-recommender-lease")
 	fs.StringVar(&f.logFormat, "logging-format", "text", "The log's format: text or json.")
 	f.foreign = foreignFlags()
 	fs.AddFlagSet(f.foreign)
@@ -264,22 +242,12 @@ func (f *recommenderAlone) validate() error {
 		}
 	}
 	f.recommenderFlags.validate(check)
-	check(f.qps > 0, "kube-api-qps", f.qps, "must be greater than 0")
-	check(f.burst >= 1, "kube-api-burst", f.burst, "must be greater than 0")
-	check(f.verbosity >= 0, "v", f.verbosity, "must not be negative")
+	f.aloneFlags.validate(check)
 	check(f.logFormat == "text" || f.logFormat == "json", "logging-format", f.logFormat, "must be text or json")
 	f.kubelet.validate(check)
 	errs = append(errs, f.kubelet.options.Validate())
 	f.foreign.VisitAll(func(each *pflag.Flag) {
 		check(each.Value.String() == each.DefValue, each.Name, each.Value, "other sources of metrics are not read")
 	})
-	if !f.leaderElect {
-		return errors.Join(errs...)
-	}
-	check(f.retryPeriod > 0, "leader-elect-retry-period", f.retryPeriod, "must be greater than 0")
-	check(f.renewDeadline > f.retryPeriod*6/5, "leader-elect-renew-deadline", f.renewDeadline, "must be greater than 1.2 times the retry period")
-	check(f.leaseDuration > f.renewDeadline, "leader-elect-lease-duration", f.leaseDuration, "must be greater than the renew deadline")
-	check(f.resourceLock == "leases", "leader-elect-resource-lock", f.resourceLock, "must be leases")
-	check(f.resourceName != "", "leader-elect-resource-name", f.resourceName, "must not be empty")
 	return errors.Join(errs...)
 }

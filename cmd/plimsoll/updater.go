@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/pprof"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -17,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
@@ -52,12 +50,16 @@ func updaterCommand() *cobra.Command {
 func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error {
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
-	config, err := restConfig(&controllerFlags{kubeconfig: flags.kubeconfig, qps: float32(flags.qps), burst: int(flags.burst)})
+	config, err := flags.restConfig("plimsoll-updater")
 	if err != nil {
 		return err
 	}
-	config.UserAgent = "plimsoll-updater"
-	shared, err := newVerticalAlone(config, flags, log)
+	reach, err := newReach(config)
+	if err != nil {
+		return err
+	}
+	go reach.rediscover(ctx)
+	shared, err := newVerticalAlone(config, reach, flags, log)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error
 		return err
 	}
 	loop.starts = true
-	mgr, err := newUpdaterProcess(config, flags, loop, log)
+	mgr, err := flags.process(config, loop.health, nil, log)
 	if err != nil {
 		return err
 	}
@@ -77,14 +79,10 @@ func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error
 }
 
 // newVerticalAlone makes caches for a process that has none.
-func newVerticalAlone(config *rest.Config, flags *updaterAlone, log logr.Logger) (*verticalShared, error) {
+func newVerticalAlone(config *rest.Config, reach *reach, flags *updaterAlone, log logr.Logger) (*verticalShared, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
-	}
-	reach, err := newReach(config)
-	if err != nil {
-		return nil, err
 	}
 	options := []informers.SharedInformerOption{informers.WithTransform(slim.Transform)}
 	if flags.namespace != "" {
@@ -94,34 +92,6 @@ func newVerticalAlone(config *rest.Config, flags *updaterAlone, log logr.Logger)
 		rest: config, client: client, informers: informers.NewSharedInformerFactoryWithOptions(client, 0, options...),
 		scales: reach.scales, mapper: reach.mapper, namespace: flags.namespace, skipsConflicts: flags.conflict == "skip", log: log,
 	})
-}
-
-// newUpdaterProcess is the life of the process: leadership, health, metrics, all at
-// upstream's one address.
-func newUpdaterProcess(config *rest.Config, flags *updaterAlone, loop *updaterLoop, log logr.Logger) (manager.Manager, error) {
-	handlers := map[string]http.Handler{"/health-check": http.HandlerFunc(loop.health)}
-	if flags.profiling {
-		handlers["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
-		handlers["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
-		handlers["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
-	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Logger:                        log,
-		Metrics:                       metricsserver.Options{BindAddress: flags.address, ExtraHandlers: handlers},
-		HealthProbeBindAddress:        "0",
-		LeaderElection:                flags.leaderElect,
-		LeaderElectionID:              flags.resourceName,
-		LeaderElectionNamespace:       flags.resourceNamespace,
-		LeaderElectionResourceLock:    flags.resourceLock,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &flags.leaseDuration,
-		RenewDeadline:                 &flags.renewDeadline,
-		RetryPeriod:                   &flags.retryPeriod,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("starting: %w", err)
-	}
-	return mgr, registerBuildInfo(ctrlmetrics.Registry)
 }
 
 // updaterLoop is the updater as a part of a process that only the leader runs.

@@ -143,43 +143,17 @@ func (g *gateFlag) Set(text string) error {
 // Plimsoll's own.
 type updaterAlone struct {
 	updaterFlags
-	address           string
-	kubeconfig        string
-	qps, burst        float64
-	profiling         bool
-	namespace         string
-	ignored           string
-	leaderElect       bool
-	leaseDuration     time.Duration
-	renewDeadline     time.Duration
-	retryPeriod       time.Duration
-	resourceLock      string
-	resourceName      string
-	resourceNamespace string
-	verbosity         int
-
-	divergences string
-	conflict    string
-	set         divergence.Set
+	aloneFlags
+	namespace, ignored    string
+	divergences, conflict string
+	set                   divergence.Set
 }
 
 func (f *updaterAlone) add(fs *pflag.FlagSet) {
 	f.updaterFlags.add(fs, "")
-	fs.StringVar(&f.address, "address", ":8943", "The address of /metrics and /health-check.")
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
-	fs.Float64Var(&f.qps, "kube-api-qps", 50, "QPS to use while talking with the API server.")
-	fs.Float64Var(&f.burst, "kube-api-burst", 100, "Burst to use while talking with the API server.")
-	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address.")
+	f.aloneFlags.add(fs, ":8943", "vpa-updater")
 	fs.StringVar(&f.namespace, "vpa-object-namespace", "", "The one namespace whose objects are looked at; all without it.")
 	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose objects are left alone.")
-	fs.BoolVar(&f.leaderElect, "leader-elect", false, "Change pods only while holding a Lease.")
-	fs.DurationVar(&f.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "How long others wait after the last renewal.")
-	fs.DurationVar(&f.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long the leader tries to renew before it stops.")
-	fs.DurationVar(&f.retryPeriod, "leader-elect-retry-period", 2*time.Second, "How long to wait between two tries.")
-	fs.StringVar(&f.resourceLock, "leader-elect-resource-lock", "leases", "The type of resource object that is used for locking; leases is the one there is.")
-	fs.StringVar(&f.resourceName, "leader-elect-resource-name", "vpa-updater", "The name of the Lease.")
-	fs.StringVar(&f.resourceNamespace, "leader-elect-resource-namespace", "kube-system", "The namespace of the Lease.")
-	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 0 has one line for each pod that is changed.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than upstream's updater: default, none, or names with commas between (docs/compatibility.md).")
 	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
@@ -221,20 +195,11 @@ func (f *updaterAlone) validate() error {
 		}
 	}
 	f.updaterFlags.validate(check, "")
-	check(f.qps > 0, "kube-api-qps", f.qps, "must be greater than 0")
-	check(f.burst >= 1, "kube-api-burst", f.burst, "must be at least 1")
+	f.aloneFlags.validate(check)
 	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace, "cannot be given together with --ignored-vpa-object-namespaces")
-	check(f.verbosity >= 0, "v", f.verbosity, "must not be negative")
 	check(slices.Contains([]string{"skip", "allow"}, f.conflict), "vertical-conflict", f.conflict, "must be skip or allow")
 	var err error
 	f.set, err = divergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
-	if f.leaderElect {
-		check(f.retryPeriod > 0, "leader-elect-retry-period", f.retryPeriod, "must be greater than 0")
-		check(f.renewDeadline > f.retryPeriod*6/5, "leader-elect-renew-deadline", f.renewDeadline, "must be greater than 1.2 times the retry period")
-		check(f.leaseDuration > f.renewDeadline, "leader-elect-lease-duration", f.leaseDuration, "must be greater than the renew deadline")
-		check(f.resourceLock == "leases", "leader-elect-resource-lock", f.resourceLock, "must be leases")
-		check(f.resourceName != "", "leader-elect-resource-name", f.resourceName, "must not be empty")
-	}
 	return errors.Join(errs...)
 }

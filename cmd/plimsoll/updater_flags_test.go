@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -94,5 +95,16 @@ func TestUpdaterRefusesFlags(t *testing.T) {
 	}
 	if err := new(gateFlag).Set("InPlace=perhaps"); err == nil {
 		t.Error("a gate that is neither on nor off is taken")
+	}
+}
+
+// The flags' defaults are the core's, by which plimsoll explain judges pods.
+func TestUpdaterDefaults(t *testing.T) {
+	var f updaterFlags
+	f.add(pflag.NewFlagSet("", pflag.ContinueOnError), "")
+	got := f.config().Flags
+	got.Divergences = divergence.Default // a flag of another set
+	if diff := cmp.Diff(update.DefaultPolicy(), got); diff != "" {
+		t.Errorf("(-core +flags):\n%s", diff)
 	}
 }

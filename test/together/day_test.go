@@ -83,10 +83,8 @@ func newWorld(t *testing.T, target metric.Spec) *world {
 		Divergences: divergence.Default,
 	}
 	w.vertical = recommend.DefaultPolicy()
-	w.updater = update.Policy{
-		Mode: vertical.ModeInPlaceOrRecreate, MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour,
-		AfterOOM: 10 * time.Minute, Divergences: w.vertical.Usage.Divergences,
-	}
+	w.updater = update.DefaultPolicy()
+	w.updater.Mode = vertical.ModeInPlaceOrRecreate
 	w.scale(2)
 	return w
 }

@@ -5,7 +5,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -115,24 +114,11 @@ func ownEvents(events []corev1.Event, name string) []corev1.Event {
 	return own
 }
 
-// ErrLacking is a right that the caller does not have.
-type ErrLacking struct {
-	Verb, Resource, Namespace string
-	cause                     error
-}
-
-// Error names the right, and what to ask for.
-func (e *ErrLacking) Error() string {
-	return fmt.Sprintf("you may not %s %s in namespace %s; ask for a Role with that right (the API server says: %s)",
-		e.Verb, e.Resource, e.Namespace, strings.TrimSpace(e.cause.Error()))
-}
-
-// Unwrap is the API server's error.
-func (e *ErrLacking) Unwrap() error { return e.cause }
-
+// lacking names the right that the caller does not have, and what to ask for; other
+// errors stay as they are.
 func lacking(err error, verb, resource, namespace string) error {
-	if apierrors.IsForbidden(err) {
-		return &ErrLacking{Verb: verb, Resource: resource, Namespace: namespace, cause: err}
+	if !apierrors.IsForbidden(err) {
+		return err
 	}
-	return err
+	return fmt.Errorf("you may not %s %s in namespace %s; ask for a Role with that right (the API server says: %w)", verb, resource, namespace, err)
 }

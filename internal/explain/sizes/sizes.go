@@ -141,9 +141,8 @@ func conflictsOf(k *Known, present []recommend.Present) []conflict.Conflict {
 // update decides on the pods, by what is published: that is what the updater reads.
 func (e *Explanation) update(divergences divergence.Set) {
 	k := e.Known
-	flags := update.Policy{
-		MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour, AfterOOM: 10 * time.Minute, Divergences: divergences,
-	}
+	flags := update.DefaultPolicy()
+	flags.Divergences = divergences
 	gates := observe.Gates{InPlace: true, CPUStartupBoost: true, PerVPAConfig: true}
 	policy := observe.UpdatePolicyOf(&k.Object.Spec, &flags, gates)
 	o := update.Observation{

@@ -37,6 +37,14 @@ type Policy struct {
 	Divergences divergence.Set
 }
 
+// DefaultPolicy is upstream's flags by default, and Plimsoll's divergences.
+func DefaultPolicy() Policy {
+	return Policy{
+		MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour, AfterOOM: 10 * time.Minute,
+		Divergences: divergence.Default,
+	}
+}
+
 // resizes reports that running pods are changed in place, if they can be.
 func (p *Policy) resizes() bool {
 	return p.Mode == vertical.ModeInPlace || p.Mode == vertical.ModeInPlaceOrRecreate

@@ -139,15 +139,7 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 		upstreamTuned:    reaction.UpstreamTuned(),
 		plimsoll:         reaction.PlimsollDefaults(strings.Fields(o.plimsollFlags)...),
 	}
-	var subjects []reaction.Subject
-	for _, name := range o.subjects {
-		subject, found := known[name]
-		if !found {
-			return nil, fmt.Errorf("--subjects: there is no %q, only %s, %s and %s", name, upstreamDefaults, upstreamTuned, plimsoll)
-		}
-		subjects = append(subjects, subject)
-	}
-	return subjects, nil
+	return choose(o.subjects, known)
 }
 
 // build brings the binaries up to date.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,11 +116,16 @@ func (o *scaleOptions) chosen() ([]scale.Subject, error) {
 		},
 		plimsoll: {Name: "Plimsoll", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags)},
 	}
-	var subjects []scale.Subject
-	for _, name := range o.subjects {
+	return choose(o.subjects, known)
+}
+
+// choose are the subjects of a flag, in its order.
+func choose[S any](names []string, known map[string]S) ([]S, error) {
+	var subjects []S
+	for _, name := range names {
 		subject, found := known[name]
 		if !found {
-			return nil, fmt.Errorf("--subjects: there is no %q, only %s, %s and %s", name, upstreamDefaults, upstreamOpened, plimsoll)
+			return nil, fmt.Errorf("--subjects: there is no %q, only %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		subjects = append(subjects, subject)
 	}

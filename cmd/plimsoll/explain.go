@@ -225,7 +225,7 @@ func (o *explainOptions) replay() error {
 // explainSaved explains a step of a file. One that Plimsoll's controller did not
 // save has no state.
 func (o *explainOptions) explainSaved(step *snapshot.Step) (*explain.Explanation, error) {
-	controller := explain.ControllerOf(step)
+	controller := explain.ControllerOf(step.HPA)
 	switch {
 	case o.decider != "auto":
 		controller = explain.Controller(o.decider)

@@ -105,11 +105,11 @@ func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) 
 
 // look explains the object as it is now.
 func (l *looker) look(ctx context.Context, object types.NamespacedName) (*explain.Explanation, error) {
-	step, err := l.reader.Read(ctx, object, time.Now())
+	hpa, err := l.reader.Object(ctx, object)
 	if err != nil {
 		return nil, err
 	}
-	controller := explain.ControllerOf(step)
+	controller := explain.ControllerOf(hpa)
 	if l.options.decider != "auto" {
 		controller = explain.Controller(l.options.decider)
 	}
@@ -124,6 +124,10 @@ func (l *looker) look(ctx context.Context, object types.NamespacedName) (*explai
 			return e, err
 		}
 		why = err.Error()
+	}
+	step, err := l.reader.Read(ctx, hpa, time.Now())
+	if err != nil {
+		return nil, err
 	}
 	return unseen(step, controller, l.reader.Rescales(ctx, object), l.options.period, why)
 }

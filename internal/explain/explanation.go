@@ -3,6 +3,8 @@ package explain
 import (
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/outlook"
@@ -37,10 +39,10 @@ const (
 )
 
 // ControllerOf is who wrote the object's status last.
-func ControllerOf(step *snapshot.Step) Controller {
+func ControllerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Controller {
 	newest, at := Upstream, time.Time{}
-	for i := range step.HPA.ManagedFields {
-		f := &step.HPA.ManagedFields[i]
+	for i := range hpa.ManagedFields {
+		f := &hpa.ManagedFields[i]
 		if f.Subresource != "status" || f.Time == nil || f.Time.Time.Before(at) {
 			continue
 		}

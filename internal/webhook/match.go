@@ -90,22 +90,7 @@ func (m *match) Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
 
 // admits reports whether an object has anything to say about new pods.
 func admits(vpa *v1.VerticalPodAutoscaler) bool {
-	return observe.ModeOf(&vpa.Spec) != core.ModeOff || hasBoost(&vpa.Spec)
-}
-
-func hasBoost(spec *v1.VerticalPodAutoscalerSpec) bool {
-	if spec.StartupBoost != nil {
-		return true
-	}
-	if spec.ResourcePolicy == nil {
-		return false
-	}
-	for i := range spec.ResourcePolicy.ContainerPolicies {
-		if spec.ResourcePolicy.ContainerPolicies[i].StartupBoost != nil {
-			return true
-		}
-	}
-	return false
+	return observe.ModeOf(&vpa.Spec) != core.ModeOff || observe.HasBoost(&vpa.Spec)
 }
 
 // stronger is upstream's order of objects for one workload: the older, then the

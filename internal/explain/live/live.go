@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,17 +33,22 @@ type Reader struct {
 	Options observe.Options
 }
 
-// Read is what a decision on the object would see now, without its history. A
-// scale or a metric that cannot be read is part of that; a right that the caller
-// lacks is not: it is an error that names the right.
-func (r *Reader) Read(ctx context.Context, object types.NamespacedName, now time.Time) (*snapshot.Step, error) {
+// Object is the HorizontalPodAutoscaler itself.
+func (r *Reader) Object(ctx context.Context, object types.NamespacedName) (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	hpa, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil, lacking(err, "get", "horizontalpodautoscalers.autoscaling", object.Namespace)
 	}
+	return hpa, nil
+}
+
+// Read is what a decision on the object would see now, without its history. A
+// scale or a metric that cannot be read is part of that; a right that the caller
+// lacks is not: it is an error that names the right.
+func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) (*snapshot.Step, error) {
 	step := &snapshot.Step{
 		Snapshot: &snapshot.Snapshot{
-			ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name},
+			ObjectMeta: metav1.ObjectMeta{Namespace: hpa.Namespace, Name: hpa.Name},
 			Time:       now, Options: snapshot.OptionsOf(r.Options),
 		},
 		HPA: hpa,
@@ -50,7 +56,7 @@ func (r *Reader) Read(ctx context.Context, object types.NamespacedName, now time
 	target, err := r.Scales.Get(ctx, hpa.Namespace, hpa.Spec.ScaleTargetRef)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, lacking(err, "get", "scale of "+hpa.Spec.ScaleTargetRef.Kind+" "+hpa.Spec.ScaleTargetRef.Name, object.Namespace)
+		return nil, lacking(err, "get", "scale of "+hpa.Spec.ScaleTargetRef.Kind+" "+hpa.Spec.ScaleTargetRef.Name, hpa.Namespace)
 	case err != nil:
 		step.Snapshot.ScaleError = err.Error()
 		return step, nil //nolint:nilerr // what cannot be read is part of what a decision sees
@@ -62,9 +68,9 @@ func (r *Reader) Read(ctx context.Context, object types.NamespacedName, now time
 	if seen.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(&policy, &observation) {
 		return step, nil
 	}
-	pods, err := r.Client.CoreV1().Pods(object.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	pods, err := r.Client.CoreV1().Pods(hpa.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
-		return nil, lacking(err, "list", "pods", object.Namespace)
+		return nil, lacking(err, "list", "pods", hpa.Namespace)
 	}
 	for i := range pods.Items {
 		step.Pods = append(step.Pods, &pods.Items[i])

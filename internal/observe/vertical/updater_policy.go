@@ -26,7 +26,7 @@ func UpdatePolicyOf(spec *autoscaling.VerticalPodAutoscalerSpec, flags *update.P
 	}
 	if gates.CPUStartupBoost {
 		p.Boost = BoostOf(spec.StartupBoost)
-		p.Boosts = hasBoost(spec)
+		p.Boosts = HasBoost(spec)
 		inheritDurations(spec, p.Containers, p.Boost)
 	}
 	own := spec.UpdatePolicy
@@ -46,7 +46,8 @@ func UpdatePolicyOf(spec *autoscaling.VerticalPodAutoscalerSpec, flags *update.P
 	return p
 }
 
-func hasBoost(spec *autoscaling.VerticalPodAutoscalerSpec) bool {
+// HasBoost reports whether the object gives any container a start-up boost.
+func HasBoost(spec *autoscaling.VerticalPodAutoscalerSpec) bool {
 	if spec.StartupBoost != nil {
 		return true
 	}

@@ -54,7 +54,7 @@ func (p *page) strong(label, text string) {
 	p.line(label, text)
 }
 
-// useText is "Pods 4 in 1m0s: began at 2, 3 used up, permits 6".
+// useText is "Pods 4 in 60 s up: from 2 at the period's start, permits 6".
 func useText(u pace.Use) string {
 	unit, way := "Pods", "down"
 	if u.Policy.Type == pace.RatePercent {

@@ -32,6 +32,8 @@ const (
 	maxBytes = 64 << 20
 	// forwardTimeout is for the way to the pod to stand.
 	forwardTimeout = 10 * time.Second
+	// answerTimeout is longer than the controller waits for a decision.
+	answerTimeout = 30 * time.Second
 )
 
 // Finder finds the replica that leads.
@@ -137,6 +139,8 @@ func refused(err error, namespace, pod string) error {
 }
 
 func fetch(ctx context.Context, address string, object types.NamespacedName) (*snapshot.Step, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		fmt.Sprintf("http://%s/snapshots/%s/%s", address, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), nil)
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 )
 
 const (
@@ -123,7 +124,7 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 		TLSHandshakeTimeout:    options.RequestTimeout,
 		DialContext:            dialer.DialContext,
 		Proxy:                  http.ProxyFromEnvironment,
-		DisableCompression:     options.DisableCompression,
+		DisableCompression:     true, // the body of an answer is decompressed as far as it is wanted
 		MaxIdleConnsPerHost:    1,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
@@ -141,22 +142,31 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 // request timeout. Errors wrap *StatusError, ErrTooLarge, context.DeadlineExceeded
 // or what the connection failed of.
 func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, error) {
+	return c.GetFamilies(ctx, target, 0, dst)
+}
+
+// GetFamilies is Get for who wants these families alone: what stands behind the last
+// of them may be missing from the answer.
+func (c *Client) GetFamilies(ctx context.Context, target Target, families text.Families, dst []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTimeout)
 	defer cancel()
-	answer, err := c.get(ctx, target.Address, dst)
+	answer, err := c.get(ctx, target.Address, families, dst)
 	if err != nil {
 		return dst, fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, c.explain(err))
 	}
 	return answer, nil
 }
 
-func (c *Client) get(ctx context.Context, address string, dst []byte) ([]byte, error) {
+func (c *Client) get(ctx context.Context, address string, families text.Families, dst []byte) ([]byte, error) {
 	where := url.URL{Scheme: "https", Host: address, Path: c.options.path()}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Accept", "text/plain")
+	if !c.options.DisableCompression {
+		request.Header.Set("Accept-Encoding", "gzip")
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, err
@@ -166,33 +176,13 @@ func (c *Client) get(ctx context.Context, address string, dst []byte) ([]byte, e
 		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever it is, the status is the error
 		return nil, &StatusError{Code: response.StatusCode}
 	}
-	answer, err := readAll(dst, response.Body, c.options.MaxResponseBytes)
+	answer, err := c.read(dst, response, families)
 	if err == nil {
 		// A server that learns of the deadline before the connection is closed ends
 		// its answer in good order, wherever it is.
 		err = ctx.Err()
 	}
 	return answer, err
-}
-
-// readAll appends all that there is to dst, at most so many bytes.
-func readAll(dst []byte, from io.Reader, maxBytes int) ([]byte, error) {
-	start := len(dst)
-	for {
-		if len(dst) == cap(dst) {
-			dst = slices.Grow(dst, max(4<<10, len(dst)/2))
-		}
-		n, err := from.Read(dst[len(dst):cap(dst)])
-		dst = dst[:len(dst)+n]
-		switch {
-		case len(dst)-start > maxBytes:
-			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxBytes)
-		case errors.Is(err, io.EOF):
-			return dst, nil
-		case err != nil:
-			return nil, err
-		}
-	}
 }
 
 // explain leaves out the URL, which is named already, and says what may help.

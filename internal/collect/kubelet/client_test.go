@@ -142,6 +142,37 @@ func TestCompression(t *testing.T) {
 	}
 }
 
+// TestFamilies: what is behind the families that are wanted is not decompressed, and the
+// connection serves on.
+func TestFamilies(t *testing.T) {
+	whole := kubelettest.Filled(110, 2, noon).Text(noon)
+	wanted, _, found := bytes.Cut(whole, []byte("# TYPE container_swap"))
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answer := whole
+		if r.Header.Get("Accept-Encoding") == "gzip" {
+			w.Header().Set("Content-Encoding", "gzip")
+			answer = pack(whole)
+		}
+		_, _ = w.Write(answer)
+	})
+	for name, disable := range map[string]bool{"gzip": false, "plain": true} {
+		before := s.connections.Load()
+		c := s.client(t, func(_ *rest.Config, o *Options) { o.DisableCompression = disable })
+		for range 3 {
+			got, err := c.GetFamilies(t.Context(), s.target(), rate.Families(), []byte("before"))
+			if err != nil || !found || string(got) != "before"+string(wanted) {
+				t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(wanted), err)
+			}
+		}
+		if got, err := c.Get(t.Context(), s.target(), nil); err != nil || !bytes.Equal(got, whole) {
+			t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(whole), err)
+		}
+		if n := s.connections.Load() - before; n != 1 {
+			t.Errorf("%s: %d connections", name, n)
+		}
+	}
+}
+
 func TestTokenFile(t *testing.T) {
 	s := serve(t, say("metrics"))
 	file := filepath.Join(t.TempDir(), "token")
@@ -338,7 +369,7 @@ func TestScrape(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		text := node.Text(now)
 		if broken {
-			text = text[:len(text)-1]
+			text = text[:bytes.Index(text, []byte("\ncontainer_start"))+10]
 		}
 		_, _ = w.Write(text)
 	})

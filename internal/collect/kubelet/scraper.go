@@ -33,7 +33,7 @@ func NewScraper(client *Client, store *rate.Store) (*Scraper, error) {
 // Scrape asks one kubelet. After an error the store is as it was.
 func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error) {
 	buffer := s.take()
-	answer, err := s.client.Get(ctx, target, buffer[:0])
+	answer, err := s.client.GetFamilies(ctx, target, rate.Families(), buffer[:0])
 	if err != nil {
 		s.giveBack(buffer)
 		return rate.Round{Node: target.Node}, err

@@ -64,6 +64,13 @@ func (s *Store) Ingest(nodeName string, scraped time.Time, input []byte) (Round,
 	return b.round, nil
 }
 
+// Families are those of which a store keeps something. A kubelet that could not
+// gather its statistics has none of them and says so instead, so that a text with all
+// of them may end behind the last.
+func Families() text.Families {
+	return text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart)
+}
+
 // batch takes one that is not in use, or makes one.
 func (s *Store) batch() *batch {
 	select {
@@ -71,9 +78,8 @@ func (s *Store) batch() *batch {
 		return b
 	default:
 	}
-	families := text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart, text.ScrapeError)
 	return &batch{
-		parser:     text.New(text.Config{Families: families, MaxBytes: s.config.MaxTextBytes}),
+		parser:     text.New(text.Config{Families: Families() | text.Of(text.ScrapeError), MaxBytes: s.config.MaxTextBytes}),
 		spanMillis: s.config.Span.Milliseconds(),
 	}
 }

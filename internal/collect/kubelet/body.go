@@ -1,0 +1,71 @@
+package kubelet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+)
+
+// unzippers are used again: each has a window of 32 kB and tables.
+var unzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+// read appends the answer's body to dst, decompressed, at least as far as the
+// families go. Decompressing is most of what a scrape costs here.
+func (c *Client) read(dst []byte, response *http.Response, families text.Families) ([]byte, error) {
+	body, end := io.Reader(response.Body), end(families)
+	if response.Header.Get("Content-Encoding") == "gzip" {
+		z, _ := unzippers.Get().(*gzip.Reader)
+		defer unzippers.Put(z)
+		if err := z.Reset(body); err != nil {
+			return nil, fmt.Errorf("decompressing: %w", err)
+		}
+		body = z
+	}
+	answer, err := readUntil(dst, body, c.options.MaxResponseBytes, end)
+	if err == nil {
+		// A connection can be used again when all that came over it was read. What is
+		// too long for that is not waited for.
+		_, _ = io.CopyN(io.Discard, response.Body, int64(c.options.MaxResponseBytes))
+	}
+	return answer, err
+}
+
+// end finds where an answer has said what is wanted; never, if all is.
+func end(families text.Families) func([]byte) (int, bool) {
+	if families == 0 {
+		return func([]byte) (int, bool) { return 0, false }
+	}
+	cut := text.Cut{Families: families}
+	return cut.In
+}
+
+// readUntil appends to dst what there is up to the end that is found, or all, at most
+// so many bytes.
+func readUntil(dst []byte, from io.Reader, maxBytes int, end func([]byte) (int, bool)) ([]byte, error) {
+	start := len(dst)
+	for {
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, max(4<<10, len(dst)/2))
+		}
+		n, err := from.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		if at, found := end(dst[start:]); found {
+			return dst[:start+at], nil
+		}
+		switch {
+		case len(dst)-start > maxBytes:
+			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, maxBytes)
+		case errors.Is(err, io.EOF):
+			return dst, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}

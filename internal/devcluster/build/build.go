@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ type part struct {
 	pkg     string
 	outName string // what go build calls it, where that differs
 	ours    bool   // changes with this repository, so the go command alone knows whether it is up to date
-	node    bool   // of a real node, which only few need: not one of ControlPlane
+	apart   bool   // which only few need: not one of ControlPlane
 }
 
 // allParts lists the programs in the order of the cluster's start.
@@ -41,18 +42,32 @@ var allParts = []part{
 	{name: "kwok", module: controlPlane, pkg: "sigs.k8s.io/kwok/cmd/kwok"},
 	{name: "metrics-server", module: controlPlane, pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server"},
 	{name: "kubectl", module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubectl"},
-	{name: Kubelet, module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubelet", node: true},
+	{name: Kubelet, module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubelet", apart: true},
+	{name: UpstreamRecommender, module: autoscaler, pkg: verticalAutoscaler + "recommender", outName: "recommender", apart: true},
+	{name: UpstreamUpdater, module: autoscaler, pkg: verticalAutoscaler + "updater", outName: "updater", apart: true},
 	{name: Pause, module: ".", pkg: "./internal/realnode/pause", ours: true},
 	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
 	{name: "plimsoll", module: ".", pkg: "./cmd/plimsoll", ours: true},
 }
 
-const controlPlane = "tools/controlplane"
+// The modules that pin the parts.
+const (
+	controlPlane = "tools/controlplane"
+	autoscaler   = "tools/autoscaler"
+)
+
+const verticalAutoscaler = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/"
 
 // The parts of a real node.
 const (
 	Kubelet = "kubelet"
 	Pause   = "pause"
+)
+
+// The parts of upstream's vertical autoscaler that a benchmark measures beside Plimsoll.
+const (
+	UpstreamRecommender = "upstream-vpa-recommender"
+	UpstreamUpdater     = "upstream-vpa-updater"
 )
 
 // Flags are the compiler's and linker's, the same for all parts and for Plimsoll, so that each shared package is
@@ -103,11 +118,11 @@ type Result struct {
 	Profile Profile
 }
 
-// ControlPlane are the names of the parts of the control plane; a real node's are not among them.
+// ControlPlane are the names of the parts of the control plane; those that only few need are not among them.
 func ControlPlane() []string {
 	var names []string
 	for _, p := range allParts {
-		if !p.ours && !p.node {
+		if !p.ours && !p.apart {
 			names = append(names, p.name)
 		}
 	}
@@ -209,40 +224,46 @@ type builder struct {
 
 func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
 	b.result.BinDir = b.binDir
-	stamp, err := newStamp(ctx, b.config.Root)
-	if err != nil {
-		return b.result, err
-	}
-	recorded := readStamp(b.stampPath())
-	var theirs, ours []part
+	var ours []part
+	theirs := map[string][]part{} // by module
 	for _, p := range wanted {
-		switch {
-		case p.ours:
+		if p.ours {
 			ours = append(ours, p)
-		case !recorded.covers(stamp.Key, b.binDir, p.name):
-			theirs = append(theirs, p)
+		} else {
+			theirs[p.module] = append(theirs[p.module], p)
 		}
 	}
-	for _, group := range [][]part{theirs, ours} {
-		if len(group) == 0 {
-			continue
-		}
-		if err := b.build(ctx, group); err != nil {
+	for _, module := range slices.Sorted(maps.Keys(theirs)) {
+		if err := b.update(ctx, module, theirs[module]); err != nil {
 			return b.result, err
 		}
 	}
-	if len(theirs) > 0 {
-		if err := recorded.record(stamp.Key, b.binDir, theirs); err != nil {
-			return b.result, err
-		}
-		if err := recorded.write(b.stampPath()); err != nil {
-			return b.result, err
-		}
+	if len(ours) == 0 {
+		return b.result, nil
 	}
-	return b.result, nil
+	return b.result, b.build(ctx, ours)
 }
 
-func (b *builder) stampPath() string { return filepath.Join(b.binDir, ".controlplane.json") }
+// update builds those parts of a module that are not up to date.
+func (b *builder) update(ctx context.Context, module string, parts []part) error {
+	stamp, err := newStamp(ctx, b.config.Root, module)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(b.binDir, "."+filepath.Base(module)+".json")
+	recorded := readStamp(path)
+	stale := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return recorded.covers(stamp.Key, b.binDir, p.name) })
+	if len(stale) == 0 {
+		return nil
+	}
+	if err := b.build(ctx, stale); err != nil {
+		return err
+	}
+	if err := recorded.record(stamp.Key, b.binDir, stale); err != nil {
+		return err
+	}
+	return recorded.write(path)
+}
 
 // build makes parts of one module with a single go command, so that what they share is compiled once and both
 // processors are busy to the end. It builds into a folder of its own: a binary under bin/ is whole.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/bench/exposition"
 	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/telemetry"
 )
@@ -55,11 +56,11 @@ func (s server) since(before server) rates {
 }
 
 func (b *bench) serverNumbers(ctx context.Context) (server, error) {
-	p, err := fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
+	p, err := exposition.Fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
 	if err != nil {
 		return server{}, err
 	}
-	return server{process: p.process(time.Now()), requests: p.requests()}, nil
+	return server{process: page{p}.process(time.Now()), requests: page{p}.requests()}, nil
 }
 
 // observer notes what a subject does while it runs.

@@ -1,65 +1,14 @@
 package scale
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+	"github.com/plimsoll-dev/plimsoll/internal/bench/exposition"
 )
 
 // page is a /metrics page.
-type page map[string]*dto.MetricFamily
-
-// fetch reads the /metrics page of a process.
-func fetch(ctx context.Context, client *http.Client, url string) (page, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("metrics: %s answers %s", url, response.Status)
-	}
-	return parse(response.Body)
-}
-
-func parse(text io.Reader) (page, error) {
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(text)
-	if err != nil {
-		return nil, fmt.Errorf("metrics: %w", err)
-	}
-	return families, nil
-}
-
-// sum adds up all series of a counter or gauge.
-func (p page) sum(name string) float64 {
-	total := 0.0
-	for _, metric := range p[name].GetMetric() {
-		total += value(metric)
-	}
-	return total
-}
-
-func value(metric *dto.Metric) float64 {
-	switch {
-	case metric.Counter != nil:
-		return metric.Counter.GetValue()
-	case metric.Gauge != nil:
-		return metric.Gauge.GetValue()
-	default:
-		return metric.Untyped.GetValue()
-	}
-}
+type page struct{ exposition.Page }
 
 // process is what a Go program's page says of itself at one time.
 type process struct {
@@ -75,14 +24,14 @@ type process struct {
 const defaultGOGC = 100
 
 func (p page) process(at time.Time) process {
-	growth := 1 + p.sum("go_gc_gogc_percent")/100
+	growth := 1 + p.Sum("go_gc_gogc_percent")/100
 	if growth == 1 {
 		growth = 1 + defaultGOGC/100
 	}
 	return process{
-		at: at, cpuSeconds: p.sum("process_cpu_seconds_total"), residentBytes: p.sum("process_resident_memory_bytes"),
-		liveHeapBytes: p.sum("go_memstats_next_gc_bytes") / growth,
-		decisions:     p.sum("horizontal_pod_autoscaler_controller_reconciliations_total"),
+		at: at, cpuSeconds: p.Sum("process_cpu_seconds_total"), residentBytes: p.Sum("process_resident_memory_bytes"),
+		liveHeapBytes: p.Sum("go_memstats_next_gc_bytes") / growth,
+		decisions:     p.Sum("horizontal_pod_autoscaler_controller_reconciliations_total"),
 	}
 }
 
@@ -96,12 +45,10 @@ type requests struct {
 // requests counts what was asked about resources; health checks and the like are left out.
 func (p page) requests() requests {
 	r := requests{verbs: map[string]float64{}}
-	for _, metric := range p["apiserver_request_total"].GetMetric() {
-		labels := labelsOf(metric)
+	p.Each("apiserver_request_total", func(labels map[string]string, count float64) {
 		if labels["resource"] == "" {
-			continue
+			return
 		}
-		count := value(metric)
 		verb := labels["verb"]
 		r.verbs[verb] += count
 		writes := verb == http.MethodPut || verb == http.MethodPatch || verb == "APPLY"
@@ -111,16 +58,8 @@ func (p page) requests() requests {
 		case writes && labels["subresource"] == "scale":
 			r.scaleWrites += count
 		}
-	}
+	})
 	return r
-}
-
-func labelsOf(metric *dto.Metric) map[string]string {
-	labels := make(map[string]string, len(metric.Label))
-	for _, label := range metric.Label {
-		labels[label.GetName()] = label.GetValue()
-	}
-	return labels
 }
 
 // since is what came in between two pages.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/bench/exposition"
 )
 
 const somePage = `# TYPE process_cpu_seconds_total counter
@@ -32,11 +34,11 @@ apiserver_request_total{verb="PATCH",group="autoscaling",resource="horizontalpod
 
 func parsed(t *testing.T, text string) page {
 	t.Helper()
-	p, err := parse(strings.NewReader(text))
+	p, err := exposition.Parse(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return page{p}
 }
 
 func TestProcessOfAPage(t *testing.T) {
@@ -81,11 +83,11 @@ func TestFetchSaysWhatIsWrong(t *testing.T) {
 		_, _ = w.Write([]byte(text))
 	}))
 	t.Cleanup(server.Close)
-	if p, err := fetch(t.Context(), server.Client(), server.URL+"/metrics"); err != nil || p.sum("process_cpu_seconds_total") != 12.5 {
+	if p, err := exposition.Fetch(t.Context(), server.Client(), server.URL+"/metrics"); err != nil || p.Sum("process_cpu_seconds_total") != 12.5 {
 		t.Errorf("%v", err)
 	}
 	for _, path := range []string{"/garbage", "/secret"} {
-		if _, err := fetch(t.Context(), server.Client(), server.URL+path); err == nil {
+		if _, err := exposition.Fetch(t.Context(), server.Client(), server.URL+path); err == nil {
 			t.Errorf("%s is read", path)
 		}
 	}

@@ -5,16 +5,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/bench/exposition"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
 )
 
@@ -104,16 +102,16 @@ func (l *launcher) logPath(subject Subject) string { return l.cluster.LogPath(st
 
 // start runs a subject until it is ready. More flags come after its own and win.
 func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*running, error) {
-	ports, err := freePorts(ctx, 2)
+	ports, err := exposition.FreePorts(ctx, 2)
 	if err != nil {
 		return nil, err
 	}
 	r := &running{began: time.Now()}
 	command := l.plimsollCommand(ports)
-	r.metrics = "http://" + loopback(ports[0]) + "/metrics"
-	health := "http://" + loopback(ports[1]) + "/readyz"
+	r.metrics = "http://" + exposition.Loopback(ports[0]) + "/metrics"
+	health := "http://" + exposition.Loopback(ports[1]) + "/readyz"
 	if subject.Kind == Upstream {
-		r.metrics, health = "https://"+loopback(ports[0])+"/metrics", "https://"+loopback(ports[0])+"/healthz"
+		r.metrics, health = "https://"+exposition.Loopback(ports[0])+"/metrics", "https://"+exposition.Loopback(ports[0])+"/healthz"
 		if command, err = l.upstreamCommand(ports[0]); err != nil {
 			return nil, err
 		}
@@ -145,7 +143,7 @@ func (l *launcher) upstreamCommand(port int) ([]string, error) {
 func (l *launcher) plimsollCommand(ports []int) []string {
 	return []string{
 		l.plimsoll, "controller", "--kubeconfig=" + l.rights, "--leader-elect=false",
-		"--metrics-bind-address=" + loopback(ports[0]), "--health-probe-bind-address=" + loopback(ports[1]),
+		"--metrics-bind-address=" + exposition.Loopback(ports[0]), "--health-probe-bind-address=" + exposition.Loopback(ports[1]),
 		"--inspection-bind-address=0",
 	}
 }
@@ -170,32 +168,9 @@ func (l *launcher) answers(ctx context.Context, url string) error {
 
 // process reads what a running autoscaler says of itself.
 func (l *launcher) process(ctx context.Context, r *running) (process, error) {
-	p, err := fetch(ctx, l.client, r.metrics)
+	p, err := exposition.Fetch(ctx, l.client, r.metrics)
 	if err != nil {
 		return process{}, err
 	}
-	return p.process(time.Now()), nil
+	return page{p}.process(time.Now()), nil
 }
-
-// freePorts finds ports below those that outgoing connections get, so that no client takes one before it is used.
-func freePorts(ctx context.Context, count int) ([]int, error) {
-	const first, last, attempts = 20000, 32000, 200
-	var ports []int
-	var lc net.ListenConfig
-	for range attempts {
-		port := first + rand.IntN(last-first)
-		listener, err := lc.Listen(ctx, "tcp", loopback(port))
-		if err != nil {
-			continue
-		}
-		if err := listener.Close(); err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		if ports = append(ports, port); len(ports) == count {
-			return ports, nil
-		}
-	}
-	return nil, errors.New("there is no free port")
-}
-
-func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -44,7 +46,9 @@ func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error
 func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
 	desired := d.Desired
 	c.writes(p.track, &desired)
-	now, err := c.scales.Write(ctx, p.target, desired)
+	var now *autoscalingv1.Scale
+	var err error
+	c.write(func() { now, err = c.scales.Write(ctx, p.target, desired) })
 	if now != nil {
 		// The next decision may come before the cache shows it.
 		c.targets.Saw(p.target.Resource, now)
@@ -75,7 +79,9 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decisio
 	if !c.worthStatus(p, &after) {
 		return nil
 	}
-	written, err := c.status.Write(ctx, p.hpa, &after)
+	var written *autoscalingv2.HorizontalPodAutoscaler
+	var err error
+	c.write(func() { written, err = c.status.Write(ctx, p.hpa, &after) })
 	if err != nil {
 		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
 		c.log.V(1).Info("status not written", "object", nameOf(p.hpa).String(), "why", err.Error())

@@ -46,6 +46,10 @@ import (
 // FieldManager is Plimsoll's name in managedFields.
 const FieldManager = "plimsoll"
 
+// writesPerWorker bounds what is written at once. A write waits for the API server and
+// takes next to no time here.
+const writesPerWorker = 10
+
 // Config is all that the controller needs. Times and clients are injected, so
 // that virtual time can drive it.
 type Config struct {
@@ -70,8 +74,8 @@ type Config struct {
 	SyncPeriod time.Duration
 	// Triggers lets new samples, pods and counts lead to decisions between.
 	Triggers bool
-	// Workers is how many objects are decided at once. One that waits for a
-	// metrics API does not count.
+	// Workers is how many objects are decided at once. One that waits for a metrics
+	// API or for a write does not count.
 	Workers int
 	// StatusInterval is how long numbers alone are no reason to write status; 0
 	// writes each change.
@@ -104,6 +108,8 @@ type Controller struct {
 	inspected atomic.Int32
 	// workers holds a token for each object that is being worked on.
 	workers chan struct{}
+	// writers holds a token for each write that is under way.
+	writers chan struct{}
 	// desks are those that nobody sits at.
 	desks sync.Pool
 
@@ -150,6 +156,7 @@ func New(cfg Config) (*Controller, error) {
 		pods:     podindex.New(),
 		schedule: newSchedule(),
 		workers:  make(chan struct{}, cfg.Workers),
+		writers:  make(chan struct{}, writesPerWorker*cfg.Workers),
 		records:  map[types.NamespacedName]*track{},
 		aims:     map[targets.ID][]types.NamespacedName{},
 

@@ -226,6 +226,16 @@ func (c *Controller) outside(wait func()) {
 	wait()
 }
 
+// write runs a call that changes something, without keeping a worker: while the API
+// server is slow others are decided.
+func (c *Controller) write(call func()) {
+	c.outside(func() {
+		c.writers <- struct{}{}
+		defer func() { <-c.writers }()
+		call()
+	})
+}
+
 func (c *Controller) observeTarget(p *pass) {
 	target, selector := targetOf(p)
 	p.observation.Target = target

@@ -267,6 +267,69 @@ func TestWindowBeginsWithReadiness(t *testing.T) {
 	}
 }
 
+// TestWindowsAreCutTogether: the averages of those that have been ready for long begin
+// with the youngest's readiness, too; pods that do not count cut nothing.
+func TestWindowsAreCutTogether(t *testing.T) {
+	const stable = 15 * time.Second
+	readyFor := func(d time.Duration) func(*corev1.Pod, time.Time) {
+		return func(p *corev1.Pod, newest time.Time) {
+			p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(newest.Add(-d - time.Millisecond))
+		}
+	}
+	for name, tt := range map[string]struct {
+		old     int
+		change  func(p *corev1.Pod, newest time.Time)
+		period  time.Duration
+		wantOld time.Duration
+		wantNew time.Duration
+	}{
+		"both for long":               {old: 1, change: readyFor(time.Hour), wantOld: stable, wantNew: stable},
+		"one for seven seconds":       {old: 1, change: readyFor(7 * time.Second), wantOld: 6 * time.Second, wantNew: 6 * time.Second},
+		"one too short to count":      {old: 1, change: readyFor(3 * time.Second), wantOld: stable, wantNew: stable},
+		"one not ready":               {old: 1, change: func(p *corev1.Pod, _ time.Time) { unready(p) }, wantOld: stable, wantNew: stable},
+		"one deleted":                 {old: 1, change: func(p *corev1.Pod, at time.Time) { p.DeletionTimestamp = &metav1.Time{Time: at} }, wantOld: stable},
+		"one of ten":                  {old: 9, change: readyFor(7 * time.Second), wantOld: stable, wantNew: 6 * time.Second},
+		"no interval is that short":   {old: 1, change: readyFor(7 * time.Second), period: 8 * time.Second, wantOld: 8 * time.Second, wantNew: 8 * time.Second},
+		"its samples are 4 s apart":   {old: 1, change: readyFor(10 * time.Second), period: 4 * time.Second, wantOld: 8 * time.Second, wantNew: 8 * time.Second},
+		"one of another pod's age":    {old: 1, change: func(p *corev1.Pod, at time.Time) { p.Status.StartTime = &metav1.Time{Time: at.Add(time.Second)} }, wantOld: stable},
+		"one on a node that is amiss": {old: 1, change: func(p *corev1.Pod, at time.Time) { p.Spec.NodeName = "z"; aged(time.Second)(p) }, wantOld: stable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				var names []string
+				for i := range tt.old + 1 {
+					names = append(names, fmt.Sprint("web-", i))
+				}
+				w.node("a", 100, names...)
+				s := w.start(func(c *Config) { c.Rounds.Period = tt.period })
+				w.want("a")
+				pass(41 * time.Second)
+				pods := make([]*corev1.Pod, len(names))
+				for i := range names {
+					pods[i] = pod(names[i], "a")
+				}
+				tt.change(pods[tt.old], w.burnt["a"])
+				var v View
+				if err := s.Look(time.Now(), observe.PodsOf(pods), &v); err != nil {
+					t.Fatal(err)
+				}
+				for i := range tt.old {
+					if got := v.Sample(i, cpuOfPod, arithmetic.Saturate); got.Window != tt.wantOld || got.Milli != 200 {
+						t.Errorf("one for long: %+v, want a window of %s", got, tt.wantOld)
+					}
+				}
+				if got := v.Sample(tt.old, cpuOfPod, arithmetic.Saturate); got.Window != tt.wantNew || got.Present != (tt.wantNew > 0) {
+					t.Errorf("%+v, want a window of %s", got, tt.wantNew)
+				}
+				if list := v.PodMetrics(observe.PodsOf(pods), []metric.Spec{*cpuOfPod}); list.Items[0].Window.Duration != tt.wantOld {
+					t.Errorf("it is told as %+v, want a window of %s", list.Items[0], tt.wantOld)
+				}
+			})
+		})
+	}
+}
+
 func TestTooLittleIsKnown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*corev1.Pod)

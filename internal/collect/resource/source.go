@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	// stableWindow is what metrics-server averages over at its defaults.
-	stableWindow = 15 * time.Second
 	// maxAge is how old the samples of a kubelet that answers may be: cAdvisor lets
 	// them become 15 s old where the runtime is not asked anew for each scrape.
 	maxAge = 20 * time.Second

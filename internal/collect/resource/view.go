@@ -3,6 +3,7 @@ package resource
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -23,12 +25,6 @@ const warmUp = maxAge
 // put off the pods that are known: a surge goes on while its first pods arrive.
 const newcomer = 15 * time.Second
 
-// freshWindow is the least that is averaged over for a pod that has just become
-// ready. What it used before that counts for nothing, and a window that reaches
-// back there would keep the whole sample from being counted for as long as metrics
-// servers do.
-const freshWindow = 5 * time.Second
-
 // memory is the resource's name; that of CPU is metric.CPU.
 const memory = string(corev1.ResourceMemory)
 
@@ -38,6 +34,7 @@ type View struct {
 	// ends is where each pod's containers end.
 	ends  []int
 	nodes map[string]outlook
+	joint signal.Joint
 }
 
 // outlook is a node's health at the moment.
@@ -54,12 +51,25 @@ func (v *View) reset() {
 		v.nodes = map[string]outlook{}
 	}
 	clear(v.nodes)
+	v.joint.Reset()
 }
 
+// look looks a second time, over a shorter window, if so many pods have just become
+// ready that it matters.
 func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
+	if err := s.lookOver(now, pods, signal.StableWindow, v); err != nil {
+		return err
+	}
+	if window := v.joint.Window(); window < signal.StableWindow {
+		return s.lookOver(now, pods, window, v)
+	}
+	return nil
+}
+
+func (s *session) lookOver(now time.Time, pods []*observe.Pod, window time.Duration, v *View) error {
 	v.reset()
 	for _, pod := range pods {
-		if err := s.lookAt(now, pod, v); err != nil {
+		if err := s.lookAt(now, pod, window, v); err != nil {
 			return err
 		}
 		v.ends = append(v.ends, len(v.containers))
@@ -69,7 +79,7 @@ func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
 
 // lookAt appends a pod's containers, if they are known. Pods that do not count, or
 // that are not ready, are no reason to give up.
-func (s *session) lookAt(now time.Time, pod *observe.Pod, v *View) error {
+func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, v *View) error {
 	node := pod.Node()
 	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
 		return nil
@@ -86,7 +96,9 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, v *View) error {
 		return nil
 	}
 	from := len(v.containers)
-	if isKnown = s.use(now, pod, v); isKnown && v.isWhole(from, pod) {
+	readyFor, isKnown := s.use(now, pod, window, v)
+	if isKnown && v.isWhole(from, pod) {
+		v.joint.Add(readyFor)
 		return nil
 	}
 	v.containers = v.containers[:from]
@@ -96,30 +108,33 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, v *View) error {
 	return nil
 }
 
-// use appends a pod's containers as the store knows them.
-func (s *session) use(now time.Time, pod *observe.Pod, v *View) (isKnown bool) {
+// use appends a pod's containers as the store knows them, and tells how long the pod
+// was ready when the oldest of their newest samples was taken: 0 if it is not.
+func (s *session) use(now time.Time, pod *observe.Pod, window time.Duration, v *View) (readyFor time.Duration, isKnown bool) {
 	from := len(v.containers)
-	query := rate.Query{Node: pod.Node(), Namespace: pod.Namespace(), Pod: pod.Name, Window: stableWindow, Now: now}
+	query := rate.Query{Node: pod.Node(), Namespace: pod.Namespace(), Pod: pod.Name, Window: window, Now: now}
 	v.containers, isKnown = s.store.Usage(query, v.containers)
-	for i := range v.containers[from:] {
-		if c := &v.containers[from+i]; c.HasCPU {
-			query.Window = min(query.Window, c.CPU.End.Sub(readySince(pod)))
-		}
+	if !isKnown || !pod.IsReady() {
+		return 0, isKnown
 	}
-	if query.Window == stableWindow || query.Window < freshWindow {
-		return isKnown
+	readyFor = v.readyFor(from, pod)
+	if query.Window = signal.OwnWindow(readyFor, window); query.Window < window {
+		v.containers, isKnown = s.store.Usage(query, v.containers[:from])
 	}
-	v.containers, isKnown = s.store.Usage(query, v.containers[:from])
-	return isKnown
+	return readyFor, isKnown
 }
 
-// readySince is when the pod certainly was ready, zero if it is not. The API
-// truncates the time to seconds; it is the kubelet's, as those of its samples are.
-func readySince(pod *observe.Pod) time.Time {
-	if !pod.IsReady() {
-		return time.Time{}
+// readyFor is how long a pod certainly was ready when the oldest of its containers'
+// newest samples was taken. The API truncates the time to seconds; it is the kubelet's,
+// as those of its samples are.
+func (v *View) readyFor(from int, pod *observe.Pod) time.Duration {
+	readyFor, since := time.Duration(math.MaxInt64), pod.ReadyTransition.Add(time.Second)
+	for i := range v.containers[from:] {
+		if c := &v.containers[from+i]; c.HasCPU {
+			readyFor = min(readyFor, c.CPU.End.Sub(since))
+		}
 	}
-	return pod.ReadyTransition.Add(time.Second)
+	return readyFor
 }
 
 // isWhole reports whether all containers that the kubelet knows of the pod have

@@ -1,5 +1,6 @@
 // Package signal keeps what a decision remembers of the past: recommendations
-// within stabilization windows and scale events within rate periods.
+// within stabilization windows and scale events within rate periods; and says over
+// which windows use is averaged.
 package signal
 
 import (

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
@@ -57,6 +58,7 @@ type Plimsoll struct {
 	sampled, event, sync time.Duration
 	decidedAt            time.Duration
 	suspects             []int
+	joint                signal.Joint
 }
 
 var _ Loop = (*Plimsoll)(nil)
@@ -188,7 +190,7 @@ func (p *Plimsoll) observe(asks bool) {
 }
 
 func (p *Plimsoll) observeResource(r *metric.Reading, spec *metric.Spec) {
-	isCPU := spec.Name == metric.CPU
+	isCPU, window := spec.Name == metric.CPU, p.window()
 	for _, pod := range p.World.Pods() {
 		if !pod.IsRunning || pod.Deleting {
 			r.Samples = append(r.Samples, metric.Sample{})
@@ -197,12 +199,11 @@ func (p *Plimsoll) observeResource(r *metric.Reading, spec *metric.Spec) {
 			}
 			continue
 		}
-		since := never
-		if pod.IsReady {
-			// What the API says, and up to a second later.
-			since = pod.Ready.Truncate(time.Second) + time.Second
+		own := window
+		if age, isKnown := readyFor(pod); isKnown {
+			own = signal.OwnWindow(age, window)
 		}
-		sample := pod.Meter.Average(world.Epoch, since)
+		sample := pod.Meter.Average(world.Epoch, own)
 		if isCPU {
 			r.Samples = append(r.Samples, sample)
 			r.Recent = append(r.Recent, pod.Meter.Recent(world.Epoch))
@@ -212,6 +213,24 @@ func (p *Plimsoll) observeResource(r *metric.Reading, spec *metric.Spec) {
 		r.Samples = append(r.Samples, memory(sample, reading, found))
 	}
 	r.Empty = isEmpty(r)
+}
+
+// window is what all pods' averages are over.
+func (p *Plimsoll) window() time.Duration {
+	p.joint.Reset()
+	for _, pod := range p.World.Pods() {
+		if age, isKnown := readyFor(pod); isKnown && pod.Meter.HasAverage() && !pod.Deleting {
+			p.joint.Add(age)
+		}
+	}
+	return p.joint.Window()
+}
+
+// readyFor is how long a pod was ready when it was last read, by what the API says of
+// it: its times are whole seconds.
+func readyFor(pod *world.Pod) (age time.Duration, isKnown bool) {
+	newest, found := pod.Meter.Newest()
+	return newest.At - pod.Ready.Truncate(time.Second) - time.Second, found && pod.IsReady
 }
 
 // lookAgain scrapes the groups early in which a surge is suspected.

@@ -11,11 +11,6 @@ import (
 )
 
 const (
-	// StableWindow is the longest span that an average of Plimsoll's is over.
-	StableWindow = 15 * time.Second
-	// freshWindow is the least that is averaged over for a pod that has just become
-	// ready.
-	freshWindow = 5 * time.Second
 	// freshContainer is how old a container must be at least for metrics-server to
 	// average over its whole life.
 	freshContainer = 10 * time.Second
@@ -62,15 +57,14 @@ func (m *Meter) Newest() (Reading, bool) {
 	return *m.at(0), true
 }
 
-// Average is the average over the longest span that the stable window holds. Of a pod
-// that has been ready since then, it begins with that as soon as it is long enough.
-func (m *Meter) Average(epoch time.Time, readySince time.Duration) metric.Sample {
-	if m.n < 2 {
+// HasAverage reports whether there is one.
+func (m *Meter) HasAverage() bool { return m.n >= 2 }
+
+// Average is the average over the longest span that the window holds, or over the last
+// interval.
+func (m *Meter) Average(epoch time.Time, window time.Duration) metric.Sample {
+	if !m.HasAverage() {
 		return metric.Sample{}
-	}
-	window := StableWindow
-	if since := m.at(0).At - readySince; since < window && since >= freshWindow {
-		window = since
 	}
 	k := m.n - 1
 	for k > 1 && m.at(0).At-m.at(k).At > window {

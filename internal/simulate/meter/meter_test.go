@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -12,7 +13,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // TestKubelet: averages over at most 15 s, and the last three intervals.
 func TestKubelet(t *testing.T) {
 	var m Meter
-	if m.Average(noon, 0).Present || m.Recent(noon)[0].Present {
+	if m.HasAverage() || m.Average(noon, signal.StableWindow).Present || m.Recent(noon)[0].Present {
 		t.Error("nothing read is no rate")
 	}
 	used := 0.0
@@ -20,7 +21,7 @@ func TestKubelet(t *testing.T) {
 		m.Read(Reading{At: time.Duration(second) * time.Second, CPUSeconds: used})
 		used += 0.1 * float64(second%4) // 0, 100, 200, 300, 0, … milli-cores
 	}
-	if got, want := m.Average(noon, -time.Hour), sample(140, 39*time.Second, 15*time.Second); got != want {
+	if got, want := m.Average(noon, signal.StableWindow), sample(140, 39*time.Second, 15*time.Second); got != want {
 		t.Errorf("average %+v, want %+v", got, want)
 	}
 	recent := m.Recent(noon)
@@ -32,18 +33,18 @@ func TestKubelet(t *testing.T) {
 	}
 }
 
-// TestFresh: of a pod that has just become ready the average begins with that, as soon
-// as it is long enough; before, it reaches back.
-func TestFresh(t *testing.T) {
+// TestWindows: an average is over the longest span that a window holds, and over the
+// last interval if that alone is longer.
+func TestWindows(t *testing.T) {
 	var m Meter
 	for second := range 31 {
 		m.Read(Reading{At: time.Duration(second) * time.Second, CPUSeconds: max(0, float64(second)-20)})
 	}
-	for ready, want := range map[time.Duration]time.Duration{
-		20 * time.Second: 10 * time.Second, 25 * time.Second: 5 * time.Second, 26 * time.Second: 15 * time.Second, 0: 15 * time.Second,
+	for window, want := range map[time.Duration]time.Duration{
+		15 * time.Second: 15 * time.Second, 5900 * time.Millisecond: 5 * time.Second, 100 * time.Millisecond: time.Second,
 	} {
-		if got := m.Average(noon, ready); got.Window != want {
-			t.Errorf("ready at %v: over %v, want %v", ready, got.Window, want)
+		if got := m.Average(noon, window); got.Window != want {
+			t.Errorf("a window of %v: over %v, want %v", window, got.Window, want)
 		}
 	}
 }

@@ -14,9 +14,6 @@ import (
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// annotationUpdates says what was changed, as upstream does.
-const annotationUpdates = "vpaUpdates"
-
 // newPod is what is looked at of a pod; the rest is not even read.
 type newPod struct {
 	metav1.ObjectMeta `json:"metadata"`
@@ -113,7 +110,7 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 		p.set(at+"/limits", c.Resources.Limits == nil, change.Limits)
 	}
 	if decision.Updates != "" {
-		p.annotate(annotationUpdates, decision.Updates)
+		p.annotate(observe.AnnotationUpdates, decision.Updates)
 	}
 	p.annotate(observe.AnnotationObserved, decision.Observed)
 	return p, nil

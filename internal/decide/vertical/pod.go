@@ -24,8 +24,14 @@ type Pod struct {
 	// injected after it and are not ours.
 	Observed    []string
 	HasObserved bool
-	// Resize is how far the kubelet is with a change of resources.
-	Resize ResizeStatus
+	// Resize is how far the kubelet is with a change of resources, and ResizeSince
+	// since when.
+	Resize      ResizeStatus
+	ResizeSince time.Time
+	// Admitted reports that admission gave the pod its resources; Resized is when the
+	// updater last changed them, zero if it did not.
+	Admitted bool
+	Resized  time.Time
 	// Whole is what the pod as a whole requests and may use, where that is set
 	// beside its containers.
 	Whole Resized

@@ -146,7 +146,7 @@ func (e *Explanation) update(divergences divergence.Set) {
 	gates := observe.Gates{InPlace: true, CPUStartupBoost: true, PerVPAConfig: true}
 	policy := observe.UpdatePolicyOf(&k.Object.Spec, &flags, gates)
 	o := update.Observation{
-		Recommended: e.Published, Ranges: observe.RangesOf(k.Ranges), Conflicts: e.Conflicts,
+		Recommended: e.Published, Ranges: observe.RangesOf(k.Ranges), Conflicts: e.Conflicts, Past: observe.PastOf(&k.Object.Status),
 		Workload: disruption.Workload{Target: disruption.Replicas{Configured: k.Replicas, AsFound: k.Replicas == 0}, Creators: map[string]disruption.Replicas{}},
 		Cluster:  update.Cluster{Nodes: map[string]resize.Node{}},
 	}

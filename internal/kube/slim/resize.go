@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// annotations are those that the vertical side writes: their names begin with vpa.
+// annotations are those that the vertical side writes: their names begin with vpa,
+// but for when the pod was resized.
 func annotations(all map[string]string) map[string]string {
 	var slim map[string]string
 	for name, value := range all {
-		if !strings.HasPrefix(name, "vpa") {
+		if !strings.HasPrefix(name, "vpa") && name != "plimsoll.dev/resized-at" {
 			continue
 		}
 		if slim == nil {

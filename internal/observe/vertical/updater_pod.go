@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,10 @@ const (
 	AnnotationObserved = "vpaObservedContainers"
 	// AnnotationInPlaceUpdated marks a pod that was resized.
 	AnnotationInPlaceUpdated = "vpaInPlaceUpdated"
+	// AnnotationUpdates says in words what admission changed.
+	AnnotationUpdates = "vpaUpdates"
+	// AnnotationResizedAt is when a pod was last resized; upstream does not know it.
+	AnnotationResizedAt = "plimsoll.dev/resized-at"
 	// AnnotationBoostPrefix stands before the name of a container that has its
 	// start-up boost; the value is what it had before.
 	AnnotationBoostPrefix = "vpaCpuStartupBoost/"
@@ -29,7 +34,7 @@ func Pod(p *corev1.Pod) core.Pod {
 	pod := core.Pod{
 		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation, Creator: creatorOf(p.OwnerReferences),
 		Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time, Pending: p.Status.Phase == corev1.PodPending,
-		Resize: resizeStatus(p.Status.Conditions), QoS: qosClasses[p.Status.QOSClass],
+		QoS: qosClasses[p.Status.QOSClass],
 	}
 	if p.Status.StartTime != nil {
 		pod.Started = p.Status.StartTime.Time
@@ -37,6 +42,10 @@ func Pod(p *corev1.Pod) core.Pod {
 	if ready, ok := podCondition(p.Status.Conditions, corev1.PodReady); ok {
 		pod.Ready, pod.ReadySince = ready.Status == corev1.ConditionTrue, ready.LastTransitionTime.Time
 	}
+	pod.Resize, pod.ResizeSince = resizeStatus(p.Status.Conditions)
+	_, pod.Admitted = p.Annotations[AnnotationUpdates]
+	// What cannot be read leaves the time zero: the pod was not resized, as far as one knows.
+	pod.Resized, _ = time.Parse(time.RFC3339, p.Annotations[AnnotationResizedAt])
 	pod.Observed, pod.HasObserved = observedContainers(p.Annotations)
 	if p.Spec.Resources != nil {
 		pod.Whole = resized(*p.Spec.Resources)
@@ -147,32 +156,35 @@ func podCondition(all []corev1.PodCondition, t corev1.PodConditionType) (*corev1
 
 // resizeStatus reads the two conditions as upstream does (pkg/updater/restriction/
 // pods_restriction_factory.go, v1.8.1): the one that comes first says whether a
-// resize is under way at all, the pending one how far it is.
-func resizeStatus(all []corev1.PodCondition) core.ResizeStatus {
+// resize is under way at all, the pending one how far it is. It says since when,
+// too.
+func resizeStatus(all []corev1.PodCondition) (core.ResizeStatus, time.Time) {
 	isOne := func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress
 	}
 	first := slices.IndexFunc(all, isOne)
 	if first < 0 || all[first].Status != corev1.ConditionTrue {
-		return core.ResizeNone
+		return core.ResizeNone, time.Time{}
 	}
 	if pending, ok := podCondition(all, corev1.PodResizePending); ok {
+		status := core.ResizeUnknown
 		switch pending.Reason {
 		case corev1.PodReasonDeferred:
-			return core.ResizeDeferred
+			status = core.ResizeDeferred
 		case corev1.PodReasonInfeasible:
-			return core.ResizeInfeasible
+			status = core.ResizeInfeasible
 		}
-		return core.ResizeUnknown
+		return status, pending.LastTransitionTime.Time
 	}
 	progress := &all[first]
+	status := core.ResizeUnknown
 	switch {
 	case progress.Reason == "" && progress.Message == "":
-		return core.ResizeInProgress
+		status = core.ResizeInProgress
 	case progress.Reason == corev1.PodReasonError:
-		return core.ResizeError
+		status = core.ResizeError
 	}
-	return core.ResizeUnknown
+	return status, progress.LastTransitionTime.Time
 }
 
 // qosOf is the class of a pod with this container alone.

@@ -5,8 +5,11 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/priority"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
 // Gates are upstream's feature gates, as far as the updater asks them.
@@ -88,4 +91,14 @@ func requirementOf(r *autoscaling.EvictionRequirement) priority.Requirement {
 		}
 	}
 	return required
+}
+
+// PastOf is what the object's status says of the updater's last pass.
+func PastOf(status *autoscaling.VerticalPodAutoscalerStatus) disruption.Past {
+	for i := range status.Conditions {
+		if c := &status.Conditions[i]; c.Type == report.Type {
+			return disruption.Past{Updating: c.Reason == report.Updating, Open: c.Reason == reason.CircuitOpen.String()}
+		}
+	}
+	return disruption.Past{}
 }

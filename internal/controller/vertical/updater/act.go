@@ -111,7 +111,10 @@ func (c *Controller) do(ctx context.Context, vpa *autoscaling.VerticalPodAutosca
 		}
 		return update.Failed, err
 	}
-	annotations := map[string]*string{observe.AnnotationInPlaceUpdated: ptr.To("true")}
+	annotations := map[string]*string{
+		observe.AnnotationInPlaceUpdated: ptr.To("true"),
+		observe.AnnotationResizedAt:      ptr.To(time.Now().UTC().Format(time.RFC3339)),
+	}
 	for _, container := range a.Unboosted {
 		annotations[observe.AnnotationBoostPrefix+container] = nil
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
@@ -178,6 +179,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.synced.Store(true)
 	c.active.Store(time.Now().UnixNano())
+	if c.cfg.Flags.Divergences.Has(divergence.SurviveRestart) {
+		for i := range c.buckets {
+			c.buckets[i].left = c.buckets[i].left.Emptied(time.Now())
+		}
+	}
 	passes := time.NewTicker(c.cfg.Interval)
 	defer passes.Stop()
 	boosts := time.NewTicker(unboostPeriod)

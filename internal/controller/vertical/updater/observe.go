@@ -96,6 +96,7 @@ type cluster struct {
 // observation is what the core looks at.
 func (c *Controller) observation(w *workload, shared *cluster) *update.Observation {
 	o := &update.Observation{
+		Past:        observe.PastOf(&w.vpa.Status),
 		Recommended: observe.RecommendationsOf(&w.vpa.Status),
 		Pods:        make([]vertical.Pod, len(w.pods)),
 		Ranges:      observe.RangesOf(inNamespace[*corev1.LimitRange](c.listers.ranges, w.vpa.Namespace)),

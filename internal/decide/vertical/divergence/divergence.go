@@ -59,6 +59,9 @@ const (
 	QuietStatus
 	// AbsurdSamples leaves out samples that no machine can have given.
 	AbsurdSamples
+	// SurviveRestart takes the circuit breaker, the timers of resizes and the rate limit
+	// up where the process before left them, as far as the API shows it.
+	SurviveRestart
 
 	end
 )
@@ -68,7 +71,7 @@ var known = names.Names{
 	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
-	"absurd-samples",
+	"absurd-samples", "survive-restart",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

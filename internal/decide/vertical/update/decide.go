@@ -44,6 +44,9 @@ type Decision struct {
 // steps are upstream's (pkg/updater/logic/updater.go, v1.8.1): what may be
 // changed, what should be, in which order, within the owner's requirements.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
+	if s.Version == 0 && p.Divergences.Has(divergence.SurviveRestart) {
+		s = resumed(now, o)
+	}
 	s = s.Clone()
 	d := Decision{At: now, policy: p, observed: o, pods: placed(o.Pods)}
 	if p.Divergences.Has(divergence.SkipConflict) {

@@ -40,7 +40,8 @@ var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 //	recommend 500/200      target of CPU in milli and memory in MiB, "-" for none; further: lower=400/100 upper=600/300
 //	pod web-1 100/200      what it requests; further: pending, waiting (for a node), unready, age=1h, oom=2m/1m (ran for, ended
 //	                       ago), resize=Deferred, gen=2, crashing, by=ReplicaSet/b, limits=200/400, spec=200/400, boosted=50/200,
-//	                       restart; *3 after the name makes several, gone removes it
+//	                       restart, admitted, resized=1m, since=1m (of resize); *3 after the name makes several, gone removes it
+//	restarted              another process goes on: it knows no state, and the last pass's condition
 //	pass at=1m             one pass; further: web-1=disallowed (or infeasible, failed): the API server's answer
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -94,6 +95,8 @@ type stage struct {
 	policy update.Policy
 	state  update.State
 	seen   update.Observation
+	// said is the reason of the last condition.
+	said string
 }
 
 func (s *stage) command(out *strings.Builder, fields []string) {
@@ -111,6 +114,9 @@ func (s *stage) command(out *strings.Builder, fields []string) {
 		s.recommend(fields[1], options)
 	case "pod":
 		s.pod(fields[1], fields[2:], options)
+	case "restarted":
+		s.state = update.State{}
+		s.seen.Past = disruption.Past{Updating: s.said == report.Updating, Open: s.said == reason.CircuitOpen.String()}
 	case "pass":
 		s.pass(out, options)
 	default:
@@ -119,7 +125,7 @@ func (s *stage) command(out *strings.Builder, fields []string) {
 }
 
 func (s *stage) newPolicy(o map[string]string) {
-	s.state, s.seen = update.State{}, update.Observation{}
+	s.state, s.seen, s.said = update.State{}, update.Observation{}, ""
 	s.policy = update.Policy{MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour, AfterOOM: 10 * time.Minute}
 	for m := vertical.ModeOff; m <= vertical.ModeInPlace; m++ {
 		if m.String() == o["mode"] {
@@ -237,6 +243,12 @@ func (s *stage) podOption(pod *vertical.Pod, c *vertical.PodContainer, name, val
 		s.number(map[string]string{"gen": value}, "gen", func(n float64) { pod.Generation = int64(n) })
 	case "by":
 		pod.Creator = value
+	case "admitted":
+		pod.Admitted = true
+	case "resized":
+		pod.Resized = epoch.Add(-s.duration(value))
+	case "since":
+		pod.ResizeSince = epoch.Add(-s.duration(value))
 	default:
 		s.containerOption(c, name, value)
 		pod.Ready = pod.Ready && !c.Waiting
@@ -300,6 +312,7 @@ func (s *stage) pass(out *strings.Builder, o map[string]string) {
 		fmt.Fprintf(out, "  keep    %s, %s\n", strings.Join(held[why], " "), why)
 	}
 	if c, ok := report.Of(&d); ok {
+		s.said = c.Reason
 		fmt.Fprintf(out, "  UpdateBlocked=%t %s: %s\n", c.Blocked, c.Reason, c.Message)
 	}
 }

@@ -79,6 +79,8 @@ type Observation struct {
 	Ranges   *bounds.Ranges
 	// Conflicts are where horizontal autoscalers divide by the same requests.
 	Conflicts []conflict.Conflict
+	// Past is what was said of the workload before this process began.
+	Past disruption.Past
 	// Cluster is what resizes have to get along with; it is asked only if the mode
 	// resizes.
 	Cluster Cluster
@@ -103,6 +105,11 @@ type State struct {
 	Version int                `json:"version"`
 	Resize  resize.State       `json:"resize"`
 	Circuit disruption.Circuit `json:"circuit"`
+}
+
+// resumed is the State of a process that looks at the workload for the first time.
+func resumed(now time.Time, o *Observation) State {
+	return State{Version: StateVersion, Resize: resize.Resume(o.Pods), Circuit: disruption.Resume(now, o.Pods, o.Past)}
 }
 
 // Clone is a State of its own.

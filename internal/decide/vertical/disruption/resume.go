@@ -1,0 +1,50 @@
+package disruption
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// recent is how long after it was changed a pod can still be the one that opens
+// the circuit: it may take its time to start, and is watched then.
+const recent = patience + probation
+
+// Past is what the process before said last of the workload.
+type Past struct {
+	// Updating: it was changing pods. Open: it had stopped, as changed pods did not
+	// come up.
+	Updating, Open bool
+}
+
+// Resume is the Circuit of a process that begins, from what pods and status show.
+// Who evicted a pod is not written on the one that replaces it: every pod that
+// admission gave its resources not long ago is watched. One that was changed long
+// ago counts only if it is in trouble and the circuit was open.
+func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
+	var c Circuit
+	if past.Updating {
+		// What was evicted last may not have been replaced yet.
+		c.EvictedFrom, c.EvictedTo = now, now
+	}
+	for i := range pods {
+		pod := &pods[i]
+		if !pod.Resized.IsZero() && past.counts(now, pod, pod.Resized) {
+			c.Resize(pod.Resized, pod)
+		}
+		if !pod.Admitted || !past.counts(now, pod, pod.Created) {
+			continue
+		}
+		if c.EvictedFrom.IsZero() || pod.Created.Before(c.EvictedFrom) {
+			c.EvictedFrom = pod.Created
+		}
+		if pod.Created.After(c.EvictedTo) {
+			c.EvictedTo = pod.Created
+		}
+	}
+	return c
+}
+
+func (p Past) counts(now time.Time, pod *vertical.Pod, changed time.Time) bool {
+	return now.Sub(changed) <= recent || p.Open && inTrouble(now, pod, changed)
+}

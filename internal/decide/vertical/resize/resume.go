@@ -1,0 +1,24 @@
+package resize
+
+import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+
+// Resume is the State of a process that begins, from what pods show: since when
+// their resizes are under way. Refusals are seen in the pods' conditions, or come
+// with the next try; how often the API server said no is forgotten, and the pod is
+// given as many tries again.
+func Resume(pods []vertical.Pod) State {
+	s := State{}.Clone()
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Resize == vertical.ResizeNone || pod.ResizeSince.IsZero() {
+			continue
+		}
+		since := pod.ResizeSince
+		if pod.Resized.After(since) {
+			// The condition may be older than the last change of what is asked for.
+			since = pod.Resized
+		}
+		s.Seen[timer(pod)] = since
+	}
+	return s
+}

@@ -23,6 +23,7 @@ type Pod struct {
 	ResourceVersion string
 	// Created counts nanoseconds from 1970; 0 for a pod that never was.
 	Created int64
+	Startup Startup
 	// Whole is the pod of the API, for those who keep it.
 	Whole *corev1.Pod
 	// identity tells a pod from another one of its name.
@@ -46,6 +47,7 @@ func PodOf(pod *corev1.Pod) *Pod {
 		node:            unique.Make(pod.Spec.NodeName),
 		labels:          LabelsOf(pod.Labels),
 		requests:        requestsOf(pod),
+		Startup:         startupOf(pod),
 	}
 	if !pod.CreationTimestamp.IsZero() {
 		p.Created = pod.CreationTimestamp.UnixNano()
@@ -90,8 +92,8 @@ func (p *Pod) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion}
 }
 
-// API is a pod of the API that is translated to the same, but for its UID: what can
-// be carried away of it.
+// API is a pod of the API that is translated to the same, but for its UID and for how
+// it started: what can be carried away of it.
 func (p *Pod) API() *corev1.Pod {
 	requests := p.requests.Value()
 	pod := &corev1.Pod{

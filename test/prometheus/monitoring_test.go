@@ -5,10 +5,13 @@ package prometheus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +72,6 @@ func TestDashboard(t *testing.T) {
 	s.Kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=10")
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": %q},
 		"spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}}`, s.Namespace), "apply", "-f", "-")
-	s.SetLoad("web", 17.5)
 	shared.Plimsoll(t).Stop(t.Context()) // two must not work on the same objects
 	beside := shared.Plimsoll(t).StartBeside(t, "measured", "--leader-elect=false", "--resource-metrics-source=auto", "--recommender-interval=5s")
 	defer beside.Stop()
@@ -83,9 +85,21 @@ func TestDashboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := prometheusv1.NewAPI(client)
-	for title, query := range queries(t) {
-		await(t, 3*time.Minute, func() error { return hasData(t.Context(), server, title, query) })
-	}
+	missing := queries(t)
+	// Pods that start are seen by the server, and for as long as a rate looks back.
+	await(t, time.Minute, func() error { return hasData(t.Context(), server, "scraping", "plimsoll_horizontal_running") })
+	s.SetLoad("web", 17.5)
+	await(t, 3*time.Minute, func() error {
+		var errs []error
+		for title, query := range missing {
+			if err := hasData(t.Context(), server, title, query); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			delete(missing, title)
+		}
+		return errors.Join(errs...)
+	})
 }
 
 func hasData(ctx context.Context, server prometheusv1.API, title, query string) error {
@@ -94,7 +108,9 @@ func hasData(ctx context.Context, server prometheusv1.API, title, query string) 
 		return fmt.Errorf("%s: %s: %w", title, query, err)
 	}
 	vector, ok := value.(model.Vector)
-	if !ok || len(vector) == 0 {
+	// What was divided by nothing is no data either.
+	isData := func(s *model.Sample) bool { return !math.IsNaN(float64(s.Value)) }
+	if !ok || !slices.ContainsFunc(vector, isData) {
 		return fmt.Errorf("%s: %s has no data", title, query)
 	}
 	return nil

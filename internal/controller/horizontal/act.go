@@ -44,7 +44,7 @@ func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error
 }
 
 func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
-	desired := d.Desired
+	desired, began := d.Desired, time.Now()
 	c.writes(p.track, &desired)
 	var now *autoscalingv1.Scale
 	var err error
@@ -55,8 +55,10 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 	}
 	if err != nil {
 		c.writes(p.track, nil)
+		return err
 	}
-	return err
+	c.rose(p.track, began, desired-d.Current)
+	return nil
 }
 
 // tell writes status, events, log and metrics from the one report.

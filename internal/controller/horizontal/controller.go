@@ -183,7 +183,7 @@ func (c *Config) validate() error {
 func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(true)
 	defer c.filling.Store(false)
-	pods, err := c.podsFeed.AddEventHandler(c.pods.Handler(c.podsChanged()))
+	pods, err := c.podsFeed.AddEventHandler(c.podsHandler())
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}

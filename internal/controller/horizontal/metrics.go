@@ -46,6 +46,9 @@ type metrics struct {
 	// due a decision began.
 	parts    *parts
 	lateness prometheus.Histogram
+	// startup is by part, toReady is all of it.
+	startup *prometheus.HistogramVec
+	toReady prometheus.Histogram
 	// readings counts by the source of resource metrics, standIns the objects that
 	// have to do without kubelets.
 	readings *prometheus.CounterVec
@@ -96,6 +99,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
 		standIns: gauge(own, "resource_stand_ins", "Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
 	}
+	m.startup, m.toReady = newStartup()
 	err := m.register(registerer)
 	return m, err
 }
@@ -119,6 +123,8 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.standIns),
 		series.Register(registerer, &m.parts),
 		series.Register(registerer, &m.lateness),
+		series.Register(registerer, &m.startup),
+		series.Register(registerer, &m.toReady),
 	)
 }
 

@@ -37,11 +37,13 @@ type track struct {
 
 	// The following are guarded by Controller.mu too: when the last decision began
 	// and when metrics.k8s.io was last asked; the round of scrapes; the count that was
-	// last written, if nobody has set another since; what the object scales.
+	// last written, if nobody has set another since; what the object scales; the
+	// scale-ups whose pods are awaited.
 	begun, asked time.Time
 	round        round
 	wrote        *int32
 	aim          targets.ID
+	rises        rises
 }
 
 // handler feeds the schedule from the informer.
@@ -180,7 +182,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
-		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known = hpa.UID, "", 0, shadow{}, said{}, kept{}, known{}
+		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, said{}, kept{}, known{}, nil
 	}
 	return t
 }

@@ -174,6 +174,18 @@ func (x *Index) AppendPods(dst []*observe.Pod, object types.NamespacedName) []*o
 	return dst
 }
 
+// Of are the objects that the pod belongs to.
+func (x *Index) Of(namespace, name string) []types.NamespacedName {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if ns, known := x.namespaces[namespace]; known {
+		if m, known := ns.pods[name]; known {
+			return m.objects(nil)
+		}
+	}
+	return nil
+}
+
 // group is the object's; nil if it has none.
 func (x *Index) group(object types.NamespacedName) *group {
 	if ns, known := x.namespaces[object.Namespace]; known {

@@ -1,0 +1,123 @@
+package observe
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Startup is when a pod came how far on its way to being ready, as its status tells.
+// It is small, as a cluster has many pods.
+type Startup struct {
+	// Scheduled: it has a node. Sandboxed: volumes, sandbox and network are there.
+	// Initialized: its init containers are done. Running: the last of its containers
+	// runs, and none of them was restarted.
+	Scheduled, Sandboxed, Initialized, Running Stamp
+}
+
+// Stamp is a time in seconds from 1970, which is as exact as statuses are; 0 where
+// the status does not tell.
+type Stamp uint32
+
+func stampOf(at time.Time) Stamp {
+	if at.IsZero() {
+		return 0
+	}
+	return Stamp(at.Unix())
+}
+
+// startupOf takes the times from the pod's conditions and containers.
+func startupOf(pod *corev1.Pod) (s Startup) {
+	for i := range pod.Status.Conditions {
+		c := &pod.Status.Conditions[i]
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch c.Type {
+		case corev1.PodScheduled:
+			s.Scheduled = stampOf(c.LastTransitionTime.Time)
+		case corev1.PodReadyToStartContainers:
+			s.Sandboxed = stampOf(c.LastTransitionTime.Time)
+		case corev1.PodInitialized:
+			s.Initialized = stampOf(c.LastTransitionTime.Time)
+		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		if status.State.Running == nil || status.RestartCount > 0 {
+			s.Running = 0
+			break
+		}
+		s.Running = max(s.Running, stampOf(status.State.Running.StartedAt.Time))
+	}
+	return s
+}
+
+// StartupPart is a part of the time from the write of a count to a ready pod.
+type StartupPart uint8
+
+// The parts, in their order.
+const (
+	// PartCreation ends when the pod is created, by whoever scales the target.
+	PartCreation StartupPart = iota
+	// PartScheduling ends when it has a node.
+	PartScheduling
+	// PartSandbox ends when volumes, sandbox and network are there.
+	PartSandbox
+	// PartInit ends when the init containers are done.
+	PartInit
+	// PartImage ends when the last container runs. Statuses do not tell the pull of
+	// its image from the container's own start.
+	PartImage
+	// PartReadiness ends when the pod is ready.
+	PartReadiness
+	startupParts
+)
+
+// StartupParts are all of them.
+func StartupParts() []StartupPart {
+	all := make([]StartupPart, startupParts)
+	for i := range all {
+		all[i] = StartupPart(i)
+	}
+	return all
+}
+
+// String implements fmt.Stringer.
+func (p StartupPart) String() string {
+	return [...]string{"creation", "scheduling", "sandbox", "init", "image", "readiness"}[p]
+}
+
+// BecameReady reports whether the pod is ready now and never was before, as far as
+// its statuses show. Of one whose containers were restarted nobody knows.
+func BecameReady(before, after *Pod) bool {
+	if before.IsReady() || !after.IsReady() || !before.IsSame(after) || after.Startup.Running == 0 {
+		return false
+	}
+	// Kubelets say that a pod is not ready before its containers run; one that was
+	// ready meanwhile says so later.
+	return stampOf(before.ReadyTransition) <= after.Startup.Running
+}
+
+// SplitStartup yields how long each part took of a ready pod that the write of a
+// count brought about. A part whose end the status does not tell is left out: its
+// time counts to the next.
+func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took time.Duration)) {
+	s := &pod.Startup
+	ends := [startupParts]Stamp{
+		PartCreation: Stamp(pod.Created / int64(time.Second)), PartScheduling: s.Scheduled, PartSandbox: s.Sandboxed, PartInit: s.Initialized,
+		PartImage: s.Running, PartReadiness: stampOf(pod.ReadyTransition),
+	}
+	// Where there are no init containers, kubelets take their end as come before the
+	// sandbox is there.
+	last := stampOf(written)
+	for i, end := range ends {
+		if end == 0 {
+			continue
+		}
+		// Clocks of nodes may differ.
+		end = max(end, last)
+		yield(StartupPart(i), time.Duration(end-last)*time.Second)
+		last = end
+	}
+}

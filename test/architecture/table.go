@@ -158,7 +158,7 @@ var layers = []wall{
 		why:    "it measures from outside, through the API and the processes' own numbers, or drives the pure parts; the shell has its own tests",
 		ours: []string{
 			"internal/bench", "internal/devcluster", "internal/realnode", "internal/image", "internal/sim", "internal/decide", "internal/observe",
-			"internal/snapshot", "internal/simulate",
+			"internal/snapshot", "internal/simulate", "api",
 		},
 		never: []string{"testing"},
 	},

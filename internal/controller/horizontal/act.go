@@ -77,6 +77,9 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *d
 }
 
 func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) error {
+	if !c.mayTell(p) && observe.IsShown(p.hpa, d, r) {
+		return nil
+	}
 	after := observe.Status(p.hpa, d, r, time.Now())
 	if !c.worthStatus(p, &after) {
 		return nil

@@ -28,7 +28,12 @@ func (c *Controller) worthStatus(p *pass, after *autoscalingv2.HorizontalPodAuto
 	if c.config.StatusInterval == 0 || status.Urgent(before, after) {
 		return true
 	}
-	return time.Since(p.track.said.status) >= c.config.StatusInterval && status.Moved(before, after)
+	return c.mayTell(p) && status.Moved(before, after)
+}
+
+// mayTell reports whether the interval is over in which numbers are no reason to write.
+func (c *Controller) mayTell(p *pass) bool {
+	return time.Since(p.track.said.status) >= c.config.StatusInterval
 }
 
 // record tells of an event, unless it is a warning and the same was told in the

@@ -1,0 +1,91 @@
+package horizontal
+
+import (
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// What is said without making a status equals what comparing the statuses says.
+func TestShownIsNotUrgent(t *testing.T) {
+	var shown, news int
+	rapid.Check(t, func(t *rapid.T) {
+		hpa, decision := drawStatus(t), decide.Decision{}
+		report := drawReport(t)
+		for range rapid.IntRange(0, 2).Draw(t, "results") {
+			r := metric.Result{}
+			if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
+				r.Failure = &metric.Failure{}
+			}
+			decision.Metrics = append(decision.Metrics, r)
+		}
+		if rapid.Bool().Draw(t, "written") {
+			// As it is after the decision was told, maybe with other numbers.
+			hpa.Status = observe.Status(hpa, &decision, report, time.Unix(100, 0))
+			report.Rescaled = false
+		}
+		after := observe.Status(hpa, &decision, report, time.Unix(200, 0))
+		is, want := observe.IsShown(hpa, &decision, report), !status.Urgent(&hpa.Status, &after)
+		if is != want {
+			t.Fatalf("shown: %v, not urgent: %v\n%+v\n%+v", is, want, hpa.Status, after)
+		}
+		if is {
+			shown++
+		} else {
+			news++
+		}
+	})
+	if shown == 0 || news == 0 {
+		t.Errorf("%d statuses that say it already, %d that do not", shown, news)
+	}
+}
+
+func drawStatus(t *rapid.T) *autoscalingv2.HorizontalPodAutoscaler {
+	kinds := rapid.SampledFrom([]autoscalingv2.MetricSourceType{"Resource", "External"})
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+	hpa.Generation = 2
+	for range rapid.IntRange(0, 2).Draw(t, "specs") {
+		m := autoscalingv2.MetricSpec{Type: kinds.Draw(t, "type"), Resource: &autoscalingv2.ResourceMetricSource{}, External: &autoscalingv2.ExternalMetricSource{}}
+		hpa.Spec.Metrics = append(hpa.Spec.Metrics, m)
+	}
+	s := &hpa.Status
+	if rapid.Bool().Draw(t, "observed") {
+		generation := rapid.Int64Range(1, 2).Draw(t, "generation")
+		s.ObservedGeneration = &generation
+	}
+	s.CurrentReplicas, s.DesiredReplicas = rapid.Int32Range(1, 2).Draw(t, "current"), rapid.Int32Range(1, 2).Draw(t, "desired")
+	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive", "Foreign"}), 0, 3, rapid.ID).Draw(t, "conditions") {
+		s.Conditions = append(s.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{
+			Type:   autoscalingv2.HorizontalPodAutoscalerConditionType(kind),
+			Status: rapid.SampledFrom([]corev1.ConditionStatus{"True", "False", "Unknown"}).Draw(t, "status"), Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"),
+		})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "metrics") {
+		s.CurrentMetrics = append(s.CurrentMetrics, autoscalingv2.MetricStatus{Type: kinds.Draw(t, "type")})
+	}
+	return hpa
+}
+
+func drawReport(t *rapid.T) *decide.Report {
+	r := &decide.Report{
+		Counts: rapid.Bool().Draw(t, "counts"), CurrentReplicas: rapid.Int32Range(1, 2).Draw(t, "current"),
+		ShowMetrics: rapid.Bool().Draw(t, "show"), Rescaled: rapid.IntRange(0, 3).Draw(t, "rescaled") == 0,
+	}
+	if rapid.Bool().Draw(t, "wanted") {
+		desired := rapid.Int32Range(1, 2).Draw(t, "desired")
+		r.DesiredReplicas = &desired
+	}
+	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive"}), 0, 2, rapid.ID).Draw(t, "conditions") {
+		r.Conditions = append(r.Conditions, decide.Condition{Type: kind, True: rapid.Bool().Draw(t, "true"),
+			Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"), Moved: rapid.IntRange(0, 3).Draw(t, "moved") == 0})
+	}
+	return r
+}

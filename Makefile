@@ -128,6 +128,13 @@ bench-reaction-sim: ## the same on simulated nodes, without root (20 minutes; RU
 	@echo "Compiling the benchmark; it takes a while the first time."
 	@$(GO) run ./cmd/bench reaction --simulated $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
+.PHONY: bench-vertical
+bench-vertical: ## many vertical autoscalers, upstream's recommender and updater beside Plimsoll (an hour; OBJECTS=1000 PODS_PER=2 RUNS=3 OUT=file.json FLAGS=...)
+	@$(DEVBUILD) -only etcd,kube-apiserver,kube-controller-manager,kube-scheduler,kwok,metrics-server,upstream-vpa-recommender,upstream-vpa-updater,plimsoll
+	@echo "Compiling the benchmark; it takes a while the first time."
+	@$(GO) run ./cmd/bench vertical $(if $(OBJECTS),--objects='$(OBJECTS)') $(if $(PODS_PER),--pods-per='$(PODS_PER)') \
+		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
 .PHONY: bench-noise
 bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
 	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')

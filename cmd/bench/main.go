@@ -28,6 +28,6 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(noiseCommand(), reactionCommand(), scaleCommand(), scoreboardCommand())
+	root.AddCommand(noiseCommand(), reactionCommand(), scaleCommand(), scoreboardCommand(), verticalCommand())
 	return root
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/klog/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/bench/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+)
+
+// plimsollAlone is the name of a subject: two processes, as upstream's.
+const plimsollAlone = "plimsoll-alone"
+
+// verticalOptions are the vertical command's flags.
+type verticalOptions struct {
+	config        vertical.Config
+	subjects      []string
+	plimsollFlags string
+	upstreamFlags string
+	out           string
+}
+
+func verticalCommand() *cobra.Command {
+	o := &verticalOptions{}
+	command := &cobra.Command{
+		Use:   "vertical",
+		Short: "Many vertical autoscalers at rest, and acting: upstream with its defaults, without its clients' throttling, and Plimsoll",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return o.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	flags, c := command.Flags(), &o.config
+	flags.IntVar(&c.Objects, "objects", vertical.DefaultObjects, "VerticalPodAutoscalers, each with a Deployment")
+	flags.IntVar(&c.PodsPer, "pods-per", vertical.DefaultPodsPer, "pods of each Deployment")
+	flags.StringVar(&c.Mode, "mode", vertical.Recreate, "how pods are changed: "+vertical.Recreate+" or "+vertical.InPlaceOrRecreate)
+	flags.IntVar(&c.Runs, "runs", vertical.DefaultRuns, "how often each subject is started and measured")
+	flags.DurationVar(&c.Window, "window", vertical.DefaultWindow, "how long a subject is watched at rest")
+	flags.DurationVar(&c.Patience, "patience", vertical.DefaultPatience, "longest wait for recommendations, for a pass and for pods")
+	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure; there is "+plimsollAlone+" too")
+	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of Plimsoll's processes, with blanks between")
+	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of upstream's processes for "+upstreamOpened+", with blanks between")
+	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready binaries of the control plane and of upstream to use instead of building (default $"+devcluster.BinEnv+")")
+	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to measure instead of building it")
+	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
+	return command
+}
+
+func (o *verticalOptions) run(ctx context.Context, out, progress io.Writer) error {
+	// The clients' own log would go between the lines of progress.
+	klog.SetLogger(logr.Discard())
+	var err error
+	if o.config.Subjects, err = o.chosen(); err != nil {
+		return err
+	}
+	if err := o.build(ctx, progress); err != nil {
+		return err
+	}
+	o.config.Out = progress
+	result, err := vertical.Run(ctx, o.config)
+	if ctx.Err() != nil {
+		return errors.New("interrupted; everything that the benchmark made is removed")
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	if err := result.Write(out); err != nil {
+		return err
+	}
+	if o.out == "" {
+		return nil
+	}
+	fmt.Fprintf(out, "\nResults as JSON: %s\n", o.out)
+	return report.WriteJSON(o.out, result)
+}
+
+// chosen are the subjects in the order of the flag.
+func (o *verticalOptions) chosen() ([]vertical.Subject, error) {
+	ours := strings.Fields(o.plimsollFlags)
+	known := map[string]vertical.Subject{
+		upstreamDefaults: {Name: "upstream, defaults", Kind: vertical.Upstream, Flags: []string{}},
+		upstreamOpened: {
+			Name: "upstream, not throttled", Kind: vertical.Upstream,
+			Flags: append(vertical.OpenedFlags(), strings.Fields(o.upstreamFlags)...),
+		},
+		plimsoll:      {Name: "Plimsoll", Kind: vertical.Plimsoll, Flags: ours},
+		plimsollAlone: {Name: "Plimsoll, two processes", Kind: vertical.PlimsollAlone, Flags: append(vertical.OpenedFlags(), ours...)},
+	}
+	return choose(o.subjects, known)
+}
+
+// build brings the binaries up to date.
+func (o *verticalOptions) build(ctx context.Context, progress io.Writer) error {
+	isTerminal := term.IsTerminal(int(os.Stderr.Fd()))
+	parts := slices.Concat(build.ControlPlane(), []string{build.UpstreamRecommender, build.UpstreamUpdater})
+	parts = slices.DeleteFunc(parts, func(name string) bool { return name == "kubectl" })
+	built, err := build.Run(ctx, build.Config{BinDir: o.config.BinDir, Parts: parts, Out: progress, Terminal: isTerminal})
+	if err != nil {
+		return err
+	}
+	c := &o.config
+	c.BinDir = built.BinDir
+	c.Recommender, c.Updater = filepath.Join(c.BinDir, build.UpstreamRecommender), filepath.Join(c.BinDir, build.UpstreamUpdater)
+	if c.Plimsoll == "" {
+		built, err = build.Run(ctx, build.Config{Parts: []string{plimsoll}, Out: progress, Terminal: isTerminal})
+		c.Plimsoll = filepath.Join(built.BinDir, plimsoll)
+	}
+	return err
+}

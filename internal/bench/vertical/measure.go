@@ -1,0 +1,166 @@
+package vertical
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
+)
+
+// measurement is one run of one subject. Times are seconds.
+type measurement struct {
+	// At rest: the mean of the passes, what is written a minute, and of how many cores.
+	recommenderPass, updaterPass float64
+	writesPerMinute              map[string]float64
+	restCores                    float64
+	restActions                  float64
+
+	// When all workloads have pods to change: the one pass that changed them.
+	actingPass, computing, acting float64
+	actions, failures             float64
+
+	restResidentBytes, residentBytes float64
+}
+
+// total are all writes a minute at rest.
+func (m *measurement) total() float64 {
+	sum := 0.0
+	for _, rate := range m.writesPerMinute {
+		sum += rate
+	}
+	return sum
+}
+
+// measure runs a subject, looks at it at rest, and then gives its updater something to do.
+func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
+	b.progress.Say("%s: making the vertical objects", title)
+	if err := b.crowd.autoscale(ctx); err != nil {
+		return m, err
+	}
+	r, err := b.launcher.start(ctx, subject)
+	if err != nil {
+		return m, err
+	}
+	// Nobody is to act on what comes after.
+	defer r.stop(context.WithoutCancel(ctx))
+	if err := b.awaitRecommendations(ctx, r, title); err != nil {
+		return m, err
+	}
+	if err := b.rest(ctx, r, &m); err != nil {
+		return m, err
+	}
+	b.progress.Say("%s: at rest %s and %s s a pass, %s writes a minute", title,
+		report.Number(m.recommenderPass), report.Number(m.updaterPass), report.Number(m.total()))
+	if err := b.act(ctx, r, &m); err != nil {
+		return m, err
+	}
+	b.progress.Say("%s: %.0f pods changed in a pass of %s s", title, m.actions, report.Number(m.actingPass))
+	r.stop(ctx)
+	if b.Mode != Recreate {
+		if err := b.crowd.renewPods(ctx); err != nil {
+			return m, err
+		}
+	}
+	return m, b.awaitPods(ctx)
+}
+
+// awaitRecommendations waits for the first passes, and for the end of what they write.
+func (b *bench) awaitRecommendations(ctx context.Context, r *running, title string) error {
+	err := wait{
+		title: title + ": objects with a recommendation", want: b.Objects, count: b.crowd.recommended, say: b.progress.Say, period: time.Second,
+	}.await(ctx, b.Patience)
+	if err != nil {
+		return err
+	}
+	_, err = b.awaitPasses(ctx, r, title+": first passes", func(o *own) bool { return o.recommender.count >= 1 && o.updater.count >= 1 })
+	return err
+}
+
+// awaitPasses waits until enough has been done, by the subject's own account.
+func (b *bench) awaitPasses(ctx context.Context, r *running, title string, enough func(*own) bool) (own, error) {
+	var last own
+	err := wait{title: title, want: 1, say: b.progress.Say, period: 200 * time.Millisecond, count: func(ctx context.Context) (int, error) {
+		var err error
+		if last, err = r.say(ctx); err != nil || !enough(&last) {
+			return 0, err
+		}
+		return 1, nil
+	}}.await(ctx, b.Patience)
+	return last, err
+}
+
+// rest watches a subject that has nothing to change.
+func (b *bench) rest(ctx context.Context, r *running, m *measurement) error {
+	before, err := b.look(ctx, r)
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(b.Window)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	after, err := b.look(ctx, r)
+	if err != nil {
+		return err
+	}
+	passed := after.at.Sub(before.at)
+	m.recommenderPass, m.updaterPass = after.recommender.since(before.recommender).mean(), after.updater.since(before.updater).mean()
+	m.writesPerMinute = after.writes.perMinute(before.writes, passed)
+	m.restCores = (after.cpuSeconds - before.cpuSeconds) / passed.Seconds()
+	m.restActions = after.acted() - before.acted()
+	m.restResidentBytes = after.residentBytes
+	return nil
+}
+
+// looked is everything that is counted, at one time.
+type looked struct {
+	own
+	writes writes
+}
+
+func (b *bench) look(ctx context.Context, r *running) (looked, error) {
+	counted, err := b.writes(ctx)
+	if err != nil {
+		return looked{}, err
+	}
+	said, err := r.say(ctx)
+	return looked{own: said, writes: counted}, err
+}
+
+// act asks for more, right after a pass of the updater so that the whole of the next one sees it, and watches that one.
+func (b *bench) act(ctx context.Context, r *running, m *measurement) error {
+	start, err := r.say(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := b.awaitPasses(ctx, r, "the end of the updater's pass", func(o *own) bool { return o.updater.count > start.updater.count })
+	if err != nil {
+		return err
+	}
+	if err := b.crowd.askForMore(ctx); err != nil {
+		return err
+	}
+	// A pass that began before all asked for more does not count.
+	asked, err := r.say(ctx)
+	if err != nil {
+		return err
+	}
+	if asked.updater.count != before.updater.count {
+		return errors.New("the updater passed while the objects were being changed: its interval is too short")
+	}
+	after, err := b.awaitPasses(ctx, r, "the updater's pass over pods to change", func(o *own) bool { return o.updater.count > asked.updater.count })
+	if err != nil {
+		return err
+	}
+	m.actingPass = after.updater.seconds - asked.updater.seconds
+	m.computing = after.computingSeconds - asked.computingSeconds
+	// A pass that is cut off has no step of acting.
+	m.acting = m.actingPass - m.computing - (after.afterwardsSeconds - asked.afterwardsSeconds)
+	m.actions, m.failures = after.acted()-asked.acted(), after.failed-asked.failed
+	m.residentBytes = after.residentBytes
+	return nil
+}

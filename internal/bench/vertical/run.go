@@ -1,0 +1,131 @@
+package vertical
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/bench/exposition"
+	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+)
+
+const (
+	// progressPeriod is how often a line says how far something is.
+	progressPeriod = 5 * time.Second
+	// resolution is what metrics-server's manifests have.
+	resolution = 15 * time.Second
+	startup    = 2 * time.Second
+)
+
+// bench is one call of Run on its way.
+type bench struct {
+	Config
+	progress  *report.Progress
+	cluster   *devcluster.Cluster
+	crowd     *crowd
+	launcher  *launcher
+	apiServer *http.Client
+}
+
+// Run starts a cluster, fills it and measures each subject in each run.
+func Run(ctx context.Context, config Config) (result Result, err error) {
+	config, err = config.completed()
+	if err != nil {
+		return Result{}, fmt.Errorf("vertical: %w", err)
+	}
+	began := time.Now()
+	b := &bench{Config: config, progress: report.NewProgress(config.Out, began)}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer func() {
+		if b.cluster != nil {
+			err = errors.Join(err, b.cluster.Stop())
+		}
+	}()
+	if err := b.prepare(ctx); err != nil {
+		return Result{}, fmt.Errorf("vertical: %w", err)
+	}
+	go func() {
+		select {
+		case failure := <-b.cluster.Failed():
+			cancel(failure)
+		case <-ctx.Done():
+		}
+	}()
+	measured, err := b.measureAll(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("vertical: %w", errors.Join(err, context.Cause(ctx)))
+	}
+	return config.result(report.ThisMachine(began), measured), nil
+}
+
+func (b *bench) prepare(ctx context.Context) error {
+	nodes := nodesFor(b.Config)
+	b.progress.Say("starting a cluster of %d simulated nodes", nodes)
+	var err error
+	b.cluster, err = devcluster.Start(ctx, devcluster.Config{
+		BinDir: b.BinDir, Nodes: nodes, MetricsServer: true, MetricResolution: resolution, StartupDelay: startup,
+		// Whose pods come back late is not what is measured.
+		ControllerManagerFlags: []string{
+			"--kube-api-qps=2000", "--kube-api-burst=4000", "--concurrent-replicaset-syncs=20", "--concurrent-deployment-syncs=20",
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.cluster.InstallDefinitions(ctx); err != nil {
+		return err
+	}
+	if b.crowd, err = newCrowd(b.Config, b.cluster.RESTConfig()); err != nil {
+		return err
+	}
+	if b.apiServer, err = rest.HTTPClientFor(b.cluster.RESTConfig()); err != nil {
+		return fmt.Errorf("client of the API server: %w", err)
+	}
+	if b.launcher, err = newLauncher(ctx, b.Config, b.cluster); err != nil {
+		return err
+	}
+	b.progress.Say("making %d workloads with %d pods each", b.Objects, b.PodsPer)
+	var made atomic.Int64
+	if err := b.crowd.create(ctx, &made); err != nil {
+		return err
+	}
+	return b.awaitPods(ctx)
+}
+
+// awaitPods waits until all workloads are whole.
+func (b *bench) awaitPods(ctx context.Context) error {
+	return wait{
+		title: "workloads with all their pods ready", want: b.Objects, count: b.crowd.ready, say: b.progress.Say, period: time.Second,
+	}.await(ctx, b.Patience)
+}
+
+// measureAll interleaves the subjects, so that what changes on the machine meanwhile meets all of them.
+func (b *bench) measureAll(ctx context.Context) ([][]measurement, error) {
+	measured := make([][]measurement, len(b.Subjects))
+	for run := range b.Runs {
+		for i, subject := range b.Subjects {
+			m, err := b.measure(ctx, subject, fmt.Sprintf("%s, run %d of %d", subject.Name, run+1, b.Runs))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", subject.Name, err)
+			}
+			measured[i] = append(measured[i], m)
+		}
+	}
+	return measured, nil
+}
+
+// writes are the API server's own count.
+func (b *bench) writes(ctx context.Context) (writes, error) {
+	page, err := exposition.Fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
+	if err != nil {
+		return nil, err
+	}
+	return writesOf(page), nil
+}

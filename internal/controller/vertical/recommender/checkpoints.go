@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
@@ -101,7 +102,7 @@ func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
 	}
 	var jobs []*job
 	for _, w := range works {
-		if !w.decided {
+		if !w.decided || !r.maySave(w.track) {
 			continue
 		}
 		for _, container := range w.track.state.Changed() {
@@ -122,6 +123,12 @@ func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
 			j.work.saved = append(j.work.saved, j.container)
 		}
 	}
+}
+
+// maySave reports whether what is known of an object is what it was before: without
+// keep-history, as with upstream, nothing is while its target cannot be looked up.
+func (r *Recommender) maySave(t *track) bool {
+	return t.lookup.Problem == "" || r.config.Policy.Has(divergence.KeepHistory)
 }
 
 // spread is when in the period a container's checkpoint is written: each has its
@@ -179,6 +186,9 @@ func (r *Recommender) flush(ctx context.Context) {
 	defer cancel()
 	var jobs []*job
 	for _, t := range r.tracks {
+		if !r.maySave(t) {
+			continue
+		}
 		for _, container := range t.state.Changed() {
 			jobs = append(jobs, &job{track: t, container: container})
 		}
@@ -193,8 +203,8 @@ func (r *Recommender) flush(ctx context.Context) {
 	r.log.Info("checkpoints written at the end", "written", written, "of", len(jobs))
 }
 
-// collect deletes checkpoints of objects that are gone, and of containers that
-// nothing is known of any more.
+// collect deletes checkpoints of objects that are gone and, with live-containers, of
+// containers that nothing is known of any more.
 func (r *Recommender) collect(ctx context.Context, now time.Time) {
 	if r.config.History != nil {
 		return
@@ -234,7 +244,7 @@ func (r *Recommender) isNeeded(c *autoscaling.VerticalPodAutoscalerCheckpoint) b
 		return true
 	}
 	t, isOurs := r.tracks[owner]
-	if !exists || !isOurs {
+	if !exists || !isOurs || t.lookup.Problem != "" || !r.config.Policy.Has(divergence.LiveContainers) {
 		return exists
 	}
 	return slices.ContainsFunc(t.state.Containers, func(known recommend.Container) bool { return known.Name == c.Spec.ContainerName })

@@ -15,6 +15,7 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
@@ -113,19 +114,20 @@ func (r *Recommender) objects() []*autoscaling.VerticalPodAutoscaler {
 	return ours
 }
 
-// lookup finds the workload's pods. While that fails for the moment, they are the
-// same as before.
+// lookup finds the workload's pods. While that fails, for whatever reason, those that
+// were its pods are followed: as upstream, whose samples belong to labels and not to
+// objects, what they use is learnt, and their windows go on.
 func (r *Recommender) lookup(ctx context.Context, w *work) recommend.Lookup {
 	ref, t := w.object.Spec.TargetRef, w.track
 	if ref == nil {
-		return r.unfound(t, "Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
+		return unfound("Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
 	}
 	target, err := r.config.Targets.TargetOf(ctx, w.object.Namespace, ref)
 	if err != nil {
-		return r.unfound(t, "Cannot read targetRef. Reason: "+err.Error(), err)
+		return unfound("Cannot read targetRef. Reason: "+err.Error(), err)
 	}
 	if target.HasParent {
-		return r.unfound(t, fmt.Sprintf("The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
+		return unfound(fmt.Sprintf("The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
 			ref.APIVersion, ref.Kind, ref.Name), nil)
 	}
 	r.found(t, target.UID)
@@ -135,13 +137,8 @@ func (r *Recommender) lookup(ctx context.Context, w *work) recommend.Lookup {
 	return recommend.Lookup{}
 }
 
-func (r *Recommender) unfound(t *track, problem string, err error) recommend.Lookup {
-	transient := errors.Is(err, ownership.ErrUnknown)
-	if !transient {
-		t.selector = nil
-		r.pods.Delete(t.name)
-	}
-	return recommend.Lookup{Problem: problem, Transient: transient}
+func unfound(problem string, err error) recommend.Lookup {
+	return recommend.Lookup{Problem: problem, Transient: errors.Is(err, ownership.ErrUnknown)}
 }
 
 // safely does something about one object; what goes wrong with it is no reason to
@@ -210,7 +207,7 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms, Published: observe.PublishedOf(&w.object.Status),
 	}
 	var names []string
-	if w.lookup.Problem == "" {
+	if w.track.selector != nil {
 		names = r.observePods(w, &o)
 	}
 	w.hadOOM = len(o.OOMs) > 0
@@ -249,7 +246,7 @@ func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 			continue
 		}
 		o.Pods = append(o.Pods, string(pod.UID))
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		if w.isOver(pod) {
 			continue
 		}
 		for i := range pod.Spec.Containers {
@@ -267,6 +264,13 @@ func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 	}
 	w.pods = len(o.Pods)
 	return names
+}
+
+// isOver reports that a pod's containers do not count as present: it has ended.
+// Upstream counts these too, but for while the target cannot be looked up.
+func (w *work) isOver(pod *corev1.Pod) bool {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return ended && (w.policy.Has(divergence.LiveContainers) || w.lookup.Problem != "")
 }
 
 func inOrder(a, b recommend.Sample) int {

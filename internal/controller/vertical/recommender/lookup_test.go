@@ -1,0 +1,91 @@
+package recommender
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+)
+
+func asUpstream(cfg *Config) { cfg.Policy.Usage.Divergences = divergence.None }
+
+// While the target is not there, what its pods use is learnt, with and without divergences: it may come back.
+func TestSamplesGoOnWithoutATarget(t *testing.T) {
+	for why, change := range map[string]func(*Config){"Plimsoll": func(*Config) {}, "as upstream": asUpstream} {
+		t.Run(why, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.deployment("web", 1)
+				w.autoscaler("web")
+				w.start(change)
+				w.pass(time.Hour)
+				w.do(func() { delete(w.targets, "web") })
+				w.pass(30 * time.Minute)
+				if w.condition("web", "ConfigUnsupported") == nil {
+					t.Error("nobody says that the target is gone")
+				}
+				w.do(func() { w.targets["web"] = nil })
+				w.pass(5 * time.Minute)
+				w.stop()
+				if got := w.checkpoints["web-app"].Status.TotalSamplesCount; got < 90 || got > 97 {
+					t.Errorf("%d samples of 95 minutes", got)
+				}
+			})
+		})
+	}
+}
+
+// Upstream has no containers while it cannot look the target up, and writes no checkpoints for them. It deletes only those of
+// objects that are gone.
+func TestNoCheckpointsWithoutATargetAsUpstream(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.deployment("web", 1)
+		w.autoscaler("web")
+		w.start(asUpstream)
+		w.pass(time.Hour)
+		w.do(func() { w.targets["web"] = fmt.Errorf("timeout: %w", ownership.ErrUnknown) })
+		w.pass(2 * time.Minute)
+		before := w.saves["web-app"]
+		if before == 0 {
+			t.Fatal("no checkpoint was written within an hour")
+		}
+		w.pass(10 * 24 * time.Hour)
+		if got := w.saves["web-app"]; got != before {
+			t.Errorf("it was written %d times while the target could not be looked up", got-before)
+		}
+		w.stop()
+		if got := w.saves["web-app"]; got != before {
+			t.Error("it was written at the end")
+		}
+		if w.checkpoints["web-app"] == nil {
+			t.Error("it was deleted")
+		}
+	})
+}
+
+// Pods that have ended count as pods with containers to upstream, which recommends the floor for them.
+func TestPodsThatHaveEnded(t *testing.T) {
+	for why, c := range map[string]struct {
+		change func(*Config)
+		want   int64
+	}{"Plimsoll": {func(*Config) {}, 0}, "as upstream": {asUpstream, 25}} {
+		t.Run(why, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.deployment("nightly", 0)
+				w.do(func() { w.milli["nightly"] = 0 })
+				pod := w.pod("nightly", "nightly-1", corev1.PodStatus{}).DeepCopy()
+				pod.Status.Phase = corev1.PodSucceeded
+				w.pods.Modify(pod)
+				w.autoscaler("nightly")
+				w.start(c.change)
+				w.pass(3 * time.Minute)
+				if cpu, _ := w.target("nightly"); cpu != c.want {
+					t.Errorf("%dm of CPU, want %dm", cpu, c.want)
+				}
+			})
+		})
+	}
+}

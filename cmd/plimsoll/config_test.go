@@ -130,6 +130,42 @@ func TestRecommenderRoleIsWhatTheCodeUses(t *testing.T) {
 	t.Error("config has no role for the recommender")
 }
 
+// Whoever runs explain needs what it reads, and nothing that writes but the way to the leader's pod.
+func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
+	used := map[string][]string{
+		"ClusterRole": {
+			"autoscaling horizontalpodautoscalers get list", "autoscaling.k8s.io verticalpodautoscalers get",
+			"autoscaling.k8s.io verticalpodautoscalercheckpoints list", "* */scale get", "apps daemonsets get", "batch jobs get",
+			" pods list", " events list", " limitranges list", "metrics.k8s.io pods list",
+			"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
+		},
+		"Role": {"coordination.k8s.io leases get", " pods/portforward create"},
+	}
+	granted := map[string][]string{}
+	for _, object := range installed(t) {
+		switch role := object.(type) {
+		case *rbacv1.ClusterRole:
+			if role.Name == "plimsoll-explain" {
+				granted["ClusterRole"] = grants(role.Rules)
+			}
+		case *rbacv1.Role:
+			if role.Name == "plimsoll-explain" {
+				granted["Role"] = grants(role.Rules)
+			}
+		case *rbacv1.ClusterRoleBinding:
+			if role.RoleRef.Name == "plimsoll-explain" {
+				t.Error("somebody is bound to it everywhere")
+			}
+		}
+	}
+	for kind, want := range used {
+		slices.Sort(want)
+		if !slices.Equal(granted[kind], want) {
+			t.Errorf("%s: granted\n%s\nused\n%s", kind, strings.Join(granted[kind], "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
 func grants(rules []rbacv1.PolicyRule) []string {
 	var granted []string
 	for _, rule := range rules {

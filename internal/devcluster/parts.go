@@ -71,6 +71,10 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 			"--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
 			"--proxy-client-cert-file=" + c.pki.path("front-proxy-client.crt"),
 			"--proxy-client-key-file=" + c.pki.path("front-proxy-client.key"),
+			// Logs and forwarded ports, of nodes that have them.
+			"--kubelet-client-certificate=" + c.pki.path("apiserver-kubelet-client.crt"),
+			"--kubelet-client-key=" + c.pki.path("apiserver-kubelet-client.key"),
+			"--kubelet-certificate-authority=" + c.pki.path("ca.crt"), "--kubelet-preferred-address-types=InternalIP",
 			"--service-account-issuer=https://kubernetes.default.svc",
 			"--service-account-key-file=" + c.pki.path("service-account.pub"),
 			"--service-account-signing-key-file=" + c.pki.path("service-account.key"),

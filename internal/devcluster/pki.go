@@ -194,6 +194,10 @@ func newPKI(dir string) (*pki, error) {
 	if err != nil {
 		return nil, err
 	}
+	kubeletClient, err := ca.client("kube-apiserver-kubelet-client", "system:masters")
+	if err != nil {
+		return nil, err
+	}
 	private, public, err := serviceAccountKeys()
 	if err != nil {
 		return nil, err
@@ -202,6 +206,7 @@ func newPKI(dir string) (*pki, error) {
 		"ca.crt": ca.certPEM, "front-proxy-ca.crt": proxy.certPEM,
 		"apiserver.crt": serving.certPEM, "apiserver.key": serving.keyPEM,
 		"front-proxy-client.crt": proxyClient.certPEM, "front-proxy-client.key": proxyClient.keyPEM,
+		"apiserver-kubelet-client.crt": kubeletClient.certPEM, "apiserver-kubelet-client.key": kubeletClient.keyPEM,
 		"service-account.key": private, "service-account.pub": public,
 	})
 	return p, err

@@ -18,6 +18,7 @@ const (
 	containerLogs  = "/var/log/containers"  // links of the kubelet to the pods' logs
 	networkResults = "/var/lib/cni/results" // what the network plugins answered
 	shimSockets    = "/run/containerd/s"    // containerd's ends of the shims
+	usualSocket    = "/run/containerd/containerd.sock"
 	devicePlugins  = "/var/lib/kubelet/device-plugins"
 )
 
@@ -146,9 +147,28 @@ func parseMounts(mountinfo, dir string) []string {
 	return points
 }
 
+// showSocket puts a link to containerd's socket where the cAdvisor in the kubelet looks for it, which cannot be told
+// (Kubernetes 1.37): without it, nobody knows whose cgroups its counters are of. It reports false, and does nothing, if
+// something is there.
+func showSocket(l layout) (linked bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(usualSocket), 0o711); err != nil {
+		return false, fmt.Errorf("containerd's usual folder: %w", err)
+	}
+	switch err := os.Symlink(l.socket(), usualSocket); {
+	case errors.Is(err, os.ErrExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("containerd's usual socket: %w", err)
+	}
+	return true, nil
+}
+
 // removeForeign removes what the node's programs wrote outside of its folder.
 func removeForeign(ctx context.Context, l layout) error {
 	var errs []error
+	if to, err := os.Readlink(usualSocket); err == nil && to == l.socket() {
+		errs = append(errs, ignoreGone(os.Remove(usualSocket)))
+	}
 	logs, _ := filepath.Glob(containerLogs + "/*.log") // the pattern is a good one
 	for _, link := range logs {
 		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, l.dir+"/") {

@@ -101,6 +101,13 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.config.Log("containerd is ready")
+	linked, err := showSocket(n.layout)
+	if err != nil {
+		return err
+	}
+	if !linked {
+		n.config.Log("this machine has a containerd of its own: the kubelet's /metrics/cadvisor will not name containers")
+	}
 	if err := n.importPause(ctx); err != nil {
 		return err
 	}

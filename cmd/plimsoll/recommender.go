@@ -144,7 +144,7 @@ func (l *verticalLoop) Start(ctx context.Context) error {
 		return err
 	}
 	defer r.stopEvents()
-	u, err := l.newUpdater(shared)
+	u, err := l.newUpdater(shared, r.direct)
 	if err != nil {
 		return err
 	}
@@ -163,13 +163,13 @@ func (l *verticalLoop) Start(ctx context.Context) error {
 }
 
 // newUpdater makes the updater for the same caches, where it is to run.
-func (l *verticalLoop) newUpdater(shared *verticalShared) (*updaterLoop, error) {
+func (l *verticalLoop) newUpdater(shared *verticalShared, direct recommender.Direct) (*updaterLoop, error) {
 	if l.updater == nil {
 		return nil, nil
 	}
 	return newUpdaterLoop(shared, l.updater, updaterSettings{
 		divergences: l.recommender.differs, skipsConflicts: l.recommender.conflict == "skip",
-		namespace: l.recommender.namespace, ignored: l.recommender.ignoredNamespaces(),
+		namespace: l.recommender.namespace, ignored: l.recommender.ignoredNamespaces(), direct: direct,
 	})
 }
 
@@ -188,6 +188,7 @@ func (l *verticalLoop) health(w http.ResponseWriter, _ *http.Request) {
 type recommending struct {
 	*recommender.Recommender
 	evictions  cache.SharedIndexInformer
+	direct     recommender.Direct // nil where kubelets are not asked
 	stopEvents func()
 }
 
@@ -209,7 +210,7 @@ func (l *verticalLoop) newRecommender(shared *verticalShared) (*recommending, er
 		if err != nil {
 			return nil, err
 		}
-		cfg.Direct = direct
+		cfg.Direct, r.direct = direct, direct
 		if cfg.Contention, err = newContention(l.rest, &slow, direct, cfg.Log); err != nil {
 			return nil, err
 		}

@@ -18,11 +18,14 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -98,6 +101,8 @@ func newVerticalAlone(config *rest.Config, reach *reach, flags *updaterAlone, lo
 type updaterLoop struct {
 	shared *verticalShared
 	used   *metricsapi.Client
+	// direct knows what pods use without asking; nil where nobody does.
+	direct recommender.Direct
 	loop   *updater.Controller
 	// stopEvents ends the recorder.
 	stopEvents func()
@@ -117,10 +122,12 @@ type updaterSettings struct {
 	skipsConflicts bool
 	namespace      string
 	ignored        []string
+	// direct may be nil.
+	direct recommender.Direct
 }
 
 func newUpdaterLoop(shared *verticalShared, flags *updaterFlags, settings updaterSettings) (*updaterLoop, error) {
-	l := &updaterLoop{shared: shared, stopEvents: func() {}}
+	l := &updaterLoop{shared: shared, direct: settings.direct, stopEvents: func() {}}
 	var err error
 	l.used, err = metricsapi.New(metricsapi.Config{
 		Rest: shared.config, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: callTimeout, DiscoveryPeriod: time.Hour,
@@ -159,19 +166,52 @@ func newUpdaterLoop(shared *verticalShared, flags *updaterFlags, settings update
 	return l, nil
 }
 
-// usedBy is what containers use, by the pods' names. What nobody knows is left out.
-func (l *updaterLoop) usedBy(ctx context.Context, namespace string, _ []string) map[string]map[string]vertical.Amounts {
+// usedBy is what containers use, by the pods' names: what the kubelets say, and what
+// metrics.k8s.io says of the rest. What nobody knows is left out.
+func (l *updaterLoop) usedBy(ctx context.Context, namespace string, names []string) map[string]map[string]vertical.Amounts {
+	used := l.seen(namespace, names)
+	if len(used) == len(names) {
+		return used
+	}
 	list, err := l.used.Resource(ctx, namespace, "")
 	if err != nil {
 		l.shared.log.V(1).Info("what pods use is not known", "namespace", namespace, "error", err.Error())
-		return nil
+		return used
 	}
-	used := make(map[string]map[string]vertical.Amounts, len(list.Items))
 	for i := range list.Items {
 		pod := &list.Items[i]
+		if used[pod.Name] != nil {
+			continue
+		}
 		used[pod.Name] = make(map[string]vertical.Amounts, len(pod.Containers))
 		for j := range pod.Containers {
 			used[pod.Name][pod.Containers[j].Name] = observe.AmountsOf(pod.Containers[j].Usage)
+		}
+	}
+	return used
+}
+
+// seen is what is known without asking of the memory that containers use.
+func (l *updaterLoop) seen(namespace string, names []string) map[string]map[string]vertical.Amounts {
+	used := map[string]map[string]vertical.Amounts{}
+	if l.direct == nil {
+		return used
+	}
+	var view resource.View
+	lister := l.shared.informers.Core().V1().Pods().Lister().Pods(namespace)
+	for _, name := range names {
+		pod, err := lister.Get(name)
+		if err != nil || l.direct.Look(time.Now(), []*pods.Pod{pods.PodOf(pod)}, &view) != nil {
+			continue
+		}
+		for _, c := range view.Containers(0) {
+			if !c.HasMemory {
+				continue
+			}
+			if used[name] == nil {
+				used[name] = map[string]vertical.Amounts{}
+			}
+			used[name][c.Name] = vertical.Amounts{}.With(vertical.Memory, vertical.Amount(c.MemoryBytes))
 		}
 	}
 	return used

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -14,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Sizes is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
@@ -102,6 +105,11 @@ func text(selector *metav1.LabelSelector) (string, error) {
 // surroundings are what takes part in a decision on the pods.
 func (r *Reader) surroundings(ctx context.Context, k *sizes.Known) {
 	namespace := k.Object.Namespace
+	if mode := observe.ModeOf(&k.Object.Spec); mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
+		// Without an answer the resize itself will tell.
+		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
+		k.NoResize = err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
+	}
 	if list, err := r.Client.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{}); err == nil {
 		k.Ranges = pointers(list.Items)
 	}

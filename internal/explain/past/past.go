@@ -28,10 +28,13 @@ type Rescale struct {
 	At time.Time
 	// To is the new count.
 	To int32
+	// IsWanted says that a metric asked for that many pods or more: it was above its
+	// target.
+	IsWanted bool
 }
 
 // rescaled is the message of an upstream SuccessfulRescale event.
-var rescaled = regexp.MustCompile(`^New size: (\d+); reason: `)
+var rescaled = regexp.MustCompile(`^New size: (\d+); reason: (?:.*( above target)$)?`)
 
 // Rescales are the changes that the events tell of, oldest first. Events of other
 // kinds are left out.
@@ -44,7 +47,7 @@ func Rescales(events []corev1.Event) []Rescale {
 			continue
 		}
 		if to, err := strconv.ParseInt(match[1], 10, 32); err == nil {
-			found = append(found, Rescale{At: timeOf(e), To: int32(to)})
+			found = append(found, Rescale{At: timeOf(e), To: int32(to), IsWanted: match[2] != ""})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Rescale) int { return a.At.Compare(b.At) })
@@ -148,7 +151,7 @@ func (k *Known) sure(last time.Time) []signal.Recommendation {
 	var made []signal.Recommendation
 	before := int32(-1)
 	for _, r := range k.Rescales {
-		if before >= 0 && r.To != before {
+		if r.IsWanted || before >= 0 && r.To != before {
 			made = append(made, signal.Recommendation{Time: r.At, Replicas: r.To})
 		}
 		before = r.To

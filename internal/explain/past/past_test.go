@@ -28,7 +28,7 @@ func TestRescales(t *testing.T) {
 		event("SuccessfulRescale", "New size: 99999999999; reason: too much", 4*time.Minute),
 		{Reason: "SuccessfulRescale", Message: "New size: 4; reason: x", EventTime: metav1.NewMicroTime(noon.Add(5 * time.Minute))},
 	})
-	want := []Rescale{{noon, 3}, {noon.Add(time.Minute), 7}, {noon.Add(5 * time.Minute), 4}}
+	want := []Rescale{{At: noon, To: 3}, {At: noon.Add(time.Minute), To: 7, IsWanted: true}, {At: noon.Add(5 * time.Minute), To: 4}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -67,8 +67,20 @@ func TestBounds(t *testing.T) {
 		"a scale-up that events tell of was recommended then": {
 			Known{
 				HPA: object(6, "ScaleDownStabilized", "DesiredWithinRange"), Current: 6,
-				Rescales: []Rescale{{noon.Add(-time.Hour), 3}, {noon.Add(-2 * time.Minute), 6}},
+				Rescales: []Rescale{{At: noon.Add(-time.Hour), To: 3}, {At: noon.Add(-2 * time.Minute), To: 6}},
 			}, 6, 6, 3,
+		},
+		"so was the only one, if a metric was above its target": {
+			Known{
+				HPA: object(6, "ScaleDownStabilized", "DesiredWithinRange"), Current: 6,
+				Rescales: []Rescale{{At: noon.Add(-2 * time.Minute), To: 6, IsWanted: true}},
+			}, 6, 6, 3,
+		},
+		"which way the only one went is not known otherwise": {
+			Known{
+				HPA: object(6, "ScaleDownStabilized", "DesiredWithinRange"), Current: 6,
+				Rescales: []Rescale{{At: noon.Add(-2 * time.Minute), To: 6}},
+			}, 0, 6, 3,
 		},
 		"an object that metrics never decided on has no history": {
 			Known{HPA: &autoscalingv2.HorizontalPodAutoscaler{}, Current: 6}, 0, 0, 1,

@@ -20,6 +20,7 @@ type Output struct {
 	Name       string      `json:"name"`
 	Mode       string      `json:"updateMode"`
 	Problem    string      `json:"problem,omitempty"`
+	Features   []string    `json:"features,omitempty"`
 	Containers []Container `json:"containers,omitempty"`
 	Conditions []Condition `json:"conditions,omitempty"`
 	Pods       []Pod       `json:"pods,omitempty"`
@@ -76,7 +77,7 @@ type Pod struct {
 func (e *Explanation) Output() Output {
 	k := e.Known
 	out := Output{
-		Time: k.Now, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(), Problem: k.Problem, Damaged: e.Damaged,
+		Time: k.Now, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(), Problem: k.Problem, Features: e.Features, Damaged: e.Damaged,
 	}
 	for i := range e.Recommended.Traces {
 		t := &e.Recommended.Traces[i]

@@ -23,6 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -38,7 +39,9 @@ type Known struct {
 	Ranges      []*corev1.LimitRange
 	Nodes       []*corev1.Node
 	Horizontals []*autoscalingv2.HorizontalPodAutoscaler
-	Now         time.Time
+	// NoResize says that the API server has no pods/resize.
+	NoResize bool
+	Now      time.Time
 }
 
 // Explanation is what is recommended, and what follows for each pod.
@@ -49,6 +52,8 @@ type Explanation struct {
 	Published   []vertical.Recommendation
 	Update      update.Decision
 	Conflicts   []conflict.Conflict
+	// Features are what the object asks for that is off, or that nobody can see.
+	Features []string
 	// Damaged are checkpoints that could not be read.
 	Damaged []string
 }
@@ -143,12 +148,13 @@ func (e *Explanation) update(divergences divergence.Set) {
 	k := e.Known
 	flags := update.DefaultPolicy()
 	flags.Divergences = divergences
-	gates := observe.Gates{InPlace: true, CPUStartupBoost: true, PerVPAConfig: true}
+	gates, known := observe.KnownGates(&k.Object.Status)
+	e.Features = featuresOf(k, gates, known)
 	policy := observe.UpdatePolicyOf(&k.Object.Spec, &flags, gates)
 	o := update.Observation{
 		Recommended: e.Published, Ranges: observe.RangesOf(k.Ranges), Conflicts: e.Conflicts, Past: observe.PastOf(&k.Object.Status),
 		Workload: disruption.Workload{Target: disruption.Replicas{Configured: k.Replicas, AsFound: k.Replicas == 0}, Creators: map[string]disruption.Replicas{}},
-		Cluster:  update.Cluster{Nodes: map[string]resize.Node{}},
+		Cluster:  update.Cluster{Unsupported: k.NoResize, Nodes: map[string]resize.Node{}},
 	}
 	for _, node := range k.Nodes {
 		o.Cluster.Nodes[node.Name] = observe.NodeOf(node)
@@ -166,4 +172,27 @@ func (e *Explanation) update(divergences divergence.Set) {
 	for action, ok := e.Update.Next(&state); ok; action, ok = e.Update.Next(&state) {
 		e.Update.Settle(k.Now, &state, action, update.Done)
 	}
+}
+
+// featuresOf says what the object asks for in vain. Where no updater says which gates
+// it has, they are taken for on, and that is said.
+func featuresOf(k *Known, gates observe.Gates, known bool) []string {
+	asked := observe.AskedOf(&k.Object.Spec)
+	has := report.Features{
+		InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig, PodsResize: !k.NoResize,
+	}
+	var said []string
+	missing, is := report.Missing(asked, has)
+	isSaid := func(c autoscaling.VerticalPodAutoscalerCondition) bool { return c.Message == missing.Message }
+	if is && !slices.ContainsFunc(k.Object.Status.Conditions, isSaid) {
+		said = append(said, missing.Message)
+	}
+	if known {
+		return said
+	}
+	unseen, is := report.Missing(asked, report.Features{PodsResize: true})
+	if is {
+		said = append(said, "whether the updater has "+strings.ReplaceAll(unseen.Reason, ",", ", ")+" among its --feature-gates is unknown; taken for on")
+	}
+	return said
 }

@@ -164,6 +164,37 @@ func TestWithoutAnything(t *testing.T) {
 	}
 }
 
+// TestFeatures: whether the updater's gates are on is read from what it says, and said to be unknown where it says nothing.
+func TestFeatures(t *testing.T) {
+	k := known()
+	k.Object.Spec.UpdatePolicy.UpdateMode = ptr.To(autoscaling.UpdateModeInPlace)
+	said := func(name, conditionType, reason, message string) string {
+		k.Object.Status.Conditions = []autoscaling.VerticalPodAutoscalerCondition{{
+			Type: autoscaling.VerticalPodAutoscalerConditionType(conditionType), Status: corev1.ConditionTrue, Reason: reason, Message: message,
+		}}
+		var got bytes.Buffer
+		if err := Explain(k, divergence.Default).WriteText(&got); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return got.String()
+	}
+	if text := said("nobody says", "Other", "", ""); !strings.Contains(text, "whether the updater has InPlace among its --feature-gates is unknown") ||
+		!strings.Contains(text, "because of OutsideRange") {
+		t.Errorf("nobody says whether the gate is on:\n%s", text)
+	}
+	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "unknown") || strings.Contains(text, "OutsideRange") ||
+		!strings.Contains(text, "the gate is off") || !strings.Contains(text, "stays as it is: ModeOff") {
+		t.Errorf("the updater says that it is off:\n%s", text)
+	}
+	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") || !strings.Contains(text, "because of OutsideRange") {
+		t.Errorf("the updater acts and misses nothing:\n%s", text)
+	}
+	k.NoResize = true
+	if text := said("old", "UpdateBlocked", "Updating", "x"); !strings.Contains(text, "the API server cannot resize pods") || !strings.Contains(text, "NoResize") {
+		t.Errorf("an old API server:\n%s", text)
+	}
+}
+
 func sortPods(k *Known) {
 	byName := map[string]*corev1.Pod{}
 	for _, p := range k.Pods {

@@ -37,6 +37,9 @@ func (e *Explanation) WriteText(w io.Writer) error {
 	if k.Problem != "" {
 		p.line("problem", "%s", k.Problem)
 	}
+	for _, text := range e.Features {
+		p.line("feature", "%s", text)
+	}
 	for _, damage := range e.Damaged {
 		p.line("checkpoint", "cannot be read: %s", damage)
 	}

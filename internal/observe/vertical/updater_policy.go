@@ -102,3 +102,29 @@ func PastOf(status *autoscaling.VerticalPodAutoscalerStatus) disruption.Past {
 	}
 	return disruption.Past{}
 }
+
+// AskedOf is what the object asks for that not every cluster does.
+func AskedOf(spec *autoscaling.VerticalPodAutoscalerSpec) report.Asked {
+	return report.Asked{
+		Mode: ModeOf(spec), Boost: HasBoost(spec), OOMTime: spec.UpdatePolicy != nil && spec.UpdatePolicy.EvictAfterOOMSeconds != nil,
+	}
+}
+
+// KnownGates are the updater's gates, as far as the object's status shows them;
+// known is false where the updater that writes it says nothing of them.
+func KnownGates(status *autoscaling.VerticalPodAutoscalerStatus) (gates Gates, known bool) {
+	gates = Gates{InPlace: true, CPUStartupBoost: true, PerVPAConfig: true}
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		switch c.Type {
+		case report.Type:
+			known = true
+		case report.FeatureType:
+			known = true
+			gates.InPlace = !report.Lacks(c.Reason, report.InPlace)
+			gates.CPUStartupBoost = !report.Lacks(c.Reason, report.CPUStartupBoost)
+			gates.PerVPAConfig = !report.Lacks(c.Reason, report.PerVPAConfig)
+		}
+	}
+	return gates, known
+}

@@ -37,6 +37,7 @@ type task struct {
 func (c *Controller) pass(ctx context.Context) {
 	timer := c.metrics.begin()
 	defer timer.total()
+	c.sayFeatures(ctx)
 	if !c.admitted(ctx) {
 		return
 	}

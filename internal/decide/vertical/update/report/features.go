@@ -1,0 +1,60 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// FeatureType is the type of the condition, and of the event, of an object that asks
+// for what is switched off, or what the cluster cannot do.
+const FeatureType = "FeatureOff"
+
+// The features, and the condition's reasons: upstream's gates, and the API's part.
+const (
+	InPlace         = "InPlace"
+	CPUStartupBoost = "CPUStartupBoost"
+	PerVPAConfig    = "PerVPAConfig"
+	PodsResize      = "PodsResize"
+)
+
+// Asked is what an object asks for that not every cluster does.
+type Asked struct {
+	Mode vertical.Mode
+	// Boost is a start-up boost, OOMTime an evictAfterOOMSeconds of its own.
+	Boost, OOMTime bool
+}
+
+// Features are those that are there.
+type Features struct{ InPlace, CPUStartupBoost, PerVPAConfig, PodsResize bool }
+
+// Missing says what an object asks for in vain, and what happens instead.
+func Missing(a Asked, has Features) (Condition, bool) {
+	var names, texts []string
+	lacks := func(name, text string) {
+		names, texts = append(names, name), append(texts, text)
+	}
+	resizes := a.Mode == vertical.ModeInPlace || a.Mode == vertical.ModeInPlaceOrRecreate
+	if a.Mode == vertical.ModeInPlace && !has.InPlace {
+		lacks(InPlace, "updateMode InPlace does nothing to running pods: the updater's feature gate InPlace is off")
+		resizes = false
+	}
+	if a.Boost && !has.CPUStartupBoost {
+		lacks(CPUStartupBoost, "startupBoost is ignored: the updater's feature gate CPUStartupBoost is off")
+	}
+	if a.OOMTime && !has.PerVPAConfig {
+		lacks(PerVPAConfig, "evictAfterOOMSeconds is ignored, --evict-after-oom-threshold holds: the updater's feature gate PerVPAConfig is off")
+	}
+	if resizes && !has.PodsResize {
+		instead := "pods stay as they are"
+		if a.Mode == vertical.ModeInPlaceOrRecreate {
+			instead = "pods are evicted"
+		}
+		lacks(PodsResize, "the API server cannot resize pods (pods/resize is in Kubernetes 1.33 and newer): "+instead)
+	}
+	return Condition{Blocked: true, Reason: strings.Join(names, ","), Message: strings.Join(texts, "; ")}, len(names) > 0
+}
+
+// Lacks reads the condition's reason.
+func Lacks(reason, feature string) bool { return slices.Contains(strings.Split(reason, ","), feature) }

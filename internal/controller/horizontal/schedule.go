@@ -189,7 +189,8 @@ func (q queue) Less(i, j int) bool {
 	if a, b := q[i].due(), q[j].due(); !a.Equal(b) {
 		return a.Before(b)
 	}
-	return q[i].object.String() < q[j].object.String()
+	a, b := q[i].object, q[j].object
+	return a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name
 }
 
 // Swap implements heap.Interface.

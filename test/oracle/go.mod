@@ -78,7 +78,10 @@ require (
 	k8s.io/kubernetes v1.37.1
 )
 
-require golang.org/x/sync v0.22.0 // indirect
+require (
+	github.com/klauspost/compress v1.19.2 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+)
 
 require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect

@@ -1,8 +1,7 @@
 // Package noise measures what the surge window does to loads that are noisy and to
-// loads that really rise. It plays the workload model under virtual time, scrapes
-// its pods as kubelets are scraped, and decides with the same core as the
-// controller, twice for each seed: with the stable window alone, an average over
-// 15 s, and with the surge window beside it. What the second does beyond the first
-// is what the surge window costs where nothing but noise is there, and what it is
-// worth where the load rises.
+// loads that really rise. It plays the controller's loop under virtual time, the world,
+// meter and loop of plimsoll simulate, twice for each seed: with the stable window
+// alone, an average over 15 s, and with the surge window beside it. What the second does
+// beyond the first is what the surge window costs where nothing but noise is there, and
+// what it is worth where the load rises.
 package noise

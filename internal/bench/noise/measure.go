@@ -129,15 +129,15 @@ func play(ctx context.Context, s *scenario, c Config) ([]pair, error) {
 }
 
 func playSeed(s *scenario, seed uint64, window surge.Settings) (pair, error) {
-	alone, err := newWorld(s, seed, surge.Settings{})
+	alone, err := newRun(s, seed, surge.Settings{})
 	if err != nil {
 		return pair{}, err
 	}
-	with, err := newWorld(s, seed, window)
+	with, err := newRun(s, seed, window)
 	if err != nil {
 		return pair{}, err
 	}
-	return pair{alone: alone.run(), with: with.run()}, nil
+	return pair{alone: alone.play(), with: with.play()}, nil
 }
 
 func noiseOfPairs(s *scenario, pairs []pair) Noise {

@@ -1,0 +1,189 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+)
+
+// How the world goes: pods that are ready three seconds after somebody asks for them,
+// on three nodes.
+const (
+	nodeCount    = 3
+	toRun        = time.Second
+	toBeReady    = 3 * time.Second
+	startupMilli = 300
+	maxReplicas  = 400
+)
+
+// run is one run of a scenario.
+type run struct {
+	scenario *scenario
+	surgeAt  time.Duration
+	// changes are when pods begin to behave otherwise, hot when one is hot: from each even
+	// entry to the next odd one.
+	changes, hot []time.Duration
+	world        *world.World
+	loop         *loop.Plimsoll
+	seen         outcome
+}
+
+// outcome is what a run came to.
+type outcome struct {
+	// actions are scale writes, asked decisions in which the surge window asked.
+	actions, asked int
+	podHours       float64
+	// firstUp and nearUp are how long after the surge began more was wanted than
+	// before, and nine tenths of what it takes; NaN if that was never so.
+	firstUp, nearUp float64
+	// most is the largest count that was wanted.
+	most int32
+}
+
+func newRun(s *scenario, seed uint64, window surge.Settings) (*run, error) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	r := &run{
+		scenario: s, surgeAt: warmUp + time.Duration(random.Int64N(int64(3*time.Second))),
+		seen: outcome{firstUp: math.NaN(), nearUp: math.NaN()},
+	}
+	load, err := s.load(random, r.surgeAt)
+	if err != nil {
+		return nil, fmt.Errorf("load of %s: %w", s.name, err)
+	}
+	r.hot = s.heat(random)
+	r.changes = append(slices.Clone(r.hot), warmUp)
+	r.world, err = world.New(world.Config{
+		Seed: seed, Load: load, Resources: sim.Resources{CPURequestMilli: requestMilli}, Profile: s.profile(s.podNoise, false),
+		ProfileOf:  r.profileOf,
+		StartAfter: toRun, ReadyAfter: toBeReady - toRun, Replicas: podsAtFirst, Groups: nodeCount,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("world of %s: %w", s.name, err)
+	}
+	r.world.OnSecond(r.second)
+	timing := loop.DefaultPlimsollTiming()
+	timing.Aligned = s.aligned()
+	r.loop = loop.NewPlimsoll(loop.Config{
+		Policy: policyWith(window), Requests: []metric.Request{{Milli: requestMilli}}, World: r.world, Seed: seed, OnDecision: r.note,
+	}, timing)
+	return r, nil
+}
+
+// policyWith is the controller's with its defaults but for the surge window.
+func policyWith(window surge.Settings) horizontal.Policy {
+	return horizontal.Policy{
+		Namespace: "shop", MinReplicas: 1, MaxReplicas: maxReplicas,
+		Metrics: []metric.Spec{{
+			Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: targetPercent},
+		}},
+		Tolerance:               metric.Tolerance{Up: 0.1, Down: 0.1},
+		DownscaleStabilization:  5 * time.Minute,
+		CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second,
+		Surge: window, Divergences: divergence.Default,
+	}
+}
+
+// play plays the scenario to its end.
+func (r *run) play() outcome {
+	end := warmUp + r.scenario.lasts
+	for r.world.Now() < end {
+		next, isChange := min(end, r.loop.Next()), false
+		for _, at := range r.changes {
+			if at > r.world.Now() && at <= next {
+				next, isChange = at, true
+			}
+		}
+		r.world.AdvanceTo(next)
+		if isChange {
+			for _, p := range r.world.Pods() {
+				p.SetProfile(r.profileOf(p))
+			}
+		}
+		if next == r.loop.Next() {
+			r.loop.Act()
+		}
+	}
+	return r.seen
+}
+
+// second adds up the pods.
+func (r *run) second() {
+	if r.world.Now() > warmUp {
+		r.seen.podHours += time.Second.Hours() * float64(len(r.world.Pods()))
+	}
+}
+
+// note keeps when more was wanted.
+func (r *run) note(_ *horizontal.Observation, d *horizontal.Decision) {
+	now := r.world.Now()
+	if now < warmUp {
+		return
+	}
+	if d.Surge.Asks() {
+		r.seen.asked++
+	}
+	if d.Rescale {
+		r.seen.actions++
+	}
+	r.seen.most = max(r.seen.most, d.Desired)
+	if r.scenario.surge == 0 || now < r.surgeAt {
+		return
+	}
+	since := (now - r.surgeAt).Seconds()
+	if math.IsNaN(r.seen.firstUp) && d.Desired > podsAtFirst {
+		r.seen.firstUp = since
+	}
+	if math.IsNaN(r.seen.nearUp) && float64(d.Desired) >= nearly*podsAtFirst*r.scenario.surge {
+		r.seen.nearUp = since
+	}
+}
+
+// nearly is the part of what a surge takes that counts as reached.
+const nearly = 0.9
+
+// profile is how a pod behaves. With one pod hot for good, the others use so much less
+// that all together are at their target.
+func (s *scenario) profile(noise float64, isHot bool) sim.Profile {
+	profile := sim.DefaultProfile()
+	profile.IdleCPUMilli, profile.CPUPerRequestMilliCoreSeconds, profile.Noise = 0, requestCostMilliS, noise
+	profile.StartupCPUMilli, profile.Startup = startupMilli, toBeReady-toRun
+	if s.hot > 0 && !s.hotAtTimes {
+		profile.CPUPerRequestMilliCoreSeconds *= podsAtFirst / (podsAtFirst - 1 + s.hot)
+	}
+	if isHot {
+		profile.CPUPerRequestMilliCoreSeconds *= s.hot
+	}
+	return profile
+}
+
+// profileOf is how a pod behaves now. The noise begins after the warm-up, so that
+// whatever the first averages are, the count is right then.
+func (r *run) profileOf(p *world.Pod) sim.Profile {
+	now, noise := r.now(), 0.0
+	if now >= warmUp {
+		noise = r.scenario.podNoise
+	}
+	isHot := false
+	for i := 0; i+1 < len(r.hot); i += 2 {
+		isHot = isHot || now >= r.hot[i] && now < r.hot[i+1]
+	}
+	return r.scenario.profile(noise, isHot && p.Number == 0)
+}
+
+// now is 0 while the world is being made.
+func (r *run) now() time.Duration {
+	if r.world == nil {
+		return 0
+	}
+	return r.world.Now()
+}

@@ -43,8 +43,8 @@ type Config struct {
 	// Runs is how often each subject is started and measured.
 	Runs     int
 	Subjects []Subject
-	// Window is how long a subject is watched at rest. Whole minutes have the same number of passes each.
-	Window time.Duration
+	// Passes is for how many passes of its updater a subject is watched at rest: each is a minute.
+	Passes int
 	// Patience is the longest wait for recommendations, for a pass and for pods.
 	Patience time.Duration
 
@@ -61,7 +61,7 @@ const (
 	DefaultObjects  = 1000
 	DefaultPodsPer  = 2
 	DefaultRuns     = 3
-	DefaultWindow   = 2 * time.Minute
+	DefaultPasses   = 2
 	DefaultPatience = 5 * time.Minute
 )
 
@@ -72,15 +72,16 @@ func (c Config) completed() (Config, error) {
 	if c.Mode == "" {
 		c.Mode = Recreate
 	}
-	return c, c.validate()
+	err := c.validate()
+	return c, err
 }
 
 func (c *Config) validate() error {
 	if c.Objects < 1 || c.PodsPer < 2 || c.Runs < 1 || len(c.Subjects) == 0 {
 		return errors.New("there must be at least one object, two pods of each, of which one can be evicted, one run and one subject")
 	}
-	if c.Window <= 0 || c.Patience <= 0 {
-		return fmt.Errorf("window %s and patience %s must be positive", c.Window, c.Patience)
+	if c.Passes < 1 || c.Patience <= 0 {
+		return fmt.Errorf("%d passes and patience %s must be positive", c.Passes, c.Patience)
 	}
 	if !slices.Contains([]string{Recreate, InPlaceOrRecreate}, c.Mode) {
 		return fmt.Errorf("mode %q is none of %s and %s", c.Mode, Recreate, InPlaceOrRecreate)

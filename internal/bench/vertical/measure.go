@@ -3,6 +3,7 @@ package vertical
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
@@ -47,16 +48,19 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 	if err := b.awaitRecommendations(ctx, r, title); err != nil {
 		return m, err
 	}
-	if err := b.rest(ctx, r, &m); err != nil {
+	if err := b.rest(ctx, r, title, &m); err != nil {
 		return m, err
 	}
 	b.progress.Say("%s: at rest %s and %s s a pass, %s writes a minute", title,
 		report.Number(m.recommenderPass), report.Number(m.updaterPass), report.Number(m.total()))
-	if err := b.act(ctx, r, &m); err != nil {
+	if err := b.act(ctx, r, title, &m); err != nil {
 		return m, err
 	}
 	b.progress.Say("%s: %.0f pods changed in a pass of %s s", title, m.actions, report.Number(m.actingPass))
 	r.stop(ctx)
+	if err := b.cluster.RestartControllerManager(ctx, controllerManagerFlags()...); err != nil {
+		return m, err
+	}
 	if b.Mode != Recreate {
 		if err := b.crowd.renewPods(ctx); err != nil {
 			return m, err
@@ -80,7 +84,7 @@ func (b *bench) awaitRecommendations(ctx context.Context, r *running, title stri
 // awaitPasses waits until enough has been done, by the subject's own account.
 func (b *bench) awaitPasses(ctx context.Context, r *running, title string, enough func(*own) bool) (own, error) {
 	var last own
-	err := wait{title: title, want: 1, say: b.progress.Say, period: 200 * time.Millisecond, count: func(ctx context.Context) (int, error) {
+	err := wait{title: title, want: 1, say: b.progress.Say, period: pagePeriod, count: func(ctx context.Context) (int, error) {
 		var err error
 		if last, err = r.say(ctx); err != nil || !enough(&last) {
 			return 0, err
@@ -90,18 +94,19 @@ func (b *bench) awaitPasses(ctx context.Context, r *running, title string, enoug
 	return last, err
 }
 
-// rest watches a subject that has nothing to change.
-func (b *bench) rest(ctx context.Context, r *running, m *measurement) error {
+// rest watches a subject that has nothing to change, from the end of a pass to that of another.
+func (b *bench) rest(ctx context.Context, r *running, title string, m *measurement) error {
 	before, err := b.look(ctx, r)
 	if err != nil {
 		return err
 	}
-	timer := time.NewTimer(b.Window)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	for pass := range b.Passes {
+		_, err := b.awaitPasses(ctx, r, fmt.Sprintf("%s: at rest, pass %d of %d", title, pass+1, b.Passes), func(o *own) bool {
+			return o.updater.count > before.updater.count+float64(pass)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	after, err := b.look(ctx, r)
 	if err != nil {
@@ -132,15 +137,13 @@ func (b *bench) look(ctx context.Context, r *running) (looked, error) {
 }
 
 // act asks for more, right after a pass of the updater so that the whole of the next one sees it, and watches that one.
-func (b *bench) act(ctx context.Context, r *running, m *measurement) error {
-	start, err := r.say(ctx)
+// Pods come back after that: elsewhere, those who bring them back do not share two cores with the API server.
+func (b *bench) act(ctx context.Context, r *running, title string, m *measurement) error {
+	before, err := r.say(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := b.awaitPasses(ctx, r, "the end of the updater's pass", func(o *own) bool { return o.updater.count > start.updater.count })
-	if err != nil {
-		return err
-	}
+	b.cluster.StopControllerManager(ctx)
 	if err := b.crowd.askForMore(ctx); err != nil {
 		return err
 	}
@@ -152,7 +155,7 @@ func (b *bench) act(ctx context.Context, r *running, m *measurement) error {
 	if asked.updater.count != before.updater.count {
 		return errors.New("the updater passed while the objects were being changed: its interval is too short")
 	}
-	after, err := b.awaitPasses(ctx, r, "the updater's pass over pods to change", func(o *own) bool { return o.updater.count > asked.updater.count })
+	after, err := b.awaitPasses(ctx, r, title+": acting", func(o *own) bool { return o.updater.count > asked.updater.count })
 	if err != nil {
 		return err
 	}

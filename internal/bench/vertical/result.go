@@ -22,7 +22,7 @@ type Result struct {
 	Objects       int             `json:"objects"`
 	PodsPerObject int             `json:"podsPerObject"`
 	Mode          string          `json:"mode"`
-	WindowSeconds float64         `json:"windowSeconds"`
+	Passes        int             `json:"passesAtRest"`
 	Expected      int             `json:"actionsExpected"`
 	Subjects      []SubjectResult `json:"subjects"`
 }
@@ -52,7 +52,7 @@ type SubjectResult struct {
 func (c Config) result(machine report.Machine, measured [][]measurement) Result {
 	r := Result{
 		Benchmark: "vertical", Machine: machine, Kubernetes: devcluster.KubernetesVersion, Upstream: UpstreamVersion,
-		Objects: c.Objects, PodsPerObject: c.PodsPer, Mode: c.Mode, WindowSeconds: c.Window.Seconds(), Expected: c.actions(),
+		Objects: c.Objects, PodsPerObject: c.PodsPer, Mode: c.Mode, Passes: c.Passes, Expected: c.actions(),
 	}
 	for i, subject := range c.Subjects {
 		r.Subjects = append(r.Subjects, resultOf(subject, measured[i]))

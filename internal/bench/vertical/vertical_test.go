@@ -87,7 +87,7 @@ func TestWritesByKind(t *testing.T) {
 }
 
 func someResult() Result {
-	config := Config{Objects: 10, PodsPer: 3, Mode: Recreate, Window: time.Minute, Subjects: []Subject{{Name: "one", Kind: Upstream, Flags: []string{}}}}
+	config := Config{Objects: 10, PodsPer: 3, Mode: Recreate, Passes: 2, Subjects: []Subject{{Name: "one", Kind: Upstream, Flags: []string{}}}}
 	return config.result(report.Machine{CPUs: 2}, [][]measurement{{
 		{actions: 10, acting: 5, actingPass: 6, writesPerMinute: map[string]float64{"events": 2, "other": 4}},
 		{actions: 8, acting: 8, actingPass: 9, writesPerMinute: map[string]float64{"events": 2}, residentBytes: 3 << 20, restActions: 1},
@@ -119,7 +119,7 @@ func TestResult(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	good := Config{
-		Objects: 1, PodsPer: 2, Runs: 1, Subjects: []Subject{{}}, Window: time.Second, Patience: time.Second,
+		Objects: 1, PodsPer: 2, Runs: 1, Subjects: []Subject{{}}, Passes: 1, Patience: time.Second,
 		BinDir: "bin", Recommender: "recommender", Updater: "updater", Plimsoll: "plimsoll",
 	}
 	if completed, err := good.completed(); err != nil || completed.Out == nil || completed.Mode != Recreate {
@@ -129,7 +129,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"no objects":           func(c *Config) { c.Objects = 0 },
 		"nothing to evict":     func(c *Config) { c.PodsPer = 1 },
 		"no runs":              func(c *Config) { c.Runs = 0 },
-		"no window":            func(c *Config) { c.Window = 0 },
+		"no passes":            func(c *Config) { c.Passes = 0 },
 		"an unknown mode":      func(c *Config) { c.Mode = "Off" },
 		"no binaries":          func(c *Config) { c.Updater = "" },
 		"nobody to measure":    func(c *Config) { c.Subjects = nil },

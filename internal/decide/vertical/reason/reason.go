@@ -63,6 +63,8 @@ const (
 	PodPending
 	// ResizeUnderway: the kubelet is still busy with the last change.
 	ResizeUnderway
+	// ResizeError: the kubelet says that the last change went wrong. It tries again.
+	ResizeError
 	// InfeasibleBefore: the node refused the like before, and nothing has become less.
 	InfeasibleBefore
 	// BackingOff: the last attempt failed not long ago.
@@ -111,7 +113,7 @@ var names = [end]string{
 	NothingChanges: "NothingChanges", Conflict: "Conflict", Boosted: "Boosted", ModeOff: "ModeOff",
 	EvictionRequirements: "EvictionRequirements", MinReplicas: "MinReplicas", UnknownReplicas: "UnknownReplicas",
 	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit", CircuitOpen: "CircuitOpen",
-	LeaseStale: "LeaseStale", PodPending: "PodPending", ResizeUnderway: "ResizeUnderway", InfeasibleBefore: "InfeasibleBefore",
+	LeaseStale: "LeaseStale", PodPending: "PodPending", ResizeUnderway: "ResizeUnderway", ResizeError: "ResizeError", InfeasibleBefore: "InfeasibleBefore",
 	BackingOff: "BackingOff", Failed: "Failed",
 	NoResize: "NoResize", OldKubelet: "OldKubelet", NotLinux: "NotLinux", QoSClass: "QoSClass", LimitRange: "LimitRange",
 	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy", Swap: "Swap",

@@ -35,6 +35,9 @@ const (
 	Evict
 	// Skip it until less is recommended: the node refused, and would again.
 	Skip
+	// Other resizes a pod whose kubelet cannot do the last resize, if another is
+	// wanted by now.
+	Other
 )
 
 // Policy is how pods may be resized.
@@ -86,12 +89,35 @@ func (s *State) underway(now time.Time, p *Policy, pod *vertical.Pod, spare reas
 		if pod.Resize == vertical.ResizeInfeasible {
 			return Retry, reason.None
 		}
-		return Wait, reason.ResizeUnderway
+		if pod.Resize == vertical.ResizeError && p.Divergences.Has(divergence.ResizeBackoff) {
+			return s.again(now, pod, spare)
+		}
+		return Wait, Underway(pod)
 	}
 	if s.Stalled(now, pod, p.Divergences) && spare == reason.None {
 		return Evict, reason.ResizeFailed
 	}
-	return Wait, reason.ResizeUnderway
+	return Wait, Underway(pod)
+}
+
+// again is about a pod that is never evicted, whose kubelet cannot do what the pod
+// asks for. By now something else may be recommended, which it can.
+func (s *State) again(now time.Time, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
+	switch {
+	case s.backingOff(now, pod):
+		return Wait, reason.BackingOff
+	case spare != reason.None:
+		return Wait, spare
+	}
+	return Other, reason.None
+}
+
+// Underway says what is known of a resize that has not ended.
+func Underway(pod *vertical.Pod) reason.Reason {
+	if pod.Resize == vertical.ResizeError {
+		return reason.ResizeError
+	}
+	return reason.ResizeUnderway
 }
 
 // Stalled reports that a resize has failed, or has taken too long since it was

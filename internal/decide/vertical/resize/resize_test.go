@@ -134,7 +134,8 @@ func TestNextAsksInOrder(t *testing.T) {
 		"refused, which evicts":        {true, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw, Budget{}, Evict, reason.ResizeFailed},
 		"refused, and no pod to spare": {true, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{Spare: reason.DisruptionBudget}, Wait, reason.ResizeUnderway},
 		"refused, and never evicted":   {false, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{}, Retry, reason.None},
-		"under way":                    {false, State{}, vertical.Pod{Resize: vertical.ResizeError}, raw, Budget{}, Wait, reason.ResizeUnderway},
+		"under way":                    {false, State{}, vertical.Pod{Resize: vertical.ResizeInProgress}, raw, Budget{}, Wait, reason.ResizeUnderway},
+		"gone wrong":                   {false, State{}, vertical.Pod{Resize: vertical.ResizeError}, raw, Budget{}, Wait, reason.ResizeError},
 		"no pod to spare":              {true, State{}, vertical.Pod{}, raw, Budget{Spare: reason.DisruptionBudget}, Wait, reason.DisruptionBudget},
 		"fine":                         {false, State{}, vertical.Pod{}, raw, Budget{}, Resize, reason.None},
 	} {
@@ -142,6 +143,24 @@ func TestNextAsksInOrder(t *testing.T) {
 		if step, got := s.Next(epoch, &Policy{Evicts: c.evicts}, &c.pod, c.raw, c.budget); step != c.step || got != c.reason {
 			t.Errorf("%s: step %d, %s", why, step, got)
 		}
+	}
+}
+
+// Where a pod is never evicted, only something else can help that the kubelet can do; the API server is not asked each
+// pass.
+func TestErrorOfTheKubelet(t *testing.T) {
+	raw := []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 200)}}
+	p, pod := &Policy{Divergences: divergence.ResizeBackoff}, vertical.Pod{UID: "1", Resize: vertical.ResizeError}
+	s := State{}.Clone()
+	if step, why := s.Next(epoch, p, &pod, raw, Budget{}); step != Other || why != reason.None {
+		t.Errorf("step %d, %s", step, why)
+	}
+	if step, why := s.Next(epoch, p, &pod, raw, Budget{Spare: reason.DisruptionBudget}); step != Wait || why != reason.DisruptionBudget {
+		t.Errorf("with no pod to spare: step %d, %s", step, why)
+	}
+	s.Fail(epoch, &pod)
+	if step, why := s.Next(epoch, p, &pod, raw, Budget{}); step != Wait || why != reason.BackingOff {
+		t.Errorf("not taken a moment ago: step %d, %s", step, why)
 	}
 }
 

@@ -149,7 +149,7 @@ func (d *Decision) holds(s *State, i int) reason.Reason {
 	d.reconsider(s, i)
 	step, why := d.next(s, i)
 	switch {
-	case step == resize.Resize || step == resize.Evict || step == resize.Retry:
+	case step == resize.Resize || step == resize.Evict || step == resize.Retry || step == resize.Other:
 		return reason.None
 	case step == resize.Wait && d.policy.Mode == vertical.ModeInPlace && !d.policy.Divergences.Has(divergence.InPlaceBudget):
 		return reason.None
@@ -173,7 +173,7 @@ func (d *Decision) mayEvict(s *State, i int) reason.Reason {
 	}
 	// Seen now, even if the budget is used up: its time starts here.
 	if stalled := s.Resize.Stalled(d.At, pod, d.policy.Divergences); !stalled && why == reason.None {
-		return reason.ResizeUnderway
+		return resize.Underway(pod)
 	}
 	return why
 }

@@ -71,6 +71,11 @@ func (d *Decision) tryResize(s *State, i int) (Action, bool) {
 			v.Against = reason.InfeasibleBefore
 			return Action{}, false
 		}
+	case resize.Other:
+		if !resize.Changes(v.Pod, action.Targets) {
+			v.Against = resize.Underway(v.Pod)
+			return Action{}, false
+		}
 	case resize.Wait:
 		v.Against = why
 		// Upstream sends a resize in mode InPlace although it has just decided to wait,

@@ -126,6 +126,7 @@ var words = map[reason.Reason]string{
 	reason.LeaseStale:           "the admission controller's Lease is not renewed: new pods would not get their requests",
 	reason.PodPending:           "the pods are not running yet",
 	reason.ResizeUnderway:       "the kubelet has not finished the last resize",
+	reason.ResizeError:          "the kubelet could not do the last resize and tries again; the pods' condition PodResizeInProgress says why",
 	reason.InfeasibleBefore:     "the node cannot do the resize, and no less is recommended since",
 	reason.BackingOff:           "the last resize failed not long ago",
 	reason.Failed:               "the API server answered with an error",

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,10 +21,7 @@ type Startup struct {
 type Stamp uint32
 
 func stampOf(at time.Time) Stamp {
-	if at.IsZero() {
-		return 0
-	}
-	return Stamp(at.Unix())
+	return Stamp(min(max(at.Unix(), 0), math.MaxUint32))
 }
 
 // startupOf takes the times from the pod's conditions and containers.
@@ -105,7 +103,7 @@ func BecameReady(before, after *Pod) bool {
 func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took time.Duration)) {
 	s := &pod.Startup
 	ends := [startupParts]Stamp{
-		PartCreation: Stamp(pod.Created / int64(time.Second)), PartScheduling: s.Scheduled, PartSandbox: s.Sandboxed, PartInit: s.Initialized,
+		PartCreation: stampOf(time.Unix(0, pod.Created)), PartScheduling: s.Scheduled, PartSandbox: s.Sandboxed, PartInit: s.Initialized,
 		PartImage: s.Running, PartReadiness: stampOf(pod.ReadyTransition),
 	}
 	// Where there are no init containers, kubelets take their end as come before the

@@ -100,8 +100,11 @@ oracle: ## compare Plimsoll with upstream's own controller in random timelines (
 	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run TestOracle . -args -steps=$(or $(N),100000) -seed=$(or $(SEED),1)
 
 .PHONY: oracle-vertical
-oracle-vertical: ## compare Plimsoll's recommender with upstream's in random histories (N=10000 histories, SEED=1)
-	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run 'TestRecommender$$' ./vertical -args -histories=$(or $(N),10000) -history-seed=$(or $(SEED),1) -history-divergences=50
+oracle-vertical: ## compare recommender, updater and admission with upstream's on random inputs (N=10000 of each, SEED=1); ends in one table
+	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run 'Test(Recommender|Updater|Admission|Fit|Validation)$$' ./vertical -args \
+		-histories=$(or $(N),10000) -history-seed=$(or $(SEED),1) -history-divergences=50 \
+		-updater-timelines=$(or $(N),10000) -updater-seed=$(or $(SEED),1) \
+		-admission-pods=$(or $(N),10000) -admission-objects=$(or $(N),10000) -admission-seed=$(or $(SEED),1)
 
 .PHONY: bench
 bench: ## run the benchmarks, upstream's calculator beside the core too; ends in benchstat's output (about five minutes)

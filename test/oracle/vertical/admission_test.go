@@ -92,6 +92,8 @@ func TestAdmission(t *testing.T) {
 		}
 	}
 	report(t, reached, admissionReach, *admissionPods >= 5000)
+	summary = append(summary, row{"admission: random new pods", *admissionPods, compared, fmt.Sprintf("at %d upstream panics, at %d its integers overflow",
+		reached["upstream panics"], reached["upstream's sum of limits overflows"]+reached["upstream's comparison or boost overflows"])})
 	t.Logf("%d pods from seed %d were equal", compared, *admissionSeed)
 }
 

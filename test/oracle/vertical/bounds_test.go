@@ -1,6 +1,7 @@
 package vertical
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,6 +49,9 @@ func TestFit(t *testing.T) {
 		w.countFitted(recs, fitted)
 	}
 	report(t, reached, []string{"equal", "upstream panics", "changed"}, *admissionPods >= 5000)
+	outside := reached["upstream panics"] + reached["upstream's sum or comparison overflows"]
+	summary = append(summary, row{"recommendations fitted to random pods", reached["equal"] + outside, reached["equal"], fmt.Sprintf(
+		"at %d upstream panics, at %d its integers overflow", reached["upstream panics"], reached["upstream's sum or comparison overflows"])})
 }
 
 func (w *admissionWorld) comparePolicy(t *testing.T, seed uint64, theirs *upstream.VerticalPodAutoscaler) {

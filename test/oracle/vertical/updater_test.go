@@ -71,6 +71,7 @@ func TestUpdater(t *testing.T) {
 			t.Errorf("no workload came to %q", place)
 		}
 	}
+	summary = append(summary, row{"updater: passes over random workloads", compared, compared, "none"})
 	t.Logf("%d passes of %d workloads from seed %d were equal", compared, *updaterTimelines, *updaterSeed)
 	for _, place := range slices.Sorted(maps.Keys(reached)) {
 		t.Logf("%8d %s", reached[place], place)

@@ -56,6 +56,7 @@ func TestValidation(t *testing.T) {
 		countSaid(reached, theirs, isUpdate)
 	}
 	report(t, reached, validationReach, *admissionObjects >= 5000)
+	summary = append(summary, row{"admission: random objects", *admissionObjects, *admissionObjects, "none"})
 	t.Logf("%d objects from seed %d were answered alike", *admissionObjects, *admissionSeed)
 }
 

@@ -48,7 +48,7 @@ func verticalCommand() *cobra.Command {
 	flags.IntVar(&c.PodsPer, "pods-per", vertical.DefaultPodsPer, "pods of each Deployment")
 	flags.StringVar(&c.Mode, "mode", vertical.Recreate, "how pods are changed: "+vertical.Recreate+" or "+vertical.InPlaceOrRecreate)
 	flags.IntVar(&c.Runs, "runs", vertical.DefaultRuns, "how often each subject is started and measured")
-	flags.IntVar(&c.Passes, "passes", vertical.DefaultPasses, "for how many passes of its updater, each a minute, a subject is watched at rest")
+	flags.IntVar(&c.Passes, "passes", vertical.DefaultPasses, "for how many passes, each a minute, a subject is watched at rest")
 	flags.DurationVar(&c.Patience, "patience", vertical.DefaultPatience, "longest wait for recommendations, for a pass and for pods")
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure; there is "+plimsollAlone+" too")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of Plimsoll's processes, with blanks between")

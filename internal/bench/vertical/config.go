@@ -43,7 +43,7 @@ type Config struct {
 	// Runs is how often each subject is started and measured.
 	Runs     int
 	Subjects []Subject
-	// Passes is for how many passes of its updater a subject is watched at rest: each is a minute.
+	// Passes is for how many passes a subject is watched at rest: each is a minute.
 	Passes int
 	// Patience is the longest wait for recommendations, for a pass and for pods.
 	Patience time.Duration

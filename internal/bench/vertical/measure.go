@@ -3,7 +3,6 @@ package vertical
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
@@ -94,19 +93,19 @@ func (b *bench) awaitPasses(ctx context.Context, r *running, title string, enoug
 	return last, err
 }
 
-// rest watches a subject that has nothing to change, from the end of a pass to that of another.
+// rest watches a subject that has nothing to change. It begins and ends halfway between two passes: both parts have
+// theirs at about the same time, and so many of each are within.
 func (b *bench) rest(ctx context.Context, r *running, title string, m *measurement) error {
+	b.progress.Say("%s: at rest for %d passes", title, b.Passes)
+	if err := b.pause(ctx, interval/2); err != nil {
+		return err
+	}
 	before, err := b.look(ctx, r)
 	if err != nil {
 		return err
 	}
-	for pass := range b.Passes {
-		_, err := b.awaitPasses(ctx, r, fmt.Sprintf("%s: at rest, pass %d of %d", title, pass+1, b.Passes), func(o *own) bool {
-			return o.updater.count > before.updater.count+float64(pass)
-		})
-		if err != nil {
-			return err
-		}
+	if err := b.pause(ctx, time.Duration(b.Passes)*interval); err != nil {
+		return err
 	}
 	after, err := b.look(ctx, r)
 	if err != nil {
@@ -118,7 +117,23 @@ func (b *bench) rest(ctx context.Context, r *running, title string, m *measureme
 	m.restCores = (after.cpuSeconds - before.cpuSeconds) / passed.Seconds()
 	m.restActions = after.acted() - before.acted()
 	m.restResidentBytes = after.residentBytes
-	return nil
+	_, err = b.awaitPasses(ctx, r, title+": the end of the updater's pass", func(o *own) bool { return o.updater.count > after.updater.count })
+	return err
+}
+
+// interval is both parts' default.
+const interval = time.Minute
+
+// pause waits unless ctx ends.
+func (*bench) pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // looked is everything that is counted, at one time.

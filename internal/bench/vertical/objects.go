@@ -100,9 +100,13 @@ func checkpoint(object int, now time.Time) *autoscaling.VerticalPodAutoscalerChe
 	const minutes = int(history / time.Minute)
 	stored, reference := metav1.NewTime(now), metav1.NewTime(now.Truncate(24*time.Hour))
 	return &autoscaling.VerticalPodAutoscalerCheckpoint{
-		TypeMeta:   metav1.TypeMeta{APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscalerCheckpoint"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(object), Name: objectName(object) + "-" + container},
-		Spec:       autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: objectName(object), ContainerName: container},
+		TypeMeta: metav1.TypeMeta{APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscalerCheckpoint"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespaceOf(object), Name: objectName(object) + "-" + container,
+			// Plimsoll asks twice when it writes one for the first time that has no annotation yet.
+			Annotations: map[string]string{"bench.plimsoll.dev/made-up": "true"},
+		},
+		Spec: autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: objectName(object), ContainerName: container},
 		Status: autoscaling.VerticalPodAutoscalerCheckpointStatus{
 			LastUpdateTime: stored, Version: "v3",
 			CPUHistogram: autoscaling.HistogramCheckpoint{

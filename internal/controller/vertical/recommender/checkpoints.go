@@ -21,7 +21,7 @@ import (
 const (
 	// savePeriod is how often a container's checkpoint is written while there is
 	// something new in it: as much is lost if the process is killed.
-	savePeriod = 10 * time.Minute
+	savePeriod = 15 * time.Minute
 	// restorePause is how long to wait before reading them again, if that failed.
 	restorePause = 5 * time.Second
 )

@@ -77,8 +77,8 @@ func TestSteadyWritesAreFew(t *testing.T) {
 		if n := w.statuses["web"] - statuses; n > 4 {
 			t.Errorf("the status was written %d times in six steady hours; upstream writes 360", n)
 		}
-		if n := w.saves["web-app"] - saves; n > 40 || n < 30 {
-			t.Errorf("the checkpoint was written %d times in six hours, want one each ten minutes", n)
+		if n := w.saves["web-app"] - saves; n > 26 || n < 20 {
+			t.Errorf("the checkpoint was written %d times in six hours, want one each quarter of an hour", n)
 		}
 		w.do(func() { w.milli["web"] = 0 }) // metrics.k8s.io does not know the pods
 		w.pass(time.Hour)

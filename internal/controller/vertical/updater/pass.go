@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
@@ -17,7 +18,7 @@ import (
 )
 
 const (
-	// hands is how many workloads are acted on at a time. Under a rate limit it is one,
+	// hands is how many workloads are acted on at a time, and how many conditions are written. Under a rate limit it is one,
 	// so that their turns are kept.
 	hands = 8
 	// stalePasses is how many passes are left out before objects say why.
@@ -51,11 +52,7 @@ func (c *Controller) pass(ctx context.Context) {
 	timer.step("EvictPods")
 	c.remember(tasks)
 	c.metrics.countPass(tasks)
-	for _, t := range tasks {
-		if condition, ok := report.Of(&t.decision); ok {
-			c.say(ctx, t.vpa, condition)
-		}
-	}
+	c.sayAll(ctx, tasks)
 	timer.step("WriteConditions")
 }
 
@@ -176,6 +173,24 @@ func (c *Controller) remember(tasks []*task) {
 			c.metrics.forget(name)
 		}
 	}
+}
+
+// sayAll writes what has become of each workload. One write after the other would keep the next pass waiting where
+// thousands have something to say.
+func (c *Controller) sayAll(ctx context.Context, tasks []*task) {
+	var writing errgroup.Group
+	writing.SetLimit(hands)
+	for _, t := range tasks {
+		condition, ok := report.Of(&t.decision)
+		if !ok {
+			continue
+		}
+		writing.Go(func() error {
+			c.say(ctx, t.vpa, condition)
+			return nil
+		})
+	}
+	_ = writing.Wait() // they tell of their errors themselves
 }
 
 // used reads what the pods use that are to be resized.

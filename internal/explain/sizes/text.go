@@ -70,6 +70,9 @@ func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
 		case t.Skipped[r]:
 			p.line("  "+r.String(), "left alone: a HorizontalPodAutoscaler divides by it")
 			continue
+		case t.Unmeasured[r]:
+			p.line("  "+r.String(), "not recommended: there is no sample yet")
+			continue
 		case !t.Controlled[r]:
 			p.line("  "+r.String(), "not controlled")
 			continue

@@ -62,6 +62,8 @@ const (
 	// SurviveRestart takes the circuit breaker, the timers of resizes and the rate limit
 	// up where the process before left them, as far as the API shows it.
 	SurviveRestart
+	// FirstSample recommends nothing of a resource before there is a sample of it.
+	FirstSample
 
 	end
 )
@@ -71,7 +73,7 @@ var known = names.Names{
 	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
-	"absurd-samples", "survive-restart",
+	"absurd-samples", "survive-restart", "first-sample",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

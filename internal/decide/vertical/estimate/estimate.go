@@ -62,7 +62,11 @@ type Trace struct {
 	// Controlled are the resources that are recommended, Skipped those among the owner's
 	// that a horizontal autoscaler has.
 	Controlled, Skipped [vertical.Resources]bool
-	Estimates           [vertical.Resources][boundCount]Estimate
+	// Unmeasured are resources that are not recommended as nothing is known of them:
+	// neither a sample, nor that the container ran out of memory. Only the divergence
+	// first-sample leaves any out.
+	Unmeasured [vertical.Resources]bool
+	Estimates  [vertical.Resources][boundCount]Estimate
 }
 
 // Estimator makes recommendations of the containers of a pod.
@@ -97,7 +101,9 @@ func (e *Estimator) Container(name string, c *usage.Container, skipped [vertical
 	rec := vertical.Recommendation{Container: name}
 	for r := range vertical.Resource(vertical.Resources) {
 		trace.Skipped[r] = own.Controlled[r] && skipped[r]
-		trace.Controlled[r] = own.Controlled[r] && !skipped[r]
+		_, measured := a.Percentile(&e.policy.Usage, r, 1)
+		trace.Unmeasured[r] = own.Controlled[r] && !skipped[r] && !measured && e.policy.Has(divergence.FirstSample)
+		trace.Controlled[r] = own.Controlled[r] && !skipped[r] && !trace.Unmeasured[r]
 		trace.Confidence[r] = c.Confidence(&e.policy.Usage, a, e.policy.ConfidenceInterval[r])
 		if !trace.Controlled[r] {
 			continue

@@ -82,6 +82,38 @@ func TestWithoutSamples(t *testing.T) {
 	}
 }
 
+// Before anything is known the floor is no recommendation: whoever requests more would be cut down to it, and begin to
+// throttle, or to run out of memory. Each resource waits for itself: an OOM says nothing of CPU.
+func TestFirstSample(t *testing.T) {
+	p := policy(divergence.FirstSample)
+	p.Containers = []vertical.ContainerPolicy{{Container: "web", Controlled: vertical.Controls(), MinAllowed: vertical.Of(500, 1<<30)}}
+	unknown, killed, used := &usage.Container{}, &usage.Container{}, steady(p, 0, 2000, 2<<30)
+	killed.RecordOOM(&p.Usage, usage.OOM{Pod: "a", At: began, Request: 1 << 30}, began)
+	for why, c := range map[string]struct {
+		container  *usage.Container
+		unmeasured [vertical.Resources]bool
+	}{
+		"nothing is known": {unknown, [vertical.Resources]bool{true, true}},
+		"an OOM":           {killed, [vertical.Resources]bool{vertical.CPU: true}},
+		"a sample of each": {used, nothing},
+	} {
+		rec, trace := For(p, 1).Container("web", c.container, nothing)
+		if trace.Unmeasured != c.unmeasured {
+			t.Errorf("%s: unmeasured %v", why, trace.Unmeasured)
+		}
+		for r := range vertical.Resource(vertical.Resources) {
+			for _, amounts := range []vertical.Amounts{rec.Lower, rec.Target, rec.Upper, rec.Uncapped} {
+				if _, has := amounts.Get(r); has == c.unmeasured[r] {
+					t.Errorf("%s: %s is recommended: %t", why, r, has)
+				}
+			}
+		}
+	}
+	if _, trace := For(policy(divergence.None), 1).Container("web", unknown, nothing); trace.Unmeasured != nothing {
+		t.Error("upstream recommends the floor")
+	}
+}
+
 // What is known of a container goes a step at a time.
 func TestTrace(t *testing.T) {
 	p := policy(divergence.Default)

@@ -63,6 +63,9 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 			skipped = conflict.Skipped(o.Conflicts, c.Name)
 		}
 		rec, trace := e.Container(c.Name, &c.Usage, skipped)
+		if rec.Target.IsEmpty() && trace.Unmeasured != [vertical.Resources]bool{} {
+			continue // its floor would be all that there is to say
+		}
 		d.Recommendations = append(d.Recommendations, rec)
 		d.Traces = append(d.Traces, Trace{Trace: trace, Contention: contention(&o, c.Name)})
 	}

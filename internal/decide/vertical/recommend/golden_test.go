@@ -92,6 +92,10 @@ func (s *story) tell(sentence string, after time.Duration) {
 	fmt.Fprintf(s.text, "\n%s\n", sentence)
 	for _, trace := range s.decision.Traces {
 		for r := range vertical.Resource(vertical.Resources) {
+			if !trace.Controlled[r] {
+				fmt.Fprintf(s.text, "  %s %s is not recommended; unmeasured: %t\n", trace.Container, r, trace.Unmeasured[r])
+				continue
+			}
 			fmt.Fprintf(s.text, "  %s %s, confidence %.4f, floor %d\n", trace.Container, r, trace.Confidence[r], trace.Floor[r])
 			for _, b := range []estimate.Bound{estimate.Lower, estimate.Target, estimate.Upper} {
 				e := trace.Estimates[r][b]

@@ -251,5 +251,8 @@ func unseen(step *snapshot.Step, controller explain.Controller, rescales []past.
 	if e != nil {
 		e.Controller = controller
 	}
+	if e != nil && controller == explain.Plimsoll && e.Decision.Failed > 0 {
+		e.NoHistory += "; it reads CPU and memory from the kubelets, so that a metric that fails here need not fail there"
+	}
 	return e, err
 }

@@ -20,7 +20,8 @@ type measurement struct {
 	actingPass, computing, acting float64
 	actions, failures             float64
 
-	restResidentBytes, residentBytes float64
+	// At the end: all, and what is no file's.
+	residentBytes, anonymousBytes float64
 }
 
 // total are all writes a minute at rest.
@@ -116,7 +117,6 @@ func (b *bench) rest(ctx context.Context, r *running, title string, m *measureme
 	m.writesPerMinute = after.writes.perMinute(before.writes, passed)
 	m.restCores = (after.cpuSeconds - before.cpuSeconds) / passed.Seconds()
 	m.restActions = after.acted() - before.acted()
-	m.restResidentBytes = after.residentBytes
 	_, err = b.awaitPasses(ctx, r, title+": the end of the updater's pass", func(o *own) bool { return o.updater.count > after.updater.count })
 	return err
 }
@@ -179,6 +179,6 @@ func (b *bench) act(ctx context.Context, r *running, title string, m *measuremen
 	// A pass that is cut off has no step of acting.
 	m.acting = m.actingPass - m.computing - (after.afterwardsSeconds - asked.afterwardsSeconds)
 	m.actions, m.failures = after.acted()-asked.acted(), after.failed-asked.failed
-	m.residentBytes = after.residentBytes
+	m.residentBytes, m.anonymousBytes = after.residentBytes, after.anonymousBytes
 	return nil
 }

@@ -26,7 +26,8 @@ func (s *spell) add(page exposition.Page, series, step string) {
 // own is what the processes of a subject say of themselves, added up.
 type own struct {
 	at                                  time.Time
-	cpuSeconds, residentBytes           float64
+	cpuSeconds                          float64
+	residentBytes, anonymousBytes       float64
 	recommender, updater                spell
 	computingSeconds, afterwardsSeconds float64
 	evicted, resized, failed            float64

@@ -45,8 +45,8 @@ type SubjectResult struct {
 	ActionsPerSecond  report.Spread `json:"actionsPerSecond"`
 	Failures          report.Spread `json:"actionsFailed"`
 
-	RestResidentBytes report.Spread `json:"residentBytesAtRest"`
-	ResidentBytes     report.Spread `json:"residentBytes"`
+	ResidentBytes  report.Spread `json:"residentBytes"`
+	AnonymousBytes report.Spread `json:"anonymousBytes"`
 }
 
 func (c Config) result(machine report.Machine, measured [][]measurement) Result {
@@ -80,8 +80,8 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		Actions:                over(func(m *measurement) float64 { return m.actions }),
 		ActionsPerSecond:       over(func(m *measurement) float64 { return m.actions / m.acting }),
 		Failures:               over(func(m *measurement) float64 { return m.failures }),
-		RestResidentBytes:      over(func(m *measurement) float64 { return m.restResidentBytes }),
 		ResidentBytes:          over(func(m *measurement) float64 { return m.residentBytes }),
+		AnonymousBytes:         over(func(m *measurement) float64 { return m.anonymousBytes }),
 	}
 	for i := range runs {
 		for kind := range runs[i].writesPerMinute {
@@ -115,8 +115,8 @@ func rows(kinds []string) []row {
 		row{"acting: pods changed", func(r *SubjectResult) report.Spread { return r.Actions }},
 		row{"acting: pods a second", func(r *SubjectResult) report.Spread { return r.ActionsPerSecond }},
 		row{"acting: failures", func(r *SubjectResult) report.Spread { return r.Failures }},
-		row{"resident memory at rest, MiB", func(r *SubjectResult) report.Spread { return inMiB(r.RestResidentBytes) }},
-		row{"resident memory at the end, MiB", func(r *SubjectResult) report.Spread { return inMiB(r.ResidentBytes) }},
+		row{"resident memory, MiB", func(r *SubjectResult) report.Spread { return inMiB(r.ResidentBytes) }},
+		row{"  of that no file's, MiB", func(r *SubjectResult) report.Spread { return inMiB(r.AnonymousBytes) }},
 	)
 }
 

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -132,6 +135,30 @@ func (r *running) say(ctx context.Context) (own, error) {
 		}
 		sum.add(page)
 	}
+	for _, program := range r.programs {
+		anonymous, err := anonymousBytes(program.PID())
+		if err != nil {
+			return sum, err
+		}
+		sum.anonymousBytes += anonymous
+	}
 	sum.at = time.Now()
 	return sum, nil
+}
+
+// anonymousBytes is what of a process's memory is no file's: the program's own text, which the system can drop and read
+// again, is left out.
+func anonymousBytes(pid int) (float64, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0, fmt.Errorf("memory of a process: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[0] == "RssAnon:" && fields[2] == "kB" {
+			kibibytes, err := strconv.ParseFloat(fields[1], 64)
+			return kibibytes * 1024, err
+		}
+	}
+	return 0, errors.New("memory of a process: no RssAnon in its status")
 }

@@ -2,6 +2,7 @@ package vertical
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -101,10 +102,10 @@ func TestResult(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"writes a minute at rest           4.00 (2.00 to 6.00)\n", "acting: pods a second             1.50 (1.00 to 2.00)\n",
+		"writes a minute at rest 4.00 (2.00 to 6.00)", "acting: pods a second 1.50 (1.00 to 2.00)",
 		"Note: one changed 1 pods when there was nothing to change.", "Note: one changed only 8 of 10 pods in its pass",
 	} {
-		if !strings.Contains(out.String(), want) {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
@@ -151,5 +152,14 @@ func TestActions(t *testing.T) {
 		if got := config.actions(); got != want {
 			t.Errorf("%d pods each: %d, want %d", pods, got, want)
 		}
+	}
+}
+
+func TestAnonymousMemory(t *testing.T) {
+	if got, err := anonymousBytes(os.Getpid()); err != nil || got < 1<<20 || got > 1<<34 {
+		t.Errorf("this process has %v bytes, %v", got, err)
+	}
+	if _, err := anonymousBytes(-1); err == nil {
+		t.Error("nobody has memory")
 	}
 }

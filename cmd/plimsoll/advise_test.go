@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
 	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
 )
 
@@ -103,6 +105,86 @@ func TestAdviseJSONAndSARIF(t *testing.T) {
 	if first.RuleID != "missing-request" || first.Level != "error" || first.Locations[0].PhysicalLocation.Region.StartLine != 10 {
 		t.Errorf("%+v", first)
 	}
+}
+
+// TestAdviseSARIFIsValid: what every rule finds is valid by the schema of SARIF 2.1.0,
+// with nothing that the standard does not know.
+func TestAdviseSARIFIsValid(t *testing.T) {
+	files, err := filepath.Glob("../../internal/advise/rules/testdata/rules/*/bad.yaml")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		out := adviseFile(t, file, "-o", "sarif", "--fail-on=never")
+		report, err := sarif.FromString(out)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		run := report.Runs[0]
+		// The library writes these out when they are absent, but not as the standard's defaults.
+		run.Language, run.Tool.Driver.Language, run.NewlineSequences = "en-US", "en-US", []string{"\n"}
+		if err := report.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var ours, known any
+		if err := json.Unmarshal([]byte(out), &ours); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &known); err != nil {
+			t.Fatal(err)
+		}
+		if lost := lostFrom(ours, known, "$"); lost != "" {
+			t.Errorf("%s: the standard has no %s", name, lost)
+		}
+	}
+}
+
+// adviseFile is what the command says of a file.
+func adviseFile(t *testing.T, file string, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := adviseCommand()
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SetArgs(append([]string{"-f", file}, args...))
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return out.String()
+}
+
+// lostFrom is the path of the first value that the other does not have; empty if it
+// has all.
+func lostFrom(value, other any, path string) string {
+	switch v := value.(type) {
+	case map[string]any:
+		fields, ok := other.(map[string]any)
+		for name, field := range v {
+			if lost := lostFrom(field, fields[name], path+"."+name); lost != "" || !ok {
+				return path + "." + name
+			}
+		}
+	case []any:
+		items, _ := other.([]any)
+		if len(items) != len(v) {
+			return path
+		}
+		for i := range v {
+			if lost := lostFrom(v[i], items[i], path+"[]"); lost != "" {
+				return lost
+			}
+		}
+	default:
+		if value != other {
+			return path
+		}
+	}
+	return ""
 }
 
 // TestAdviseRefuses: what cannot be understood is an error that says where.

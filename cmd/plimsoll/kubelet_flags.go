@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ type kubeletFlags struct {
 	source        string
 	interval      time.Duration
 	maxPerSecond  float64
+	maxCPU        float64
 	maxConcurrent int
 	options       kubelet.Options
 }
@@ -49,6 +51,9 @@ func (f *kubeletFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.interval, "kubelet-scrape-interval", rounds.DefaultPeriod, "How often each kubelet is asked.")
 	fs.Float64Var(&f.maxPerSecond, "kubelet-max-scrapes-per-second", rounds.DefaultMaxPerSecond,
 		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets near a change first.")
+	fs.Float64Var(&f.maxCPU, "kubelet-max-cpu", rounds.DefaultMaxCPU,
+		"How much of its own CPU Plimsoll spends at most on reading and parsing the answers of kubelets, in cores. Beyond it each is asked "+
+			"less often, those of targets near a change first.")
 	fs.IntVar(&f.maxConcurrent, "kubelet-max-concurrent-scrapes", rounds.DefaultMaxConcurrent, "How many kubelets are asked at a time at most.")
 	fs.StringSliceVar(&o.PreferredAddressTypes, "kubelet-preferred-address-types", o.PreferredAddressTypes,
 		"The priority of node address types to use when determining which address to use to connect to a particular node.")
@@ -70,6 +75,7 @@ func (f *kubeletFlags) validate(check func(fine bool, flag string, value any, wa
 	check(slices.Contains(sources, f.source), "resource-metrics-source", f.source, "must be "+strings.Join(sources, ", "))
 	check(f.interval > 0, "kubelet-scrape-interval", f.interval, "must be greater than 0")
 	check(f.maxPerSecond > 0, "kubelet-max-scrapes-per-second", f.maxPerSecond, "must be greater than 0")
+	check(f.maxCPU > 0 && !math.IsInf(f.maxCPU, 1), "kubelet-max-cpu", f.maxCPU, "must be a number of cores greater than 0")
 	check(f.maxConcurrent > 0, "kubelet-max-concurrent-scrapes", f.maxConcurrent, "must be greater than 0")
 }
 
@@ -98,7 +104,7 @@ func newDirectFor(
 			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
 			return factory.Core().V1().Nodes().Informer()
 		},
-		Rounds:     rounds.Config{Period: f.interval, MaxPerSecond: f.maxPerSecond, MaxConcurrent: f.maxConcurrent},
+		Rounds:     rounds.Config{Period: f.interval, MaxPerSecond: f.maxPerSecond, MaxCPU: f.maxCPU, MaxConcurrent: f.maxConcurrent},
 		Registerer: registerer,
 		Log:        log,
 	}

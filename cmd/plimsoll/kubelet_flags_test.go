@@ -18,7 +18,7 @@ func TestKubeletFlags(t *testing.T) {
 	if diff := cmp.Diff(kubelet.DefaultOptions(), f.kubelet.options); diff != "" {
 		t.Errorf("the defaults (-package +flags):\n%s", diff)
 	}
-	if f.kubelet.interval != time.Second || f.kubelet.maxPerSecond != 1000 || f.kubelet.maxConcurrent != 64 {
+	if f.kubelet.interval != time.Second || f.kubelet.maxPerSecond != 1000 || f.kubelet.maxCPU != 0.5 || f.kubelet.maxConcurrent != 64 {
 		t.Errorf("the defaults: %+v", f.kubelet)
 	}
 	// metrics-server's flags, as its manifests and people's have them.
@@ -39,6 +39,7 @@ func TestKubeletFlags(t *testing.T) {
 func TestKubeletFlagsAreChecked(t *testing.T) {
 	for _, bad := range []string{
 		"--resource-metrics-source=cadvisor", "--kubelet-scrape-interval=0s", "--kubelet-max-scrapes-per-second=0", "--kubelet-max-concurrent-scrapes=0",
+		"--kubelet-max-cpu=0", "--kubelet-max-cpu=-1", "--kubelet-max-cpu=NaN", "--kubelet-max-cpu=+Inf", "--kubelet-max-cpu=500m",
 		"--kubelet-port=0", "--kubelet-client-key=alone", "--kubelet-request-timeout=0s", "--kubelet-preferred-address-types=",
 	} {
 		name, _, _ := strings.Cut(bad, "=")

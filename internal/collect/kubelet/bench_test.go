@@ -47,11 +47,15 @@ func BenchmarkScrape(b *testing.B) {
 			}
 			target := Target{Node: "node-1", Address: s.Listener.Addr().String()}
 			b.ReportAllocs()
+			var cpu time.Duration
 			for b.Loop() {
-				if _, err := scraper.Scrape(b.Context(), target); err != nil {
+				round, err := scraper.Scrape(b.Context(), target)
+				if err != nil {
 					b.Fatal(err)
 				}
+				cpu += round.CPU
 			}
+			b.ReportMetric(float64(cpu.Nanoseconds())/float64(b.N), "measured-cpu-ns/op")
 			b.ReportMetric(float64(len(answer)), "wire-bytes/op")
 		})
 	}

@@ -148,16 +148,27 @@ func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, er
 // GetFamilies is Get for who wants these families alone: what stands behind the last
 // of them may be missing from the answer.
 func (c *Client) GetFamilies(ctx context.Context, target Target, families text.Families, dst []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTimeout)
-	defer cancel()
-	answer, err := c.get(ctx, target.Address, families, dst)
-	if err != nil {
-		return dst, fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, c.explain(err))
-	}
-	return answer, nil
+	answer, _, err := c.fetch(ctx, target, families, dst)
+	return answer, err
 }
 
-func (c *Client) get(ctx context.Context, address string, families text.Families, dst []byte) ([]byte, error) {
+// fetch is GetFamilies, and tells how much CPU reading the answer cost: deciphering and
+// decompressing it. Asking, and shaking hands where there is no connection yet, does not
+// count.
+func (c *Client) fetch(ctx context.Context, target Target, families text.Families, dst []byte) (answer []byte, cpu time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTimeout)
+	defer cancel()
+	response, err := c.ask(ctx, target.Address)
+	if err == nil {
+		cpu = spend(func() { answer, err = c.answer(ctx, response, families, dst) })
+	}
+	if err != nil {
+		return dst, cpu, fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, c.explain(err))
+	}
+	return answer, cpu, nil
+}
+
+func (c *Client) ask(ctx context.Context, address string) (*http.Response, error) {
 	where := url.URL{Scheme: "https", Host: address, Path: c.options.path()}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), http.NoBody)
 	if err != nil {
@@ -167,10 +178,11 @@ func (c *Client) get(ctx context.Context, address string, families text.Families
 	if !c.options.DisableCompression {
 		request.Header.Set("Accept-Encoding", "gzip")
 	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, err
-	}
+	return c.http.Do(request)
+}
+
+// answer reads it and closes its body.
+func (c *Client) answer(ctx context.Context, response *http.Response, families text.Families, dst []byte) ([]byte, error) {
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever it is, the status is the error

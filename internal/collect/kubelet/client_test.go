@@ -383,7 +383,7 @@ func TestScrape(t *testing.T) {
 	for range 3 {
 		node.Burn(5e8)
 		now = now.Add(time.Second)
-		if round, err := scraper.Scrape(t.Context(), s.target()); err != nil || round.Containers != 6 || round.Fresh != 6 {
+		if round, err := scraper.Scrape(t.Context(), s.target()); err != nil || round.Containers != 6 || round.Fresh != 6 || round.CPU <= 0 {
 			t.Fatalf("%+v, %v", round, err)
 		}
 	}

@@ -30,16 +30,19 @@ func NewScraper(client *Client, store *rate.Store) (*Scraper, error) {
 	return &Scraper{client: client, store: store, buffers: make(chan []byte, 2*runtime.NumCPU())}, nil
 }
 
-// Scrape asks one kubelet. After an error the store is as it was.
+// Scrape asks one kubelet. After an error the store is as it was, and the round says
+// what that cost, and no more.
 func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error) {
 	buffer := s.take()
-	answer, err := s.client.GetFamilies(ctx, target, rate.Families(), buffer[:0])
+	answer, reading, err := s.client.fetch(ctx, target, 0, buffer[:0])
 	if err != nil {
 		s.giveBack(buffer)
-		return rate.Round{Node: target.Node}, err
+		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
-	round, err := s.store.Ingest(target.Node, time.Now(), answer)
+	var round rate.Round
+	parsing := spend(func() { round, err = s.store.Ingest(target.Node, time.Now(), answer) })
 	s.giveBack(answer)
+	round.CPU = reading + parsing
 	return round, err
 }
 

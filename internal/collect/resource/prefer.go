@@ -3,6 +3,8 @@ package resource
 import (
 	"context"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
 )
 
 // preference is how long a node goes before others after it was asked for.
@@ -18,9 +20,10 @@ func (s *session) prefer(now time.Time, nodes []string) {
 }
 
 // hurry makes preferred nodes urgent that have not had their turn for longer than
-// a period: where the budget has room for all, none.
+// a period: where the budget has room for all, none. And it tells what the budget does.
 func (s *session) hurry(ctx context.Context) {
 	var late []string
+	var before rounds.Totals
 	for pause(ctx, s.period/2) {
 		late = late[:0]
 		now := time.Now()
@@ -32,6 +35,9 @@ func (s *session) hurry(ctx context.Context) {
 		if len(late) > 0 {
 			s.rounds.Urgent(late...)
 		}
+		totals := s.rounds.Totals()
+		s.source.metrics.heldBack(&before, &totals)
+		before = totals
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +47,8 @@ type world struct {
 	sampled []Sampled
 	missing string
 	logs    []string
+	// cost is what a scrape costs.
+	cost time.Duration
 }
 
 func newWorld(t *testing.T) *world {
@@ -117,7 +120,9 @@ func (w *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 		node.Burn(int64(now.Sub(began).Seconds() * float64(w.milli[target.Node]) * 1e6))
 	}
 	w.burnt[target.Node] = now
-	return w.store.Ingest(target.Node, now, node.Text(now))
+	round, err := w.store.Ingest(target.Node, now, node.Text(now))
+	round.CPU = w.cost
+	return round, err
 }
 
 // errMad is a kubelet's answer that nobody is prepared for.
@@ -639,6 +644,52 @@ func TestIntervalsOfContainersThatDiffer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBudgetIsTold: the series say what reading kubelets costs, and what holds it back.
+// Preferred nodes go first within the bound on CPU, too.
+func TestBudgetIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.cost = 10 * time.Millisecond
+		var nodes []string
+		for i := range 20 {
+			nodes = append(nodes, fmt.Sprint("node-", i))
+			w.node(nodes[i], 100, "web-"+fmt.Sprint(i))
+		}
+		s := w.start(func(c *Config) { c.Rounds.MaxCPU = 0.05 })
+		w.want(nodes...)
+		pass(20 * time.Second)
+		spent, scrapes := testutil.ToFloat64(s.metrics.cpu), testutil.ToFloat64(s.metrics.scrapes.WithLabelValues("success"))
+		if spent < 0.9 || spent > 1.1 || math.Abs(spent-scrapes*0.01) > 1e-6 {
+			t.Errorf("%v s of CPU for %v scrapes in 20 s, want 1 s", spent, scrapes)
+		}
+		if held := testutil.ToFloat64(s.metrics.held.WithLabelValues("cpu")); held < 50 || held > scrapes {
+			t.Errorf("%v of %v scrapes held back", held, scrapes)
+		}
+		if held := testutil.ToFloat64(s.metrics.held.WithLabelValues("scrapes")); held > 0 {
+			t.Errorf("%v scrapes held back by their number", held)
+		}
+		w.set(func() { w.sampled = nil })
+		for range 10 {
+			s.Prefer(false, "node-7")
+			pass(2 * time.Second)
+		}
+		preferred, other := 0, 0
+		w.set(func() {
+			for _, told := range w.sampled {
+				switch told.Node {
+				case "node-7":
+					preferred++
+				case "node-8":
+					other++
+				}
+			}
+		})
+		if preferred < 12 || other > 6 {
+			t.Errorf("in 20 s %d scrapes of a preferred node, %d of another", preferred, other)
+		}
+	})
 }
 
 // TestPreferredNodes: where the budget is too short for all nodes, those that are

@@ -198,17 +198,17 @@ func (s *session) find(name string) (kubelet.Target, error) {
 	return s.source.config.Target(node)
 }
 
-// scrape asks one kubelet and tells of what is new.
-func (s *session) scrape(ctx context.Context, target kubelet.Target) error {
+// scrape asks one kubelet and tells of what is new, and what that cost.
+func (s *session) scrape(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error) {
 	began := time.Now()
 	round, err := s.ask(ctx, target)
 	if ctx.Err() != nil {
-		return err
+		return round.CPU, err
 	}
 	now := time.Now()
-	s.source.metrics.scraped(now.Sub(began), err)
+	s.source.metrics.scraped(now.Sub(began), round.CPU, err)
 	if err != nil || round.Fresh == 0 {
-		return err
+		return round.CPU, err
 	}
 	s.mu.Lock()
 	h := s.heard[target.Node]
@@ -217,7 +217,7 @@ func (s *session) scrape(ctx context.Context, target kubelet.Target) error {
 	s.heard[target.Node] = h
 	s.mu.Unlock()
 	s.watch.Sampled(told)
-	return nil
+	return round.CPU, nil
 }
 
 // ask asks one kubelet. Reading what a stranger sent must not end the process.

@@ -71,6 +71,8 @@ type Round struct {
 	// Newest is the time of the newest sample, by the node's clock; zero if there
 	// was none.
 	Newest time.Time
+	// CPU is what reading the answer and taking it in cost, 0 if nobody measured it.
+	CPU time.Duration
 }
 
 // Sizes says how much is remembered.

@@ -2,7 +2,9 @@
 // period, spread over it by the hash of the node's name, and never more often or
 // more of them at a time than a budget allows.
 //
-// Beyond the budget intervals stretch: who has waited longest comes first. Nodes
+// The budget is of scrapes a second and of CPU: what a node's scrapes cost is measured,
+// and its next one begins when there is as much. Beyond the budget intervals stretch:
+// who has waited longest comes first. Nodes
 // that are marked urgent go before all others, as soon as their last scrape is a
 // little while ago; where the budget is so short that others have waited for ten
 // periods, the two take turns.

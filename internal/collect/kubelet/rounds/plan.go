@@ -3,7 +3,6 @@ package rounds
 import (
 	"container/heap"
 	"hash/fnv"
-	"math"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
@@ -26,6 +25,9 @@ type entry struct {
 	// isUrgent nodes are in the urgent queue, or go there when their scrape
 	// succeeds.
 	isUrgent bool
+	// cost is what scraping the node is likely to cost, 0 if that is not known; taken
+	// is what was taken for the scrape that is under way.
+	cost, taken time.Duration
 	// isGone marks a node that left the set while it was scraped.
 	isGone bool
 }
@@ -38,20 +40,18 @@ type plan struct {
 	regular, urgent, failing queue
 
 	running, runningFailing int
-	// tokens are the scrapes that the budget allows at once, counted at filled.
-	tokens float64
-	filled time.Time
+	budget                  budget
+	// heldBy is what the first that is due waits for; held counts those that began late
+	// because of it.
+	heldBy Bound
+	held   [Bounds]uint64
 	// wasUrgent tells that the last to start was urgent.
 	wasUrgent bool
 }
 
 func newPlan(config Config) *plan {
-	return &plan{config: config, nodes: map[string]*entry{}, tokens: burst(config)}
+	return &plan{config: config, nodes: map[string]*entry{}, budget: newBudget(config)}
 }
-
-// burst is how many scrapes may start at once: what the budget has for a
-// fiftieth of a second, so that hashes that lie close together do not matter.
-func burst(config Config) float64 { return max(1, config.MaxPerSecond/50) }
 
 // set makes these the nodes, and returns those that are to be forgotten now.
 func (p *plan) set(now time.Time, targets []kubelet.Target) (gone []string) {
@@ -99,26 +99,42 @@ func (p *plan) mark(now time.Time, name string) {
 // next starts the node that is to be scraped now. Otherwise it says how long
 // nothing will change, 0 if that is until a scrape ends or the nodes do.
 func (p *plan) next(now time.Time) (*entry, time.Duration) {
-	if p.running >= p.config.MaxConcurrent {
-		return nil, 0
-	}
+	isFull := p.running >= p.config.MaxConcurrent
 	q := p.first(now)
 	if q == nil {
+		p.heldBy = Unbound
+		if isFull {
+			return nil, 0
+		}
 		return nil, p.untilDue(now)
 	}
-	p.fill(now)
-	if p.tokens < 1 {
-		return nil, time.Duration(math.Ceil((1 - p.tokens) / p.config.MaxPerSecond * float64(time.Second)))
+	if isFull {
+		p.heldBy = ByConcurrency
+		return nil, 0
 	}
-	p.tokens--
+	p.budget.fill(now)
+	cost := p.budget.cost((*q)[0])
+	if wait, bound := p.budget.wait(cost); wait > 0 {
+		p.heldBy = bound
+		return nil, wait
+	}
+	return p.begin(now, q, cost), 0
+}
+
+// begin starts the first of a queue.
+func (p *plan) begin(now time.Time, q *queue, cost time.Duration) *entry {
+	p.budget.take(cost)
 	e, _ := heap.Pop(q).(*entry)
 	p.wasUrgent, e.isUrgent = q == &p.urgent, false
-	e.state.Started = now
+	e.state.Started, e.taken = now, cost
 	p.running++
 	if e.state.Failures > 0 {
 		p.runningFailing++
 	}
-	return e, 0
+	if p.heldBy != Unbound && now.Sub(e.due) > p.config.Period/10 {
+		p.held[p.heldBy]++
+	}
+	return e
 }
 
 // first is the queue whose first node is to be scraped now, nil if none is due.
@@ -159,18 +175,13 @@ func (p *plan) untilDue(now time.Time) time.Duration {
 	return first.Sub(now)
 }
 
-// fill adds to the budget what the time since it was last looked at allows.
-func (p *plan) fill(now time.Time) {
-	if elapsed := now.Sub(p.filled); elapsed > 0 {
-		p.tokens = min(burst(p.config), p.tokens+elapsed.Seconds()*p.config.MaxPerSecond)
-		p.filled = now
-	}
-}
-
-// done ends a scrape. It tells whether the node is to be forgotten now, and
+// done ends a scrape, which cost so much CPU. It tells whether the node is to be forgotten now, and
 // whether it began or ceased to fail.
-func (p *plan) done(now time.Time, e *entry, err error) (isGone, isChanged bool) {
+func (p *plan) done(now time.Time, e *entry, spent time.Duration, err error) (isGone, isChanged bool) {
 	p.running--
+	p.budget.fill(now)
+	p.budget.settle(e.taken, spent)
+	e.learn(spent)
 	if e.state.Failures > 0 {
 		p.runningFailing--
 	}

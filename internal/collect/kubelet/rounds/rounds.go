@@ -15,15 +15,18 @@ const (
 	DefaultPeriod        = time.Second
 	DefaultMaxPerSecond  = 1000
 	DefaultMaxConcurrent = 64
-	DefaultUrgentGap     = 200 * time.Millisecond
-	DefaultMaxBackoff    = 30 * time.Second
+	// DefaultMaxCPU is what DefaultMaxPerSecond scrapes of nodes with 110 pods cost.
+	DefaultMaxCPU     = 0.5
+	DefaultUrgentGap  = 200 * time.Millisecond
+	DefaultMaxBackoff = 30 * time.Second
 )
 
 // Config says whom to scrape how, and how often. What is zero becomes the default.
 type Config struct {
 	// Scrape asks one kubelet, and ends with ctx. It is called by many goroutines,
-	// for each node by one at a time.
-	Scrape func(ctx context.Context, target kubelet.Target) error
+	// for each node by one at a time. It says how much CPU that cost, 0 if none worth
+	// counting.
+	Scrape func(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error)
 	// Forget, if it is not nil, is told of nodes that have left the set and are not
 	// being scraped any more.
 	Forget func(node string)
@@ -33,9 +36,10 @@ type Config struct {
 
 	// Period is how often each node is scraped.
 	Period time.Duration
-	// MaxPerSecond and MaxConcurrent are the budget: how many scrapes begin in a
-	// second, and how many are under way.
+	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: how many scrapes begin in
+	// a second, how much CPU they may cost, in cores, and how many are under way.
 	MaxPerSecond  float64
+	MaxCPU        float64
 	MaxConcurrent int
 	// UrgentGap is how long after its last scrape's beginning an urgent node may be
 	// scraped again.
@@ -45,7 +49,14 @@ type Config struct {
 }
 
 // Totals are counts since the beginning.
-type Totals struct{ Scrapes, Failures uint64 }
+type Totals struct {
+	Scrapes, Failures uint64
+	// CPU is what they cost.
+	CPU time.Duration
+	// Held are those that began more than a tenth of a period late, by what they had to
+	// wait for.
+	Held [Bounds]uint64
+}
 
 // Rounds scrapes a set of nodes while Run runs.
 type Rounds struct {
@@ -65,10 +76,10 @@ func New(config Config) (*Rounds, error) {
 		return nil, errors.New("rounds of kubelets need a way to scrape")
 	}
 	config = config.withDefaults()
-	if config.Period < 0 || config.MaxPerSecond < 0 || config.MaxConcurrent < 0 || config.UrgentGap < 0 || config.MaxBackoff < config.Period {
-		return nil, fmt.Errorf("rounds of kubelets: period %s, at most %g scrapes a second and %d at a time, urgent after %s, backoff up to %s: "+
+	if config.Period < 0 || config.MaxPerSecond < 0 || config.MaxCPU < 0 || config.MaxConcurrent < 0 || config.UrgentGap < 0 || config.MaxBackoff < config.Period {
+		return nil, fmt.Errorf("rounds of kubelets: period %s, at most %g scrapes a second, %g cores and %d at a time, urgent after %s, backoff up to %s: "+
 			"none may be negative, nor the backoff shorter than the period",
-			config.Period, config.MaxPerSecond, config.MaxConcurrent, config.UrgentGap, config.MaxBackoff)
+			config.Period, config.MaxPerSecond, config.MaxCPU, config.MaxConcurrent, config.UrgentGap, config.MaxBackoff)
 	}
 	return &Rounds{config: config, wake: make(chan struct{}, 1), plan: newPlan(config)}, nil
 }
@@ -79,6 +90,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxPerSecond == 0 {
 		c.MaxPerSecond = DefaultMaxPerSecond
+	}
+	if c.MaxCPU == 0 {
+		c.MaxCPU = DefaultMaxCPU
 	}
 	if c.MaxConcurrent == 0 {
 		c.MaxConcurrent = DefaultMaxConcurrent
@@ -143,7 +157,9 @@ func (r *Rounds) States(dst []State) []State {
 func (r *Rounds) Totals() Totals {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.totals
+	totals := r.totals
+	totals.Held = r.plan.held
+	return totals
 }
 
 // Run scrapes until ctx ends, and returns when no scrape is under way any more.
@@ -182,16 +198,17 @@ func (r *Rounds) start() (*entry, kubelet.Target, time.Duration) {
 }
 
 func (r *Rounds) scrape(ctx context.Context, e *entry, target kubelet.Target) {
-	err := r.config.Scrape(ctx, target)
+	spent, err := r.config.Scrape(ctx, target)
 	if ctx.Err() != nil {
 		return // nothing starts any more, and the node did not fail
 	}
 	r.mu.Lock()
 	r.totals.Scrapes++
+	r.totals.CPU += spent
 	if err != nil {
 		r.totals.Failures++
 	}
-	isGone, isChanged := r.plan.done(time.Now(), e, err)
+	isGone, isChanged := r.plan.done(time.Now(), e, spent, err)
 	state := e.state
 	r.mu.Unlock()
 	if isGone {

@@ -19,7 +19,8 @@ type fleet struct {
 	// mu guards the following.
 	mu       sync.Mutex
 	took     time.Duration
-	slow     string // takes 900 ms
+	cost     map[string]time.Duration // of CPU, "" for all others
+	slow     string                   // takes 900 ms
 	hangs    map[string]bool
 	broken   map[string]error
 	started  map[string][]time.Time
@@ -40,7 +41,7 @@ func newFleet(took time.Duration) *fleet {
 	}
 }
 
-func (f *fleet) scrape(ctx context.Context, target kubelet.Target) error {
+func (f *fleet) scrape(ctx context.Context, target kubelet.Target) (time.Duration, error) {
 	f.mu.Lock()
 	f.started[target.Node] = append(f.started[target.Node], time.Now())
 	f.order = append(f.order, target.Node)
@@ -50,6 +51,10 @@ func (f *fleet) scrape(ctx context.Context, target kubelet.Target) error {
 	f.atOnce[target.Node]++
 	f.parallel = f.parallel || f.atOnce[target.Node] > 1
 	took, err := f.took, f.broken[target.Node]
+	cost, ok := f.cost[target.Node]
+	if !ok {
+		cost = f.cost[""]
+	}
 	if target.Node == f.slow {
 		took = 900 * time.Millisecond
 	}
@@ -65,9 +70,9 @@ func (f *fleet) scrape(ctx context.Context, target kubelet.Target) error {
 	}()
 	select {
 	case <-time.After(took):
-		return err
+		return cost, err
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 }
 
@@ -205,6 +210,107 @@ func TestBudget(t *testing.T) {
 							t.Fatalf("%s: %v", target.Node, f.gaps(target.Node))
 						}
 					}
+				}
+			})
+		})
+	}
+}
+
+// TestCPUBudget: with less CPU than the nodes cost, intervals stretch for all alike, and
+// what is spent is what may be, whatever was thought before.
+func TestCPUBudget(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cost     map[string]time.Duration
+		gap      time.Duration
+		heldByIt bool
+	}{
+		"enough":             {map[string]time.Duration{"": 500 * time.Microsecond}, time.Second, false},
+		"a tenth of it":      {map[string]time.Duration{"": 10 * time.Millisecond}, 10 * time.Second, true},
+		"one is a great one": {map[string]time.Duration{"": 5 * time.Millisecond, "node-007": 505 * time.Millisecond}, 10 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(time.Millisecond)
+				f.cost = tt.cost
+				r := begin(t, f, rounds.Config{MaxCPU: 0.1})
+				r.Set(targets(100))
+				pass(60 * time.Second)
+				f.reset()
+				before := r.Totals()
+				pass(100 * time.Second)
+				after := r.Totals()
+				if spent := after.CPU - before.CPU; spent > 10*time.Second+600*time.Millisecond {
+					t.Errorf("%s of CPU in 100 s", spent)
+				}
+				for _, target := range targets(100) {
+					for _, gap := range f.gaps(target.Node) {
+						if gap < tt.gap*9/10 || gap > tt.gap*11/10 {
+							t.Fatalf("%s: %v", target.Node, f.gaps(target.Node))
+						}
+					}
+				}
+				held := after.Held[rounds.ByCPU] - before.Held[rounds.ByCPU]
+				if (held > 0) != tt.heldByIt || after.Held[rounds.ByScrapes]+after.Held[rounds.ByConcurrency] > 0 {
+					t.Errorf("held back: %v", after.Held)
+				}
+				if tt.heldByIt && held < (after.Scrapes-before.Scrapes)*9/10 {
+					t.Errorf("%d of %d held back", held, after.Scrapes-before.Scrapes)
+				}
+			})
+		})
+	}
+}
+
+// TestUrgentWithinCPU: urgent nodes go first within the bound on CPU, too.
+func TestUrgentWithinCPU(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(time.Millisecond)
+		f.cost = map[string]time.Duration{"": 10 * time.Millisecond}
+		r := begin(t, f, rounds.Config{MaxCPU: 0.1})
+		r.Set(targets(100))
+		pass(20 * time.Second)
+		f.reset()
+		before := r.Totals().CPU
+		for range 20 {
+			r.Urgent("node-007", "node-008")
+			pass(time.Second)
+		}
+		for _, node := range []string{"node-007", "node-008"} {
+			if n := len(f.started[node]); n < 19 || n > 22 {
+				t.Errorf("%s: %d scrapes in 20 s", node, n)
+			}
+		}
+		if spent := r.Totals().CPU - before; spent > 2100*time.Millisecond {
+			t.Errorf("%s of CPU in 20 s", spent)
+		}
+	})
+}
+
+// TestWhatHolds: which bound it is that stretches the intervals.
+func TestWhatHolds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		config rounds.Config
+		want   rounds.Bound
+	}{
+		"scrapes":     {rounds.Config{MaxPerSecond: 10}, rounds.ByScrapes},
+		"concurrency": {rounds.Config{MaxConcurrent: 1}, rounds.ByConcurrency},
+		"cpu":         {rounds.Config{MaxCPU: 0.01}, rounds.ByCPU},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(100 * time.Millisecond)
+				f.cost = map[string]time.Duration{"": time.Millisecond}
+				r := begin(t, f, tt.config)
+				r.Set(targets(100))
+				pass(time.Minute)
+				held := r.Totals().Held
+				for bound := range rounds.Bounds {
+					if (held[bound] > 0) != (bound == tt.want) {
+						t.Errorf("%s: %d held back", bound, held[bound])
+					}
+				}
+				if tt.want.String() != name {
+					t.Errorf("it is called %s", tt.want)
 				}
 			})
 		})
@@ -491,6 +597,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"nothing to scrape with": {},
 		"a negative period":      {Scrape: scrape, Period: -1},
 		"a negative budget":      {Scrape: scrape, MaxPerSecond: -1},
+		"negative CPU":           {Scrape: scrape, MaxCPU: -1},
 		"negative slots":         {Scrape: scrape, MaxConcurrent: -1},
 		"a short backoff":        {Scrape: scrape, Period: time.Minute, MaxBackoff: time.Second},
 	} {

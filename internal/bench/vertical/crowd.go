@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -97,16 +98,19 @@ func (c *crowd) create(ctx context.Context, made *atomic.Int64) error {
 	return nil
 }
 
-// ready counts the workloads whose pods are all there and ready.
+// ready counts the pods that are ready. The workloads' statuses would say too much while nobody keeps them.
 func (c *crowd) ready(ctx context.Context) (int, error) {
-	list, err := c.client.AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
+	list, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
-		return 0, fmt.Errorf("list the workloads: %w", err)
+		return 0, fmt.Errorf("list the pods: %w", err)
 	}
 	count := 0
 	for i := range list.Items {
-		status := &list.Items[i].Status
-		if status.ReadyReplicas == int32(c.pods) && status.Replicas == int32(c.pods) {
+		pod := &list.Items[i]
+		isReady := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		if isReady && pod.DeletionTimestamp == nil {
 			count++
 		}
 	}

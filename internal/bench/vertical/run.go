@@ -106,10 +106,10 @@ func controllerManagerFlags() []string {
 	}
 }
 
-// awaitPods waits until all workloads are whole.
+// awaitPods waits until all pods are there.
 func (b *bench) awaitPods(ctx context.Context) error {
 	return wait{
-		title: "workloads with all their pods ready", want: b.Objects, count: b.crowd.ready, say: b.progress.Say, period: time.Second,
+		title: "pods ready", want: b.Objects * b.PodsPer, count: b.crowd.ready, say: b.progress.Say, period: time.Second,
 	}.await(ctx, b.Patience)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -191,6 +192,17 @@ func (l *updaterLoop) usedBy(ctx context.Context, namespace string, names []stri
 	return used
 }
 
+// storedPod is a pod of a cache, which may hold it translated; nil if there is none.
+func storedPod(object any) *pods.Pod {
+	switch pod := object.(type) {
+	case *pods.Pod:
+		return pod
+	case *corev1.Pod:
+		return pods.PodOf(pod)
+	}
+	return nil
+}
+
 // seen is what is known without asking of the memory that containers use.
 func (l *updaterLoop) seen(namespace string, names []string) map[string]map[string]vertical.Amounts {
 	used := map[string]map[string]vertical.Amounts{}
@@ -198,10 +210,12 @@ func (l *updaterLoop) seen(namespace string, names []string) map[string]map[stri
 		return used
 	}
 	var view resource.View
-	lister := l.shared.informers.Core().V1().Pods().Lister().Pods(namespace)
+	store := l.shared.informers.Core().V1().Pods().Informer().GetStore()
 	for _, name := range names {
-		pod, err := lister.Get(name)
-		if err != nil || l.direct.Look(time.Now(), []*pods.Pod{pods.PodOf(pod)}, &view) != nil {
+		// A store's own keys can be asked for without errors.
+		object, _, _ := store.GetByKey(namespace + "/" + name)
+		pod := slim.Observed(object)
+		if pod == nil || l.direct.Look(time.Now(), []*pods.Pod{pod}, &view) != nil {
 			continue
 		}
 		for _, c := range view.Containers(0) {

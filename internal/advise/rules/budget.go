@@ -22,13 +22,13 @@ func budgetRules() []*Rule {
 			Name: "budget-forbids-eviction", Level: Warning, Title: "A PodDisruptionBudget forbids every eviction",
 			Why: "No node can then be drained, and no VPA can evict a pod that needs more. minAvailable as high as the HPA's minReplicas has that effect " +
 				"whenever the load is low.",
-			Source: pdbDocs, Check: checkForbids,
+			Source: pdbDocs, Needs: []string{objects.PDB}, Check: checkForbids,
 		},
 		{
 			Name: "budget-keeps-unhealthy", Level: Advice, Title: "A PodDisruptionBudget keeps unhealthy pods of a VPA's workload",
 			Why: "Unless unhealthyPodEvictionPolicy is AlwaysAllow, a pod that runs out of memory again and again may not be evicted once the budget is used up, " +
 				"and so never gets the memory that the VPA recommends.",
-			Source: vpaIssues + "4284", Check: checkUnhealthy,
+			Source: vpaIssues + "4284", Needs: []string{objects.PDB, objects.VPA}, Check: checkUnhealthy,
 		},
 	}
 }

@@ -25,7 +25,7 @@ func usageRules() []*Rule {
 			Name: "initial-replicas-far", Level: Advice, Title: "Initial replicas are far from what is observed",
 			Why: "Begin with the 5th percentile of the count observed, so that the first minutes after creation are neither short nor dear, and never set it again " +
 				"(see replicas-in-manifest). The rule counts the pods in usage over time, and tells of a factor of two.",
-			Source: guide + "#summary", NeedsHistory: true, Check: checkInitialReplicas,
+			Source: guide + "#summary", Needs: []string{objects.HPA}, NeedsHistory: true, Check: checkInitialReplicas,
 		},
 		{
 			Name: "uneven-load", Level: Advice, Title: "The load is spread unevenly over the pods",

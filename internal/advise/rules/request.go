@@ -18,13 +18,13 @@ func requestRules() []*Rule {
 			Name: "missing-request", Level: Error, Title: "Utilization without a request",
 			Why: "Utilization is usage in percent of the request. If one container of the pod has none, a sidecar too, the HPA computes nothing at all " +
 				"(FailedGetResourceMetric) and does not scale. A limit, or a LimitRange's default, stands for a missing request.",
-			Source: k8sIssues + "79365", Needs: []string{objects.LimitRange}, Check: checkMissingRequest,
+			Source: k8sIssues + "79365", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkMissingRequest,
 		},
 		{
 			Name: "hpa-vpa-same-resource", Level: Error, Title: "HPA on utilization and VPA on the same resource",
 			Why: "When the VPA changes the request, utilization changes although the load did not, so the HPA scales; that changes what a pod uses, so the " +
 				"VPA changes the request again. An averageValue does not depend on requests.",
-			Source: guide + "#combining-hpa-and-vpa", Check: checkSameResource,
+			Source: guide + "#combining-hpa-and-vpa", Needs: []string{objects.HPA, objects.VPA}, Check: checkSameResource,
 		},
 		{
 			Name: "best-effort", Level: Warning, Title: "An autoscaled workload's pods are BestEffort",

@@ -17,26 +17,26 @@ func sizeRules() []*Rule {
 			Name: "max-allowed-beyond-node", Level: Warning, Title: "maxAllowed is more than any node can give",
 			Why: "A pod that is given more than the largest node has free stays pending. What DaemonSets request on every node is not free. " +
 				"The rule needs nodes, and looks at each container by itself.",
-			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.Node, objects.DaemonSet}, Check: checkBeyondNode,
+			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA, objects.Node, objects.DaemonSet}, Check: checkBeyondNode,
 		},
 		{
 			Name: "vpa-container-too-small", Level: Advice, Title: "A VPA sizes a container too small to gain",
 			Why: "A container that uses at most 50m and 100M has nothing to gain from a VPA, and its evictions take the whole pod. The rule looks at usage over time " +
 				"(95th percentile), or else at the VPA's uncapped recommendation.",
-			Source: guide + "#recommendations-in-a-box", Check: checkTooSmall,
+			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, Check: checkTooSmall,
 		},
 		{
 			Name: "vpa-container-too-steady", Level: Advice, Title: "A VPA sizes a container too steady to gain",
 			Why: "A container whose usage of neither CPU nor memory spreads by more than a factor of two (5th to 95th percentile) is served as well by a fixed request. " +
 				"The rule needs usage over at least a day.",
-			Source: guide + "#recommendations-in-a-box", NeedsHistory: true, Check: checkTooSteady,
+			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, NeedsHistory: true, Check: checkTooSteady,
 		},
 		{
 			Name: "min-allowed-below-idle", Level: Advice, Title: "minAllowed is below what an idle container is recommended at its highest",
 			Why: "While a container idles its recommendation falls, until the pod is evicted; its start or its next periodical work raises it again, and the pod is evicted again. " +
 				"minAllowed as high as the highest recommendation of the idle container ends that. The rule needs usage over at least an hour, calls a container idle whose " +
 				"median CPU is at most 10m, and takes the recommendation as the 90th percentile of CPU and the peak of memory, each with the margin of 15 %.",
-			Source: guide + "#summary", NeedsHistory: true, Check: checkMinAllowedIdle,
+			Source: guide + "#summary", Needs: []string{objects.VPA}, NeedsHistory: true, Check: checkMinAllowedIdle,
 		},
 	}
 }

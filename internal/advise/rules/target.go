@@ -39,12 +39,12 @@ func targetRules() []*Rule {
 		{
 			Name: "hpa-on-replicaset", Level: Error, Title: "An HPA scales the ReplicaSet of a Deployment",
 			Why:    "The Deployment sets the count of its ReplicaSets itself, so the two undo each other's work; with the next rollout the HPA scales one that is no longer used.",
-			Source: hpaDocs, Check: checkReplicaSet,
+			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkReplicaSet,
 		},
 		{
 			Name: "hpa-on-daemonset", Level: Error, Title: "An HPA scales a DaemonSet",
 			Why:    "A DaemonSet has a pod for each node and no scale subresource: there is nothing that an HPA could set.",
-			Source: hpaDocs, Check: checkDaemonSet,
+			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkDaemonSet,
 		},
 		{
 			Name: "selector-matches-others", Level: Error, Title: "The selector matches other workloads' pods",

@@ -1,3 +1,3 @@
-// Package explain tests plimsoll explain, the program, on a real API server: what it
-// says, to whom, and whether what it foretells comes.
+// Package explain tests plimsoll explain and plimsoll advise, the program, on a real API
+// server: what they say, to whom, and whether what is foretold comes.
 package explain

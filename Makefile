@@ -71,6 +71,11 @@ test-prometheus: ## test history, alerts and dashboard with a real Prometheus (b
 	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
 	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
 
+.PHONY: test-node
+test-node: ## test on a real node: kills for want of memory, resizes, admission servers (root; ten minutes; RUN=TestThrottled for one)
+	@echo "Compiling the tests. They then say what this machine lacks, or build the rest: the kubelet takes minutes the first time."
+	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)')
+
 .PHONY: unit
 unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/sim for one)
 	@$(GO) test -timeout 5m $(or $(PKG),$(UNIT))

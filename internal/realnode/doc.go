@@ -4,5 +4,5 @@
 // bridge and one cgroup, or is written down in that folder, so that Stop, and the next Start after a run that was
 // killed, leave nothing behind. There is one such node on a machine at a time.
 //
-// It is never part of what is shipped, nor of the demo and the tests: building the kubelet takes minutes.
+// It is never part of what is shipped, nor of the demo and of make test: building the kubelet takes minutes.
 package realnode

@@ -1,0 +1,63 @@
+// Command load takes memory in steps and burns CPU, as it is told: what runs in the containers of the tests on a real
+// node. It holds what it took until it is told to end.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+const (
+	mebibyte = 1 << 20
+	// slot is what CPU is burnt in: for a part of it, then nothing.
+	slot = 50 * time.Millisecond
+)
+
+func main() {
+	memory := flag.Int("memory-mib", 0, "how much memory to take, in MiB")
+	step := flag.Int("step-mib", 8, "how much of it at a time, in MiB")
+	every := flag.Duration("every", 50*time.Millisecond, "how long to wait between two steps")
+	cpu := flag.Int("cpu-milli", 0, "how much CPU to burn, in thousandths of a core")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	for left := *cpu; left > 0; left -= 1000 {
+		go burn(ctx, slot*time.Duration(min(left, 1000))/1000)
+	}
+	held := take(ctx, *memory, *step, *every)
+	fmt.Printf("holding %d MiB in %d parts\n", *memory, len(held))
+	<-ctx.Done()
+	runtime.KeepAlive(held)
+}
+
+// take takes memory and writes to it: pages that are never written cost nothing.
+func take(ctx context.Context, total, step int, every time.Duration) [][]byte {
+	var held [][]byte
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for taken := 0; taken < total && ctx.Err() == nil; taken += step {
+		part := make([]byte, min(step, total-taken)*mebibyte)
+		for i := 0; i < len(part); i += 512 {
+			part[i] = 1
+		}
+		held = append(held, part)
+		<-ticker.C
+	}
+	return held
+}
+
+// burn uses a processor for so long of each slot.
+func burn(ctx context.Context, busy time.Duration) {
+	ticker := time.NewTicker(slot)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		for began := time.Now(); time.Since(began) < busy; {
+		}
+		<-ticker.C
+	}
+}

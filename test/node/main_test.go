@@ -1,0 +1,221 @@
+//go:build node
+
+package node
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/image"
+	"github.com/plimsoll-dev/plimsoll/internal/realnode"
+	"github.com/plimsoll-dev/plimsoll/internal/realnode/images"
+)
+
+const (
+	// own is the namespace of config/.
+	own        = "plimsoll-system"
+	controller = "plimsoll-controller"
+	admission  = "plimsoll-admission-controller"
+	loadImage  = "plimsoll.local/load:1"
+	// startTimeout bounds the building up, with what has to be built for it.
+	startTimeout = 40 * time.Minute
+)
+
+// moreFlags are added to config/'s: looks as often as a test can wait for, and no floor that would hide what a small
+// container needs.
+var moreFlags = map[string][]string{
+	controller: {
+		"--recommender-interval=10s", "--updater-interval=10s", "--pod-recommendation-min-memory-mb=10",
+		"--updater-feature-gates=InPlace=true", "--feature-gates=InPlace=true", "--v=1",
+	},
+	admission: {"--feature-gates=InPlace=true"},
+}
+
+// stage is the control plane with its node, for all tests.
+var stage struct {
+	cluster  *devcluster.Cluster
+	node     *realnode.Node
+	plimsoll string // the program
+}
+
+func TestMain(m *testing.M) {
+	// They wait most of the time. The command line is read after this, and wins.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // not a test binary
+	}
+	var once sync.Once
+	down := func() (err error) {
+		once.Do(func() { err = takeDown() })
+		return err
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		say("interrupted")
+		if err := down(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	code := 1
+	err := buildUp(ctx)
+	if err == nil {
+		code = m.Run()
+	}
+	if err := errors.Join(err, down()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "  "+format+"\n", args...) }
+
+func buildUp(ctx context.Context) error {
+	if err := realnode.Check(); err != nil {
+		return err
+	}
+	bin, err := programs(ctx)
+	if err != nil {
+		return err
+	}
+	stage.cluster, err = devcluster.Start(ctx, devcluster.Config{
+		BinDir: bin, ControlPlaneOnly: true, Scheduler: true, Log: say,
+		// Nothing serves the addresses of Services here: the API server finds the admission servers' pods by itself.
+		APIServerFlags: []string{"--enable-aggregator-routing=true"},
+	})
+	if err != nil {
+		return err
+	}
+	stage.node, err = realnode.Start(ctx, realnode.Config{Cluster: stage.cluster, BinDir: bin, Log: say})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(importPlimsoll(ctx), importLoad(ctx)); err != nil {
+		return err
+	}
+	if err := stage.cluster.DeployPlimsoll(ctx, adjust); err != nil {
+		return err
+	}
+	for name := range moreFlags {
+		if _, err := stage.cluster.Kubectl(ctx, "-n", own, "rollout", "status", "deployment/"+name, "--timeout=5m"); err != nil {
+			return errors.Join(err, describe(ctx))
+		}
+		say("%s is ready, in two pods", name)
+	}
+	return nil
+}
+
+// programs builds what is not up to date, and returns the folder of the control plane's parts.
+func programs(ctx context.Context) (bin string, err error) {
+	parts := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", build.Kubelet}
+	ours := []string{build.Pause, "plimsoll"}
+	given := os.Getenv(devcluster.BinEnv)
+	if given != "" {
+		parts, ours = append(parts, build.Pause), ours[1:]
+	}
+	theirs, err := build.Run(ctx, build.Config{BinDir: given, Parts: parts, Out: os.Stderr})
+	if err != nil {
+		return "", err
+	}
+	built, err := build.Run(ctx, build.Config{Parts: ours, Out: os.Stderr})
+	stage.plimsoll = filepath.Join(built.BinDir, "plimsoll")
+	return theirs.BinDir, err
+}
+
+// describe is what there is to know of pods that do not come up.
+func describe(ctx context.Context) error {
+	text, err := stage.cluster.Kubectl(ctx, "-n", own, "describe", "pods")
+	return errors.Join(errors.New(text), err)
+}
+
+func takeDown() error {
+	var err error
+	if stage.node != nil {
+		say("taking everything down")
+		err = stage.node.Stop()
+	}
+	if stage.cluster != nil {
+		err = errors.Join(err, stage.cluster.Stop())
+	}
+	return err
+}
+
+func importPlimsoll(ctx context.Context) error {
+	program, err := os.ReadFile(stage.plimsoll)
+	if err != nil {
+		return err
+	}
+	packed, err := image.Build(program, "test")
+	if err != nil {
+		return err
+	}
+	return stage.node.Import(ctx, image.DefaultTag, packed)
+}
+
+// importLoad builds the program that runs in the tests' containers, with the flags of this test.
+func importLoad(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "plimsoll-load-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "load")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./load")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the load: %w\n%s", err, out)
+	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	packed, err := images.Assemble([]images.File{{Path: "/load", Content: program, Mode: 0o755}}, v1.Config{Entrypoint: []string{"/load"}})
+	if err != nil {
+		return err
+	}
+	return stage.node.Import(ctx, loadImage, packed)
+}
+
+// adjust takes all of config/ as it is, but for an image that no registry has, and more flags.
+func adjust(object *unstructured.Unstructured) (bool, error) {
+	flags := moreFlags[object.GetName()]
+	if object.GetKind() != "Deployment" {
+		return true, nil
+	}
+	if flags == nil {
+		return false, fmt.Errorf("unknown Deployment %s", object.GetName())
+	}
+	path := []string{"spec", "template", "spec", "containers"}
+	containers, found, err := unstructured.NestedSlice(object.Object, path...)
+	if err != nil || !found || len(containers) != 1 {
+		return false, fmt.Errorf("not one container: %w", err)
+	}
+	container := containers[0].(map[string]any)
+	container["imagePullPolicy"] = string(corev1.PullNever)
+	args := container["args"].([]any)
+	for _, flag := range flags {
+		args = append(args, flag)
+	}
+	container["args"] = args
+	return true, unstructured.SetNestedSlice(object.Object, containers, path...)
+}

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// hands is how many workloads are acted on at a time, and how many conditions are written. Under a rate limit it is one,
-	// so that their turns are kept.
+	// hands is how many workloads are acted on at a time; under a rate limit it is one, so that their turns are kept. As
+	// many conditions are written at a time.
 	hands = 8
 	// stalePasses is how many passes are left out before objects say why.
 	stalePasses = 2

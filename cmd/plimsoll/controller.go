@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,6 +29,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 )
 
 const userAgent = "plimsoll-controller"
@@ -201,16 +203,17 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	if err != nil {
 		return nil, err
 	}
-	// The vertical side needs more of each object, and no cache before there are objects
-	// of its own.
-	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
+	horizontals, verticals, err := newCaches(config, client, flags)
+	if err != nil {
+		return nil, err
+	}
 	l := &loop{reach: reach, stopEvents: func() {}, vertical: &verticalLoop{
-		rest: config, client: client, informers: factory, reach: reach, metrics: source,
+		rest: config, client: client, informers: verticals, reach: reach, metrics: source,
 		recommender: &flags.recommender, updater: &flags.updater, kubelet: &flags.kubelet, isWhole: true, log: log.WithName("vertical"),
 	}}
 	cfg := horizontal.Config{
 		Client:     client,
-		Informers:  informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Horizontal)),
+		Informers:  horizontals,
 		Scales:     reach.scales,
 		Mapper:     reach.mapper,
 		Metrics:    source,
@@ -240,6 +243,27 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	}
 	l.controller, err = horizontal.New(cfg)
 	return l, err
+}
+
+// newCaches are the caches of both sides: the same, where both run. While the cluster
+// does not know the vertical side's objects, only the horizontal side has caches, and
+// they hold less of each object; the vertical side's begin beside them when it does.
+func newCaches(config *rest.Config, client kubernetes.Interface, flags *controllerFlags) (horizontals, verticals informers.SharedInformerFactory, err error) {
+	with := func(transform cache.TransformFunc) informers.SharedInformerFactory {
+		return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(transform))
+	}
+	if flags.vertical && !flags.shadow {
+		var vpas *vpa.Client
+		if vpas, err = vpa.New(config); err != nil {
+			return nil, nil, err
+		}
+		// Whoever does not answer now may do so later.
+		if served, problem := vpas.Served(context.Background()); problem == nil && served {
+			shared := with(slim.Shared)
+			return shared, shared, nil
+		}
+	}
+	return with(slim.Horizontal), with(slim.Transform), nil
 }
 
 // conflict says how a vertical autoscaler is in the way, as far as that is known.

@@ -25,6 +25,8 @@ const (
 	ConfigInvalid = "ConfigInvalid"
 	// TargetShared is true while another object changes pods of the same workload.
 	TargetShared = "TargetShared"
+	// MetricsMissing is true while containers run and nobody says what they use.
+	MetricsMissing = "MetricsMissing"
 	// CPUContended is true while a container does not get the CPU that it wants: use
 	// alone does not show it.
 	CPUContended = "CPUContended"
@@ -34,7 +36,26 @@ const (
 var owned = []string{
 	recommend.RecommendationProvided, recommend.NoPodsMatched, recommend.ConfigUnsupported, recommend.ConfigDeprecated,
 	recommend.LowConfidence, recommend.AbsurdSamples, recommend.DamagedCheckpoint, conflict.Condition, ConfigInvalid, TargetShared,
-	CPUContended,
+	CPUContended, MetricsMissing,
+}
+
+// looked are those of them that are found here.
+var looked = []string{ConfigInvalid, TargetShared, CPUContended, MetricsMissing}
+
+const (
+	// unmeasuredPasses without a sample are too many, and unmeasuredFor is how long they
+	// take at least: a pod that has just started is measured after a while.
+	unmeasuredPasses = 3
+	unmeasuredFor    = time.Minute
+)
+
+// measured reports whether the workload's containers were measured not long ago, or
+// need not be.
+func (t *track) measured(now time.Time, w *work, o *recommend.Observation, interval time.Duration) bool {
+	if t.sampled.IsZero() || len(o.Samples) > 0 || !w.isRunning || o.Lookup.Problem != "" {
+		t.sampled = now
+	}
+	return now.Sub(t.sampled) <= max(unmeasuredFor, unmeasuredPasses*interval)
 }
 
 // finding is a condition that is true.
@@ -58,6 +79,10 @@ func findings(w *work, o *recommend.Observation) []finding {
 	if message := w.track.contention(o.Samples); message != "" {
 		found = append(found, finding{CPUContended, "LimitOrNode", message})
 	}
+	if w.unmeasured {
+		found = append(found, finding{MetricsMissing, "NoSamples",
+			"pods run, and neither their kubelets nor metrics.k8s.io say what they use: what is recommended is out of date, or missing"})
+	}
 	return found
 }
 
@@ -66,7 +91,7 @@ func findings(w *work, o *recommend.Observation) []finding {
 func addFindings(now time.Time, w *work, o *recommend.Observation, d *recommend.Decision) {
 	found, changed := findings(w, o), false
 	d.Conditions = slices.DeleteFunc(d.Conditions, func(c recommend.Condition) bool {
-		gone := slices.Contains([]string{ConfigInvalid, TargetShared, CPUContended}, c.Type) &&
+		gone := slices.Contains(looked, c.Type) &&
 			!slices.ContainsFunc(found, func(f finding) bool { return f.condition == c.Type })
 		changed = changed || gone
 		return gone

@@ -89,3 +89,32 @@ func TestPodsThatHaveEnded(t *testing.T) {
 		})
 	}
 }
+
+// Pods run, and nobody says what they use: that is said once, and goes with the first sample. A workload without pods, and
+// a pod that has just started, are fine.
+func TestMissingMetrics(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.deployment("web", 1)
+		w.deployment("empty", 0)
+		w.do(func() { w.milli["web"] = 0 })
+		w.autoscaler("web")
+		w.autoscaler("empty")
+		w.start()
+		w.pass(2 * time.Minute)
+		if c := w.condition("web", MetricsMissing); c != nil {
+			t.Errorf("said too soon: %v", c)
+		}
+		w.pass(time.Hour)
+		if c := w.condition("web", MetricsMissing); c == nil || w.warnings("web", MetricsMissing) != 1 {
+			t.Errorf("the condition is %v, the events are %v", c, w.told)
+		}
+		if c := w.condition("empty", MetricsMissing); c != nil {
+			t.Errorf("without pods: %v", c)
+		}
+		w.do(func() { w.milli["web"] = 100 })
+		w.pass(2 * time.Minute)
+		if c := w.condition("web", MetricsMissing); c != nil {
+			t.Errorf("it stays: %v", c)
+		}
+	})
+}

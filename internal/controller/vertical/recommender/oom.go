@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -40,15 +41,15 @@ var _ cache.ResourceEventHandler = endings{}
 // OnAdd implements cache.ResourceEventHandler. Pods that were there before are
 // looked at when their object is.
 func (e endings) OnAdd(object any, isInInitialList bool) {
-	if pod, ok := object.(*corev1.Pod); ok && !isInInitialList {
+	if pod, ok := slim.Pod(object); ok && !isInInitialList {
 		e.look(nil, pod)
 	}
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
 func (e endings) OnUpdate(before, after any) {
-	old, ok := before.(*corev1.Pod)
-	pod, alsoOK := after.(*corev1.Pod)
+	old, ok := slim.Pod(before)
+	pod, alsoOK := slim.Pod(after)
 	if !ok || !alsoOK {
 		return
 	}
@@ -218,7 +219,7 @@ func (r *Recommender) takeOOMs() map[types.NamespacedName][]recommend.OOM {
 
 func (r *Recommender) labelsOf(pod types.NamespacedName) map[string]string {
 	object, exists, err := r.config.Pods.GetStore().GetByKey(pod.String())
-	if p, ok := object.(*corev1.Pod); ok && exists && err == nil {
+	if p, ok := slim.Pod(object); ok && exists && err == nil {
 		return p.Labels
 	}
 	return nil

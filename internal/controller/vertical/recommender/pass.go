@@ -37,6 +37,9 @@ type work struct {
 	pods int
 	// isWhole is set in passes over all objects.
 	isWhole bool
+	// isRunning is set when a pod has been running, unmeasured when nobody has said for
+	// too long what such pods use.
+	isRunning, unmeasured bool
 	// hadOOM is set when a container ran out of memory.
 	hadOOM bool
 }
@@ -163,6 +166,7 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 		o.Conflicts, o.SkipsConflicts = r.config.Conflicts(w.object, names), r.config.SkipsConflicts
 	}
 	decision, state := recommend.Decide(now, w.policy, w.track.state, o)
+	w.unmeasured = !w.track.measured(now, w, &o, r.config.Interval)
 	addFindings(now, w, &o, &decision)
 	w.decision, w.track.state = decision, state
 	w.decided, w.track.isDecided = true, true
@@ -246,6 +250,7 @@ func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 			continue
 		}
 		o.Pods = append(o.Pods, string(pod.UID))
+		w.isRunning = w.isRunning || pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
 		if w.isOver(pod) {
 			continue
 		}

@@ -34,6 +34,8 @@ type track struct {
 	// overlap says that there are other objects for the workload.
 	overlap string
 	state   recommend.State
+	// sampled is when its containers were last measured, or last needed not be.
+	sampled time.Time
 	// created is when the object came to be; the time to its first recommendation is
 	// counted from then.
 	created time.Time

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -67,7 +68,7 @@ func (c *Controller) boostEnds(now time.Time) bool {
 		// The index is there, and its function returns no error.
 		objects, _ := c.pods.ByIndex(byBoost, namespace)
 		for _, object := range objects {
-			pod, ok := object.(*corev1.Pod)
+			pod, ok := slim.Pod(object)
 			if ok && lives(pod) && isReady(pod) && !now.Before(c.unboosts[pod.UID]) {
 				return true
 			}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -26,6 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -151,7 +151,7 @@ const (
 )
 
 func creatorKey(object any) ([]string, error) {
-	pod, ok := object.(*corev1.Pod)
+	pod, ok := slim.Pod(object)
 	if !ok {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func creatorKey(object any) ([]string, error) {
 }
 
 func boostKey(object any) ([]string, error) {
-	pod, ok := object.(*corev1.Pod)
+	pod, ok := slim.Pod(object)
 	if ok && observe.IsBoosted(pod) {
 		return []string{pod.Namespace}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -160,7 +161,7 @@ func (c *Controller) nodes(shared *cluster) map[string]resize.Node {
 		}
 	}
 	for _, object := range c.pods.List() {
-		pod, ok := object.(*corev1.Pod)
+		pod, ok := slim.Pod(object)
 		if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -81,7 +82,7 @@ func (c *Controller) podsOf(creator string) []*corev1.Pod {
 	objects, _ := c.pods.ByIndex(byCreator, creator)
 	pods := make([]*corev1.Pod, 0, len(objects))
 	for _, object := range objects {
-		if pod, ok := object.(*corev1.Pod); ok && lives(pod) {
+		if pod, ok := slim.Pod(object); ok && lives(pod) {
 			pods = append(pods, pod)
 		}
 	}

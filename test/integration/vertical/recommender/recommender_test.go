@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -84,7 +85,9 @@ func TestHistorySurvivesARestart(t *testing.T) {
 func TestCheckpointOfUpstreamIsTakenOver(t *testing.T) {
 	s := space(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(1))
+	s.Create(harness.Workload{Name: "damaged"}.Deployment(), harness.Workload{Name: "damaged"}.Service(10))
 	restart(t, s, func() {
+		damage(s)
 		autoscaler(s, "web", "web", "  updatePolicy: {updateMode: \"Off\"}\n")
 		now := time.Now().UTC()
 		s.KubectlInput(fmt.Sprintf(`
@@ -124,10 +127,35 @@ status:
 			t.Errorf("eight days are little history: %v", c)
 		}
 	}
+	awaitCondition(s, "damaged", "DamagedCheckpoint", "app")
+	awaitEvent(s, "damaged", "DamagedCheckpoint")
+	awaitCPU(s, "damaged", 90, 160) // It begins anew.
+}
+
+// damage leaves an object with a checkpoint that cannot be: fewer samples than none, a weight without a time.
+func damage(s *harness.Space) {
+	autoscaler(s, "damaged", "damaged", "")
+	s.KubectlInput(`
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscalerCheckpoint
+metadata: {name: damaged-app}
+spec: {vpaObjectName: damaged, containerName: app}
+status: {version: v3, totalSamplesCount: -5, cpuHistogram: {bucketWeights: {"35": 4000}, totalWeight: 2000}}
+`, "apply", "-f", "-")
 }
 
 func TestBadObjects(t *testing.T) {
 	s := space(t)
+	// The API server itself keeps an object without a target out.
+	_, err := s.Cluster.KubectlInput(t.Context(), `
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
+metadata: {name: aimless}
+spec: {updatePolicy: {updateMode: "Off"}}
+`, "--namespace="+s.Namespace, "apply", "-f", "-")
+	if err == nil || !strings.Contains(err.Error(), "spec.targetRef") {
+		t.Errorf("an object without a target: %v", err)
+	}
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(10))
 	s.Create(harness.Workload{Name: "twin"}.Deployment())
 	autoscaler(s, "gone", "gone", "")
@@ -143,7 +171,7 @@ spec:
 	autoscaler(s, "narrow", "web", "  updatePolicy: {updateMode: \"Off\"}\n"+
 		"  resourcePolicy: {containerPolicies: [{containerName: app, minAllowed: {cpu: 2}, maxAllowed: {cpu: 1}}]}\n")
 	s.Create(harness.Workload{Name: "child"}.Deployment())
-	sets, err := s.Client.AppsV1().ReplicaSets(s.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=child"})
+	var sets *appsv1.ReplicaSetList
 	s.Eventually("a ReplicaSet", func(ctx context.Context) error {
 		if sets, err = s.Client.AppsV1().ReplicaSets(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=child"}); err == nil && len(sets.Items) != 1 {
 			err = errors.New("there is none")

@@ -160,6 +160,7 @@ func (c *Client) fetch(ctx context.Context, target Target, families text.Familie
 	defer cancel()
 	response, err := c.ask(ctx, target.Address)
 	if err == nil {
+		defer response.Body.Close()
 		cpu = spend(func() { answer, err = c.answer(ctx, response, families, dst) })
 	}
 	if err != nil {
@@ -181,9 +182,8 @@ func (c *Client) ask(ctx context.Context, address string) (*http.Response, error
 	return c.http.Do(request)
 }
 
-// answer reads it and closes its body.
+// answer reads it.
 func (c *Client) answer(ctx context.Context, response *http.Response, families text.Families, dst []byte) ([]byte, error) {
-	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever it is, the status is the error
 		return nil, &StatusError{Code: response.StatusCode}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -139,7 +140,7 @@ func lackRights(t *testing.T, s *harness.Space) {
 		if code == 0 || !strings.Contains(stderr, "you may not "+c.named+" in namespace "+s.Namespace) {
 			t.Errorf("without the right to %s: exit status %d: %s", c.named, code, stderr)
 		}
-		name := string(rune('a' + i))
+		name := fmt.Sprint("right-", i)
 		s.Kubectl("create", "role", name, "--verb="+c.verb, "--resource="+c.resource)
 		s.Kubectl("create", "rolebinding", name, "--role="+name, "--serviceaccount="+s.Namespace+":looker")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,8 +49,9 @@ type rig struct {
 	t      *testing.T
 	client *fake.Clientset
 	events *record.FakeRecorder
-	// written are the conditions, by the object's name.
-	written map[string][]autoscaling.VerticalPodAutoscalerCondition
+	// written are the conditions, by the object's name; several are written at a time.
+	mu      sync.Mutex
+	written map[string][]autoscaling.VerticalPodAutoscalerCondition // guarded by mu while a pass runs
 	// evicted are the names of pods.
 	evicted []string
 	// refuse is what the API server answers to an eviction.
@@ -60,6 +62,8 @@ type rig struct {
 func (r *rig) UpdateStatus(
 	_ context.Context, object *autoscaling.VerticalPodAutoscaler, change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
 ) (*autoscaling.VerticalPodAutoscaler, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !change(&object.Status) {
 		return nil, nil
 	}

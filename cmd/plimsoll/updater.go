@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -190,17 +189,6 @@ func (l *updaterLoop) usedBy(ctx context.Context, namespace string, names []stri
 		}
 	}
 	return used
-}
-
-// storedPod is a pod of a cache, which may hold it translated; nil if there is none.
-func storedPod(object any) *pods.Pod {
-	switch pod := object.(type) {
-	case *pods.Pod:
-		return pod
-	case *corev1.Pod:
-		return pods.PodOf(pod)
-	}
-	return nil
 }
 
 // seen is what is known without asking of the memory that containers use.

@@ -102,6 +102,8 @@ func servers(ctx context.Context) ([]corev1.Pod, error) {
 // oneEnds deletes one of the two while pods are created all the time. None may be refused. If the server may end in
 // peace, each gets what is recommended; if it is killed, the requests that were on their way to it are not answered, and
 // their pods are as they were.
+//
+//nolint:gocyclo // one story, told in order
 func (s *space) oneEnds(graceSeconds int64, all bool) {
 	t := s.t
 	t.Helper()
@@ -157,6 +159,8 @@ func isReady(pod *corev1.Pod) bool {
 }
 
 // bothAreAway: pods come as they are in their template, and the updater evicts none of them and says why.
+//
+//nolint:gocyclo // one story, told in order
 func (s *space) bothAreAway() {
 	t := s.t
 	t.Helper()

@@ -75,9 +75,9 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
 	code := 1
 	err := buildUp(ctx)
+	cancel()
 	if err == nil {
 		code = m.Run()
 	}

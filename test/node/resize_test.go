@@ -89,7 +89,7 @@ func (s *space) cgroupOf(pod *corev1.Pod) cgroup {
 func (s *space) cgroupFile(pod *corev1.Pod, controller, file string) string {
 	s.t.Helper()
 	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
-	pattern := filepath.Join("/sys/fs/cgroup", controller, "plimsoll-node", "kubepods*", "*", "pod"+string(pod.UID), id, file)
+	pattern := filepath.Join("/", "sys", "fs", "cgroup", controller, "plimsoll-node", "kubepods*", "*", "pod"+string(pod.UID), id, file)
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) != 1 {
 		s.t.Fatalf("%s: %v %v", pattern, found, err)
@@ -99,6 +99,18 @@ func (s *space) cgroupFile(pod *corev1.Pod, controller, file string) string {
 		s.t.Fatal(err)
 	}
 	return strings.TrimSpace(string(text))
+}
+
+// uses waits until a pod's first container uses so much memory.
+func (s *space) uses(pod *corev1.Pod, bytes int) {
+	s.t.Helper()
+	s.eventually(patience, "memory in use", func(context.Context) error {
+		used, err := strconv.Atoi(s.cgroupFile(pod, "memory", "memory.usage_in_bytes"))
+		if err == nil && used < bytes {
+			err = fmt.Errorf("%d bytes", used)
+		}
+		return err
+	})
 }
 
 // TestMemoryInUse: the container uses more memory than its new limit would allow. The kubelet would not dare, and is not
@@ -174,13 +186,7 @@ func TestRefusedResize(t *testing.T) {
 			})
 			pod := s.running("web")
 			was := s.cgroupOf(pod)
-			s.eventually(patience, "memory in use", func(context.Context) error {
-				used, err := strconv.Atoi(s.cgroupFile(pod, "memory", "memory.usage_in_bytes"))
-				if err == nil && used < 100<<20 {
-					err = fmt.Errorf("%d bytes", used)
-				}
-				return err
-			})
+			s.uses(pod, 100<<20)
 			s.kubectl("patch", "pod", pod.Name, "--subresource=resize", "--type=strategic", "-p",
 				`{"spec":{"containers":[{"name":"app","resources":{"requests":{"memory":"50Mi"},"limits":{"memory":"50Mi"}}}]}}`)
 			s.eventually(patience, "the kubelet's refusal", func(ctx context.Context) error {

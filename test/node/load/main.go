@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
@@ -30,7 +31,7 @@ func main() {
 		go burn(ctx, slot*time.Duration(min(left, 1000))/1000)
 	}
 	held := take(ctx, *memory, *step, *every)
-	fmt.Printf("holding %d MiB in %d parts\n", *memory, len(held))
+	fmt.Fprintf(os.Stdout, "holding %d MiB in %d parts\n", *memory, len(held))
 	<-ctx.Done()
 	runtime.KeepAlive(held)
 }

@@ -378,8 +378,6 @@ func TestScrape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pod := node.Pods[0]
-	q := rate.Query{Node: "node-1", Namespace: pod.Namespace, Pod: pod.Name, Window: 15 * time.Second}
 	for range 3 {
 		node.Burn(5e8)
 		now = now.Add(time.Second)
@@ -387,7 +385,8 @@ func TestScrape(t *testing.T) {
 			t.Fatalf("%+v, %v", round, err)
 		}
 	}
-	q.Now = time.Now()
+	pod := node.Pods[0]
+	q := rate.Query{Node: "node-1", Namespace: pod.Namespace, Pod: pod.Name, Window: 15 * time.Second, Now: time.Now()}
 	usages, ok := store.Usage(q, nil)
 	if !ok || len(usages) != 2 || usages[0].CPU.NanoCores != 5e8 || usages[0].CPU.Span != 2*time.Second {
 		t.Errorf("%+v, %v", usages, ok)
@@ -399,7 +398,10 @@ func TestScrape(t *testing.T) {
 	if n := s.connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
-	if _, err := NewScraper(nil, store); err == nil {
+}
+
+func TestScraperNeedsAClient(t *testing.T) {
+	if _, err := NewScraper(nil, rate.New(rate.Config{})); err == nil {
 		t.Error("a scraper without a client")
 	}
 }

@@ -3,6 +3,7 @@ package slim
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,7 +46,7 @@ func typical(i int) *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("web-%d-5f76cfc7f7", i/2), UID: "owner", Controller: &yes,
 			}},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: make([]byte, 1500)}}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 1500))}},
 		},
 		Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i%100), Containers: []corev1.Container{container("app"), container("proxy")}},
 		Status: corev1.PodStatus{
@@ -56,25 +57,24 @@ func typical(i int) *corev1.Pod {
 	}
 }
 
-// Both sides see in a shared pod what they see in one of their own.
-func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
-	full := typical(1)
-	made, err := Shared(full)
+func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *observe.Pod) {
+	t.Helper()
+	made, err := by(full)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared, ok := made.(*observe.Pod)
+	pod, ok := made.(*observe.Pod)
 	if !ok {
 		t.Fatalf("%T", made)
 	}
-	alone, err := Horizontal(full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, ok := alone.(*observe.Pod)
-	if !ok {
-		t.Fatalf("%T", alone)
-	}
+	return made, pod
+}
+
+// Both sides see in a shared pod what they see in one of their own.
+func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
+	full := typical(1)
+	made, shared := translated(t, Shared, full)
+	_, own := translated(t, Horizontal, full)
 	if diff := cmp.Diff(own.API(), shared.API()); diff != "" || own.Startup != shared.Startup || !own.IsSame(shared) {
 		t.Errorf("the horizontal side (-own +shared):\n%s", diff)
 	}
@@ -87,6 +87,12 @@ func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
 	if diff := cmp.Diff(sizes.Pod(theirs), sizes.Pod(whole), cmp.AllowUnexported(core.Amounts{})); diff != "" {
 		t.Errorf("the vertical side (-own +shared):\n%s", diff)
 	}
+}
+
+// A cache asks for the key of what it holds, and may translate it again.
+func TestSharedPodsInACache(t *testing.T) {
+	full := typical(1)
+	made, shared := translated(t, Shared, full)
 	if key, err := cache.MetaNamespaceKeyFunc(made); err != nil || key != "shop/"+full.Name {
 		t.Errorf("key %q, %v", key, err)
 	}
@@ -99,6 +105,7 @@ func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
 	if pod, ok := Pod(full); !ok || pod != full {
 		t.Error("a pod that nobody transformed")
 	}
+	own, _ := translated(t, Horizontal, full)
 	if _, ok := Pod(own); ok {
 		t.Error("a pod of the horizontal side alone has no whole one")
 	}

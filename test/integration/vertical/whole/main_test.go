@@ -108,12 +108,18 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 
 func freePorts(ctx context.Context, count int) ([]string, error) {
 	var ports []string
+	var listeners []net.Listener
+	defer func() {
+		for _, listener := range listeners {
+			_ = listener.Close()
+		}
+	}()
 	for range count {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = listener.Close() }()
+		listeners = append(listeners, listener)
 		_, port, err := net.SplitHostPort(listener.Addr().String())
 		if err != nil {
 			return nil, err

@@ -90,7 +90,12 @@ func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
 			if end == nil || end.Reason != oomKilled || old != nil && (isSame(end, old.State.Terminated) || isSame(end, old.LastTerminationState.Terminated)) {
 				continue
 			}
-			found = append(found, oomOf(pod, status.Name, end.FinishedAt.Time))
+			of := pod
+			if end == status.LastTerminationState.Terminated && old != nil {
+				// Since then it has begun anew, maybe with other resources.
+				of = before
+			}
+			found = append(found, oomOf(of, status.Name, end.FinishedAt.Time))
 		}
 	}
 	return found
@@ -113,13 +118,21 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
+// oomOf holds against the container what it had, which its spec may have outgrown
+// while a resize is under way.
 func oomOf(pod *corev1.Pod, container string, at time.Time) recommend.OOM {
 	oom := recommend.OOM{Container: container, OOM: usage.OOM{Pod: string(pod.UID), At: at}}
 	for i := range pod.Spec.Containers {
-		if c := &pod.Spec.Containers[i]; c.Name == container {
-			oom.Request, _ = observe.AmountsOf(c.Resources.Requests).Get(vertical.Memory)
-			oom.Limit, _ = observe.AmountsOf(c.Resources.Limits).Get(vertical.Memory)
+		c := &pod.Spec.Containers[i]
+		if c.Name != container {
+			continue
 		}
+		had := &c.Resources
+		if status := statusOf(pod, container); status != nil && status.Resources != nil {
+			had = status.Resources
+		}
+		oom.Request, _ = observe.AmountsOf(had.Requests).Get(vertical.Memory)
+		oom.Limit, _ = observe.AmountsOf(had.Limits).Get(vertical.Memory)
 	}
 	return oom
 }

@@ -1,0 +1,45 @@
+package recommender
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// What a container had when it ran out of memory counts: not what its spec asks for since, nor what it began anew with.
+func TestOutOfMemoryUnderAResize(t *testing.T) {
+	const mebi = 1 << 20
+	memory := func(text string) corev1.ResourceRequirements {
+		list := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(text)}
+		return corev1.ResourceRequirements{Requests: list, Limits: list}
+	}
+	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: oomKilled, FinishedAt: metav1.NewTime(time.Unix(1000, 0))}}
+	pod := func(spec string, status corev1.ContainerStatus) *corev1.Pod {
+		status.Name = "app"
+		p := &corev1.Pod{}
+		p.Spec.Containers = []corev1.Container{{Name: "app", Resources: memory(spec)}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+		return p
+	}
+	old, raised := memory("100Mi"), memory("200Mi")
+	for name, tt := range map[string]struct {
+		before, pod *corev1.Pod
+		want        vertical.Amount
+	}{
+		"without a resize":         {nil, pod("100Mi", corev1.ContainerStatus{State: killed}), 100 * mebi},
+		"before a resize was done": {nil, pod("200Mi", corev1.ContainerStatus{State: killed, Resources: &old}), 100 * mebi},
+		"and it begins anew with more": {
+			pod("200Mi", corev1.ContainerStatus{Resources: &old}), pod("200Mi", corev1.ContainerStatus{LastTerminationState: killed, Resources: &raised}), 100 * mebi,
+		},
+	} {
+		found := oomsOf(tt.before, tt.pod)
+		if len(found) != 1 || found[0].Request != tt.want || found[0].Limit != tt.want {
+			t.Errorf("%s: %+v, want one at %d", name, found, tt.want)
+		}
+	}
+}

@@ -83,17 +83,7 @@ func (o *reactionOptions) run(ctx context.Context, out, progress io.Writer) erro
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(out); err != nil {
-		return err
-	}
-	if err := result.Write(out); err != nil {
-		return err
-	}
-	if o.out == "" {
-		return nil
-	}
-	fmt.Fprintf(out, "\nResults as JSON: %s\n", o.out)
-	return report.WriteJSON(o.out, result)
+	return publish(out, &result, o.out)
 }
 
 // errTakeDown marks what went wrong when the stage was taken down.

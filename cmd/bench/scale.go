@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
 
-	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/bench/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/population"
 	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/telemetry"
@@ -96,14 +95,7 @@ func (o *scaleOptions) run(ctx context.Context, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := result.Write(out); err != nil {
-		return err
-	}
-	if o.out == "" {
-		return nil
-	}
-	fmt.Fprintf(out, "\nResults as JSON: %s\n", o.out)
-	return report.WriteJSON(o.out, result)
+	return publish(out, &result, o.out)
 }
 
 // chosen are the subjects in the order of the flag.

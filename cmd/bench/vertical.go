@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
 
-	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/bench/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
@@ -77,17 +75,7 @@ func (o *verticalOptions) run(ctx context.Context, out, progress io.Writer) erro
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(out); err != nil {
-		return err
-	}
-	if err := result.Write(out); err != nil {
-		return err
-	}
-	if o.out == "" {
-		return nil
-	}
-	fmt.Fprintf(out, "\nResults as JSON: %s\n", o.out)
-	return report.WriteJSON(o.out, result)
+	return publish(out, &result, o.out)
 }
 
 // chosen are the subjects in the order of the flag.

@@ -100,40 +100,26 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 	return r
 }
 
-// row is a line of the table.
-type row struct {
-	name string
-	of   func(*SubjectResult) report.Spread
-}
-
-const mebibyte = 1 << 20
+type row = report.Row[SubjectResult]
 
 func rows(verbs []string) []row {
 	all := []row{
-		{"decision period p50, s", func(r *SubjectResult) report.Spread { return r.PeriodP50Seconds }},
-		{"decision period p99, s", func(r *SubjectResult) report.Spread { return r.PeriodP99Seconds }},
-		{"newest sample's age p99, s", func(r *SubjectResult) report.Spread { return r.SampleAgeP99Seconds }},
-		{"decisions a second", func(r *SubjectResult) report.Spread { return r.DecisionsPerSecond }},
-		{"CPU s per 1000 decisions", func(r *SubjectResult) report.Spread { return r.CPUSecondsPerThousandDecisions }},
-		{"CPU, cores", func(r *SubjectResult) report.Spread { return r.CPUCores }},
-		{"API server's CPU s per 1000", func(r *SubjectResult) report.Spread { return r.ServerCPUSecondsPerThousandDecisions }},
-		{"resident memory, MiB", func(r *SubjectResult) report.Spread { return scaled(r.ResidentBytes, 1.0/mebibyte) }},
-		{"live heap, MiB", func(r *SubjectResult) report.Spread { return scaled(r.LiveHeapBytes, 1.0/mebibyte) }},
-		{"status writes / object / min", func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
-		{"metrics API requests a second", func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
+		{Name: "decision period p50, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP50Seconds }},
+		{Name: "decision period p99, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP99Seconds }},
+		{Name: "newest sample's age p99, s", Of: func(r *SubjectResult) report.Spread { return r.SampleAgeP99Seconds }},
+		{Name: "decisions a second", Of: func(r *SubjectResult) report.Spread { return r.DecisionsPerSecond }},
+		{Name: "CPU s per 1000 decisions", Of: func(r *SubjectResult) report.Spread { return r.CPUSecondsPerThousandDecisions }},
+		{Name: "CPU, cores", Of: func(r *SubjectResult) report.Spread { return r.CPUCores }},
+		{Name: "API server's CPU s per 1000", Of: func(r *SubjectResult) report.Spread { return r.ServerCPUSecondsPerThousandDecisions }},
+		{Name: "resident memory, MiB", Of: func(r *SubjectResult) report.Spread { return r.ResidentBytes.Times(1.0 / report.Mebibyte) }},
+		{Name: "live heap, MiB", Of: func(r *SubjectResult) report.Spread { return r.LiveHeapBytes.Times(1.0 / report.Mebibyte) }},
+		{Name: "status writes / object / min", Of: func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
+		{Name: "metrics API requests a second", Of: func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
 	}
 	for _, verb := range verbs {
-		all = append(all, row{verb + " a second", func(r *SubjectResult) report.Spread { return r.RequestsPerSecond[verb] }})
+		all = append(all, row{Name: verb + " a second", Of: func(r *SubjectResult) report.Spread { return r.RequestsPerSecond[verb] }})
 	}
 	return all
-}
-
-func scaled(s report.Spread, factor float64) report.Spread {
-	values := slices.Clone(s.Runs)
-	for i := range values {
-		values[i] *= factor
-	}
-	return report.Of(values...)
 }
 
 // seldom is how many requests a second are too few for a line of their own.
@@ -155,30 +141,10 @@ func (r *Result) verbs() []string {
 
 // Write prints the table and, below it, what may make its numbers doubtful.
 func (r *Result) Write(w io.Writer) error {
-	table := report.Table{
-		Title: fmt.Sprintf("%d autoscalers with %d pods each, %d nodes, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
-			r.Objects, r.PodsPerObject, r.Nodes, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
-		Head: []string{""},
-	}
-	for i := range r.Subjects {
-		table.Head = append(table.Head, r.Subjects[i].Name)
-	}
-	for _, row := range rows(r.verbs()) {
-		cells := []any{row.name}
-		for i := range r.Subjects {
-			cells = append(cells, row.of(&r.Subjects[i]))
-		}
-		table.Add(cells...)
-	}
-	if _, err := table.WriteTo(w); err != nil {
-		return err
-	}
-	for _, doubt := range r.doubts() {
-		if _, err := fmt.Fprintln(w, "\nNote: "+doubt); err != nil {
-			return fmt.Errorf("print the notes: %w", err)
-		}
-	}
-	return nil
+	title := fmt.Sprintf("%d autoscalers with %d pods each, %d nodes, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+		r.Objects, r.PodsPerObject, r.Nodes, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
+	name := func(s *SubjectResult) string { return s.Name }
+	return report.Compare(title, r.Subjects, name, rows(r.verbs())).WriteNotes(w, r.doubts())
 }
 
 // agreement is how far a subject's own count of its decisions may be from what was seen from outside.

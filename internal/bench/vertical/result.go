@@ -91,42 +91,30 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 	return r
 }
 
-// row is a line of the table.
-type row struct {
-	name string
-	of   func(*SubjectResult) report.Spread
-}
-
-const mebibyte = 1 << 20
+type row = report.Row[SubjectResult]
 
 func rows(kinds []string) []row {
 	all := []row{
-		{"recommender's pass, s", func(r *SubjectResult) report.Spread { return r.RecommenderPassSeconds }},
-		{"updater's pass at rest, s", func(r *SubjectResult) report.Spread { return r.UpdaterPassSeconds }},
-		{"writes a minute at rest", func(r *SubjectResult) report.Spread { return r.WritesPerMinute }},
+		{Name: "recommender's pass, s", Of: func(r *SubjectResult) report.Spread { return r.RecommenderPassSeconds }},
+		{Name: "updater's pass at rest, s", Of: func(r *SubjectResult) report.Spread { return r.UpdaterPassSeconds }},
+		{Name: "writes a minute at rest", Of: func(r *SubjectResult) report.Spread { return r.WritesPerMinute }},
 	}
 	for _, kind := range kinds {
-		all = append(all, row{"  " + kind, func(r *SubjectResult) report.Spread { return r.WritesByKind[kind] }})
+		all = append(all, row{Name: "  " + kind, Of: func(r *SubjectResult) report.Spread { return r.WritesByKind[kind] }})
 	}
 	return append(all,
-		row{"CPU at rest, cores", func(r *SubjectResult) report.Spread { return r.Cores }},
-		row{"acting: pass, s", func(r *SubjectResult) report.Spread { return r.ActingPassSeconds }},
-		row{"acting: before the first, s", func(r *SubjectResult) report.Spread { return r.ComputingSeconds }},
-		row{"acting: pods changed", func(r *SubjectResult) report.Spread { return r.Actions }},
-		row{"acting: pods a second", func(r *SubjectResult) report.Spread { return r.ActionsPerSecond }},
-		row{"acting: failures", func(r *SubjectResult) report.Spread { return r.Failures }},
-		row{"resident memory, MiB", func(r *SubjectResult) report.Spread { return inMiB(r.ResidentBytes) }},
-		row{"  of that no file's, MiB", func(r *SubjectResult) report.Spread { return inMiB(r.AnonymousBytes) }},
+		row{Name: "CPU at rest, cores", Of: func(r *SubjectResult) report.Spread { return r.Cores }},
+		row{Name: "acting: pass, s", Of: func(r *SubjectResult) report.Spread { return r.ActingPassSeconds }},
+		row{Name: "acting: before the first, s", Of: func(r *SubjectResult) report.Spread { return r.ComputingSeconds }},
+		row{Name: "acting: pods changed", Of: func(r *SubjectResult) report.Spread { return r.Actions }},
+		row{Name: "acting: pods a second", Of: func(r *SubjectResult) report.Spread { return r.ActionsPerSecond }},
+		row{Name: "acting: failures", Of: func(r *SubjectResult) report.Spread { return r.Failures }},
+		row{Name: "resident memory, MiB", Of: func(r *SubjectResult) report.Spread { return inMiB(r.ResidentBytes) }},
+		row{Name: "  of that no file's, MiB", Of: func(r *SubjectResult) report.Spread { return inMiB(r.AnonymousBytes) }},
 	)
 }
 
-func inMiB(s report.Spread) report.Spread {
-	values := slices.Clone(s.Runs)
-	for i := range values {
-		values[i] /= mebibyte
-	}
-	return report.Of(values...)
-}
+func inMiB(s report.Spread) report.Spread { return s.Times(1.0 / report.Mebibyte) }
 
 // kinds of writes that some subject made, in order.
 func (r *Result) kinds() []string {
@@ -144,30 +132,10 @@ func (r *Result) kinds() []string {
 
 // Write prints the table and, below it, what may make its numbers doubtful.
 func (r *Result) Write(w io.Writer) error {
-	table := report.Table{
-		Title: fmt.Sprintf("%d vertical autoscalers in mode %s with %d pods each, upstream %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
-			r.Objects, r.Mode, r.PodsPerObject, r.Upstream, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
-		Head: []string{""},
-	}
-	for i := range r.Subjects {
-		table.Head = append(table.Head, r.Subjects[i].Name)
-	}
-	for _, row := range rows(r.kinds()) {
-		cells := []any{row.name}
-		for i := range r.Subjects {
-			cells = append(cells, row.of(&r.Subjects[i]))
-		}
-		table.Add(cells...)
-	}
-	if _, err := table.WriteTo(w); err != nil {
-		return err
-	}
-	for _, doubt := range r.doubts() {
-		if _, err := fmt.Fprintln(w, "\nNote: "+doubt); err != nil {
-			return fmt.Errorf("print the notes: %w", err)
-		}
-	}
-	return nil
+	title := fmt.Sprintf("%d vertical autoscalers in mode %s with %d pods each, upstream %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+		r.Objects, r.Mode, r.PodsPerObject, r.Upstream, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
+	name := func(s *SubjectResult) string { return s.Name }
+	return report.Compare(title, r.Subjects, name, rows(r.kinds())).WriteNotes(w, r.doubts())
 }
 
 func (r *Result) doubts() []string {

@@ -1,11 +1,8 @@
 package harness
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,14 +22,14 @@ type Beside struct {
 // StartBeside runs the program under a name of its own until the test ends. The flags are added to SyncFlags.
 func (p *Plimsoll) StartBeside(t *testing.T, name string, flags ...string) *Beside {
 	t.Helper()
-	b := &Beside{Name: name, address: freeAddress(t), t: t}
-	health := freeAddress(t)
+	b := &Beside{Name: name, address: FreeAddress(t), t: t}
+	health := FreeAddress(t)
 	command := append([]string{
 		p.binary, "controller", "--kubeconfig=" + p.kubeconfig,
 		"--metrics-bind-address=" + b.address, "--health-probe-bind-address=" + health,
 		"--inspection-bind-address=0",
 	}, append(SyncFlags(), flags...)...)
-	ready := func(ctx context.Context) error { return answers(ctx, http.DefaultClient, "http://"+health+"/readyz") }
+	ready := func(ctx context.Context) error { return Answers(ctx, "http://"+health+"/readyz") }
 	var err error
 	if b.program, err = p.cluster.StartProgram(t.Context(), name, command, ready); err != nil {
 		t.Fatal(err)
@@ -47,41 +44,14 @@ func (b *Beside) Address() string { return b.address }
 // Stop ends the program politely.
 func (b *Beside) Stop() { b.program.Stop(context.WithoutCancel(b.t.Context())) }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(deadPort(t))))
-}
-
 // Metric is the sum of all series of a metric that have the labels, as /metrics shows them: name="value".
 func (b *Beside) Metric(name string, labels ...string) float64 {
 	b.t.Helper()
-	sum, err := b.metric(b.t.Context(), name, labels)
+	sum, err := Metric(b.t.Context(), b.address, name, labels...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return sum
-}
-
-func (b *Beside) metric(ctx context.Context, name string, labels []string) (float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.address+"/metrics", http.NoBody)
-	if err != nil {
-		return 0, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	var sum float64
-	lines := bufio.NewScanner(response.Body)
-	for lines.Scan() {
-		value, err := valueOf(lines.Text(), name, labels)
-		if err != nil {
-			return 0, err
-		}
-		sum += value
-	}
-	return sum, lines.Err()
 }
 
 // valueOf is a line's value, or 0 if the line is not about the metric.

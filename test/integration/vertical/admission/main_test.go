@@ -8,9 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
@@ -44,22 +40,15 @@ func TestMain(m *testing.M) {
 
 // installation is what all tests share, once it is there.
 var installation struct {
-	once       sync.Once
-	binary     string
-	kubeconfig string
-	err        error
+	harness.Installation
+
+	binary, kubeconfig string
 }
 
 // space is a namespace of a cluster with the vertical objects' definitions and the rights of config/.
 func space(t *testing.T) *harness.Space {
 	t.Helper()
-	cluster := shared.Cluster(t)
-	in := &installation
-	in.once.Do(func() { in.err = install(context.WithoutCancel(t.Context()), cluster) })
-	if in.err != nil {
-		t.Fatal(in.err)
-	}
-	return harness.NewSpace(t, cluster)
+	return installation.Space(t, &shared, install)
 }
 
 func install(ctx context.Context, cluster *devcluster.Cluster) error {
@@ -69,18 +58,14 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if _, err := cluster.InstallPlimsoll(ctx); err != nil {
 		return err
 	}
-	built, err := build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
-	if err != nil {
+	var err error
+	if installation.binary, err = harness.Program(ctx); err != nil {
 		return err
 	}
-	installation.binary = filepath.Join(built.BinDir, "plimsoll")
-	installation.kubeconfig, err = cluster.KubeconfigFor("system:serviceaccount:"+own+":"+account,
-		"system:serviceaccounts", "system:serviceaccounts:"+own, "system:authenticated")
-	if err != nil {
+	if installation.kubeconfig, err = harness.ServiceAccount(cluster, account); err != nil {
 		return err
 	}
-	// The harness looks into the controller's log, and there is no controller.
-	return os.WriteFile(cluster.LogPath("plimsoll"), nil, 0o600)
+	return harness.NoController(cluster)
 }
 
 // server is a running plimsoll admission-controller.
@@ -92,7 +77,7 @@ type server struct {
 // start runs a server until it is registered. It ends with the test.
 func start(t *testing.T, s *harness.Space, name string, flags ...string) *server {
 	t.Helper()
-	p := &server{address: freeAddress(t), health: freeAddress(t)}
+	p := &server{address: harness.FreeAddress(t), health: harness.FreeAddress(t)}
 	_, port, err := net.SplitHostPort(p.address)
 	if err != nil {
 		t.Fatal(err)
@@ -102,37 +87,11 @@ func start(t *testing.T, s *harness.Space, name string, flags ...string) *server
 		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port, "--webhook-cert-secret=" + secret,
 		"--status-lease-update-interval=1s", "--feature-gates=CPUStartupBoost=true",
 	}, flags...)
-	p.program, err = s.Cluster.StartProgram(t.Context(), name, command, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.health+"/readyz", http.NoBody)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("not ready: %s", response.Status)
-		}
-		return nil
-	})
+	p.program, err = s.Cluster.StartProgram(t.Context(), name, command, func(ctx context.Context) error { return harness.Answers(ctx, "http://"+p.health+"/readyz") })
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		p.program.Stop(context.WithoutCancel(t.Context()))
-		log, err := os.ReadFile(s.Cluster.LogPath(name))
-		if err != nil {
-			t.Error(err)
-		}
-		if strings.Contains(string(log), "is forbidden: User ") {
-			t.Error("config/ does not grant the server what it needs")
-		}
-		if t.Failed() {
-			t.Logf("the server's log:\n%s", log)
-		}
-	})
+	harness.Granted(t, s.Cluster, p.program, name)
 	return p
 }
 
@@ -200,16 +159,6 @@ func (p *server) shown(t *testing.T) string {
 		t.Fatalf("%T is not encrypted", connection)
 	}
 	return string(encrypted.ConnectionState().PeerCertificates[0].Raw)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // soon is a deadline for what takes a few seconds.

@@ -114,7 +114,7 @@ func wantWords(t *testing.T, text string, words ...string) {
 // watch explains until it is interrupted, and ends well then.
 func watch(t *testing.T, s *harness.Space) {
 	t.Helper()
-	binary, err := program(t.Context())
+	binary, err := harness.Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
@@ -37,10 +34,10 @@ func TestMain(m *testing.M) {
 
 // installation is what all tests share, once it is there.
 var installation struct {
-	once     sync.Once
+	harness.Installation
+
 	plimsoll *harness.Plimsoll
 	client   *vpa.Client
-	err      error
 }
 
 // The log's words.
@@ -52,13 +49,7 @@ const (
 // space is a namespace of a cluster in which Plimsoll recommends.
 func space(t *testing.T) *harness.Space {
 	t.Helper()
-	cluster := shared.Cluster(t)
-	in := &installation
-	in.once.Do(func() { in.err = install(context.WithoutCancel(t.Context()), cluster) })
-	if in.err != nil {
-		t.Fatal(in.err)
-	}
-	return harness.NewSpace(t, cluster)
+	return installation.Space(t, &shared, install)
 }
 
 // install starts Plimsoll on a cluster that does not know vertical autoscalers yet: it has to wait for them.
@@ -194,13 +185,4 @@ func checkpoint(ctx context.Context, s *harness.Space, name string) (*autoscalin
 		err = errors.New("there is none")
 	}
 	return found, err
-}
-
-// program is the path of the program that the harness built.
-func program(ctx context.Context) (string, error) {
-	built, err := build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(built.BinDir, "plimsoll"), nil
 }

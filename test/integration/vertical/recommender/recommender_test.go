@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -259,26 +258,12 @@ func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 func TestAlone(t *testing.T) {
 	s := space(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
-	binary, err := program(t.Context())
+	binary, err := harness.Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
-	health := func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/health-check", http.NoBody)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return errors.New(response.Status)
-		}
-		return nil
-	}
+	address := harness.FreeAddress(t)
+	health := func(ctx context.Context) error { return harness.Answers(ctx, "http://"+address+"/health-check") }
 	alone, err := s.Cluster.StartProgram(t.Context(), "plimsoll-recommender", []string{
 		binary, "recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--recommender-name=alone",
 		"--recommender-interval=3s", "--v=4", "--stderrthreshold=info", "--pod-recommendation-min-cpu-millicores=1", "--kube-api-qps=200",
@@ -304,16 +289,6 @@ func TestAlone(t *testing.T) {
 			t.Errorf("/metrics lacks %s", series)
 		}
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // A kind of one's own is a target, if it has a scale that tells its selector.

@@ -5,13 +5,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
 // plimsoll controller runs the updater too, on the caches that it has anyway.
 func TestControllerUpdates(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
-	p := &process{address: freeAddress(t), t: t}
+	p := &process{address: harness.FreeAddress(t), t: t}
 	name := "controller-" + w.Namespace
 	program, err := w.Cluster.StartProgram(t.Context(), name, []string{
 		installation.binary, "controller", "--kubeconfig=" + installation.kubeconfig, "--metrics-bind-address=" + p.address, "--v=1",

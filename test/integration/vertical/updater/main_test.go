@@ -1,16 +1,9 @@
 package updater
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
@@ -35,42 +27,29 @@ func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
 // installation is what all tests share, once it is there.
 var installation struct {
-	once       sync.Once
-	binary     string
-	kubeconfig string
-	err        error
+	harness.Installation
+
+	binary, kubeconfig string
 }
 
 // space is a namespace of a cluster with the vertical objects' definitions and a fresh Lease.
 func space(t *testing.T) *harness.Space {
 	t.Helper()
-	cluster := shared.Cluster(t)
-	in := &installation
-	in.once.Do(func() { in.err = install(context.WithoutCancel(t.Context()), cluster) })
-	if in.err != nil {
-		t.Fatal(in.err)
-	}
-	return harness.NewSpace(t, cluster)
+	return installation.Space(t, &shared, install)
 }
 
 func install(ctx context.Context, cluster *devcluster.Cluster) error {
-	root, err := build.Root()
+	err := cluster.InstallDefinitions(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := cluster.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(root, "config", "crd")); err != nil {
+	if installation.binary, err = harness.Program(ctx); err != nil {
 		return err
 	}
-	built, err := build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
-	if err != nil {
-		return err
-	}
-	installation.binary = filepath.Join(built.BinDir, "plimsoll")
 	if installation.kubeconfig, err = cluster.InstallPlimsoll(ctx); err != nil {
 		return err
 	}
-	// The harness looks into the controller's log, and there is no controller.
-	if err := os.WriteFile(cluster.LogPath("plimsoll"), nil, 0o600); err != nil {
+	if err := harness.NoController(cluster); err != nil {
 		return err
 	}
 	return renew(ctx, cluster)
@@ -111,7 +90,7 @@ type process struct {
 
 func start(t *testing.T, s *harness.Space, flags ...string) *process {
 	t.Helper()
-	p := &process{address: freeAddress(t), t: t}
+	p := &process{address: harness.FreeAddress(t), t: t}
 	command := append([]string{
 		installation.binary, "updater", "--kubeconfig=" + installation.kubeconfig, "--address=" + p.address, "--v=1",
 		"--vpa-object-namespace=" + s.Namespace, "--updater-interval=1s",
@@ -125,33 +104,8 @@ func start(t *testing.T, s *harness.Space, flags ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		p.program.Stop(context.WithoutCancel(t.Context()))
-		log, err := os.ReadFile(s.Cluster.LogPath("updater-" + s.Namespace))
-		if err != nil {
-			t.Error(err)
-		}
-		if strings.Contains(string(log), "is forbidden: User ") {
-			t.Error("config/ does not grant the updater what it needs")
-		}
-		if t.Failed() {
-			t.Logf("the updater's log:\n%s", log)
-		}
-	})
+	harness.Granted(t, s.Cluster, p.program, "updater-"+s.Namespace)
 	return p
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
 }
 
 // passes waits until so many more passes are over.
@@ -173,39 +127,5 @@ func (p *process) passes(s *harness.Space, more float64) {
 
 // metric is the sum of the series with these labels.
 func (p *process) metric(ctx context.Context, name string, labels []string) (float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.address+"/metrics", http.NoBody)
-	if err != nil {
-		return 0, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer response.Body.Close()
-	var sum float64
-	lines := bufio.NewScanner(response.Body)
-	for lines.Scan() {
-		series, value, labelled := strings.Cut(lines.Text(), "} ")
-		if !labelled {
-			series, value, _ = strings.Cut(lines.Text(), " ")
-		}
-		if series != name && !strings.HasPrefix(series, name+"{") || !hasAll(series, labels) {
-			continue
-		}
-		number, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += number
-	}
-	return sum, lines.Err()
-}
-
-func hasAll(text string, parts []string) bool {
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			return false
-		}
-	}
-	return true
+	return harness.Metric(ctx, p.address, name, labels...)
 }

@@ -2,15 +2,11 @@ package whole
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
@@ -38,24 +34,18 @@ func TestMain(m *testing.M) {
 
 // installation is what all tests share, once it is there.
 var installation struct {
-	once     sync.Once
+	harness.Installation
+
 	plimsoll *harness.Plimsoll
 	client   *vpa.Client
 	// health is the admission controller's address for metrics.
 	health string
-	err    error
 }
 
 // space is a namespace of a cluster with an admission controller. Plimsoll itself does not run yet.
 func space(t *testing.T) *harness.Space {
 	t.Helper()
-	cluster := shared.Cluster(t)
-	in := &installation
-	in.once.Do(func() { in.err = install(context.WithoutCancel(t.Context()), cluster) })
-	if in.err != nil {
-		t.Fatal(in.err)
-	}
-	return harness.NewSpace(t, cluster)
+	return installation.Space(t, &shared, install)
 }
 
 func install(ctx context.Context, cluster *devcluster.Cluster) error {
@@ -70,61 +60,27 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if in.plimsoll, err = harness.NewPlimsoll(ctx, cluster); err != nil {
 		return err
 	}
-	built, err := build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
+	binary, err := harness.Program(ctx)
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := cluster.KubeconfigFor("system:serviceaccount:"+own+":plimsoll-admission-controller",
-		"system:serviceaccounts", "system:serviceaccounts:"+own, "system:authenticated")
+	kubeconfig, err := harness.ServiceAccount(cluster, "plimsoll-admission-controller")
 	if err != nil {
 		return err
 	}
-	ports, err := freePorts(ctx, 2)
+	addresses, err := harness.FreeAddresses(ctx, 2)
 	if err != nil {
 		return err
 	}
-	in.health = "127.0.0.1:" + ports[1]
+	_, port, err := net.SplitHostPort(addresses[0])
+	if err != nil {
+		return err
+	}
+	in.health = addresses[1]
 	_, err = cluster.StartProgram(ctx, "admission", []string{
-		built.BinDir + "/plimsoll", "admission-controller", "--kubeconfig=" + kubeconfig, "--port=" + ports[0], "--address=" + in.health, "--v=1",
-		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + ports[0], "--webhook-cert-secret=plimsoll-webhook-certs",
+		binary, "admission-controller", "--kubeconfig=" + kubeconfig, "--port=" + port, "--address=" + in.health, "--v=1",
+		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port, "--webhook-cert-secret=plimsoll-webhook-certs",
 		"--status-lease-update-interval=1s", "--feature-gates=CPUStartupBoost=true,InPlace=true",
-	}, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+in.health+"/readyz", http.NoBody)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("not ready: %s", response.Status)
-		}
-		return nil
-	})
+	}, func(ctx context.Context) error { return harness.Answers(ctx, "http://"+in.health+"/readyz") })
 	return err
-}
-
-func freePorts(ctx context.Context, count int) ([]string, error) {
-	var ports []string
-	var listeners []net.Listener
-	defer func() {
-		for _, listener := range listeners {
-			_ = listener.Close()
-		}
-	}()
-	for range count {
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		listeners = append(listeners, listener)
-		_, port, err := net.SplitHostPort(listener.Addr().String())
-		if err != nil {
-			return nil, err
-		}
-		ports = append(ports, port)
-	}
-	return ports, nil
 }

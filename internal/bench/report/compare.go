@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Mebibyte is how many bytes one has.
+const Mebibyte = 1 << 20
+
+// Row is a line of a table that compares subjects of a kind.
+type Row[S any] struct {
+	Name string
+	Of   func(*S) Spread
+}
+
+// Compare lays subjects side by side, a column for each.
+func Compare[S any](title string, subjects []S, name func(*S) string, rows []Row[S]) *Table {
+	table := &Table{Title: title, Head: []string{""}}
+	for i := range subjects {
+		table.Head = append(table.Head, name(&subjects[i]))
+	}
+	for _, row := range rows {
+		cells := []any{row.Name}
+		for i := range subjects {
+			cells = append(cells, row.Of(&subjects[i]))
+		}
+		table.Add(cells...)
+	}
+	return table
+}
+
+// WriteNotes writes the table and, below it, what may make its numbers doubtful.
+func (t *Table) WriteNotes(w io.Writer, notes []string) error {
+	if _, err := t.WriteTo(w); err != nil {
+		return err
+	}
+	for _, note := range notes {
+		if _, err := fmt.Fprintln(w, "\nNote: "+note); err != nil {
+			return fmt.Errorf("print the notes: %w", err)
+		}
+	}
+	return nil
+}
+
+// Times is the spread of the values in another unit.
+func (s Spread) Times(factor float64) Spread {
+	values := slices.Clone(s.Runs)
+	for i := range values {
+		values[i] *= factor
+	}
+	return Of(values...)
+}

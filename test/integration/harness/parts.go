@@ -1,0 +1,123 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
+)
+
+// Installation is what the tests of a package share on a cluster where Plimsoll runs in parts, or not at all until a test
+// starts it. Its zero value is ready for use.
+type Installation struct {
+	once sync.Once
+	err  error
+}
+
+// Space is a namespace of the cluster, on which install was run once.
+func (i *Installation) Space(t *testing.T, shared *devclustertest.Shared, install func(context.Context, *devcluster.Cluster) error) *Space {
+	t.Helper()
+	cluster := shared.Cluster(t)
+	i.once.Do(func() { i.err = install(context.WithoutCancel(t.Context()), cluster) })
+	if i.err != nil {
+		t.Fatal(i.err)
+	}
+	return NewSpace(t, cluster)
+}
+
+// Program builds Plimsoll and is where it stands.
+func Program(ctx context.Context) (string, error) {
+	built, err := build.Run(ctx, build.Config{Parts: []string{"plimsoll"}, Out: os.Stderr})
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(built.BinDir, "plimsoll"), nil
+}
+
+// NoController says to a Space, which looks into the controller's log, that there is none.
+func NoController(cluster *devcluster.Cluster) error {
+	return os.WriteFile(cluster.LogPath("plimsoll"), nil, 0o600)
+}
+
+// ServiceAccount is the kubeconfig of one of config/'s accounts.
+func ServiceAccount(cluster *devcluster.Cluster, name string) (string, error) {
+	const namespace = "plimsoll-system"
+	return cluster.KubeconfigFor("system:serviceaccount:"+namespace+":"+name,
+		"system:serviceaccounts", "system:serviceaccounts:"+namespace, "system:authenticated")
+}
+
+// Granted ends a program with the test, which fails if the program lacked a right.
+func Granted(t *testing.T, cluster *devcluster.Cluster, program *devcluster.Program, name string) {
+	t.Helper()
+	t.Cleanup(func() {
+		program.Stop(context.WithoutCancel(t.Context()))
+		log, err := os.ReadFile(cluster.LogPath(name))
+		if err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(string(log), "is forbidden: User ") {
+			t.Errorf("config/ does not grant %s what it needs", name)
+		}
+		if t.Failed() {
+			t.Logf("the log of %s:\n%s", name, log)
+		}
+	})
+}
+
+// Answers waits for nothing: it is an error unless the URL answers 200 now.
+func Answers(ctx context.Context, url string) error { return answers(ctx, http.DefaultClient, url) }
+
+// FreeAddresses are addresses of this machine that nobody listened at a moment ago.
+func FreeAddresses(ctx context.Context, count int) ([]string, error) {
+	var addresses []string
+	var config net.ListenConfig
+	for range count {
+		listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		// Only then, or the next one may be the same.
+		defer func() { _ = listener.Close() }() //nolint:gocritic // all of them are held until the last is found
+		addresses = append(addresses, listener.Addr().String())
+	}
+	return addresses, nil
+}
+
+// FreeAddress is one of them.
+func FreeAddress(t *testing.T) string {
+	t.Helper()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(deadPort(t))))
+}
+
+// Metric is the sum of all series of a metric that have the labels, as a program's /metrics shows them: name="value".
+func Metric(ctx context.Context, address, name string, labels ...string) (float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	var sum float64
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		value, err := valueOf(lines.Text(), name, labels)
+		if err != nil {
+			return 0, err
+		}
+		sum += value
+	}
+	return sum, lines.Err()
+}

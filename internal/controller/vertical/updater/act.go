@@ -29,6 +29,9 @@ const (
 	eventResizeSkipped = "InPlaceResizeSkipped"
 )
 
+// callShare is the part of a pass that its last call may take.
+const callShare = 10
+
 // perform carries out one workload's decision. False means that the pass is over.
 func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 	defer c.catch(t.workload, &goesOn)
@@ -64,7 +67,11 @@ func (c *Controller) wait(ctx context.Context, kind update.Kind) bool {
 	if kind != update.Evict {
 		b = &c.buckets[1]
 	}
-	deadline, _ := ctx.Deadline()
+	deadline, ends := ctx.Deadline()
+	if ends {
+		// A turn that comes as the pass ends leaves no time for the call, and is lost.
+		deadline = deadline.Add(-c.cfg.Interval / callShare)
+	}
 	b.mu.Lock()
 	at, ok, next := b.left.Reserve(time.Now(), deadline)
 	b.left = next

@@ -439,6 +439,6 @@ func TestHorizontalBesideVertical(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(t.Context())) })
-	s.SetLoad("web", 20) // 200m of use, of 50m for each pod
+	s.SetLoad("web", 17) // 170m of use, of 50m for each pod: between three and four
 	s.AwaitReplicas(harness.Deployment, "web", 4)
 }

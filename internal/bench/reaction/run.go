@@ -119,6 +119,10 @@ func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 func (c Config) play(ctx context.Context, j *journal, t *trial) error {
 	atRest := func(s sighting) bool { return s.wanted == minReplicas && s.ready == minReplicas }
 	if err := j.await(ctx, c.Patience, atRest); err != nil {
+		if s, _, _ := j.last(); s.wanted > minReplicas && errors.Is(err, errTooLong) {
+			// On what was measured before; it will not be lowered for minutes.
+			err = fmt.Errorf("%w: %d replicas wanted", errScaledEarly, s.wanted)
+		}
 		return err
 	}
 	rest := c.Rest + rand.N(phases)

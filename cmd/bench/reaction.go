@@ -29,6 +29,7 @@ const upstreamTuned = "upstream-tuned"
 type reactionOptions struct {
 	config        reaction.Config
 	simulated     bool
+	housekeeping  time.Duration
 	subjects      []string
 	plimsollFlags string
 	binDir        string
@@ -48,6 +49,7 @@ func reactionCommand() *cobra.Command {
 	}
 	flags, c := command.Flags(), &o.config
 	flags.BoolVar(&o.simulated, "simulated", false, "use simulated nodes, which needs neither root nor containers")
+	flags.DurationVar(&o.housekeeping, "housekeeping-interval", 0, "the real node's kubelet's --housekeeping-interval: how old its samples of CPU may be (default the kubelet's, 10s)")
 	flags.IntVar(&c.Runs, "runs", reaction.DefaultRuns, "how often the load begins for each subject")
 	flags.DurationVar(&c.Patience, "patience", reaction.DefaultPatience, "longest wait for 10 ready replicas")
 	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest, "least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
@@ -107,7 +109,9 @@ func (o *reactionOptions) measure(ctx context.Context) (result reaction.Result, 
 	if o.simulated {
 		stage, err = reaction.StartSimulated(ctx, reaction.SimulatedConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
 	} else {
-		stage, err = reaction.StartReal(ctx, reaction.RealConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
+		stage, err = reaction.StartReal(ctx, reaction.RealConfig{
+			BinDir: o.binDir, Plimsoll: o.plimsoll, HousekeepingInterval: o.housekeeping, Log: o.config.Say,
+		})
 	}
 	if err != nil {
 		return reaction.Result{}, err

@@ -43,6 +43,9 @@ type Config struct {
 	Dir string
 	// Kubelet are fields of the KubeletConfiguration beside or instead of the node's own.
 	Kubelet map[string]any
+	// HousekeepingInterval is the kubelet's --housekeeping-interval: how often its cAdvisor looks at a container. 0 leaves
+	// the kubelet's default, 10 s.
+	HousekeepingInterval time.Duration
 	// Log is told of each step; nil is silence.
 	Log func(format string, args ...any)
 }
@@ -235,6 +238,9 @@ func (n *Node) startKubelet(ctx context.Context) error {
 	command := []string{
 		filepath.Join(n.config.BinDir, build.Kubelet), "--config=" + path, "--kubeconfig=" + kubeconfig,
 		"--root-dir=" + n.layout.path("kubelet"), "--hostname-override=" + DefaultName, "--node-ip=" + n.address.String(),
+	}
+	if every := n.config.HousekeepingInterval; every > 0 {
+		command = append(command, "--housekeeping-interval="+every.String())
 	}
 	n.kubelet, err = cluster.StartProgram(ctx, "kubelet", command, n.ready)
 	return err

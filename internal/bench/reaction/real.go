@@ -31,6 +31,8 @@ type RealConfig struct {
 	BinDir string
 	// Plimsoll is the program to pack and measure.
 	Plimsoll string
+	// HousekeepingInterval is the kubelet's; 0 leaves its default.
+	HousekeepingInterval time.Duration
 	// Log is told of each step.
 	Log func(format string, args ...any)
 }
@@ -63,7 +65,9 @@ func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
 		return nil, err
 	}
 	r := &Real{cluster: cluster}
-	if r.node, err = realnode.Start(ctx, realnode.Config{Cluster: cluster, BinDir: config.BinDir, Log: config.Log}); err == nil {
+	if r.node, err = realnode.Start(ctx, realnode.Config{
+		Cluster: cluster, BinDir: config.BinDir, HousekeepingInterval: config.HousekeepingInterval, Log: config.Log,
+	}); err == nil {
 		err = r.importImages(ctx, config.Plimsoll)
 	}
 	if err != nil {

@@ -249,7 +249,11 @@ func TestScaledEarly(t *testing.T) {
 	}
 	j.note(sighting{at: time.Now(), wanted: 4, ready: minReplicas})
 	c.Patience = time.Millisecond
-	if err := c.play(t.Context(), j, &trial{}); !errors.Is(err, errTooLong) {
+	if err := c.play(t.Context(), j, &trial{}); !errors.Is(err, errScaledEarly) {
+		t.Errorf("scaled before it was at rest: got %v", err)
+	}
+	j.note(sighting{at: time.Now(), wanted: minReplicas, ready: minReplicas - 1})
+	if err := c.play(t.Context(), j, &trial{}); !errors.Is(err, errTooLong) || errors.Is(err, errScaledEarly) {
 		t.Errorf("never at rest: got %v", err)
 	}
 }

@@ -142,19 +142,14 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 // request timeout. Errors wrap *StatusError, ErrTooLarge, context.DeadlineExceeded
 // or what the connection failed of.
 func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, error) {
-	return c.GetFamilies(ctx, target, 0, dst)
-}
-
-// GetFamilies is Get for who wants these families alone: what stands behind the last
-// of them may be missing from the answer.
-func (c *Client) GetFamilies(ctx context.Context, target Target, families text.Families, dst []byte) ([]byte, error) {
-	answer, _, err := c.fetch(ctx, target, families, dst)
+	answer, _, err := c.fetch(ctx, target, 0, dst)
 	return answer, err
 }
 
-// fetch is GetFamilies, and tells how much CPU reading the answer cost: deciphering and
-// decompressing it. Asking, and shaking hands where there is no connection yet, does not
-// count.
+// fetch is Get for who wants these families alone: what stands behind the last of them
+// may be missing from the answer. It tells how much CPU reading that cost: deciphering
+// and decompressing it. Asking, and shaking hands where there is no connection yet, does
+// not count.
 func (c *Client) fetch(ctx context.Context, target Target, families text.Families, dst []byte) (answer []byte, cpu time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTimeout)
 	defer cancel()

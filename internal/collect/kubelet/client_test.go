@@ -159,7 +159,7 @@ func TestFamilies(t *testing.T) {
 		before := s.connections.Load()
 		c := s.client(t, func(_ *rest.Config, o *Options) { o.DisableCompression = disable })
 		for range 3 {
-			got, err := c.GetFamilies(t.Context(), s.target(), rate.Families(), []byte("before"))
+			got, _, err := c.fetch(t.Context(), s.target(), rate.Families(), []byte("before"))
 			if err != nil || !found || string(got) != "before"+string(wanted) {
 				t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(wanted), err)
 			}
@@ -397,6 +397,19 @@ func TestScrape(t *testing.T) {
 	}
 	if n := s.connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)
+	}
+}
+
+// TestScrapeReadsNoFurther: what is wrong behind the families of containers is not seen.
+func TestScrapeReadsNoFurther(t *testing.T) {
+	whole := kubelettest.Filled(3, 2, noon).Text(noon)
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(whole[:len(whole)-1]) })
+	scraper, err := NewScraper(s.client(t, nil), rate.New(rate.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if round, err := scraper.Scrape(t.Context(), s.target()); err != nil || round.Containers != 6 {
+		t.Errorf("%+v, %v", round, err)
 	}
 }
 

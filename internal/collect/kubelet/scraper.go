@@ -34,7 +34,7 @@ func NewScraper(client *Client, store *rate.Store) (*Scraper, error) {
 // what that cost, and no more.
 func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error) {
 	buffer := s.take()
-	answer, reading, err := s.client.fetch(ctx, target, 0, buffer[:0])
+	answer, reading, err := s.client.fetch(ctx, target, rate.Families(), buffer[:0])
 	if err != nil {
 		s.giveBack(buffer)
 		return rate.Round{Node: target.Node, CPU: reading}, err

@@ -126,7 +126,7 @@ bench-scale: ## many autoscalers on the development cluster, upstream's loop bes
 		$(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: bench-reaction
-bench-reaction: ## seconds from a load's begin to more replicas, on a real node, upstream beside Plimsoll (root; 20 minutes; RUNS=5 OUT=file.json FLAGS=...)
+bench-reaction: ## seconds from a load's begin to more replicas, on a real node, upstream beside Plimsoll (root; half an hour; RUNS=5 OUT=file.json FLAGS=...)
 	@echo "Compiling the benchmark; it takes a while the first time. It then says what this machine lacks, or builds the rest."
 	@$(GO) run ./cmd/bench reaction $(if $(RUNS),--runs='$(RUNS)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 

@@ -22,8 +22,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 )
 
-// upstreamTuned is the third name of a subject.
-const upstreamTuned = "upstream-tuned"
+// More names of subjects.
+const (
+	upstreamTuned = "upstream-tuned"
+	plimsollTuned = "plimsoll-tuned"
+)
 
 // reactionOptions are the reaction command's flags.
 type reactionOptions struct {
@@ -49,11 +52,11 @@ func reactionCommand() *cobra.Command {
 	}
 	flags, c := command.Flags(), &o.config
 	flags.BoolVar(&o.simulated, "simulated", false, "use simulated nodes, which needs neither root nor containers")
-	flags.DurationVar(&o.housekeeping, "housekeeping-interval", 0, "the real node's kubelet's --housekeeping-interval: how old its samples of CPU may be (default the kubelet's, 10s)")
+	flags.DurationVar(&o.housekeeping, "housekeeping-interval", 0, "the real node's kubelet's --housekeeping-interval for all subjects: how old its samples of CPU may be (default 10s, the kubelet's, and 1s for what is tuned)")
 	flags.IntVar(&c.Runs, "runs", reaction.DefaultRuns, "how often the load begins for each subject")
 	flags.DurationVar(&c.Patience, "patience", reaction.DefaultPatience, "longest wait for 10 ready replicas")
 	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest, "least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
-	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamTuned, plimsoll}, "what to measure")
+	flags.StringSliceVar(&o.subjects, "subjects", nil, "what to measure of upstream, upstream-tuned, plimsoll, plimsoll-tuned (default all; on simulated nodes, which need no tuning, without the last)")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
 	flags.StringVar(&o.plimsoll, "plimsoll", "", "program to measure instead of building it")
@@ -109,9 +112,7 @@ func (o *reactionOptions) measure(ctx context.Context) (result reaction.Result, 
 	if o.simulated {
 		stage, err = reaction.StartSimulated(ctx, reaction.SimulatedConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
 	} else {
-		stage, err = reaction.StartReal(ctx, reaction.RealConfig{
-			BinDir: o.binDir, Plimsoll: o.plimsoll, HousekeepingInterval: o.housekeeping, Log: o.config.Say,
-		})
+		stage, err = reaction.StartReal(ctx, reaction.RealConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
 	}
 	if err != nil {
 		return reaction.Result{}, err
@@ -128,12 +129,27 @@ func (o *reactionOptions) measure(ctx context.Context) (result reaction.Result, 
 
 // chosen are the subjects in the order of the flag.
 func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
+	names := o.subjects
+	if names == nil {
+		names = []string{upstreamDefaults, upstreamTuned, plimsoll}
+		if !o.simulated {
+			names = append(names, plimsollTuned)
+		}
+	}
+	flags := strings.Fields(o.plimsollFlags)
 	known := map[string]reaction.Subject{
 		upstreamDefaults: reaction.UpstreamDefaults(),
 		upstreamTuned:    reaction.UpstreamTuned(),
-		plimsoll:         reaction.PlimsollDefaults(strings.Fields(o.plimsollFlags)...),
+		plimsoll:         reaction.PlimsollDefaults(flags...),
+		plimsollTuned:    reaction.PlimsollTuned(flags...),
 	}
-	return choose(o.subjects, known)
+	chosen, err := choose(names, known)
+	for i := range chosen {
+		if o.housekeeping > 0 {
+			chosen[i].Housekeeping = o.housekeeping
+		}
+	}
+	return chosen, err
 }
 
 // build brings the binaries up to date.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -60,13 +59,14 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.IntVar(&c.Size.ObjectsPerNamespace, "objects-per-namespace", population.DefaultObjectsPerNamespace, "objects that share a namespace")
 	flags.IntVar(&c.Size.PodsPerNode, "pods-per-node", population.DefaultPodsPerNode, "pods that share a node")
 	flags.IntVar(&c.Runs, "runs", scale.DefaultRuns, "how often each subject is started and measured")
-	flags.DurationVar(&c.Settle, "settle", scale.DefaultSettle, "least time from a subject's start to its measurement; every object has been decided once by then")
+	flags.DurationVar(&c.Settle, "settle", scale.DefaultSettle, "least time from a subject's start to its measurement; every object has been decided once by then, and its first status written")
 	flags.DurationVar(&c.Window, "window", scale.DefaultWindow, "least length of a measurement; a period of every object ends in it")
 	flags.DurationVar(&c.PlimsollWindow, "plimsoll-window", scale.DefaultPlimsollWindow, "that of Plimsoll, which writes status each minute at most")
-	flags.DurationVar(&c.Patience, "patience", scale.DefaultPatience, "longest wait for the first decisions, and again for the periods")
+	flags.DurationVar(&c.Patience, "patience", scale.DefaultPatience, "longest wait for the first decisions, again for the first statuses, and again for the periods")
 	flags.DurationVar(&c.Idle, "idle", scale.DefaultIdle, "how long the API server is watched without any autoscaler")
 	flags.DurationVar(&c.Resolution, "metric-resolution", telemetry.DefaultResolution, "metrics-server's scrape interval")
 	flags.Float64Var(&c.Noise, "noise", telemetry.DefaultNoise, "amplitude of the pods' CPU, as a share of it; above the tolerance of 0.1 things get scaled")
+	flags.IntVar(&c.Nice, "nice", 0, "nice value of what is measured; below zero, which takes root, it does not wait for the control plane and the kubelets on the same processors")
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+", with blanks between")
@@ -89,13 +89,7 @@ func (o *scaleOptions) run(ctx context.Context, out, progress io.Writer) error {
 	}
 	o.config.Out = progress
 	result, err := scale.Run(ctx, o.config)
-	if ctx.Err() != nil {
-		return errors.New("interrupted; everything that the benchmark made is removed")
-	}
-	if err != nil {
-		return err
-	}
-	return publish(out, &result, o.out)
+	return finish(ctx, out, &result, err, o.out)
 }
 
 // chosen are the subjects in the order of the flag.

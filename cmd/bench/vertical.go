@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -69,13 +68,7 @@ func (o *verticalOptions) run(ctx context.Context, out, progress io.Writer) erro
 	}
 	o.config.Out = progress
 	result, err := vertical.Run(ctx, o.config)
-	if ctx.Err() != nil {
-		return errors.New("interrupted; everything that the benchmark made is removed")
-	}
-	if err != nil {
-		return err
-	}
-	return publish(out, &result, o.out)
+	return finish(ctx, out, &result, err, o.out)
 }
 
 // chosen are the subjects in the order of the flag.

@@ -82,6 +82,7 @@ type admissionProcess struct {
 }
 
 func runAdmission(ctx context.Context, flags *admissionFlags, log logr.Logger) error {
+	holdHeap()
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
 	config, err := restConfig(&controllerFlags{kubeconfig: flags.kubeconfig, qps: float32(flags.qps), burst: int(flags.burst)})

@@ -136,7 +136,7 @@ func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
 		"ClusterRole": {
 			"autoscaling horizontalpodautoscalers get list", "autoscaling.k8s.io verticalpodautoscalers get",
 			"autoscaling.k8s.io verticalpodautoscalercheckpoints list", "* */scale get", "apps daemonsets get", "batch jobs get",
-			" pods list", " events list", " limitranges list", "metrics.k8s.io pods list",
+			" pods list", " events list", " limitranges list", " resourcequotas list", "policy poddisruptionbudgets list", "metrics.k8s.io pods list",
 			"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
 		},
 		"Role": {"coordination.k8s.io leases get", " pods/portforward create"},

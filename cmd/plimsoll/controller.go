@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
@@ -69,6 +69,7 @@ func nameLevels(_ []string, attr slog.Attr) slog.Attr {
 }
 
 func runController(ctx context.Context, flags *controllerFlags, log logr.Logger) error {
+	holdHeap()
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
 	config, err := restConfig(flags)
@@ -92,7 +93,7 @@ func runController(ctx context.Context, flags *controllerFlags, log logr.Logger)
 		}
 	}
 	if flags.inspectAddress != "0" {
-		inspection, err := newInspection(flags.inspectAddress, loop.controller, log.WithName("inspection"))
+		inspection, err := newInspection(flags.inspectAddress, inspect.Sources{Horizontal: loop.controller, Vertical: loop.vertical}, log.WithName("inspection"))
 		if err != nil {
 			return err
 		}
@@ -249,9 +250,6 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 // does not know the vertical side's objects, only the horizontal side has caches, and
 // they hold less of each object; the vertical side's begin beside them when it does.
 func newCaches(config *rest.Config, client kubernetes.Interface, flags *controllerFlags) (horizontals, verticals informers.SharedInformerFactory, err error) {
-	with := func(transform cache.TransformFunc) informers.SharedInformerFactory {
-		return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(transform))
-	}
 	if flags.vertical && !flags.shadow {
 		var vpas *vpa.Client
 		if vpas, err = vpa.New(config); err != nil {
@@ -259,11 +257,11 @@ func newCaches(config *rest.Config, client kubernetes.Interface, flags *controll
 		}
 		// Whoever does not answer now may do so later.
 		if served, problem := vpas.Served(context.Background()); problem == nil && served {
-			shared := with(slim.Shared)
+			shared := slim.NewInformers(client, slim.Shared)
 			return shared, shared, nil
 		}
 	}
-	return with(slim.Horizontal), with(slim.Transform), nil
+	return slim.NewInformers(client, slim.Horizontal), slim.NewInformers(client, slim.Transform), nil
 }
 
 // conflict says how a vertical autoscaler is in the way, as far as that is known.

@@ -9,15 +9,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-const evaluateLong = `Evaluate decides offline what a HorizontalPodAutoscaler would do.
+const evaluateLong = `Evaluate decides offline what an autoscaler would do.
 
 The input is a stream of YAML or JSON documents. Each document is a v1 List and
 is one step: a HorizontalPodAutoscaler, its Scale, pods, the answers of the
 metrics APIs, and a Snapshot (plimsoll.dev/v1alpha1) with the time. History is
-carried from step to step. Each step is decided and printed as it is read.
+carried from step to step. Or a VerticalPodAutoscaler, its checkpoints, pods and a
+VerticalSnapshot: what is recommended, and what the updater's next pass does with
+each pod. plimsoll explain --save writes both. Each step is decided and printed as
+it is read.
 
 The exit status is 0 if every step was decided, whatever the decision; 1 if the
 input cannot be read.`
@@ -53,12 +58,9 @@ func evaluateCommand() *cobra.Command {
 }
 
 func (o *evaluateOptions) run(in io.Reader, out io.Writer) error {
-	set, err := divergence.Parse(o.divergences)
+	e, err := newEvaluation(o)
 	if err != nil {
-		return fmt.Errorf("--divergences: %w", err)
-	}
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("--output: %q, want text or json", o.output)
+		return err
 	}
 	name := o.file
 	switch o.file {
@@ -74,16 +76,41 @@ func (o *evaluateOptions) run(in io.Reader, out io.Writer) error {
 		defer file.Close()
 		in = file
 	}
-	if err := o.evaluate(in, out, set); err != nil {
+	if err := e.all(in, out); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
-func (o *evaluateOptions) evaluate(in io.Reader, out io.Writer, set divergence.Set) error {
-	reader, evaluator := snapshot.NewReader(in), snapshot.NewEvaluator(set)
+// evaluation decides the steps of a stream.
+type evaluation struct {
+	options *evaluateOptions
+	// horizontal carries history; vertical are the divergences of the other side.
+	horizontal *snapshot.Evaluator
+	vertical   vertical.Set
+	// notHorizontal and notVertical say why the divergences are none of that side's.
+	notHorizontal, notVertical error
+}
+
+func newEvaluation(o *evaluateOptions) (*evaluation, error) {
+	if o.output != "text" && o.output != "json" {
+		return nil, fmt.Errorf("--output: %q, want text or json", o.output)
+	}
+	e := &evaluation{options: o}
+	var set divergence.Set
+	set, e.notHorizontal = divergence.Parse(o.divergences)
+	e.vertical, e.notVertical = vertical.Parse(o.divergences)
+	if e.notHorizontal != nil && e.notVertical != nil {
+		return nil, fmt.Errorf("--divergences: %w; of a VerticalPodAutoscaler: %w", e.notHorizontal, e.notVertical)
+	}
+	e.horizontal = snapshot.NewEvaluator(set)
+	return e, nil
+}
+
+func (e *evaluation) all(in io.Reader, out io.Writer) error {
+	reader := snapshot.NewReader(in)
 	for steps := 0; ; steps++ {
-		step, err := reader.Next()
+		document, err := reader.NextDocument()
 		if errors.Is(err, io.EOF) && steps > 0 {
 			return nil
 		}
@@ -93,24 +120,44 @@ func (o *evaluateOptions) evaluate(in io.Reader, out io.Writer, set divergence.S
 		if err != nil {
 			return err
 		}
-		if err := o.step(out, evaluator, step, steps); err != nil {
-			return err
+		if steps > 0 && e.options.output == "text" {
+			if _, err := fmt.Fprintln(out); err != nil {
+				return err
+			}
+		}
+		if err := e.step(out, document); err != nil {
+			return fmt.Errorf("document %d: %w", steps+1, err)
 		}
 	}
 }
 
-func (o *evaluateOptions) step(out io.Writer, evaluator *snapshot.Evaluator, step *snapshot.Step, before int) error {
-	result, err := evaluator.Next(step)
-	if err != nil {
-		return fmt.Errorf("document %d: %w", before+1, err)
+func (e *evaluation) step(out io.Writer, document snapshot.Document) error {
+	if document.Vertical != nil {
+		return e.verticalStep(out, document.Vertical)
 	}
-	if o.output == "json" {
+	if e.notHorizontal != nil {
+		return fmt.Errorf("--divergences: %w", e.notHorizontal)
+	}
+	result, err := e.horizontal.Next(document.Horizontal)
+	if err != nil {
+		return err
+	}
+	if e.options.output == "json" {
 		return result.WriteJSON(out)
 	}
-	if before > 0 {
-		if _, err := fmt.Fprintln(out); err != nil {
-			return err
-		}
-	}
 	return result.WriteText(out)
+}
+
+func (e *evaluation) verticalStep(out io.Writer, step *snapshot.VerticalStep) error {
+	if e.notVertical != nil {
+		return fmt.Errorf("--divergences: %w", e.notVertical)
+	}
+	explanation, err := sizes.Explain(step, e.vertical)
+	if err != nil {
+		return err
+	}
+	if e.options.output == "json" {
+		return explanation.WriteJSON(out)
+	}
+	return explanation.WriteText(out)
 }

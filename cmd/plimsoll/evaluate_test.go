@@ -116,3 +116,52 @@ func TestVersion(t *testing.T) {
 		t.Errorf("error %v, printed %q", err, got)
 	}
 }
+
+// TestVerticalFile: a file about a VerticalPodAutoscaler is evaluated and explained alike, and can be saved again.
+func TestVerticalFile(t *testing.T) {
+	const file = scenarios + "vertical/web.yaml"
+	want, err := os.ReadFile("../../internal/explain/sizes/testdata/saved.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"evaluate", "-f", file}, {"explain", "--from", file}, {"evaluate", "-f", file, "--divergences", "default"}} {
+		if got, err := run(t, "", args...); err != nil || got != string(want) {
+			t.Errorf("%v: %v, printed:\n%s", args, err, got)
+		}
+	}
+	again := filepath.Join(t.TempDir(), "again.yaml")
+	if _, err := run(t, "", "explain", "--from", file, "--save", again); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := run(t, "", "evaluate", "-f", again); err != nil || got != string(want) {
+		t.Errorf("saved again: %v, printed:\n%s", err, got)
+	}
+}
+
+// TestVerticalDivergences: they are those of the vertical side, and others than the file's are told.
+func TestVerticalDivergences(t *testing.T) {
+	const file = scenarios + "vertical/web.yaml"
+	got, err := run(t, "", "evaluate", "-f", file, "--divergences", "finite-upper")
+	if err != nil || !strings.Contains(got, "finite-upper here; where the snapshot was saved: default") {
+		t.Errorf("with others: %v, printed:\n%s", err, got)
+	}
+	if _, err := run(t, "", "evaluate", "-f", file, "--divergences", "surge"); err == nil || !strings.Contains(err.Error(), `unknown divergence "surge"`) {
+		t.Errorf("with those of the other side: %v", err)
+	}
+}
+
+// TestBothKinds: a stream may have documents of both sides.
+func TestBothKinds(t *testing.T) {
+	vertical, err := os.ReadFile(scenarios + "vertical/web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	horizontal, err := os.ReadFile(scenarios + "article.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := run(t, string(vertical)+"\n---\n"+string(horizontal), "evaluate", "-f", "-")
+	if err != nil || !strings.Contains(got, "VerticalPodAutoscaler shop/web") || !strings.Contains(got, "  HorizontalPodAutoscaler ") {
+		t.Errorf("both kinds: %v, printed:\n%s", err, got)
+	}
+}

@@ -38,7 +38,7 @@ const explainExample = `  # Why does web have that many pods?
   # Why does the updater leave these pods alone?
   plimsoll explain vpa/web -n shop
 
-  # Save what the decision is made of, and decide again from the file
+  # Save what the decision is made of, and decide again from the file; a vpa's too
   plimsoll explain hpa/web -n shop --save web.yaml
   plimsoll explain --from web.yaml`
 
@@ -102,11 +102,7 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	case o.from != "":
 		return subject{}, nil
 	}
-	s, err := subjectOf(args)
-	if err == nil && s.isVertical && o.save != "" {
-		err = errors.New("--save is for horizontal autoscalers: a vertical one's checkpoints are objects already")
-	}
-	return s, err
+	return subjectOf(args)
 }
 
 // subject is what to explain.
@@ -151,7 +147,8 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 	}
 	object := types.NamespacedName{Namespace: namespace, Name: what.name}
 	for {
-		if err := looker.explain(ctx, object, what.isVertical); err != nil || !o.watch {
+		// Who watches ends it when they like, in the middle of an explanation too.
+		if err := looker.explain(ctx, object, what.isVertical); !o.watch || err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -166,8 +163,8 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 // show prints an explanation, and saves what it is made of.
 func (o *explainOptions) show(e *explain.Explanation) error {
 	if o.save != "" {
-		if err := saveStep(o.save, e.Step); err != nil {
-			return fmt.Errorf("--save: %w", err)
+		if err := save(o.save, func(w io.Writer) error { return snapshot.Encode(w, e.Step) }); err != nil {
+			return err
 		}
 	}
 	switch o.output {
@@ -183,13 +180,15 @@ func (o *explainOptions) show(e *explain.Explanation) error {
 	return e.WriteText(o.out, style)
 }
 
-func saveStep(path string, step *snapshot.Step) error {
+func save(path string, encode func(io.Writer) error) error {
 	file, err := os.Create(path)
-	if err != nil {
-		return err
+	if err == nil {
+		err = errors.Join(encode(file), file.Close())
 	}
-	err = snapshot.Encode(file, step)
-	return errors.Join(err, file.Close())
+	if err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	return nil
 }
 
 // replay explains what was saved.
@@ -205,21 +204,28 @@ func (o *explainOptions) replay() error {
 	}
 	reader := snapshot.NewReader(in)
 	for steps := 0; ; steps++ {
-		step, err := reader.Next()
-		if errors.Is(err, io.EOF) && steps > 0 {
+		document, err := reader.NextDocument()
+		switch {
+		case errors.Is(err, io.EOF) && steps > 0:
 			return nil
+		case err != nil:
+		case document.Vertical != nil:
+			err = o.explainSavedSizes(document.Vertical)
+		default:
+			err = o.showSaved(document.Horizontal)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
-		}
-		e, err := o.explainSaved(step)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := o.show(e); err != nil {
-			return err
 		}
 	}
+}
+
+func (o *explainOptions) showSaved(step *snapshot.Step) error {
+	e, err := o.explainSaved(step)
+	if err != nil {
+		return err
+	}
+	return o.show(e)
 }
 
 // explainSaved explains a step of a file. One that Plimsoll's controller did not

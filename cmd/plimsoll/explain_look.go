@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 // looker looks at objects of a cluster, with the rights of whoever runs explain.
@@ -84,23 +86,75 @@ func (l *looker) explain(ctx context.Context, object types.NamespacedName, isVer
 }
 
 func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) error {
-	known, err := l.reader.Sizes(ctx, l.verticals, object, time.Now())
+	step, err := l.reader.Sizes(ctx, l.verticals, object, time.Now())
 	if err != nil {
 		return err
 	}
-	set := divergence.None
-	if sizes.IsPlimsolls(known.Object) || l.options.decider == string(explain.Plimsoll) {
-		set = divergence.Default
+	why := "nobody tells what upstream's updater remembers"
+	set := verticalDivergences(step, l.options.decider)
+	if set != divergence.None || l.options.controllerAddress != "" {
+		if memory, err := l.finder.Memory(ctx, object); err == nil {
+			step.Snapshot.Flags, step.Snapshot.Updater, step.Snapshot.Annotations = memory.Flags, memory.Updater, memory.Annotations
+			set, why = verticalDivergences(step, l.options.decider), "no pass of the updater has looked at the object yet"
+		} else {
+			why = err.Error()
+		}
 	}
-	e := sizes.Explain(known, set)
-	switch l.options.output {
+	if step.Snapshot.Annotations == nil {
+		step.Snapshot.Annotations = map[string]string{snapshot.DivergencesAnnotation: set.String()}
+	}
+	if step.Snapshot.Updater == nil {
+		step.Snapshot.UpdaterUnknown = why
+	}
+	e, err := sizes.Explain(step, set)
+	if err != nil {
+		return err
+	}
+	return l.options.showSizes(e)
+}
+
+// verticalDivergences are those of whoever decides: what is said to have been decided
+// with, or what follows from who wrote the status.
+func verticalDivergences(step *snapshot.VerticalStep, decider string) divergence.Set {
+	if decider == string(explain.Upstream) {
+		return divergence.None
+	}
+	if text := step.Snapshot.Annotations[snapshot.DivergencesAnnotation]; text != "" {
+		if set, err := divergence.Parse(text); err == nil {
+			return set
+		}
+	}
+	if sizes.IsPlimsolls(step.Object) || decider == string(explain.Plimsoll) {
+		return divergence.Default
+	}
+	return divergence.None
+}
+
+// showSizes prints an explanation, and saves what it is made of.
+func (o *explainOptions) showSizes(e *sizes.Explanation) error {
+	if o.save != "" {
+		err := save(o.save, func(w io.Writer) error { return snapshot.EncodeVertical(w, e.Step) })
+		if err != nil {
+			return err
+		}
+	}
+	switch o.output {
 	case "json":
-		return e.WriteJSON(l.options.out)
+		return e.WriteJSON(o.out)
 	case "yaml":
-		return e.WriteYAML(l.options.out)
+		return e.WriteYAML(o.out)
 	default:
-		return e.WriteText(l.options.out)
+		return e.WriteText(o.out)
 	}
+}
+
+// explainSavedSizes explains a step of a file.
+func (o *explainOptions) explainSavedSizes(step *snapshot.VerticalStep) error {
+	e, err := sizes.Explain(step, verticalDivergences(step, o.decider))
+	if err != nil {
+		return err
+	}
+	return o.showSizes(e)
 }
 
 // look explains the object as it is now.
@@ -114,7 +168,7 @@ func (l *looker) look(ctx context.Context, object types.NamespacedName) (*explai
 		controller = explain.Controller(l.options.decider)
 	}
 	why := "kube-controller-manager keeps it to itself"
-	if controller == explain.Plimsoll || l.options.controllerAddress != "" {
+	if controller != explain.Upstream || l.options.controllerAddress != "" {
 		own, err := l.finder.Next(ctx, object)
 		if err == nil {
 			e, err := explain.Explain(own, explain.Plimsoll.Divergences(), l.options.period)

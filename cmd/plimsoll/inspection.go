@@ -19,8 +19,8 @@ type inspection struct {
 
 var _ manager.LeaderElectionRunnable = (*inspection)(nil)
 
-func newInspection(address string, source inspect.Source, log logr.Logger) (*inspection, error) {
-	server, err := inspect.New(address, source, log)
+func newInspection(address string, sources inspect.Sources, log logr.Logger) (*inspection, error) {
+	server, err := inspect.New(address, sources, log)
 	if err != nil {
 		return nil, fmt.Errorf("--inspection-bind-address: %w; 0 switches it off", err)
 	}

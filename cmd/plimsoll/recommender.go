@@ -25,6 +25,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
@@ -57,6 +58,7 @@ func recommenderCommand() *cobra.Command {
 }
 
 func runRecommender(ctx context.Context, flags *recommenderAlone, log logr.Logger) error {
+	holdHeap()
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
 	config, err := flags.restConfig("plimsoll-recommender")
@@ -111,6 +113,8 @@ type verticalLoop struct {
 	log     logr.Logger
 
 	running atomic.Pointer[recommender.Recommender]
+	// updating is the updater, once it runs here.
+	updating atomic.Pointer[updater.Controller]
 	// finder tells the horizontal side of conflicts, once there is one.
 	finder atomic.Pointer[conflicts.Finder]
 }
@@ -157,6 +161,7 @@ func (l *verticalLoop) Start(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.Run(ctx) })
 	if u != nil {
+		l.updating.Store(u.loop)
 		group.Go(func() error { return u.Start(ctx) })
 	}
 	return group.Wait()

@@ -51,6 +51,7 @@ func updaterCommand() *cobra.Command {
 }
 
 func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error {
+	holdHeap()
 	klog.SetLogger(log)
 	ctrl.SetLogger(log)
 	config, err := flags.restConfig("plimsoll-updater")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -170,5 +171,16 @@ func (c *Cluster) bindAuthReader(ctx context.Context, user string) error {
 	if ignoreExists(err) != nil {
 		return fmt.Errorf("bind %s to %s: %w", user, role, err)
 	}
-	return nil
+	// The server asks once, and gives up.
+	return poll(ctx, func(ctx context.Context) error {
+		review, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: "get", Resource: "configmaps", Namespace: systemNamespace, Name: "extension-apiserver-authentication",
+			}},
+		}, metav1.CreateOptions{})
+		if err == nil && !review.Status.Allowed {
+			err = fmt.Errorf("%s may not read how the API server proves itself: %s", user, review.Status.Reason)
+		}
+		return err
+	})
 }

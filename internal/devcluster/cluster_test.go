@@ -71,8 +71,8 @@ func TestPodIsReadyAfterItsStartupDelay(t *testing.T) {
 
 	// Times in the API have whole seconds, so a delay of n seconds shows as n-1 to n+1, plus what the machine adds.
 	for name, bounds := range map[string][2]time.Duration{
-		"quick": {0, 3 * time.Second},
-		"slow":  {3 * time.Second, 8 * time.Second},
+		"quick": {0, 8 * time.Second},
+		"slow":  {3 * time.Second, 13 * time.Second},
 	} {
 		p := awaitReadiness(t, c, name, corev1.ConditionTrue)
 		_, readyAt := readiness(p)

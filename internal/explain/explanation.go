@@ -36,11 +36,13 @@ type Controller string
 const (
 	Plimsoll Controller = "plimsoll"
 	Upstream Controller = "kube-controller-manager"
+	// Undecided stands for whoever decides on an object whose status nobody is seen to have written.
+	Undecided Controller = ""
 )
 
 // ControllerOf is who wrote the object's status last.
 func ControllerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Controller {
-	newest, at := Upstream, time.Time{}
+	newest, at := Undecided, time.Time{}
 	for i := range hpa.ManagedFields {
 		f := &hpa.ManagedFields[i]
 		if f.Subresource != "status" || f.Time == nil || f.Time.Time.Before(at) {

@@ -15,7 +15,7 @@ import (
 // Output is an explanation as JSON and YAML print it.
 type Output struct {
 	snapshot.Output `json:",inline"`
-	// Controller is who decides on the object.
+	// Controller is who decides on the object, empty if that is not known.
 	Controller   Controller `json:"controller"`
 	KnowsHistory bool       `json:"knowsHistory"`
 	NoHistory    string     `json:"noHistory,omitempty"`

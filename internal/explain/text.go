@@ -133,6 +133,9 @@ func (e *Explanation) historyText() string {
 	if e.KnowsHistory {
 		return "the controller's own, as it decided"
 	}
+	if e.Controller == Undecided {
+		return fmt.Sprintf("unknown (%s); who decides is not known", e.NoHistory)
+	}
 	return fmt.Sprintf("unknown (%s); %s decides", e.NoHistory, e.Controller)
 }
 

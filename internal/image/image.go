@@ -1,22 +1,15 @@
-// Package image assembles Plimsoll's container image from the static program
-// alone: no registry, no container engine, no base image. The same program gives
-// the same image, byte for byte.
+// Package image assembles container images: no registry, no container engine, no
+// base image. The same files give the same image, byte for byte. Plimsoll's own has
+// the static program alone.
 package image
 
 import (
-	"archive/tar"
 	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // DefaultTag is the image's name, as config/ uses it.
@@ -28,9 +21,6 @@ const user = "65532:65532"
 
 // entrypoint is where the program is in the image.
 const entrypoint = "/plimsoll"
-
-// epoch is the time of everything in the image.
-var epoch = time.Unix(0, 0).UTC()
 
 var labels = map[string]string{
 	"org.opencontainers.image.title":       "plimsoll",
@@ -48,31 +38,8 @@ func Build(program []byte, version string) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the program: %w", err)
 	}
-	content, err := layerTar(program)
-	if err != nil {
-		return nil, fmt.Errorf("layer: %w", err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(content)), nil
-	}, tarball.WithMediaType(types.OCILayer))
-	if err != nil {
-		return nil, fmt.Errorf("layer: %w", err)
-	}
-	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.Append(base, mutate.Addendum{
-		Layer: layer, History: v1.History{Created: v1.Time{Time: epoch}, CreatedBy: "make image"},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("image: %w", err)
-	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
-	}
-	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Created = "linux", architecture, v1.Time{Time: epoch}
-	config.Config = v1.Config{User: user, Entrypoint: []string{entrypoint}, WorkingDir: "/", Labels: labelsOf(version)}
-	return mutate.ConfigFile(image, config)
+	config := v1.Config{User: user, Entrypoint: []string{entrypoint}, WorkingDir: "/", Labels: labelsOf(version)}
+	return assemble([]File{{Path: entrypoint, Content: program, Mode: 0o755}}, &v1.ConfigFile{Architecture: architecture, Config: config}, "make image")
 }
 
 func labelsOf(version string) map[string]string {
@@ -81,22 +48,6 @@ func labelsOf(version string) map[string]string {
 		all[key] = value
 	}
 	return all
-}
-
-// layerTar holds the program and nothing else.
-func layerTar(program []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	err := w.WriteHeader(&tar.Header{
-		Typeflag: tar.TypeReg, Name: entrypoint[1:], Size: int64(len(program)), Mode: 0o755, ModTime: epoch,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(program); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), w.Close()
 }
 
 // architectureOf also refuses a program that needs a loader, which the image

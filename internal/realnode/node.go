@@ -19,7 +19,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/image"
-	"github.com/plimsoll-dev/plimsoll/internal/realnode/images"
 )
 
 // DefaultDir is where a node keeps everything.
@@ -190,7 +189,7 @@ func (n *Node) importPause(ctx context.Context) error {
 		return fmt.Errorf("sandboxes' image: %w", err)
 	}
 	const path = "/pause"
-	pause, err := images.Assemble([]images.File{{Path: path, Content: program, Mode: 0o755}},
+	pause, err := image.Assemble([]image.File{{Path: path, Content: program, Mode: 0o755}},
 		v1.Config{Entrypoint: []string{path}, User: "65535:65535"})
 	if err != nil {
 		return fmt.Errorf("sandboxes' image: %w", err)
@@ -246,10 +245,29 @@ func (n *Node) startKubelet(ctx context.Context) error {
 	return err
 }
 
-// ready says why the node cannot take pods yet.
+// SetHousekeepingInterval starts the kubelet anew if its cAdvisor is to look at containers more or less often; 0 stands
+// for the kubelet's default.
+func (n *Node) SetHousekeepingInterval(ctx context.Context, every time.Duration) error {
+	if every == n.config.HousekeepingInterval {
+		return nil
+	}
+	n.config.HousekeepingInterval = every
+	n.kubelet.Stop(ctx)
+	return n.startKubelet(ctx)
+}
+
+// ready says why the node cannot take pods yet. That a kubelet before this one was ready says nothing.
 func (n *Node) ready(ctx context.Context) error {
 	node, err := n.config.Cluster.Client().CoreV1().Nodes().Get(ctx, DefaultName, metav1.GetOptions{})
 	if err != nil {
+		return fmt.Errorf("node %s: %w", DefaultName, err)
+	}
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(n.Address(), strconv.Itoa(kubeletPort)))
+	if err != nil {
+		return fmt.Errorf("node %s: its kubelet does not serve yet: %w", DefaultName, err)
+	}
+	if err := connection.Close(); err != nil {
 		return fmt.Errorf("node %s: %w", DefaultName, err)
 	}
 	for _, condition := range node.Status.Conditions {

@@ -33,6 +33,28 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
+// TestVerticalDocumentation: the same of the other kind of step. Each flag is one of upstream's recommender or updater.
+func TestVerticalDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../docs/snapshots.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := string(text)
+	for _, name := range fieldsOf(reflect.TypeFor[VerticalSnapshot]()) {
+		if !strings.Contains(doc, name) {
+			t.Errorf("%s is not told of", name)
+		}
+	}
+	_, shown, _ := strings.Cut(doc, "```yaml\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	item := "\n- " + strings.ReplaceAll(strings.TrimSpace(shown), "\n", "\n  ")
+	step := verticalOf(t, strings.Replace(verticalDocument, verticalItem, item, 1))
+	settings, err := step.Settings()
+	if err != nil || !settings.KnowsGates || !settings.Gates.InPlace || step.Snapshot.Updater == nil || step.Snapshot.Updater.Requested["node-1"].IsEmpty() {
+		t.Errorf("%v; what is shown reads as %+v", err, step.Snapshot)
+	}
+}
+
 // fieldsOf are the names of a type's own fields in JSON, and of those within.
 func fieldsOf(of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {

@@ -34,10 +34,19 @@ func Encode(w io.Writer, s *Step) error {
 	if len(s.External) > 0 {
 		objects = append(objects, &externalmetricsv1beta1.ExternalMetricValueList{Items: s.External})
 	}
+	return encodeList(w, scheme, objects)
+}
+
+// EncodeVertical writes the step as a YAML document that Reader reads.
+func EncodeVertical(w io.Writer, s *VerticalStep) error {
+	return encodeList(w, verticalScheme, s.objects())
+}
+
+func encodeList(w io.Writer, kinds *runtime.Scheme, objects []runtime.Object) error {
 	list := map[string]any{"apiVersion": corev1.SchemeGroupVersion.String(), "kind": "List"}
 	items := make([]any, len(objects))
 	for i, object := range objects {
-		item, err := encodeObject(object)
+		item, err := encodeObject(kinds, object)
 		if err != nil {
 			return fmt.Errorf("encode %T: %w", object, err)
 		}
@@ -54,8 +63,8 @@ func Encode(w io.Writer, s *Step) error {
 
 // encodeObject is the object as JSON has it, with its kind, which objects from
 // a cache lack.
-func encodeObject(object runtime.Object) (map[string]any, error) {
-	kinds, _, err := scheme.ObjectKinds(object)
+func encodeObject(known *runtime.Scheme, object runtime.Object) (map[string]any, error) {
+	kinds, _, err := known.ObjectKinds(object)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var writes = flag.Bool("update", false, "write the golden files anew")
 
 // The scenarios are streams with a sentence for each step; what stands beside
 // them is the explanation, which the sentence must agree with.
@@ -83,7 +83,7 @@ func evaluateAll(t *testing.T, in io.Reader, set divergence.Set) []Result {
 
 func golden(t *testing.T, file, got string) {
 	t.Helper()
-	if *update {
+	if *writes {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -25,49 +26,94 @@ const maxItems = 1_000_000
 // Reader reads a stream of steps.
 type Reader struct {
 	documents *splitter
-	decoder   runtime.Decoder
+	// decoder and vertical know the kinds of the two kinds of documents.
+	decoder, vertical runtime.Decoder
 	// read is how many documents came before.
 	read int
 }
 
 // NewReader reads steps from r.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{
-		documents: newSplitter(r),
-		decoder: jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme,
-			jsonserializer.SerializerOptions{Strict: true}),
-	}
+	return &Reader{documents: newSplitter(r), decoder: decoderOf(scheme), vertical: decoderOf(verticalScheme)}
 }
 
-// Next is the next step, checked and with the API's defaults, or io.EOF. Its
-// errors name document, item, object and field.
+func decoderOf(s *runtime.Scheme) runtime.Decoder {
+	return jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s, jsonserializer.SerializerOptions{Strict: true})
+}
+
+// Document is a document of a stream: a step of a HorizontalPodAutoscaler, or one of
+// a VerticalPodAutoscaler.
+type Document struct {
+	Horizontal *Step
+	Vertical   *VerticalStep
+}
+
+// Next is the next step, in a stream about HorizontalPodAutoscalers alone; see
+// NextDocument.
 func (r *Reader) Next() (*Step, error) {
+	document, err := r.NextDocument()
+	if err != nil {
+		return nil, err
+	}
+	if document.Horizontal == nil {
+		return nil, fmt.Errorf("document %d: is about a VerticalPodAutoscaler, want a HorizontalPodAutoscaler", r.read)
+	}
+	return document.Horizontal, nil
+}
+
+// NextDocument is the next document, checked and with the API's defaults, or io.EOF.
+// Its errors name document, item, object and field.
+func (r *Reader) NextDocument() (Document, error) {
 	document, err := r.documents.next()
 	if errors.Is(err, io.EOF) {
-		return nil, io.EOF
+		return Document{}, io.EOF
 	}
 	r.read++
 	if err != nil {
-		return nil, fmt.Errorf("document %d: %w", r.read, err)
+		return Document{}, fmt.Errorf("document %d: %w", r.read, err)
 	}
 	step, err := r.decode(document)
-	if err == nil {
-		err = step.complete()
-	}
 	if err != nil {
-		return nil, fmt.Errorf("document %d: %w", r.read, err)
+		return Document{}, fmt.Errorf("document %d: %w", r.read, err)
 	}
 	return step, nil
 }
 
-func (r *Reader) decode(document []byte) (*Step, error) {
+func (r *Reader) decode(document []byte) (Document, error) {
+	list, err := r.list(document)
+	if err != nil {
+		return Document{}, err
+	}
+	if slices.ContainsFunc(list.Items, isVertical) {
+		step := &VerticalStep{}
+		if err := addAll(r.vertical, list, step.add); err != nil {
+			return Document{}, err
+		}
+		return Document{Vertical: step}, step.complete()
+	}
+	step := &Step{}
+	if err := addAll(r.decoder, list, step.add); err != nil {
+		return Document{}, err
+	}
+	return Document{Horizontal: step}, step.complete()
+}
+
+// isVertical reports that the item is one that only a vertical step has.
+func isVertical(item runtime.RawExtension) bool {
+	var m metav1.TypeMeta
+	// What cannot be read is of no kind.
+	_ = json.Unmarshal(item.Raw, &m)
+	return m.Kind == "VerticalSnapshot" || m.Kind == "VerticalPodAutoscaler"
+}
+
+func (r *Reader) list(document []byte) (*corev1.List, error) {
 	if !json.Valid(document) {
 		var err error
 		if document, err = yaml.YAMLToJSONStrict(document); err != nil {
 			return nil, plain(err)
 		}
 	}
-	object, err := r.object(document)
+	object, err := decodeObject(r.decoder, document)
 	if err != nil {
 		return nil, err
 	}
@@ -78,22 +124,26 @@ func (r *Reader) decode(document []byte) (*Step, error) {
 	if len(list.Items) > maxItems {
 		return nil, fmt.Errorf("items: %d, at most %d are read", len(list.Items), maxItems)
 	}
-	step := &Step{}
-	for i := range list.Items {
-		item, err := r.object(list.Items[i].Raw)
-		if err == nil {
-			err = step.add(item)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("item %d%s: %w", i+1, label(list.Items[i].Raw), err)
-		}
-	}
-	return step, nil
+	return list, nil
 }
 
-// object decodes one object strictly: an unknown or doubled field is an error.
-func (r *Reader) object(raw []byte) (runtime.Object, error) {
-	object, kind, err := r.decoder.Decode(raw, nil, nil)
+// addAll decodes the items, and gives each to add.
+func addAll(decoder runtime.Decoder, list *corev1.List, add func(runtime.Object) error) error {
+	for i := range list.Items {
+		item, err := decodeObject(decoder, list.Items[i].Raw)
+		if err == nil {
+			err = add(item)
+		}
+		if err != nil {
+			return fmt.Errorf("item %d%s: %w", i+1, label(list.Items[i].Raw), err)
+		}
+	}
+	return nil
+}
+
+// decodeObject decodes one object strictly: an unknown or doubled field is an error.
+func decodeObject(decoder runtime.Decoder, raw []byte) (runtime.Object, error) {
+	object, kind, err := decoder.Decode(raw, nil, nil)
 	switch {
 	case runtime.IsNotRegisteredError(err) && kind != nil:
 		return nil, fmt.Errorf("kind %s of %q is not part of a snapshot", kind.Kind, kind.GroupVersion())
@@ -139,17 +189,17 @@ func (s *Step) add(item runtime.Object) error {
 	switch item := item.(type) {
 	case *Snapshot:
 		if s.Snapshot != nil {
-			return errors.New("second of its kind, a step has one")
+			return errSecond
 		}
 		s.Snapshot = item
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		if s.HPA != nil {
-			return errors.New("second of its kind, a step has one")
+			return errSecond
 		}
 		s.HPA = item
 	case *autoscalingv1.Scale:
 		if s.Scale != nil {
-			return errors.New("second of its kind, a step has one")
+			return errSecond
 		}
 		s.Scale = item
 	case *corev1.Pod:
@@ -161,7 +211,7 @@ func (s *Step) add(item runtime.Object) error {
 	case *externalmetricsv1beta1.ExternalMetricValueList:
 		s.External = append(s.External, item.Items...)
 	default:
-		return errors.New("a list within the list")
+		return errListInList
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +19,7 @@ import (
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -214,8 +216,20 @@ func (o *SurgeOptions) into(flags *surge.Settings) {
 	}
 }
 
-// scheme knows the kinds that a snapshot may hold, and no others.
-var scheme = newScheme()
+// scheme and verticalScheme know the kinds that the two kinds of snapshots may hold,
+// and no others.
+var scheme, verticalScheme = newScheme(), newVerticalScheme()
+
+func newVerticalScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypes(GroupVersion, &VerticalSnapshot{})
+	s.AddKnownTypes(autoscaling.SchemeGroupVersion, &autoscaling.VerticalPodAutoscaler{}, &autoscaling.VerticalPodAutoscalerCheckpoint{})
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{}, &corev1.LimitRange{}, &corev1.ResourceQuota{}, &corev1.Node{})
+	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.PodDisruptionBudget{})
+	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
+	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
+	return s
+}
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()

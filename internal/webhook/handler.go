@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,11 +116,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (answer, int) {
 		h.cfg.Metrics.unchanged(Unreadable)
 		return failed, http.StatusBadRequest
 	}
-	return h.review(review.Request), http.StatusOK
+	return h.review(r.Context(), review.Request), http.StatusOK
 }
 
 // review answers a request. Whatever goes wrong, it is admitted unchanged.
-func (h *Handler) review(request *admissionv1.AdmissionRequest) (a answer) {
+func (h *Handler) review(ctx context.Context, request *admissionv1.AdmissionRequest) (a answer) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			h.cfg.Log.Error(fmt.Errorf("%v", reason), "Admitting unchanged after a panic",
@@ -130,7 +131,7 @@ func (h *Handler) review(request *admissionv1.AdmissionRequest) (a answer) {
 	}()
 	switch resourceOf(request) {
 	case resourcePod:
-		return h.reviewPod(request)
+		return h.reviewPod(ctx, request)
 	case resourceVPA:
 		return h.reviewAutoscaler(request)
 	}

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +26,7 @@ import (
 	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
 // matchFunc is a Matcher.
@@ -188,7 +191,8 @@ func TestPodIsPatched(t *testing.T) {
 // counted.
 func TestPodsAreNeverLost(t *testing.T) {
 	const pod = `{"spec":{"containers":[{"name":"web"}]}}`
-	unknown := matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { return nil, errors.New("not in the cache") })
+	unknown := matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { return nil, ownership.ErrUnknown })
+	missing := matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { return nil, ownership.ErrNotFound })
 	defect := matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { panic("a defect") })
 	for why, c := range map[string]struct {
 		matcher Matcher
@@ -197,6 +201,7 @@ func TestPodsAreNeverLost(t *testing.T) {
 		code    int
 	}{
 		"an owner that is not known yet":  {matcher: unknown, body: review(pods, pod), reason: OwnerUnknown},
+		"an owner that is not there":      {matcher: missing, body: review(pods, pod), reason: OwnerMissing},
 		"a panic":                         {matcher: defect, body: review(pods, pod), reason: Panicked},
 		"a panic over an autoscaler":      {matcher: defect, body: review(vpas, `{}`), reason: Panicked},
 		"a pod that is none":              {matcher: always(shop()), body: review(pods, `{"spec":{"containers":7}}`), reason: Unreadable},
@@ -220,6 +225,38 @@ func TestPodsAreNeverLost(t *testing.T) {
 		if n := testutil.ToFloat64(h.cfg.Metrics.failures.WithLabelValues(string(c.reason))); n != 1 {
 			t.Errorf("%s: counted %v times as %s", why, n, c.reason)
 		}
+	}
+}
+
+// The watch that brings a pod's owner may be behind; a kind that has to be asked for takes longer than a pod can wait.
+func TestPodWaitsForItsOwner(t *testing.T) {
+	for why, c := range map[string]struct {
+		comes  time.Duration // 0 is never
+		err    error
+		waits  time.Duration
+		isBare bool
+	}{
+		"it is there":                 {comes: time.Nanosecond, err: ownership.ErrNotFound},
+		"it comes":                    {comes: 95 * time.Millisecond, err: ownership.ErrNotFound, waits: 100 * time.Millisecond},
+		"it never comes":              {err: ownership.ErrNotFound, waits: catchUp, isBare: true},
+		"it has to be asked for":      {err: ownership.ErrUnknown, isBare: true},
+		"it cannot be found for good": {err: errors.New("a defect"), isBare: true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now().Add(-time.Nanosecond)
+				h := newHandler(t, matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
+					if c.comes == 0 || time.Since(began) < c.comes {
+						return nil, fmt.Errorf("ReplicaSet web-1: %w", c.err)
+					}
+					return shop(), nil
+				}))
+				response, _ := ask(t, h, review(pods, `{"spec":{"containers":[{"name":"web"}]}}`))
+				if waited := time.Since(began).Round(time.Millisecond); waited != c.waits || !response.Allowed || (response.Patch == nil) != c.isBare {
+					t.Errorf("after %s, want %s: %+v", waited, c.waits, response)
+				}
+			})
+		})
 	}
 }
 

@@ -32,7 +32,11 @@ type Failure string
 const (
 	// Unreadable is a request that is none, or about something else.
 	Unreadable Failure = "unreadable"
-	// OwnerUnknown is a pod whose owner is not in the cache yet.
+	// OwnerMissing is a pod whose owner is not in the cache: it is younger than what the
+	// cache has been told, or gone.
+	OwnerMissing Failure = "owner-missing"
+	// OwnerUnknown is a pod whose owner is of a kind that has to be asked for, and was
+	// not yet, or without an answer.
 	OwnerUnknown Failure = "owner-unknown"
 	// Unwritable is an answer that cannot be encoded.
 	Unwritable Failure = "unwritable"
@@ -40,7 +44,7 @@ const (
 	Panicked Failure = "panic"
 )
 
-var failures = [...]Failure{Unreadable, OwnerUnknown, Unwritable, Panicked}
+var failures = [...]Failure{Unreadable, OwnerMissing, OwnerUnknown, Unwritable, Panicked}
 
 // Metrics are those of the server: upstream's, and one more.
 type Metrics struct {

@@ -1,8 +1,11 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +14,7 @@ import (
 	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -27,7 +31,7 @@ type newContainer struct {
 	Resources corev1.ResourceRequirements `json:"resources"`
 }
 
-func (h *Handler) reviewPod(request *admissionv1.AdmissionRequest) answer {
+func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionRequest) answer {
 	skipped := answer{response: admitted(request), status: statusSkipped, resource: resourcePod}
 	if h.cfg.Ignores(request.Namespace) {
 		return skipped
@@ -41,11 +45,15 @@ func (h *Handler) reviewPod(request *admissionv1.AdmissionRequest) answer {
 	}
 	// The API server sends neither for a pod whose name is yet to be made.
 	pod.Namespace = request.Namespace
-	vpa, err := h.cfg.Matcher.Match(&corev1.Pod{ObjectMeta: pod.ObjectMeta})
+	vpa, err := h.match(ctx, &corev1.Pod{ObjectMeta: pod.ObjectMeta})
 	if err != nil {
+		reason := OwnerUnknown
+		if errors.Is(err, ownership.ErrNotFound) {
+			reason = OwnerMissing
+		}
 		h.cfg.Log.Info("Admitting a pod unchanged whose owner is not known yet",
 			"namespace", request.Namespace, "pod", pod.Name+pod.GenerateName, "error", err.Error())
-		h.cfg.Metrics.unchanged(OwnerUnknown)
+		h.cfg.Metrics.unchanged(reason)
 		return failed
 	}
 	if vpa == nil {
@@ -60,6 +68,37 @@ func (h *Handler) reviewPod(request *admissionv1.AdmissionRequest) answer {
 	}
 	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace, "pod", pod.Name+pod.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
 	return h.patched(request, p)
+}
+
+const (
+	// catchUp is how long a pod waits for an owner that is not in the cache: workload and
+	// pods are often made within moments, and the watch may be behind. The API server
+	// waits for seconds.
+	catchUp = 300 * time.Millisecond
+	// catchUpTurn is how often the cache is looked at meanwhile.
+	catchUpTurn = 10 * time.Millisecond
+)
+
+// match finds the object that a pod is under, within catchUp at most.
+func (h *Handler) match(ctx context.Context, pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
+	vpa, err := h.cfg.Matcher.Match(pod)
+	if !errors.Is(err, ownership.ErrNotFound) {
+		return vpa, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUp)
+	defer cancel()
+	turns := time.NewTicker(catchUpTurn)
+	defer turns.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-turns.C:
+		}
+		if vpa, err = h.cfg.Matcher.Match(pod); !errors.Is(err, ownership.ErrNotFound) {
+			return vpa, err
+		}
+	}
 }
 
 // policyOf is what an object says about new pods.

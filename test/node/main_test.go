@@ -24,7 +24,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/image"
 	"github.com/plimsoll-dev/plimsoll/internal/realnode"
-	"github.com/plimsoll-dev/plimsoll/internal/realnode/images"
 )
 
 const (
@@ -189,7 +188,7 @@ func importLoad(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	packed, err := images.Assemble([]images.File{{Path: "/load", Content: program, Mode: 0o755}}, v1.Config{Entrypoint: []string{"/load"}})
+	packed, err := image.Assemble([]image.File{{Path: "/load", Content: program, Mode: 0o755}}, v1.Config{Entrypoint: []string{"/load"}})
 	if err != nil {
 		return err
 	}

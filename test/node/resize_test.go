@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -48,7 +49,7 @@ func TestResizedInPlace(t *testing.T) {
 				t.Errorf("another container: %s of pod %s, %d restarts; it was %s of %s", a.ContainerID, after.UID, a.RestartCount, b.ContainerID, before.UID)
 			}
 			t.Logf("%s, %d restarts: %+v, then %+v", a.ContainerID[:24], a.RestartCount, was, want)
-			s.eventually(patience, "the status says so, too", func(ctx context.Context) error {
+			s.eventually(patience, "the status says so, too", func(context.Context) error {
 				pod := s.running("web")
 				has := pod.Status.ContainerStatuses[0].Resources
 				for _, c := range pod.Status.Conditions {
@@ -59,13 +60,9 @@ func TestResizedInPlace(t *testing.T) {
 				if has == nil || has.Limits.Memory().Value() != 320<<20 {
 					return fmt.Errorf("%+v", has)
 				}
-				events, err := s.events(ctx, "InPlaceResizedByVPA")
-				if len(events) == 0 {
-					return errors.Join(err, errors.New("no event"))
-				}
-				t.Log(events)
-				return err
+				return nil
 			})
+			s.awaitEvents(patience, "InPlaceResizedByVPA")
 			if evicted, err := s.events(t.Context(), "EvictedByVPA"); err != nil || len(evicted) > 0 {
 				t.Errorf("evicted: %v %v", evicted, err)
 			}
@@ -113,6 +110,42 @@ func (s *space) uses(pod *corev1.Pod, bytes int) {
 	})
 }
 
+// spacious is a container that uses half of what it may.
+func spacious() workload {
+	return workload{
+		name: "web", replicas: 1, args: []string{"-memory-mib=100"},
+		requests: map[corev1.ResourceName]string{"cpu": "25m", "memory": "200Mi"}, limits: map[corev1.ResourceName]string{"memory": "200Mi"},
+	}
+}
+
+// blocked waits until the updater says for this reason why nothing happens.
+func (s *space) blocked(reason string) {
+	s.t.Helper()
+	s.eventually(patience, "a condition that says so", func(ctx context.Context) error {
+		c, err := s.condition(ctx, "web", "UpdateBlocked")
+		if err == nil && (c.Status != corev1.ConditionTrue || c.Reason != reason) {
+			err = fmt.Errorf("%+v", c)
+		}
+		if err == nil {
+			s.t.Logf("UpdateBlocked: %s: %s", c.Reason, c.Message)
+		}
+		return err
+	})
+}
+
+// awaitEvents waits for events of a reason.
+func (s *space) awaitEvents(within time.Duration, reason string) {
+	s.t.Helper()
+	s.eventually(within, "events of "+reason, func(ctx context.Context) error {
+		events, err := s.events(ctx, reason)
+		if len(events) == 0 {
+			return errors.Join(err, errors.New("no event"))
+		}
+		s.t.Log(events)
+		return err
+	})
+}
+
 // TestMemoryInUse: the container uses more memory than its new limit would allow. The kubelet would not dare, and is not
 // asked: mode InPlace says so and leaves it, mode InPlaceOrRecreate evicts when that has lasted for five minutes.
 func TestMemoryInUse(t *testing.T) {
@@ -121,11 +154,7 @@ func TestMemoryInUse(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t)
-			s.deploy(workload{
-				name: "web", replicas: 1, args: []string{"-memory-mib=100"},
-				requests: map[corev1.ResourceName]string{"cpu": "25m", "memory": "200Mi"},
-				limits:   map[corev1.ResourceName]string{"memory": "200Mi"},
-			})
+			s.deploy(spacious())
 			before := s.running("web")
 			was := s.cgroupOf(before)
 			s.recommend("web", `,"updatePolicy":{"updateMode":"Off","minReplicas":1},
@@ -142,26 +171,10 @@ func TestMemoryInUse(t *testing.T) {
 			})
 			s.kubectl("patch", "vpa", "web", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"updatePolicy":{"updateMode":%q}}}`, mode))
 			if evicts {
-				s.eventually(3*patience, "an eviction, five minutes later", func(ctx context.Context) error {
-					events, err := s.events(ctx, "EvictedByVPA")
-					if len(events) == 0 {
-						return errors.Join(err, errors.New("no event"))
-					}
-					t.Log(events)
-					return err
-				})
+				s.awaitEvents(3*patience, "EvictedByVPA") // five minutes later
 				return
 			}
-			s.eventually(patience, "a condition that says so", func(ctx context.Context) error {
-				c, err := s.condition(ctx, "web", "UpdateBlocked")
-				if err == nil && (c.Status != corev1.ConditionTrue || c.Reason != "MemoryInUse") {
-					err = fmt.Errorf("%+v", c)
-				}
-				if err == nil {
-					t.Logf("UpdateBlocked: %s: %s", c.Reason, c.Message)
-				}
-				return err
-			})
+			s.blocked("MemoryInUse")
 			after := s.running("web")
 			if got := s.cgroupOf(after); after.UID != before.UID || got != was {
 				t.Errorf("pod %s has %+v; it was %s with %+v", after.UID, got, before.UID, was)
@@ -179,11 +192,7 @@ func TestRefusedResize(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := newSpace(t)
-			s.deploy(workload{
-				name: "web", replicas: 1, args: []string{"-memory-mib=100"},
-				requests: map[corev1.ResourceName]string{"cpu": "25m", "memory": "200Mi"},
-				limits:   map[corev1.ResourceName]string{"memory": "200Mi"},
-			})
+			s.deploy(spacious())
 			pod := s.running("web")
 			was := s.cgroupOf(pod)
 			s.uses(pod, 100<<20)
@@ -216,24 +225,8 @@ func TestRefusedResize(t *testing.T) {
 				})
 				return
 			}
-			s.eventually(patience, "a condition that says so", func(ctx context.Context) error {
-				c, err := s.condition(ctx, "web", "UpdateBlocked")
-				if err == nil && (c.Status != corev1.ConditionTrue || c.Reason != "ResizeError") {
-					err = fmt.Errorf("%+v", c)
-				}
-				if err == nil {
-					t.Logf("UpdateBlocked: %s: %s", c.Reason, c.Message)
-				}
-				return err
-			})
-			s.eventually(3*patience, "an eviction", func(ctx context.Context) error {
-				events, err := s.events(ctx, "EvictedByVPA")
-				if len(events) == 0 {
-					return errors.Join(err, errors.New("no event"))
-				}
-				t.Log(events)
-				return err
-			})
+			s.blocked("ResizeError")
+			s.awaitEvents(3*patience, "EvictedByVPA")
 		})
 	}
 }

@@ -78,6 +78,25 @@ func (c *Collection) RequestOf(w *Workload, container Container, name corev1.Res
 	return resource.Quantity{}, false
 }
 
+// LimitOf is the limit that the API server will know: the container's own, or the
+// one that a LimitRange gives it.
+func (c *Collection) LimitOf(w *Workload, container Container, name corev1.ResourceName) (q resource.Quantity, own, ok bool) {
+	if q, ok := container.Resources.Limits[name]; ok {
+		return q, true, true
+	}
+	for _, r := range c.Ranges {
+		if r.Namespace != w.Namespace {
+			continue
+		}
+		for i := range r.Limits {
+			if q, ok := r.Limits[i].Default[name]; ok && r.Limits[i].Type == corev1.LimitTypeContainer {
+				return q, false, true
+			}
+		}
+	}
+	return resource.Quantity{}, false, false
+}
+
 func defaultOf(item *corev1.LimitRangeItem, name corev1.ResourceName) (resource.Quantity, bool) {
 	if item.Type != corev1.LimitTypeContainer {
 		return resource.Quantity{}, false

@@ -21,19 +21,19 @@ func limitRules() []*Rule {
 			Why: "A CPU limit throttles a pod while its node has CPU to spare, and what is throttled is not used: the HPA sees at most the limit, " +
 				"so a surge beyond it looks smaller than it is and takes more steps. Set one only if you know the healthy range. " +
 				"Where guaranteed-pod says it already, this rule is silent.",
-			Source: guide + "#summary", Needs: []string{objects.HPA}, Check: checkCPULimit,
+			Source: guide + "#summary", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkCPULimit,
 		},
 		{
 			Name: "cpu-limit-hides-from-vpa", Level: Warning, Title: "A CPU limit on a container that a VPA sizes by CPU",
 			Why: "Throttling is not usage, so a VPA does not see that a container wants more than its limit, and does not recommend more. " +
 				"Without proportional limits (RequestsOnly) the limit never grows.",
-			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkCPULimitVPA,
+			Source: guide + "#summary", Needs: []string{objects.VPA, objects.LimitRange}, Check: checkCPULimitVPA,
 		},
 		{
 			Name: "guaranteed-pod", Level: Advice, Title: "An autoscaled workload's pods are Guaranteed",
 			Why: "With limits equal to requests pods are throttled and go out of memory even where the node has enough of both, and a VPA does not see it. " +
 				"Prefer Burstable unless you know the limits, or throttling is meant (static CPUs, for example).",
-			Source: guide + "#quality-of-service-qos", Check: checkGuaranteed,
+			Source: guide + "#quality-of-service-qos", Needs: []string{objects.LimitRange}, Check: checkGuaranteed,
 		},
 		{
 			Name: "absolute-limit-scaled", Level: Warning, Title: "An absolute limit, and a VPA that scales limits",
@@ -51,12 +51,12 @@ func limitRules() []*Rule {
 }
 
 // limits sums the containers' CPU limits; false if one has none.
-func limits(w *objects.Workload, only string) (milli int64, ok bool) {
+func limits(c *objects.Collection, w *objects.Workload, only string) (milli int64, ok bool) {
 	for _, container := range w.Containers() {
 		if only != "" && container.Name != only {
 			continue
 		}
-		limit, limited := container.Resources.Limits[corev1.ResourceCPU]
+		limit, _, limited := c.LimitOf(w, container, corev1.ResourceCPU)
 		if !limited {
 			return 0, false
 		}
@@ -73,7 +73,7 @@ func checkTargetBeyondLimit(c *objects.Collection) []Finding {
 			continue
 		}
 		for _, u := range utilizations(h) {
-			limit, limited := limits(w, u.container)
+			limit, limited := limits(c, w, u.container)
 			request, known := requested(c, w, u)
 			// Scaling up begins where usage is more than the target by the tolerance, 10 %.
 			if u.resource != string(corev1.ResourceCPU) || !limited || !known || limit*1000 > request*int64(u.percent)*11 {
@@ -111,27 +111,45 @@ func requested(c *objects.Collection, w *objects.Workload, u utilization) (milli
 func checkCPULimit(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		if isGuaranteed(w) || !isScaledByCPU(c, w) {
+		if isGuaranteed(c, w) || !isScaledByCPU(c, w) {
 			continue
 		}
 		for _, container := range w.Containers() {
-			limit, ok := container.Resources.Limits[corev1.ResourceCPU]
-			if !ok || isSizedBy(c, w, container.Name, corev1.ResourceCPU) {
+			if isSizedBy(c, w, container.Name, corev1.ResourceCPU) {
 				continue
 			}
-			why := fmt.Sprintf("Container %s is throttled at %s of CPU", container.Name, limit.String())
-			if request, ok := container.Resources.Requests[corev1.ResourceCPU]; ok && !request.IsZero() {
-				why += fmt.Sprintf(", %d %% of its request", limit.MilliValue()*100/request.MilliValue())
+			if f, ok := throttled(c, w, container, "the HPA does not see what it wants beyond."); ok {
+				found = append(found, f)
 			}
-			field := container.Field.In("resources", "limits", "cpu")
-			found = append(found, Finding{
-				Object: &w.Object, Field: field, Why: why + "; the HPA does not see what it wants beyond.",
-				Remedy: withoutLimitRemedy, Patch: withoutLimit(w, container),
-			})
 		}
 	}
 	return found
 }
+
+// throttled is the finding of a container's CPU limit; false without one.
+func throttled(c *objects.Collection, w *objects.Workload, container objects.Container, then string) (Finding, bool) {
+	limit, own, ok := c.LimitOf(w, container, corev1.ResourceCPU)
+	if !ok {
+		return Finding{}, false
+	}
+	why := fmt.Sprintf("Container %s is throttled at %s of CPU", container.Name, limit.String())
+	if request, ok := container.Resources.Requests[corev1.ResourceCPU]; ok && !request.IsZero() {
+		why += fmt.Sprintf(", %d %% of its request", limit.MilliValue()*100/request.MilliValue())
+	}
+	if !own {
+		return Finding{
+			Object: &w.Object, Field: container.Field.In("resources", "limits"),
+			Why: why + ", as the namespace's LimitRange gives it a limit; " + then, Remedy: namespaceLimitRemedy,
+		}, true
+	}
+	return Finding{
+		Object: &w.Object, Field: container.Field.In("resources", "limits", "cpu"), Why: why + "; " + then,
+		Remedy: withoutLimitRemedy, Patch: withoutLimit(w, container),
+	}, true
+}
+
+// namespaceLimitRemedy has no patch: whom else the default serves, its owner knows.
+const namespaceLimitRemedy = "Take the default for cpu out of the LimitRange, or give the container a limit of its own that it never reaches."
 
 const withoutLimitRemedy = "Keep the limit if you know that everything above it is a defect."
 
@@ -169,39 +187,23 @@ func isSizedBy(c *objects.Collection, w *objects.Workload, container string, nam
 
 func checkCPULimitVPA(c *objects.Collection) []Finding {
 	var found []Finding
-	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		limit, ok := container.Resources.Limits[corev1.ResourceCPU]
-		if !ok || !v.PolicyFor(container.Name).Controls(corev1.ResourceCPU) {
-			return
+	for _, s := range sizings(c) {
+		if s.name != corev1.ResourceCPU {
+			continue
 		}
-		found = append(found, Finding{
-			Object: &w.Object, Field: container.Field.In("resources", "limits", "cpu"),
-			Why:    fmt.Sprintf("Container %s is throttled at %s of CPU, and VPA %s does not see what it wants beyond.", container.Name, limit.String(), v.Name),
-			Remedy: withoutLimitRemedy, Patch: withoutLimit(w, container),
-		})
-	})
+		if f, ok := throttled(c, s.w, s.container, fmt.Sprintf("VPA %s does not see what it wants beyond.", s.v.Name)); ok {
+			found = append(found, f)
+		}
+	}
 	return found
 }
 
-// eachSized visits the containers of workloads with a VPA that applies what it recommends.
-func eachSized(c *objects.Collection, visit func(*objects.Vertical, *objects.Workload, objects.Container)) {
-	for _, w := range c.Workloads {
-		for _, v := range c.VerticalsOf(w) {
-			for _, container := range w.Containers() {
-				visit(v, w, container)
-			}
-		}
-	}
-}
-
-var sized = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
-
 // isGuaranteed reports whether each container limits both resources to what it requests.
-func isGuaranteed(w *objects.Workload) bool {
+func isGuaranteed(c *objects.Collection, w *objects.Workload) bool {
 	for _, container := range w.Containers() {
 		for _, name := range sized {
-			limit, limited := container.Resources.Limits[name]
-			request, requested := container.Resources.Requests[name]
+			limit, _, limited := c.LimitOf(w, container, name)
+			request, requested := c.RequestOf(w, container, name)
 			if !limited || requested && limit.Cmp(request) != 0 {
 				return false
 			}
@@ -213,27 +215,30 @@ func isGuaranteed(w *objects.Workload) bool {
 func checkGuaranteed(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		if !c.IsAutoscaled(w) || !isGuaranteed(w) {
+		if !c.IsAutoscaled(w) || !isGuaranteed(c, w) {
 			continue
 		}
-		p := patch(&w.Object)
-		for _, container := range w.Containers() {
-			p.Operations = append(p.Operations, withoutLimit(w, container).Operations...)
-		}
-		found = append(found, Finding{
+		f := Finding{
 			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
 			Why:    "Every container's limits equal its requests, so the pods are throttled and killed at what they request even on an idle node.",
-			Remedy: "The patch takes the CPU limits away; keep them if throttling is meant.", Patch: p,
-		})
+			Remedy: "The patch takes the CPU limits away; keep them if throttling is meant.", Patch: patch(&w.Object),
+		}
+		for _, container := range w.Containers() {
+			if _, own, _ := c.LimitOf(w, container, corev1.ResourceCPU); !own {
+				f.Patch, f.Remedy = nil, namespaceLimitRemedy
+				break
+			}
+			f.Patch.Operations = append(f.Patch.Operations, withoutLimit(w, container).Operations...)
+		}
+		found = append(found, f)
 	}
 	return found
 }
 
 // ratio is a limit in percent of its request, where a VPA scales it along.
-func ratio(v *objects.Vertical, container objects.Container, name corev1.ResourceName) int64 {
-	policy := v.PolicyFor(container.Name)
-	request, limit := container.Resources.Requests[name], container.Resources.Limits[name]
-	if !policy.Controls(name) || !policy.ScalesLimits() || request.IsZero() || limit.IsZero() {
+func (s *sizing) ratio() int64 {
+	request, limit := s.container.Resources.Requests[s.name], s.container.Resources.Limits[s.name]
+	if !s.policy.ScalesLimits() || request.IsZero() || limit.IsZero() {
 		return 0
 	}
 	return int64(limit.AsApproximateFloat64() / request.AsApproximateFloat64() * 100)
@@ -241,46 +246,45 @@ func ratio(v *objects.Vertical, container objects.Container, name corev1.Resourc
 
 func checkAbsoluteLimit(c *objects.Collection) []Finding {
 	var found []Finding
-	eachSized(c, func(v *objects.Vertical, _ *objects.Workload, container objects.Container) {
-		for _, name := range sized {
-			percent := ratio(v, container, name)
-			if percent < 200 {
-				continue
-			}
-			request, limit := container.Resources.Requests[name], container.Resources.Limits[name]
-			why := fmt.Sprintf("Container %s limits %s to %s, %d %% of its request %s, and the limit grows with the request",
-				container.Name, name, limit.String(), percent, request.String())
-			policy := v.PolicyFor(container.Name)
-			if most, ok := policy.MaxAllowed[name]; ok {
-				why += fmt.Sprintf(": at maxAllowed %s to %.4g times that", most.String(), float64(percent)/100)
-			}
-			found = append(found, Finding{
-				Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"}, Why: why + ".",
-				Patch: setPolicy(v, container.Name, "controlledValues", "RequestsOnly"),
-			})
-			return // one policy is for both resources
+	said := map[string]bool{}
+	for _, s := range sizings(c) {
+		percent := s.ratio()
+		// One policy is for both resources.
+		key := s.v.Namespace + "/" + s.v.Name + "/" + s.container.Name
+		if percent < 200 || said[key] {
+			continue
 		}
-	})
+		said[key] = true
+		request, limit := s.container.Resources.Requests[s.name], s.container.Resources.Limits[s.name]
+		why := fmt.Sprintf("Container %s limits %s to %s, %d %% of its request %s, and the limit grows with the request",
+			s.container.Name, s.name, limit.String(), percent, request.String())
+		if most, ok := s.policy.MaxAllowed[s.name]; ok {
+			why += fmt.Sprintf(": at maxAllowed %s to %.4g times that", most.String(), float64(percent)/100)
+		}
+		found = append(found, Finding{
+			Object: &s.v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies"}, Why: why + ".",
+			Patch: setPolicy(s.v, s.container.Name, "controlledValues", "RequestsOnly"),
+		})
+	}
 	return found
 }
 
 func checkLooseLimit(c *objects.Collection) []Finding {
 	var found []Finding
-	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		for _, name := range sized {
-			percent := ratio(v, container, name)
-			if percent <= 120 || percent >= 200 {
-				continue
-			}
-			request := container.Resources.Requests[name]
-			field := container.Field.In("resources", "limits", string(name))
-			found = append(found, Finding{
-				Object: &w.Object, Field: field,
-				Why:   fmt.Sprintf("Container %s limits %s to %d %% of its request, and VPA %s keeps that ratio; prefer 105 %% to 120 %%.", container.Name, name, percent, v.Name),
-				Patch: patch(&w.Object).set(field, fifthMore(name, request.MilliValue(), request.Value())),
-			})
+	for _, s := range sizings(c) {
+		percent := s.ratio()
+		if percent <= 120 || percent >= 200 {
+			continue
 		}
-	})
+		request := s.container.Resources.Requests[s.name]
+		field := s.container.Field.In("resources", "limits", string(s.name))
+		found = append(found, Finding{
+			Object: &s.w.Object, Field: field,
+			Why: fmt.Sprintf("Container %s limits %s to %d %% of its request, and VPA %s keeps that ratio; prefer 105 %% to 120 %%.",
+				s.container.Name, s.name, percent, s.v.Name),
+			Patch: patch(&s.w.Object).set(field, fifthMore(s.name, request.MilliValue(), request.Value())),
+		})
+	}
 	return found
 }
 

@@ -196,9 +196,9 @@ const margin = 15
 
 func checkMinAllowedIdle(c *objects.Collection) []Finding {
 	var found []Finding
-	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
+	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
 		samples := usage.OfContainer(samplesOf(c, w), container.Name)
-		if usage.Length(samples) < time.Hour || usage.Percentile(samples, 50, usage.CPU) > idleCPUMilli {
+		if !v.Evicts() || usage.Length(samples) < time.Hour || usage.Percentile(samples, 50, usage.CPU) > idleCPUMilli {
 			return
 		}
 		policy := v.PolicyFor(container.Name)

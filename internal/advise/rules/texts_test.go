@@ -26,6 +26,41 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// TestCareful: manifests as a careful engineer writes them are told nothing of; the few findings that there are were read for
+// what such a reader would call wrong.
+func TestCareful(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "sets", "*.yaml"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		if findings := Run(load(t, file), All()).Findings; len(findings) > 0 {
+			t.Errorf("%s:\n%s", file, named(findings))
+		}
+	}
+}
+
+// TestFaults: the one fault that each of these has is found, however well it is hidden; what else is said was read, too.
+func TestFaults(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "faults", "*.yaml"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			c := load(t, file)
+			report := Run(c, All())
+			if len(report.Findings) == 0 {
+				t.Error("nothing is found")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".txt", named(report.Findings))
+			for _, f := range report.Findings {
+				wantMended(t, c, f.Rule, []Finding{f})
+			}
+		})
+	}
+}
+
 // named are findings with the names of their rules.
 func named(findings []Finding) string {
 	var text strings.Builder

@@ -50,66 +50,35 @@ func verticalRules() []*Rule {
 	}
 }
 
-// eachEvicted visits the containers of workloads with a VPA that evicts.
-func eachEvicted(c *objects.Collection, visit func(*objects.Vertical, *objects.Workload, objects.Container)) {
-	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		if v.Evicts() {
-			visit(v, w, container)
-		}
-	})
-}
-
 func checkInitialMissing(c *objects.Collection) []Finding {
 	var found []Finding
-	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		if isBestEffort(c, w) {
-			return
+	for _, s := range sizings(c) {
+		if _, ok := c.RequestOf(s.w, s.container, s.name); ok || !s.v.Evicts() || isBestEffort(c, s.w) {
+			continue
 		}
-		for _, name := range sized {
-			_, ok := c.RequestOf(w, container, name)
-			if ok || !v.PolicyFor(container.Name).Controls(name) {
-				continue
-			}
-			field := container.Field.In("resources", "requests", string(name))
-			value, remedy := suggest(c, w, container.Name, name)
-			if least, ok := v.PolicyFor(container.Name).MinAllowed[name]; ok {
-				value, remedy = least.String(), "The value is the VPA's minAllowed."
-			}
-			found = append(found, Finding{
-				Object: &w.Object, Field: field, Remedy: remedy, Patch: patch(&w.Object).set(field, value),
-				Why: fmt.Sprintf("Container %s requests no %s, so VPA %s evicts the pod as soon as it recommends some.", container.Name, name, v.Name),
-			})
+		field := s.request()
+		value, remedy := suggest(c, s.w, s.container.Name, s.name)
+		if least, ok := s.policy.MinAllowed[s.name]; ok {
+			value, remedy = least.String(), "The value is the VPA's minAllowed."
 		}
-	})
+		found = append(found, Finding{
+			Object: &s.w.Object, Field: field, Remedy: remedy, Patch: patch(&s.w.Object).set(field, value),
+			Why: fmt.Sprintf("Container %s requests no %s, so VPA %s evicts the pod as soon as it recommends some.", s.container.Name, s.name, s.v.Name),
+		})
+	}
 	return found
 }
 
 func checkBelowMinAllowed(c *objects.Collection) []Finding {
 	var found []Finding
-	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		policy := v.PolicyFor(container.Name)
-		for _, name := range sized {
-			request, ok := container.Resources.Requests[name]
-			least, bounded := policy.MinAllowed[name]
-			if !ok || !bounded || !policy.Controls(name) || request.Cmp(least) >= 0 {
-				continue
-			}
-			found = append(found, raise(w, container, name, least, fmt.Sprintf(
-				"Container %s requests %s of %s, less than VPA %s's minAllowed %s: the pod is evicted at once.",
-				container.Name, request.String(), name, v.Name, least.String())))
+	for _, s := range sizings(c) {
+		request, ok := s.container.Resources.Requests[s.name]
+		least, bounded := s.policy.MinAllowed[s.name]
+		if ok && bounded && s.v.Evicts() && request.Cmp(least) < 0 {
+			found = append(found, s.raise(least, fmt.Sprintf("VPA %s's minAllowed %s: the pod is evicted at once.", s.v.Name, least.String())))
 		}
-	})
-	return found
-}
-
-// raise sets a request, and its limit if that is less.
-func raise(w *objects.Workload, container objects.Container, name corev1.ResourceName, to resource.Quantity, why string) Finding {
-	field := container.Field.In("resources", "requests", string(name))
-	p := patch(&w.Object).set(field, to.String())
-	if limit, ok := container.Resources.Limits[name]; ok && limit.Cmp(to) < 0 {
-		p.set(container.Field.In("resources", "limits", string(name)), to.String())
 	}
-	return Finding{Object: &w.Object, Field: field, Why: why, Patch: p}
+	return found
 }
 
 // recommenderLeast is what upstream's recommender recommends for a pod at least.
@@ -117,24 +86,20 @@ var recommenderLeast = map[corev1.ResourceName]int64{corev1.ResourceCPU: 25, cor
 
 func checkBelowRecommender(c *objects.Collection) []Finding {
 	var found []Finding
-	eachEvicted(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		policy := v.PolicyFor(container.Name)
-		for _, name := range sized {
-			request, ok := container.Resources.Requests[name]
-			least := leastRecommended(v, w, name)
-			if most, bounded := policy.MaxAllowed[name]; bounded && most.Cmp(least) < 0 {
-				least = most
-			}
-			own, bounded := policy.MinAllowed[name]
-			// Below minAllowed is another rule's.
-			if !ok || !policy.Controls(name) || request.Cmp(least) >= 0 || bounded && request.Cmp(own) < 0 {
-				continue
-			}
-			found = append(found, raise(w, container, name, least, fmt.Sprintf(
-				"Container %s requests %s of %s, less than the %s that the recommender recommends at least by default: VPA %s evicts the pod at once.",
-				container.Name, request.String(), name, least.String(), v.Name)))
+	for _, s := range sizings(c) {
+		request, ok := s.container.Resources.Requests[s.name]
+		least := leastRecommended(s.v, s.w, s.name)
+		if most, bounded := s.policy.MaxAllowed[s.name]; bounded && most.Cmp(least) < 0 {
+			least = most
 		}
-	})
+		own, bounded := s.policy.MinAllowed[s.name]
+		// Below minAllowed is another rule's.
+		if !ok || !s.v.Evicts() || request.Cmp(least) >= 0 || bounded && request.Cmp(own) < 0 {
+			continue
+		}
+		found = append(found, s.raise(least, fmt.Sprintf(
+			"the %s that the recommender recommends at least by default: VPA %s evicts the pod at once.", least.String(), s.v.Name)))
+	}
 	return found
 }
 
@@ -157,7 +122,8 @@ func checkDaemonSetVPA(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, v := range c.Verticals {
 		ref := v.Spec.TargetRef
-		if ref == nil || ref.Kind != objects.DaemonSet || !v.Evicts() {
+		// InPlaceOrRecreate evicts only where a resize cannot be done: whoever chose it has thought of that.
+		if ref == nil || ref.Kind != objects.DaemonSet || !v.Evicts() || v.Mode() == autoscaling.UpdateModeInPlaceOrRecreate {
 			continue
 		}
 		field := objects.Field{"spec", "updatePolicy", "updateMode"}

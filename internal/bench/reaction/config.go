@@ -28,6 +28,9 @@ type Subject struct {
 	Resolution time.Duration `json:"metricResolutionNanoseconds,omitempty"`
 	// RequestTimeout is metrics-server's --kubelet-request-timeout, which must be below Resolution.
 	RequestTimeout time.Duration `json:"kubeletRequestTimeoutNanoseconds,omitempty"`
+	// Housekeeping is the kubelet's --housekeeping-interval, how old its samples of CPU may be; 0 leaves its default of 10 s.
+	// Simulated nodes have fresh samples at each scrape.
+	Housekeeping time.Duration `json:"kubeletHousekeepingIntervalNanoseconds,omitempty"`
 	// Flags are more flags of Plimsoll.
 	Flags []string `json:"flags,omitempty"`
 }
@@ -40,17 +43,25 @@ func UpstreamDefaults() Subject {
 	}
 }
 
+// often is how often a kubelet looks at its containers that is set up for autoscaling within seconds.
+const often = time.Second
+
 // UpstreamTuned is upstream as fast as it can be set: metrics-server refuses a resolution below 10 s.
 func UpstreamTuned() Subject {
 	return Subject{
 		Name: "upstream, tuned", Kind: Upstream,
-		SyncPeriod: time.Second, Resolution: 10 * time.Second, RequestTimeout: 9 * time.Second,
+		SyncPeriod: time.Second, Resolution: 10 * time.Second, RequestTimeout: 9 * time.Second, Housekeeping: often,
 	}
 }
 
 // PlimsollDefaults is Plimsoll as config/ runs it, with more flags.
 func PlimsollDefaults(flags ...string) Subject {
 	return Subject{Name: "Plimsoll", Kind: Plimsoll, Flags: flags}
+}
+
+// PlimsollTuned is Plimsoll as config/ runs it, with a kubelet that looks at its containers each second.
+func PlimsollTuned(flags ...string) Subject {
+	return Subject{Name: "Plimsoll, kubelet at 1 s", Kind: Plimsoll, Housekeeping: often, Flags: flags}
 }
 
 // The article's numbers.

@@ -6,8 +6,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/image"
 	"github.com/plimsoll-dev/plimsoll/internal/realnode"
-	"github.com/plimsoll-dev/plimsoll/internal/realnode/images"
 )
 
 const nginxImage = "plimsoll.local/nginx:1"
@@ -47,17 +47,17 @@ func newNginxImage(ctx context.Context) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)
 	}
-	files, err := images.HostProgram(ctx, program)
+	files, err := image.HostProgram(ctx, program)
 	if err != nil {
 		return nil, fmt.Errorf("nginx: %w", err)
 	}
 	files = append(files,
-		images.File{Path: "/etc/nginx/nginx.conf", Content: []byte(nginxConfig), Mode: 0o644},
-		images.File{Path: "/etc/passwd", Content: []byte("root:x:0:0::/:/\n"), Mode: 0o644},
-		images.File{Path: "/etc/group", Content: []byte("root:x:0:\n"), Mode: 0o644},
-		images.File{Path: "/www/index.html", Content: []byte(nginxPage), Mode: 0o644},
-		images.File{Path: "/tmp", Mode: 0o1777, Folder: true},
-		images.File{Path: "/var/log/nginx", Mode: 0o755, Folder: true},
+		image.File{Path: "/etc/nginx/nginx.conf", Content: []byte(nginxConfig), Mode: 0o644},
+		image.File{Path: "/etc/passwd", Content: []byte("root:x:0:0::/:/\n"), Mode: 0o644},
+		image.File{Path: "/etc/group", Content: []byte("root:x:0:\n"), Mode: 0o644},
+		image.File{Path: "/www/index.html", Content: []byte(nginxPage), Mode: 0o644},
+		image.File{Path: "/tmp", Mode: 0o1777, Folder: true},
+		image.File{Path: "/var/log/nginx", Mode: 0o755, Folder: true},
 	)
-	return images.Assemble(files, v1.Config{Entrypoint: []string{program, "-c", "/etc/nginx/nginx.conf"}})
+	return image.Assemble(files, v1.Config{Entrypoint: []string{program, "-c", "/etc/nginx/nginx.conf"}})
 }

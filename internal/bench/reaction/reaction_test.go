@@ -311,9 +311,9 @@ Note: upstream, defaults did not have 10 replicas ready in 1 of 2 runs, which it
 
 Note: upstream, defaults scaled without load before 1 of the runs, which was begun again.
 
-Target: first scale write within 1.50 s, median: met.
+Target of Plimsoll: first scale write within 1.50 s, median: met.
 
-Target: 10 wanted within 4.00 s, median: MISSED by 0.500 s.
+Target of Plimsoll: 10 wanted within 4.00 s, median: MISSED by 0.500 s.
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

@@ -31,8 +31,6 @@ type RealConfig struct {
 	BinDir string
 	// Plimsoll is the program to pack and measure.
 	Plimsoll string
-	// HousekeepingInterval is the kubelet's; 0 leaves its default.
-	HousekeepingInterval time.Duration
 	// Log is told of each step.
 	Log func(format string, args ...any)
 }
@@ -65,9 +63,7 @@ func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
 		return nil, err
 	}
 	r := &Real{cluster: cluster}
-	if r.node, err = realnode.Start(ctx, realnode.Config{
-		Cluster: cluster, BinDir: config.BinDir, HousekeepingInterval: config.HousekeepingInterval, Log: config.Log,
-	}); err == nil {
+	if r.node, err = realnode.Start(ctx, realnode.Config{Cluster: cluster, BinDir: config.BinDir, Log: config.Log}); err == nil {
 		err = r.importImages(ctx, config.Plimsoll)
 	}
 	if err != nil {
@@ -133,6 +129,9 @@ func (r *Real) Template() corev1.PodTemplateSpec {
 // serves.
 func (r *Real) Begin(ctx context.Context, subject Subject) error {
 	r.subject = subject
+	if err := r.node.SetHousekeepingInterval(ctx, subject.Housekeeping); err != nil {
+		return err
+	}
 	if subject.Kind == Upstream {
 		return beginUpstream(ctx, r.cluster, subject)
 	}
@@ -162,9 +161,23 @@ func (r *Real) End(ctx context.Context) error {
 	if r.subject.Kind == Upstream {
 		return endUpstream(ctx, r.cluster)
 	}
-	foreground := metav1.DeletePropagationForeground
-	err := r.Client().AppsV1().Deployments(plimsollNamespace).Delete(ctx, plimsollDeployment, metav1.DeleteOptions{PropagationPolicy: &foreground})
-	if err != nil && !apierrors.IsNotFound(err) {
+	return endPlimsoll(ctx, r.Client())
+}
+
+// endPlimsoll returns when its pods are gone, too: what is deployed over a Deployment that is going, goes with it.
+func endPlimsoll(ctx context.Context, client kubernetes.Interface) error {
+	deployments, foreground := client.AppsV1().Deployments(plimsollNamespace), metav1.DeletePropagationForeground
+	err := poll(ctx, time.Minute, func(ctx context.Context) error {
+		err := deployments.Delete(ctx, plimsollDeployment, metav1.DeleteOptions{PropagationPolicy: &foreground})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		return errors.New("its Deployment is still there")
+	})
+	if err != nil {
 		return fmt.Errorf("end plimsoll: %w", err)
 	}
 	return nil

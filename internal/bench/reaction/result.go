@@ -110,8 +110,8 @@ func (r *Result) notes() []string {
 	for i := range r.Subjects {
 		s := &r.Subjects[i]
 		if s.Kind == Plimsoll {
-			notes = append(notes, judged("first scale write", s.FirstWriteSeconds.Median(), targetFirstWrite),
-				judged("10 wanted", s.AllWantedSeconds.Median(), targetAllWanted))
+			notes = append(notes, judged(s.Name, "first scale write", s.FirstWriteSeconds.Median(), targetFirstWrite),
+				judged(s.Name, "10 wanted", s.AllWantedSeconds.Median(), targetAllWanted))
 		}
 		if missing := s.Runs - len(s.AllReadySeconds.Runs); missing > 0 {
 			notes = append(notes, fmt.Sprintf("Note: %s did not have %d replicas ready in %d of %d runs, which its medians leave out.",
@@ -124,8 +124,8 @@ func (r *Result) notes() []string {
 	return notes
 }
 
-func judged(what string, median, target float64) string {
-	text := fmt.Sprintf("Target: %s within %s s, median: ", what, report.Number(target))
+func judged(subject, what string, median, target float64) string {
+	text := fmt.Sprintf("Target of %s: %s within %s s, median: ", subject, what, report.Number(target))
 	switch {
 	case math.IsNaN(median):
 		return text + "MISSED, it did not happen."

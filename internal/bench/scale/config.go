@@ -32,14 +32,15 @@ type Config struct {
 	Subjects []Subject
 
 	// Settle is the least time between a subject's start and its measurement. The measurement also waits until every
-	// object has been decided once.
+	// object has been decided once, and until no more statuses are written than at rest.
 	Settle time.Duration
 	// Window is the least length of a measurement, PlimsollWindow that of Plimsoll. It goes on until a period of every
 	// object has ended in it.
 	Window, PlimsollWindow time.Duration
-	// Patience is the longest that a measurement waits for the first decisions, and again for the periods.
+	// Patience is the longest that a measurement waits for the first decisions, again for the statuses, and again for the
+	// periods.
 	Patience time.Duration
-	// Idle is how long the API server is watched without any autoscaler.
+	// Idle is how long the API server is watched at a time without any autoscaler.
 	Idle time.Duration
 
 	// Resolution is metrics-server's; 0 means its manifests'.
@@ -48,6 +49,10 @@ type Config struct {
 	Noise float64
 	// Decisions is how Plimsoll's are seen; empty means FromLog.
 	Decisions Decisions
+
+	// Nice is the nice value that the subjects start with: below zero they get their share of
+	// the processor before the control plane and the kubelets do.
+	Nice int
 
 	// BinDir has the control plane's binaries, Plimsoll is Plimsoll's.
 	BinDir, Plimsoll string

@@ -46,6 +46,21 @@ func (j *journal) decided() int {
 	return j.count(func(all []decision) bool { return len(all) > 0 })
 }
 
+// allDecided is when the last of the objects was decided for the first time, if all have been.
+func (j *journal) allDecided() (at time.Time, all bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, decisions := range j.decisions {
+		if len(decisions) == 0 {
+			return time.Time{}, false
+		}
+		if first := decisions[0].at; first.After(at) {
+			at = first
+		}
+	}
+	return at, true
+}
+
 // repeated counts the objects of which a period has ended after a time.
 func (j *journal) repeated(from time.Time) int {
 	return j.count(func(all []decision) bool { return len(all) > 1 && all[len(all)-1].at.After(from) })

@@ -32,6 +32,7 @@ type measurement struct {
 	metricsRequestsPerSecond    float64
 	statusWritesPerObjectMinute float64
 	scaleWrites                 float64
+	start                       beginning
 }
 
 // server is what the API server says of itself at one time.
@@ -66,6 +67,7 @@ func (b *bench) serverNumbers(ctx context.Context) (server, error) {
 // observer notes what a subject does while it runs.
 type observer struct {
 	title     string
+	kind      Kind
 	window    time.Duration
 	decisions Decisions
 	journal   *journal
@@ -82,7 +84,7 @@ type waiting struct {
 
 // measure runs a subject and looks at it once it has settled.
 func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
-	o := &observer{journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title}
+	o := &observer{journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title, kind: subject.Kind}
 	if subject.Kind == Plimsoll {
 		o.window, o.decisions = b.PlimsollWindow, b.Decisions
 	}
@@ -129,11 +131,8 @@ func (b *bench) follow(ctx context.Context, from position, j *journal) (stop fun
 
 // observe waits until the subject has settled, and looks at it for a while.
 func (b *bench) observe(ctx context.Context, r *running, o *observer) (measurement, error) {
-	wait := waiting{until: r.began.Add(b.Settle), count: o.journal.decided, want: b.Size.Objects, format: o.title + ": settling, %d of %d objects decided"}
-	if o.decisions == OnlyCounted {
-		wait.want = 0
-	}
-	if err := b.await(ctx, wait); err != nil {
+	start, err := b.settle(ctx, r, o)
+	if err != nil {
 		return measurement{}, err
 	}
 	before, err := b.lookWhenQuiet(ctx, r, o)
@@ -141,8 +140,13 @@ func (b *bench) observe(ctx context.Context, r *running, o *observer) (measureme
 		return measurement{}, err
 	}
 	from := before.subject.at
-	wait.until, wait.count = from.Add(o.window), func() int { return o.journal.repeated(from) }
-	wait.format = o.title + ": measuring, %d of %d objects decided again"
+	wait := waiting{
+		until: from.Add(o.window), count: func() int { return o.journal.repeated(from) }, want: b.Size.Objects,
+		format: o.title + ": measuring, %d of %d objects decided again",
+	}
+	if o.decisions == OnlyCounted {
+		wait.want = 0
+	}
 	if err := b.await(ctx, wait); err != nil {
 		return measurement{}, err
 	}
@@ -151,6 +155,7 @@ func (b *bench) observe(ctx context.Context, r *running, o *observer) (measureme
 		return measurement{}, err
 	}
 	m := b.compare(before, after)
+	m.start = start
 	if o.decisions != OnlyCounted {
 		m.see(o.journal.between(from, after.subject.at))
 	}

@@ -21,6 +21,7 @@ type Result struct {
 	Namespaces    int     `json:"namespaces"`
 	Resolution    float64 `json:"metricResolutionSeconds"`
 	Noise         float64 `json:"noise"`
+	Nice          int     `json:"nice,omitempty"`
 
 	Subjects []SubjectResult `json:"subjects"`
 }
@@ -48,13 +49,19 @@ type SubjectResult struct {
 	ObjectsWithoutPeriod        report.Spread            `json:"objectsWithoutPeriod"`
 	CountedPerSeen              report.Spread            `json:"decisionsCountedPerSeen"`
 	MeasuredSeconds             report.Spread            `json:"measuredSeconds"`
+
+	// AllDecidedSeconds and AtRestSeconds are since the start: until each object had been decided once, and until the
+	// measurement began. RestlessRuns are those that were measured before they came to rest.
+	AllDecidedSeconds report.Spread `json:"allDecidedSeconds"`
+	AtRestSeconds     report.Spread `json:"atRestSeconds"`
+	RestlessRuns      int           `json:"restlessRuns"`
 }
 
 func (c Config) result(machine report.Machine, measured [][]measurement) Result {
 	r := Result{
 		Benchmark: "scale", Machine: machine, Kubernetes: devcluster.KubernetesVersion,
 		Objects: c.Size.Objects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(), Namespaces: c.Size.Namespaces(),
-		Resolution: c.Resolution.Seconds(), Noise: c.Noise,
+		Resolution: c.Resolution.Seconds(), Noise: c.Noise, Nice: c.Nice,
 	}
 	for i, subject := range c.Subjects {
 		r.Subjects = append(r.Subjects, resultOf(subject, measured[i]))
@@ -89,8 +96,13 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		ObjectsWithoutPeriod:        over(func(m *measurement) float64 { return float64(m.waiting) }),
 		CountedPerSeen:              over(func(m *measurement) float64 { return m.counted / m.seen }), // infinite, and left out, where none is seen
 		MeasuredSeconds:             over(func(m *measurement) float64 { return m.seconds }),
+		AllDecidedSeconds:           over(func(m *measurement) float64 { return m.start.decidedSeconds }),
+		AtRestSeconds:               over(func(m *measurement) float64 { return m.start.restSeconds }),
 	}
 	for i := range runs {
+		if runs[i].start.isRestless {
+			r.RestlessRuns++
+		}
 		for verb := range runs[i].requestsPerSecond {
 			if rate := over(func(m *measurement) float64 { return m.requestsPerSecond[verb] }); rate.Most() > 0 {
 				r.RequestsPerSecond[verb] = rate
@@ -116,6 +128,9 @@ func rows(verbs []string) []row {
 		{Name: "status writes / object / min", Of: func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
 		{Name: "metrics API requests a second", Of: func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
 	}
+	all = append(all,
+		row{Name: "start: each decided once, s", Of: func(r *SubjectResult) report.Spread { return r.AllDecidedSeconds }},
+		row{Name: "start: at rest, s", Of: func(r *SubjectResult) report.Spread { return r.AtRestSeconds }})
 	for _, verb := range verbs {
 		all = append(all, row{Name: verb + " a second", Of: func(r *SubjectResult) report.Spread { return r.RequestsPerSecond[verb] }})
 	}
@@ -143,6 +158,9 @@ func (r *Result) verbs() []string {
 func (r *Result) Write(w io.Writer) error {
 	title := fmt.Sprintf("%d autoscalers with %d pods each, %d nodes, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
 		r.Objects, r.PodsPerObject, r.Nodes, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
+	if r.Nice != 0 {
+		title += fmt.Sprintf(" At a nice value of %d.", r.Nice)
+	}
 	name := func(s *SubjectResult) string { return s.Name }
 	return report.Compare(title, r.Subjects, name, rows(r.verbs())).WriteNotes(w, r.doubts())
 }
@@ -156,6 +174,9 @@ func (r *Result) doubts() []string {
 		s := &r.Subjects[i]
 		if n := s.ObjectsWithoutPeriod.Most(); n > 0 {
 			doubts = append(doubts, fmt.Sprintf("%s left %.0f objects without a second decision as long as was waited: its periods are longer than shown.", s.Name, n))
+		}
+		if s.RestlessRuns > 0 {
+			doubts = append(doubts, fmt.Sprintf("%s was measured while it still wrote more status than at rest, as patience had ended.", s.Name))
 		}
 		if n := s.ScaleWrites.Most(); n > 0 {
 			doubts = append(doubts, fmt.Sprintf("%s wrote %.0f scales, although all workloads were at rest.", s.Name, n))

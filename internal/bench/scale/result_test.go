@@ -20,11 +20,13 @@ func twoMeasurements() []measurement {
 			seconds: 30, seen: 600, counted: 600, periodP50: 15, periodP99: 16, perSecond: 2, sampleAgeP99: 14, cpuPerThousand: 2, cores: 0.04,
 			residentBytes: 64 << 20, liveHeapBytes: 8 << 20, requestsPerSecond: map[string]float64{"GET": 20, "PUT": 19, "DELETE": 0},
 			metricsRequestsPerSecond: 20, statusWritesPerObjectMinute: 4, serverCPUPerThousand: 3,
+			start: beginning{decidedSeconds: 15, restSeconds: 22},
 		},
 		{
 			seconds: 31, seen: 610, counted: 611, periodP50: 15.5, periodP99: 18, perSecond: 1.94, sampleAgeP99: 14.5, cpuPerThousand: 3, cores: 0.06,
 			residentBytes: 66 << 20, liveHeapBytes: 8 << 20, requestsPerSecond: map[string]float64{"GET": 19, "PUT": 18, "WATCH": 0.01},
 			metricsRequestsPerSecond: 19.5, statusWritesPerObjectMinute: 3.9, serverCPUPerThousand: 3,
+			start: beginning{decidedSeconds: 17, restSeconds: 24},
 		},
 	}
 }
@@ -36,6 +38,19 @@ func resultFor(t *testing.T, runs []measurement) Result {
 		Subjects: []Subject{{Name: "upstream, defaults", Kind: Upstream, Flags: []string{}}},
 	}
 	return config.result(report.Machine{CPUs: 2, CPUModel: "a CPU"}, [][]measurement{runs})
+}
+
+// Whoever reads a table sees that its subjects did not share the processors as usual.
+func TestTitleTellsNice(t *testing.T) {
+	result := resultFor(t, twoMeasurements())
+	result.Nice = -10
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if title, _, _ := strings.Cut(out.String(), "\n"); !strings.Contains(title, "nice value of -10") {
+		t.Errorf("the title is %q", title)
+	}
 }
 
 func TestTable(t *testing.T) {
@@ -59,6 +74,8 @@ func TestTable(t *testing.T) {
 		{"live heap, MiB", "8.00"},
 		{"status writes / object / min", "3.95 (3.90 to 4.00)"},
 		{"metrics API requests a second", "19.8 (19.5 to 20.0)"},
+		{"start: each decided once, s", "16.0 (15.0 to 17.0)"},
+		{"start: at rest, s", "23.0 (22.0 to 24.0)"},
 		{"GET a second", "19.5 (19.0 to 20.0)"},
 		{"PUT a second", "18.5 (18.0 to 19.0)"},
 	} {
@@ -75,6 +92,7 @@ func TestDoubts(t *testing.T) {
 		want   string
 	}{
 		"objects that were not decided again":  {func(m *measurement) { m.waiting = 7 }, "left 7 objects without a second decision"},
+		"more status than at rest":             {func(m *measurement) { m.start.isRestless = true }, "still wrote more status than at rest"},
 		"scaling at rest":                      {func(m *measurement) { m.scaleWrites = 3 }, "wrote 3 scales"},
 		"more decisions than seen":             {func(m *measurement) { m.counted *= 1.5 }, "of its own for each one seen"},
 		"decisions that are seen, not counted": {func(m *measurement) { m.counted *= 0.9 }, "of its own for each one seen"},

@@ -49,6 +49,7 @@ type launcher struct {
 	cluster    *devcluster.Cluster
 	controller string // kube-controller-manager's binary
 	plimsoll   string // Plimsoll's
+	nice       int
 	rights     string // kubeconfig of Plimsoll's service account
 	serving    files  // certificate of upstream's own pages
 	client     *http.Client
@@ -57,7 +58,7 @@ type launcher struct {
 // files are a certificate and its key.
 type files struct{ certificate, key string }
 
-func newLauncher(ctx context.Context, cluster *devcluster.Cluster, binDir, plimsoll string) (*launcher, error) {
+func newLauncher(ctx context.Context, cluster *devcluster.Cluster, c *Config) (*launcher, error) {
 	rights, err := cluster.InstallPlimsoll(ctx)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,8 @@ func newLauncher(ctx context.Context, cluster *devcluster.Cluster, binDir, plims
 		return nil, err
 	}
 	return &launcher{
-		cluster: cluster, controller: filepath.Join(binDir, "kube-controller-manager"), plimsoll: plimsoll, rights: rights, serving: serving,
+		cluster: cluster, controller: filepath.Join(c.BinDir, "kube-controller-manager"), plimsoll: c.Plimsoll, nice: c.Nice,
+		rights: rights, serving: serving,
 		client: &http.Client{Transport: &http.Transport{
 			DisableKeepAlives: true,
 			TLSClientConfig:   &tls.Config{RootCAs: cluster.CA().Pool(), MinVersion: tls.VersionTLS12},
@@ -116,7 +118,7 @@ func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*
 			return nil, err
 		}
 	}
-	command = append(append(command, subject.Flags...), more...)
+	command = niced(l.nice, append(append(command, subject.Flags...), more...))
 	r.program, err = l.cluster.StartProgram(ctx, string(subject.Kind), command, func(ctx context.Context) error { return l.answers(ctx, health) })
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", subject.Name, err)

@@ -19,6 +19,8 @@ type measurement struct {
 	// When all workloads have pods to change: the one pass that changed them.
 	actingPass, computing, acting float64
 	actions, failures             float64
+	// What the API server used meanwhile, to within a page's period, and how long it took afterwards to tell the objects.
+	serverCPU, telling float64
 
 	// At the end: all, and what is no file's.
 	residentBytes, anonymousBytes float64
@@ -57,16 +59,20 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 		return m, err
 	}
 	b.progress.Say("%s: %.0f pods changed in a pass of %s s", title, m.actions, report.Number(m.actingPass))
-	r.stop(ctx)
+	return m, nil
+}
+
+// renew brings back what the subject before has changed.
+func (b *bench) renew(ctx context.Context) error {
 	if err := b.cluster.RestartControllerManager(ctx, controllerManagerFlags()...); err != nil {
-		return m, err
+		return err
 	}
 	if b.Mode != Recreate {
 		if err := b.crowd.renewPods(ctx); err != nil {
-			return m, err
+			return err
 		}
 	}
-	return m, b.awaitPods(ctx)
+	return b.awaitPods(ctx)
 }
 
 // awaitRecommendations waits for the first passes, and for the end of what they write.
@@ -143,12 +149,12 @@ type looked struct {
 }
 
 func (b *bench) look(ctx context.Context, r *running) (looked, error) {
-	counted, err := b.writes(ctx)
+	page, err := b.serverPage(ctx)
 	if err != nil {
 		return looked{}, err
 	}
 	said, err := r.say(ctx)
-	return looked{own: said, writes: counted}, err
+	return looked{own: said, writes: writesOf(page)}, err
 }
 
 // act asks for more, right after a pass of the updater so that the whole of the next one sees it, and watches that one.
@@ -170,14 +176,36 @@ func (b *bench) act(ctx context.Context, r *running, title string, m *measuremen
 	if asked.updater.count != before.updater.count {
 		return errors.New("the updater passed while the objects were being changed: its interval is too short")
 	}
-	after, err := b.awaitPasses(ctx, r, title+": acting", func(o *own) bool { return o.updater.count > asked.updater.count })
+	idle, err := b.serverCPU(ctx)
 	if err != nil {
 		return err
 	}
+	after, err := b.awaitPasses(ctx, r, title+": acting", func(o *own) bool {
+		if o.acted() == asked.acted() {
+			// What cannot be read now leaves the number before.
+			if used, err := b.serverCPU(ctx); err == nil {
+				idle = used
+			}
+		}
+		return o.updater.count > asked.updater.count
+	})
+	if err != nil {
+		return err
+	}
+	used, err := b.serverCPU(ctx)
+	if err != nil {
+		return err
+	}
+	m.serverCPU = used - idle
 	m.actingPass = after.updater.seconds - asked.updater.seconds
 	m.computing = after.computingSeconds - asked.computingSeconds
 	// A pass that is cut off has no step of acting.
-	m.acting = m.actingPass - m.computing - (after.afterwardsSeconds - asked.afterwardsSeconds)
+	m.acting = m.actingPass - m.computing
+	told, err := b.awaitPasses(ctx, r, title+": telling", func(o *own) bool { return o.telling == 0 })
+	if err != nil {
+		return err
+	}
+	m.telling = told.tellingSeconds - asked.tellingSeconds
 	m.actions, m.failures = after.acted()-asked.acted(), after.failed-asked.failed
 	m.residentBytes, m.anonymousBytes = after.residentBytes, after.anonymousBytes
 	return nil

@@ -25,18 +25,19 @@ func (s *spell) add(page exposition.Page, series, step string) {
 
 // own is what the processes of a subject say of themselves, added up.
 type own struct {
-	at                                  time.Time
-	cpuSeconds                          float64
-	residentBytes, anonymousBytes       float64
-	recommender, updater                spell
-	computingSeconds, afterwardsSeconds float64
-	evicted, resized, failed            float64
+	at                            time.Time
+	cpuSeconds                    float64
+	residentBytes, anonymousBytes float64
+	recommender, updater          spell
+	computingSeconds              float64
+	evicted, resized, failed      float64
+	// telling is how many objects Plimsoll has not told yet why nothing happens, tellingSeconds how long it took to tell all,
+	// beside its passes. Upstream tells nobody.
+	telling, tellingSeconds float64
 }
 
 // The steps of the updater's pass before the first pod is changed, upstream's and Plimsoll's. Upstream computes the order
-// of each workload's pods later, as it acts on it. Afterwards Plimsoll tells objects why nothing happens.
-const stepAfterwards = "WriteConditions"
-
+// of each workload's pods later, as it acts on it.
 func stepsBefore() []string {
 	return []string{"ListVPAs", "ListPods", "FilterPods", "AdmissionInit", "Decide"}
 }
@@ -51,8 +52,9 @@ func (o *own) add(page exposition.Page) {
 		seconds, _ := page.Observed(updater, "step", step)
 		o.computingSeconds += seconds
 	}
-	seconds, _ := page.Observed(updater, "step", stepAfterwards)
-	o.afterwardsSeconds += seconds
+	seconds, _ := page.Observed(updater, "step", "WriteConditions")
+	o.tellingSeconds += seconds
+	o.telling += page.Sum("plimsoll_updater_conditions_waiting")
 	o.evicted += page.Sum("vpa_updater_evicted_pods_total")
 	o.resized += page.Sum("vpa_updater_in_place_updated_pods_total")
 	o.failed += page.Sum("vpa_updater_failed_eviction_attempts_total") + page.Sum("vpa_updater_failed_in_place_update_attempts_total")

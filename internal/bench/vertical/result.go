@@ -24,6 +24,7 @@ type Result struct {
 	Mode          string          `json:"mode"`
 	Passes        int             `json:"passesAtRest"`
 	Expected      int             `json:"actionsExpected"`
+	Bare          Bare            `json:"bare"`
 	Subjects      []SubjectResult `json:"subjects"`
 }
 
@@ -44,6 +45,8 @@ type SubjectResult struct {
 	Actions           report.Spread `json:"actions"`
 	ActionsPerSecond  report.Spread `json:"actionsPerSecond"`
 	Failures          report.Spread `json:"actionsFailed"`
+	ServerCPU         report.Spread `json:"actingAPIServerCPUSecondsPerPod"`
+	TellingSeconds    report.Spread `json:"actingTellingSeconds"`
 
 	ResidentBytes  report.Spread `json:"residentBytes"`
 	AnonymousBytes report.Spread `json:"anonymousBytes"`
@@ -80,6 +83,8 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		Actions:                over(func(m *measurement) float64 { return m.actions }),
 		ActionsPerSecond:       over(func(m *measurement) float64 { return m.actions / m.acting }),
 		Failures:               over(func(m *measurement) float64 { return m.failures }),
+		ServerCPU:              over(func(m *measurement) float64 { return m.serverCPU / m.actions }),
+		TellingSeconds:         over(func(m *measurement) float64 { return m.telling }),
 		ResidentBytes:          over(func(m *measurement) float64 { return m.residentBytes }),
 		AnonymousBytes:         over(func(m *measurement) float64 { return m.anonymousBytes }),
 	}
@@ -109,6 +114,8 @@ func rows(kinds []string) []row {
 		row{Name: "acting: pods changed", Of: func(r *SubjectResult) report.Spread { return r.Actions }},
 		row{Name: "acting: pods a second", Of: func(r *SubjectResult) report.Spread { return r.ActionsPerSecond }},
 		row{Name: "acting: failures", Of: func(r *SubjectResult) report.Spread { return r.Failures }},
+		row{Name: "acting: API server, CPU ms a pod", Of: func(r *SubjectResult) report.Spread { return r.ServerCPU.Times(1000) }},
+		row{Name: "acting: telling objects, s", Of: func(r *SubjectResult) report.Spread { return r.TellingSeconds }},
 		row{Name: "resident memory, MiB", Of: func(r *SubjectResult) report.Spread { return inMiB(r.ResidentBytes) }},
 		row{Name: "  of that no file's, MiB", Of: func(r *SubjectResult) report.Spread { return inMiB(r.AnonymousBytes) }},
 	)
@@ -135,19 +142,23 @@ func (r *Result) Write(w io.Writer) error {
 	title := fmt.Sprintf("%d vertical autoscalers in mode %s with %d pods each, upstream %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
 		r.Objects, r.Mode, r.PodsPerObject, r.Upstream, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
 	name := func(s *SubjectResult) string { return s.Name }
-	return report.Compare(title, r.Subjects, name, rows(r.kinds())).WriteNotes(w, r.doubts())
+	return report.Compare(title, r.Subjects, name, rows(r.kinds())).WriteNotes(w, r.notes())
 }
 
-func (r *Result) doubts() []string {
-	var doubts []string
+func (r *Result) notes() []string {
+	var notes []string
+	if len(r.Bare.PerSecond.Runs) > 0 {
+		notes = append(notes, fmt.Sprintf("A client that does nothing else evicts %s pods a second here, for %s CPU ms of the API server each.",
+			r.Bare.PerSecond, r.Bare.ServerCPU.Times(1000)))
+	}
 	for i := range r.Subjects {
 		s := &r.Subjects[i]
 		if n := s.ActionsAtRest.Most(); n > 0 {
-			doubts = append(doubts, fmt.Sprintf("%s changed %.0f pods when there was nothing to change.", s.Name, n))
+			notes = append(notes, fmt.Sprintf("%s changed %.0f pods when there was nothing to change.", s.Name, n))
 		}
 		if n := s.Actions.Least(); n < float64(r.Expected) {
-			doubts = append(doubts, fmt.Sprintf("%s changed only %.0f of %d pods in its pass: the whole takes longer than shown.", s.Name, n, r.Expected))
+			notes = append(notes, fmt.Sprintf("%s changed only %.0f of %d pods in its pass: the whole takes longer than shown.", s.Name, n, r.Expected))
 		}
 	}
-	return doubts
+	return notes
 }

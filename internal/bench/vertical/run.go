@@ -34,6 +34,8 @@ type bench struct {
 	crowd     *crowd
 	launcher  *launcher
 	apiServer *http.Client
+	// bares are what a client did that only evicts, in each run.
+	bares []bareRun
 }
 
 // Run starts a cluster, fills it and measures each subject in each run.
@@ -65,7 +67,9 @@ func Run(ctx context.Context, config Config) (result Result, err error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("vertical: %w", errors.Join(err, context.Cause(ctx)))
 	}
-	return config.result(report.ThisMachine(began), measured), nil
+	result = config.result(report.ThisMachine(began), measured)
+	result.Bare = bareOf(b.bares)
+	return result, nil
 }
 
 func (b *bench) prepare(ctx context.Context) error {
@@ -117,22 +121,39 @@ func (b *bench) awaitPods(ctx context.Context) error {
 func (b *bench) measureAll(ctx context.Context) ([][]measurement, error) {
 	measured := make([][]measurement, len(b.Subjects))
 	for run := range b.Runs {
+		bare, err := b.bare(ctx)
+		if err != nil {
+			return nil, err
+		}
+		b.bares = append(b.bares, bare)
 		for i, subject := range b.Subjects {
 			m, err := b.measure(ctx, subject, fmt.Sprintf("%s, run %d of %d", subject.Name, run+1, b.Runs))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", subject.Name, err)
 			}
 			measured[i] = append(measured[i], m)
+			if run == b.Runs-1 && i == len(b.Subjects)-1 {
+				break // Nobody needs the pods any more.
+			}
+			if err := b.renew(ctx); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return measured, nil
 }
 
-// writes are the API server's own count.
-func (b *bench) writes(ctx context.Context) (writes, error) {
-	page, err := exposition.Fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
+// serverPage is what the API server says of itself.
+func (b *bench) serverPage(ctx context.Context) (exposition.Page, error) {
+	return exposition.Fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
+}
+
+// serverCPU is how many CPU seconds the API server has used. On a machine with other work they say more than the time that
+// passes.
+func (b *bench) serverCPU(ctx context.Context) (float64, error) {
+	page, err := b.serverPage(ctx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return writesOf(page), nil
+	return page.Sum("process_cpu_seconds_total"), nil
 }

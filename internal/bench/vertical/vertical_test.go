@@ -37,6 +37,8 @@ vpa_updater_evicted_pods_total{vpa_name="a"} 4
 vpa_updater_evicted_pods_total{vpa_name="b"} 3
 # TYPE vpa_updater_in_place_updated_pods_total counter
 vpa_updater_in_place_updated_pods_total{vpa_name="a"} 2
+# TYPE plimsoll_updater_conditions_waiting gauge
+plimsoll_updater_conditions_waiting 3
 # TYPE apiserver_request_total counter
 apiserver_request_total{verb="PATCH",group="autoscaling.k8s.io",resource="verticalpodautoscalers",subresource="status",code="200"} 20
 apiserver_request_total{verb="PATCH",group="autoscaling.k8s.io",resource="verticalpodautoscalers",subresource="status",code="409"} 1
@@ -64,7 +66,7 @@ func TestProcessesOfASubject(t *testing.T) {
 	got.add(parsed(t))
 	want := own{
 		cpuSeconds: 25, residentBytes: 1e8, recommender: spell{12, 6}, updater: spell{20, 4},
-		computingSeconds: 1.5, afterwardsSeconds: 2, evicted: 14, resized: 4,
+		computingSeconds: 1.5, tellingSeconds: 2, telling: 6, evicted: 14, resized: 4,
 	}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -89,10 +91,12 @@ func TestWritesByKind(t *testing.T) {
 
 func someResult() Result {
 	config := Config{Objects: 10, PodsPer: 3, Mode: Recreate, Passes: 2, Subjects: []Subject{{Name: "one", Kind: Upstream, Flags: []string{}}}}
-	return config.result(report.Machine{CPUs: 2}, [][]measurement{{
+	result := config.result(report.Machine{CPUs: 2}, [][]measurement{{
 		{actions: 10, acting: 5, actingPass: 6, writesPerMinute: map[string]float64{"events": 2, "other": 4}},
 		{actions: 8, acting: 8, actingPass: 9, writesPerMinute: map[string]float64{"events": 2}, residentBytes: 3 << 20, restActions: 1},
 	}})
+	result.Bare = bareOf([]bareRun{{90, 0.02}, {100, 0.02}})
+	return result
 }
 
 func TestResult(t *testing.T) {
@@ -103,6 +107,7 @@ func TestResult(t *testing.T) {
 	}
 	for _, want := range []string{
 		"writes a minute at rest 4.00 (2.00 to 6.00)", "acting: pods a second 1.50 (1.00 to 2.00)",
+		"Note: A client that does nothing else evicts 95.0 (90.0 to 100.0) pods a second here, for 20.0 CPU ms of the API server each.",
 		"Note: one changed 1 pods when there was nothing to change.", "Note: one changed only 8 of 10 pods in its pass",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {

@@ -23,6 +23,12 @@ const (
 	// longer than any pause between two questions.
 	idleTimeout = 90 * time.Second
 
+	// Each kubelet has a connection, and each connection both buffers, for good. A
+	// question with its token fits into the one, the head of an answer into the other;
+	// longer reads go past it.
+	writeBufferBytes = 2 << 10
+	readBufferBytes  = 1 << 10
+
 	maxHeaderBytes = 64 << 10
 	// drainBytes of an answer that nobody wants are read so that its connection
 	// can be used again.
@@ -126,6 +132,8 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 		Proxy:                  http.ProxyFromEnvironment,
 		DisableCompression:     true, // the body of an answer is decompressed as far as it is wanted
 		MaxIdleConnsPerHost:    1,
+		WriteBufferSize:        writeBufferBytes,
+		ReadBufferSize:         readBufferBytes,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
@@ -142,24 +150,32 @@ func newConnections(c *rest.Config, options *Options) (*http.Transport, error) {
 // request timeout. Errors wrap *StatusError, ErrTooLarge, context.DeadlineExceeded
 // or what the connection failed of.
 func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, error) {
-	answer, _, err := c.fetch(ctx, target, 0, dst)
-	return answer, err
+	answer, _, err := c.fetch(ctx, target, 0, func() []byte { return dst })
+	if err != nil {
+		return dst, err
+	}
+	return answer, nil
 }
 
 // fetch is Get for who wants these families alone: what stands behind the last of them
-// may be missing from the answer. It tells how much CPU reading that cost: deciphering
-// and decompressing it. Asking, and shaking hands where there is no connection yet, does
-// not count.
-func (c *Client) fetch(ctx context.Context, target Target, families text.Families, dst []byte) (answer []byte, cpu time.Duration, err error) {
+// may be missing from the answer. The buffer is taken once the kubelet answers, and is
+// returned with an error too if it was taken. fetch tells how much CPU reading cost:
+// deciphering and decompressing. Asking, and shaking hands where there is no connection
+// yet, does not count.
+func (c *Client) fetch(ctx context.Context, target Target, families text.Families, take func() []byte) (answer []byte, cpu time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTimeout)
 	defer cancel()
 	response, err := c.ask(ctx, target.Address)
 	if err == nil {
 		defer response.Body.Close()
-		cpu = spend(func() { answer, err = c.answer(ctx, response, families, dst) })
+		buffer := take()
+		cpu = spend(func() { answer, err = c.answer(ctx, response, families, buffer) })
+		if err != nil {
+			answer = buffer
+		}
 	}
 	if err != nil {
-		return dst, cpu, fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, c.explain(err))
+		return answer, cpu, fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, c.explain(err))
 	}
 	return answer, cpu, nil
 }

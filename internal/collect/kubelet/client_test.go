@@ -159,7 +159,7 @@ func TestFamilies(t *testing.T) {
 		before := s.connections.Load()
 		c := s.client(t, func(_ *rest.Config, o *Options) { o.DisableCompression = disable })
 		for range 3 {
-			got, _, err := c.fetch(t.Context(), s.target(), rate.Families(), []byte("before"))
+			got, _, err := c.fetch(t.Context(), s.target(), rate.Families(), func() []byte { return []byte("before") })
 			if err != nil || !found || string(got) != "before"+string(wanted) {
 				t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(wanted), err)
 			}

@@ -33,10 +33,10 @@ func NewScraper(client *Client, store *rate.Store) (*Scraper, error) {
 // Scrape asks one kubelet. After an error the store is as it was, and the round says
 // what that cost, and no more.
 func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error) {
-	buffer := s.take()
-	answer, reading, err := s.client.fetch(ctx, target, rate.Families(), buffer[:0])
+	// Who waits for an answer needs no buffer: many do at a time, and they are large.
+	answer, reading, err := s.client.fetch(ctx, target, rate.Families(), s.take)
 	if err != nil {
-		s.giveBack(buffer)
+		s.giveBack(answer)
 		return rate.Round{Node: target.Node, CPU: reading}, err
 	}
 	var round rate.Round
@@ -49,7 +49,7 @@ func (s *Scraper) Scrape(ctx context.Context, target Target) (rate.Round, error)
 func (s *Scraper) take() []byte {
 	select {
 	case b := <-s.buffers:
-		return b
+		return b[:0]
 	default:
 		return nil
 	}

@@ -573,6 +573,9 @@ func TestAccess(t *testing.T) {
 				testutil.ToFloat64(s.metrics.source.WithLabelValues("api")))
 		}
 		pass(time.Second)
+		if err := look(); !errors.Is(err, ErrStarting) {
+			t.Errorf("while the rights are not known: %v", err)
+		}
 		w.set(func() { failing = false })
 		pass(5 * time.Minute)
 		if err := look(); !errors.Is(err, ErrNotGranted) || len(w.asked) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -108,6 +109,35 @@ func TestMadAnswer(t *testing.T) {
 		pass(40 * time.Second)
 		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err != nil {
 			t.Errorf("healed: %v", err)
+		}
+	})
+}
+
+// TestRefused: of a pod of which a kubelet says what cannot be, that is known, and nothing else.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.node("a", 100, "web-0", "web-1")
+		s := w.start()
+		w.want("a")
+		pass(30 * time.Second)
+		w.set(func() { w.kubelets["a"].Pods[1].Containers[1].MemoryBytes = -5 })
+		pass(2 * time.Second)
+		var v View
+		pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a"), pod("web-1", "a")})
+		if err := s.Look(time.Now(), pods, &v); err != nil {
+			t.Fatal(err)
+		}
+		if sound, lying := len(v.Containers(0)), len(v.Containers(1)); sound != 2 || lying != 0 {
+			t.Errorf("%d containers of the sound pod are known, %d of the other", sound, lying)
+		}
+		if refused := v.Refused(); len(refused) != 1 || refused[0].Name != "proxy" || refused[0].Refused != rate.RefusedMemory {
+			t.Errorf("refused: %+v", refused)
+		}
+		w.set(func() { w.kubelets["a"].Pods[1].Containers[1].MemoryBytes = 1 << 20 })
+		pass(2 * time.Second)
+		if err := s.Look(time.Now(), pods, &v); err != nil || len(v.Refused()) != 0 || len(v.Containers(1)) != 2 {
+			t.Errorf("healed: %v, refused %+v", err, v.Refused())
 		}
 	})
 }

@@ -81,6 +81,8 @@ type Source struct {
 	metrics *metrics
 	// session is the present one; nil while nothing is scraped.
 	session atomic.Pointer[session]
+	// isBeginning is true until Run knows whether there is to be a session.
+	isBeginning atomic.Bool
 }
 
 // New checks the configuration. It starts nothing.
@@ -93,6 +95,7 @@ func New(config Config) (*Source, error) {
 		return nil, fmt.Errorf("resource metrics of kubelets: %w", err)
 	}
 	s := &Source{config: config, metrics: series}
+	s.isBeginning.Store(true)
 	// What is wrong with the rounds is to be told now.
 	if _, err := newSession(s, Watch{}); err != nil {
 		return nil, fmt.Errorf("resource metrics of kubelets: %w", err)
@@ -112,6 +115,7 @@ func (s *Source) Targets() []kubelet.Target {
 
 // Run scrapes until ctx ends, as long as that is granted.
 func (s *Source) Run(ctx context.Context, watch Watch) {
+	defer s.isBeginning.Store(false)
 	if s.config.Access == nil {
 		s.tell(true, "")
 		s.scrape(ctx, watch)
@@ -160,10 +164,12 @@ func (s *Source) begin(ctx context.Context, watch Watch) (stop func()) {
 func (s *Source) scrape(ctx context.Context, watch Watch) {
 	session, err := newSession(s, watch)
 	if err != nil {
+		s.isBeginning.Store(false)
 		s.config.Log.Error(err, "kubelets are not asked")
 		return
 	}
 	s.session.Store(session)
+	s.isBeginning.Store(false)
 	defer s.session.Store(nil)
 	session.run(ctx)
 }
@@ -175,6 +181,7 @@ func (s *Source) tell(isGranted bool, missing string) {
 		s.metrics.from("kubelet")
 		return
 	}
+	s.isBeginning.Store(false)
 	s.config.Log.Info("resource metrics come from metrics.k8s.io: kubelets may not be asked", "missing", missing)
 	s.metrics.from("api")
 }
@@ -182,11 +189,15 @@ func (s *Source) tell(isGranted bool, missing string) {
 // Look finds what is known of the pods, for v to answer from until the next Look.
 // An error says why that is not enough.
 func (s *Source) Look(now time.Time, pods []*observe.Pod, v *View) error {
-	session := s.session.Load()
-	if session == nil {
-		return ErrNotGranted
+	// In this order: what ceases to be the beginning has its session by then.
+	isBeginning, session := s.isBeginning.Load(), s.session.Load()
+	switch {
+	case session != nil:
+		return session.look(now, pods, v)
+	case isBeginning:
+		return fmt.Errorf("whether kubelets may be asked is not known: %w", ErrStarting)
 	}
-	return session.look(now, pods, v)
+	return ErrNotGranted
 }
 
 // Prefer puts these nodes before others: with atOnce for one scrape as soon as may

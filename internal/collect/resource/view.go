@@ -32,9 +32,11 @@ const memory = string(corev1.ResourceMemory)
 type View struct {
 	containers []rate.ContainerUsage
 	// ends is where each pod's containers end.
-	ends  []int
-	nodes map[string]outlook
-	joint signal.Joint
+	ends []int
+	// refused are those of which something was said that cannot be.
+	refused []rate.ContainerUsage
+	nodes   map[string]outlook
+	joint   signal.Joint
 }
 
 // outlook is a node's health at the moment.
@@ -46,7 +48,7 @@ type outlook struct {
 var _ observe.PodUsage = (*View)(nil)
 
 func (v *View) reset() {
-	v.containers, v.ends = v.containers[:0], v.ends[:0]
+	v.containers, v.ends, v.refused = v.containers[:0], v.ends[:0], v.refused[:0]
 	if v.nodes == nil {
 		v.nodes = map[string]outlook{}
 	}
@@ -97,6 +99,7 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 	}
 	from := len(v.containers)
 	readyFor, isKnown := s.use(now, pod, window, v)
+	v.refuse(from)
 	if isKnown && v.isWhole(from, pod) {
 		v.joint.Add(readyFor)
 		return nil
@@ -147,6 +150,15 @@ func (v *View) isWhole(from int, pod *observe.Pod) bool {
 		}
 	}
 	return true
+}
+
+// refuse keeps the containers of which something was said that cannot be.
+func (v *View) refuse(from int) {
+	for i := range v.containers[from:] {
+		if c := &v.containers[from+i]; c.Refused != 0 {
+			v.refused = append(v.refused, *c)
+		}
+	}
 }
 
 func startedBefore(pod *observe.Pod, t time.Time) bool {
@@ -237,3 +249,6 @@ func (v *View) interval(pod, k int, spec *metric.Spec, sum arithmetic.Mode) metr
 // Containers are what is known of a pod's containers, by the pod's place in what
 // Look looked at; none if the pod is not known. They are the view's.
 func (v *View) Containers(pod int) []rate.ContainerUsage { return v.of(pod) }
+
+// Refused are the containers of which a kubelet said what cannot be. They are the view's.
+func (v *View) Refused() []rate.ContainerUsage { return v.refused }

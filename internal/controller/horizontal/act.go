@@ -12,6 +12,7 @@ import (
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -77,16 +78,30 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *d
 }
 
 func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) error {
+	owed := p.track.said.owed
+	p.track.said.owed = time.Time{}
 	if !c.mayTell(p) && observe.IsShown(p.hpa, d, r) {
 		return nil
 	}
 	after := observe.Status(p.hpa, d, r, time.Now())
-	if !c.worthStatus(p, &after) {
+	isUrgent := status.Urgent(&p.hpa.Status, &after)
+	if !c.worthStatus(p, &after, isUrgent) {
 		return nil
 	}
 	var written *autoscalingv2.HorizontalPodAutoscaler
 	var err error
-	c.write(func() { written, err = c.status.Write(ctx, p.hpa, &after) })
+	call := func() { written, err = c.status.Write(ctx, p.hpa, &after) }
+	switch {
+	case !c.mayPutOff(p, r, isUrgent, owed):
+		c.write(call)
+	case !isUrgent && !c.numbers.AllowN(p.start, 1):
+		return nil
+	case !c.writeIfFree(call):
+		if isUrgent {
+			p.track.said.owed = earlier(owed, p.start)
+		}
+		return nil
+	}
 	if err != nil {
 		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
 		c.log.V(1).Info("status not written", "object", nameOf(p.hpa).String(), "why", err.Error())
@@ -107,10 +122,7 @@ func causeOf(err error) string {
 
 // measure counts the decision in upstream's series.
 func (c *Controller) measure(p *pass, d *decide.Decision, r *decide.Report, statusErr error) {
-	if r.DesiredReplicas != nil {
-		c.metrics.desired.WithLabelValues(p.hpa.Namespace, p.hpa.Name).Set(float64(*r.DesiredReplicas))
-	}
-	c.metrics.parts.note(nameOf(p.hpa), p.policy.Metrics, d)
+	c.metrics.parts.note(nameOf(p.hpa), p.policy.Metrics, d, r.DesiredReplicas)
 	action := actionNone
 	if r.Rescaled {
 		action = actionOf(d.Current, d.Desired)

@@ -41,6 +41,16 @@ func newCollection(source MetricsSource, p *pass) *collection {
 // isComplete says that there is nothing to ask.
 func (q *collection) isComplete() bool { return !slices.Contains(q.known, false) }
 
+// lacksResource says that there is a resource metric to ask for.
+func (q *collection) lacksResource() bool {
+	for i, known := range q.known {
+		if !known && isResource(q.questions.Policy.Metrics[i].Type) {
+			return true
+		}
+	}
+	return false
+}
+
 // askAll asks for what is not known, side by side. The caller holds no worker
 // meanwhile, so that an API that hangs keeps none.
 func (q *collection) askAll(ctx context.Context) {

@@ -12,7 +12,8 @@
 // metrics APIs serve until the object's next turn by the clock, with the times that
 // they came with; metrics.k8s.io, where it is needed, is asked once a second at
 // most because of pods, and each five seconds while it stands in for kubelets that
-// cannot be read.
+// cannot be read. While no kubelet has been read twice, as at the start, few objects ask
+// at once: the others are decided when their samples are there, or within a sync period.
 package horizontal
 
 import (
@@ -25,6 +26,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -110,8 +112,14 @@ type Controller struct {
 	workers chan struct{}
 	// writers holds a token for each write that is under way.
 	writers chan struct{}
+	// numbers are writes of statuses for their numbers alone.
+	numbers *rate.Limiter
+	// early are questions to metrics.k8s.io that need not wait for kubelets' samples.
+	early *rate.Limiter
 	// desks are those that nobody sits at.
 	desks sync.Pool
+	// audiences are those that nobody uses.
+	audiences sync.Pool
 
 	// mu guards what follows.
 	mu      sync.Mutex
@@ -157,6 +165,8 @@ func New(cfg Config) (*Controller, error) {
 		schedule: newSchedule(),
 		workers:  make(chan struct{}, cfg.Workers),
 		writers:  make(chan struct{}, writesPerWorker*cfg.Workers),
+		numbers:  rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace),
+		early:    rate.NewLimiter(earlyPerSecond, earlyBurst),
 		records:  map[types.NamespacedName]*track{},
 		aims:     map[targets.ID][]types.NamespacedName{},
 

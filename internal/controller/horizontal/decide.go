@@ -52,26 +52,27 @@ type pass struct {
 
 func (t *track) reset() { t.state, t.moved = decide.State{}, 0 }
 
-// mostTurns is how many objects a worker decides in a row: what is due next waits
-// for no new goroutine, whose stack would have to grow first, and whoever waits for
-// a worker's token gets it before long.
-const mostTurns = 16
+// turnTime is for how long a worker goes on with what is due next, which then waits for
+// no new goroutine: that one's stack would have to grow first, and where the processors
+// are busy it would wait behind all scrapes that are under way. Whoever waits for a
+// worker's token gets it before long.
+const turnTime = 10 * time.Millisecond
 
 // work decides objects that are due, this one first. It came with a worker's token
 // and gives it back.
 func (c *Controller) work(ctx context.Context, t turn) {
 	defer func() { <-c.workers }()
-	for range mostTurns - 1 {
+	for end := time.Now().Add(turnTime); ; {
 		c.workOn(ctx, t)
-		if ctx.Err() != nil {
+		now := time.Now()
+		if ctx.Err() != nil || now.After(end) {
 			return
 		}
 		due := false
-		if t, _, due = c.schedule.next(time.Now()); !due {
+		if t, _, due = c.schedule.next(now); !due {
 			return
 		}
 	}
-	c.workOn(ctx, t)
 }
 
 // workOn decides one object.
@@ -142,6 +143,7 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 	if err := c.observe(ctx, p); err != nil {
 		return err
 	}
+	p.track.heard = p.start
 	if c.config.Shadow {
 		c.shadow(p)
 		return nil
@@ -212,7 +214,9 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 	p.desk.observed = observe.AppendPods(p.desk.observed[:0], pods)
 	p.observation.Pods = p.desk.observed
 	p.pods = pods
-	c.read(ctx, p, pods)
+	if err := c.read(ctx, p, pods); err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -236,6 +240,20 @@ func (c *Controller) write(call func()) {
 	})
 }
 
+// writeIfFree is write, unless as much is being written already as may be.
+func (c *Controller) writeIfFree(call func()) (done bool) {
+	select {
+	case c.writers <- struct{}{}:
+	default:
+		return false
+	}
+	c.outside(func() {
+		defer func() { <-c.writers }()
+		call()
+	})
+	return true
+}
+
 func (c *Controller) observeTarget(p *pass) {
 	target, selector := targetOf(p)
 	p.observation.Target = target
@@ -247,7 +265,11 @@ func (c *Controller) observeTarget(p *pass) {
 		}
 		return
 	}
-	if both := c.pods.Claim(nameOf(p.hpa), selector, c.config.Direct != nil && hasResource(&p.policy)); both != "" {
+	var follower any
+	if c.readsKubelets(p) {
+		follower = p.track
+	}
+	if both := c.pods.Claim(nameOf(p.hpa), selector, follower); both != "" {
 		p.observation.Target.Selector = decide.Selector{
 			Problem: decide.SelectorAmbiguous,
 			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)", p.target.Scale.Status.Selector, both),

@@ -65,15 +65,21 @@ type kept struct {
 }
 
 // read reads all metrics: from what is known, from what was answered a moment ago,
-// and for the rest by asking.
-func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) {
+// and for the rest by asking. errTooEarly is all that can go wrong.
+func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) error {
 	q := newCollection(c.config.Metrics, p)
-	lacking := c.look(p, q, pods)
+	lacking, why := c.look(p, q, pods)
 	p.seen = pods
 	if lacking != lackNothing {
 		p.seen = nil
 	}
 	c.recall(p, q, lacking)
+	if lacking == lackTime && q.lacksResource() && c.awaitsSamples(p) {
+		return errTooEarly
+	}
+	if c.readsKubelets(p) {
+		c.tellLack(p, lacking, why)
+	}
 	p.isDirect = q.isComplete() && lacking == lackNothing && !asksOthers(&p.policy)
 	if !q.isComplete() {
 		c.outside(func() { q.askAll(ctx) })
@@ -86,12 +92,14 @@ func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) {
 	}
 	p.desk.readings = readings
 	p.observation.Readings, p.answers = readings, q.answers
+	return nil
 }
 
-// look answers for resource metrics with what is known without asking.
-func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) lack {
-	if c.config.Direct == nil || !hasResource(&p.policy) {
-		return lackRight
+// look answers for resource metrics with what is known without asking, or says why
+// that cannot be.
+func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) (lack, error) {
+	if !c.readsKubelets(p) {
+		return lackRight, nil
 	}
 	view := &p.desk.view
 	err := c.config.Direct.Look(p.start, pods, view)
@@ -109,8 +117,7 @@ func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) lack {
 	case errors.Is(err, resource.ErrStarting):
 		lacking = lackTime
 	}
-	c.tellLack(p, lacking, err)
-	return lacking
+	return lacking, err
 }
 
 // tellLack says when an object's resource metrics begin to come from elsewhere, and
@@ -223,6 +230,11 @@ func (c *Controller) askedForResources(p *pass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p.track.asked = p.start
+}
+
+// readsKubelets reports whether they can be read, and know any of the metrics.
+func (c *Controller) readsKubelets(p *pass) bool {
+	return c.config.Direct != nil && hasResource(&p.policy)
 }
 
 func isResource(kind metric.Type) bool {

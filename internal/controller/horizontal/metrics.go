@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
@@ -26,6 +25,9 @@ const (
 	sourceAPI     = "api"
 )
 
+// upstreamSubsystem is what upstream's series begin with.
+const upstreamSubsystem = "horizontal_pod_autoscaler_controller"
+
 // metrics are upstream's series by its names and labels, and Plimsoll's own.
 type metrics struct {
 	reconciliations    *prometheus.CounterVec
@@ -33,7 +35,6 @@ type metrics struct {
 	computations       *prometheus.CounterVec
 	computationTime    *prometheus.HistogramVec
 	objects            prometheus.Gauge
-	desired            *prometheus.GaugeVec
 	staleSkips         *prometheus.CounterVec
 
 	running       prometheus.Gauge
@@ -42,8 +43,8 @@ type metrics struct {
 	overtaken     prometheus.Counter
 	panics        prometheus.Counter
 	shadow        *prometheus.CounterVec
-	// parts are those of each object's last decision, lateness is how long after it was
-	// due a decision began.
+	// parts are each object's count and those of its last decision, lateness is how long
+	// after it was due a decision began.
 	parts    *parts
 	lateness prometheus.Histogram
 	// startup is by part, toReady is all of it.
@@ -56,14 +57,14 @@ type metrics struct {
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
-	const upstream, own = "horizontal_pod_autoscaler_controller", "plimsoll"
+	const own = "plimsoll"
 	buckets := prometheus.ExponentialBuckets(0.001, 2, 15)
 	result, perMetric := []string{"action", "error"}, []string{"action", "error", "metric_type"}
 	counter := func(subsystem, name, help string, labels []string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
 	}
 	histogram := func(name, help string, labels []string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: upstream, Name: name, Help: help, Buckets: buckets}, labels)
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: upstreamSubsystem, Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	gauge := func(subsystem, name, help string) prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
@@ -72,18 +73,16 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewCounter(prometheus.CounterOpts{Subsystem: own, Name: name, Help: help})
 	}
 	m := &metrics{
-		reconciliations: counter(upstream, "reconciliations_total",
+		reconciliations: counter(upstreamSubsystem, "reconciliations_total",
 			"Number of reconciliations of HPA controller. The label 'action' is 'scale_down', 'scale_up', or 'none'; the label 'error' is 'spec', 'internal', or 'none'.", result),
 		reconciliationTime: histogram("reconciliation_duration_seconds",
 			"The time(seconds) that the HPA controller takes to reconcile once.", result),
-		computations: counter(upstream, "metric_computation_total",
+		computations: counter(upstreamSubsystem, "metric_computation_total",
 			"Number of metric computations. The label 'metric_type' corresponds to HPA.spec.metrics[*].type.", perMetric),
 		computationTime: histogram("metric_computation_duration_seconds",
 			"The time(seconds) that the HPA controller takes to calculate one metric.", perMetric),
-		objects: gauge(upstream, "num_horizontal_pod_autoscalers", "Current number of controlled HPA objects."),
-		desired: prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: upstream, Name: "desired_replicas",
-			Help: "Current desired replica count for HPA objects."}, []string{"namespace", "hpa_name"}),
-		staleSkips: counter(upstream, "stale_sync_skips_total",
+		objects: gauge(upstreamSubsystem, "num_horizontal_pod_autoscalers", "Current number of controlled HPA objects."),
+		staleSkips: counter(upstreamSubsystem, "stale_sync_skips_total",
 			"Total number of HPA syncs skipped due to a stale watch cache.", []string{"group", "resource"}),
 		running:       gauge(own, "horizontal_running", "1 while this instance decides, 0 while it waits for its turn."),
 		contested:     gauge(own, "contested_horizontal_pod_autoscalers", "Objects that are not scaled because another controller writes their status."),
@@ -111,7 +110,6 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.computations),
 		series.Register(registerer, &m.computationTime),
 		series.Register(registerer, &m.objects),
-		series.Register(registerer, &m.desired),
 		series.Register(registerer, &m.staleSkips),
 		series.Register(registerer, &m.running),
 		series.Register(registerer, &m.contested),
@@ -136,11 +134,6 @@ func (m *metrics) reconciled(action, failure string, took time.Duration) {
 func (m *metrics) computed(action, failure, kind string, took time.Duration) {
 	m.computations.WithLabelValues(action, failure, kind).Inc()
 	m.computationTime.WithLabelValues(action, failure, kind).Observe(took.Seconds())
-}
-
-func (m *metrics) forget(object types.NamespacedName) {
-	m.desired.DeleteLabelValues(object.Namespace, object.Name)
-	m.parts.forget(object)
 }
 
 // actionOf is the label for a change from one count to another.

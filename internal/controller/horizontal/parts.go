@@ -2,6 +2,7 @@ package horizontal
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -15,27 +16,31 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/outlook"
 )
 
-// maxListed is how many objects have series of their own. What Prometheus keeps must
-// not grow with a cluster without end; plimsoll_horizontal_unlisted_objects says how
-// many are left out.
+// maxListed is how many objects have series of their own besides upstream's. What
+// Prometheus keeps must not grow with a cluster without end;
+// plimsoll_horizontal_unlisted_objects says how many are left out.
 const maxListed = 10_000
 
-// parts are the parts of each object's last decision, as series that are made when
-// somebody scrapes them: a decision only notes its numbers.
+// parts are upstream's series of what each object wants and the parts of its last
+// decision. They are made when somebody scrapes them: a decision only notes its numbers,
+// which takes less memory than series do.
 type parts struct {
-	proposed, bound, age, unlisted *prometheus.Desc
+	desired, proposed, bound, age, unlisted *prometheus.Desc
 
 	// mu guards what follows.
 	mu   sync.Mutex
 	last map[types.NamespacedName]*part
 }
 
-// part is what one decision came to.
+// part is what one object's last decision came to.
 type part struct {
 	proposals []proposed
-	binds     outlook.Limit
-	// sampled is the newest sample that counts; zero if none says.
-	decided, sampled time.Time
+	// age is that of the newest sample that counts, if one says when it was taken.
+	age time.Duration
+	// desired is from the last decision that came to a count, if there was one.
+	desired             int32
+	binds               outlook.Limit
+	isSampled, hasCount bool
 }
 
 // proposed is what one metric wants; nothing if it failed.
@@ -53,6 +58,7 @@ func newParts() *parts {
 		return prometheus.NewDesc("plimsoll_horizontal_"+name, help, append(slices.Clone(object), labels...), nil)
 	}
 	return &parts{
+		desired:  prometheus.NewDesc(prometheus.BuildFQName("", upstreamSubsystem, "desired_replicas"), "Current desired replica count for HPA objects.", object, nil),
 		proposed: desc("proposed_replicas", "What each metric of an object wanted at its last decision, before any limit.", "metric_index", "metric_type"),
 		bound:    desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
 		age:      desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
@@ -61,8 +67,8 @@ func newParts() *parts {
 	}
 }
 
-// note remembers a decision.
-func (p *parts) note(object types.NamespacedName, specs []metric.Spec, d *decide.Decision) {
+// note remembers a decision; desired is nil if it came to no count.
+func (p *parts) note(object types.NamespacedName, specs []metric.Spec, d *decide.Decision, desired *int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.last[object]
@@ -70,14 +76,19 @@ func (p *parts) note(object types.NamespacedName, specs []metric.Spec, d *decide
 		last = &part{}
 		p.last[object] = last
 	}
-	last.proposals, last.binds, last.decided, last.sampled = last.proposals[:0], outlook.Binds(d), d.At, time.Time{}
+	if desired != nil {
+		last.desired, last.hasCount = *desired, true
+	}
+	last.proposals, last.binds = last.proposals[:0], outlook.Binds(d)
+	var sampled time.Time
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
 		last.proposals = append(last.proposals, proposed{kind: string(specs[i].Type), replicas: m.Replicas, failed: m.Failure != nil})
-		if m.At.After(last.sampled) {
-			last.sampled = m.At
+		if m.At.After(sampled) {
+			sampled = m.At
 		}
 	}
+	last.age, last.isSampled = d.At.Sub(sampled), !sampled.IsZero()
 }
 
 func (p *parts) forget(object types.NamespacedName) {
@@ -88,41 +99,65 @@ func (p *parts) forget(object types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (p *parts) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{p.proposed, p.bound, p.age, p.unlisted} {
+	for _, desc := range []*prometheus.Desc{p.desired, p.proposed, p.bound, p.age, p.unlisted} {
 		to <- desc
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. Decisions wait for no more than one object's
+// numbers to be read.
 func (p *parts) Collect(to chan<- prometheus.Metric) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	objects := make([]types.NamespacedName, 0, len(p.last))
-	for object := range p.last {
-		objects = append(objects, object)
-	}
-	listed := objects
-	if len(objects) > maxListed {
-		// The same ones each time, or every scrape would begin other series.
-		slices.SortFunc(objects, func(a, b types.NamespacedName) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-		})
-		listed = objects[:maxListed]
-	}
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	gauge(p.unlisted, float64(len(objects)-len(listed)))
-	for _, object := range listed {
-		last := p.last[object]
-		gauge(p.bound, 1, object.Namespace, object.Name, last.binds.Name())
-		if !last.sampled.IsZero() {
-			gauge(p.age, last.decided.Sub(last.sampled).Seconds(), object.Namespace, object.Name)
+	objects := p.objects()
+	gauge(p.unlisted, float64(max(0, len(objects)-maxListed)))
+	for i, object := range objects {
+		last, isThere := p.read(object)
+		if !isThere {
+			continue
 		}
-		for i, proposal := range last.proposals {
+		if last.hasCount {
+			gauge(p.desired, float64(last.desired), object.Namespace, object.Name)
+		}
+		if i >= maxListed {
+			continue
+		}
+		gauge(p.bound, 1, object.Namespace, object.Name, last.binds.Name())
+		if last.isSampled {
+			gauge(p.age, last.age.Seconds(), object.Namespace, object.Name)
+		}
+		for k, proposal := range last.proposals {
 			if !proposal.failed {
-				gauge(p.proposed, float64(proposal.replicas), object.Namespace, object.Name, strconv.Itoa(i), proposal.kind)
+				gauge(p.proposed, float64(proposal.replicas), object.Namespace, object.Name, strconv.Itoa(k), proposal.kind)
 			}
 		}
 	}
+}
+
+// objects are all of them. The same ones are listed each time, or every scrape would
+// begin other series.
+func (p *parts) objects() []types.NamespacedName {
+	p.mu.Lock()
+	objects := slices.AppendSeq(make([]types.NamespacedName, 0, len(p.last)), maps.Keys(p.last))
+	p.mu.Unlock()
+	if len(objects) > maxListed {
+		slices.SortFunc(objects, func(a, b types.NamespacedName) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	return objects
+}
+
+// read is a copy of an object's part; false if it is gone.
+func (p *parts) read(object types.NamespacedName) (part, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.last[object]
+	if last == nil {
+		return part{}, false
+	}
+	copied := *last
+	copied.proposals = slices.Clone(last.proposals)
+	return copied, true
 }

@@ -33,17 +33,23 @@ func TestPartsOfADecision(t *testing.T) {
 	})
 }
 
-// TestPartsAreBounded: a cluster's size does not decide how much Prometheus keeps.
+// TestPartsAreBounded: a cluster's size does not decide how much Prometheus keeps,
+// but for upstream's series, which has all objects.
 func TestPartsAreBounded(t *testing.T) {
 	p := newParts()
 	for i := range maxListed + 7 {
-		p.note(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%06d", i)}, nil, &decide.Decision{})
+		p.note(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%06d", i)}, nil, &decide.Decision{}, new(int32))
 	}
+	p.note(types.NamespacedName{Namespace: "shop", Name: "web-000000"}, nil, &decide.Decision{}, nil)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(p)
 	n, err := testutil.GatherAndCount(registry, "plimsoll_horizontal_bound")
 	if err != nil || n != maxListed {
 		t.Errorf("%d objects have series, %v; want %d", n, err, maxListed)
+	}
+	const desired = upstreamSubsystem + "_desired_replicas"
+	if n, err := testutil.GatherAndCount(registry, desired); err != nil || n != maxListed+7 {
+		t.Errorf("%d objects have a count, %v; want all", n, err)
 	}
 	families, err := registry.Gather()
 	if err != nil {

@@ -6,34 +6,58 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // said is what was last told of an object.
 type said struct {
-	// status is when status was last written.
-	status time.Time
+	// status is when status was last written, owed since when there is an urgent one to
+	// write that was put off; zero if there is none.
+	status, owed time.Time
 	// events is when each event was last recorded, by what it says.
 	events map[observe.Event]time.Time
 	// standIn says that metrics.k8s.io stands in for kubelets.
 	standIn bool
 }
 
+// mayPutOff reports whether a status that is owed since then may be left to the next
+// decision where the API server does not keep up. Whoever waits in line is not decided
+// meanwhile, and all have a status to write at the start. A scaling is told at once,
+// conditions after a sync period at most; numbers alone never keep their object from
+// being decided.
+func (c *Controller) mayPutOff(p *pass, r *decide.Report, isUrgent bool, owed time.Time) bool {
+	isAgainSoon := c.config.Triggers && p.isDirect
+	isPatient := !isUrgent || owed.IsZero() || p.start.Sub(owed) < c.config.SyncPeriod
+	return isAgainSoon && !r.Rescaled && isPatient
+}
+
+// firstSaid is what was told of an object before this program knew it: numbers in its
+// status go on having their time where another instance wrote them.
+func firstSaid(hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) said {
+	var s said
+	for i := range hpa.ManagedFields {
+		entry := &hpa.ManagedFields[i]
+		// Of a clock that is ahead it is not known when it was.
+		if entry.Subresource == "status" && entry.Manager == FieldManager && entry.Time != nil && entry.Time.After(s.status) && !entry.Time.After(now) {
+			s.status = entry.Time.Time
+		}
+	}
+	return s
+}
+
 // worthStatus reports whether status is to be written now. What people wait for
 // is written at once; numbers, which are never twice the same, once in an
 // interval and only if they have moved.
-func (c *Controller) worthStatus(p *pass, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
-	before := &p.hpa.Status
-	if c.config.StatusInterval == 0 || status.Urgent(before, after) {
-		return true
-	}
-	return c.mayTell(p) && status.Moved(before, after)
+func (c *Controller) worthStatus(p *pass, after *autoscalingv2.HorizontalPodAutoscalerStatus, isUrgent bool) bool {
+	return isUrgent || c.config.StatusInterval == 0 || c.mayTell(p) && status.Moved(&p.hpa.Status, after)
 }
 
-// mayTell reports whether the interval is over in which numbers are no reason to write.
+// mayTell reports whether numbers may be a reason to write: the interval is over in which
+// they are none, and the pace allows one more. Who waits for that builds no status.
 func (c *Controller) mayTell(p *pass) bool {
-	return time.Since(p.track.said.status) >= c.config.StatusInterval
+	return time.Since(p.track.said.status) >= c.config.StatusInterval && c.numbers.TokensAt(p.start) >= 1
 }
 
 // record tells of an event, unless it is a warning and the same was told in the

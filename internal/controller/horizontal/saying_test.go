@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 )
 
 func told(cfg *Config) {
@@ -61,4 +65,131 @@ func TestWarningsAreNotRepeated(t *testing.T) {
 			t.Errorf("ScalingActive is %s", got)
 		}
 	})
+}
+
+// TestStatusesDoNotHoldDecisions: while as much is being written as may be, objects go
+// on being decided with each round of samples, and tell their status when there is room.
+func TestStatusesDoNotHoldDecisions(t *testing.T) {
+	const objects = 10
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a", "b")
+		w.multitude(objects)
+		var c *Controller
+		w.made = func(made *Controller) {
+			c = made
+			c.early.SetBurst(0) // who asks stands in line
+			for range cap(c.writers) {
+				c.writers <- struct{}{}
+			}
+		}
+		w.start(k.direct, usual, func(cfg *Config) { cfg.StatusInterval = time.Minute })
+		w.pass(4 * time.Second)
+		k.decisions()
+		w.pass(2 * time.Second)
+		if n := len(k.decisions()); n < 2*objects || w.decidedOn(objects) > 0 {
+			t.Errorf("%d decisions in two seconds, %d statuses", n, w.decidedOn(objects))
+		}
+		for range cap(c.writers) {
+			<-c.writers
+		}
+		w.pass(1200 * time.Millisecond)
+		if n := w.decidedOn(objects); n != objects {
+			t.Errorf("%d of %d statuses are written", n, objects)
+		}
+	})
+}
+
+// TestNumbersAreWrittenAtAPace: objects that came together do not write their numbers
+// together a minute later, but each does within the next.
+func TestNumbersAreWrittenAtAPace(t *testing.T) {
+	const objects = 60
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a", "b")
+		w.multitude(objects)
+		var writes atomic.Int64
+		w.beforeStatus = func() error { writes.Add(1); return nil }
+		w.start(k.direct, usual, told)
+		w.pass(20 * time.Second)
+		if n := w.decidedOn(objects); n != objects {
+			t.Fatalf("%d of %d statuses are written", n, objects)
+		}
+		w.set(func() { k.milli = 105 })
+		writes.Store(0)
+		most := int64(0)
+		for range 70 {
+			before := writes.Load()
+			w.pass(time.Second)
+			most = max(most, writes.Load()-before)
+		}
+		if n := writes.Load(); most > 2*leastPace || n != objects {
+			t.Errorf("%d writes, %d of them in a second, want %d, a few at a time", n, most, objects)
+		}
+	})
+}
+
+func TestPace(t *testing.T) {
+	for _, tt := range []struct {
+		objects  int
+		interval time.Duration
+		want     rate.Limit
+	}{
+		{objects: 3, interval: time.Minute, want: leastPace},
+		{objects: 9600, interval: time.Minute, want: 200},
+		{objects: 3, want: rate.Inf},
+	} {
+		if got := paceOf(tt.objects, tt.interval); got != tt.want {
+			t.Errorf("%d objects, each %s: %v a second", tt.objects, tt.interval, got)
+		}
+	}
+}
+
+// TestPutOff: what is decided again soon may be told then, within bounds.
+func TestPutOff(t *testing.T) {
+	now := time.Now()
+	for name, tt := range map[string]struct {
+		pass     pass
+		rescaled bool
+		isUrgent bool
+		owed     time.Time
+		want     bool
+	}{
+		"decided again within a second":      {pass: pass{isDirect: true}, isUrgent: true, want: true},
+		"decided again at its turn":          {},
+		"after a scaling":                    {pass: pass{isDirect: true}, isUrgent: true, rescaled: true},
+		"owed for a while":                   {pass: pass{isDirect: true}, isUrgent: true, owed: now.Add(-10 * time.Second), want: true},
+		"owed for a sync period":             {pass: pass{isDirect: true}, isUrgent: true, owed: now.Add(-15 * time.Second)},
+		"numbers owed for a sync period":     {pass: pass{isDirect: true}, owed: now.Add(-15 * time.Second), want: true},
+		"numbers, decided again at its turn": {owed: now.Add(-10 * time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &Controller{config: Config{Triggers: true, SyncPeriod: 15 * time.Second}}
+			tt.pass.start = now
+			if got := c.mayPutOff(&tt.pass, &decide.Report{Rescaled: tt.rescaled}, tt.isUrgent, tt.owed); got != tt.want {
+				t.Errorf("may be put off: %v", got)
+			}
+		})
+	}
+}
+
+// TestRestartDoesNotRepeatNumbers: numbers that another instance wrote a moment ago
+// have their time.
+func TestRestartDoesNotRepeatNumbers(t *testing.T) {
+	for ago, want := range map[time.Duration]int{10 * time.Second: 0, 2 * time.Minute: 1} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.addHPA(w.web("web", 2))
+			w.start(told)
+			w.pass(time.Second)
+			w.stop()
+			w.writeStatus("web", FieldManager, func(*autoscalingv2.HorizontalPodAutoscalerStatus) {})
+			w.pass(ago)
+			writes := 0
+			w.usage = 104
+			w.beforeStatus = func() error { writes++; return nil }
+			w.start(told)
+			w.pass(time.Second)
+			if writes != want {
+				t.Errorf("%d writes %s after the last", writes, ago)
+			}
+		})
+	}
 }

@@ -34,6 +34,9 @@ type track struct {
 	known       known
 	// lack is what was last missing for resource metrics without asking.
 	lack lack
+	// heard is when all that a decision needs was last there, or when the object was
+	// first seen.
+	heard time.Time
 
 	// The following are guarded by Controller.mu too: when the last decision began
 	// and when metrics.k8s.io was last asked; the round of scrapes; the count that was
@@ -82,6 +85,7 @@ func (c *Controller) number(change int) {
 	defer c.mu.Unlock()
 	c.present += change
 	c.metrics.objects.Set(float64(c.present))
+	c.numbers.SetLimit(paceOf(c.present, c.config.StatusInterval))
 }
 
 func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
@@ -167,7 +171,7 @@ func (c *Controller) drop(object types.NamespacedName) {
 
 func (c *Controller) dropSeries(object types.NamespacedName) {
 	if c.config.Options.Divergences.Has(divergence.DropSeries) {
-		c.metrics.forget(object)
+		c.metrics.parts.forget(object)
 	}
 }
 
@@ -182,7 +186,8 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
-		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, said{}, kept{}, known{}, nil
+		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, firstSaid(hpa, t.begun), kept{}, known{}, nil
+		t.heard = t.begun
 	}
 	return t
 }

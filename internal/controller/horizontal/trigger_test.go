@@ -34,6 +34,9 @@ type kubelets struct {
 	read    map[string]time.Time
 	broken  map[string]bool
 	asked   map[string][]time.Time
+	// frozen is when all samples are of, however often they are asked for; zero if they
+	// are new each time.
+	frozen  time.Time
 	decided []time.Time
 
 	// rounds has the budget.
@@ -83,7 +86,7 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 		if p.Spec.NodeName != target.Node || p.Status.Phase != corev1.PodRunning {
 			continue
 		}
-		if began, known := k.read[p.Name]; known {
+		if began, known := k.read[p.Name]; known && k.frozen.IsZero() {
 			k.counter[p.Name] += now.Sub(began).Nanoseconds() / 1000 * k.milli
 		} else {
 			k.counter[p.Name] = 1e9
@@ -97,7 +100,11 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 	if broken {
 		return rate.Round{}, errors.New("connection refused")
 	}
-	return k.store.Ingest(target.Node, now, node.Text(now))
+	sampled := now
+	if !k.frozen.IsZero() {
+		sampled = k.frozen
+	}
+	return k.store.Ingest(target.Node, now, node.Text(sampled))
 }
 
 // direct makes a controller read them and react to what it sees. A minute without

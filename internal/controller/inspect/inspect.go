@@ -10,6 +10,7 @@ package inspect
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -39,17 +40,31 @@ type Source interface {
 	Inspect(object types.NamespacedName, inspector horizontal.Inspector) (stop func())
 }
 
+// VerticalSource tells what the vertical side remembers of an object: the flags and
+// the updater's part of a snapshot. It is nil for an object that it does not look at.
+type VerticalSource interface {
+	Memory(object types.NamespacedName) *snapshot.VerticalSnapshot
+}
+
+// Sources are what the server knows from. Vertical may be nil.
+type Sources struct {
+	Horizontal Source
+	Vertical   VerticalSource
+}
+
 // Server answers on a loopback address.
 type Server struct {
 	address string
 	source  Source
-	waiting chan struct{}
-	wait    time.Duration
-	log     logr.Logger
+	// vertical may be nil.
+	vertical VerticalSource
+	waiting  chan struct{}
+	wait     time.Duration
+	log      logr.Logger
 }
 
 // New checks that the address is a loopback one. It listens on nothing yet.
-func New(address string, source Source, log logr.Logger) (*Server, error) {
+func New(address string, sources Sources, log logr.Logger) (*Server, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("inspection address: %w", err)
@@ -57,7 +72,7 @@ func New(address string, source Source, log logr.Logger) (*Server, error) {
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("inspection address %s: must be a loopback address, as whoever reaches it sees what every object is decided on", address)
 	}
-	return &Server{address: address, source: source, waiting: make(chan struct{}, maxWaiting), wait: MaxWait, log: log}, nil
+	return &Server{address: address, source: sources.Horizontal, vertical: sources.Vertical, waiting: make(chan struct{}, maxWaiting), wait: MaxWait, log: log}, nil
 }
 
 // Start answers until ctx ends.
@@ -80,13 +95,14 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // Handler answers GET /snapshots/NAMESPACE/NAME with a YAML document that plimsoll
-// evaluate reads. Elsewhere than in the leader nothing is decided: 504.
+// evaluate reads. Elsewhere than in the leader nothing is decided: 504. GET
+// /memories/NAMESPACE/NAME is answered with what the vertical side remembers of an
+// object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /snapshots/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
-		object := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
-		if len(validation.IsDNS1123Label(object.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(object.Name)) > 0 {
-			http.Error(w, "no such name can be", http.StatusBadRequest)
+		object, ok := objectOf(w, r)
+		if !ok {
 			return
 		}
 		select {
@@ -98,7 +114,42 @@ func (s *Server) Handler() http.Handler {
 		}
 		s.answer(w, r, object)
 	})
+	mux.HandleFunc("GET /memories/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
+		if object, ok := objectOf(w, r); ok {
+			s.remember(w, object)
+		}
+	})
 	return mux
+}
+
+// objectOf is the object that is asked about. An answer is given where none can be.
+func objectOf(w http.ResponseWriter, r *http.Request) (types.NamespacedName, bool) {
+	object := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	if len(validation.IsDNS1123Label(object.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(object.Name)) > 0 {
+		http.Error(w, "no such name can be", http.StatusBadRequest)
+		return object, false
+	}
+	return object, true
+}
+
+func (s *Server) remember(w http.ResponseWriter, object types.NamespacedName) {
+	if s.vertical == nil {
+		http.Error(w, "the vertical side does not run here", http.StatusNotFound)
+		return
+	}
+	memory := s.vertical.Memory(object)
+	if memory == nil {
+		http.Error(w, "the updater does not run here: another replica leads, or it is not switched on",
+			http.StatusNotFound)
+		return
+	}
+	text, err := json.Marshal(memory)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // nobody is left to tell
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, object types.NamespacedName) {

@@ -67,7 +67,7 @@ func get(t *testing.T, url string) (status int, body string) {
 
 func TestHandler(t *testing.T) {
 	source := &decisions{}
-	server, err := New("127.0.0.1:0", source, logr.Discard())
+	server, err := New("127.0.0.1:0", Sources{Horizontal: source}, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestHandler(t *testing.T) {
 // TestOnlySoManyWait: who asks for many objects at once does not fill the leader's
 // memory.
 func TestOnlySoManyWait(t *testing.T) {
-	server, err := New("[::1]:0", &decisions{}, logr.Discard())
+	server, err := New("[::1]:0", Sources{Horizontal: &decisions{}}, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,13 +115,49 @@ func TestOnlySoManyWait(t *testing.T) {
 
 func TestNewWantsLoopback(t *testing.T) {
 	for _, address := range []string{":8082", "0.0.0.0:8082", "10.0.0.1:8082", "example.org:80", "8082"} {
-		if _, err := New(address, &decisions{}, logr.Discard()); err == nil {
+		if _, err := New(address, Sources{Horizontal: &decisions{}}, logr.Discard()); err == nil {
 			t.Errorf("%s is taken", address)
 		}
 	}
 	for _, address := range []string{"127.0.0.1:8082", "localhost:0", "[::1]:8082"} {
-		if _, err := New(address, &decisions{}, logr.Discard()); err != nil {
+		if _, err := New(address, Sources{Horizontal: &decisions{}}, logr.Discard()); err != nil {
 			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// memories remembers shop/web alone.
+type memories struct{}
+
+func (memories) Memory(object types.NamespacedName) *snapshot.VerticalSnapshot {
+	if object.Name != "web" {
+		return nil
+	}
+	return &snapshot.VerticalSnapshot{Flags: map[string]string{"min-replicas": "3"}, Updater: &snapshot.Updater{Time: time.Unix(1, 5).UTC()}}
+}
+
+// What the vertical side remembers is told at once, with times to the nanosecond.
+func TestMemories(t *testing.T) {
+	for why, c := range map[string]struct {
+		source VerticalSource
+		path   string
+		status int
+		words  string
+	}{
+		"it is known":            {memories{}, "/memories/shop/web", http.StatusOK, `"time":"1970-01-01T00:00:01.000000005Z"`},
+		"it is not":              {memories{}, "/memories/shop/api", http.StatusNotFound, "the updater does not run here"},
+		"no name":                {memories{}, "/memories/shop/NO!", http.StatusBadRequest, "no such name"},
+		"no vertical side there": {nil, "/memories/shop/web", http.StatusNotFound, "does not run here"},
+	} {
+		server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, Vertical: c.source}, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		listening := httptest.NewServer(server.Handler())
+		status, body := get(t, listening.URL+c.path)
+		listening.Close()
+		if status != c.status || !strings.Contains(body, c.words) {
+			t.Errorf("%s: %d: %s", why, status, body)
 		}
 	}
 }

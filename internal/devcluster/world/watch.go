@@ -9,12 +9,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watch makes the factory's informers tell the world about nodes, pods and services.
-func (w *World) watch(factory informers.SharedInformerFactory) error {
-	_, errNodes := factory.Core().V1().Nodes().Informer().AddEventHandler(handler(w.setNode, w.deleteNode))
-	_, errPods := factory.Core().V1().Pods().Informer().AddEventHandler(handler(w.setPod, w.deletePod))
-	_, errServices := factory.Core().V1().Services().Informer().AddEventHandler(handler(w.setService, w.deleteService))
-	return errors.Join(errNodes, errPods, errServices)
+// watch makes the factory's informers tell the world about nodes, pods and services. What it returns reports whether they have
+// told of all there is: an informer's cache is filled before its handlers have run.
+func (w *World) watch(factory informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
+	core := factory.Core().V1()
+	nodes, errNodes := core.Nodes().Informer().AddEventHandler(handler(w.setNode, w.deleteNode))
+	pods, errPods := core.Pods().Informer().AddEventHandler(handler(w.setPod, w.deletePod))
+	services, errServices := core.Services().Informer().AddEventHandler(handler(w.setService, w.deleteService))
+	if err := errors.Join(errNodes, errPods, errServices); err != nil {
+		return nil, err
+	}
+	return []cache.InformerSynced{nodes.HasSynced, pods.HasSynced, services.HasSynced}, nil
 }
 
 // handler treats additions and updates alike, and unwraps what an informer knows of an object whose end it missed.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/plimsoll-dev/plimsoll/internal/sim"
@@ -94,16 +95,13 @@ func (w *World) Run(ctx context.Context) error {
 	defer factory.Shutdown()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // before Shutdown, which waits for the informers
-	if err := w.watch(factory); err != nil {
+	told, err := w.watch(factory)
+	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
 	factory.StartWithContext(ctx)
-	err := factory.WaitForCacheSyncWithContext(ctx).AsError()
-	if ctx.Err() != nil {
+	if !cache.WaitForCacheSync(ctx.Done(), told...) {
 		return nil // ended before it began
-	}
-	if err != nil {
-		return fmt.Errorf("read the cluster: %w", err)
 	}
 	w.advance(time.Now())
 	close(w.synced)

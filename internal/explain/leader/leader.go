@@ -4,6 +4,7 @@ package leader
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,20 +51,40 @@ type Finder struct {
 
 // Next is what the controller's next decision on the object is made of. The error
 // says in a few words why that is not to be had.
-func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (*snapshot.Step, error) {
-	if f.Address != "" {
-		return fetch(ctx, f.Address, object)
-	}
-	pod, err := f.pod(ctx)
+func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *snapshot.Step, err error) {
+	err = f.ask(ctx, "snapshots", object, func(body io.Reader) error {
+		step, err = snapshot.NewReader(body).Next()
+		return err
+	})
+	return step, err
+}
+
+// Memory is what the vertical side remembers of the object, and the flags that it has.
+func (f *Finder) Memory(ctx context.Context, object types.NamespacedName) (*snapshot.VerticalSnapshot, error) {
+	var memory snapshot.VerticalSnapshot
+	err := f.ask(ctx, "memories", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&memory) })
 	if err != nil {
 		return nil, err
 	}
-	address, stop, err := f.forward(pod)
-	if err != nil {
-		return nil, err
+	return &memory, nil
+}
+
+// ask has the leader's answer read.
+func (f *Finder) ask(ctx context.Context, what string, object types.NamespacedName, read func(io.Reader) error) error {
+	address := f.Address
+	if address == "" {
+		pod, err := f.pod(ctx)
+		if err != nil {
+			return err
+		}
+		forwarded, stop, err := f.forward(pod)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		address = forwarded
 	}
-	defer stop()
-	return fetch(ctx, address, object)
+	return fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s", address, what, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), read)
 }
 
 // pod is the name of the pod that holds the lease: controller-runtime writes the
@@ -138,27 +159,25 @@ func refused(err error, namespace, pod string) error {
 	return fmt.Errorf("no way to pod %s/%s: %w", namespace, pod, err)
 }
 
-func fetch(ctx context.Context, address string, object types.NamespacedName) (*snapshot.Step, error) {
+func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		fmt.Sprintf("http://%s/snapshots/%s/%s", address, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("asking the controller: %w", err)
+		return fmt.Errorf("asking the controller: %w", err)
 	}
 	defer response.Body.Close()
 	body := io.LimitReader(response.Body, maxBytes)
 	if response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(body, 1<<10)) // the status says enough
-		return nil, errors.New(strings.TrimSpace(fmt.Sprintf("the controller answers %d: %s", response.StatusCode, text)))
+		return errors.New(strings.TrimSpace(fmt.Sprintf("the controller answers %d: %s", response.StatusCode, text)))
 	}
-	step, err := snapshot.NewReader(body).Next()
-	if err != nil {
-		return nil, fmt.Errorf("the controller's answer: %w", err)
+	if err := read(body); err != nil {
+		return fmt.Errorf("the controller's answer: %w", err)
 	}
-	return step, nil
+	return nil
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,21 +17,27 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 // Sizes is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
 // autoscalers that the caller may not list are left out, as they only add to it.
-func (r *Reader) Sizes(ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time) (*sizes.Known, error) {
+func (r *Reader) Sizes(ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time) (*snapshot.VerticalStep, error) {
 	found, err := verticals.Get(ctx, object.Namespace, object.Name)
 	if err != nil {
 		return nil, lacking(err, "get", "verticalpodautoscalers.autoscaling.k8s.io", object.Namespace)
 	}
-	k := &sizes.Known{Object: found, Now: now}
+	k := &snapshot.VerticalStep{
+		Object:   found,
+		Snapshot: &snapshot.VerticalSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}, Time: now},
+	}
 	err = verticals.EachCheckpoint(ctx, object.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
-		k.Checkpoints = append(k.Checkpoints, c)
+		if c.Spec.VPAObjectName == found.Name {
+			k.Checkpoints = append(k.Checkpoints, c)
+		}
 	})
 	if err != nil {
 		return nil, lacking(err, "list", "verticalpodautoscalercheckpoints.autoscaling.k8s.io", object.Namespace)
@@ -43,10 +50,10 @@ func (r *Reader) Sizes(ctx context.Context, verticals *vpa.Client, object types.
 }
 
 // workload reads the pods of the object's target.
-func (r *Reader) workload(ctx context.Context, k *sizes.Known) error {
+func (r *Reader) workload(ctx context.Context, k *snapshot.VerticalStep) error {
 	namespace, ref := k.Object.Namespace, k.Object.Spec.TargetRef
 	if ref == nil {
-		k.Problem = "spec.targetRef: the object names no workload"
+		k.Snapshot.Target.Problem = "spec.targetRef: the object names no workload"
 		return nil
 	}
 	selector, replicas, err := r.selector(ctx, namespace, ref)
@@ -54,16 +61,16 @@ func (r *Reader) workload(ctx context.Context, k *sizes.Known) error {
 	case apierrors.IsForbidden(err):
 		return lacking(err, "get", "scale of "+ref.Kind+" "+ref.Name, namespace)
 	case err != nil:
-		k.Problem = fmt.Sprintf("spec.targetRef: %v", err)
+		k.Snapshot.Target.Problem = fmt.Sprintf("spec.targetRef: %v", err)
 		return nil
 	}
-	k.Replicas = replicas
+	k.Snapshot.Target.Replicas = replicas
 	pods, err := r.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return lacking(err, "list", "pods", namespace)
 	}
 	for i := range pods.Items {
-		k.Pods = append(k.Pods, &pods.Items[i])
+		k.Pods = append(k.Pods, slimPod(&pods.Items[i]))
 	}
 	return nil
 }
@@ -103,31 +110,84 @@ func text(selector *metav1.LabelSelector) (string, error) {
 }
 
 // surroundings are what takes part in a decision on the pods.
-func (r *Reader) surroundings(ctx context.Context, k *sizes.Known) {
-	namespace := k.Object.Namespace
+func (r *Reader) surroundings(ctx context.Context, k *snapshot.VerticalStep) {
 	if mode := observe.ModeOf(&k.Object.Spec); mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
 		// Without an answer the resize itself will tell.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
-		k.NoResize = err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
+		k.Snapshot.NoResize = err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
+		r.used(ctx, k)
 	}
-	if list, err := r.Client.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{}); err == nil {
-		k.Ranges = pointers(list.Items)
-	}
-	if list, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, metav1.ListOptions{}); err == nil {
-		k.Horizontals = pointers(list.Items)
-	}
+	r.rules(ctx, k)
 	nodes := map[string]bool{}
 	for _, pod := range k.Pods {
 		nodes[pod.Spec.NodeName] = true
 	}
-	for name := range nodes {
-		if node, err := r.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}); name != "" && err == nil {
-			k.Nodes = append(k.Nodes, node)
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if name == "" {
+			continue
+		}
+		if node, err := r.Client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{}); err == nil {
+			k.Nodes = append(k.Nodes, slimNode(node))
 		}
 	}
 }
 
-func pointers[T corev1.LimitRange | autoscalingv2.HorizontalPodAutoscaler](items []T) []*T {
+// used is what the pods' containers use now.
+func (r *Reader) used(ctx context.Context, k *snapshot.VerticalStep) {
+	ours := map[string]bool{}
+	for _, pod := range k.Pods {
+		ours[pod.Name] = true
+	}
+	list, err := r.Metrics.Resource(ctx, k.Object.Namespace, "")
+	if err != nil {
+		return
+	}
+	for i := range list.Items {
+		if ours[list.Items[i].Name] {
+			k.PodMetrics = append(k.PodMetrics, list.Items[i])
+		}
+	}
+}
+
+// rules are the namespace's objects that a change of a pod has to get along with.
+func (r *Reader) rules(ctx context.Context, k *snapshot.VerticalStep) {
+	namespace, all := k.Object.Namespace, metav1.ListOptions{}
+	if list, err := r.Client.CoreV1().LimitRanges(namespace).List(ctx, all); err == nil {
+		k.Ranges = pointers(list.Items)
+	}
+	if list, err := r.Client.CoreV1().ResourceQuotas(namespace).List(ctx, all); err == nil {
+		k.Quotas = pointers(list.Items)
+	}
+	if list, err := r.Client.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, all); err == nil {
+		k.Budgets = pointers(list.Items)
+	}
+	if list, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, all); err == nil {
+		k.Horizontals = pointers(list.Items)
+	}
+}
+
+// slimPod and slimNode leave out what no decision looks at: a file with it may be
+// shown to others.
+func slimPod(pod *corev1.Pod) *corev1.Pod {
+	if object, err := slim.Transform(pod); err == nil {
+		if slimmed, ok := object.(*corev1.Pod); ok {
+			return slimmed
+		}
+	}
+	return pod
+}
+
+func slimNode(node *corev1.Node) *corev1.Node {
+	if object, err := slim.Transform(node); err == nil {
+		if slimmed, ok := object.(*corev1.Node); ok {
+			slimmed.Status.Addresses = nil
+			return slimmed
+		}
+	}
+	return node
+}
+
+func pointers[T any](items []T) []*T {
 	all := make([]*T, len(items))
 	for i := range items {
 		all[i] = &items[i]

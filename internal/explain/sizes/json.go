@@ -10,7 +10,10 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 // Output is an explanation as JSON and YAML print it.
@@ -25,6 +28,20 @@ type Output struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 	Pods       []Pod       `json:"pods,omitempty"`
 	Damaged    []string    `json:"damagedCheckpoints,omitempty"`
+	Updater    Updater     `json:"updater"`
+}
+
+// Updater is what is known of the updater itself.
+type Updater struct {
+	// KnowsHistory says that its own memory was at hand; NoHistory why it was not.
+	KnowsHistory bool   `json:"knowsHistory"`
+	NoHistory    string `json:"noHistory,omitempty"`
+	// LastPass and NextPass are when it looked, and will look.
+	LastPass    time.Time `json:"lastPass,omitzero"`
+	NextPass    time.Time `json:"nextPass,omitzero"`
+	LeaseStale  bool      `json:"leaseStale,omitempty"`
+	CircuitOpen bool      `json:"circuitOpen,omitempty"`
+	Troubled    []string  `json:"troubled,omitempty"`
 }
 
 // Container is how its recommendation came about, by resource.
@@ -67,17 +84,23 @@ type Condition struct {
 type Pod struct {
 	Name string `json:"name"`
 	// Action is what would be done now; Because why it should be, Against why it is not.
-	Action   string                         `json:"action"`
-	Because  string                         `json:"because,omitempty"`
-	Against  string                         `json:"against,omitempty"`
+	Action  string `json:"action"`
+	Because string `json:"because,omitempty"`
+	Against string `json:"against,omitempty"`
+	// Notes are all that the checks before a resize found.
+	Notes    []string                       `json:"notes,omitempty"`
 	Requests map[string]corev1.ResourceList `json:"requests"`
+	// LastPass is what the updater's last pass came to with the pod, if it should be
+	// changed then.
+	LastPass *snapshot.PodVerdict `json:"lastPass,omitempty"`
 }
 
 // Output is the explanation as JSON prints it.
 func (e *Explanation) Output() Output {
-	k := e.Known
+	k := e.Step
 	out := Output{
-		Time: k.Now, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(), Problem: k.Problem, Features: e.Features, Damaged: e.Damaged,
+		Time: k.Snapshot.Time, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(), Problem: k.Snapshot.Target.Problem,
+		Features: e.Features, Damaged: e.Damaged, Updater: e.updater(),
 	}
 	for i := range e.Recommended.Traces {
 		t := &e.Recommended.Traces[i]
@@ -91,17 +114,38 @@ func (e *Explanation) Output() Output {
 		out.Conditions = append(out.Conditions, Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 	}
 	for i := range e.Update.Pods {
-		v := &e.Update.Pods[i]
-		pod := Pod{
-			Name: v.Pod.Name, Action: v.Did.String(), Because: v.Wants.String(), Against: v.Against.String(),
-			Requests: map[string]corev1.ResourceList{},
-		}
-		for j := range v.Pod.Containers {
-			pod.Requests[v.Pod.Containers[j].Name] = observe.ListOf(v.Pod.Containers[j].Requests)
-		}
-		out.Pods = append(out.Pods, pod)
+		out.Pods = append(out.Pods, e.pod(&e.Update.Pods[i]))
 	}
 	return out
+}
+
+func (e *Explanation) pod(v *update.Verdict) Pod {
+	pod := Pod{
+		Name: v.Pod.Name, Action: v.Did.String(), Because: v.Wants.String(), Against: v.Against.String(),
+		Requests: map[string]corev1.ResourceList{}, LastPass: e.verdictBefore(v.Pod.UID),
+	}
+	if e.Unboosted[v.Pod.UID] && v.Did == update.Nothing {
+		pod.Action, pod.Because, pod.Against = update.Unboost.String(), reason.BoostExpired.String(), ""
+	}
+	for _, note := range v.Notes {
+		pod.Notes = append(pod.Notes, note.String())
+	}
+	for i := range v.Pod.Containers {
+		pod.Requests[v.Pod.Containers[i].Name] = observe.ListOf(v.Pod.Containers[i].Requests)
+	}
+	return pod
+}
+
+func (e *Explanation) updater() Updater {
+	u := e.Step.Snapshot.Updater
+	if u == nil {
+		return Updater{NoHistory: e.Step.Snapshot.UpdaterUnknown, CircuitOpen: e.Update.CircuitOpen, Troubled: e.Update.Troubled}
+	}
+	known := Updater{KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.CircuitOpen, Troubled: e.Update.Troubled}
+	if !u.Time.IsZero() {
+		known.NextPass = u.Time.Add(u.Interval.Duration)
+	}
+	return known
 }
 
 func resourceOf(t *estimate.Trace, r vertical.Resource) Resource {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 var writes = flag.Bool("update", false, "write what explanations say into testdata")
@@ -32,15 +34,15 @@ func resources(cpu, memory string) corev1.ResourceList {
 
 // known is a workload of three pods: one asks for too little, one for what is
 // recommended, one is not ready yet. A day of samples lies around 200m and 300 MB.
-func known() *Known {
+func known() *snapshot.VerticalStep {
 	histogram := func(bucket int) autoscaling.HistogramCheckpoint {
 		return autoscaling.HistogramCheckpoint{
 			ReferenceTimestamp: metav1.NewTime(noon.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{bucket: 10000}, TotalWeight: 100,
 		}
 	}
 	mode := autoscaling.UpdateModeRecreate
-	k := &Known{
-		Now: noon, Replicas: 3,
+	k := &snapshot.VerticalStep{
+		Snapshot: &snapshot.VerticalSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: noon, Target: snapshot.Target{Replicas: 3}},
 		Object: &autoscaling.VerticalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 			Spec: autoscaling.VerticalPodAutoscalerSpec{
@@ -69,8 +71,8 @@ func known() *Known {
 			Status:     autoscaling.VerticalPodAutoscalerCheckpointStatus{Version: "v1"},
 		}},
 	}
-	for name, requests := range map[string]corev1.ResourceList{"web-1": resources("50m", "400Mi"), "web-2": resources("200m", "400Mi"), "web-3": resources("200m", "400Mi")} {
-		k.Pods = append(k.Pods, pod(name, requests))
+	for i, cpu := range []string{"50m", "200m", "200m"} {
+		k.Pods = append(k.Pods, pod(fmt.Sprint("web-", i+1), resources(cpu, "400Mi")))
 	}
 	return k
 }
@@ -87,11 +89,19 @@ func pod(name string, requests corev1.ResourceList) *corev1.Pod {
 	}
 }
 
+func explainedBy(t *testing.T, step *snapshot.VerticalStep, set divergence.Set) *Explanation {
+	t.Helper()
+	e, err := Explain(step, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func TestExplainText(t *testing.T) {
 	k := known()
-	sortPods(k)
 	var got bytes.Buffer
-	if err := Explain(k, divergence.Default).WriteText(&got); err != nil {
+	if err := explainedBy(t, k, divergence.Default).WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
 	const file = "testdata/explained.txt"
@@ -123,7 +133,7 @@ func TestConflictIsExplained(t *testing.T) {
 		},
 	}}
 	var got bytes.Buffer
-	if err := Explain(k, divergence.Default).WriteText(&got); err != nil {
+	if err := explainedBy(t, k, divergence.Default).WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"left alone: a HorizontalPodAutoscaler divides by it", "the HorizontalPodAutoscaler web divides by the cpu request of container app"} {
@@ -136,7 +146,7 @@ func TestConflictIsExplained(t *testing.T) {
 // TestJSON: programs get each step's number.
 func TestJSON(t *testing.T) {
 	var raw bytes.Buffer
-	if err := Explain(known(), divergence.Default).WriteJSON(&raw); err != nil {
+	if err := explainedBy(t, known(), divergence.Default).WriteJSON(&raw); err != nil {
 		t.Fatal(err)
 	}
 	var out Output
@@ -155,8 +165,11 @@ func TestJSON(t *testing.T) {
 // TestWithoutAnything: an object that nobody has looked at yet is explained too.
 func TestWithoutAnything(t *testing.T) {
 	var got bytes.Buffer
-	k := &Known{Object: &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, Now: noon, Problem: "spec.targetRef: the object names no workload"}
-	if err := Explain(k, divergence.None).WriteText(&got); err != nil {
+	k := &snapshot.VerticalStep{
+		Object:   &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
+		Snapshot: &snapshot.VerticalSnapshot{Time: noon, Target: snapshot.Target{Problem: "spec.targetRef: the object names no workload"}},
+	}
+	if err := explainedBy(t, k, divergence.None).WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.String(), "names no workload") || !strings.Contains(got.String(), "nothing yet") {
@@ -173,32 +186,24 @@ func TestFeatures(t *testing.T) {
 			Type: autoscaling.VerticalPodAutoscalerConditionType(conditionType), Status: corev1.ConditionTrue, Reason: reason, Message: message,
 		}}
 		var got bytes.Buffer
-		if err := Explain(k, divergence.Default).WriteText(&got); err != nil {
+		if err := explainedBy(t, k, divergence.Default).WriteText(&got); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		return got.String()
 	}
 	if text := said("nobody says", "Other", "", ""); !strings.Contains(text, "whether the updater has InPlace among its --feature-gates is unknown") ||
-		!strings.Contains(text, "because of OutsideRange") {
+		!strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
 		t.Errorf("nobody says whether the gate is on:\n%s", text)
 	}
-	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "unknown") || strings.Contains(text, "OutsideRange") ||
-		!strings.Contains(text, "the gate is off") || !strings.Contains(text, "stays as it is: ModeOff") {
+	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "feature-gates") || strings.Contains(text, "outside of the") ||
+		!strings.Contains(text, "the gate is off") || !strings.Contains(text, "stays as it is: the update mode changes no running pods") {
 		t.Errorf("the updater says that it is off:\n%s", text)
 	}
-	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") || !strings.Contains(text, "because of OutsideRange") {
+	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") || !strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
 		t.Errorf("the updater acts and misses nothing:\n%s", text)
 	}
-	k.NoResize = true
-	if text := said("old", "UpdateBlocked", "Updating", "x"); !strings.Contains(text, "the API server cannot resize pods") || !strings.Contains(text, "NoResize") {
+	k.Snapshot.NoResize = true
+	if text := said("old", "UpdateBlocked", "Updating", "x"); !strings.Contains(text, "the API server cannot resize pods") || !strings.Contains(text, "should be changed") {
 		t.Errorf("an old API server:\n%s", text)
 	}
-}
-
-func sortPods(k *Known) {
-	byName := map[string]*corev1.Pod{}
-	for _, p := range k.Pods {
-		byName[p.Name] = p
-	}
-	k.Pods = []*corev1.Pod{byName["web-1"], byName["web-2"], byName["web-3"]}
 }

@@ -1,18 +1,23 @@
 package sizes
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 // page has labels in one column and words in the other, as a horizontal explanation.
@@ -27,15 +32,16 @@ func (p *page) line(label, format string, args ...any) {
 // WriteText tells a person.
 func (e *Explanation) WriteText(w io.Writer) error {
 	p := &page{}
-	k := e.Known
-	fmt.Fprintf(p, "%s  VerticalPodAutoscaler %s/%s\n", k.Now.Format(time.RFC3339), k.Object.Namespace, k.Object.Name)
+	k := e.Step
+	fmt.Fprintf(p, "%s  VerticalPodAutoscaler %s/%s\n", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace, k.Object.Name)
+	e.explainDivergences(p)
 	target := "none"
 	if ref := k.Object.Spec.TargetRef; ref != nil {
 		target = ref.Kind + "/" + ref.Name
 	}
 	p.line("target", "%s: %d pods; mode %s", target, len(k.Pods), e.Mode)
-	if k.Problem != "" {
-		p.line("problem", "%s", k.Problem)
+	if problem := k.Snapshot.Target.Problem; problem != "" {
+		p.line("problem", "%s", problem)
 	}
 	for _, text := range e.Features {
 		p.line("feature", "%s", text)
@@ -58,6 +64,7 @@ func (e *Explanation) WriteText(w io.Writer) error {
 	for i := range e.Update.Pods {
 		e.explainPod(p, &e.Update.Pods[i])
 	}
+	e.explainUpdater(p)
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -125,7 +132,12 @@ func amount(r vertical.Resource, a vertical.Amount) string {
 	return observe.QuantityOf(r, a).String()
 }
 
-// explainPod says what the updater would do, and why not.
+// done says what an action does to a pod.
+var done = map[update.Kind]string{
+	update.Evict: "evicted", update.Resize: "resized in place", update.Unboost: "resized in place",
+}
+
+// explainPod says what the updater would do, and why not; and what it did last.
 func (e *Explanation) explainPod(p *page, v *update.Verdict) {
 	var requests []string
 	for i := range v.Pod.Containers {
@@ -133,13 +145,92 @@ func (e *Explanation) explainPod(p *page, v *update.Verdict) {
 		requests = append(requests, c.Name+" "+amountsText(c.Requests))
 	}
 	p.line("pod", "%s requests %s", v.Pod.Name, strings.Join(requests, ", "))
+	if e.Unboosted[v.Pod.UID] {
+		p.line("", "would be %s now: %s", done[update.Unboost], report.Sentence(reason.BoostExpired))
+	}
 	switch {
 	case v.Did != update.Nothing:
-		p.line("", "would be changed now (%s) because of %s", v.Did, v.Wants)
-	case v.Wants.String() != "":
-		p.line("", "should be changed because of %s, but: %s", v.Wants, v.Against)
+		p.line("", "would be %s by the next pass: %s", done[v.Did], report.Sentence(v.Wants))
+	case v.Wants != reason.None:
+		p.line("", "should be changed: %s; but: %s", report.Sentence(v.Wants), cmp.Or(report.Sentence(v.Against), "its turn has not come"))
 	default:
-		p.line("", "stays as it is: %s", v.Against)
+		p.line("", "stays as it is: %s", report.Sentence(v.Against))
+	}
+	for _, note := range v.Notes {
+		if note != v.Against {
+			p.line("", "a resize: %s", report.Sentence(note))
+		}
+	}
+	if was := e.verdictBefore(v.Pod.UID); was != nil {
+		p.line("", "at the pass before, at %s: %s", e.Step.Snapshot.Updater.Time.Format(time.TimeOnly), wasText(was))
+	}
+}
+
+// verdictBefore is what the updater's last pass came to with the pod; nil if it had
+// nothing to do with it.
+func (e *Explanation) verdictBefore(uid string) *snapshot.PodVerdict {
+	if e.Step.Snapshot.Updater == nil {
+		return nil
+	}
+	pods := e.Step.Snapshot.Updater.Pods
+	if at := slices.IndexFunc(pods, func(v snapshot.PodVerdict) bool { return v.UID == uid }); at >= 0 {
+		return &pods[at]
+	}
+	return nil
+}
+
+func wasText(v *snapshot.PodVerdict) string {
+	for kind, text := range done {
+		if v.Action == kind.String() {
+			return text
+		}
+	}
+	return "left as it was: " + sentence(v.Against)
+}
+
+// sentence is that of a reason by its name. One that this program does not know is
+// said as it is.
+func sentence(name string) string {
+	for _, r := range reason.All() {
+		if r.String() == name {
+			return report.Sentence(r)
+		}
+	}
+	return cmp.Or(name, "its turn did not come")
+}
+
+// explainDivergences says that the file was decided otherwise where it comes from.
+func (e *Explanation) explainDivergences(p *page) {
+	if saved, here := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], e.Divergences.String(); saved != "" && saved != here {
+		p.line("divergences", "%s here; where the snapshot was saved: %s", here, saved)
+	}
+}
+
+// explainUpdater says what the updater remembers, and when it looks again.
+func (e *Explanation) explainUpdater(p *page) {
+	updater := e.Step.Snapshot.Updater
+	if updater == nil && !e.Mode.Disrupts() {
+		return
+	}
+	if updater == nil {
+		p.line("updater", "what it remembers is unknown (%s): taken for one that has just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file does not have it"))
+		if resizes(e.Mode) && len(e.Update.Wanted) > 0 {
+			p.line("", "what other pods request on the nodes is unknown: a resize may find no room")
+		}
+		return
+	}
+	if updater.LeaseStale {
+		p.line("updater", "leaves its passes out: %s", report.Sentence(reason.LeaseStale))
+		return
+	}
+	next := "due"
+	if in := updater.Time.Add(updater.Interval.Duration).Sub(e.Step.Snapshot.Time).Round(time.Second); in > 0 {
+		next = "in about " + in.String()
+	}
+	p.line("updater", "its own memory, after its pass at %s; the next is %s", updater.Time.Format(time.TimeOnly), next)
+	if e.Update.CircuitOpen {
+		p.line("", "stopped since %s: %s: %s", updater.State.Circuit.Since.Format(time.TimeOnly), report.Sentence(reason.CircuitOpen),
+			strings.Join(e.Update.Troubled, ", "))
 	}
 }
 

@@ -37,7 +37,7 @@ func crowd(b *testing.B) (*Index, []*Selector) {
 			x.Put(benchPod(i, n, corev1.PodRunning))
 		}
 		selectors[i] = SelectorOf(selector(b, "app="+benchObject(i).Name))
-		x.Claim(benchObject(i), selectors[i], true)
+		x.Claim(benchObject(i), selectors[i], x)
 	}
 	return x, selectors
 }
@@ -55,7 +55,7 @@ func BenchmarkIndex(b *testing.B) {
 		for b.Loop() {
 			// Far from the one before, as decisions are.
 			i = (i + 7919) % benchObjects
-			x.Claim(objects[i], selectors[i], true)
+			x.Claim(objects[i], selectors[i], x)
 			if pods = x.AppendPods(pods[:0], objects[i]); len(pods) != benchPods {
 				b.Fatalf("%d pods", len(pods))
 			}

@@ -118,6 +118,7 @@ type group struct {
 	shared int
 	// places are the nodes of the pods, as long as the group is followed.
 	isFollowed bool
+	follower   any
 	places     []place
 }
 

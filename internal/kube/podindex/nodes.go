@@ -24,6 +24,8 @@ type place struct {
 // Seat is an object with pods on a node.
 type Seat struct {
 	Object types.NamespacedName
+	// Follower is what the object's claim named; nil if Follow alone was called.
+	Follower any
 	// Nodes is on how many nodes the object has pods.
 	Nodes int
 }
@@ -61,7 +63,7 @@ func (x *Index) On(name string, dst []Seat) []Seat {
 	}
 	dst = slices.Grow(dst, len(n.groups))
 	for _, g := range n.groups {
-		dst = append(dst, Seat{Object: g.object, Nodes: len(g.places)})
+		dst = append(dst, Seat{Object: g.object, Follower: g.follower, Nodes: len(g.places)})
 	}
 	return dst
 }

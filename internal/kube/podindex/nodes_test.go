@@ -52,6 +52,19 @@ func TestNodesOfFollowedObjects(t *testing.T) {
 	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v: another selector does not end following", got, want)
 	}
+	x.Claim(object("web"), SelectorOf(selector(t, "app in (web,api)")), "somebody")
+	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Follower: "somebody", Nodes: 1}}; !slices.Equal(got, want) {
+		t.Errorf("on b %v, want %v", got, want)
+	}
+	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "somebody else")
+	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Follower: "somebody else", Nodes: 1}}; !slices.Equal(got, want) {
+		t.Errorf("on b %v, want %v", got, want)
+	}
+	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), nil)
+	if got := x.On("b", nil); len(got) > 0 {
+		t.Errorf("on b %v, but nobody follows", got)
+	}
+	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "somebody")
 	x.Delete(object("web"))
 	if got := x.Nodes(nil); len(got) > 0 {
 		t.Errorf("nodes %v of nobody", got)

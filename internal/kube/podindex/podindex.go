@@ -122,15 +122,16 @@ func (x *Index) Remove(namespace, name string) []types.NamespacedName {
 	return changed
 }
 
-// Claim says which pods belong to the object, and whether their nodes are of
-// interest. It names the object and one other that has pods in common with it, in
+// Claim says which pods belong to the object, and to whom their nodes are of interest;
+// nil for nobody. It names the object and one other that has pods in common with it, in
 // upstream's way of printing them; empty when there is no other. The same claim
 // again costs next to nothing.
-func (x *Index) Claim(object types.NamespacedName, selector *Selector, follow bool) (both string) {
+func (x *Index) Claim(object types.NamespacedName, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	g := x.claim(object, selector)
-	g.follow(follow)
+	g.follower = follower
+	g.follow(follower != nil)
 	return g.overlap()
 }
 
@@ -204,7 +205,7 @@ func (x *Index) claim(object types.NamespacedName, selector *Selector) *group {
 	g := &group{index: x, object: object, selector: selector}
 	if old != nil {
 		ns.drop(old)
-		g.isFollowed = old.isFollowed
+		g.isFollowed, g.follower = old.isFollowed, old.follower
 	}
 	ns.add(g)
 	for _, m := range ns.pods {

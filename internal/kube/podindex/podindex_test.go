@@ -33,7 +33,7 @@ func object(name string) types.NamespacedName {
 // overlapOf claims again what the object has claimed.
 func overlapOf(x *Index, object types.NamespacedName) string {
 	g := x.group(object)
-	return x.Claim(object, g.selector, g.isFollowed)
+	return x.Claim(object, g.selector, g.follower)
 }
 
 func TestOverlapNamesBoth(t *testing.T) {

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"math"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -35,7 +37,7 @@ func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 }
 
 // Moved reports whether statuses that do not differ urgently differ
-// meaningfully: in a message, or by 2 % in a number.
+// meaningfully: in a message, or by more than 2 % in a number.
 func Moved(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	for i := range after.Conditions {
 		if before.Conditions[i].Message != after.Conditions[i].Message {
@@ -44,8 +46,8 @@ func Moved(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	}
 	for i := range after.CurrentMetrics {
 		b, a := current(&before.CurrentMetrics[i]), current(&after.CurrentMetrics[i])
-		if differs(b.Value, a.Value) || differs(b.AverageValue, a.AverageValue) ||
-			!equality.Semantic.DeepEqual(b.AverageUtilization, a.AverageUtilization) {
+		if differs(quantity(b.Value), quantity(a.Value)) || differs(quantity(b.AverageValue), quantity(a.AverageValue)) ||
+			differs(percent(b.AverageUtilization), percent(a.AverageUtilization)) {
 			return true
 		}
 	}
@@ -69,10 +71,27 @@ func current(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
 	}
 }
 
-func differs(before, after *resource.Quantity) bool {
-	if before == nil || after == nil {
-		return before != after
+// number is one that a status may lack.
+type number struct {
+	value   float64
+	isKnown bool
+}
+
+func quantity(q *resource.Quantity) number {
+	if q == nil {
+		return number{}
 	}
-	b, a := before.AsApproximateFloat64(), after.AsApproximateFloat64()
-	return max(a-b, b-a) > meaningful*max(b, -b)
+	return number{value: q.AsApproximateFloat64(), isKnown: true}
+}
+
+func percent(p *int32) number {
+	if p == nil {
+		return number{}
+	}
+	return number{value: float64(*p), isKnown: true}
+}
+
+func differs(before, after number) bool {
+	return before.isKnown != after.isKnown ||
+		math.Abs(after.value-before.value) > meaningful*math.Abs(before.value)
 }

@@ -48,7 +48,8 @@ func TestChanges(t *testing.T) {
 		"a number rises":        {func(s *statusOf) { s.CurrentMetrics[1].External.Current.Value.Set(1021) }, false, true},
 		"a number falls":        {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue.SetMilli(97) }, false, true},
 		"a number is gone":      {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue = nil }, false, true},
-		"the utilization":       {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 51 }, false, true},
+		"noise in percent":      {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 51 }, false, false},
+		"the utilization":       {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 52 }, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after := shown()

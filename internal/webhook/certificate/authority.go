@@ -62,7 +62,8 @@ func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 		}
 		h.next, changed = next, true
 	}
-	if h.next != nil && !now.Before(h.next.cert.NotBefore.Add(t.backdate()+t.Settle)) {
+	// A second is what certificates cut off.
+	if h.next != nil && !now.Before(h.next.cert.NotBefore.Add(t.backdate()+t.Settle+time.Second)) {
 		h.authority, h.next, h.server, changed = h.next, nil, nil, true
 	}
 	if !t.serves(now, h) {

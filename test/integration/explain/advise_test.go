@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,6 +148,13 @@ func TestAdviceNamesMissingRights(t *testing.T) {
 	}
 	s.Kubectl("create", "role", "reader", "--verb=list", "--resource=horizontalpodautoscalers.autoscaling,deployments.apps,limitranges")
 	s.Kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount="+s.Namespace+":reader")
+	s.Eventually("the rights given", func(context.Context) error {
+		_, stderr, _ := shared.Plimsoll(t).Run(t, args...)
+		if strings.Contains(stderr, "you may not list horizontalpodautoscalers") {
+			return errors.New(stderr)
+		}
+		return nil
+	})
 	report, code := advise(t, s, "-n", s.Namespace, user)
 	if found := strings.Join(keys(report), "\n"); code != 1 || !strings.Contains(found, "missing-request Deployment web") || strings.Contains(found, "PodDisruptionBudget") {
 		t.Errorf("exit status %d:\n%s", code, found)

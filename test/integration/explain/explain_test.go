@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +17,7 @@ import (
 )
 
 // waiting makes an autoscaler that wants four pods and may have one more a minute, and
-// waits until the first has come.
+// waits until the first has come and the status tells of it.
 func waiting(t *testing.T) *harness.Space {
 	t.Helper()
 	s := shared.Space(t)
@@ -26,6 +28,12 @@ func waiting(t *testing.T) *harness.Space {
 	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35))
 	s.Create(hpa)
 	s.AwaitReplicas(harness.Deployment, "web", 2)
+	s.AwaitHPA("web", "status", func(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
+		if hpa.Status.DesiredReplicas != 2 {
+			return fmt.Errorf("%d wanted, not 2", hpa.Status.DesiredReplicas)
+		}
+		return nil
+	})
 	return s
 }
 
@@ -139,10 +147,14 @@ func TestSaysWhatRightIsMissing(t *testing.T) {
 	}
 	s.Kubectl("create", "role", "looker", "--verb=get", "--resource=horizontalpodautoscalers.autoscaling,deployments.apps/scale")
 	s.Kubectl("create", "rolebinding", "looker", "--role=looker", "--serviceaccount="+s.Namespace+":looker")
-	_, stderr, code = explain(t, s, "--as=system:serviceaccount:"+s.Namespace+":looker")
-	if code == 0 || !strings.Contains(stderr, "you may not list pods in namespace "+s.Namespace) {
-		t.Errorf("exit status %d: %s", code, stderr)
-	}
+	// The API server comes to know of a right given just now.
+	s.Eventually("the next right that is missing", func(context.Context) error {
+		_, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Namespace+":looker")
+		if code == 0 || !strings.Contains(stderr, "you may not list pods in namespace "+s.Namespace) {
+			return fmt.Errorf("exit status %d: %s", code, stderr)
+		}
+		return nil
+	})
 }
 
 // TestSaysWhatIsNotThere: a name that does not exist, and an argument that is none.

@@ -91,6 +91,7 @@ func TestRefusesToFight(t *testing.T) {
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitConditions("web", validMetric())
+	awaitAverage(s, "web", 8) // of both pods, 7.5: from here on its loop has nothing to write
 	changes := s.WatchChanges("web")
 	const name = "plimsoll" // whose log the harness reads
 	rival := p.StartBeside(t, name)

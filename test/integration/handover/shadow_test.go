@@ -22,6 +22,7 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitConditions("web", validMetric())
+	awaitAverage(s, "web", 8) // of both pods, 7.5
 	changes := s.WatchChanges("web")
 
 	before := len(writesBy(t, plimsollUser))
@@ -56,8 +57,8 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 
 	agreed, differed := twin.Metric(comparisons, `result="agree"`), twin.Metric(comparisons, `result="replicas"`)
 	t.Logf("the twin agreed %v times and differed %v times in replicas; changes: %v", agreed, differed, changes.All())
-	// The two do not look at the same moment.
-	if differed > agreed/10 {
+	// The two do not look at the same moment: each of three changes may make them differ twice.
+	if differed > agreed/10+6 {
 		t.Errorf("the twin agreed %v times and differed %v times", agreed, differed)
 	}
 	for _, c := range changes.All() {

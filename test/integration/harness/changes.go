@@ -6,8 +6,6 @@ import (
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -26,19 +24,7 @@ type Changes struct {
 // WatchChanges follows each version of a Deployment until the test ends. The Deployment must exist.
 func (s *Space) WatchChanges(deployment string) *Changes {
 	s.t.Helper()
-	client := s.Client.AppsV1().Deployments(s.Namespace)
-	first, err := client.Get(s.t.Context(), deployment, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	watcher, err := client.Watch(s.t.Context(), metav1.ListOptions{
-		FieldSelector:   fields.OneTermEqualSelector(metav1.ObjectNameField, deployment).String(),
-		ResourceVersion: first.ResourceVersion,
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(watcher.Stop)
+	first, watcher := s.watch(deployment)
 	c := &Changes{}
 	go c.follow(watcher, *first.Spec.Replicas)
 	return c

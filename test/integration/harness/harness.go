@@ -21,12 +21,14 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,6 +51,8 @@ type Shared struct {
 	Flags []string
 	// Cluster is the cluster's configuration; metrics are always on.
 	Cluster devcluster.Config
+	// Parallel is how many tests run at a time, unless -parallel says so; 0 means 16.
+	Parallel int
 
 	once     sync.Once
 	cluster  *devclustertest.Shared
@@ -56,14 +60,14 @@ type Shared struct {
 	err      error
 }
 
-// parallelTests is how many tests run at a time, unless -parallel says so: they wait most of the time, so that a number
-// of processors says little about how many a machine can bear.
-const parallelTests = "16"
+// parallelTests is how many tests run at a time by default: they wait most of the time, so that a number of processors
+// says little about how many a machine can bear.
+const parallelTests = 16
 
 // Main runs the tests and ends the cluster. It is the body of TestMain.
 func (s *Shared) Main(m *testing.M) {
 	// The command line is read after this, and wins.
-	if err := flag.Set("test.parallel", parallelTests); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(cmp.Or(s.Parallel, parallelTests))); err != nil {
 		panic(err) // not a test binary
 	}
 	s.shared().Main(m)

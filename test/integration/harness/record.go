@@ -30,17 +30,30 @@ type Record struct {
 // WatchCounts records a Deployment's counts until the test ends. The Deployment must exist.
 func (s *Space) WatchCounts(deployment string) *Record {
 	s.t.Helper()
+	first, watcher := s.watch(deployment)
+	record := &Record{counts: []Count{{At: time.Now(), Replicas: *first.Spec.Replicas}}}
+	go record.run(watcher)
+	return record
+}
+
+// watch gives a Deployment as it is stored, and what becomes of it until the test ends.
+func (s *Space) watch(deployment string) (*appsv1.Deployment, watch.Interface) {
+	s.t.Helper()
 	client := s.Client.AppsV1().Deployments(s.Namespace)
+	first, err := client.Get(s.t.Context(), deployment, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	// Without a version the watch may begin with what was before.
 	watcher, err := client.Watch(s.t.Context(), metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, deployment).String(),
+		FieldSelector:   fields.OneTermEqualSelector(metav1.ObjectNameField, deployment).String(),
+		ResourceVersion: first.ResourceVersion,
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(watcher.Stop)
-	record := &Record{}
-	go record.run(watcher)
-	return record
+	return first, watcher
 }
 
 func (r *Record) run(watcher watch.Interface) {

@@ -48,7 +48,11 @@ func TestCustomResourceScalesUpUnderLoad(t *testing.T) {
 	s := shared.Space(t)
 	s.KubectlInput(crewDefinition, "apply", "-f", "-")
 	s.Kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/crews.sailing.example")
-	s.KubectlInput("{apiVersion: sailing.example/v1, kind: Crew, metadata: {name: web}, spec: {replicas: 1}}", "apply", "-f", "-")
+	s.Eventually("the new kind", func(ctx context.Context) error {
+		const crew = "{apiVersion: sailing.example/v1, kind: Crew, metadata: {name: web}, spec: {replicas: 1}}"
+		_, err := s.Cluster.KubectlInput(ctx, crew, "--namespace="+s.Namespace, "apply", "-f", "-")
+		return err
+	})
 
 	web := harness.Workload{}
 	hpa := harness.Autoscaler("web", harness.PodRequests(harness.AverageValue("10")))

@@ -18,6 +18,8 @@ import (
 // CPU to start. None of this is load.
 func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 	t.Parallel()
+	// Seconds between two scrapes of metrics-server, and between two steps of the workload model with a decision's period.
+	disagreement := map[string]int32{"cpu": 15, "pods": 3}
 	for name, metric := range map[string]autoscalingv2.MetricSpec{
 		"cpu":  harness.Resource(corev1.ResourceCPU, harness.Utilization(50)),
 		"pods": harness.PodRequests(harness.AverageValue("5")),
@@ -36,7 +38,10 @@ func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 				},
 			}
 			hpa := harness.Autoscaler("web", metric)
-			hpa.Spec.Behavior = harness.DownAtOnce() // so that each wrong wish shows
+			// Each wrong wish shows that is not the disagreement of one scrape: pods that are there with samples that are of
+			// the ones before them.
+			hpa.Spec.Behavior = harness.DownAtOnce()
+			hpa.Spec.Behavior.ScaleDown.StabilizationWindowSeconds = ptr.To(disagreement[name])
 			s.Create(deployment, web.Service(17.5), hpa)
 			s.AwaitReplicas(harness.Deployment, "web", 4)
 			s.Eventually("four ready pods", func(ctx context.Context) error { return readyPods(ctx, s, 4) })

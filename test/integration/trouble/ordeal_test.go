@@ -121,3 +121,15 @@ func wantCounts(t *testing.T, record *harness.Record, want ...int32) {
 		t.Errorf("counts %s, want %v", record, want)
 	}
 }
+
+// wantAscent checks that the count went from one to the other, and never down.
+func wantAscent(t *testing.T, record *harness.Record, from, to int32) {
+	t.Helper()
+	got, err := record.Replicas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSorted(got) || got[0] != from || got[len(got)-1] != to {
+		t.Errorf("counts %s, want them to rise from %d to %d", record, from, to)
+	}
+}

@@ -22,7 +22,7 @@ func (b *batch) apply() {
 		r := &b.readings[i]
 		c := r.container
 		n.order = append(n.order, c)
-		c.seen, c.memoryBytes = n.round, r.memoryBytes
+		c.seen, c.memoryBytes, c.refused = n.round, r.memoryBytes, r.refused
 		if r.hasCPU {
 			b.count(b.observe(r))
 			newest = max(newest, r.cpuMillis)

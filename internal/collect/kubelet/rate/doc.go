@@ -30,7 +30,8 @@
 // left out, the history stays. Not measured, and so missing, are a counter or a
 // working set of 0 (what runtimes report that have not looked yet), NaN,
 // infinities, what is negative, and times outside 1970 to 9999. Missing is never
-// zero: such a sample changes nothing.
+// zero: such a sample changes nothing. What cannot be, NaN, infinite or negative, is
+// also told as [Refused].
 //
 // A container that two rounds in a row do not have is forgotten, as is its pod
 // with its last container. A scrape that fails or cannot be read changes nothing.

@@ -27,6 +27,7 @@ type reading struct {
 	// memoryBytes and startMillis are 0 where they are not known.
 	memoryBytes, startMillis int64
 	hasCPU                   bool
+	refused                  Refused
 }
 
 // batch is one text on its way into a node. Batches are used again.
@@ -107,12 +108,12 @@ func (b *batch) behind(c *container) (next *container, isKnown bool) {
 	n := b.node
 	switch {
 	case c.mark == n.attempt:
-		if c.slot+1 < len(b.readings) {
+		if int(c.slot)+1 < len(b.readings) {
 			next = b.readings[c.slot+1].container
 		}
 		return next, true
 	case c.seen != 0 && c.seen == n.round:
-		if c.slot+1 < len(n.order) {
+		if int(c.slot)+1 < len(n.order) {
 			next = n.order[c.slot+1]
 		}
 		return next, true
@@ -123,7 +124,7 @@ func (b *batch) behind(c *container) (next *container, isKnown bool) {
 // reading finds the container's, or begins one.
 func (b *batch) reading(c *container) *reading {
 	if c.mark != b.node.attempt {
-		c.mark, c.slot = b.node.attempt, len(b.readings)
+		c.mark, c.slot = b.node.attempt, uint32(len(b.readings)) //nolint:gosec // a text has fewer lines
 		b.readings = append(b.readings, reading{container: c})
 	}
 	return &b.readings[c.slot]
@@ -138,11 +139,13 @@ func (b *batch) take(r *reading, s *text.Sample) {
 		if ok = !r.hasCPU && nanos > 0 && at > 0; ok {
 			r.cpuNanos, r.cpuMillis, r.hasCPU = nanos, at, true
 		}
+		r.judge(s.Value*1e9, RefusedCPU)
 	case text.ContainerMemory:
 		bytes := whole(s.Value)
 		if ok = r.memoryBytes == 0 && bytes > 0 && b.timestamp(s) > 0; ok {
 			r.memoryBytes = bytes
 		}
+		r.judge(s.Value, RefusedMemory)
 	case text.ContainerStart:
 		// Rounding down keeps a start before whatever was measured after it.
 		millis := whole(math.Floor(s.Value * 1e3))
@@ -164,6 +167,14 @@ func (b *batch) timestamp(s *text.Sample) int64 {
 		return 0
 	}
 	return s.TimestampMillis
+}
+
+// judge notes a value that no counter and no amount can be; 0 only says that nobody has
+// looked yet.
+func (r *reading) judge(value float64, of Refused) {
+	if !(value >= 0 && value < math.MaxInt64) {
+		r.refused |= of
+	}
 }
 
 // whole rounds; what is no number, negative or beyond an int64 becomes 0.

@@ -22,8 +22,9 @@ type container struct {
 	startMillis, memoryBytes int64
 	// seen is the last round that had the container; mark the last attempt that
 	// met it in the text, and slot its place among those.
-	seen, mark uint32
-	slot       int
+	seen, mark, slot uint32
+	// refused are the newest round's.
+	refused Refused
 }
 
 // node is what is remembered of one kubelet.

@@ -118,7 +118,7 @@ func (s *Store) known(name string) *node {
 
 // Usage appends what is known of a pod's containers to dst. It is false, and
 // appends nothing, if the node's newest round did not have the pod, or if there is
-// nothing of it that is young enough.
+// nothing of it that is young enough, not even what cannot be.
 //
 // All containers are there that the newest round or the one before had; one that
 // is missing in the newest, or has no two samples yet, has no CPU.
@@ -140,7 +140,7 @@ func (s *Store) Usage(q Query, dst []ContainerUsage) ([]ContainerUsage, bool) {
 	start, isKnown := len(dst), false
 	for c := n.pods[podKey{namespace: q.Namespace, name: q.Pod}]; c != nil; c = c.next {
 		usage := v.of(c)
-		isKnown = isKnown || usage.HasCPU || usage.HasMemory
+		isKnown = isKnown || usage.HasCPU || usage.HasMemory || usage.Refused != 0
 		dst = append(dst, usage)
 	}
 	if !isKnown {
@@ -166,6 +166,7 @@ func (v *view) of(c *container) ContainerUsage {
 	usage.CPU, usage.HasCPU = c.window(v.windowMillis)
 	usage.RecentCount = c.recent(&usage.Recent)
 	usage.MemoryBytes, usage.HasMemory = c.memoryBytes, c.memoryBytes > 0
+	usage.Refused = c.refused
 	return usage
 }
 

@@ -300,6 +300,39 @@ func TestUsageIsOfWhoeverIsAsked(t *testing.T) {
 
 // TestStuckKubelet: answers that keep coming with the same old samples do not
 // make them young.
+// What cannot be is told; 0 only says that nobody has looked yet.
+func TestRefused(t *testing.T) {
+	for value, cannotBe := range map[string]bool{
+		"NaN": true, "-1": true, "-Inf": true, "+Inf": true, "1e300": true, "0": false, "1e-12": false, "20": false,
+	} {
+		for of, want := range map[rate.Refused]scrape{
+			rate.RefusedCPU: {2, 2, value, "100", -60, ""}, rate.RefusedMemory: {2, 2, "20", value, -60, ""},
+		} {
+			s := rate.New(rate.Config{})
+			for _, one := range []scrape{{1, 1, "10", "100", -60, ""}, want} {
+				if _, err := s.Ingest("node-1", at(one.arrived), one.input()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !cannotBe {
+				of = 0
+			}
+			query := rate.Query{Node: "node-1", Namespace: "shop", Pod: "web-1", Window: time.Minute, Now: at(2)}
+			if usage, ok := s.Usage(query, nil); !ok || usage[0].Refused != of {
+				t.Errorf("%q: refused %d of %+v, want %d", value, usage[0].Refused, usage, of)
+			}
+			sound := scrape{3, 3, "30", "100", -60, ""}
+			if _, err := s.Ingest("node-1", at(3), sound.input()); err != nil {
+				t.Fatal(err)
+			}
+			query.Now = at(3)
+			if usage, ok := s.Usage(query, nil); !ok || usage[0].Refused != 0 {
+				t.Errorf("%q: it stays: %+v", value, usage)
+			}
+		}
+	}
+}
+
 func TestStuckKubelet(t *testing.T) {
 	s := rate.New(rate.Config{MaxAge: 10 * time.Second})
 	for i := range 30 {

@@ -38,11 +38,26 @@ type ContainerUsage struct {
 	MemoryBytes int64
 	HasMemory   bool
 
+	// Refused is what the newest round said that cannot be. It is missing above.
+	Refused Refused
+
 	// Recent are the last single intervals, the newest first; RecentCount is how
 	// many of them there are.
 	Recent      [RecentIntervals]Interval
 	RecentCount int
 }
+
+// Refused are values of a container that cannot be: NaN, infinite, less than nothing.
+type Refused uint8
+
+// What such values are of.
+const (
+	RefusedCPU Refused = 1 << iota
+	RefusedMemory
+)
+
+// Has reports whether all that other names is refused.
+func (r Refused) Has(other Refused) bool { return r&other == other }
 
 // Query asks for one pod.
 type Query struct {

@@ -6,8 +6,9 @@ import (
 )
 
 // burst is for how long what was not spent of the budget may be spent later at once, so
-// that hashes that lie close together do not matter.
-const burst = time.Second / 50
+// that neither hashes that lie close together matter, nor a timer that wakes late where
+// the budget is just enough.
+const burst = time.Second / 5
 
 // unknownCost is what a scrape is taken to cost before any has been measured: a node of
 // 110 pods with two containers each.

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
@@ -177,32 +175,11 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 		"problem", o.Lookup.Problem, "write", decision.Write)
 }
 
-// wholeCPUs are the affixes of the annotations that ask for whole CPUs.
-const (
-	wholeCPUsPrefix = "vpa-post-processor.kubernetes.io/"
-	wholeCPUsSuffix = "_integerCPU"
-)
-
 // policy is the flags with what the object's owner asks for.
 func (r *Recommender) policy(object *autoscaling.VerticalPodAutoscaler) recommend.Policy {
-	p := r.config.Policy
-	p.Containers = observe.PoliciesOf(&object.Spec)
-	if r.config.NoOverrides {
-		for i := range p.Containers {
-			p.Containers[i].OOM, p.Containers[i].Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{}
-		}
-	}
-	if !r.config.IntegerCPU {
-		return p
-	}
-	for key, value := range object.Annotations {
-		name, hasPrefix := strings.CutPrefix(key, wholeCPUsPrefix)
-		name, hasSuffix := strings.CutSuffix(name, wholeCPUsSuffix)
-		if hasPrefix && hasSuffix && name != "" && value == "true" {
-			p.WholeCPUs = append(p.WholeCPUs, name)
-		}
-	}
-	return p
+	return observe.RecommendPolicyOf(object, observe.RecommendFlags{
+		Policy: r.config.Policy, NoOverrides: r.config.NoOverrides, IntegerCPU: r.config.IntegerCPU,
+	})
 }
 
 // observe is what is seen of an object now, and the names of its containers.
@@ -219,7 +196,7 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 		r.metrics.ooms.WithLabelValues(w.track.name.Namespace, w.track.name.Name).Add(float64(len(o.OOMs)))
 	}
 	if w.isWhole {
-		o.Samples = r.samples(w.track, exists(&o))
+		o.Samples, o.Refused = r.samples(w.track, exists(&o))
 		r.addContention(w.track, o.Samples)
 	}
 	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })

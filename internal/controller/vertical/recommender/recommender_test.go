@@ -503,7 +503,7 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 			s.lacking = append(s.lacking, lacking{pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}}})
 		}
 		w.do(func() { w.asked = nil })
-		s.ask(t.Context())
+		s.ask(t.Context(), time.Now())
 		if fmt.Sprint(w.asked) != "[]" || len(w.asked) != 1 {
 			t.Errorf("asked for the namespaces %q, want all at once", w.asked)
 		}

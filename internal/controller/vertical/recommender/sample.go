@@ -1,7 +1,9 @@
 package recommender
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -81,7 +83,7 @@ func (s *sampler) round(ctx context.Context, now time.Time) {
 	}
 	if len(s.lacking) > 0 && now.Sub(s.asked) >= min(askPeriod, s.config.Interval) {
 		s.asked = now
-		s.ask(ctx)
+		s.ask(ctx, now)
 	}
 }
 
@@ -91,30 +93,68 @@ func isRunning(pod *pods.Pod) bool {
 
 // look samples a pod of which something is known without asking.
 func (s *sampler) look(now time.Time, t *track, pod *pods.Pod) bool {
-	if s.config.Direct == nil || s.config.Direct.Look(now, []*pods.Pod{pod}, &s.view) != nil {
+	if s.config.Direct == nil {
+		return false
+	}
+	err := s.config.Direct.Look(now, []*pods.Pod{pod}, &s.view)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.view.Refused() {
+		if isContainer(pod.Whole, c.Name) {
+			t.refuse(source{string(pod.Whole.UID), c.Name}, c.Refused)
+		}
+	}
+	if err != nil {
 		return false
 	}
 	containers := s.view.Containers(0)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range containers {
 		c := &containers[i]
 		if isContainer(pod.Whole, c.Name) {
-			t.take(source{string(pod.Whole.UID), c.Name}, c)
+			s.take(now, t, source{string(pod.Whole.UID), c.Name}, c)
 		}
 	}
 	return len(containers) > 0
 }
 
+// noNumber is what is wrong with what a kubelet says that nothing can be: NaN, less
+// than nothing.
+const noNumber = "no amount"
+
+// refuse notes what a kubelet said that cannot be.
+func (t *track) refuse(from source, refused rate.Refused) {
+	for r, is := range [vertical.Resources]bool{vertical.CPU: refused.Has(rate.RefusedCPU), vertical.Memory: refused.Has(rate.RefusedMemory)} {
+		if is {
+			t.refused[recommend.Discarded{Pod: from.pod, Container: from.container, Resource: vertical.Resource(r), Why: noNumber}] = struct{}{}
+		}
+	}
+}
+
 // take takes in a sample of a kubelet.
-func (t *track) take(from source, c *rate.ContainerUsage) {
-	a := t.average(from)
+func (s *sampler) take(now time.Time, t *track, from source, c *rate.ContainerUsage) {
 	if c.HasCPU {
-		a.Add(vertical.CPU, vertical.Amount(c.CPU.MilliCores()), c.CPU.Span, c.CPU.End)
+		s.add(now, t, from, measured{vertical.CPU, vertical.Amount(c.CPU.MilliCores()), c.CPU.Span, c.CPU.End})
 	}
 	if c.HasMemory {
-		a.Add(vertical.Memory, vertical.Amount(c.MemoryBytes), 0, c.CPU.End)
+		s.add(now, t, from, measured{vertical.Memory, vertical.Amount(c.MemoryBytes), 0, c.CPU.End})
 	}
+}
+
+// measured is one resource that was measured over some time until at.
+type measured struct {
+	resource vertical.Resource
+	amount   vertical.Amount
+	over     time.Duration
+	at       time.Time
+}
+
+// add adds to the average what may be.
+func (s *sampler) add(now time.Time, t *track, from source, m measured) {
+	if why := s.config.Policy.Refuse(now, m.resource, m.amount, m.at); why != "" {
+		t.refused[recommend.Discarded{Pod: from.pod, Container: from.container, Resource: m.resource, Why: why}] = struct{}{}
+		return
+	}
+	t.average(from).Add(m.resource, m.amount, m.over, m.at)
 }
 
 func (t *track) average(from source) *usage.Average {
@@ -134,7 +174,7 @@ func isContainer(pod *corev1.Pod, name string) bool {
 
 // ask asks metrics.k8s.io for the pods that are lacking: each namespace, or once
 // for all.
-func (s *sampler) ask(ctx context.Context) {
+func (s *sampler) ask(ctx context.Context, now time.Time) {
 	byName := map[types.NamespacedName][]lacking{}
 	var namespaces []string
 	for _, l := range s.lacking {
@@ -156,14 +196,14 @@ func (s *sampler) ask(ctx context.Context) {
 		}
 		for i := range list.Items {
 			item := &list.Items[i]
-			s.takeMetrics(byName[types.NamespacedName{Namespace: item.Namespace, Name: item.Name}], item)
+			s.takeMetrics(now, byName[types.NamespacedName{Namespace: item.Namespace, Name: item.Name}], item)
 		}
 	}
 }
 
 // takeMetrics takes in what metrics.k8s.io says of a pod. What it says of a pod
 // before it, of the same name, ended before this one began.
-func (s *sampler) takeMetrics(wanted []lacking, item *metricsv1beta1.PodMetrics) {
+func (s *sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1beta1.PodMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range wanted {
@@ -175,23 +215,22 @@ func (s *sampler) takeMetrics(wanted []lacking, item *metricsv1beta1.PodMetrics)
 			if !isContainer(l.pod, c.Name) {
 				continue
 			}
-			a, use := l.track.average(source{string(l.pod.UID), c.Name}), observe.AmountsOf(c.Usage)
+			from, use := source{string(l.pod.UID), c.Name}, observe.AmountsOf(c.Usage)
 			if amount, ok := use.Get(vertical.CPU); ok {
-				a.Add(vertical.CPU, amount, item.Window.Duration, item.Timestamp.Time)
+				s.add(now, l.track, from, measured{vertical.CPU, amount, item.Window.Duration, item.Timestamp.Time})
 			}
 			if amount, ok := use.Get(vertical.Memory); ok {
-				a.Add(vertical.Memory, amount, 0, item.Timestamp.Time)
+				s.add(now, l.track, from, measured{vertical.Memory, amount, 0, item.Timestamp.Time})
 			}
 		}
 	}
 }
 
-// samples takes what was sampled of an object since the last whole pass, and forgets
-// pods that are gone. Order is that of time, then of pods.
-func (r *Recommender) samples(t *track, exists func(pod string) bool) []recommend.Sample {
+// samples takes what was sampled of an object since the last whole pass, and what
+// could not be, and forgets pods that are gone. Order is that of time, then of pods.
+func (r *Recommender) samples(t *track, exists func(pod string) bool) (all []recommend.Sample, refused []recommend.Discarded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []recommend.Sample
 	for from, a := range t.averages {
 		sample := recommend.Sample{Pod: from.pod, Container: from.container}
 		for res := range vertical.Resource(vertical.Resources) {
@@ -212,5 +251,9 @@ func (r *Recommender) samples(t *track, exists func(pod string) bool) []recommen
 		}
 	}
 	slices.SortFunc(all, inOrder)
-	return all
+	refused = slices.SortedFunc(maps.Keys(t.refused), func(a, b recommend.Discarded) int {
+		return cmp.Or(cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Why, b.Why))
+	})
+	clear(t.refused)
+	return all, refused
 }

@@ -1,12 +1,14 @@
 package recommender
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
@@ -62,11 +64,12 @@ func (s *shown) note(works []*work) {
 func (w *work) row(i int) row {
 	rec := &w.decision.Recommendations[i]
 	one := row{namespace: w.track.name.Namespace, name: w.track.name.Name, container: rec.Container, target: rec.Target}
-	if i >= len(w.decision.Traces) {
+	at := slices.IndexFunc(w.decision.Traces, func(t recommend.Trace) bool { return t.Container == rec.Container })
+	if at < 0 {
 		return one
 	}
 	for r := range vertical.Resource(vertical.Resources) {
-		e := &w.decision.Traces[i].Estimates[r][estimate.Target]
+		e := &w.decision.Traces[at].Estimates[r][estimate.Target]
 		one.capped[r] = e.Capped < e.Rounded
 	}
 	return one

@@ -44,8 +44,10 @@ type track struct {
 	// throttled and pressed are the containers that do not get the CPU that they want.
 	throttled, pressed map[string]bool
 
-	// averages are guarded by the Recommender's mu.
+	// averages and refused, the samples that never got into one, are guarded by the
+	// Recommender's mu.
 	averages map[source]*usage.Average
+	refused  map[recommend.Discarded]struct{}
 }
 
 // source is a container of a pod.
@@ -100,7 +102,7 @@ func (r *Recommender) follow(now time.Time, object *autoscaling.VerticalPodAutos
 	}
 	t = &track{
 		name: name, uid: object.UID, ref: ref, created: object.CreationTimestamp.Time, saves: map[string]time.Time{},
-		averages: map[source]*usage.Average{},
+		averages: map[source]*usage.Average{}, refused: map[recommend.Discarded]struct{}{},
 	}
 	r.claim(now, t)
 	r.tracks[name] = t

@@ -45,7 +45,7 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 		if !ok {
 			break
 		}
-		if !c.wait(ctx, action.Kind) {
+		if !c.settle(ctx, t.vpa.UID, action.Kind) || !c.wait(ctx, action.Kind) {
 			c.metrics.limited(t, action.Kind)
 			t.decision.Return(action)
 			t.decision.Stop()
@@ -63,10 +63,7 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 // wait waits until the rate limit allows the action; false if that is not within
 // the pass.
 func (c *Controller) wait(ctx context.Context, kind update.Kind) bool {
-	b := &c.buckets[0]
-	if kind != update.Evict {
-		b = &c.buckets[1]
-	}
+	b := c.bucketOf(kind)
 	deadline, ends := ctx.Deadline()
 	if ends {
 		// A turn that comes as the pass ends leaves no time for the call, and is lost.
@@ -79,18 +76,7 @@ func (c *Controller) wait(ctx context.Context, kind update.Kind) bool {
 	if !ok || ctx.Err() != nil {
 		return false
 	}
-	delay := time.Until(at)
-	if delay <= 0 {
-		return true
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pause(ctx, time.Until(at))
 }
 
 // do calls the API server.
@@ -185,8 +171,8 @@ func (c *Controller) tellSkipped(t *task) {
 	}
 }
 
-// say writes the condition if it is not what the object says already.
-func (c *Controller) say(ctx context.Context, vpa *autoscaling.VerticalPodAutoscaler, condition report.Condition) {
+// say has the condition written if it is not what the object says already.
+func (c *Controller) say(vpa *autoscaling.VerticalPodAutoscaler, condition report.Condition) {
 	status := corev1.ConditionFalse
 	if condition.Blocked {
 		status = corev1.ConditionTrue
@@ -194,11 +180,7 @@ func (c *Controller) say(ctx context.Context, vpa *autoscaling.VerticalPodAutosc
 	want := autoscaling.VerticalPodAutoscalerCondition{
 		Type: report.Type, Status: status, Reason: condition.Reason, Message: condition.Message, LastTransitionTime: metav1.Now(),
 	}
-	// A pass that took all its time may still say why.
-	_, err := c.cfg.Statuses.UpdateStatus(context.WithoutCancel(ctx), vpa, func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) })
-	if err != nil {
-		c.cfg.Log.V(1).Info("a condition could not be written", "vpa", vpa.Namespace+"/"+vpa.Name, "error", err.Error())
-	}
+	c.conditions.say(vpa, report.Type, statement{change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) }})
 }
 
 // set puts the condition where its type stands in the order; false if it is there

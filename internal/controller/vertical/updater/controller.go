@@ -90,10 +90,14 @@ type Controller struct {
 	metrics *metrics
 	listers listers
 	// buckets limit evictions and resizes.
-	buckets [2]bucket
-	synced  atomic.Bool
+	buckets    [2]bucket
+	conditions *conditions
+	synced     atomic.Bool
 	// active is when a pass last ended.
 	active atomic.Int64
+	memory memory
+	// changes are kept by the informer.
+	changes changes
 
 	// What follows is the passes' own: one runs at a time.
 
@@ -137,6 +141,10 @@ func New(cfg Config) (*Controller, error) {
 		cfg: cfg, pods: pods.GetIndexer(), metrics: m, listers: newListers(cfg.Informers),
 		states: map[types.UID]update.State{}, names: map[types.UID]types.NamespacedName{}, unboosts: map[types.UID]time.Time{},
 	}
+	if _, err := cfg.Autoscalers.AddEventHandler(&c.changes); err != nil {
+		return nil, fmt.Errorf("updater: watching objects: %w", err)
+	}
+	c.conditions = newConditions(&cfg, m)
 	for i := range c.buckets {
 		c.buckets[i].left = disruption.NewBucket(cfg.EvictionRate, cfg.EvictionBurst)
 	}
@@ -184,6 +192,8 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.buckets[i].left = c.buckets[i].left.Emptied(time.Now())
 		}
 	}
+	endConditions := c.conditions.run(ctx)
+	defer endConditions()
 	passes := time.NewTicker(c.cfg.Interval)
 	defer passes.Stop()
 	boosts := time.NewTicker(unboostPeriod)

@@ -1,7 +1,6 @@
 package updater
 
 import (
-	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +12,7 @@ import (
 )
 
 // sayFeatures says on each object what it asks for in vain, and tells of it once.
-func (c *Controller) sayFeatures(ctx context.Context) {
+func (c *Controller) sayFeatures() {
 	has := report.Features{
 		InPlace: c.cfg.Gates.InPlace, CPUStartupBoost: c.cfg.Gates.CPUStartupBoost, PerVPAConfig: c.cfg.Gates.PerVPAConfig,
 		PodsResize: c.cfg.Resizes == nil || c.cfg.Resizes(),
@@ -24,31 +23,28 @@ func (c *Controller) sayFeatures(ctx context.Context) {
 			continue
 		}
 		missing, is := report.Missing(observe.AskedOf(&vpa.Spec), has)
-		c.sayFeature(ctx, vpa, missing, is)
+		c.sayFeature(vpa, missing, is)
 	}
 }
 
-func (c *Controller) sayFeature(ctx context.Context, vpa *autoscaling.VerticalPodAutoscaler, missing report.Condition, is bool) {
+func (c *Controller) sayFeature(vpa *autoscaling.VerticalPodAutoscaler, missing report.Condition, is bool) {
 	isFeature := func(c autoscaling.VerticalPodAutoscalerCondition) bool { return c.Type == report.FeatureType }
-	said := slices.ContainsFunc(vpa.Status.Conditions, isFeature)
-	if !is && !said {
+	if !is && !slices.ContainsFunc(vpa.Status.Conditions, isFeature) {
 		return
 	}
-	written, err := c.cfg.Statuses.UpdateStatus(ctx, vpa, func(s *autoscaling.VerticalPodAutoscalerStatus) bool {
-		if is {
-			return set(s, autoscaling.VerticalPodAutoscalerCondition{
-				Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message, LastTransitionTime: metav1.Now(),
-			})
-		}
-		before := len(s.Conditions)
-		s.Conditions = slices.DeleteFunc(s.Conditions, isFeature)
-		return len(s.Conditions) != before
+	if !is {
+		c.conditions.say(vpa, report.FeatureType, statement{change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool {
+			before := len(s.Conditions)
+			s.Conditions = slices.DeleteFunc(s.Conditions, isFeature)
+			return len(s.Conditions) != before
+		}})
+		return
+	}
+	want := autoscaling.VerticalPodAutoscalerCondition{
+		Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message, LastTransitionTime: metav1.Now(),
+	}
+	c.conditions.say(vpa, report.FeatureType, statement{
+		change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+		told:   func() { c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message) },
 	})
-	if err != nil {
-		c.cfg.Log.V(1).Info("a condition could not be written", "vpa", vpa.Namespace+"/"+vpa.Name, "error", err.Error())
-		return
-	}
-	if is && written != nil {
-		c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message)
-	}
 }

@@ -25,8 +25,10 @@ type metrics struct {
 
 	// held counts pods of the last pass that should be changed and were not, by the
 	// reason.
-	held   *prometheus.GaugeVec
-	panics prometheus.Counter
+	held *prometheus.GaugeVec
+	// waiting is how many conditions' writes wait or are under way.
+	waiting prometheus.Gauge
+	panics  prometheus.Counter
 }
 
 // The labels of upstream's series.
@@ -68,6 +70,9 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "plimsoll", Name: "updater_held_pods", Help: "Pods that the last pass would have changed and did not, by the reason.",
 		}, []string{labelReason}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "plimsoll", Name: "updater_conditions_waiting", Help: "Writes of conditions that wait or are under way.",
+		}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "plimsoll", Name: "updater_panics_total", Help: "Defects that kept an object from its turn.",
 		}),
@@ -95,6 +100,9 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		}
 	}
 	if err := series.Register(registerer, &m.latency); err != nil {
+		return err
+	}
+	if err := series.Register(registerer, &m.waiting); err != nil {
 		return err
 	}
 	return series.Register(registerer, &m.panics)

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
@@ -18,9 +17,9 @@ import (
 )
 
 const (
-	// hands is how many workloads are acted on at a time; under a rate limit it is one, so that their turns are kept. As
-	// many conditions are written at a time.
-	hands = 8
+	// hands is how many workloads are acted on at a time; under a rate limit it is one, so that their turns are kept. One
+	// call after the other leaves the API server idle in between; 32 are a small part of what it lets one client have under way.
+	hands = 32
 	// stalePasses is how many passes are left out before objects say why.
 	stalePasses = 2
 )
@@ -36,9 +35,9 @@ type task struct {
 // pass looks at all workloads once. What it has no time for, the next one begins
 // with.
 func (c *Controller) pass(ctx context.Context) {
-	timer := c.metrics.begin()
+	timer, began := c.metrics.begin(), time.Now()
 	defer timer.total()
-	c.sayFeatures(ctx)
+	c.sayFeatures()
 	if !c.admitted(ctx) {
 		return
 	}
@@ -51,9 +50,9 @@ func (c *Controller) pass(ctx context.Context) {
 	c.act(ctx, tasks)
 	timer.step("EvictPods")
 	c.remember(tasks)
+	c.memory.tell(began, tasks, func(uid types.UID) bool { _, ok := c.names[uid]; return ok })
 	c.metrics.countPass(tasks)
-	c.sayAll(ctx, tasks)
-	timer.step("WriteConditions")
+	c.sayAll(tasks)
 }
 
 // admitted asks for the Lease. Objects say that nobody renews it when that has
@@ -65,6 +64,7 @@ func (c *Controller) admitted(ctx context.Context) bool {
 		return true
 	}
 	c.metrics.invalidLease(err)
+	c.memory.leaveOut()
 	c.cfg.Log.Info("left out: the admission controller does not renew its Lease",
 		"lease", c.cfg.Lease.Namespace+"/"+c.cfg.Lease.Name, "error", fmt.Sprint(err))
 	c.stale++
@@ -74,7 +74,7 @@ func (c *Controller) admitted(ctx context.Context) bool {
 	for _, candidates := range c.targets(ctx) {
 		for _, w := range candidates {
 			if w.policy.Mode.Disrupts() {
-				c.say(ctx, w.vpa, report.Stale())
+				c.say(w.vpa, report.Stale())
 			}
 		}
 	}
@@ -175,22 +175,14 @@ func (c *Controller) remember(tasks []*task) {
 	}
 }
 
-// sayAll writes what has become of each workload. One write after the other would keep the next pass waiting where
-// thousands have something to say.
-func (c *Controller) sayAll(ctx context.Context, tasks []*task) {
-	var writing errgroup.Group
-	writing.SetLimit(hands)
+// sayAll says what has become of each workload, once nothing more is done: while pods
+// are changed, the API server has enough to do.
+func (c *Controller) sayAll(tasks []*task) {
 	for _, t := range tasks {
-		condition, ok := report.Of(&t.decision)
-		if !ok {
-			continue
+		if condition, ok := report.Of(&t.decision); ok {
+			c.say(t.vpa, condition)
 		}
-		writing.Go(func() error {
-			c.say(ctx, t.vpa, condition)
-			return nil
-		})
 	}
-	_ = writing.Wait() // they tell of their errors themselves
 }
 
 // used reads what the pods use that are to be resized.

@@ -176,6 +176,9 @@ func (r *rig) passOnce() {
 	ctx, cancel := context.WithTimeout(r.t.Context(), r.cfg.Interval)
 	defer cancel()
 	r.pass(ctx)
+	for r.conditions.queue.Len() > 0 {
+		r.conditions.next(ctx)
+	}
 }
 
 func (r *rig) reasonsOf(name string) []string {

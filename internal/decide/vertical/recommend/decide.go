@@ -66,7 +66,10 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 		if rec.Target.IsEmpty() && trace.Unmeasured != [vertical.Resources]bool{} {
 			continue // its floor would be all that there is to say
 		}
-		d.Recommendations = append(d.Recommendations, rec)
+		// Nothing is left where all is fought over. The API takes no empty target.
+		if skipped == [vertical.Resources]bool{} || !rec.Target.IsEmpty() {
+			d.Recommendations = append(d.Recommendations, rec)
+		}
 		d.Traces = append(d.Traces, Trace{Trace: trace, Contention: contention(&o, c.Name)})
 	}
 	d.Conditions = conditions(now, &p, next, &o, &d)

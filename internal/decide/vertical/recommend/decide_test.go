@@ -237,6 +237,34 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// TestAllIsFoughtOver: a container of which nothing is left is not recommended for, as the API takes no empty target; why is
+// said in the condition and in the trace.
+func TestAllIsFoughtOver(t *testing.T) {
+	w := newWorkload(divergence.Default, "app", "proxy")
+	w.uses(100, 1<<28)
+	w.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: "web"}, {Container: "app", Resource: vertical.Memory, Horizontal: "web"}}
+	w.seen.SkipsConflicts = true
+	w.pass()
+	if len(w.decision.Recommendations) != 1 || w.decision.Recommendations[0].Container != "proxy" || len(w.decision.Traces) != 2 {
+		t.Errorf("recommended is %+v", w.decision.Recommendations)
+	}
+	if skipped := w.decision.Traces[0].Skipped; !skipped[vertical.CPU] || !skipped[vertical.Memory] || w.condition(conflict.Condition) == "" {
+		t.Errorf("skipped %v, condition %q", skipped, w.condition(conflict.Condition))
+	}
+}
+
+// A sample that never came so far is told of like one that did.
+func TestRefusedSamples(t *testing.T) {
+	w := newWorkload(divergence.Default, "app")
+	w.uses(100, 1<<28)
+	w.lives(time.Hour)
+	w.seen.Refused = []Discarded{{Pod: "a", Container: "app", Resource: vertical.Memory, Why: "no amount"}}
+	w.pass()
+	if diff := cmp.Diff(w.seen.Refused, w.decision.Discarded); diff != "" || len(w.decision.Events) != 1 || w.condition(AbsurdSamples) == "" {
+		t.Errorf("%s, events %+v, condition %q", diff, w.decision.Events, w.condition(AbsurdSamples))
+	}
+}
+
 func TestAbsurdSamples(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.uses(100, 1<<28)

@@ -43,6 +43,9 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 	for i := range l.state.Containers {
 		l.container(l.state.Containers[i].Name) // overrides hold whether there are samples or not
 	}
+	if len(o.Refused) > 0 {
+		l.discard, l.state.Absurd = slices.Clone(o.Refused), vertical.StampOf(now)
+	}
 	for i := range o.Samples {
 		l.sample(&o.Samples[i])
 	}
@@ -116,7 +119,7 @@ func (l *learner) sample(s *Sample) {
 		if !measured {
 			continue
 		}
-		if why := l.refuse(r, amount, s.At); why != "" {
+		if why := l.policy.Refuse(l.now, r, amount, s.At); why != "" {
 			l.discard = append(l.discard, Discarded{Pod: s.Pod, Container: s.Container, Resource: r, Why: why})
 			l.state.Absurd = vertical.StampOf(l.now)
 			continue
@@ -133,16 +136,18 @@ func (l *learner) sample(s *Sample) {
 	}
 }
 
-// refuse says what is wrong with a sample.
-func (l *learner) refuse(r vertical.Resource, amount vertical.Amount, at time.Time) string {
+// Refuse says what is wrong with a sample; it is empty if nothing is. Whoever averages
+// has to ask it of each that goes into the average, where an absurd one hides among
+// others.
+func (p *Policy) Refuse(now time.Time, r vertical.Resource, amount vertical.Amount, at time.Time) string {
 	switch {
 	case amount < 0:
 		return "negative"
-	case !l.policy.Has(divergence.AbsurdSamples):
+	case !p.Has(divergence.AbsurdSamples):
 		return ""
 	case amount > absurd[r]:
 		return "more than any machine has"
-	case at.After(l.now.Add(maxAhead)):
+	case at.After(now.Add(maxAhead)):
 		return "from the future"
 	}
 	return ""

@@ -22,6 +22,9 @@ type Observation struct {
 	// Samples are at most one of each container of a pod in a recommender-interval, in
 	// order of time; see usage.Average.
 	Samples []Sample
+	// Refused are samples that never came so far: one for each container and resource
+	// and reason in a recommender-interval.
+	Refused []Discarded
 	OOMs    []OOM
 	// Conflicts are what horizontal autoscalers control; they are left alone if
 	// SkipsConflicts.

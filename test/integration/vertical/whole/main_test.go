@@ -14,10 +14,10 @@ import (
 
 const own = "plimsoll-system"
 
-// Passes of a second, and a floor that is out of the way.
+// Passes of a few seconds, and a floor that is out of the way.
 var flags = []string{
 	"--leader-elect=false", "--recommender-interval=2s", "--pod-recommendation-min-cpu-millicores=1", "--pod-recommendation-min-memory-mb=1",
-	"--updater-interval=1s", "--updater-feature-gates=InPlace=true,CPUStartupBoost=true",
+	"--updater-interval=3s", "--updater-feature-gates=InPlace=true,CPUStartupBoost=true",
 	"--updater-admission-controller-status-lease-namespace=" + own, "--resource-metrics-source=auto",
 }
 
@@ -66,6 +66,9 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	}
 	kubeconfig, err := harness.ServiceAccount(cluster, "plimsoll-admission-controller")
 	if err != nil {
+		return err
+	}
+	if kubeconfig, err = lagging(cluster.Dir(), kubeconfig); err != nil {
 		return err
 	}
 	addresses, err := harness.FreeAddresses(ctx, 2)

@@ -168,10 +168,14 @@ func (w *world) fresh(ctx context.Context, name string) []corev1.Pod {
 	return fresh
 }
 
+// forgotten is after how long a PodDisruptionBudget no longer counts on a pod to go whose eviction ended in the middle, as
+// when the evicting process is killed: the disruption controller's DeletionTimeout.
+const forgotten = 2 * time.Minute
+
 // awaitFresh waits until so many pods are new, ready and request what is recommended.
 func (w *world) awaitFresh(name string, count int) {
 	w.t.Helper()
-	w.Eventually(fmt.Sprintf("%d new pods of %s", count, name), func(ctx context.Context) error {
+	w.EventuallyWithin(harness.Long+forgotten, fmt.Sprintf("%d new pods of %s", count, name), func(ctx context.Context) error {
 		fresh := w.fresh(ctx, name)
 		for i := range fresh {
 			if !isReady(&fresh[i]) || !hasWanted(&fresh[i]) {
@@ -271,7 +275,11 @@ func TestModesOverRestarts(t *testing.T) {
 	installation.plimsoll.Kill()
 	// What was killed may have evicted one more.
 	w.Eventually("nobody starts", func(ctx context.Context) error {
-		for _, pod := range w.pods(ctx, "breaks") {
+		pods := w.pods(ctx, "breaks")
+		if len(pods) != 4 {
+			return fmt.Errorf("%d pods", len(pods))
+		}
+		for _, pod := range pods {
 			if !isReady(&pod) {
 				return errors.New(pod.Name)
 			}
@@ -286,6 +294,7 @@ func TestModesOverRestarts(t *testing.T) {
 
 	w.start()
 	w.awaitReason("breaks", "CircuitOpen")
+	w.checkCircuit("breaks")
 	w.awaitFresh("recreate", 6)
 	w.awaitFresh("auto", 4)
 	w.awaitInPlace("in-place-or")
@@ -295,7 +304,7 @@ func TestModesOverRestarts(t *testing.T) {
 
 	installation.plimsoll.Kill()
 	w.start()
-	w.Holds(6*time.Second, "the pods of an open circuit", func(ctx context.Context) error {
+	w.Holds(10*time.Second, "the pods of an open circuit", func(ctx context.Context) error {
 		if now := len(w.fresh(ctx, "breaks")); now != broken {
 			return fmt.Errorf("%d new pods, %d before the restart", now, broken)
 		}

@@ -105,9 +105,16 @@ func conflicts(all []conflict.Conflict) string {
 	return names(texts)
 }
 
-// words say of each reason what a person can do about it, or that nothing need be
-// done.
+// words say of each reason what it means, and what a person can do about it or that
+// nothing need be done.
 var words = map[reason.Reason]string{
+	reason.OutsideRange:         "a request is outside of the recommended bounds, or missing",
+	reason.QuickOOM:             "a container ran out of memory soon after it started",
+	reason.LongLived:            "the pod is old enough for small changes, and its requests are far enough from the target",
+	reason.BoostExpired:         "the time of the start-up boost is over",
+	reason.ResizeFailed:         "the resize failed, and the mode allows an eviction",
+	reason.InitContainer:        "the recommendation is for an init container, which no resize reaches",
+	reason.FixedHeap:            "the program sizes its heap when it starts, and would not use more memory before it is restarted",
 	reason.NoRecommendation:     "there is no recommendation yet",
 	reason.NotStarted:           "it is not known since when the pods run",
 	reason.WithinBounds:         "the pods' requests are within the recommended bounds, and the pods are too young to be changed for less",

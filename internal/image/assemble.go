@@ -1,6 +1,4 @@
-// Package images assembles container images out of files of this machine: no registry, no container engine, no base
-// image.
-package images
+package image
 
 import (
 	"archive/tar"
@@ -36,6 +34,11 @@ var epoch = time.Unix(0, 0).UTC()
 
 // Assemble is an image of this machine's architecture with files, which appear in order of their paths.
 func Assemble(files []File, config v1.Config) (v1.Image, error) {
+	return assemble(files, &v1.ConfigFile{Architecture: runtime.GOARCH, Config: config}, "")
+}
+
+// assemble takes architecture and configuration from a file; by is what the image's history says of how it was made.
+func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
 	content, err := layer(files)
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)
@@ -46,7 +49,8 @@ func Assemble(files []File, config v1.Config) (v1.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)
 	}
-	image, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), l)
+	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err := mutate.Append(base, mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: epoch}, CreatedBy: by}})
 	if err != nil {
 		return nil, fmt.Errorf("image: %w", err)
 	}
@@ -55,7 +59,7 @@ func Assemble(files []File, config v1.Config) (v1.Image, error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	file = file.DeepCopy()
-	file.OS, file.Architecture, file.Created, file.Config = "linux", runtime.GOARCH, v1.Time{Time: epoch}, config
+	file.OS, file.Architecture, file.Created, file.Config = "linux", of.Architecture, v1.Time{Time: epoch}, of.Config
 	image, err = mutate.ConfigFile(image, file)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)

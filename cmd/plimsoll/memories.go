@@ -1,0 +1,33 @@
+package main
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+var _ inspect.VerticalSource = (*verticalLoop)(nil)
+
+// Memory implements inspect.VerticalSource: what is decided by, and what the updater
+// remembers of the object, if one of its passes has looked at it.
+func (l *verticalLoop) Memory(object types.NamespacedName) *snapshot.VerticalSnapshot {
+	running := l.updating.Load()
+	if running == nil {
+		return nil
+	}
+	recommends, updates := l.recommender.config(), l.updater.config()
+	settings := snapshot.VerticalSettings{
+		Recommender: observe.RecommendFlags{Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU},
+		Updater:     updates.Flags, Gates: updates.Gates, KnowsGates: true,
+	}
+	differs := l.recommender.differs
+	if l.recommender.conflict != "skip" {
+		differs &^= divergence.SkipConflict
+	}
+	s := &snapshot.VerticalSnapshot{Flags: settings.Flags(), Updater: running.Memory(object)}
+	s.Annotations = map[string]string{snapshot.DivergencesAnnotation: differs.String()}
+	return s
+}

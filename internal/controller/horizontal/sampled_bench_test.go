@@ -1,0 +1,44 @@
+package horizontal
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// BenchmarkSampled is what new samples of a node cost that has pods of a hundred
+// objects, among 2,000 with ten pods each on 200 nodes.
+func BenchmarkSampled(b *testing.B) {
+	const objects, pods, nodes = 2000, 10, 200
+	c := &Controller{config: Config{Triggers: true}, pods: podindex.New(), schedule: newSchedule(), records: map[types.NamespacedName]*track{}}
+	never := time.Now().Add(time.Hour)
+	for i := range objects {
+		object := types.NamespacedName{Namespace: fmt.Sprint("shop-", i/20), Name: fmt.Sprint("web-", i)}
+		for n := range pods {
+			c.pods.Put(observe.PodOf(&corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: fmt.Sprint(object.Name, "-", n), Labels: map[string]string{"app": object.Name}},
+				Spec:       corev1.PodSpec{NodeName: fmt.Sprint("node-", (i*pods+n)%nodes)}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+			}))
+		}
+		c.pods.Claim(object, podindex.SelectorOf(labels.SelectorFromSet(labels.Set{"app": object.Name})), c.trackOf(object))
+		c.schedule.at(object, never)
+	}
+	last, now, i := map[string]time.Time{}, time.Now(), 0
+	b.ReportAllocs()
+	for b.Loop() {
+		node := fmt.Sprint("node-", i%nodes)
+		i++
+		now = now.Add(5 * time.Millisecond)
+		c.sampled(resource.Sampled{Node: node, At: now, Before: last[node]})
+		last[node] = now
+	}
+}

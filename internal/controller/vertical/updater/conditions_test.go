@@ -1,0 +1,166 @@
+package updater
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+)
+
+// slow is an API server that takes a second for each status, for ever if it is stuck.
+type slow struct {
+	mu      sync.Mutex
+	busy    map[string]int      // guarded by mu
+	most    int                 // guarded by mu; of one object at a time
+	reasons map[string][]string // guarded by mu
+	stuck   bool
+}
+
+func newSlow() *slow { return &slow{busy: map[string]int{}, reasons: map[string][]string{}} }
+
+func (s *slow) UpdateStatus(
+	ctx context.Context, object *autoscaling.VerticalPodAutoscaler, change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
+) (*autoscaling.VerticalPodAutoscaler, error) {
+	status := object.Status.DeepCopy()
+	if !change(status) {
+		return nil, nil
+	}
+	s.count(object.Name, 1)
+	defer s.count(object.Name, -1)
+	after := time.After(time.Second)
+	if s.stuck {
+		after = nil
+	}
+	select {
+	case <-after:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range status.Conditions {
+		s.reasons[object.Name] = append(s.reasons[object.Name], c.Reason)
+	}
+	return object, nil
+}
+
+func (s *slow) count(name string, change int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[name] += change
+	s.most = max(s.most, s.busy[name])
+}
+
+// of is how many of the object's statuses are being written.
+func (s *slow) of(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.busy[name]
+}
+
+// withConditions are those of a controller whose objects say nothing yet.
+func withConditions(t *testing.T, statuses Statuses, names ...string) *rig {
+	t.Helper()
+	r := newRig(t, func(c *Config) { c.Statuses = statuses }, names...)
+	for _, object := range r.cfg.Autoscalers.GetStore().List() {
+		object.(*autoscaling.VerticalPodAutoscaler).Status.Conditions = nil
+	}
+	return r
+}
+
+func (r *rig) object(name string) *autoscaling.VerticalPodAutoscaler {
+	r.t.Helper()
+	object, _, err := r.cfg.Autoscalers.GetStore().GetByKey(namespace + "/" + name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return object.(*autoscaling.VerticalPodAutoscaler)
+}
+
+// What comes while an object's condition is being written waits, and of that only the last is written.
+func TestTheLatestConditionIsWritten(t *testing.T) {
+	statuses := newSlow()
+	r := withConditions(t, statuses, "web", "api")
+	web, api := r.object("web"), r.object("api")
+	synctest.Test(t, func(t *testing.T) {
+		r.conditions = newConditions(&r.cfg, r.metrics)
+		end := r.conditions.run(t.Context())
+		r.say(web, report.Condition{Reason: "first"})
+		synctest.Wait()
+		r.say(web, report.Condition{Reason: "second"})
+		r.say(web, report.Condition{Reason: "third"})
+		r.say(api, report.Condition{Reason: "another"})
+		synctest.Wait()
+		if web, api := statuses.of("web"), statuses.of("api"); web != 1 || api != 1 {
+			t.Errorf("at a time: %d of web, %d of api", web, api)
+		}
+		if got := testutil.ToFloat64(r.metrics.waiting); got != 3 {
+			t.Errorf("%g writes are not over, want two of web", got)
+		}
+		end()
+	})
+	if got := testutil.ToFloat64(r.metrics.waiting); got != 0 {
+		t.Errorf("%g writes are not over in the end", got)
+	}
+	if want := []string{"first", "third"}; !slices.Equal(statuses.reasons["web"], want) || statuses.most != 1 {
+		t.Errorf("web: %v, want %v, %d at a time", statuses.reasons["web"], want, statuses.most)
+	}
+	if want := []string{"another"}; !slices.Equal(statuses.reasons["api"], want) {
+		t.Errorf("api: %v, want %v", statuses.reasons["api"], want)
+	}
+}
+
+// The process ends although the API server does not answer, and not before it has had time to.
+func TestConditionsDoNotKeepTheProcess(t *testing.T) {
+	statuses := newSlow()
+	statuses.stuck = true
+	r := withConditions(t, statuses, "web")
+	synctest.Test(t, func(t *testing.T) {
+		conditions := newConditions(&r.cfg, r.metrics)
+		end := conditions.run(t.Context())
+		conditions.say(r.object("web"), report.Type, statement{change: func(*autoscaling.VerticalPodAutoscalerStatus) bool { return true }})
+		began := time.Now()
+		end()
+		if took := time.Since(began); took != lastWords {
+			t.Errorf("the end took %s", took)
+		}
+	})
+}
+
+// Conditions of two kinds are one write, told is called for what was new, and nobody is told who is another by now.
+func TestConditionsOfOneObjectAreWrittenTogether(t *testing.T) {
+	r := newRig(t, nil, "web", "gone")
+	told := map[string]int{}
+	condition := func(kind string) statement {
+		want := autoscaling.VerticalPodAutoscalerCondition{Type: autoscaling.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue}
+		return statement{
+			change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+			told:   func() { told[kind]++ },
+		}
+	}
+	web, gone := r.object("web"), r.object("gone").DeepCopy()
+	gone.UID = types.UID("before")
+	for range 2 {
+		r.conditions.say(web, "A", condition("A"))
+		r.conditions.say(web, "B", condition("B"))
+		r.conditions.say(gone, "A", condition("C"))
+		for r.conditions.queue.Len() > 0 {
+			r.conditions.next(t.Context())
+		}
+	}
+	if told["A"] != 1 || told["B"] != 1 || told["C"] != 0 {
+		t.Errorf("told: %v", told)
+	}
+	if got := len(r.written["web"]); got != 3 {
+		t.Errorf("%d conditions are written, want A, B and the one that was there, once", got)
+	}
+}

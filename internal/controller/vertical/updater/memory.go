@@ -1,0 +1,127 @@
+package updater
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// memory is what passes tell to whoever explains them.
+type memory struct {
+	mu sync.Mutex
+
+	// What follows is guarded by mu.
+
+	stale bool
+	looks map[types.NamespacedName]look
+}
+
+// look is what a pass saw of a workload, and what it came to. It is not changed
+// once it is told.
+type look struct {
+	at    time.Time
+	uid   types.UID
+	state update.State
+	// wanted are the pods that should be changed, or were.
+	wanted []verdict
+	nodes  map[string]resize.Node
+}
+
+type verdict struct {
+	name, uid      string
+	did            update.Kind
+	wants, against reason.Reason
+}
+
+// tell keeps what a pass came to, instead of what the one before did. Objects that
+// are gone are forgotten.
+func (m *memory) tell(at time.Time, tasks []*task, isKnown func(types.UID) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.looks == nil {
+		m.looks = map[types.NamespacedName]look{}
+	}
+	m.stale = false
+	for name, l := range m.looks {
+		if !isKnown(l.uid) {
+			delete(m.looks, name)
+		}
+	}
+	for _, t := range tasks {
+		l := look{at: at, uid: t.vpa.UID, state: t.state, nodes: t.observed.Cluster.Nodes}
+		for i := range t.decision.Pods {
+			v := &t.decision.Pods[i]
+			if v.Wants != reason.None || v.Did != update.Nothing {
+				l.wanted = append(l.wanted, verdict{name: v.Pod.Name, uid: v.Pod.UID, did: v.Did, wants: v.Wants, against: v.Against})
+			}
+		}
+		m.looks[types.NamespacedName{Namespace: t.vpa.Namespace, Name: t.vpa.Name}] = l
+	}
+}
+
+// leaveOut keeps that a pass was left out, as nobody renews the Lease.
+func (m *memory) leaveOut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stale = true
+}
+
+func (m *memory) of(object types.NamespacedName) (l look, stale, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l, ok = m.looks[object]
+	return l, m.stale, ok
+}
+
+// Memory is what the updater remembers of an object, nil for one that no pass has
+// looked at. It may be called by many goroutines.
+func (c *Controller) Memory(object types.NamespacedName) *snapshot.Updater {
+	l, stale, ok := c.memory.of(object)
+	if !ok && !stale {
+		return nil
+	}
+	u := &snapshot.Updater{
+		Time: l.at, Interval: metav1.Duration{Duration: c.cfg.Interval}, LeaseStale: stale,
+		Evictions: c.bucket(update.Evict), Resizes: c.bucket(update.Resize), State: l.state.Clone(),
+	}
+	if !ok {
+		// The circuit and the timers are taken from the pods, as the first pass will do.
+		u.Time, u.State = time.Time{}, update.State{}
+	}
+	for _, v := range l.wanted {
+		u.Pods = append(u.Pods, snapshot.PodVerdict{
+			Name: v.name, UID: v.uid, Action: v.did.String(), Because: v.wants.String(), Against: v.against.String(),
+		})
+	}
+	for name, node := range l.nodes {
+		if u.Requested == nil {
+			u.Requested = map[string]vertical.Amounts{}
+		}
+		u.Requested[name] = node.Others
+	}
+	return u
+}
+
+// bucket is what is left of a rate limit.
+func (c *Controller) bucket(kind update.Kind) disruption.Bucket {
+	b := c.bucketOf(kind)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
+}
+
+func (c *Controller) bucketOf(kind update.Kind) *bucket {
+	if kind == update.Evict {
+		return &c.buckets[0]
+	}
+	return &c.buckets[1]
+}

@@ -1,0 +1,70 @@
+package updater
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// TestMemory: what a pass came to is told of each pod that should be changed, with what is remembered, and nothing of an
+// object that is gone or that no pass looked at.
+func TestMemory(t *testing.T) {
+	r := newRig(t, nil, "web", "api")
+	web := types.NamespacedName{Namespace: namespace, Name: "web"}
+	if u := r.Memory(web); u != nil {
+		t.Errorf("before the first pass %+v is remembered", u)
+	}
+	r.refuse = func(string) error { return apierrors.NewTooManyRequests("no", 10) }
+	r.passOnce()
+	u := r.Memory(web)
+	if u == nil || u.Time.IsZero() || u.Interval.Duration <= 0 || u.State.Version != update.StateVersion || u.LeaseStale {
+		t.Fatalf("remembered is %+v", u)
+	}
+	for _, pod := range u.Pods {
+		if pod.Action != "nothing" || pod.Because == "" || pod.Against != "PodDisruptionBudget" || pod.UID == "" {
+			t.Errorf("of a pod %+v is remembered", pod)
+		}
+	}
+	if len(u.Pods) == 0 {
+		t.Error("nothing is remembered of the pods")
+	}
+	if _, err := json.Marshal(u); err != nil {
+		t.Error(err)
+	}
+	r.memory.tell(time.Now(), nil, func(types.UID) bool { return false })
+	if u := r.Memory(web); u != nil {
+		t.Errorf("of an object that is gone %+v is remembered", u)
+	}
+}
+
+// TestMemoryOfEvictions: what was done is told, and what is told is not changed by the next pass.
+func TestMemoryOfEvictions(t *testing.T) {
+	r := newRig(t, nil, "web")
+	r.passOnce()
+	u := r.Memory(types.NamespacedName{Namespace: namespace, Name: "web"})
+	if u == nil || !slices.ContainsFunc(u.Pods, func(p snapshot.PodVerdict) bool { return p.Action == "evict" }) || u.State.Circuit.EvictedTo.IsZero() {
+		t.Fatalf("remembered is %+v", u)
+	}
+	before := u.State.Circuit
+	r.passOnce()
+	if u.State.Circuit.EvictedTo != before.EvictedTo {
+		t.Error("what was told has changed")
+	}
+}
+
+// TestMemoryOfStaleLease: that passes are left out is told of all objects, of those too that no pass has looked at.
+func TestMemoryOfStaleLease(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Lease.Timeout = time.Nanosecond }, "web")
+	r.passOnce()
+	u := r.Memory(types.NamespacedName{Namespace: namespace, Name: "web"})
+	if u == nil || !u.LeaseStale || !u.Time.IsZero() {
+		t.Errorf("remembered is %+v", u)
+	}
+}

@@ -1,0 +1,222 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+// VerticalStep is one document of a stream that is about a VerticalPodAutoscaler:
+// what recommending for its workload, and one pass over its pods, see.
+type VerticalStep struct {
+	Snapshot *VerticalSnapshot
+	Object   *autoscaling.VerticalPodAutoscaler
+	// Checkpoints may be those of other objects too.
+	Checkpoints []*autoscaling.VerticalPodAutoscalerCheckpoint
+	// Pods are all that the workload's selector selects.
+	Pods []*corev1.Pod
+	// PodMetrics are what containers use now, for a resize.
+	PodMetrics  []metricsv1beta1.PodMetrics
+	Ranges      []*corev1.LimitRange
+	Quotas      []*corev1.ResourceQuota
+	Nodes       []*corev1.Node
+	Budgets     []*policyv1.PodDisruptionBudget
+	Horizontals []*autoscalingv2.HorizontalPodAutoscaler
+}
+
+// VerticalSnapshot is the object that holds what is not an object of the API
+// already. Its name is the VerticalPodAutoscaler's.
+type VerticalSnapshot struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// Time is when the step is decided.
+	Time   time.Time `json:"time"`
+	Target Target    `json:"target,omitzero"`
+	// NoResize says that the API server has no pods/resize.
+	NoResize bool `json:"noResize,omitempty"`
+	// Flags are the recommender's and the updater's that count, by upstream's names;
+	// what is absent has its default.
+	Flags map[string]string `json:"flags,omitempty"`
+	// Updater is what the updater remembers of the workload; absent where nobody could
+	// be asked. It is then taken for one that has just started.
+	Updater *Updater `json:"updater,omitempty"`
+	// UpdaterUnknown says why it could not be asked.
+	UpdaterUnknown string `json:"updaterUnknown,omitempty"`
+}
+
+// Target is what is known of the workload itself.
+type Target struct {
+	// Problem is why its pods cannot be known; empty if they are.
+	Problem  string `json:"problem,omitempty"`
+	Replicas int    `json:"replicas,omitempty"`
+}
+
+// Updater is what the updater remembers after a pass.
+type Updater struct {
+	// Time is when the pass began that looked at the workload last; none has without.
+	Time time.Time `json:"time,omitzero"`
+	// Interval is the time between passes.
+	Interval metav1.Duration `json:"interval"`
+	// State is Plimsoll's complete state, as it saves it.
+	State update.State `json:"state"`
+	// Pods are what that pass came to.
+	Pods []PodVerdict `json:"pods,omitempty"`
+	// LeaseStale says that passes are left out, as nobody renews the admission
+	// controller's Lease.
+	LeaseStale bool `json:"leaseStale,omitempty"`
+	// Evictions and Resizes are what is left of the rate limits, which all workloads
+	// share.
+	Evictions disruption.Bucket `json:"evictions,omitzero"`
+	Resizes   disruption.Bucket `json:"resizes,omitzero"`
+	// Requested is what all pods on a node request, by its name.
+	Requested map[string]vertical.Amounts `json:"requested,omitempty"`
+}
+
+// PodVerdict is what a pass came to with one pod.
+type PodVerdict struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+	// Action is what was done; Because is why it should be, Against why it was not.
+	Action  string `json:"action"`
+	Because string `json:"because,omitempty"`
+	Against string `json:"against,omitempty"`
+}
+
+// DeepCopyObject makes a VerticalSnapshot one of the objects that a scheme can hold.
+func (s *VerticalSnapshot) DeepCopyObject() runtime.Object {
+	c := *s
+	s.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
+	c.Flags = maps.Clone(s.Flags)
+	if s.Updater != nil {
+		updater := *s.Updater
+		updater.State = updater.State.Clone()
+		updater.Pods = slices.Clone(updater.Pods)
+		updater.Requested = maps.Clone(updater.Requested)
+		c.Updater = &updater
+	}
+	return &c
+}
+
+func (s *VerticalStep) add(item runtime.Object) error {
+	switch item := item.(type) {
+	case *VerticalSnapshot:
+		if s.Snapshot != nil {
+			return errSecond
+		}
+		s.Snapshot = item
+	case *autoscaling.VerticalPodAutoscaler:
+		if s.Object != nil {
+			return errSecond
+		}
+		s.Object = item
+	case *autoscaling.VerticalPodAutoscalerCheckpoint:
+		s.Checkpoints = append(s.Checkpoints, item)
+	case *corev1.Pod:
+		s.Pods = append(s.Pods, item)
+	case *metricsv1beta1.PodMetrics:
+		s.PodMetrics = append(s.PodMetrics, *item)
+	case *corev1.LimitRange:
+		s.Ranges = append(s.Ranges, item)
+	case *corev1.ResourceQuota:
+		s.Quotas = append(s.Quotas, item)
+	case *corev1.Node:
+		s.Nodes = append(s.Nodes, item)
+	case *policyv1.PodDisruptionBudget:
+		s.Budgets = append(s.Budgets, item)
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		s.Horizontals = append(s.Horizontals, item)
+	default:
+		return errListInList
+	}
+	return nil
+}
+
+// complete checks that the step can be decided, and gives names to those who leave
+// the namespace out.
+func (s *VerticalStep) complete() error {
+	switch {
+	case s.Object == nil:
+		return fmt.Errorf("items: no %s VerticalPodAutoscaler", autoscaling.SchemeGroupVersion)
+	case s.Snapshot == nil:
+		return fmt.Errorf("items: no %s VerticalSnapshot", GroupVersion)
+	case s.Object.Name == "":
+		return invalid("VerticalPodAutoscaler", "metadata.name: Required value")
+	}
+	if s.Object.Namespace == "" {
+		s.Object.Namespace = corev1.NamespaceDefault
+	}
+	if s.Snapshot.Namespace == "" {
+		s.Snapshot.Namespace = s.Object.Namespace
+	}
+	switch {
+	case s.Snapshot.Name != s.Object.Name || s.Snapshot.Namespace != s.Object.Namespace:
+		return invalid("VerticalSnapshot", "metadata: %s/%s is not the VerticalPodAutoscaler's name %s/%s",
+			s.Snapshot.Namespace, s.Snapshot.Name, s.Object.Namespace, s.Object.Name)
+	case s.Snapshot.Time.IsZero():
+		return invalid("VerticalSnapshot", "time: Required value")
+	case s.Snapshot.Target.Replicas < 0:
+		return invalid("VerticalSnapshot", "target.replicas: %d, must not be negative", s.Snapshot.Target.Replicas)
+	}
+	if _, err := s.Settings(); err != nil {
+		return invalid("VerticalSnapshot", "%v", err)
+	}
+	return s.checkUpdater()
+}
+
+func (s *VerticalStep) checkUpdater() error {
+	u := s.Snapshot.Updater
+	switch {
+	case u == nil:
+		return nil
+	case u.Interval.Duration <= 0:
+		return invalid("VerticalSnapshot", "updater.interval: %s, must be greater than 0", u.Interval.Duration)
+	case u.Time.IsZero() && u.State.Version == 0: // no pass has looked yet
+		return nil
+	case u.Time.IsZero():
+		return invalid("VerticalSnapshot", "updater.time: Required value")
+	case u.State.Version != update.StateVersion:
+		return invalid("VerticalSnapshot", "updater.state.version: %d, this program knows %d", u.State.Version, update.StateVersion)
+	}
+	return nil
+}
+
+var (
+	errSecond     = errors.New("second of its kind, a step has one")
+	errListInList = errors.New("a list within the list")
+)
+
+// objects are the step's, as a list has them.
+func (s *VerticalStep) objects() []runtime.Object {
+	objects := []runtime.Object{s.Snapshot, s.Object}
+	objects = appendAll(objects, s.Checkpoints)
+	objects = appendAll(objects, s.Pods)
+	for i := range s.PodMetrics {
+		objects = append(objects, &s.PodMetrics[i])
+	}
+	objects = appendAll(objects, s.Ranges)
+	objects = appendAll(objects, s.Quotas)
+	objects = appendAll(objects, s.Nodes)
+	objects = appendAll(objects, s.Budgets)
+	return appendAll(objects, s.Horizontals)
+}
+
+func appendAll[T runtime.Object](to []runtime.Object, items []T) []runtime.Object {
+	for _, item := range items {
+		to = append(to, item)
+	}
+	return to
+}

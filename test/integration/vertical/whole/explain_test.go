@@ -1,0 +1,280 @@
+package whole
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+// explained is a case of an object whose pods the updater changes, or does not.
+type explained struct {
+	name, mode string
+	replicas   int32
+	// least is a PodDisruptionBudget's minAvailable, if it is not 0.
+	least int32
+	// policy is more of the object's updatePolicy, as JSON.
+	policy string
+	// actions and against are how many pods are told so.
+	actions, against map[string]int
+	// changed is how many pods the updater then changes.
+	changed int
+}
+
+var explanations = []explained{
+	{name: "evicted", mode: "Recreate", replicas: 2, actions: map[string]int{"evict": 1}, against: map[string]int{"DisruptionBudget": 1}, changed: 2},
+	{name: "guarded", mode: "Recreate", replicas: 2, least: 2, against: map[string]int{"PodDisruptionBudget": 2}},
+	{name: "few", mode: "Recreate", replicas: 1, against: map[string]int{"MinReplicas": 1}},
+	{
+		name: "required", mode: "Recreate", replicas: 2, policy: `{"evictionRequirements":[{"resources":["cpu","memory"],"changeRequirement":"TargetLowerThanRequests"}]}`,
+		against: map[string]int{"EvictionRequirements": 2},
+	},
+	// All that could be recommended is left alone.
+	{name: "fought", mode: "Recreate", replicas: 2, against: map[string]int{"NoRecommendation": 2}},
+	{name: "resized", mode: "InPlaceOrRecreate", replicas: 2, actions: map[string]int{"resize": 1}, against: map[string]int{"DisruptionBudget": 1}, changed: 2},
+	{name: "kept", mode: "Off", replicas: 1, against: map[string]int{"ModeOff": 1}},
+}
+
+// TestExplainsWhatComes: before the updater's first pass explain names, pod by pod, what that does: which it changes, and what
+// keeps it from the others. Then it does that, says the same of its last pass, and what was saved is decided alike.
+func TestExplainsWhatComes(t *testing.T) {
+	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	showAdmission(w)
+	for i := range explanations {
+		w.arrange(&explanations[i])
+	}
+	start := append(slices.Clone(flags), "--updater-interval=1m")
+	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), start...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(t.Context())) })
+	for i := range explanations {
+		if explanations[i].name != "fought" {
+			w.awaitRecommendation(explanations[i].name)
+		}
+	}
+	before := map[string]sizes.Output{}
+	for i := range explanations {
+		before[explanations[i].name] = w.checkTold(&explanations[i])
+	}
+	// All of the first pass, before the second one.
+	for i := range explanations {
+		w.checkPass(&explanations[i], before[explanations[i].name])
+	}
+	for i := range explanations {
+		w.awaitChanged(&explanations[i])
+	}
+	w.checkSaved("guarded")
+}
+
+func (w *world) arrange(x *explained) {
+	w.t.Helper()
+	w.Create(harness.Workload{Name: x.name, Replicas: &x.replicas}.Deployment())
+	if x.least > 0 {
+		w.protect(x.name, x.least)
+	}
+	if x.name == "fought" {
+		w.Create(harness.Autoscaler(x.name, harness.Resource(corev1.ResourceCPU, harness.Utilization(50)), harness.Resource(corev1.ResourceMemory, harness.Utilization(90))))
+	}
+	w.autoscaler(x.name, x.mode)
+	if x.policy != "" {
+		w.Kubectl("patch", "vpa", x.name, "--type=merge", "-p", `{"spec":{"updatePolicy":`+x.policy+`}}`)
+	}
+	w.Eventually(x.name+"'s pods", func(ctx context.Context) error {
+		pods := w.pods(ctx, x.name)
+		w.before[x.name] = map[types.UID]bool{}
+		for i := range pods {
+			w.before[x.name][pods[i].UID] = true
+			if !isReady(&pods[i]) {
+				return errors.New(pods[i].Name)
+			}
+		}
+		if len(pods) != int(x.replicas) {
+			return fmt.Errorf("%d pods", len(pods))
+		}
+		return nil
+	})
+}
+
+func (w *world) awaitRecommendation(name string) {
+	w.t.Helper()
+	w.Eventually("a recommendation for "+name, func(ctx context.Context) error {
+		object, err := installation.client.Get(ctx, w.Namespace, name)
+		if err == nil && object.Status.Recommendation == nil {
+			err = errors.New("none")
+		}
+		return err
+	})
+}
+
+// explain runs the program as the cluster's administrator, who can ask the controller.
+func (w *world) explain(name string, more ...string) (out sizes.Output, text string) {
+	w.t.Helper()
+	args := append([]string{
+		"explain", "vpa/" + name, "-n", w.Namespace, "--kubeconfig=" + w.Cluster.KubeconfigPath(), "-o", "json",
+		"--controller-address=" + installation.plimsoll.Inspection(),
+	}, more...)
+	stdout, stderr, code := installation.plimsoll.Run(w.t, args...)
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
+		w.t.Fatalf("%s: exit status %d, %v: %s%s", name, code, err, stdout, stderr)
+	}
+	return out, stdout
+}
+
+// checkTold looks at what is said before the pass that it is about.
+func (w *world) checkTold(x *explained) sizes.Output {
+	w.t.Helper()
+	out, text := w.explain(x.name)
+	actions, against := map[string]int{}, map[string]int{}
+	for _, pod := range out.Pods {
+		if pod.Action != "nothing" {
+			actions[pod.Action]++
+		} else {
+			against[pod.Against]++
+		}
+	}
+	if fmt.Sprint(actions) != fmt.Sprint(x.actions) && len(actions)+len(x.actions) > 0 || fmt.Sprint(against) != fmt.Sprint(x.against) {
+		w.t.Errorf("%s: actions %v, against %v; want %v and %v: %s", x.name, actions, against, x.actions, x.against, text)
+	}
+	return out
+}
+
+// passing is for how long after a pass began it may be under way, and what is listed be of just before it.
+const passing = 5 * time.Second
+
+// checkPass waits for the pass, and compares what it came to.
+func (w *world) checkPass(x *explained, told sizes.Output) {
+	w.t.Helper()
+	if x.mode == "Off" {
+		return // no pass looks at it
+	}
+	w.Eventually("a pass over "+x.name, func(context.Context) error {
+		out, text := w.explain(x.name)
+		if !out.Updater.KnowsHistory || out.Updater.LastPass.Before(told.Time) {
+			return errors.New(text)
+		}
+		for _, pod := range told.Pods {
+			err := agrees(&pod, out.Pods)
+			if err != nil && out.Time.Sub(out.Updater.LastPass) < passing {
+				return err
+			}
+			if err != nil {
+				w.t.Errorf("%s: %v: %s", x.name, err, text)
+			}
+		}
+		return nil
+	})
+}
+
+func (w *world) awaitChanged(x *explained) {
+	w.t.Helper()
+	w.Eventually(fmt.Sprint(x.changed, " changed pods of ", x.name), func(ctx context.Context) error {
+		n := 0
+		for _, pod := range w.pods(ctx, x.name) {
+			if hasWanted(&pod) {
+				n++
+			}
+		}
+		if n != x.changed {
+			return fmt.Errorf("%d", n)
+		}
+		return nil
+	})
+}
+
+// agrees compares what was foretold of a pod with what the pass says of it. A pod that was evicted is gone.
+func agrees(told *sizes.Pod, after []sizes.Pod) error {
+	at := slices.IndexFunc(after, func(p sizes.Pod) bool { return p.Name == told.Name })
+	switch {
+	case told.Action == "evict" && at >= 0:
+		return fmt.Errorf("pod %s is still there", told.Name)
+	case told.Action == "evict":
+		return nil
+	case at < 0:
+		return fmt.Errorf("pod %s is gone", told.Name)
+	case told.Because == "":
+		if after[at].LastPass != nil {
+			return fmt.Errorf("pod %s should not be changed, and %+v", told.Name, after[at].LastPass)
+		}
+		return nil
+	case after[at].LastPass == nil:
+		return fmt.Errorf("nothing is said of pod %s", told.Name)
+	}
+	if was := after[at].LastPass; was.Action != told.Action || was.Against != told.Against || was.Because != told.Because {
+		return fmt.Errorf("of pod %s %s, %s and %s were told, and it came to %+v", told.Name, told.Action, told.Because, told.Against, was)
+	}
+	return nil
+}
+
+// checkSaved: evaluate makes of the file what explain made of the cluster, without it.
+func (w *world) checkSaved(name string) {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "saved.yaml")
+	_, told := w.explain(name, "--save", file)
+	again, stderr, code := installation.plimsoll.Run(w.t, "evaluate", "-f", file, "-o", "json")
+	if code != 0 || again != told {
+		w.t.Errorf("exit status %d: %s%swant %s", code, again, stderr, told)
+	}
+}
+
+// TestExplainsRateLimit: pods whose turn does not come within a pass are told so, before it and of it.
+func TestExplainsRateLimit(t *testing.T) {
+	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	x := explained{name: "slow", mode: "Recreate", replicas: 2, against: map[string]int{"RateLimit": 2}}
+	w.arrange(&x)
+	// A process that starts has nothing left of the burst.
+	start := append(slices.Clone(flags), "--updater-eviction-rate-limit=0.001", "--updater-eviction-rate-burst=1")
+	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), start...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(t.Context())) })
+	w.awaitRecommendation(x.name)
+	w.awaitReason(x.name, "RateLimit")
+	out := w.checkTold(&x)
+	for _, pod := range out.Pods {
+		if pod.LastPass == nil || pod.LastPass.Against != "RateLimit" {
+			t.Errorf("of pod %s the last pass says %+v", pod.Name, pod.LastPass)
+		}
+	}
+	w.checkSaved(x.name)
+}
+
+// checkCircuit: the pods that are left of a workload are told what stops their updates, and the troubled ones are named.
+func (w *world) checkCircuit(name string) {
+	w.t.Helper()
+	out, text := w.explain(name)
+	held := 0
+	for _, pod := range out.Pods {
+		if pod.Against == "CircuitOpen" {
+			held++
+		}
+	}
+	if !out.Updater.CircuitOpen || len(out.Updater.Troubled) == 0 || held == 0 {
+		w.t.Errorf("the circuit of %s is not told: %s", name, text)
+	}
+}
+
+// TestExplainsStaleLease: while nobody gives new pods their requests, no pass is made, and that is said of each pod.
+func TestExplainsStaleLease(t *testing.T) {
+	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	x := explained{name: "alone", mode: "Recreate", replicas: 2, against: map[string]int{"LeaseStale": 2}}
+	w.arrange(&x)
+	start := append(slices.Clone(flags), "--updater-admission-controller-status-lease-name=nobodys")
+	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), start...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(t.Context())) })
+	w.awaitRecommendation(x.name)
+	w.awaitReason(x.name, "LeaseStale")
+	w.checkTold(&x)
+}

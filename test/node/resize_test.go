@@ -170,11 +170,16 @@ func TestMemoryInUse(t *testing.T) {
 				return nil
 			})
 			s.kubectl("patch", "vpa", "web", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"updatePolicy":{"updateMode":%q}}}`, mode))
+			s.blocked("MemoryInUse")
 			if evicts {
 				s.awaitEvents(3*patience, "EvictedByVPA") // five minutes later
+			}
+			if resized, err := s.events(t.Context(), "InPlaceResizedByVPA"); err != nil || len(resized) > 0 {
+				t.Errorf("the kubelet was asked: %v %v", resized, err)
+			}
+			if evicts {
 				return
 			}
-			s.blocked("MemoryInUse")
 			after := s.running("web")
 			if got := s.cgroupOf(after); after.UID != before.UID || got != was {
 				t.Errorf("pod %s has %+v; it was %s with %+v", after.UID, got, before.UID, was)

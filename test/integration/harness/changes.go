@@ -3,10 +3,9 @@ package harness
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
 )
 
 // Change is a change of a Deployment's spec.replicas and who made it, by the name of the field manager.
@@ -17,30 +16,25 @@ type Change struct {
 
 // Changes are all changes of a Deployment's count since WatchChanges, in their order.
 type Changes struct {
-	mu   sync.Mutex
-	list []Change // guarded by mu
+	follower *follower
+	count    *int32   // guarded by follower.mu; nil before the first version
+	list     []Change // guarded by follower.mu
 }
 
 // WatchChanges follows each version of a Deployment until the test ends. The Deployment must exist.
 func (s *Space) WatchChanges(deployment string) *Changes {
 	s.t.Helper()
-	first, watcher := s.watch(deployment)
 	c := &Changes{}
-	go c.follow(watcher, *first.Spec.Replicas)
+	c.follower = s.follow(deployment, c.see)
 	return c
 }
 
-func (c *Changes) follow(watcher watch.Interface, replicas int32) {
-	for event := range watcher.ResultChan() {
-		deployment, ok := event.Object.(*appsv1.Deployment)
-		if !ok || *deployment.Spec.Replicas == replicas {
-			continue
-		}
-		c.mu.Lock()
-		c.list = append(c.list, Change{From: replicas, To: *deployment.Spec.Replicas, By: ownerOfReplicas(deployment)})
-		c.mu.Unlock()
-		replicas = *deployment.Spec.Replicas
+func (c *Changes) see(deployment *appsv1.Deployment) {
+	count := *deployment.Spec.Replicas
+	if c.count != nil && *c.count != count {
+		c.list = append(c.list, Change{From: *c.count, To: count, By: ownerOfReplicas(deployment)})
 	}
+	c.count = ptr.To(count)
 }
 
 // ownerOfReplicas is who set spec.replicas last: a change of a value takes the field from all others.
@@ -55,10 +49,15 @@ func ownerOfReplicas(deployment *appsv1.Deployment) string {
 	return ""
 }
 
-// All are the changes until now.
+// All are the changes until now. The test ends if some may be missing.
 func (c *Changes) All() []Change {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	s := c.follower.space
+	s.t.Helper()
+	if err := c.follower.caughtUp(); err != nil {
+		s.t.Fatal(err)
+	}
+	c.follower.mu.Lock()
+	defer c.follower.mu.Unlock()
 	return slices.Clone(c.list)
 }
 

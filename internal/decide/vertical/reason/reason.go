@@ -96,6 +96,8 @@ const (
 	Swap
 	// MemoryInUse: the new limit would be below what the container uses now.
 	MemoryInUse
+	// MemoryUnknown: the memory limit would fall, and nobody says what is used.
+	MemoryUnknown
 	// PodResources: the containers would not fit into what the pod as a whole has.
 	PodResources
 	// InitContainer: the recommendation is for an init container.
@@ -117,7 +119,7 @@ var names = [end]string{
 	BackingOff: "BackingOff", Failed: "Failed",
 	NoResize: "NoResize", OldKubelet: "OldKubelet", NotLinux: "NotLinux", QoSClass: "QoSClass", LimitRange: "LimitRange",
 	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy", Swap: "Swap",
-	MemoryInUse: "MemoryInUse", PodResources: "PodResources", InitContainer: "InitContainer", FixedHeap: "FixedHeap",
+	MemoryInUse: "MemoryInUse", MemoryUnknown: "MemoryUnknown", PodResources: "PodResources", InitContainer: "InitContainer", FixedHeap: "FixedHeap",
 }
 
 // String is the name, one word as conditions want it.

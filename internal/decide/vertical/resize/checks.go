@@ -41,7 +41,8 @@ type Surroundings struct {
 	Node        Node
 	Ranges      *bounds.Ranges
 	Quotas      []Quota
-	// Used is what containers use now, by their names, where that is known.
+	// Used is what containers use now, by their names, where that is known: a memory
+	// limit is not lowered without.
 	Used map[string]vertical.Amounts
 }
 
@@ -74,7 +75,8 @@ func Check(pod *vertical.Pod, targets []Target, around *Surroundings) []reason.R
 		add(changes[r] && guaranteed && node.Static[r], reason.StaticPolicy)
 	}
 	add(changes[vertical.Memory] && node.Swaps, reason.Swap)
-	add(!fitsUse(pod, after, around.Used), reason.MemoryInUse)
+	inUse := fitsUse(pod, after, around.Used)
+	add(inUse != reason.None, inUse)
 	add(!fitsQuotas(pod, after, around.Quotas), reason.ResourceQuota)
 	nodeReason := fitsNode(pod, after, node)
 	add(nodeReason != reason.None, nodeReason)
@@ -91,6 +93,11 @@ func NewPod(r reason.Reason) bool {
 	}
 	return false
 }
+
+// Passes reports a reason that time may take away, and that a new pod would be free
+// of: it is waited for, and no longer than for a kubelet that defers a resize. That
+// nobody says what is used is no reason to evict.
+func Passes(r reason.Reason) bool { return r == reason.NodeFull || r == reason.MemoryInUse }
 
 // GrowthUnseen reports that a program would not use the memory that it gets before
 // it is started again.
@@ -253,17 +260,25 @@ func fitsWhole(pod *vertical.Pod, after []vertical.Resized) bool {
 	return true
 }
 
-// fitsUse: a kubelet does not lower a memory limit below what is used.
-func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertical.Amounts) bool {
+// fitsUse: a kubelet does not lower a memory limit below what is used. Where that is
+// not known, it is not guessed.
+func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertical.Amounts) reason.Reason {
+	found := reason.None
 	for i := range after {
 		before, _ := pod.Containers[i].Limits.Get(vertical.Memory)
 		limit, ok := after[i].Limits.Get(vertical.Memory)
+		if !ok || limit >= before {
+			continue
+		}
 		use, known := used[pod.Containers[i].Name].Get(vertical.Memory)
-		if ok && known && limit < before && arithmetic.Saturate.MulDiv(int64(use), 100+margin, 100) >= int64(limit) {
-			return false
+		switch {
+		case !known:
+			found = reason.MemoryUnknown
+		case arithmetic.Saturate.MulDiv(int64(use), 100+margin, 100) >= int64(limit):
+			return reason.MemoryInUse
 		}
 	}
-	return true
+	return found
 }
 
 // fitsQuotas asks of what grows whether each quota has room for the growth.

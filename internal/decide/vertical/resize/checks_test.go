@@ -94,6 +94,13 @@ func TestCheck(t *testing.T) {
 			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
 			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 142)}
 		}, nil},
+		"8: nobody says what it uses": {func(s *scene) {
+			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
+		}, []reason.Reason{reason.MemoryUnknown}},
+		"8: only what another container uses is known": {func(s *scene) {
+			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
+			s.around.Used = map[string]vertical.Amounts{"sidecar": vertical.Of(1, 10)}
+		}, []reason.Reason{reason.MemoryUnknown}},
 		"8: a limit that grows":       {func(s *scene) { s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 399)} }, nil},
 		"10: more than the pod has":   {func(s *scene) { s.pod.Whole.Requests = vertical.Of(199, 1000) }, []reason.Reason{reason.PodResources}},
 		"10: a limit above the pod's": {func(s *scene) { s.pod.Whole.Limits = vertical.Of(399, 1000) }, []reason.Reason{reason.PodResources}},

@@ -40,7 +40,8 @@ var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 //	recommend 500/200      target of CPU in milli and memory in MiB, "-" for none; further: lower=400/100 upper=600/300
 //	pod web-1 100/200      what it requests; further: pending, waiting (for a node), unready, age=1h, oom=2m/1m (ran for, ended
 //	                       ago), resize=Deferred, gen=2, crashing, by=ReplicaSet/b, limits=200/400, spec=200/400, boosted=50/200,
-//	                       restart, admitted, resized=1m, since=1m (of resize); *3 after the name makes several, gone removes it
+//	                       restart, admitted, resized=1m, since=1m (of resize), used=50/90 (what it uses; unknown without);
+//	                       *3 after the name makes several, gone removes it
 //	restarted              another process goes on: it knows no state, and the last pass's condition
 //	pass at=1m             one pass; further: web-1=disallowed (or infeasible, failed): the API server's answer
 func TestScenarios(t *testing.T) {
@@ -212,6 +213,13 @@ func (s *stage) pod(name string, fields []string, o map[string]string) {
 	}
 	c := vertical.PodContainer{Name: "app", Requests: s.amounts(fields[0])}
 	c.Spec.Requests = c.Requests
+	if s.seen.Cluster.Used == nil {
+		s.seen.Cluster.Used = map[string]map[string]vertical.Amounts{}
+	}
+	delete(s.seen.Cluster.Used, pod.UID)
+	if text, ok := o["used"]; ok {
+		s.seen.Cluster.Used[pod.UID] = map[string]vertical.Amounts{c.Name: s.amounts(text)}
+	}
 	for name, value := range o {
 		s.podOption(&pod, &c, name, value)
 	}

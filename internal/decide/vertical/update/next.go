@@ -114,7 +114,7 @@ func (d *Decision) passes(s *State, i int, targets []resize.Target) bool {
 	}
 	v.Against = v.Notes[0]
 	anew := slices.IndexFunc(v.Notes, resize.NewPod)
-	forbidden := slices.ContainsFunc(v.Notes, func(r reason.Reason) bool { return !resize.NewPod(r) && r != reason.NodeFull })
+	forbidden := slices.ContainsFunc(v.Notes, func(r reason.Reason) bool { return !resize.NewPod(r) && !resize.Passes(r) })
 	switch {
 	case !evicts || forbidden:
 	case anew >= 0, s.Resize.Hold(d.At, v.Pod):

@@ -148,6 +148,7 @@ var words = map[reason.Reason]string{
 	reason.StaticPolicy:         "the node gives the pod processors or memory of its own",
 	reason.Swap:                 "the node does not change the memory of containers that may swap",
 	reason.MemoryInUse:          "a container uses more memory than its new limit would allow",
+	reason.MemoryUnknown:        "a container's memory limit would fall, and what it uses is not known",
 	reason.PodResources:         "the pod as a whole has less than its containers would request",
 }
 

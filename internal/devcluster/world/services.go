@@ -17,6 +17,15 @@ type service struct {
 	selector labels.Selector
 	loadText string        // the annotation that was read last
 	workload *sim.Workload // nil without a load
+	began    uint64        // how many steps there were before the load
+}
+
+// view is false without a load, and before a load's first step: what nobody has measured yet is not zero.
+func (w *World) view(namespace string, s *service) (ServiceView, bool) {
+	if s == nil || s.workload == nil || s.began == w.steps {
+		return ServiceView{}, false
+	}
+	return ServiceView{Namespace: namespace, Name: s.name, Stats: s.workload.Stats()}, true
 }
 
 // SetLoad offers a Service this many requests per second from now on.
@@ -45,7 +54,7 @@ func (w *World) setShape(ns *namespace, namespace string, s *service, shape sim.
 		w.model.RemoveWorkload(s.workload)
 		s.workload = nil
 	case s.workload == nil:
-		s.workload = w.model.AddWorkload(namespace + "/" + s.name)
+		s.workload, s.began = w.model.AddWorkload(namespace+"/"+s.name), w.steps
 		w.setBacklogLimit(s)
 		w.model.SetLoad(s.workload, shape)
 	default:

@@ -35,7 +35,7 @@ func (w *World) Snapshot() Snapshot {
 	defer w.mu.RUnlock()
 	snapshot := Snapshot{At: w.at}
 	for name, ns := range w.namespaces {
-		snapshot.Services = append(snapshot.Services, ns.serviceViews(name)...)
+		snapshot.Services = append(snapshot.Services, w.serviceViews(name, ns)...)
 	}
 	slices.SortFunc(snapshot.Services, func(a, b ServiceView) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -50,7 +50,7 @@ func (w *World) At() time.Time {
 	return w.at
 }
 
-// Services returns a namespace's Services that have a load, by name.
+// Services returns a namespace's Services that have a load and have been measured, by name.
 func (w *World) Services(namespace string) []ServiceView {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -58,18 +58,18 @@ func (w *World) Services(namespace string) []ServiceView {
 	if ns == nil {
 		return nil
 	}
-	return ns.serviceViews(namespace)
+	return w.serviceViews(namespace, ns)
 }
 
-// Service returns one Service; false if there is none or it has no load.
+// Service returns one Service; false if there is none, or it has no load or has not been measured yet.
 func (w *World) Service(namespace, name string) (ServiceView, bool) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	ns := w.namespaces[namespace]
-	if ns == nil || ns.services[name] == nil || ns.services[name].workload == nil {
+	if ns == nil {
 		return ServiceView{}, false
 	}
-	return ServiceView{Namespace: namespace, Name: name, Stats: ns.services[name].workload.Stats()}, true
+	return w.view(namespace, ns.services[name])
 }
 
 // Pods returns a namespace's running pods with matching labels, by name.
@@ -99,11 +99,11 @@ func (w *World) Pods(namespace string, selector labels.Selector) []PodView {
 	return views
 }
 
-func (ns *namespace) serviceViews(namespace string) []ServiceView {
+func (w *World) serviceViews(namespace string, ns *namespace) []ServiceView {
 	var views []ServiceView
-	for name, s := range ns.services {
-		if s.workload != nil {
-			views = append(views, ServiceView{Namespace: namespace, Name: name, Stats: s.workload.Stats()})
+	for _, s := range ns.services {
+		if view, ok := w.view(namespace, s); ok {
+			views = append(views, view)
 		}
 	}
 	slices.SortFunc(views, func(a, b ServiceView) int { return cmp.Compare(a.Name, b.Name) })

@@ -49,6 +49,7 @@ type World struct {
 	recorder   record.EventRecorder // nil unless Run runs
 	model      *sim.Model
 	at         time.Time // of the last step
+	steps      uint64    // of the model
 	nodes      map[string]*node
 	namespaces map[string]*namespace
 	warned     map[warning]bool
@@ -136,6 +137,7 @@ func (w *World) advance(now time.Time) {
 	}
 	w.model.Advance(now.Sub(w.at))
 	w.at = now
+	w.steps++
 }
 
 func (w *World) namespace(name string) *namespace {

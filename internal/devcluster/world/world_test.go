@@ -185,6 +185,24 @@ func TestTheLastWordOnLoadWins(t *testing.T) {
 	}
 }
 
+// Nobody has measured a load that has just begun: it is not told as zero.
+func TestLoadIsToldAfterItsFirstStep(t *testing.T) {
+	s := newStill(t)
+	s.pass(time.Second)
+	for range 2 {
+		s.setService(testService("web", load("60")))
+		_, found := s.Service("shop", "web")
+		if found || len(s.Services("shop")) != 0 || len(s.Snapshot().Services) != 0 {
+			t.Errorf("before the first step: %v %v %v", found, s.Services("shop"), s.Snapshot())
+		}
+		s.pass(time.Second)
+		if view, found := s.Service("shop", "web"); !found || view.Stats.OfferedPerSecond != 60 || len(s.Services("shop")) != 1 {
+			t.Errorf("after it: %+v %v %v", view, found, s.Services("shop"))
+		}
+		s.deleteService(testService("web", nil))
+	}
+}
+
 func TestDeletedServiceEndsItsLoad(t *testing.T) {
 	s := newStill(t)
 	s.setService(testService("web", load("60")))

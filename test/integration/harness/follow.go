@@ -62,11 +62,15 @@ func (f *follower) run(ctx context.Context, watcher watch.Interface) {
 				continue
 			}
 		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.err = fmt.Errorf("the watch of Deployment %s ended: %w", f.deployment, err)
+		f.end(fmt.Errorf("the watch of Deployment %s ended: %w", f.deployment, err))
 		return
 	}
+}
+
+func (f *follower) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
 }
 
 // drain returns why the watch has ended.

@@ -84,6 +84,9 @@ type Updater struct {
 	Resizes   disruption.Bucket `json:"resizes,omitzero"`
 	// Requested is what all pods on a node request, by its name.
 	Requested map[string]vertical.Amounts `json:"requested,omitempty"`
+	// Used is what the containers of pods that should be resized used then, by the
+	// pods' UIDs and the containers' names, as far as it was known.
+	Used map[string]map[string]vertical.Amounts `json:"used,omitempty"`
 }
 
 // PodVerdict is what a pass came to with one pod.
@@ -106,6 +109,10 @@ func (s *VerticalSnapshot) DeepCopyObject() runtime.Object {
 		updater.State = updater.State.Clone()
 		updater.Pods = slices.Clone(updater.Pods)
 		updater.Requested = maps.Clone(updater.Requested)
+		updater.Used = maps.Clone(updater.Used)
+		for uid, used := range updater.Used {
+			updater.Used[uid] = maps.Clone(used)
+		}
 		c.Updater = &updater
 	}
 	return &c

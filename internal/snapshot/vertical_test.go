@@ -118,6 +118,7 @@ func TestEncodeVertical(t *testing.T) {
 		Time: at, Interval: metav1.Duration{Duration: time.Minute}, State: state, Evictions: bucket, LeaseStale: true,
 		Pods:      []PodVerdict{{Name: "web-1", UID: "1", Action: "evict", Because: "OutsideRange"}},
 		Requested: map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1500)},
+		Used:      map[string]map[string]vertical.Amounts{"1": {"app": vertical.Amounts{}.With(vertical.Memory, 70<<20)}},
 	}
 	copied, ok := step.Snapshot.DeepCopyObject().(*VerticalSnapshot)
 	if !ok || !cmp.Equal(step.Snapshot, copied, exported) {

@@ -1,6 +1,7 @@
 package sizes
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -119,6 +120,9 @@ func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 			n.Others = step.Snapshot.Updater.Requested[node.Name]
 		}
 		c.Nodes[node.Name] = n
+	}
+	if step.Snapshot.Updater != nil {
+		maps.Copy(c.Used, step.Snapshot.Updater.Used) // what kubelets said, for want of metrics.k8s.io
 	}
 	for i := range step.PodMetrics {
 		m := &step.PodMetrics[i]

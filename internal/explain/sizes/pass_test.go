@@ -53,6 +53,16 @@ func protect(step *snapshot.VerticalStep, left int32) *policyv1.PodDisruptionBud
 	return budget
 }
 
+// shrinks is a step in which the memory limits of pods would fall.
+func shrinks(s *snapshot.VerticalStep) {
+	inPlace(s, autoscaling.UpdateModeInPlaceOrRecreate)
+	for _, p := range s.Pods {
+		c := &p.Spec.Containers[0]
+		c.Resources.Requests = resources("50m", "800Mi")
+		c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: *c.Resources.Requests.Memory()}
+	}
+}
+
 func inPlace(step *snapshot.VerticalStep, mode autoscaling.UpdateMode) {
 	step.Object.Spec.UpdatePolicy.UpdateMode = &mode
 	step.Nodes = []*corev1.Node{{
@@ -190,16 +200,26 @@ func TestEachPod(t *testing.T) {
 		},
 		"memory in use": {
 			func(s *snapshot.VerticalStep) {
-				inPlace(s, autoscaling.UpdateModeInPlaceOrRecreate)
+				shrinks(s)
 				for _, p := range s.Pods {
-					c := &p.Spec.Containers[0]
-					c.Resources.Requests = resources("50m", "800Mi")
-					c.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: *c.Resources.Requests.Memory()}
 					s.PodMetrics = append(s.PodMetrics, metricsv1beta1.PodMetrics{
 						ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Containers: []metricsv1beta1.ContainerMetrics{{Name: "app", Usage: resources("50m", "700Mi")}},
 					})
 				}
 			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words + "a container uses more memory than its new limit would allow",
+		},
+		"memory in use, says the updater": {
+			func(s *snapshot.VerticalStep) {
+				shrinks(s)
+				s.Snapshot.Updater = updater()
+				s.Snapshot.Updater.Used = map[string]map[string]vertical.Amounts{}
+				for _, p := range s.Pods {
+					s.Snapshot.Updater.Used[string(p.UID)] = map[string]vertical.Amounts{"app": vertical.Amounts{}.With(vertical.Memory, 700<<20)}
+				}
+			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words + "a container uses more memory than its new limit would allow",
+		},
+		"nobody says what is used": {
+			shrinks, [3]string{held("MemoryUnknown"), held("MemoryUnknown"), held("MemoryUnknown")}, words + "a container's memory limit would fall, and what it uses is not known",
 		},
 		"the boost is over": {
 			func(s *snapshot.VerticalStep) {

@@ -34,6 +34,8 @@ type look struct {
 	// wanted are the pods that should be changed, or were.
 	wanted []verdict
 	nodes  map[string]resize.Node
+	// used is what containers used, by the pods' UIDs and their names.
+	used map[string]map[string]vertical.Amounts
 }
 
 type verdict struct {
@@ -57,7 +59,7 @@ func (m *memory) tell(at time.Time, tasks []*task, isKnown func(types.UID) bool)
 		}
 	}
 	for _, t := range tasks {
-		l := look{at: at, uid: t.vpa.UID, state: t.state, nodes: t.observed.Cluster.Nodes}
+		l := look{at: at, uid: t.vpa.UID, state: t.state, nodes: t.observed.Cluster.Nodes, used: t.observed.Cluster.Used}
 		for i := range t.decision.Pods {
 			v := &t.decision.Pods[i]
 			if v.Wants != reason.None || v.Did != update.Nothing {
@@ -101,6 +103,15 @@ func (c *Controller) Memory(object types.NamespacedName) *snapshot.Updater {
 		u.Pods = append(u.Pods, snapshot.PodVerdict{
 			Name: v.name, UID: v.uid, Action: v.did.String(), Because: v.wants.String(), Against: v.against.String(),
 		})
+	}
+	for uid, used := range l.used {
+		if len(used) == 0 {
+			continue
+		}
+		if u.Used == nil {
+			u.Used = map[string]map[string]vertical.Amounts{}
+		}
+		u.Used[uid] = used
 	}
 	for name, node := range l.nodes {
 		if u.Requested == nil {

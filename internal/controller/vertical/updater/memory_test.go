@@ -1,14 +1,19 @@
 package updater
 
 import (
+	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -56,6 +61,28 @@ func TestMemoryOfEvictions(t *testing.T) {
 	r.passOnce()
 	if u.State.Circuit.EvictedTo != before.EvictedTo {
 		t.Error("what was told has changed")
+	}
+}
+
+// TestMemoryOfUse: what containers used is told of the pods that should be resized, as far as it was known.
+func TestMemoryOfUse(t *testing.T) {
+	web := types.NamespacedName{Namespace: namespace, Name: "web"}
+	use := map[string]vertical.Amounts{"app": vertical.Amounts{}.With(vertical.Memory, 5)}
+	r := newRig(t, func(c *Config) {
+		c.Resizes, c.Gates.InPlace = func() bool { return true }, true
+		c.Used = func(context.Context, string, []string) map[string]map[string]vertical.Amounts {
+			return map[string]map[string]vertical.Amounts{"web-1-a": use}
+		}
+	}, "web")
+	found, _, err := r.cfg.Autoscalers.GetStore().GetByKey(web.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.(*autoscaling.VerticalPodAutoscaler).Spec.UpdatePolicy.UpdateMode = ptr.To(autoscaling.UpdateModeInPlace)
+	r.passOnce()
+	u := r.Memory(web)
+	if u == nil || len(u.Used) != 1 || !maps.Equal(u.Used["web-1-a"], use) {
+		t.Errorf("remembered is %+v", u)
 	}
 }
 

@@ -75,8 +75,8 @@ func Check(pod *vertical.Pod, targets []Target, around *Surroundings) []reason.R
 		add(changes[r] && guaranteed && node.Static[r], reason.StaticPolicy)
 	}
 	add(changes[vertical.Memory] && node.Swaps, reason.Swap)
-	inUse := fitsUse(pod, after, around.Used)
-	add(inUse != reason.None, inUse)
+	memoryReason := fitsUse(pod, after, around.Used)
+	add(memoryReason != reason.None, memoryReason)
 	add(!fitsQuotas(pod, after, around.Quotas), reason.ResourceQuota)
 	nodeReason := fitsNode(pod, after, node)
 	add(nodeReason != reason.None, nodeReason)
@@ -84,8 +84,7 @@ func Check(pod *vertical.Pod, targets []Target, around *Surroundings) []reason.R
 }
 
 // NewPod reports a reason that does not hold for a new pod, and that waiting does
-// not take away from this one. A pod that a LimitRange, a quota or the pod's own
-// resources forbid must not be evicted for it: no other would come.
+// not take away from this one.
 func NewPod(r reason.Reason) bool {
 	switch r {
 	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap, reason.NodeTooSmall:
@@ -94,10 +93,16 @@ func NewPod(r reason.Reason) bool {
 	return false
 }
 
-// Passes reports a reason that time may take away, and that a new pod would be free
-// of: it is waited for, and no longer than for a kubelet that defers a resize. That
-// nobody says what is used is no reason to evict.
-func Passes(r reason.Reason) bool { return r == reason.NodeFull || r == reason.MemoryInUse }
+// Forbids reports a reason that holds for a new pod, too. A pod must not be evicted
+// then: no other would come.
+func Forbids(r reason.Reason) bool {
+	return r == reason.LimitRange || r == reason.ResourceQuota || r == reason.PodResources
+}
+
+// Transient reports a reason that does not hold for a new pod, and that time may take
+// away: it is waited for, and no longer than for a kubelet that defers a resize. That
+// nobody says what is used is none: it is no reason to evict.
+func Transient(r reason.Reason) bool { return r == reason.NodeFull || r == reason.MemoryInUse }
 
 // GrowthUnseen reports that a program would not use the memory that it gets before
 // it is started again.

@@ -113,11 +113,9 @@ func (d *Decision) passes(s *State, i int, targets []resize.Target) bool {
 		return true
 	}
 	v.Against = v.Notes[0]
-	anew := slices.IndexFunc(v.Notes, resize.NewPod)
-	forbidden := slices.ContainsFunc(v.Notes, func(r reason.Reason) bool { return !resize.NewPod(r) && !resize.Passes(r) })
 	switch {
-	case !evicts || forbidden:
-	case anew >= 0, s.Resize.Hold(d.At, v.Pod):
+	case !evicts || slices.ContainsFunc(v.Notes, resize.Forbids):
+	case slices.ContainsFunc(v.Notes, resize.NewPod), slices.ContainsFunc(v.Notes, resize.Transient) && s.Resize.Hold(d.At, v.Pod):
 		d.evicts = append(d.evicts, i)
 	}
 	return false

@@ -117,7 +117,7 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 	if err := p.vpas.AddIndexers(webhook.ByTarget()); err != nil {
 		return nil, fmt.Errorf("indexing: %w", err)
 	}
-	if p.tree, err = newTree(config, p.factory); err != nil {
+	if p.tree, err = newTree(config, p.factory, p.vpas); err != nil {
 		return nil, err
 	}
 	registration := p.registration()
@@ -131,7 +131,7 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 }
 
 // newTree makes a Tree that finds any kind's scale.
-func newTree(config *rest.Config, factory informers.SharedInformerFactory) (*ownership.Tree, error) {
+func newTree(config *rest.Config, factory informers.SharedInformerFactory, vpas cache.SharedIndexInformer) (*ownership.Tree, error) {
 	bounded := rest.CopyConfig(config)
 	bounded.Timeout = callTimeout
 	discover, err := discovery.NewDiscoveryClientForConfig(bounded)
@@ -144,7 +144,7 @@ func newTree(config *rest.Config, factory informers.SharedInformerFactory) (*own
 	if err != nil {
 		return nil, fmt.Errorf("making a scale client: %w", err)
 	}
-	return ownership.New(ownership.Config{Informers: factory, Scales: scales, Mapper: mapper, Timeout: callTimeout})
+	return ownership.New(ownership.Config{Informers: factory, Scales: scales, Mapper: mapper, Autoscalers: vpas, Timeout: callTimeout})
 }
 
 func (p *admissionProcess) registration() *webhook.Registration {

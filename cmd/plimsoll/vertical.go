@@ -63,7 +63,9 @@ func newVerticalShared(cfg verticalConfig) (*verticalShared, error) {
 		return nil, err
 	}
 	s.autoscalers = s.vpas.Informer(cfg.namespace)
-	s.tree, err = ownership.New(ownership.Config{Informers: cfg.informers, Scales: cfg.scales, Mapper: cfg.mapper})
+	s.tree, err = ownership.New(ownership.Config{
+		Informers: cfg.informers, Scales: cfg.scales, Mapper: cfg.mapper, Autoscalers: s.autoscalers,
+	})
 	if err != nil {
 		return nil, err
 	}

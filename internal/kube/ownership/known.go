@@ -24,7 +24,7 @@ func (t *Tree) SelectorKnown(o Owner) (labels.Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := t.remember(k)
+	a := t.known(k)
 	if a.err != nil {
 		return nil, a.err
 	}

@@ -1,12 +1,13 @@
 // Package ownership finds the topmost owner of a pod and the pods of a workload.
 //
 // The well-known kinds are read from informers. Of other kinds the scale
-// subresource is asked; its answers are remembered and renewed, those that are
-// errors sooner. Finding an owner of a well-known kind never calls anybody.
+// subresource is asked, but only where a VerticalPodAutoscaler could mean what owns
+// the pods. Finding anything never calls anybody: what is not known is asked for
+// beside, each kind by askers of its own, and its answers are remembered and
+// renewed, those that are errors sooner.
 package ownership
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -30,6 +31,9 @@ var (
 	// has learned something of the object must not forget it for that.
 	ErrUnknown = errors.New("not known at the moment")
 )
+
+// errNotAsked says that nobody has asked for it yet.
+var errNotAsked = as(ErrUnknown, errors.New("not known yet"))
 
 // failure is an error of one of these kinds, which adds nothing to its text:
 // conditions repeat it.
@@ -66,6 +70,9 @@ type Config struct {
 	Informers informers.SharedInformerFactory
 	Scales    scaleclient.ScalesGetter
 	Mapper    meta.RESTMapper
+	// Autoscalers has the VerticalPodAutoscalers; New adds an index to it. Without it every
+	// owner is asked for.
+	Autoscalers cache.SharedIndexInformer
 	// Timeout bounds one call to the API server.
 	Timeout time.Duration
 }
@@ -75,14 +82,23 @@ const DefaultTimeout = 10 * time.Second
 
 // Tree knows who owns whom.
 type Tree struct {
-	known   map[string]cache.SharedIndexInformer
-	scales  scaleclient.ScalesGetter
-	mapper  meta.RESTMapper
-	timeout time.Duration
+	informers   map[string]cache.SharedIndexInformer
+	scales      scaleclient.ScalesGetter
+	mapper      meta.RESTMapper
+	autoscalers cache.SharedIndexInformer
+	timeout     time.Duration
+	// wake has an element when an object was queued; asking counts the askers that run.
+	wake   chan struct{}
+	asking sync.WaitGroup
 
-	// mu guards asked, the answers of the scale subresource.
-	mu    sync.Mutex
-	asked map[key]*answer
+	// mu guards what follows.
+	mu sync.Mutex
+	// asked has the answers of the scale subresource, kinds who is to be asked for.
+	asked  map[key]*answer
+	kinds  map[schema.GroupKind]*kindQueue
+	askers int
+	// answered is closed, and made anew, with each answer.
+	answered chan struct{}
 }
 
 // key names an object of a kind that is not well known.
@@ -100,8 +116,8 @@ func New(cfg Config) (*Tree, error) {
 		cfg.Timeout = DefaultTimeout
 	}
 	apps, batch := cfg.Informers.Apps().V1(), cfg.Informers.Batch().V1()
-	return &Tree{
-		known: map[string]cache.SharedIndexInformer{
+	t := &Tree{
+		informers: map[string]cache.SharedIndexInformer{
 			"Deployment":            apps.Deployments().Informer(),
 			"StatefulSet":           apps.StatefulSets().Informer(),
 			"ReplicaSet":            apps.ReplicaSets().Informer(),
@@ -110,13 +126,20 @@ func New(cfg Config) (*Tree, error) {
 			"CronJob":               batch.CronJobs().Informer(),
 			"ReplicationController": cfg.Informers.Core().V1().ReplicationControllers().Informer(),
 		},
-		scales: cfg.Scales, mapper: cfg.Mapper, timeout: cfg.Timeout, asked: map[key]*answer{},
-	}, nil
+		scales: cfg.Scales, mapper: cfg.Mapper, autoscalers: cfg.Autoscalers, timeout: cfg.Timeout,
+		wake: make(chan struct{}, 1), asked: map[key]*answer{}, kinds: map[schema.GroupKind]*kindQueue{}, answered: make(chan struct{}),
+	}
+	if cfg.Autoscalers != nil {
+		if err := cfg.Autoscalers.AddIndexers(cache.Indexers{byTarget: t.targetKeys}); err != nil {
+			return nil, fmt.Errorf("ownership: indexing: %w", err)
+		}
+	}
+	return t, nil
 }
 
 // HasSynced reports whether every cache is filled.
 func (t *Tree) HasSynced() bool {
-	for _, informer := range t.known {
+	for _, informer := range t.informers {
 		if !informer.HasSynced() {
 			return false
 		}
@@ -130,7 +153,7 @@ var groups = map[string]bool{"": true, "apps": true, "batch": true, "extensions"
 
 // informer is that of a well-known kind.
 func (t *Tree) informer(o Owner) (cache.SharedIndexInformer, bool) {
-	informer, isKnown := t.known[o.Kind]
+	informer, isKnown := t.informers[o.Kind]
 	if !isKnown {
 		return nil, false
 	}
@@ -157,31 +180,28 @@ func (t *Tree) object(o Owner, informer cache.SharedIndexInformer) (metav1.Objec
 	return object, nil
 }
 
-// Topmost is the topmost owner of an object that is well known or has a scale;
-// false if there is none. Object is usually a pod.
-func (t *Tree) Topmost(ctx context.Context, object metav1.Object) (Owner, bool, error) {
-	return t.climb(object.GetNamespace(), object.GetOwnerReferences(), func(k key) *answer { return t.ask(ctx, k) })
-}
-
-// TopmostKnown is Topmost that calls nobody: an owner that would have to be asked
-// for is ErrUnknown, and asked for by Run.
+// TopmostKnown is the topmost owner of an object that is well known or has a scale;
+// false if there is none. Object is usually a pod. It calls nobody: an owner that has
+// to be asked for is ErrUnknown until Run has.
 func (t *Tree) TopmostKnown(object metav1.Object) (Owner, bool, error) {
-	return t.climb(object.GetNamespace(), object.GetOwnerReferences(), t.remember)
+	return t.climb(Owner{Namespace: object.GetNamespace()}, object.GetOwnerReferences())
 }
 
 // tallest is how many owners may be above each other; more are a circle.
 const tallest = 16
 
-func (t *Tree) climb(namespace string, references []metav1.OwnerReference, ask func(key) *answer) (top Owner, found bool, err error) {
+// climb finds the topmost owner above an object.
+func (t *Tree) climb(from Owner, references []metav1.OwnerReference) (top Owner, found bool, err error) {
+	below := from
 	for range tallest {
-		next, owned := controllerOf(references, namespace)
+		next, owned := controllerOf(references, from.Namespace)
 		if !owned {
 			return top, found, nil
 		}
-		node, err := t.look(next, ask)
+		node, err := t.look(next, below)
 		switch {
 		case err == nil:
-			top, found = node.owner, true
+			top, below, found = node.owner, node.owner, true
 		case errors.Is(err, ErrUnsupported):
 			// Nothing is known of what is above it. What is below is the topmost.
 			return top, found, nil
@@ -199,8 +219,8 @@ type node struct {
 	references []metav1.OwnerReference
 }
 
-// look finds one owner.
-func (t *Tree) look(o Owner, ask func(key) *answer) (node, error) {
+// look finds one owner of what is below it.
+func (t *Tree) look(o, below Owner) (node, error) {
 	if informer, isKnown := t.informer(o); isKnown {
 		object, err := t.object(o, informer)
 		if err != nil {
@@ -216,7 +236,10 @@ func (t *Tree) look(o Owner, ask func(key) *answer) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	a := ask(k)
+	if !t.isMeant(below) {
+		return node{}, errNotMeant
+	}
+	a := t.known(k)
 	if errors.Is(a.err, ErrNotFound) {
 		return node{}, as(ErrUnsupported, a.err)
 	}

@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -23,10 +22,10 @@ type Target struct {
 	HasParent bool
 }
 
-// TargetOf finds the workload that a reference names. The errors' texts are
-// upstream's, for conditions.
-func (t *Tree) TargetOf(ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference) (Target, error) {
-	ask := func(k key) *answer { return t.ask(ctx, k) }
+// TargetOf finds the workload that a reference names. It calls nobody: one that has to
+// be asked for is ErrUnknown until Run has. The errors' texts are upstream's, for
+// conditions.
+func (t *Tree) TargetOf(namespace string, ref *autoscalingv1.CrossVersionObjectReference) (Target, error) {
 	o := Owner{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}
 	if informer, isKnown := t.informer(o); isKnown {
 		object, err := t.object(o, informer)
@@ -38,13 +37,13 @@ func (t *Tree) TargetOf(ctx context.Context, namespace string, ref *autoscalingv
 			return Target{}, as(ErrUnsupported, err)
 		}
 		o.UID = object.GetUID()
-		return t.withParent(Target{Owner: o, Selector: selector}, object.GetOwnerReferences(), ask)
+		return t.withParent(Target{Owner: o, Selector: selector}, object.GetOwnerReferences())
 	}
 	k, err := keyOf(o)
 	if err != nil {
 		return Target{}, unhandled(ref, err)
 	}
-	a := ask(k)
+	a := t.known(k)
 	if a.err != nil {
 		return Target{}, unhandled(ref, a.err)
 	}
@@ -56,7 +55,7 @@ func (t *Tree) TargetOf(ctx context.Context, namespace string, ref *autoscalingv
 		return Target{}, unhandled(ref, as(ErrUnsupported, err))
 	}
 	o.UID = a.scale.UID
-	return t.withParent(Target{Owner: o, Selector: selector}, a.scale.OwnerReferences, ask)
+	return t.withParent(Target{Owner: o, Selector: selector}, a.scale.OwnerReferences)
 }
 
 func unhandled(ref *autoscalingv1.CrossVersionObjectReference, err error) error {
@@ -65,8 +64,8 @@ func unhandled(ref *autoscalingv1.CrossVersionObjectReference, err error) error 
 
 // withParent looks for who owns the target. An owner that is gone, or whose kind
 // has no pods, is none.
-func (t *Tree) withParent(target Target, references []metav1.OwnerReference, ask func(key) *answer) (Target, error) {
-	parent, found, err := t.climb(target.Namespace, references, ask)
+func (t *Tree) withParent(target Target, references []metav1.OwnerReference) (Target, error) {
+	parent, found, err := t.climb(target.Owner, references)
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnsupported) {
 		return Target{}, err
 	}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime/debug"
 	"slices"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -90,18 +92,34 @@ func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.Na
 		return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Name, b.object.Name))
 	})
 	overlaps := overlapsOf(works)
-	kept := works[:0]
+	var anew []*work
 	for _, w := range works {
 		w.track, w.isWhole = r.follow(now, w.object), only == nil
 		w.track.overlap = overlaps[w.track.name]
 		if _, isNamed := only[w.track.name]; w.isWhole || isNamed || !w.track.isDecided {
-			w.track.lookup = recommend.Lookup{Problem: "Cannot read targetRef", Transient: true}
-			r.safely(w.track.name, func() { w.track.lookup = r.lookup(ctx, w) })
+			anew = append(anew, w)
 		}
-		w.lookup = w.track.lookup
-		kept = append(kept, w)
 	}
-	return kept
+	r.config.Targets.Await(ctx, references(anew))
+	for _, w := range anew {
+		w.track.lookup = recommend.Lookup{Problem: "Cannot read targetRef", Transient: true}
+		r.safely(w.track.name, func() { w.track.lookup = r.lookup(w) })
+	}
+	for _, w := range works {
+		w.lookup = w.track.lookup
+	}
+	return works
+}
+
+// references are what the objects name, with their namespaces.
+func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
+	return func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
+		for _, w := range works {
+			if ref := w.object.Spec.TargetRef; ref != nil && !yield(w.object.Namespace, ref) {
+				return
+			}
+		}
+	}
 }
 
 // objects are those that this recommender is responsible for.
@@ -118,12 +136,12 @@ func (r *Recommender) objects() []*autoscaling.VerticalPodAutoscaler {
 // lookup finds the workload's pods. While that fails, for whatever reason, those that
 // were its pods are followed: as upstream, whose samples belong to labels and not to
 // objects, what they use is learnt, and their windows go on.
-func (r *Recommender) lookup(ctx context.Context, w *work) recommend.Lookup {
+func (r *Recommender) lookup(w *work) recommend.Lookup {
 	ref, t := w.object.Spec.TargetRef, w.track
 	if ref == nil {
 		return unfound("Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
 	}
-	target, err := r.config.Targets.TargetOf(ctx, w.object.Namespace, ref)
+	target, err := r.config.Targets.TargetOf(w.object.Namespace, ref)
 	if err != nil {
 		return unfound("Cannot read targetRef. Reason: "+err.Error(), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +46,9 @@ const DefaultName = "default"
 
 // Targets finds the workload that an object means.
 type Targets interface {
-	TargetOf(ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference) (ownership.Target, error)
+	TargetOf(namespace string, ref *autoscalingv1.CrossVersionObjectReference) (ownership.Target, error)
+	// Await waits until what has to be asked for was, but not for long.
+	Await(ctx context.Context, references iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference])
 	HasSynced() bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -200,7 +201,7 @@ func (w *world) condition(name, kind string) *autoscaling.VerticalPodAutoscalerC
 }
 
 // TargetOf implements Targets.
-func (w *world) TargetOf(_ context.Context, ns string, ref *autoscalingv1.CrossVersionObjectReference) (ownership.Target, error) {
+func (w *world) TargetOf(ns string, ref *autoscalingv1.CrossVersionObjectReference) (ownership.Target, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	o := ownership.Owner{Kind: ref.Kind, Namespace: ns, Name: ref.Name, UID: types.UID("workload-" + ref.Name)}
@@ -217,6 +218,9 @@ func (w *world) TargetOf(_ context.Context, ns string, ref *autoscalingv1.CrossV
 }
 
 var errPanic = errors.New("panic")
+
+// Await implements Targets.
+func (*world) Await(context.Context, iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference]) {}
 
 // HasSynced implements Targets.
 func (*world) HasSynced() bool { return true }

@@ -3,10 +3,11 @@ package updater
 import (
 	"cmp"
 	"context"
-	"errors"
+	"iter"
 	"slices"
 	"strings"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,10 +42,8 @@ func (c *Controller) workloads(ctx context.Context) []*workload {
 		if len(pods) == 0 {
 			continue
 		}
+		// An owner that has to be asked for is known in a later pass: nothing is asked here.
 		owner, found, err := c.cfg.Owners.TopmostKnown(pods[0])
-		if errors.Is(err, ownership.ErrUnknown) {
-			owner, found, err = c.cfg.Owners.Topmost(ctx, pods[0])
-		}
 		if err != nil || !found {
 			continue
 		}
@@ -106,28 +105,43 @@ func controlling(candidates []*workload, pod *corev1.Pod) *workload {
 // targets are the objects that change running pods, by what they refer to; of
 // several the oldest goes first, as upstream.
 func (c *Controller) targets(ctx context.Context) map[string][]*workload {
-	targets := map[string][]*workload{}
+	var all []*workload
 	for _, object := range c.cfg.Autoscalers.GetStore().List() {
 		vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
 		if !ok || !c.isOurs(vpa) || vpa.Spec.TargetRef == nil {
 			continue
 		}
 		policy := observe.UpdatePolicyOf(&vpa.Spec, &c.cfg.Flags, c.cfg.Gates)
-		if !policy.Mode.Disrupts() && !policy.Boosts {
+		if policy.Mode.Disrupts() || policy.Boosts {
+			all = append(all, &workload{vpa: vpa, policy: policy})
+		}
+	}
+	c.cfg.Owners.Await(ctx, references(all))
+	targets := map[string][]*workload{}
+	for _, w := range all {
+		var err error
+		if w.target, err = c.cfg.Owners.TargetOf(w.vpa.Namespace, w.vpa.Spec.TargetRef); err != nil {
+			c.cfg.Log.V(1).Info("left out: its target cannot be found", "vpa", w.key(), "reason", err.Error())
 			continue
 		}
-		target, err := c.cfg.Owners.TargetOf(ctx, vpa.Namespace, vpa.Spec.TargetRef)
-		if err != nil {
-			c.cfg.Log.V(1).Info("left out: its target cannot be found", "vpa", vpa.Namespace+"/"+vpa.Name, "reason", err.Error())
-			continue
-		}
-		key := targetKey(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)
-		targets[key] = append(targets[key], &workload{vpa: vpa, policy: policy, target: target})
+		key := targetKey(w.vpa.Namespace, w.vpa.Spec.TargetRef.Kind, w.vpa.Spec.TargetRef.Name)
+		targets[key] = append(targets[key], w)
 	}
 	for _, candidates := range targets {
 		slices.SortFunc(candidates, func(a, b *workload) int { return older(&a.vpa.ObjectMeta, &b.vpa.ObjectMeta) })
 	}
 	return targets
+}
+
+// references are what the objects name, with their namespaces.
+func references(all []*workload) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
+	return func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
+		for _, w := range all {
+			if !yield(w.vpa.Namespace, w.vpa.Spec.TargetRef) {
+				return
+			}
+		}
+	}
 }
 
 func older(a, b *metav1.ObjectMeta) int {

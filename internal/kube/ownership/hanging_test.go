@@ -1,0 +1,172 @@
+package ownership
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+)
+
+// ownedBy is a pod that an object of a kind that is not well known owns.
+func ownedBy(namespace, kind, name string) *corev1.Pod {
+	p := pod(owner("example.com/v1", kind, name, ""))
+	p.Namespace = namespace
+	return p
+}
+
+// knownAfter is after how long a pod's owner is known.
+func (w *world) knownAfter(p *corev1.Pod) time.Duration {
+	began := time.Now()
+	for time.Since(began) < time.Hour {
+		if _, found, err := w.tree.TopmostKnown(p); found && err == nil {
+			break
+		}
+		pass(time.Second)
+	}
+	return time.Since(began)
+}
+
+// Objects that hang, of one kind or of ten, delay those of a healthy one by nothing,
+// and a new object of their own kind by one call.
+func TestHungOwnersDelayNoOthers(t *testing.T) {
+	for why, c := range map[string]struct {
+		hung string
+		most time.Duration
+	}{
+		"another kind":  {"Recipe", 2 * time.Second},
+		"the same kind": {"Rollout", DefaultTimeout + 2*time.Second},
+	} {
+		w := &world{hangs: func(_, name string) bool { return strings.HasPrefix(name, "hung") }}
+		inWorld(t, w, func(t *testing.T) {
+			for i := range 60 {
+				_, _, _ = w.tree.TopmostKnown(ownedBy("shop", c.hung, fmt.Sprintf("hung-%d", i)))
+			}
+			pass(5 * time.Second)
+			if after := w.knownAfter(ownedBy("shop", "Rollout", "roll")); after > c.most {
+				t.Errorf("beside 60 that hang, of %s, an owner is known after %s", why, after)
+			}
+		})
+	}
+}
+
+// Those that nobody answers for are asked for ever more seldom.
+func TestHungOwnersAreAskedForSeldom(t *testing.T) {
+	w := &world{hangs: func(string, string) bool { return true }}
+	inWorld(t, w, func(t *testing.T) {
+		p := ownedBy("shop", "Rollout", "hung")
+		for range 60 {
+			_, _, _ = w.tree.TopmostKnown(p)
+			pass(time.Minute)
+		}
+		if n := w.calls(); n > 10 {
+			t.Errorf("an object that hangs was asked for %d times in an hour", n)
+		}
+		w.set(func() { w.hangs = func(_, name string) bool { return name == "hung" } })
+		if after := w.knownAfter(ownedBy("shop", "Rollout", "roll")); after > DefaultTimeout+2*time.Second {
+			t.Errorf("another is known after %s once its kind answers", after)
+		}
+	})
+}
+
+// A kind without a scale is asked for by one of its objects, not by each; one that is
+// given a scale is found soon.
+func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
+	w := &world{}
+	inWorld(t, w, func(t *testing.T) {
+		var all []*corev1.Pod
+		for i := range 1000 {
+			all = append(all, ownedBy("shop", "Recipe", fmt.Sprintf("run-%d", i)))
+		}
+		for range 10 {
+			for _, p := range all {
+				_, _, _ = w.tree.TopmostKnown(p)
+			}
+			pass(time.Minute)
+		}
+		if n := w.calls(); n > 10*(askersPerKind+1) {
+			t.Errorf("1000 owners of a kind without a scale led to %d calls in ten minutes", n)
+		}
+		// The kind is given a scale.
+		w.set(func() { w.fail = errors.New("of another error") })
+		pass(withoutScale + retrial + 2*turn)
+		if _, _, err := w.tree.TopmostKnown(all[0]); !errors.Is(err, ErrUnknown) {
+			t.Errorf("what the API server says now is not known: %v", err)
+		}
+	})
+}
+
+// Only what a VerticalPodAutoscaler could mean is asked for.
+func TestOwnersThatNobodyMeansAreNotAskedFor(t *testing.T) {
+	autoscalers := cache.NewSharedIndexInformer(&cache.ListWatch{}, &autoscaling.VerticalPodAutoscaler{}, 0, cache.Indexers{})
+	w := &world{autoscalers: autoscalers}
+	inWorld(t, w, func(t *testing.T) {
+		add := func(name string, ref autoscalingv1.CrossVersionObjectReference) {
+			vpa := &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+			vpa.Spec.TargetRef = &ref
+			if err := autoscalers.GetStore().Add(vpa); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add("web", ref("apps/v1", "Deployment", "web"))
+		made := pod(owner("apps/v1", "ReplicaSet", "made-1", "r3"))
+		for _, p := range []*corev1.Pod{ownedBy("shop", "Rollout", "roll"), ownedBy("elsewhere", "Rollout", "roll"), made} {
+			_, _, err := w.tree.TopmostKnown(p)
+			synctest.Wait()
+			if err != nil || w.calls() != 0 {
+				t.Errorf("%d calls and %v for an owner that nobody means", w.calls(), err)
+			}
+		}
+		// What owns the object that is named should be named instead.
+		add("made", ref("apps/v1", "ReplicaSet", "made-1"))
+		_, _, _ = w.tree.TopmostKnown(made)
+		if synctest.Wait(); w.calls() != 1 {
+			t.Errorf("%d calls for the owner of an object that is named", w.calls())
+		}
+		// Anything may be owned by the Rollout that is named.
+		add("roll", ref("example.com/v1", "Rollout", "roll"))
+		_, _, _ = w.tree.TopmostKnown(ownedBy("shop", "Rollout", "roll"))
+		if synctest.Wait(); w.calls() != 2 {
+			t.Errorf("%d calls for an owner of the kind that is named", w.calls())
+		}
+		_, _, _ = w.tree.TopmostKnown(ownedBy("elsewhere", "Rollout", "roll"))
+		if synctest.Wait(); w.calls() != 2 {
+			t.Errorf("%d calls for an owner in another namespace", w.calls())
+		}
+	})
+}
+
+// Targets that hang are waited for once, together, and not for long.
+func TestAwaitIsBounded(t *testing.T) {
+	w := &world{hangs: func(_, name string) bool { return strings.HasPrefix(name, "hung") }}
+	inWorld(t, w, func(t *testing.T) {
+		var refs []*autoscalingv1.CrossVersionObjectReference
+		for i := range 60 {
+			r := ref("example.com/v1", "Recipe", fmt.Sprintf("hung-%d", i))
+			refs = append(refs, &r)
+		}
+		roll := ref("example.com/v1", "Rollout", "roll")
+		refs = append(refs, &roll)
+		began := time.Now()
+		w.await(t.Context(), refs...)
+		if took := time.Since(began); took > patience {
+			t.Errorf("60 targets that hang were waited for %s", took)
+		}
+		if _, err := w.tree.TargetOf("shop", &roll); err != nil {
+			t.Errorf("one beside them: %v", err)
+		}
+		pass(DefaultTimeout)
+		began = time.Now()
+		if w.await(t.Context(), refs...); time.Since(began) > 0 {
+			t.Errorf("targets that hang were waited for %s again", time.Since(began))
+		}
+	})
+}

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,71 +10,39 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
-	sigsyaml "sigs.k8s.io/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 const configDir = "../../config"
 
-// installed are the objects that kubectl apply -k config/ would make.
-func installed(t *testing.T) []runtime.Object {
+// installed are the objects that kubectl apply -k config/ would make, without those of kinds of others.
+func installed(t *testing.T) []runtime.Object { t.Helper(); return rendered(t, configDir) }
+
+// rendered are the objects that kubectl apply -k of the directory would make.
+func rendered(t *testing.T, dir string) []runtime.Object {
 	t.Helper()
-	var kustomization struct {
-		Resources []string `json:"resources"`
-	}
-	content, err := os.ReadFile(filepath.Join(configDir, "kustomization.yaml"))
-	if err == nil {
-		err = sigsyaml.Unmarshal(content, &kustomization)
-	}
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var objects []runtime.Object
-	for _, name := range kustomization.Resources {
-		content, err := os.ReadFile(filepath.Join(configDir, name))
+	for _, resource := range resources.Resources() {
+		content, err := resource.AsYAML()
 		if err != nil {
 			t.Fatal(err)
 		}
-		objects = append(objects, decodeAll(t, content)...)
-	}
-	return objects
-}
-
-func decodeAll(t *testing.T, content []byte) []runtime.Object {
-	t.Helper()
-	var objects []runtime.Object
-	documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(content)))
-	buffer := make([]byte, 1<<16)
-	for {
-		n, err := documents.Read(buffer)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(buffer[:n], nil, nil)
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(content, nil, nil)
 		if runtime.IsNotRegisteredError(err) {
 			continue // a CustomResourceDefinition
 		}
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", resource.CurId(), err)
 		}
 		objects = append(objects, object)
 	}
-}
-
-func find[T runtime.Object](t *testing.T) T {
-	t.Helper()
-	for _, object := range installed(t) {
-		if found, ok := object.(T); ok {
-			return found
-		}
-	}
-	var none T
-	t.Fatalf("config has no %T", none)
-	return none
+	return objects
 }
 
 // The permissions are those that the code uses, one for one: what is missing
@@ -93,18 +56,18 @@ func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
 		" pods list watch",
 		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",
 		"metrics.k8s.io pods list",
-		" nodes list watch", " nodes/metrics get",
+		" nodes list watch",
 		"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
 		" events create patch",
 	}
-	granted := grants(find[*rbacv1.ClusterRole](t).Rules)
+	granted := grants(configured[*rbacv1.ClusterRole](t, "plimsoll-controller").Rules)
 	slices.Sort(used)
 	if !slices.Equal(granted, used) {
 		t.Errorf("granted\n%s\nused\n%s", strings.Join(granted, "\n"), strings.Join(used, "\n"))
 	}
-	leases := []string{"coordination.k8s.io leases create", "coordination.k8s.io leases get update"}
-	if granted := grants(find[*rbacv1.Role](t).Rules); !slices.Equal(granted, leases) {
-		t.Errorf("in its own namespace granted %q, used %q", granted, leases)
+	beside := []string{" serviceaccounts/token create", "coordination.k8s.io leases create", "coordination.k8s.io leases get update"}
+	if granted := grants(configured[*rbacv1.Role](t, "plimsoll-controller").Rules); !slices.Equal(granted, beside) {
+		t.Errorf("in its own namespace granted %q, used %q", granted, beside)
 	}
 }
 
@@ -116,7 +79,7 @@ func TestRecommenderRoleIsWhatTheCodeUses(t *testing.T) {
 		"autoscaling horizontalpodautoscalers list watch", "* */scale get",
 		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch", "apps daemonsets list watch",
 		"batch jobs list watch", "batch cronjobs list watch", " replicationcontrollers list watch",
-		" pods list watch", " nodes list watch", " nodes/metrics get", "metrics.k8s.io pods list", " events list watch create patch",
+		" pods list watch", " nodes list watch", "metrics.k8s.io pods list", " events list watch create patch",
 	}
 	slices.Sort(used)
 	for _, object := range installed(t) {
@@ -180,10 +143,10 @@ func grants(rules []rbacv1.PolicyRule) []string {
 }
 
 func TestDeploymentIsRestricted(t *testing.T) {
-	if got := find[*corev1.Namespace](t).Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
+	if got := configured[*corev1.Namespace](t, "plimsoll-system").Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 		t.Errorf("the namespace enforces %q", got)
 	}
-	pod := find[*appsv1.Deployment](t).Spec.Template.Spec
+	pod := configured[*appsv1.Deployment](t, "plimsoll-controller").Spec.Template.Spec
 	container := pod.Containers[0]
 	security := container.SecurityContext
 	checks := map[string]bool{
@@ -196,7 +159,7 @@ func TestDeploymentIsRestricted(t *testing.T) {
 		"has a memory limit":      !container.Resources.Limits.Memory().IsZero(),
 		"is probed":               container.LivenessProbe != nil && container.ReadinessProbe != nil,
 		"has the image":           container.Image == "ghcr.io/plimsoll-dev/plimsoll:dev",
-		"has its service account": pod.ServiceAccountName == find[*corev1.ServiceAccount](t).Name,
+		"has its service account": pod.ServiceAccountName == "plimsoll-controller",
 	}
 	for what, holds := range checks {
 		if !holds {
@@ -207,7 +170,7 @@ func TestDeploymentIsRestricted(t *testing.T) {
 
 // The Deployment's arguments are flags that the program takes.
 func TestDeploymentArgumentsParse(t *testing.T) {
-	args := find[*appsv1.Deployment](t).Spec.Template.Spec.Containers[0].Args
+	args := configured[*appsv1.Deployment](t, "plimsoll-controller").Spec.Template.Spec.Containers[0].Args
 	flags := &controllerFlags{}
 	set := pflag.NewFlagSet("controller", pflag.ContinueOnError)
 	flags.add(set)

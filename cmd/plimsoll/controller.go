@@ -194,6 +194,9 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
+	if err := flags.kubelet.issueTokens(client); err != nil {
+		return nil, err
+	}
 	reach, err := newReach(config)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -20,6 +24,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/token"
 )
 
 // Where resource metrics come from.
@@ -38,15 +43,20 @@ type kubeletFlags struct {
 	maxPerSecond  float64
 	maxCPU        float64
 	maxConcurrent int
-	options       kubelet.Options
+	// account is the service account, as NAMESPACE/NAME, whose token kubelets are sent.
+	account string
+	options kubelet.Options
 }
+
+// defaultKubeletAccount is that of config/.
+const defaultKubeletAccount = "plimsoll-system/plimsoll-kubelet-reader"
 
 func (f *kubeletFlags) add(fs *pflag.FlagSet) {
 	f.options = kubelet.DefaultOptions()
 	o := &f.options
 	fs.StringVar(&f.source, "resource-metrics-source", sourceAuto,
 		"Where CPU and memory come from: kubelet, each second from the kubelets of the nodes that run pods of autoscaled targets; api, from "+
-			"metrics.k8s.io; auto, from the kubelets where Plimsoll is granted get on nodes/metrics, and list and watch on nodes. "+
+			"metrics.k8s.io; auto, from the kubelets where Plimsoll may list and watch nodes, and --kubelet-service-account get nodes/metrics. "+
 			"metrics.k8s.io stands in for kubelets that cannot be read. With --shadow auto means api.")
 	fs.DurationVar(&f.interval, "kubelet-scrape-interval", rounds.DefaultPeriod, "How often each kubelet is asked.")
 	fs.Float64Var(&f.maxPerSecond, "kubelet-max-scrapes-per-second", rounds.DefaultMaxPerSecond,
@@ -61,10 +71,15 @@ func (f *kubeletFlags) add(fs *pflag.FlagSet) {
 		"Use the port in the node status. Takes precedence over --kubelet-port.")
 	fs.IntVar(&o.Port, "kubelet-port", o.Port, "The port to use to connect to kubelets.")
 	fs.BoolVar(&o.InsecureTLS, "kubelet-insecure-tls", false,
-		"Do not verify the certificates of kubelets. Whoever answers is believed, and is sent Plimsoll's token.")
+		"Do not verify the certificates of kubelets. Whoever answers is believed, and is sent the token.")
 	fs.StringVar(&o.CertificateAuthority, "kubelet-certificate-authority", "",
 		"Path to the CA that the certificates of kubelets are verified with, read anew as it changes. Without it, the API server's.")
-	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "", "Path to a client certificate for kubelets, instead of the token.")
+	fs.StringVar(&f.account, "kubelet-service-account", defaultKubeletAccount,
+		"The service account, as NAMESPACE/NAME, whose token kubelets are sent; the API server issues it for an hour at a time. It should have "+
+			"no right but to get nodes/metrics: whoever has a node has the token. Empty for none.")
+	fs.StringVar(&o.TokenFile, "kubelet-token-file", "",
+		"Path to a token for kubelets, read anew as it changes, instead of one of --kubelet-service-account.")
+	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "", "Path to a client certificate for kubelets, instead of any token.")
 	fs.StringVar(&o.ClientKey, "kubelet-client-key", "", "Path to the key of the client certificate for kubelets.")
 	fs.DurationVar(&o.RequestTimeout, "kubelet-request-timeout", o.RequestTimeout, "How long a kubelet may take to answer.")
 	fs.BoolVar(&o.DisableCompression, "kubelet-disable-compression", false,
@@ -73,10 +88,57 @@ func (f *kubeletFlags) add(fs *pflag.FlagSet) {
 
 func (f *kubeletFlags) validate(check func(fine bool, flag string, value any, want string)) {
 	check(slices.Contains(sources, f.source), "resource-metrics-source", f.source, "must be "+strings.Join(sources, ", "))
+	_, _, err := f.reader()
+	check(err == nil, "kubelet-service-account", f.account, fmt.Sprint(err))
 	check(f.interval > 0, "kubelet-scrape-interval", f.interval, "must be greater than 0")
 	check(f.maxPerSecond > 0, "kubelet-max-scrapes-per-second", f.maxPerSecond, "must be greater than 0")
 	check(f.maxCPU > 0 && !math.IsInf(f.maxCPU, 1), "kubelet-max-cpu", f.maxCPU, "must be a number of cores greater than 0")
 	check(f.maxConcurrent > 0, "kubelet-max-concurrent-scrapes", f.maxConcurrent, "must be greater than 0")
+}
+
+// reader is the service account whose token kubelets are sent; empty for none.
+func (f *kubeletFlags) reader() (namespace, name string, err error) {
+	if f.account == "" {
+		return "", "", nil
+	}
+	namespace, name, _ = strings.Cut(f.account, "/")
+	if namespace == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", errors.New("must be NAMESPACE/NAME, or empty")
+	}
+	return namespace, name, nil
+}
+
+// issueTokens lets all clients of kubelets share one token.
+func (f *kubeletFlags) issueTokens(client kubernetes.Interface) error {
+	namespace, name, err := f.reader()
+	if err != nil || name == "" {
+		return err
+	}
+	f.options.Tokens, err = token.New(client.CoreV1().ServiceAccounts(namespace), namespace, name)
+	return err
+}
+
+// access asks for the rights that reading kubelets takes.
+func (f *kubeletFlags) access(config *rest.Config, client kubernetes.Interface) func(context.Context) (string, error) {
+	own := client.AuthorizationV1().SelfSubjectAccessReviews()
+	tokens := f.options.Authentication()
+	if tokens == nil {
+		// The API server need not know who a client certificate of kubelets is.
+		return resource.Rights(own, nil)
+	}
+	return resource.Rights(own, func(ctx context.Context) (resource.Reviews, error) {
+		shown, err := tokens.Token(ctx)
+		if err != nil {
+			return nil, err
+		}
+		reader := rest.AnonymousClientConfig(config)
+		reader.BearerToken = shown
+		client, err := authorizationclient.NewForConfig(reader)
+		if err != nil {
+			return nil, fmt.Errorf("making a client with the token for kubelets: %w", err)
+		}
+		return client.SelfSubjectAccessReviews(), nil
+	})
 }
 
 // reads reports whether kubelets may be read at all.
@@ -109,7 +171,7 @@ func newDirectFor(
 		Log:        log,
 	}
 	if f.source == sourceAuto {
-		cfg.Access = resource.Rights(client.AuthorizationV1().SelfSubjectAccessReviews())
+		cfg.Access = f.access(config, client)
 	}
 	return resource.New(cfg)
 }

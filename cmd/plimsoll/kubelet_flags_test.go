@@ -18,6 +18,9 @@ func TestKubeletFlags(t *testing.T) {
 	if diff := cmp.Diff(kubelet.DefaultOptions(), f.kubelet.options); diff != "" {
 		t.Errorf("the defaults (-package +flags):\n%s", diff)
 	}
+	if namespace, name, err := f.kubelet.reader(); namespace != "plimsoll-system" || name != "plimsoll-kubelet-reader" || err != nil {
+		t.Errorf("kubelets are sent the token of %s/%s, %v", namespace, name, err)
+	}
 	if f.kubelet.interval != time.Second || f.kubelet.maxPerSecond != 1000 || f.kubelet.maxCPU != 0.5 || f.kubelet.maxConcurrent != 64 {
 		t.Errorf("the defaults: %+v", f.kubelet)
 	}
@@ -40,6 +43,7 @@ func TestKubeletFlagsAreChecked(t *testing.T) {
 	for _, bad := range []string{
 		"--resource-metrics-source=cadvisor", "--kubelet-scrape-interval=0s", "--kubelet-max-scrapes-per-second=0", "--kubelet-max-concurrent-scrapes=0",
 		"--kubelet-max-cpu=0", "--kubelet-max-cpu=-1", "--kubelet-max-cpu=NaN", "--kubelet-max-cpu=+Inf", "--kubelet-max-cpu=500m",
+		"--kubelet-service-account=reader", "--kubelet-service-account=a/b/c", "--kubelet-service-account=a/",
 		"--kubelet-port=0", "--kubelet-client-key=alone", "--kubelet-request-timeout=0s", "--kubelet-preferred-address-types=",
 	} {
 		name, _, _ := strings.Cut(bad, "=")

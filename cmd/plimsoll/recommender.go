@@ -69,6 +69,9 @@ func runRecommender(ctx context.Context, flags *recommenderAlone, log logr.Logge
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
+	if err := flags.kubelet.issueTokens(client); err != nil {
+		return err
+	}
 	reach, err := newReach(config)
 	if err != nil {
 		return err

@@ -2,12 +2,9 @@ package devcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,10 +13,14 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 )
+
+// controllerAccount is the service account that the controller runs as.
+const controllerAccount = "plimsoll-controller"
 
 // granted are the kinds of config/ that a process outside of the cluster needs: all but what would run it inside.
 var granted = map[string]bool{
@@ -74,37 +75,26 @@ func (c *Cluster) DeployPlimsoll(ctx context.Context, keep func(*unstructured.Un
 	return nil
 }
 
-// manifests reads the objects of the files that the kustomization lists, and names the first service account: the
-// controller's.
+// manifests are the objects that `kubectl apply -k` of this directory applies, and the controller's service account among
+// them.
 func manifests(dir string) (objects []*unstructured.Unstructured, account *unstructured.Unstructured, err error) {
-	var kustomization struct {
-		Resources []string `json:"resources"`
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read: %w", err)
+		return nil, nil, fmt.Errorf("kustomize: %w", err)
 	}
-	if err := yaml.Unmarshal(text, &kustomization); err != nil {
-		return nil, nil, fmt.Errorf("kustomization.yaml: %w", err)
-	}
-	for _, name := range kustomization.Resources {
-		text, err := os.ReadFile(filepath.Join(dir, name))
+	for _, resource := range rendered.Resources() {
+		content, err := resource.Map()
 		if err != nil {
-			return nil, nil, fmt.Errorf("read: %w", err)
+			return nil, nil, fmt.Errorf("%s: %w", resource.CurId(), err)
 		}
-		for document := range strings.SplitSeq(string(text), "\n---\n") {
-			object := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", name, err)
-			}
-			objects = append(objects, object)
-			if object.GetKind() == rbacv1.ServiceAccountKind && account == nil {
-				account = object
-			}
+		object := &unstructured.Unstructured{Object: content}
+		objects = append(objects, object)
+		if object.GetKind() == rbacv1.ServiceAccountKind && object.GetName() == controllerAccount {
+			account = object
 		}
 	}
 	if account == nil {
-		return nil, nil, errors.New("there is no service account")
+		return nil, nil, fmt.Errorf("there is no service account %s", controllerAccount)
 	}
 	return objects, account, nil
 }

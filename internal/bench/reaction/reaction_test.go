@@ -146,7 +146,7 @@ func TestEditOfTheShippedDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "config", "deployment.yaml"))
+	text, err := os.ReadFile(filepath.Join(root, "config", "base", "deployment.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

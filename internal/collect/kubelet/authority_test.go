@@ -47,9 +47,9 @@ func serveRenewing(t *testing.T) (r *renewing, ca []byte) {
 		r.logs = append(r.logs, args)
 	}, funcr.Options{})
 	options := DefaultOptions()
-	options.CertificateAuthority = r.caFile
+	options.CertificateAuthority, options.Tokens = r.caFile, &issued{token: token}
 	var err error
-	if r.client, err = NewClient(&rest.Config{BearerToken: token}, options, log); err != nil {
+	if r.client, err = NewClient(&rest.Config{}, options, log); err != nil {
 		t.Fatal(err)
 	}
 	return r, ca
@@ -276,28 +276,38 @@ func TestRenewedCredentials(t *testing.T) {
 			t.Fatal(err)
 		}
 		kubelet := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			tokens = append(tokens, r.Header.Get("Authorization"))
-			serials = append(serials, string(r.TLS.PeerCertificates[0].Raw))
+			if token := r.Header.Get("Authorization"); token != "" {
+				tokens = append(tokens, token)
+			}
+			for _, peer := range r.TLS.PeerCertificates {
+				serials = append(serials, string(peer.Raw))
+			}
 		}), ReadHeaderTimeout: time.Minute}
 		listener := tls.NewListener(network, &tls.Config{
-			Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12,
+			Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12,
 		})
 		go func() { _ = kubelet.Serve(listener) }()
 
-		options := DefaultOptions()
-		options.CertificateAuthority = write("ca.crt", certificate)
+		withToken, withCertificate := DefaultOptions(), DefaultOptions()
 		own, ownKey := selfSigned(t)
-		options.ClientCertificate, options.ClientKey = write("tls.crt", own), write("tls.key", ownKey)
-		config := &rest.Config{BearerTokenFile: write("token", []byte("first"))}
+		withCertificate.ClientCertificate, withCertificate.ClientKey = write("tls.crt", own), write("tls.key", ownKey)
+		withToken.TokenFile = write("token", []byte("first"))
+		config := &rest.Config{TLSClientConfig: rest.TLSClientConfig{CAFile: write("ca.crt", certificate)}}
 		config.Dial = network.dial
-		client, err := NewClient(config, options, logr.Discard())
-		if err != nil {
-			t.Fatal(err)
+		var clients []*Client
+		for _, options := range []Options{withToken, withCertificate} {
+			client, err := NewClient(config, options, logr.Discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			clients = append(clients, client)
 		}
 		ask := func() {
 			t.Helper()
-			if _, err := client.Get(t.Context(), Target{Node: "node-1", Address: "127.0.0.1:10250"}, nil); err != nil {
-				t.Fatal(err)
+			for _, client := range clients {
+				if _, err := client.Get(t.Context(), Target{Node: "node-1", Address: "127.0.0.1:10250"}, nil); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		ask()

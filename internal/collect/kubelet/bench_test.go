@@ -36,8 +36,8 @@ func BenchmarkScrape(b *testing.B) {
 			}))
 			defer s.Close()
 			options := DefaultOptions()
-			options.InsecureTLS, options.DisableCompression = true, !packed
-			client, err := NewClient(&rest.Config{BearerToken: token}, options, logr.Discard())
+			options.InsecureTLS, options.DisableCompression, options.Tokens = true, !packed, &issued{token: token}
+			client, err := NewClient(&rest.Config{}, options, logr.Discard())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -33,6 +34,8 @@ const (
 	// drainBytes of an answer that nobody wants are read so that its connection
 	// can be used again.
 	drainBytes = 4 << 10
+
+	bearer = "Bearer "
 )
 
 // ErrTooLarge is the reason of an answer beyond Options.MaxResponseBytes.
@@ -46,9 +49,9 @@ func (e *StatusError) Error() string {
 	text := fmt.Sprintf("it answered %d %s", e.Code, http.StatusText(e.Code))
 	switch e.Code {
 	case http.StatusUnauthorized:
-		return text + ": it does not know Plimsoll's credentials"
+		return text + ": it does not know the credentials that it was sent (--kubelet-service-account)"
 	case http.StatusForbidden:
-		return text + ": Plimsoll needs the right to get nodes/metrics"
+		return text + ": whoever asks it needs the right to get nodes/metrics (--kubelet-service-account)"
 	}
 	return text
 }
@@ -57,10 +60,13 @@ func (e *StatusError) Error() string {
 type Client struct {
 	http    *http.Client
 	options Options
+	// tokens are nil where a client certificate, or nothing, authenticates Plimsoll.
+	tokens Tokens
 }
 
-// NewClient takes from the REST configuration what authenticates Plimsoll and, by
-// default, the CA. The log tells of a CA that changes.
+// NewClient takes from the REST configuration how to connect and, by default, the CA;
+// never what authenticates Plimsoll to the API server. The log tells of a CA that
+// changes.
 func NewClient(config *rest.Config, options Options, log logr.Logger) (*Client, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -69,37 +75,34 @@ func NewClient(config *rest.Config, options Options, log logr.Logger) (*Client, 
 	if err != nil {
 		return nil, fmt.Errorf("client of kubelets: %w", err)
 	}
-	return &Client{options: options, http: &http.Client{
+	return &Client{options: options, tokens: options.Authentication(), http: &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// kubeletConfig is the configuration without what is about the API server alone.
+// kubeletConfig is the configuration without what is about the API server alone: whom
+// Plimsoll is to the API server, and whether that server is verified.
 func kubeletConfig(config *rest.Config, options *Options) *rest.Config {
-	c := rest.CopyConfig(config)
-	c.Transport = nil
+	c := rest.AnonymousClientConfig(config)
 	if c.UserAgent == "" {
 		c.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
 	t := &c.TLSClientConfig
 	t.ServerName = ""
 	t.NextProtos = []string{"http/1.1"}
+	t.Insecure = options.InsecureTLS
 	switch {
 	case options.InsecureTLS:
-		t.Insecure, t.CAFile, t.CAData = true, "", nil
+		t.CAFile, t.CAData = "", nil
 	case options.CertificateAuthority != "":
-		t.Insecure, t.CAFile, t.CAData = false, options.CertificateAuthority, nil
+		t.CAFile, t.CAData = options.CertificateAuthority, nil
 	}
-	if options.ClientCertificate != "" {
-		t.CertFile, t.CertData = options.ClientCertificate, nil
-		t.KeyFile, t.KeyData = options.ClientKey, nil
-	}
+	t.CertFile, t.KeyFile = options.ClientCertificate, options.ClientKey
 	return c
 }
 
-// newTransport authenticates Plimsoll over a connection to a kubelet that is
-// verified.
+// newTransport is for connections to kubelets that are verified.
 func newTransport(c *rest.Config, options *Options, log logr.Logger) (http.RoundTripper, error) {
 	var verified http.RoundTripper
 	var err error
@@ -190,6 +193,13 @@ func (c *Client) ask(ctx context.Context, address string) (*http.Response, error
 	if !c.options.DisableCompression {
 		request.Header.Set("Accept-Encoding", "gzip")
 	}
+	if c.tokens != nil {
+		token, err := c.tokens.Token(ctx)
+		if err != nil {
+			return nil, err
+		}
+		request.Header.Set("Authorization", bearer+token)
+	}
 	return c.http.Do(request)
 }
 
@@ -197,6 +207,9 @@ func (c *Client) ask(ctx context.Context, address string) (*http.Response, error
 func (c *Client) answer(ctx context.Context, response *http.Response, families text.Families, dst []byte) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever it is, the status is the error
+		if response.StatusCode == http.StatusUnauthorized && c.tokens != nil {
+			c.tokens.Refused(strings.TrimPrefix(response.Request.Header.Get("Authorization"), bearer))
+		}
 		return nil, &StatusError{Code: response.StatusCode}
 	}
 	answer, err := c.read(dst, response, families)

@@ -82,10 +82,11 @@ func (s *server) seen() []*http.Request {
 func (s *server) client(t *testing.T, change func(*rest.Config, *Options)) *Client {
 	t.Helper()
 	config := &rest.Config{
-		Host: "https://api.example", BearerToken: token,
+		Host: "https://api.example", BearerToken: own,
 		TLSClientConfig: rest.TLSClientConfig{CAFile: s.caFile, ServerName: "api.example"},
 	}
 	options := DefaultOptions()
+	options.Tokens = &issued{token: token}
 	if change != nil {
 		change(config, &options)
 	}
@@ -179,7 +180,7 @@ func TestTokenFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := s.client(t, func(r *rest.Config, _ *Options) { r.BearerToken, r.BearerTokenFile = "outdated", file })
+	c := s.client(t, func(_ *rest.Config, o *Options) { o.TokenFile, o.Tokens = file, &issued{token: "another"} })
 	if _, err := c.Get(t.Context(), s.target(), nil); err != nil {
 		t.Fatal(err)
 	}

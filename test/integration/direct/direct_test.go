@@ -146,16 +146,13 @@ func TestRightTakenAway(t *testing.T) {
 	plimsoll := shared.Plimsoll(t)
 	roles := s.Client.RbacV1().ClusterRoles()
 	change := func(how func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) {
-		// Both sides of the controller have it.
-		for _, name := range []string{"plimsoll-controller", "plimsoll-recommender"} {
-			role, err := roles.Get(context.WithoutCancel(t.Context()), name, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			role.Rules = how(role.Rules)
-			if _, err := roles.Update(context.WithoutCancel(t.Context()), role, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+		role, err := roles.Get(context.WithoutCancel(t.Context()), "plimsoll-kubelet-reader", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		role.Rules = how(role.Rules)
+		if _, err := roles.Update(context.WithoutCancel(t.Context()), role, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	isMetrics := func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "nodes/metrics") }

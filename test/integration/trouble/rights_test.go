@@ -42,7 +42,7 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 			"get apps/deployments/scale " + s.Namespace, "update apps/deployments/scale " + s.Namespace,
 			"update trouble.example/gadgets/scale " + s.Namespace, "watch /pods ", "list metrics.k8s.io/pods " + s.Namespace,
 			"get custom.metrics.k8s.io/services/requests_per_second " + s.Namespace, "list external.metrics.k8s.io/queue_length " + s.Namespace,
-			"list /nodes ", "watch /nodes ", "get /nodes/metrics ",
+			"list /nodes ", "watch /nodes ",
 			"patch autoscaling.k8s.io/verticalpodautoscalers/status " + s.Namespace, "create /pods/eviction " + s.Namespace,
 			"patch /pods/resize " + s.Namespace, "create /events " + s.Namespace, "create coordination.k8s.io/leases " + installed,
 		},
@@ -55,7 +55,7 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 			"create /pods/exec " + s.Namespace, "create /serviceaccounts/token " + installed, "impersonate /users ",
 			"create rbac.authorization.k8s.io/clusterrolebindings ", "escalate rbac.authorization.k8s.io/clusterroles ",
 			"create coordination.k8s.io/leases " + s.Namespace, "update coordination.k8s.io/leases kube-system", "delete /events " + s.Namespace,
-			"update /nodes/status ", "get /nodes/proxy ", "get /nodes/stats ", "get /nodes/log ", "create /nodes/metrics ",
+			"update /nodes/status ", "get /nodes/proxy ", "get /nodes/stats ", "get /nodes/log ", "create /nodes/metrics ", "get /nodes/metrics ",
 		},
 	} {
 		for _, action := range actions {

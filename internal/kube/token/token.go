@@ -1,0 +1,146 @@
+// Package token has the token of a service account, which the API server issues for
+// a short time and which is renewed before its end.
+//
+// It is for those who must not be shown Plimsoll's own: a kubelet that is sent a
+// token has it, and so has whoever took its node.
+package token
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// lifetime is what is asked for; the API server may say otherwise.
+	lifetime = time.Hour
+	// timeout bounds one request for a token.
+	timeout = 10 * time.Second
+	// retry is how long nothing is asked after a failure, and half as much again at
+	// most: replicas do not ask together.
+	retry = 10 * time.Second
+	// refusedAfter is how old a token is at least that is renewed because somebody
+	// refused it: who refuses everything must not make many requests.
+	refusedAfter = time.Minute
+)
+
+// Accounts issues tokens; the ServiceAccounts of a namespace are one.
+type Accounts interface {
+	CreateToken(ctx context.Context, name string, request *authenticationv1.TokenRequest, options metav1.CreateOptions) (
+		*authenticationv1.TokenRequest, error)
+}
+
+// Source is the token of one service account. It may be used by many goroutines.
+type Source struct {
+	accounts        Accounts
+	namespace, name string
+
+	// mu guards the following.
+	mu sync.Mutex
+	// token may be shown until expires.
+	token           string
+	issued, expires time.Time
+	// due is when the next one is asked for.
+	due time.Time
+	// err is why there was none last time, or nil.
+	err error
+	// requesting is closed when the request under way ends; nil without one.
+	requesting chan struct{}
+}
+
+// New makes a Source. Nothing is asked before the first Token.
+func New(accounts Accounts, namespace, name string) (*Source, error) {
+	if accounts == nil || namespace == "" || name == "" {
+		return nil, errors.New("token: a client and a service account with its namespace are needed")
+	}
+	return &Source{accounts: accounts, namespace: namespace, name: name}, nil
+}
+
+// Token is a token that is valid now. It waits for the API server only where there is
+// none, and not after ctx ends.
+func (s *Source) Token(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	if s.requesting == nil && !time.Now().Before(s.due) {
+		s.requesting = make(chan struct{})
+		go s.request(s.requesting)
+	}
+	token, err, requesting := s.valid(), s.err, s.requesting
+	s.mu.Unlock()
+	switch {
+	case token != "":
+		return token, nil
+	case requesting == nil:
+		return "", err
+	}
+	select {
+	case <-requesting:
+	case <-ctx.Done():
+		return "", fmt.Errorf("waiting for a token of service account %s: %w", s.account(), ctx.Err())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.valid(), s.err
+}
+
+// Refused says that somebody did not know the token. There is another one if it is not
+// new: the account may have been made anew under its name.
+func (s *Source) Refused(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); token == s.token && now.Sub(s.issued) >= refusedAfter {
+		s.due = now
+	}
+}
+
+// account is how people write it.
+func (s *Source) account() string { return s.namespace + "/" + s.name }
+
+// valid is the token if it is. It needs the lock.
+func (s *Source) valid() string {
+	if time.Now().Before(s.expires) {
+		return s.token
+	}
+	return ""
+}
+
+// request asks for a token. What was there before stays until its end.
+func (s *Source) request(done chan struct{}) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	answer, err := s.accounts.CreateToken(ctx, s.name, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(lifetime.Seconds()))},
+	}, metav1.CreateOptions{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(done)
+	s.requesting = nil
+	now := time.Now()
+	if err == nil && answer.Status.Token == "" {
+		err = errors.New("the answer has none")
+	}
+	if err != nil {
+		s.err = fmt.Errorf("a token of service account %s: %w", s.account(), err)
+		s.due = now.Add(spread(retry, retry/2))
+		return
+	}
+	life := answer.Status.ExpirationTimestamp.Sub(now)
+	if issued := answer.CreationTimestamp; !issued.IsZero() {
+		// Both are the API server's clock, whatever ours says.
+		life = answer.Status.ExpirationTimestamp.Sub(issued.Time)
+	}
+	s.token, s.issued, s.expires, s.err = answer.Status.Token, now, now.Add(life), nil
+	// A quarter of its life is left for whatever may fail.
+	s.due = now.Add(spread(life*13/20, life/10))
+}
+
+// spread is at least the one, and at most the other more.
+func spread(least, more time.Duration) time.Duration {
+	return least + time.Duration(rand.Int64N(max(1, int64(more)))) //gosec:disable G404 -- not a secret
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
@@ -16,14 +15,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// act carries the decision out and tells of it. What has begun is finished also
-// while the program ends; each call has its own deadline.
+// act carries the decision out and tells of it. A write that has begun is finished also
+// while the program ends, and so is the status that tells of it; each call has its own
+// deadline.
 func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error {
 	if _, yes := c.contested(p.track, p.hpa); yes {
-		p.track.state = decide.Settle(p.track.state, decide.Outcome{At: time.Now(), Error: "contested"})
-		return errors.New("another controller writes the object's status")
+		p.track.state = decide.Settle(p.track.state, decide.Outcome{At: time.Now(), Error: errContested.Error()})
+		return errContested
 	}
-	ctx = context.WithoutCancel(ctx)
 	outcome := decide.Outcome{At: time.Now()}
 	if d.Rescale {
 		err := c.rescale(ctx, p, d)
@@ -31,34 +30,16 @@ func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error
 		if err != nil {
 			outcome.Error = err.Error()
 		}
-		if errors.Is(err, scale.ErrMoved) && p.track.moved < maxOvertaken {
-			p.track.moved++
+		if c.isUnwritten(p, err) {
 			p.track.state = decide.Settle(p.track.state, outcome)
 			return err
 		}
+		ctx = context.WithoutCancel(ctx)
 	}
-	p.track.moved = 0
+	p.track.moved, p.track.writing.since = 0, time.Time{}
 	p.track.state = decide.Settle(p.track.state, outcome)
 	report := d.Report(outcome)
 	c.tell(ctx, p, d, &report)
-	return nil
-}
-
-func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
-	desired, began := d.Desired, time.Now()
-	c.writes(p.track, &desired)
-	var now *autoscalingv1.Scale
-	var err error
-	c.write(func() { now, err = c.scales.Write(ctx, p.target, desired) })
-	if now != nil {
-		// The next decision may come before the cache shows it.
-		c.targets.Saw(p.target.Resource, now)
-	}
-	if err != nil {
-		c.writes(p.track, nil)
-		return err
-	}
-	c.rose(p.track, began, desired-d.Current)
 	return nil
 }
 
@@ -78,8 +59,12 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *d
 }
 
 func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) error {
-	owed := p.track.said.owed
-	p.track.said.owed = time.Time{}
+	s := &p.track.said
+	if !r.Rescaled && c.backsOff(&s.backoff) {
+		return nil
+	}
+	owed := s.owed
+	s.owed = time.Time{}
 	if !c.mayTell(p) && observe.IsShown(p.hpa, d, r) {
 		return nil
 	}
@@ -90,18 +75,29 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decisio
 	}
 	var written *autoscalingv2.HorizontalPodAutoscaler
 	var err error
-	call := func() { written, err = c.status.Write(ctx, p.hpa, &after) }
+	call := func() { written, err = c.status.Write(context.WithoutCancel(ctx), p.hpa, &after) }
+	isDone := false
 	switch {
 	case !c.mayPutOff(p, r, isUrgent, owed):
-		c.write(call)
+		isDone = c.writeInLine(ctx, p, earlier(owed, p.start), call) == nil
 	case !isUrgent && !c.numbers.AllowN(p.start, 1):
 		return nil
-	case !c.writeIfFree(call):
+	default:
+		isDone = c.writeIfFree(ctx, p, call)
+	}
+	if !isDone {
 		if isUrgent {
-			p.track.said.owed = earlier(owed, p.start)
+			s.owed = earlier(owed, p.start)
 		}
 		return nil
 	}
+	c.noteStatus(p, written, err)
+	return err
+}
+
+// noteStatus notes how writing a status went.
+func (c *Controller) noteStatus(p *pass, written *autoscalingv2.HorizontalPodAutoscaler, err error) {
+	p.track.said.backoff.note(err, c.config.SyncPeriod)
 	if err != nil {
 		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
 		c.log.V(1).Info("status not written", "object", nameOf(p.hpa).String(), "why", err.Error())
@@ -109,7 +105,6 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decisio
 	if written != nil {
 		p.track.written, p.track.said.status = written.ResourceVersion, time.Now()
 	}
-	return err
 }
 
 // causeOf is the API's own error, which upstream's event repeats.

@@ -99,6 +99,13 @@ func (c *Controller) contested(t *track, hpa *autoscalingv2.HorizontalPodAutosca
 	return until, now.Before(until)
 }
 
+// isContested reports whether the object is left alone now.
+func (c *Controller) isContested(t *track) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Before(t.contest.until)
+}
+
 // endContest needs the lock.
 func (c *Controller) endContest(t *track) {
 	if !t.contest.until.IsZero() {

@@ -48,9 +48,9 @@ import (
 // FieldManager is Plimsoll's name in managedFields.
 const FieldManager = "plimsoll"
 
-// writesPerWorker bounds what is written at once. A write waits for the API server and
-// takes next to no time here.
-const writesPerWorker = 10
+// callsPerWorker bounds what is read or written at once of objects of one kind. Such a
+// call waits for the API server and takes next to no time here.
+const callsPerWorker = 10
 
 // Config is all that the controller needs. Times and clients are injected, so
 // that virtual time can drive it.
@@ -110,8 +110,8 @@ type Controller struct {
 	inspected atomic.Int32
 	// workers holds a token for each object that is being worked on.
 	workers chan struct{}
-	// writers holds a token for each write that is under way.
-	writers chan struct{}
+	// writers are for the writes that are under way.
+	writers *slots
 	// numbers are writes of statuses for their numbers alone.
 	numbers *rate.Limiter
 	// early are questions to metrics.k8s.io that need not wait for kubelets' samples.
@@ -164,7 +164,7 @@ func New(cfg Config) (*Controller, error) {
 		pods:     podindex.New(),
 		schedule: newSchedule(),
 		workers:  make(chan struct{}, cfg.Workers),
-		writers:  make(chan struct{}, writesPerWorker*cfg.Workers),
+		writers:  newSlots(callsPerWorker * cfg.Workers),
 		numbers:  rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace),
 		early:    rate.NewLimiter(earlyPerSecond, earlyBurst),
 		records:  map[types.NamespacedName]*track{},

@@ -31,7 +31,8 @@ type pass struct {
 	hpa    *autoscalingv2.HorizontalPodAutoscaler
 	track  *track
 	policy decide.Policy
-	start  time.Time
+	// start is when the observation began, decided when the decision was made.
+	start, decided time.Time
 	// asks says that everything is asked anew, mayLower that the count may be lowered.
 	asks, mayLower bool
 
@@ -119,6 +120,10 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 		// The sync period is the longest silence, and this was none.
 		due = following(hpa.UID, p.start, c.config.SyncPeriod)
 	case err == nil:
+	case errors.Is(err, errOutdated), errors.Is(err, errNoSlot):
+		c.metrics.outdated.Inc()
+		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
+		due = c.again(p, due)
 	case errors.Is(err, errSuperseded), errors.Is(err, scale.ErrMoved):
 		c.metrics.overtaken.Inc()
 		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
@@ -153,7 +158,8 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 		before = p.track.state.Clone()
 	}
 	step := c.prepare(p)
-	decision, state := decide.Decide(time.Now(), &p.policy, p.track.state, &p.observation)
+	p.decided = time.Now()
+	decision, state := decide.Decide(p.decided, &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
 	if !p.mayLower && isLower(&decision) {
@@ -228,30 +234,6 @@ func (c *Controller) outside(wait func()) {
 	<-c.workers
 	defer func() { c.workers <- struct{}{} }()
 	wait()
-}
-
-// write runs a call that changes something, without keeping a worker: while the API
-// server is slow others are decided.
-func (c *Controller) write(call func()) {
-	c.outside(func() {
-		c.writers <- struct{}{}
-		defer func() { <-c.writers }()
-		call()
-	})
-}
-
-// writeIfFree is write, unless as much is being written already as may be.
-func (c *Controller) writeIfFree(call func()) (done bool) {
-	select {
-	case c.writers <- struct{}{}:
-	default:
-		return false
-	}
-	c.outside(func() {
-		defer func() { <-c.writers }()
-		call()
-	})
-	return true
 }
 
 func (c *Controller) observeTarget(p *pass) {

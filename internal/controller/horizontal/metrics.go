@@ -41,6 +41,7 @@ type metrics struct {
 	contested     prometheus.Gauge
 	foreignWrites prometheus.Counter
 	overtaken     prometheus.Counter
+	outdated      prometheus.Counter
 	panics        prometheus.Counter
 	shadow        *prometheus.CounterVec
 	// parts are each object's count and those of its last decision, lateness is how long
@@ -88,6 +89,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		contested:     gauge(own, "contested_horizontal_pod_autoscalers", "Objects that are not scaled because another controller writes their status."),
 		foreignWrites: single("foreign_status_writes_total", "Writes of the status of HorizontalPodAutoscalers by other controllers."),
 		overtaken:     single("overtaken_decisions_total", "Decisions given up because the object or its target changed meanwhile."),
+		outdated:      single("outdated_decisions_total", "Decisions given up because they had waited too long when their scale write could begin."),
 		panics:        single("horizontal_panics_total", "Decisions that ended in a panic."),
 		shadow: counter(own, "shadow_comparisons_total",
 			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', 'replicas' or 'conditions', after what differs.", []string{"result"}),
@@ -115,6 +117,7 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.contested),
 		series.Register(registerer, &m.foreignWrites),
 		series.Register(registerer, &m.overtaken),
+		series.Register(registerer, &m.outdated),
 		series.Register(registerer, &m.panics),
 		series.Register(registerer, &m.shadow),
 		series.Register(registerer, &m.readings),

@@ -16,6 +16,8 @@ type said struct {
 	// status is when status was last written, owed since when there is an urgent one to
 	// write that was put off; zero if there is none.
 	status, owed time.Time
+	// backoff is between status writes that fail.
+	backoff backoff
 	// events is when each event was last recorded, by what it says.
 	events map[observe.Event]time.Time
 	// standIn says that metrics.k8s.io stands in for kubelets.

@@ -75,11 +75,12 @@ func TestStatusesDoNotHoldDecisions(t *testing.T) {
 		k := w.kubelets("a", "b")
 		w.multitude(objects)
 		var c *Controller
+		taken := 0
 		w.made = func(made *Controller) {
 			c = made
 			c.early.SetBurst(0) // who asks stands in line
-			for range cap(c.writers) {
-				c.writers <- struct{}{}
+			for c.writers.acquireIfFree(statusKind) {
+				taken++
 			}
 		}
 		w.start(k.direct, usual, func(cfg *Config) { cfg.StatusInterval = time.Minute })
@@ -89,8 +90,8 @@ func TestStatusesDoNotHoldDecisions(t *testing.T) {
 		if n := len(k.decisions()); n < 2*objects || w.decidedOn(objects) > 0 {
 			t.Errorf("%d decisions in two seconds, %d statuses", n, w.decidedOn(objects))
 		}
-		for range cap(c.writers) {
-			<-c.writers
+		for range taken {
+			c.writers.release(statusKind)
 		}
 		w.pass(1200 * time.Millisecond)
 		if n := w.decidedOn(objects); n != objects {

@@ -23,7 +23,8 @@ type track struct {
 	// written is the resource version of the last status write.
 	written string
 	// moved counts decisions in a row that somebody else's scaling overtook.
-	moved int
+	moved   int
+	writing writing
 	// waits says that a decision waits for the cache to show the last write, owes that
 	// it is one in full. They are guarded by Controller.mu, as is contest.
 	waits, owes bool
@@ -187,7 +188,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 			t.state = observe.FirstState(hpa)
 		}
 		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, firstSaid(hpa, t.begun), kept{}, known{}, nil
-		t.heard = t.begun
+		t.heard, t.writing = t.begun, writing{}
 	}
 	return t
 }

@@ -69,24 +69,43 @@ func New(cfg Config) (*Client, error) {
 	return &Client{config: cfg}, nil
 }
 
-// Get reads the scale that the reference names. The version in the reference
-// plays no part, as upstream.
-func (c *Client) Get(ctx context.Context, namespace string, ref autoscalingv2.CrossVersionObjectReference) (Target, error) {
+// KindOf is the kind that the reference names. The version plays no part, as upstream.
+func KindOf(ref autoscalingv2.CrossVersionObjectReference) (schema.GroupKind, error) {
 	version, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
-		return Target{}, fmt.Errorf("%w%w", err, wordless{ErrReference})
+		return schema.GroupKind{}, fmt.Errorf("%w%w", err, wordless{ErrReference})
 	}
-	kind := schema.GroupKind{Group: version.Group, Kind: ref.Kind}
-	if c.config.Known != nil {
-		if target, ok := c.config.Known.Scale(kind, namespace, ref.Name); ok {
-			return target, nil
-		}
+	return schema.GroupKind{Group: version.Group, Kind: ref.Kind}, nil
+}
+
+// Get is the scale that the reference names, if it is known, or else as Read has it.
+func (c *Client) Get(ctx context.Context, namespace string, ref autoscalingv2.CrossVersionObjectReference) (Target, error) {
+	kind, err := KindOf(ref)
+	if err != nil {
+		return Target{}, err
 	}
+	if target, isKnown := c.Known(kind, namespace, ref.Name); isKnown {
+		return target, nil
+	}
+	return c.Read(ctx, kind, namespace, ref.Name)
+}
+
+// Known is the scale of a target whose scale is known without asking.
+func (c *Client) Known(kind schema.GroupKind, namespace, name string) (Target, bool) {
+	if c.config.Known == nil {
+		return Target{}, false
+	}
+	return c.config.Known.Scale(kind, namespace, name)
+}
+
+// Read asks the API server for the scale. Where it has to find out first what
+// resource the kind is, ctx does not bound that; the mapper's own client does.
+func (c *Client) Read(ctx context.Context, kind schema.GroupKind, namespace, name string) (Target, error) {
 	mappings, err := c.config.Mapper.RESTMappings(kind)
 	if err != nil {
 		return Target{}, err
 	}
-	return c.first(ctx, mappings, namespace, ref.Name)
+	return c.first(ctx, mappings, namespace, name)
 }
 
 // first tries one mapping after the other; if none works, the first one's error
@@ -117,12 +136,16 @@ func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespa
 
 // Write sets the target's count and returns the scale as it is then. A conflict
 // is tried again on what is there now, unless the count itself has changed: that
-// is ErrMoved, and the scale is the other's.
-func (c *Client) Write(ctx context.Context, target Target, replicas int32) (*autoscalingv1.Scale, error) {
+// is ErrMoved, and the scale is the other's. Before each attempt mayWrite is asked; its
+// error ends the write.
+func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWrite func() error) (*autoscalingv1.Scale, error) {
 	from := target.Scale.Spec.Replicas
 	scale := target.Scale.DeepCopy()
 	var now *autoscalingv1.Scale
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if err := mayWrite(); err != nil {
+			return err
+		}
 		scale.Spec.Replicas = replicas
 		var err error
 		now, err = c.update(ctx, target.Resource, scale)

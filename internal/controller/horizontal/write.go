@@ -1,0 +1,207 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
+)
+
+const (
+	// maxDecisionAge is how old a decision may be when its write begins. Samples come
+	// each second.
+	maxDecisionAge = time.Second
+	// firstBackoff is after how long a write that failed is tried again for the first
+	// time, where decisions come sooner than that.
+	firstBackoff = time.Second
+)
+
+var (
+	// errOutdated says that the decision was made too long ago to be carried out.
+	errOutdated = errors.New("the decision has waited too long for its write")
+	// errBackoff says that writes of the object's scale failed a moment ago.
+	errBackoff = errors.New("the last scale write failed, and it is too early for another")
+	// errContested says that somebody else scales the object.
+	errContested = errors.New("another controller writes the object's status")
+)
+
+// statusKind is what statuses are written of.
+var statusKind = schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}
+
+// writing is what is remembered of an object's scale writes.
+type writing struct {
+	// since is since when the object waits for a slot; zero if it does not.
+	since   time.Time
+	backoff backoff
+}
+
+// backoff says when a call that failed is tried again.
+type backoff struct {
+	steps wait.Backoff
+	until time.Time
+}
+
+// note takes in how the call went. The pause after a failure doubles up to longest.
+func (b *backoff) note(err error, longest time.Duration) {
+	if err == nil {
+		*b = backoff{}
+		return
+	}
+	if b.until.IsZero() {
+		// A quarter is for jitter, which comes on top.
+		b.steps = wait.Backoff{Duration: firstBackoff, Factor: 2, Jitter: 0.25, Steps: 32, Cap: longest * 4 / 5}
+	}
+	b.until = time.Now().Add(b.steps.Step())
+}
+
+// backsOff reports whether it is too early to try again. Where decisions come by the clock
+// alone, as upstream's, they are what is waited for.
+func (c *Controller) backsOff(b *backoff) bool {
+	return c.config.Triggers && time.Now().Before(b.until)
+}
+
+// rescale writes the count that was decided on.
+func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
+	w := &p.track.writing
+	if c.backsOff(&w.backoff) {
+		return errBackoff
+	}
+	kind, err := scale.KindOf(p.hpa.Spec.ScaleTargetRef)
+	if err != nil {
+		return err
+	}
+	if w.since.IsZero() {
+		w.since = p.decided
+	}
+	desired, began := d.Desired, time.Now()
+	var now *autoscalingv1.Scale
+	c.outside(func() {
+		if err = c.writers.acquire(ctx, kind, w.since, maxDecisionAge); err != nil {
+			return
+		}
+		defer c.writers.release(kind)
+		began = time.Now()
+		c.writes(p.track, &desired)
+		now, err = c.scales.Write(context.WithoutCancel(ctx), p.target, desired, func() error { return c.mayScale(ctx, p, kind) })
+	})
+	if now != nil {
+		// The next decision may come before the cache shows it.
+		c.targets.Saw(p.target.Resource, now)
+	}
+	if err != nil {
+		c.writes(p.track, nil)
+		if !isGivenUp(err) {
+			w.backoff.note(err, c.config.SyncPeriod)
+		}
+		return err
+	}
+	w.backoff.note(nil, 0)
+	c.rose(p.track, began, desired-d.Current)
+	return nil
+}
+
+// mayScale looks once more, when the write is about to begin or to be repeated, at what
+// the decision stands on: it may have waited.
+func (c *Controller) mayScale(ctx context.Context, p *pass, kind schema.GroupKind) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case time.Since(p.decided) > maxDecisionAge:
+		return errOutdated
+	case c.isContested(p.track):
+		return errContested
+	}
+	target := p.target.Scale
+	if known, isKnown := c.scales.Known(kind, p.hpa.Namespace, p.hpa.Spec.ScaleTargetRef.Name); isKnown &&
+		(known.Scale.UID != target.UID || known.Scale.Spec.Replicas != target.Spec.Replicas) {
+		return scale.ErrMoved
+	}
+	return c.unchanged(p.hpa)
+}
+
+// isGivenUp reports whether a write was given up rather than refused.
+func isGivenUp(err error) bool {
+	for _, reason := range []error{
+		errOutdated, errNoSlot, errBackoff, errContested, errSuperseded, scale.ErrMoved, context.Canceled,
+	} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUnwritten reports whether the decision came to no write and is told to nobody, as
+// another one follows.
+func (c *Controller) isUnwritten(p *pass, err error) bool {
+	if errors.Is(err, scale.ErrMoved) {
+		p.track.moved++
+		return p.track.moved <= maxOvertaken
+	}
+	return isGivenUp(err)
+}
+
+// again is when the object is decided in full again, after a decision that was not
+// carried out. One on what is known comes first, if that is worth anything.
+func (c *Controller) again(p *pass, full time.Time) time.Time {
+	now := time.Now()
+	if !c.config.Triggers {
+		return now
+	}
+	c.mu.Lock()
+	asked := p.track.asked
+	c.mu.Unlock()
+	if !p.isDirect {
+		// Each decision asks metrics.k8s.io, and nothing else has happened.
+		now = later(now, asked.Add(standInPeriod))
+	}
+	c.schedule.soon(nameOf(p.hpa), now, p.mayLower)
+	return full
+}
+
+// writeInLine writes a status that cannot be left to the next decision: it waits for a
+// slot as long as a call may take.
+func (c *Controller) writeInLine(ctx context.Context, p *pass, since time.Time, call func()) error {
+	var err error
+	c.outside(func() {
+		if err = c.writers.acquire(ctx, statusKind, since, status.DefaultTimeout); err != nil {
+			return
+		}
+		defer c.writers.release(statusKind)
+		if err = c.mayTellNow(ctx, p); err == nil {
+			call()
+		}
+	})
+	return err
+}
+
+// writeIfFree writes a status, unless as much is being written already as may be.
+func (c *Controller) writeIfFree(ctx context.Context, p *pass, call func()) (done bool) {
+	if !c.writers.acquireIfFree(statusKind) {
+		return false
+	}
+	c.outside(func() {
+		defer c.writers.release(statusKind)
+		if done = c.mayTellNow(ctx, p) == nil; done {
+			call()
+		}
+	})
+	return done
+}
+
+// mayTellNow looks whether a status may still be written. An edit does not matter, as the
+// status says which generation it is about.
+func (c *Controller) mayTellNow(ctx context.Context, p *pass) error {
+	if c.isContested(p.track) {
+		return errContested
+	}
+	return ctx.Err()
+}

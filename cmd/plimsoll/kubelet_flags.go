@@ -64,7 +64,8 @@ func (f *kubeletFlags) add(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.maxCPU, "kubelet-max-cpu", rounds.DefaultMaxCPU,
 		"How much of its own CPU Plimsoll spends at most on reading and parsing the answers of kubelets, in cores. Beyond it each is asked "+
 			"less often, those of targets near a change first.")
-	fs.IntVar(&f.maxConcurrent, "kubelet-max-concurrent-scrapes", rounds.DefaultMaxConcurrent, "How many kubelets are asked at a time at most.")
+	fs.IntVar(&f.maxConcurrent, "kubelet-max-concurrent-scrapes", rounds.DefaultMaxConcurrent,
+		"How many kubelets are asked at a time at most. Beside them three times as many may be under way that have taken longer than 250 ms.")
 	fs.StringSliceVar(&o.PreferredAddressTypes, "kubelet-preferred-address-types", o.PreferredAddressTypes,
 		"The priority of node address types to use when determining which address to use to connect to a particular node.")
 	fs.BoolVar(&o.UseNodeStatusPort, "kubelet-use-node-status-port", o.UseNodeStatusPort,

@@ -9,10 +9,14 @@
 // little while ago; where the budget is so short that others have waited for ten
 // periods, the two take turns.
 //
-// A node whose scrape fails is tried again after twice the period, then four
-// times, and so on up to a bound, urgent or not, and all nodes that failed share a
-// quarter of the slots: a part of the cluster that hangs does not hold up the
-// rest. [Rounds.State] tells what is wrong with a node and since when.
+// A scrape that takes longer than 250 ms leaves its slot to another node, and counts
+// in a bound of its own. Where too many are that slow while most are quick, the one
+// that has been under way for longest is cancelled, which is after about a second. A
+// node whose scrape fails is tried again after twice the period, then four
+// times, and so on up to a bound, urgent or not, with its whole timeout, and all nodes
+// that failed share a quarter of the slots. So a part of the cluster that hangs does not
+// hold up the rest, neither when it begins to hang nor later. [Rounds.State] tells what
+// is wrong with a node and since when.
 //
 // What is in which order is decided by plan, a value without clock, lock or
 // goroutine; Rounds lends it those.

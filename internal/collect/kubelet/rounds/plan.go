@@ -2,6 +2,7 @@ package rounds
 
 import (
 	"container/heap"
+	"context"
 	"hash/fnv"
 	"time"
 
@@ -30,6 +31,8 @@ type entry struct {
 	cost, taken time.Duration
 	// isGone marks a node that left the set while it was scraped.
 	isGone bool
+	// cancel ends the scrape that is under way; it is Rounds'.
+	cancel context.CancelCauseFunc
 }
 
 // plan knows who is due.
@@ -39,8 +42,8 @@ type plan struct {
 	// Every node that is not being scraped is in one of these.
 	regular, urgent, failing queue
 
-	running, runningFailing int
-	budget                  budget
+	slots  slots
+	budget budget
 	// heldBy is what the first that is due waits for; held counts those that began late
 	// because of it.
 	heldBy Bound
@@ -50,7 +53,10 @@ type plan struct {
 }
 
 func newPlan(config Config) *plan {
-	return &plan{config: config, nodes: map[string]*entry{}, budget: newBudget(config)}
+	return &plan{
+		config: config, nodes: map[string]*entry{}, budget: newBudget(config),
+		slots: slots{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter},
+	}
 }
 
 // set makes these the nodes, and returns those that are to be forgotten now.
@@ -97,28 +103,26 @@ func (p *plan) mark(now time.Time, name string) {
 }
 
 // next starts the node that is to be scraped now. Otherwise it says how long
-// nothing will change, 0 if that is until a scrape ends or the nodes do.
-func (p *plan) next(now time.Time) (*entry, time.Duration) {
-	isFull := p.running >= p.config.MaxConcurrent
+// nothing will change, 0 if that is until a scrape ends or the nodes do. The scrapes
+// that are cancelled make room for it.
+func (p *plan) next(now time.Time) (start *entry, cancelled []*entry, wait time.Duration) {
+	cancelled = p.slots.release(now)
 	q := p.first(now)
 	if q == nil {
 		p.heldBy = Unbound
-		if isFull {
-			return nil, 0
-		}
-		return nil, p.untilDue(now)
+		return nil, cancelled, p.untilDue(now)
 	}
-	if isFull {
+	if p.slots.isFull() {
 		p.heldBy = ByConcurrency
-		return nil, 0
+		return nil, cancelled, p.slots.untilRelease(now)
 	}
 	p.budget.fill(now)
 	cost := p.budget.cost((*q)[0])
 	if wait, bound := p.budget.wait(cost); wait > 0 {
 		p.heldBy = bound
-		return nil, wait
+		return nil, cancelled, wait
 	}
-	return p.begin(now, q, cost), 0
+	return p.begin(now, q, cost), cancelled, 0
 }
 
 // begin starts the first of a queue.
@@ -127,10 +131,7 @@ func (p *plan) begin(now time.Time, q *queue, cost time.Duration) *entry {
 	e, _ := heap.Pop(q).(*entry)
 	p.wasUrgent, e.isUrgent = q == &p.urgent, false
 	e.state.Started, e.taken = now, cost
-	p.running++
-	if e.state.Failures > 0 {
-		p.runningFailing++
-	}
+	p.slots.begin(e)
 	if p.heldBy != Unbound && now.Sub(e.due) > p.config.Period/10 {
 		p.held[p.heldBy]++
 	}
@@ -140,7 +141,7 @@ func (p *plan) begin(now time.Time, q *queue, cost time.Duration) *entry {
 // first is the queue whose first node is to be scraped now, nil if none is due.
 func (p *plan) first(now time.Time) *queue {
 	others := &p.regular
-	if p.mayRetry() && p.failing.isDue(now) && (!p.regular.isDue(now) || p.failing.due().Before(p.regular.due())) {
+	if p.slots.mayRetry() && p.failing.isDue(now) && (!p.regular.isDue(now) || p.failing.due().Before(p.regular.due())) {
 		others = &p.failing
 	}
 	othersAreDue := others.isDue(now)
@@ -154,15 +155,10 @@ func (p *plan) first(now time.Time) *queue {
 	return nil
 }
 
-// mayRetry tells whether one more node that failed may take a slot.
-func (p *plan) mayRetry() bool {
-	return p.runningFailing < max(1, p.config.MaxConcurrent/4)
-}
-
 func (p *plan) untilDue(now time.Time) time.Duration {
 	var first time.Time
 	for _, q := range []*queue{&p.regular, &p.urgent, &p.failing} {
-		if len(*q) == 0 || q == &p.failing && !p.mayRetry() {
+		if len(*q) == 0 || q == &p.failing && !p.slots.mayRetry() {
 			continue
 		}
 		if first.IsZero() || q.due().Before(first) {
@@ -178,13 +174,10 @@ func (p *plan) untilDue(now time.Time) time.Duration {
 // done ends a scrape, which cost so much CPU. It tells whether the node is to be forgotten now, and
 // whether it began or ceased to fail.
 func (p *plan) done(now time.Time, e *entry, spent time.Duration, err error) (isGone, isChanged bool) {
-	p.running--
+	p.slots.end(now, e, err)
 	p.budget.fill(now)
 	p.budget.settle(e.taken, spent)
 	e.learn(spent)
-	if e.state.Failures > 0 {
-		p.runningFailing--
-	}
 	if e.isGone {
 		delete(p.nodes, e.state.Target.Node)
 		return true, false

@@ -58,7 +58,8 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 				p.done(now, running[0], cpu, err)
 				running = running[1:]
 			default:
-				e, wait := p.next(now)
+				e, cancelled, wait := p.next(now)
+				running = p.cancel(t, now, cancelled, running)
 				if e != nil {
 					running, started, spent = append(running, e), append(started, now), append(spent, 0)
 					cost[e] = len(spent) - 1
@@ -70,7 +71,7 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 		}
 		// As many scrapes as run at a time may turn out to cost more than was taken for
 		// them, as many from before less, and one more begins at the end.
-		slack := float64(2*config.MaxConcurrent+1) * mostCost.Seconds()
+		slack := float64(2*(1+slowPerSlot)*config.MaxConcurrent+1) * mostCost.Seconds()
 		for i := range started {
 			cpu := 0.0
 			for j := i; j < len(started); j++ {
@@ -87,6 +88,18 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 	})
 }
 
+// cancel ends the scrapes that the plan cancelled, and returns those still under way.
+func (p *plan) cancel(t *rapid.T, now time.Time, cancelled, running []*entry) []*entry {
+	for _, e := range cancelled {
+		if e.state.IsFailing() || now.Sub(e.state.Started) < p.config.SlowAfter {
+			t.Fatalf("%+v is cancelled", e)
+		}
+		running = without(running, e)
+		p.done(now, e, 0, errors.New("cancelled"))
+	}
+	return running
+}
+
 // mostCost is what a scrape costs at most here.
 const mostCost = 5 * time.Millisecond
 
@@ -100,12 +113,7 @@ func (p *plan) check(t *rapid.T, running []*entry) {
 			failing++
 		}
 	}
-	if p.running != len(running) || p.running > p.config.MaxConcurrent {
-		t.Fatalf("%d run, the plan says %d of %d", len(running), p.running, p.config.MaxConcurrent)
-	}
-	if p.runningFailing != failing || failing > max(1, p.config.MaxConcurrent/4) {
-		t.Fatalf("%d that failed run, the plan says %d, of %d", failing, p.runningFailing, p.config.MaxConcurrent)
-	}
+	p.checkSlots(t, len(running), failing)
 	waiting := 0
 	for _, q := range []*queue{&p.regular, &p.urgent, &p.failing} {
 		for i, e := range *q {
@@ -117,6 +125,16 @@ func (p *plan) check(t *rapid.T, running []*entry) {
 	}
 	if waiting+len(running) != len(p.nodes) {
 		t.Fatalf("%d wait, %d run, of %d", waiting, len(running), len(p.nodes))
+	}
+}
+
+func (p *plan) checkSlots(t *rapid.T, running, failing int) {
+	quick, slow := len(p.slots.running), len(p.slots.slow)
+	if quick+slow != running || quick > p.config.MaxConcurrent || slow > slowPerSlot*p.config.MaxConcurrent {
+		t.Fatalf("%d run, the plan says %d, and %d slow ones, of %d", running, quick, slow, p.config.MaxConcurrent)
+	}
+	if p.slots.retries != failing || failing > max(1, p.config.MaxConcurrent/4) {
+		t.Fatalf("%d that failed run, the plan says %d, of %d", failing, p.slots.retries, p.config.MaxConcurrent)
 	}
 }
 
@@ -151,7 +169,7 @@ func BenchmarkPlan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for {
-			e, wait := p.next(now)
+			e, _, wait := p.next(now)
 			if e != nil {
 				p.done(now, e, 0, nil)
 				break

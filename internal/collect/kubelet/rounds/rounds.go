@@ -17,6 +17,7 @@ const (
 	DefaultMaxConcurrent = 64
 	// DefaultMaxCPU is what DefaultMaxPerSecond scrapes of nodes with 110 pods cost.
 	DefaultMaxCPU     = 0.5
+	DefaultSlowAfter  = 250 * time.Millisecond
 	DefaultUrgentGap  = 200 * time.Millisecond
 	DefaultMaxBackoff = 30 * time.Second
 )
@@ -37,10 +38,13 @@ type Config struct {
 	// Period is how often each node is scraped.
 	Period time.Duration
 	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: how many scrapes begin in
-	// a second, how much CPU they may cost, in cores, and how many are under way.
+	// a second, how much CPU they may cost, in cores, and how many are under way. A
+	// scrape that has taken longer than SlowAfter leaves its place to another; of those
+	// there are at most slowPerSlot for each place.
 	MaxPerSecond  float64
 	MaxCPU        float64
 	MaxConcurrent int
+	SlowAfter     time.Duration
 	// UrgentGap is how long after its last scrape's beginning an urgent node may be
 	// scraped again.
 	UrgentGap time.Duration
@@ -76,10 +80,11 @@ func New(config Config) (*Rounds, error) {
 		return nil, errors.New("rounds of kubelets need a way to scrape")
 	}
 	config = config.withDefaults()
-	if config.Period < 0 || config.MaxPerSecond < 0 || config.MaxCPU < 0 || config.MaxConcurrent < 0 || config.UrgentGap < 0 || config.MaxBackoff < config.Period {
-		return nil, fmt.Errorf("rounds of kubelets: period %s, at most %g scrapes a second, %g cores and %d at a time, urgent after %s, backoff up to %s: "+
-			"none may be negative, nor the backoff shorter than the period",
-			config.Period, config.MaxPerSecond, config.MaxCPU, config.MaxConcurrent, config.UrgentGap, config.MaxBackoff)
+	if min(config.Period, config.SlowAfter, config.UrgentGap) < 0 || min(config.MaxPerSecond, config.MaxCPU) < 0 || config.MaxConcurrent < 0 ||
+		config.MaxBackoff < config.Period {
+		return nil, fmt.Errorf("rounds of kubelets: period %s, at most %g scrapes a second, %g cores and %d at a time, slow after %s, urgent after %s, "+
+			"backoff up to %s: none may be negative, nor the backoff shorter than the period",
+			config.Period, config.MaxPerSecond, config.MaxCPU, config.MaxConcurrent, config.SlowAfter, config.UrgentGap, config.MaxBackoff)
 	}
 	return &Rounds{config: config, wake: make(chan struct{}, 1), plan: newPlan(config)}, nil
 }
@@ -96,6 +101,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxConcurrent == 0 {
 		c.MaxConcurrent = DefaultMaxConcurrent
+	}
+	if c.SlowAfter == 0 {
+		c.SlowAfter = DefaultSlowAfter
 	}
 	if c.UrgentGap == 0 {
 		c.UrgentGap = DefaultUrgentGap
@@ -169,9 +177,9 @@ func (r *Rounds) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		e, target, wait := r.start()
-		if e != nil {
-			running.Go(func() { r.scrape(ctx, e, target) })
+		scrape, wait := r.start(ctx)
+		if scrape != nil {
+			running.Go(scrape)
 			continue
 		}
 		var due <-chan time.Time
@@ -187,21 +195,38 @@ func (r *Rounds) Run(ctx context.Context) {
 	}
 }
 
-func (r *Rounds) start() (*entry, kubelet.Target, time.Duration) {
+// start is the scrape that begins now. Otherwise it says how long to wait, as plan does.
+func (r *Rounds) start(ctx context.Context) (scrape func(), wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e, wait := r.plan.next(time.Now())
-	if e == nil {
-		return nil, kubelet.Target{}, wait
+	e, cancelled, wait := r.plan.next(time.Now())
+	for _, other := range cancelled {
+		other.cancel(errCancelled)
 	}
-	return e, e.state.Target, 0
+	if e == nil {
+		return nil, wait
+	}
+	own, cancel := context.WithCancelCause(ctx)
+	e.cancel = cancel
+	target := e.state.Target
+	return func() {
+		defer cancel(nil)
+		spent, err := r.config.Scrape(own, target)
+		if ctx.Err() != nil {
+			return // nothing starts any more, and the node did not fail
+		}
+		if err != nil && errors.Is(context.Cause(own), errCancelled) {
+			err = fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, errCancelled)
+		}
+		r.end(e, spent, err)
+	}, 0
 }
 
-func (r *Rounds) scrape(ctx context.Context, e *entry, target kubelet.Target) {
-	spent, err := r.config.Scrape(ctx, target)
-	if ctx.Err() != nil {
-		return // nothing starts any more, and the node did not fail
-	}
+// errCancelled is why a scrape that was cancelled failed.
+var errCancelled = errors.New("no answer yet, and too many other kubelets that do not answer")
+
+// end takes in how a scrape ended.
+func (r *Rounds) end(e *entry, spent time.Duration, err error) {
 	r.mu.Lock()
 	r.totals.Scrapes++
 	r.totals.CPU += spent
@@ -212,7 +237,7 @@ func (r *Rounds) scrape(ctx context.Context, e *entry, target kubelet.Target) {
 	state := e.state
 	r.mu.Unlock()
 	if isGone {
-		r.forget(target.Node)
+		r.forget(state.Target.Node)
 	}
 	if isChanged && r.config.Changed != nil {
 		r.config.Changed(state)

@@ -37,12 +37,18 @@ type View struct {
 	refused []rate.ContainerUsage
 	nodes   map[string]outlook
 	joint   signal.Joint
+	// unreadable are the ready pods on nodes that cannot be read. isComplete says that
+	// all pods were looked at.
+	unreadable Unreadable
+	isComplete bool
 }
 
 // outlook is a node's health at the moment.
 type outlook struct {
 	hearing
 	err error
+	// isCounted says that it is one of the unreadable pods' nodes.
+	isCounted bool
 }
 
 var _ observe.PodUsage = (*View)(nil)
@@ -54,6 +60,7 @@ func (v *View) reset() {
 	}
 	clear(v.nodes)
 	v.joint.Reset()
+	v.unreadable, v.isComplete = Unreadable{}, false
 }
 
 // look looks a second time, over a shorter window, if so many pods have just become
@@ -63,11 +70,17 @@ func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
 		return err
 	}
 	if window := v.joint.Window(); window < signal.StableWindow {
-		return s.lookOver(now, pods, window, v)
+		if err := s.lookOver(now, pods, window, v); err != nil {
+			return err
+		}
+	}
+	if !v.unreadable.areFew() {
+		return v.unreadable.Err
 	}
 	return nil
 }
 
+// lookOver fails where something will be known soon.
 func (s *session) lookOver(now time.Time, pods []*observe.Pod, window time.Duration, v *View) error {
 	v.reset()
 	for _, pod := range pods {
@@ -76,6 +89,7 @@ func (s *session) lookOver(now time.Time, pods []*observe.Pod, window time.Durat
 		}
 		v.ends = append(v.ends, len(v.containers))
 	}
+	v.isComplete = true
 	return nil
 }
 
@@ -86,16 +100,12 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 	if pod.Phase != metric.PhaseRunning || pod.Deleting || node == "" {
 		return nil
 	}
-	o, isKnown := v.nodes[node]
-	if !isKnown {
-		o.hearing, o.err = s.health(node, now)
-		v.nodes[node] = o
+	o := s.outlook(now, node, v)
+	if pod.IsReady() {
+		v.unreadable.Ready++
 	}
 	if o.err != nil {
-		if pod.IsReady() && !(errors.Is(o.err, ErrStarting) && isNew(pod, now)) {
-			return o.err
-		}
-		return nil
+		return v.lack(now, pod, o)
 	}
 	from := len(v.containers)
 	readyFor, isKnown := s.use(now, pod, window, v)
@@ -107,6 +117,30 @@ func (s *session) lookAt(now time.Time, pod *observe.Pod, window time.Duration, 
 	v.containers = v.containers[:from]
 	if now.Sub(o.first) < warmUp && pod.IsReady() && startedBefore(pod, o.first) && !isNew(pod, now) {
 		return fmt.Errorf("pod %s on node %s: %w", pod.Name, node, ErrStarting)
+	}
+	return nil
+}
+
+// outlook is the node's, asked for once.
+func (s *session) outlook(now time.Time, node string, v *View) outlook {
+	o, isKnown := v.nodes[node]
+	if !isKnown {
+		o.hearing, o.err = s.health(node, now)
+		v.nodes[node] = o
+	}
+	return o
+}
+
+// lack counts a pod on a node of which nothing is known. An error says that something
+// will be soon.
+func (v *View) lack(now time.Time, pod *observe.Pod, o outlook) error {
+	switch isStarting := errors.Is(o.err, ErrStarting); {
+	case !pod.IsReady(), isStarting && isNew(pod, now):
+	case isStarting:
+		return o.err
+	default:
+		v.unreadable.add(pod.Node(), &o)
+		v.nodes[pod.Node()] = o
 	}
 	return nil
 }

@@ -47,6 +47,8 @@ type pass struct {
 	pods []*observe.Pod
 	// seen are the pods whose resource metrics are the kubelets'; nil if they are not.
 	seen []*observe.Pod
+	// unreadable pods count as missing because their nodes cannot be read.
+	unreadable int
 	// actual is what the other controller did; in shadow mode.
 	actual actual
 }

@@ -85,6 +85,10 @@ func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) err
 		c.outside(func() { q.askAll(ctx) })
 	}
 	c.keep(p, q, lacking)
+	c.useOthers(p, q, lacking)
+	if c.readsKubelets(p) {
+		c.tellUnreadable(p)
+	}
 	translate, readings := &p.desk.answers, p.desk.readings[:0]
 	translate.Reset(&p.policy, pods)
 	for i := range q.answers {
@@ -106,7 +110,7 @@ func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) (lack, er
 	lacking := lackNode
 	switch {
 	case err == nil:
-		lacking = lackNothing
+		lacking, p.unreadable = lackNothing, view.Unreadable().Pods
 		for i := range q.answers {
 			if isResource(p.policy.Metrics[i].Type) {
 				q.answers[i], q.known[i] = answer{usage: view}, true

@@ -55,6 +55,8 @@ type metrics struct {
 	// have to do without kubelets.
 	readings *prometheus.CounterVec
 	standIns prometheus.Gauge
+	// unreadable are the pods that count as missing for that reason.
+	unreadable prometheus.Gauge
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -99,6 +101,8 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: own, Name: "horizontal_decision_lateness_seconds",
 			Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
 		standIns: gauge(own, "resource_stand_ins", "Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
+		unreadable: gauge(own, "resource_unreadable_pods",
+			"Ready pods of objects that count as missing because the kubelets of their nodes cannot be read."),
 	}
 	m.startup, m.toReady = newStartup()
 	err := m.register(registerer)
@@ -122,6 +126,7 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.shadow),
 		series.Register(registerer, &m.readings),
 		series.Register(registerer, &m.standIns),
+		series.Register(registerer, &m.unreadable),
 		series.Register(registerer, &m.parts),
 		series.Register(registerer, &m.lateness),
 		series.Register(registerer, &m.startup),

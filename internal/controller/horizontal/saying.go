@@ -22,6 +22,8 @@ type said struct {
 	events map[observe.Event]time.Time
 	// standIn says that metrics.k8s.io stands in for kubelets.
 	standIn bool
+	// unreadable says that pods count as missing because their nodes cannot be read.
+	unreadable bool
 }
 
 // mayPutOff reports whether a status that is owed since then may be left to the next

@@ -35,6 +35,9 @@ type track struct {
 	known       known
 	// lack is what was last missing for resource metrics without asking.
 	lack lack
+	// unreadable is how many pods last counted as missing because their nodes cannot be
+	// read.
+	unreadable int
 	// heard is when all that a decision needs was last there, or when the object was
 	// first seen.
 	heard time.Time
@@ -164,6 +167,7 @@ func (c *Controller) drop(object types.NamespacedName) {
 	t := c.trackOf(object)
 	c.endContest(t)
 	c.lacks(t, lackUnknown)
+	c.counts(t, 0)
 	delete(c.records, object)
 	if isBack {
 		c.trackOf(object).aim = t.aim

@@ -147,7 +147,7 @@ func TestPodIsPatched(t *testing.T) {
 			`add /spec/containers/0/resources {}`,
 			`add /spec/containers/0/resources/requests {}`,
 			`add /spec/containers/0/resources/requests/cpu "150m"`,
-			`add /spec/containers/0/resources/requests/memory "62914560"`,
+			`add /spec/containers/0/resources/requests/memory "60Mi"`,
 			`add /metadata/annotations/vpaUpdates "Pod resources updated by shop: container 0: cpu request, memory request"`,
 			`add /metadata/annotations/vpaObservedContainers "web"`,
 		}},
@@ -156,7 +156,7 @@ func TestPodIsPatched(t *testing.T) {
 			want: []string{
 				`add /spec/containers/0/resources/requests {}`,
 				`add /spec/containers/0/resources/requests/cpu "150m"`,
-				`add /spec/containers/0/resources/requests/memory "62914560"`,
+				`add /spec/containers/0/resources/requests/memory "60Mi"`,
 				`add /metadata/annotations/vpaUpdates "Pod resources updated by shop: container 0: cpu request, memory request"`,
 				`add /metadata/annotations/vpaObservedContainers "web"`,
 			},
@@ -167,7 +167,7 @@ func TestPodIsPatched(t *testing.T) {
 			want: []string{
 				`add /metadata/annotations/vpaCpuStartupBoost~1web "{\"requests\":{\"cpu\":\"100m\"},\"limits\":{\"cpu\":\"200m\"}}"`,
 				`add /spec/containers/0/resources/requests/cpu "300m"`,
-				`add /spec/containers/0/resources/requests/memory "62914560"`,
+				`add /spec/containers/0/resources/requests/memory "60Mi"`,
 				`add /spec/containers/0/resources/limits/cpu "600m"`,
 				`add /metadata/annotations/vpaUpdates "Pod resources updated by shop: container 0: memory: limit NOT set since originalLimit is nil or 0, ` +
 					`cpu request, memory request, cpu limit"`,

@@ -37,8 +37,8 @@ func (p *patch) set(path string, isNew bool, amounts core.Amounts) {
 		p.add(path, corev1.ResourceList{})
 	}
 	for r := range core.Resource(core.Resources) {
-		if amount, has := amounts.Get(r); has {
-			p.add(path+"/"+r.String(), observe.QuantityOf(r, amount).String())
+		if _, has := amounts.Get(r); has {
+			p.add(path+"/"+r.String(), observe.QuantityOf(r, amounts).String())
 		}
 	}
 }

@@ -26,10 +26,24 @@ func (r Resource) String() string {
 // Amount is how much of a resource: thousandths of a core, or bytes.
 type Amount int64
 
+// Format is how an amount is written. It does not change the amount.
+type Format uint8
+
+// The formats of the API's quantities.
+const (
+	// DecimalSI is 209715200 or 200M.
+	DecimalSI Format = iota
+	// BinarySI is 200Mi.
+	BinarySI
+	// DecimalExponent is 200e6.
+	DecimalExponent
+)
+
 // Amounts has an amount of each resource, or none. The zero value has none.
 type Amounts struct {
 	amount [Resources]Amount
 	set    [Resources]bool
+	format [Resources]Format
 }
 
 // Of is amounts of both resources.
@@ -40,15 +54,24 @@ func Of(cpuMilli, memoryBytes Amount) Amounts {
 // Get is the amount, and whether there is one.
 func (a Amounts) Get(r Resource) (Amount, bool) { return a.amount[r], a.set[r] }
 
-// With is a with this amount.
+// With is a with this amount, in the format that r has in a.
 func (a Amounts) With(r Resource, amount Amount) Amounts {
 	a.amount[r], a.set[r] = amount, true
 	return a
 }
 
+// Format is how the amount of r is written.
+func (a Amounts) Format(r Resource) Format { return a.format[r] }
+
+// In is a with the amount of r written in this format.
+func (a Amounts) In(r Resource, f Format) Amounts {
+	a.format[r] = f
+	return a
+}
+
 // Without is a without an amount of r.
 func (a Amounts) Without(r Resource) Amounts {
-	a.amount[r], a.set[r] = 0, false
+	a.amount[r], a.set[r], a.format[r] = 0, false, DecimalSI
 	return a
 }
 

@@ -129,7 +129,7 @@ func amount(r vertical.Resource, a vertical.Amount) string {
 		const mebi = 1 << 20
 		return strconv.FormatFloat(math.Round(10*float64(a)/mebi)/10, 'f', -1, 64) + "Mi"
 	}
-	return observe.QuantityOf(r, a).String()
+	return observe.QuantityOf(r, vertical.Amounts{}.With(r, a)).String()
 }
 
 // done says what an action does to a pod.

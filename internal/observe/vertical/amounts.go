@@ -7,42 +7,54 @@ import (
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// AmountsOf reads CPU and memory, rounded up to thousandths and bytes; other
-// resources are left out.
+// AmountsOf reads CPU and memory, rounded up to thousandths and bytes, with the
+// formats in which they are written; other resources are left out.
 func AmountsOf(list corev1.ResourceList) core.Amounts {
 	var amounts core.Amounts
 	if q, ok := list[corev1.ResourceCPU]; ok {
-		amounts = amounts.With(core.CPU, core.Amount(q.MilliValue()))
+		amounts = amounts.With(core.CPU, core.Amount(q.MilliValue())).In(core.CPU, formats[q.Format])
 	}
 	if q, ok := list[corev1.ResourceMemory]; ok {
-		amounts = amounts.With(core.Memory, core.Amount(q.Value()))
+		amounts = amounts.With(core.Memory, core.Amount(q.Value())).In(core.Memory, formats[q.Format])
 	}
 	return amounts
 }
 
-// ListOf writes amounts as upstream does: memory in bytes without a suffix,
-// whatever its size. Nil is for none.
+// formats are the core's for the API's. A quantity without one is decimal.
+var formats = map[resource.Format]core.Format{
+	resource.DecimalSI: core.DecimalSI, resource.BinarySI: core.BinarySI, resource.DecimalExponent: core.DecimalExponent,
+}
+
+// apiFormats are the API's for the core's.
+var apiFormats = [...]resource.Format{
+	core.DecimalSI: resource.DecimalSI, core.BinarySI: resource.BinarySI, core.DecimalExponent: resource.DecimalExponent,
+}
+
+// ListOf writes amounts in their formats. What was computed and not read is in
+// decimal format, so that its memory is in bytes, as upstream writes it. Nil is
+// for none.
 func ListOf(amounts core.Amounts) corev1.ResourceList {
 	var list corev1.ResourceList
 	for r := range core.Resource(core.Resources) {
-		amount, ok := amounts.Get(r)
-		if !ok {
+		if _, ok := amounts.Get(r); !ok {
 			continue
 		}
 		if list == nil {
 			list = corev1.ResourceList{}
 		}
-		list[NameOf(r)] = *QuantityOf(r, amount)
+		list[NameOf(r)] = *QuantityOf(r, amounts)
 	}
 	return list
 }
 
-// QuantityOf is one amount, in upstream's format.
-func QuantityOf(r core.Resource, amount core.Amount) *resource.Quantity {
+// QuantityOf is the amount of r, in its format; 0 if there is none.
+func QuantityOf(r core.Resource, amounts core.Amounts) *resource.Quantity {
+	amount, _ := amounts.Get(r)
+	format := apiFormats[amounts.Format(r)]
 	if r == core.CPU {
-		return resource.NewMilliQuantity(int64(amount), resource.DecimalSI)
+		return resource.NewMilliQuantity(int64(amount), format)
 	}
-	return resource.NewQuantity(int64(amount), resource.DecimalSI)
+	return resource.NewQuantity(int64(amount), format)
 }
 
 // NameOf is the API's name of a resource.

@@ -125,7 +125,7 @@ func TestAdmissionDivergences(t *testing.T) {
 	}
 }
 
-var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 && a.String() == b.String() })
 
 // gates is upstream's global state of features.
 type gates struct{}

@@ -32,7 +32,7 @@ func or(first, second vertical.Amounts) vertical.Amounts {
 			continue
 		}
 		if amount, has := second.Get(r); has {
-			first = first.With(r, amount)
+			first = first.With(r, amount).In(r, second.Format(r))
 		}
 	}
 	return first
@@ -41,8 +41,8 @@ func or(first, second vertical.Amounts) vertical.Amounts {
 // capped says of each resource by what it was raised and lowered.
 type capped struct{ raised, lowered [vertical.Resources]bool }
 
-// within raises amounts to least, then lowers them to most. An amount of 0 is no
-// bound.
+// within raises amounts to least, then lowers them to most, each in the format of
+// its bound. An amount of 0 is no bound.
 func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
 	var by capped
 	for r := range vertical.Resource(vertical.Resources) {
@@ -52,9 +52,11 @@ func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
 		}
 		if bound, _ := least.Get(r); bound != 0 && amount < bound {
 			amount, by.raised[r] = bound, true
+			amounts = amounts.In(r, least.Format(r))
 		}
 		if bound, _ := most.Get(r); bound != 0 && amount > bound {
 			amount, by.lowered[r] = bound, true
+			amounts = amounts.In(r, most.Format(r))
 		}
 		amounts = amounts.With(r, amount)
 	}
@@ -109,7 +111,7 @@ func fitAmounts(amounts vertical.Amounts, c Container, policy vertical.Container
 		amount, has := amounts.Get(r)
 		limit, limited := c.Limits.Get(r)
 		if has && limited && amount > limit {
-			amounts = amounts.With(r, limit)
+			amounts = amounts.With(r, limit).In(r, c.Limits.Format(r))
 			caps = append(caps, Cap{Container: c.Name, Resource: r, Action: ToLimit})
 		}
 	}

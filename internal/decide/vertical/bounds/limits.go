@@ -44,9 +44,10 @@ func ProportionalLimit(requests, limits, defaults, recommended vertical.Amounts)
 	var proportional vertical.Amounts
 	var notes []Note
 	for r := range vertical.Resource(vertical.Resources) {
-		limit, reason := proportion{requests, limits, defaults}.limit(r, recommended)
+		has := proportion{requests, limits, defaults}
+		limit, reason := has.limit(r, recommended)
 		if reason == InProportion || reason == TooLarge {
-			proportional = proportional.With(r, limit)
+			proportional = proportional.With(r, limit).In(r, has.limitFormat(r, recommended))
 		}
 		if reason != InProportion {
 			notes = append(notes, Note{Resource: r, Reason: reason})
@@ -90,16 +91,31 @@ func (p proportion) limit(r vertical.Resource, recommended vertical.Amounts) (ve
 	return scaled, InProportion
 }
 
-// request is the request whose proportional limit is bound; 0 is none.
-func (p proportion) request(r vertical.Resource, bound vertical.Amount) vertical.Amount {
+// limitFormat is the format of the limit: its own where it is scaled, or the
+// request's that it is equal to.
+func (p proportion) limitFormat(r vertical.Resource, recommended vertical.Amounts) vertical.Format {
+	limit, request := p.ratio(r)
+	if request == 0 || request == limit {
+		return recommended.Format(r)
+	}
+	if own, _ := p.limits.Get(r); own != 0 {
+		return p.limits.Format(r)
+	}
+	return p.defaults.Format(r)
+}
+
+// request sets, in requests, the request whose proportional limit is the bound; 0
+// is none.
+func (p proportion) request(r vertical.Resource, bounds, requests vertical.Amounts) vertical.Amounts {
+	bound, _ := bounds.Get(r)
 	limit, request := p.ratio(r)
 	switch {
 	case limit == 0:
-		return 0
+		return requests.With(r, 0)
 	case request == 0:
-		return bound
+		return requests.With(r, bound).In(r, bounds.Format(r))
 	}
-	return scale(request, bound, limit)
+	return requests.With(r, scale(request, bound, limit)).In(r, p.requests.Format(r))
 }
 
 // scale is amount*to/from, rounded down to whole units, or the largest integer.

@@ -20,26 +20,27 @@ type Range struct {
 // And is what r and next allow together: the higher minimum, the lower maximum,
 // and the last default of all.
 func (r Range) And(next Range) Range {
-	r.Min = pick(r.Min, next.Min, func(a, b vertical.Amount) vertical.Amount { return max(a, b) })
-	r.Max = pick(r.Max, next.Max, func(a, b vertical.Amount) vertical.Amount { return min(a, b) })
+	r.Min = replace(r.Min, next.Min, isHigher)
+	r.Max = replace(r.Max, next.Max, isLower)
 	if !next.Default.IsEmpty() {
 		r.Default = next.Default
 	}
 	return r
 }
 
-// pick chooses where both have an amount, and takes the one that is there otherwise.
-func pick(a, b vertical.Amounts, choose func(a, b vertical.Amount) vertical.Amount) vertical.Amounts {
+func isHigher(old, next vertical.Amount) bool { return next > old }
+
+func isLower(old, next vertical.Amount) bool { return next < old }
+
+// replace takes of next what old has not, or what is better than what it has.
+func replace(old, next vertical.Amounts, isBetter func(old, next vertical.Amount) bool) vertical.Amounts {
 	for r := range vertical.Resource(vertical.Resources) {
-		amount, has := b.Get(r)
-		if old, had := a.Get(r); has && had {
-			amount = choose(old, amount)
-		}
-		if has {
-			a = a.With(r, amount)
+		amount, has := next.Get(r)
+		if before, had := old.Get(r); has && (!had || isBetter(before, amount)) {
+			old = old.With(r, amount).In(r, next.Format(r))
 		}
 	}
-	return a
+	return old
 }
 
 // most is the largest requests whose proportional limits are within the range.
@@ -48,15 +49,15 @@ func (r Range) most(c Container) vertical.Amounts { return r.bound(c, r.Max) }
 // least is the smallest requests of which they and their proportional limits are
 // within the range: both must be above the minimum.
 func (r Range) least(c Container) vertical.Amounts {
-	return pick(r.bound(c, r.Min), r.Min, func(a, b vertical.Amount) vertical.Amount { return max(a, b) })
+	return replace(r.bound(c, r.Min), r.Min, isHigher)
 }
 
 func (r Range) bound(c Container, limits vertical.Amounts) vertical.Amounts {
 	var requests vertical.Amounts
 	of := proportion{c.Requests, c.Limits, r.Default}
 	for res := range vertical.Resource(vertical.Resources) {
-		if limit, has := limits.Get(res); has {
-			requests = requests.With(res, of.request(res, limit))
+		if _, has := limits.Get(res); has {
+			requests = of.request(res, limits, requests)
 		}
 	}
 	return requests

@@ -33,6 +33,8 @@ func fitPod(
 	upstream := !d.Has(divergence.LimitRangeOrder)
 	if upstream {
 		fit.insertRequests()
+	} else {
+		fit.includeOthers()
 	}
 	for _, of := range fields {
 		for r := range vertical.Resource(vertical.Resources) {
@@ -89,8 +91,8 @@ type part struct {
 	inProportion, rounded bool
 }
 
-// inOrder scales what is recommended, and nothing else, so that all requests
-// together and all limits together are within the range, if they can be.
+// inOrder scales what is recommended so that all requests together and all limits
+// together are within the range, if they can be.
 func (f podFit) inOrder(r vertical.Resource, of field) {
 	least, _ := f.ranges.Pod.Min.Get(r)
 	most, _ := f.ranges.Pod.Max.Get(r)
@@ -187,13 +189,51 @@ func (f podFit) parts(r vertical.Resource, of field) []part {
 			continue
 		}
 		p := part{amounts: of(rec), request: amount, limit: limit}
-		if vertical.PolicyOf(f.policies, c.Name).Values == vertical.RequestsAndLimits && limit != 0 {
+		if f.follows(c, r) {
 			p.limit, _ = has.limit(r, *p.amounts)
-			p.inProportion, p.rounded = true, request != 0 && limit%request != 0
+			// A limit that was cut to whole units does not lead back to its request.
+			p.inProportion, p.rounded = true, request != 0 && scale(p.limit, request, limit) != amount
 		}
 		parts = append(parts, p)
 	}
 	return parts
+}
+
+// follows reports whether the container's limit of r keeps its proportion to the
+// request.
+func (f podFit) follows(c Container, r vertical.Resource) bool {
+	limit, _ := proportion{c.Requests, c.Limits, f.ranges.Pod.Default}.ratio(r)
+	return limit != 0 && vertical.PolicyOf(f.policies, c.Name).Values == vertical.RequestsAndLimits
+}
+
+// includeOthers gives containers without a recommendation their requests as one
+// where their limits alone take all that the LimitRange allows: unless they are
+// scaled too, as upstream does always, no pod can start.
+func (f *podFit) includeOthers() {
+	target := func(rec *vertical.Recommendation) *vertical.Amounts { return &rec.Target }
+	for r := range vertical.Resource(vertical.Resources) {
+		most, _ := f.ranges.Pod.Max.Get(r)
+		sums := f.sum(r, target)
+		if most == 0 || sums.limits <= most || sums.fixedLimits < most {
+			continue
+		}
+		for _, c := range f.containers {
+			request, has := c.Requests.Get(r)
+			if !has || !f.follows(c, r) {
+				continue
+			}
+			rec := f.recommended(c.Name)
+			if rec == nil {
+				f.recs = append(f.recs, vertical.Recommendation{Container: c.Name})
+				rec = &f.recs[len(f.recs)-1]
+			}
+			if _, recommended := rec.Target.Get(r); !recommended {
+				for _, of := range fields {
+					*of(rec) = of(rec).With(r, request).In(r, c.Requests.Format(r))
+				}
+			}
+		}
+	}
 }
 
 func add(a, b vertical.Amount) vertical.Amount {

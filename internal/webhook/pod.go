@@ -22,13 +22,16 @@ import (
 type newPod struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		Containers []newContainer `json:"containers"`
+		Containers     []newContainer               `json:"containers"`
+		InitContainers []newContainer               `json:"initContainers"`
+		Resources      *corev1.ResourceRequirements `json:"resources"`
 	} `json:"spec"`
 }
 
 type newContainer struct {
-	Name      string                      `json:"name"`
-	Resources corev1.ResourceRequirements `json:"resources"`
+	Name          string                         `json:"name"`
+	Resources     corev1.ResourceRequirements    `json:"resources"`
+	RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
 }
 
 func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionRequest) answer {
@@ -59,7 +62,7 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 	if vpa == nil {
 		return skipped
 	}
-	decision := admit.Decide(policyOf(vpa), pod.containers(), h.cfg.Ranges(request.Namespace), h.cfg.Options)
+	decision := admit.Decide(policyOf(vpa), pod.observed(), h.cfg.Ranges(request.Namespace), h.cfg.Options)
 	p, err := pod.patch(decision)
 	if err != nil {
 		h.cfg.Log.Error(err, "Admitting a pod unchanged", "namespace", request.Namespace)
@@ -113,8 +116,19 @@ func policyOf(vpa *v1.VerticalPodAutoscaler) admit.Policy {
 	}
 }
 
-func (pod *newPod) containers() []admit.Container {
+// observed is the pod as the core sees it.
+func (pod *newPod) observed() admit.Pod {
 	containers := make([]admit.Container, len(pod.Spec.Containers))
+	of := admit.Pod{Containers: containers}
+	if whole := pod.Spec.Resources; whole != nil {
+		of.Resources = core.Resized{Requests: observe.AmountsOf(whole.Requests), Limits: observe.AmountsOf(whole.Limits)}
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			of.Sidecars = of.Sidecars.Plus(observe.AmountsOf(c.Resources.Requests))
+		}
+	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		containers[i].Name = c.Name
@@ -123,7 +137,7 @@ func (pod *newPod) containers() []admit.Container {
 		// them away.
 		containers[i].Bare = c.Resources.Requests == nil && c.Resources.Limits == nil && c.Resources.Claims == nil
 	}
-	return containers
+	return of
 }
 
 // patch is what a decision comes to, in upstream's order.

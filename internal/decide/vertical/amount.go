@@ -1,5 +1,7 @@
 package vertical
 
+import "github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+
 // MaxAmount is the largest amount that is recommended: upstream's limit.
 const MaxAmount Amount = 1e14
 
@@ -17,3 +19,14 @@ func AmountOf(x float64) Amount {
 
 // Scale is the amount times a factor.
 func (a Amount) Scale(factor float64) Amount { return AmountOf(float64(a) * factor) }
+
+// Plus is the sum of a and b, of each resource that either has.
+func (a Amounts) Plus(b Amounts) Amounts {
+	for r := range Resource(Resources) {
+		if y, ok := b.Get(r); ok {
+			x, _ := a.Get(r)
+			a = a.With(r, Amount(arithmetic.Saturate.Add(int64(x), int64(y))))
+		}
+	}
+	return a
+}

@@ -35,6 +35,8 @@ type Pod struct {
 	// Whole is what the pod as a whole requests and may use, where that is set
 	// beside its containers.
 	Whole Resized
+	// Sidecars is what the restartable init containers request.
+	Sidecars Amounts
 	// InitContainers are the names of those.
 	InitContainers []string
 	QoS            QoS

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 )
 
@@ -19,10 +20,13 @@ func RangesOf(all []*corev1.LimitRange) *bounds.Ranges {
 	for _, one := range all {
 		for i := range one.Spec.Limits {
 			item := &one.Spec.Limits[i]
-			if item.Max == nil && item.Min == nil && item.Default == nil {
+			if item.Max == nil && item.Min == nil && item.Default == nil && item.MaxLimitRequestRatio == nil {
 				continue
 			}
-			next := bounds.Range{Min: AmountsOf(item.Min), Max: AmountsOf(item.Max), Default: AmountsOf(item.Default)}
+			next := bounds.Range{
+				Min: AmountsOf(item.Min), Max: AmountsOf(item.Max), Default: AmountsOf(item.Default),
+				MaxRatioMilli: ratiosOf(item.MaxLimitRequestRatio),
+			}
 			switch item.Type {
 			case corev1.LimitTypeContainer:
 				ranges.Container, found = ranges.Container.And(next), true
@@ -35,6 +39,17 @@ func RangesOf(all []*corev1.LimitRange) *bounds.Ranges {
 		return nil
 	}
 	return &ranges
+}
+
+// ratiosOf reads ratios, in thousandths.
+func ratiosOf(list corev1.ResourceList) core.Amounts {
+	var ratios core.Amounts
+	for name, q := range list {
+		if r, ok := resourceNamed(name); ok {
+			ratios = ratios.With(r, core.Amount(q.MilliValue()))
+		}
+	}
+	return ratios
 }
 
 // ContainersOf are a pod's containers, without init containers: no part of vertical

@@ -63,7 +63,7 @@ resourcePolicy:
 `))
 	want := []core.ContainerPolicy{
 		{
-			Container: "app", MinAllowed: core.Of(100, 1<<30), MaxAllowed: core.Amounts{}.With(core.Memory, 2),
+			Container: "app", MinAllowed: core.Of(100, 1<<30).In(core.Memory, core.BinarySI), MaxAllowed: core.Amounts{}.With(core.Memory, 2),
 			Controlled: [core.Resources]bool{false, true}, Values: core.RequestsOnly,
 			OOM:    core.OOMPolicy{BumpUpRatio: 1.3, MinBumpUpBytes: 50 << 20, HasMinBumpUp: true},
 			Memory: core.MemoryPolicy{Interval: time.Hour, Count: 3},

@@ -53,6 +53,9 @@ func Pod(p *corev1.Pod) core.Pod {
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
 		pod.InitContainers = append(pod.InitContainers, c.Name)
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			pod.Sidecars = pod.Sidecars.Plus(AmountsOf(c.Resources.Requests))
+		}
 		pod.InitQoS = lesser(pod.InitQoS, qosOf(resized(c.Resources)))
 	}
 	pod.Containers = make([]core.PodContainer, len(p.Spec.Containers))

@@ -36,6 +36,7 @@ import (
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
@@ -307,7 +308,7 @@ func (w *admissionWorld) overflows() bool {
 				continue
 			}
 			for _, amounts := range []core.Amounts{rec.Target, rec.Lower, rec.Upper} {
-				limits, _ := bounds.ProportionalLimit(c.Requests, c.Limits, ranges.Pod.Default, amounts)
+				limits, _ := proportion.Limits(c.Requests, c.Limits, ranges.Pod.Default, amounts)
 				if isHuge(limits) {
 					return true
 				}

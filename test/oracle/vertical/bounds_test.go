@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 		convert(t, w.vpa, theirs)
 		recs, policies := observe.RecommendationsOf(&w.vpa.Status), observe.PoliciesOf(&w.vpa.Spec)
 		w.comparePolicy(t, seed, theirs)
-		fitted, _ := bounds.Fit(recs, observe.ContainersOf(&w.pod.Spec), policies, observe.RangesOf(w.limitRanges()), divergence.None)
+		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: observe.ContainersOf(&w.pod.Spec)}, policies, observe.RangesOf(w.limitRanges()), divergence.None)
 		want, panicked := w.fittedByUpstream(t, theirs)
 		switch {
 		case panicked:

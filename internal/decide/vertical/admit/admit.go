@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -43,6 +44,14 @@ type Container struct {
 	Bare bool
 }
 
+// Pod is the new pod.
+type Pod struct {
+	Containers []Container
+	// Resources and Sidecars are as in [bounds.Pod].
+	Resources vertical.Resized
+	Sidecars  vertical.Amounts
+}
+
 // Change is what becomes of a container. Amounts that are not set stay as they
 // are.
 type Change struct {
@@ -63,21 +72,21 @@ type Decision struct {
 }
 
 // Decide decides what a new pod is given. ranges may be nil.
-func Decide(p Policy, containers []Container, ranges *bounds.Ranges, o Options) Decision {
+func Decide(p Policy, pod Pod, ranges *bounds.Ranges, o Options) Decision {
 	if ranges == nil {
 		ranges = &bounds.Ranges{}
 	}
-	changes, words := p.recommended(containers, ranges, o.Divergences)
-	decision := Decision{Changes: changes, Observed: observed(containers)}
+	changes, words := p.recommended(pod, ranges, o.Divergences)
+	decision := Decision{Changes: changes, Observed: observed(pod.Containers)}
 	var updates []string
-	for i, c := range containers {
+	for i, c := range pod.Containers {
 		policy := vertical.PolicyOf(p.Containers, c.Name)
 		if o.Boosts {
 			if policy.Off {
 				changes[i] = Change{}
 				continue
 			}
-			changes[i].boost(c, policy, p.boost(policy), o.MaxBoostMilli)
+			changes[i].boost(c, policy, p.boost(policy), pod.mostBoosted(i, p, changes, o))
 		}
 		if !c.Bare && changes[i].Requests.IsEmpty() && changes[i].Limits.IsEmpty() {
 			continue
@@ -93,19 +102,19 @@ func Decide(p Policy, containers []Container, ranges *bounds.Ranges, o Options) 
 
 // recommended is what is recommended for each container, and the words for what
 // it was capped to.
-func (p Policy) recommended(containers []Container, ranges *bounds.Ranges, d divergence.Set) ([]Change, [][]string) {
-	changes, words := make([]Change, len(containers)), make([][]string, len(containers))
+func (p Policy) recommended(pod Pod, ranges *bounds.Ranges, d divergence.Set) ([]Change, [][]string) {
+	changes, words := make([]Change, len(pod.Containers)), make([][]string, len(pod.Containers))
 	if !p.Recommended || p.Mode == vertical.ModeOff {
 		return changes, words
 	}
-	fitted, caps := bounds.Fit(p.Recommendations, plain(containers), p.Containers, ranges, d)
+	fitted, caps := bounds.Fit(p.Recommendations, pod.plain(), p.Containers, ranges, d)
 	targets := make(map[string]vertical.Amounts, len(fitted))
 	for _, rec := range fitted {
 		if _, known := targets[rec.Container]; !known {
 			targets[rec.Container] = rec.Target
 		}
 	}
-	for i, c := range containers {
+	for i, c := range pod.Containers {
 		target, known := targets[c.Name]
 		if !known {
 			continue
@@ -119,7 +128,7 @@ func (p Policy) recommended(containers []Container, ranges *bounds.Ranges, d div
 		if vertical.PolicyOf(p.Containers, c.Name).Values != vertical.RequestsAndLimits {
 			continue
 		}
-		limits, notes := bounds.ProportionalLimit(c.Requests, c.Limits, ranges.Container.Default, target)
+		limits, notes := proportion.Limits(c.Requests, c.Limits, ranges.Container.Default, target)
 		changes[i].Limits = limits
 		for _, note := range notes {
 			words[i] = append(words[i], note.String())
@@ -128,12 +137,12 @@ func (p Policy) recommended(containers []Container, ranges *bounds.Ranges, d div
 	return changes, words
 }
 
-func plain(containers []Container) []bounds.Container {
-	all := make([]bounds.Container, len(containers))
-	for i, c := range containers {
+func (pod Pod) plain() bounds.Pod {
+	all := make([]bounds.Container, len(pod.Containers))
+	for i, c := range pod.Containers {
 		all[i] = c.Container
 	}
-	return all
+	return bounds.Pod{Containers: all, Resources: pod.Resources, Sidecars: pod.Sidecars}
 }
 
 // words are upstream's for what is set.

@@ -113,7 +113,7 @@ func TestDecide(t *testing.T) {
 	} {
 		c.policy.Name = "shop"
 		c.options.Divergences = divergence.Default
-		got := admit.Decide(c.policy, containers, c.ranges, c.options)
+		got := admit.Decide(c.policy, admit.Pod{Containers: containers}, c.ranges, c.options)
 		want := admit.Decision{Changes: c.want, Observed: "web, proxy"}
 		if c.updates != "" {
 			want.Updates = "Pod resources updated by shop: " + c.updates

@@ -6,6 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
 // boost is the one that holds for a container with this policy.
@@ -16,8 +18,35 @@ func (p Policy) boost(policy vertical.ContainerPolicy) *vertical.Boost {
 	return p.Boost
 }
 
+// mostBoosted is the most CPU that container i may request with its boost: what the
+// server allows, and what the pod's own resources leave beside the other
+// containers.
+func (pod Pod) mostBoosted(i int, p Policy, changes []Change, o Options) vertical.Amount {
+	most := vertical.Amount(math.MaxInt64)
+	if o.MaxBoostMilli != 0 {
+		most = o.MaxBoostMilli
+	}
+	if !o.Divergences.Has(divergence.PodResources) {
+		return most
+	}
+	others, _ := pod.Sidecars.Get(vertical.CPU)
+	for j := range pod.Containers {
+		if j == i {
+			continue
+		}
+		request, changed := changes[j].Requests.Get(vertical.CPU)
+		if !changed {
+			request, _ = pod.Containers[j].Requests.Get(vertical.CPU)
+		}
+		others = vertical.Amount(arithmetic.Saturate.Add(int64(others), int64(request)))
+	}
+	c := &pod.Containers[i]
+	limitFollows := vertical.PolicyOf(p.Containers, c.Name).Values != vertical.RequestsOnly
+	return min(most, bounds.MostBeside(c.Container, pod.Resources, others, limitFollows))
+}
+
 // boost gives the container more CPU than is recommended, or, without a
-// recommendation, than it asks for.
+// recommendation, than it asks for, and at most this much.
 func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertical.Boost, most vertical.Amount) {
 	if b == nil {
 		return
@@ -26,17 +55,14 @@ func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertica
 	if base == 0 {
 		base, _ = of.Requests.Get(vertical.CPU)
 	}
-	boosted := Boosted(base, *b)
-	if most != 0 && boosted > most {
-		boosted = most
-	}
+	boosted := min(Boosted(base, *b), most)
 	c.Boosted = true
 	if policy.Values == vertical.RequestsOnly {
 		c.Requests = c.Requests.With(vertical.CPU, below(boosted, of.Limits))
 		return
 	}
 	c.Requests = c.Requests.With(vertical.CPU, boosted)
-	limits, _ := bounds.ProportionalLimit(of.Requests, of.Limits, vertical.Amounts{}, vertical.Amounts{}.With(vertical.CPU, boosted))
+	limits, _ := proportion.Limits(of.Requests, of.Limits, vertical.Amounts{}, vertical.Amounts{}.With(vertical.CPU, boosted))
 	if limit, limited := limits.Get(vertical.CPU); limited {
 		c.Limits = c.Limits.With(vertical.CPU, limit)
 	}

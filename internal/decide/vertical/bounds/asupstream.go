@@ -1,6 +1,9 @@
 package bounds
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
+)
 
 // insertRequests gives each container without a recommendation one: the requests
 // that it has.
@@ -39,7 +42,7 @@ func (f podFit) sumAsUpstream(r vertical.Resource, of field) (requests, limits v
 		if rec := f.recommended(c.Name); rec != nil {
 			recommended = *of(rec)
 		}
-		limit, _ := proportion{c.Requests, c.Limits, f.ranges.Pod.Default}.limit(r, recommended)
+		limit, _ := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Limit(r, recommended)
 		request, _ := recommended.Get(r)
 		requests, limits = add(requests, request), add(limits, limit)
 	}
@@ -53,8 +56,8 @@ func (f podFit) scaleAsUpstream(r vertical.Resource, of field, s scaling) {
 			continue
 		}
 		amount, _ := of(rec).Get(r)
-		scaled := scale(amount, s.to, s.from)
-		if s.up && scale(scaled, s.from, s.to) < amount {
+		scaled := proportion.Scale(amount, s.to, s.from)
+		if s.up && proportion.Scale(scaled, s.from, s.to) < amount {
 			scaled = add(scaled, 1)
 		}
 		if s.limited && r == vertical.Memory && scaled == 0 {

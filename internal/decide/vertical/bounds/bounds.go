@@ -15,6 +15,24 @@ type Container struct {
 	Requests, Limits vertical.Amounts
 }
 
+// Pod is what recommendations are fitted to.
+type Pod struct {
+	Containers []Container
+	// Resources is what the pod requests and may use as a whole, where that is set
+	// beside its containers; Sidecars is what its restartable init containers request
+	// of it.
+	Resources vertical.Resized
+	Sidecars  vertical.Amounts
+}
+
+func (p Pod) container(name string) *Container {
+	i := slices.IndexFunc(p.Containers, func(c Container) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &p.Containers[i]
+}
+
 // Policy caps a recommendation, but for what it was before, by the owner's
 // minimum and maximum. globalMax holds where the owner has no maximum. An amount
 // of 0 is no cap.
@@ -64,29 +82,40 @@ func within(amounts, least, most vertical.Amounts) (vertical.Amounts, capped) {
 }
 
 // Fit adjusts recommendations to one pod: to the LimitRanges of pods, then of
-// containers, then to the owner's policies, and below the limits that stay as
-// they are. Recommendations for containers that the pod has not are left out.
-// ranges may be nil. The caps are those of the targets.
+// containers, then to the owner's policies, below the limits that stay as they
+// are, and to what the API server lets in. Recommendations for containers that
+// the pod has not are left out. ranges may be nil. The caps are those of the
+// targets.
 func Fit(
-	recs []vertical.Recommendation, containers []Container, policies []vertical.ContainerPolicy, ranges *Ranges, d divergence.Set,
+	recs []vertical.Recommendation, pod Pod, policies []vertical.ContainerPolicy, ranges *Ranges, d divergence.Set,
 ) ([]vertical.Recommendation, []Cap) {
 	if ranges == nil {
 		ranges = &Ranges{}
 	}
 	fitted := slices.Clone(recs)
 	if ranges.HasPod {
-		fitted = fitPod(fitted, containers, policies, *ranges, d)
+		fitted = fitPod(fitted, pod.Containers, policies, *ranges, d)
+	}
+	limits := ranges.Container
+	if !d.Has(divergence.LimitRequestRatio) {
+		limits.MaxRatioMilli = vertical.Amounts{}
 	}
 	var caps []Cap
 	kept := fitted[:0]
 	for _, rec := range fitted {
-		at := slices.IndexFunc(containers, func(c Container) bool { return c.Name == rec.Container })
-		if at < 0 {
+		c := pod.container(rec.Container)
+		if c == nil {
 			continue
 		}
 		policy := vertical.PolicyOf(policies, rec.Container)
-		caps = append(caps, fitContainer(&rec, containers[at], policy, ranges.Container)...)
+		caps = append(caps, fitContainer(&rec, *c, policy, limits)...)
 		kept = append(kept, rec)
+	}
+	if d.Has(divergence.LimitRequestRatio) && ranges.HasPod {
+		podRatio{kept, pod, policies, *ranges}.keep()
+	}
+	if d.Has(divergence.PodResources) && pod.Resources != (vertical.Resized{}) {
+		caps = append(caps, resourcesFit{kept, pod, policies, ranges.Container.Default}.fit()...)
 	}
 	return kept, caps
 }
@@ -115,5 +144,6 @@ func fitAmounts(amounts vertical.Amounts, c Container, policy vertical.Container
 			caps = append(caps, Cap{Container: c.Name, Resource: r, Action: ToLimit})
 		}
 	}
-	return amounts, caps
+	amounts, byRatio := within(amounts, limits.leastOfRatio(c.Limits), vertical.Amounts{})
+	return amounts, append(caps, byRatio.caps(c.Name, ToLimitRangeRatio, ToLimitRangeRatio)...)
 }

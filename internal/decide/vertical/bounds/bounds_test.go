@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -74,7 +75,7 @@ func TestProportionalLimit(t *testing.T) {
 			notes: []string{"cpu: failed to keep limit to request ratio; capping limit to int64"},
 		},
 	} {
-		got, notes := bounds.ProportionalLimit(c.requests, c.limits, c.defaults, c.recommended)
+		got, notes := proportion.Limits(c.requests, c.limits, c.defaults, c.recommended)
 		var words []string
 		for _, n := range notes {
 			words = append(words, n.String())
@@ -116,7 +117,7 @@ func TestFitOneContainer(t *testing.T) {
 		c.policy.Container = vertical.AllContainers
 		recs := []vertical.Recommendation{rec("gone", 1, 1), rec("web", 400, 400*mi)}
 		got, caps := bounds.Fit(
-			recs, []bounds.Container{web}, []vertical.ContainerPolicy{c.policy}, &bounds.Ranges{Container: c.ranges}, divergence.Default)
+			recs, bounds.Pod{Containers: []bounds.Container{web}}, []vertical.ContainerPolicy{c.policy}, &bounds.Ranges{Container: c.ranges}, divergence.Default)
 		if len(got) != 1 || got[0].Target != c.target {
 			t.Errorf("%s: %+v, want a target of %+v alone", why, got, c.target)
 		}

@@ -17,12 +17,18 @@ const (
 	ToLimitRangeMax
 	// ToLimitRangeMin is the least that a LimitRange of containers lets a container have.
 	ToLimitRangeMin
+	// ToLimitRangeRatio is the least that a LimitRange of containers lets a container
+	// request beside its limit.
+	ToLimitRangeRatio
+	// ToPodResources is what the pod's own resources leave for the container.
+	ToPodResources
 )
 
-// actions are upstream's words: they stand in annotations of pods.
+// actions stand in annotations of pods, the first five in upstream's words.
 var actions = [...]string{
 	"capped to minAllowed", "capped to maxAllowed", "capped to container limit",
 	"capped to fit Max in container LimitRange", "capped to fit Min in container LimitRange",
+	"capped to fit MaxLimitRequestRatio in container LimitRange", "capped to fit the pod's resources",
 }
 
 // String is upstream's wording.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -134,8 +135,8 @@ func (f podFit) scale(r vertical.Resource, of field, s scaling) {
 		if p.amounts == nil || s.limited && !p.inProportion {
 			continue
 		}
-		amount := scale(p.request, s.to, s.from)
-		if s.up && scale(amount, s.from, s.to) < p.request {
+		amount := proportion.Scale(p.request, s.to, s.from)
+		if s.up && proportion.Scale(amount, s.from, s.to) < p.request {
 			amount = add(amount, 1)
 		}
 		*p.amounts = p.amounts.With(r, amount)
@@ -175,8 +176,8 @@ func (f podFit) sum(r vertical.Resource, of field) sums {
 func (f podFit) parts(r vertical.Resource, of field) []part {
 	parts := make([]part, 0, len(f.containers))
 	for _, c := range f.containers {
-		has := proportion{c.Requests, c.Limits, f.ranges.Pod.Default}
-		limit, request := has.ratio(r)
+		has := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}
+		limit, request := has.Ratio(r)
 		fixed := part{request: request, limit: limit}
 		rec := f.recommended(c.Name)
 		if rec == nil {
@@ -190,9 +191,9 @@ func (f podFit) parts(r vertical.Resource, of field) []part {
 		}
 		p := part{amounts: of(rec), request: amount, limit: limit}
 		if f.follows(c, r) {
-			p.limit, _ = has.limit(r, *p.amounts)
+			p.limit, _ = has.Limit(r, *p.amounts)
 			// A limit that was cut to whole units does not lead back to its request.
-			p.inProportion, p.rounded = true, request != 0 && scale(p.limit, request, limit) != amount
+			p.inProportion, p.rounded = true, request != 0 && proportion.Scale(p.limit, request, limit) != amount
 		}
 		parts = append(parts, p)
 	}
@@ -202,7 +203,7 @@ func (f podFit) parts(r vertical.Resource, of field) []part {
 // follows reports whether the container's limit of r keeps its proportion to the
 // request.
 func (f podFit) follows(c Container, r vertical.Resource) bool {
-	limit, _ := proportion{c.Requests, c.Limits, f.ranges.Pod.Default}.ratio(r)
+	limit, _ := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Ratio(r)
 	return limit != 0 && vertical.PolicyOf(f.policies, c.Name).Values == vertical.RequestsAndLimits
 }
 
@@ -218,21 +219,29 @@ func (f *podFit) includeOthers() {
 			continue
 		}
 		for _, c := range f.containers {
-			request, has := c.Requests.Get(r)
-			if !has || !f.follows(c, r) {
-				continue
-			}
-			rec := f.recommended(c.Name)
-			if rec == nil {
-				f.recs = append(f.recs, vertical.Recommendation{Container: c.Name})
-				rec = &f.recs[len(f.recs)-1]
-			}
-			if _, recommended := rec.Target.Get(r); !recommended {
-				for _, of := range fields {
-					*of(rec) = of(rec).With(r, request).In(r, c.Requests.Format(r))
-				}
+			if f.follows(c, r) {
+				f.include(c, r)
 			}
 		}
+	}
+}
+
+// include recommends what a container requests, unless there is a recommendation.
+func (f *podFit) include(c Container, r vertical.Resource) {
+	request, has := c.Requests.Get(r)
+	if !has {
+		return
+	}
+	rec := f.recommended(c.Name)
+	if rec == nil {
+		f.recs = append(f.recs, vertical.Recommendation{Container: c.Name})
+		rec = &f.recs[len(f.recs)-1]
+	}
+	if _, recommended := rec.Target.Get(r); recommended {
+		return
+	}
+	for _, of := range fields {
+		*of(rec) = of(rec).With(r, request).In(r, c.Requests.Format(r))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -23,7 +24,7 @@ func TestInjectedSidecar(t *testing.T) {
 		"with requests, without limits": {Name: "proxy", Requests: vertical.Of(50, 50*mi)},
 	} {
 		for _, d := range []divergence.Set{divergence.None, divergence.Default} {
-			got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 800, 800*mi)}, []bounds.Container{web, sidecar}, nil, &pod, d)
+			got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 800, 800*mi)}, bounds.Pod{Containers: []bounds.Container{web, sidecar}}, nil, &pod, d)
 			room, _ := sidecar.Limits.Get(vertical.CPU)
 			cpu, _ := got[0].Target.Get(vertical.CPU)
 			if d == divergence.Default && (len(got) != 1 || cpu != (1000-room)/2) {
@@ -42,7 +43,7 @@ func TestExactSharesAreNotRounded(t *testing.T) {
 	pod := bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Amounts{}.With(vertical.CPU, 600)}}
 	recs := []vertical.Recommendation{rec("a", 250, 100*mi), rec("b", 250, 100*mi)}
 	for _, d := range []divergence.Set{divergence.None, divergence.Default} {
-		got, _ := bounds.Fit(recs, []bounds.Container{of("a"), of("b")}, nil, &pod, d)
+		got, _ := bounds.Fit(recs, bounds.Pod{Containers: []bounds.Container{of("a"), of("b")}}, nil, &pod, d)
 		for _, rec := range got {
 			if cpu, _ := rec.Target.Get(vertical.CPU); cpu != 200 {
 				t.Errorf("divergences %s: %s is given %dm, want 200m", d, rec.Container, cpu)
@@ -59,8 +60,8 @@ func TestOthersTakeAll(t *testing.T) {
 		return bounds.Container{Name: name, Requests: vertical.Of(400, 100*mi), Limits: vertical.Of(400, 100*mi)}
 	}
 	pod := bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Amounts{}.With(vertical.CPU, 400)}}
-	upstream, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)}, []bounds.Container{of("web"), of("proxy")}, nil, &pod, divergence.None)
-	got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)}, []bounds.Container{of("web"), of("proxy")}, nil, &pod, divergence.Default)
+	upstream, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)}, bounds.Pod{Containers: []bounds.Container{of("web"), of("proxy")}}, nil, &pod, divergence.None)
+	got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)}, bounds.Pod{Containers: []bounds.Container{of("web"), of("proxy")}}, nil, &pod, divergence.Default)
 	for i, name := range []string{"web", "proxy"} {
 		theirs, _ := upstream[i].Target.Get(vertical.CPU)
 		cpu, _ := got[i].Target.Get(vertical.CPU)
@@ -88,11 +89,11 @@ func TestBoundsStayAroundTheTarget(t *testing.T) {
 	recs := []vertical.Recommendation{cpu("a", 100, 600, 700), cpu("b", 100, 200, 2100)}
 	pod := bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Of(700, 0)}}
 
-	upstream, _ := bounds.Fit(recs, containers, nil, &pod, divergence.None)
+	upstream, _ := bounds.Fit(recs, bounds.Pod{Containers: containers}, nil, &pod, divergence.None)
 	if want := cpu("a", 100, 525, 175); upstream[0] != want {
 		t.Errorf("as upstream: %+v, want %+v, of which the target is above the upper bound", upstream[0], want)
 	}
-	ours, _ := bounds.Fit(recs, containers, nil, &pod, divergence.LimitRangeOrder)
+	ours, _ := bounds.Fit(recs, bounds.Pod{Containers: containers}, nil, &pod, divergence.LimitRangeOrder)
 	if want := cpu("a", 100, 525, 525); ours[0] != want {
 		t.Errorf("%+v, want %+v", ours[0], want)
 	}
@@ -139,7 +140,7 @@ func after(c bounds.Container, recs []vertical.Recommendation, policies []vertic
 		if vertical.PolicyOf(policies, c.Name).Values == vertical.RequestsOnly {
 			return rec.Target, c.Limits
 		}
-		limits, _ := bounds.ProportionalLimit(c.Requests, c.Limits, vertical.Amounts{}, rec.Target)
+		limits, _ := proportion.Limits(c.Requests, c.Limits, vertical.Amounts{}, rec.Target)
 		return rec.Target, limits
 	}
 	return c.Requests, c.Limits
@@ -159,7 +160,7 @@ func TestFitKeepsOrderAndRange(t *testing.T) {
 		} else {
 			ranges.Pod.Min = vertical.Of(limit, limit)
 		}
-		fitted, _ := bounds.Fit(recs, containers, policies, &ranges, divergence.Default)
+		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: containers}, policies, &ranges, divergence.Default)
 		if len(fitted) < len(recs) {
 			t.Fatalf("%d recommendations became %d", len(recs), len(fitted))
 		}

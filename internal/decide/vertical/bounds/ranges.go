@@ -1,6 +1,9 @@
 package bounds
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
+)
 
 // Ranges is what the LimitRanges of a namespace allow together.
 type Ranges struct {
@@ -15,6 +18,8 @@ type Range struct {
 	Min, Max vertical.Amounts
 	// Default is the limit of a container without one.
 	Default vertical.Amounts
+	// MaxRatioMilli is the largest ratio of a limit to its request, in thousandths.
+	MaxRatioMilli vertical.Amounts
 }
 
 // And is what r and next allow together: the higher minimum, the lower maximum,
@@ -22,6 +27,7 @@ type Range struct {
 func (r Range) And(next Range) Range {
 	r.Min = replace(r.Min, next.Min, isHigher)
 	r.Max = replace(r.Max, next.Max, isLower)
+	r.MaxRatioMilli = replace(r.MaxRatioMilli, next.MaxRatioMilli, isLower)
 	if !next.Default.IsEmpty() {
 		r.Default = next.Default
 	}
@@ -54,10 +60,10 @@ func (r Range) least(c Container) vertical.Amounts {
 
 func (r Range) bound(c Container, limits vertical.Amounts) vertical.Amounts {
 	var requests vertical.Amounts
-	of := proportion{c.Requests, c.Limits, r.Default}
+	of := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: r.Default}
 	for res := range vertical.Resource(vertical.Resources) {
 		if _, has := limits.Get(res); has {
-			requests = of.request(res, limits, requests)
+			requests = of.Request(res, limits, requests)
 		}
 	}
 	return requests

@@ -64,6 +64,11 @@ const (
 	SurviveRestart
 	// FirstSample recommends nothing of a resource before there is a sample of it.
 	FirstSample
+	// PodResources keeps what is recommended within what the pod requests and may use as
+	// a whole.
+	PodResources
+	// LimitRequestRatio keeps requests within the maxLimitRequestRatio of LimitRanges.
+	LimitRequestRatio
 
 	end
 )
@@ -73,7 +78,7 @@ var known = names.Names{
 	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
-	"absurd-samples", "survive-restart", "first-sample",
+	"absurd-samples", "survive-restart", "first-sample", "pod-resources", "limit-request-ratio",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

@@ -230,28 +230,18 @@ func within(c vertical.Resized, limits bounds.Range) bool {
 func sum(all []vertical.Resized) vertical.Resized {
 	var total vertical.Resized
 	for _, c := range all {
-		total.Requests = plus(total.Requests, c.Requests)
-		total.Limits = plus(total.Limits, c.Limits)
+		total.Requests = total.Requests.Plus(c.Requests)
+		total.Limits = total.Limits.Plus(c.Limits)
 	}
 	return total
 }
 
-func plus(a, b vertical.Amounts) vertical.Amounts {
-	for r := range vertical.Resource(vertical.Resources) {
-		if y, ok := b.Get(r); ok {
-			x, _ := a.Get(r)
-			a = a.With(r, vertical.Amount(arithmetic.Saturate.Add(int64(x), int64(y))))
-		}
-	}
-	return a
-}
-
 // fitsWhole: what a pod requests as a whole is at least the sum of its
-// containers, and no container may use more than the pod.
+// containers and sidecars, and no container may use more than the pod.
 func fitsWhole(pod *vertical.Pod, after []vertical.Resized) bool {
-	total := sum(after)
+	requests := sum(after).Requests.Plus(pod.Sidecars)
 	for r := range vertical.Resource(vertical.Resources) {
-		request, _ := total.Requests.Get(r)
+		request, _ := requests.Get(r)
 		if whole, ok := pod.Whole.Requests.Get(r); ok && request > whole {
 			return false
 		}
@@ -335,7 +325,7 @@ func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Re
 func grows(pod *vertical.Pod, request vertical.Amount, r vertical.Resource) bool {
 	var has vertical.Amounts
 	for i := range pod.Containers {
-		has = plus(has, pod.Containers[i].Requests)
+		has = has.Plus(pod.Containers[i].Requests)
 	}
 	now, _ := has.Get(r)
 	return request > now

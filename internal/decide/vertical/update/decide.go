@@ -198,12 +198,12 @@ func (d *Decision) without(recommended []vertical.Recommendation) []vertical.Rec
 
 // fit is what is recommended for this pod.
 func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
-	containers := make([]bounds.Container, len(pod.Containers))
+	fitting := bounds.Pod{Containers: make([]bounds.Container, len(pod.Containers)), Resources: pod.Whole, Sidecars: pod.Sidecars}
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
-		containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests, Limits: c.Limits}
+		fitting.Containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests, Limits: c.Limits}
 	}
-	fitted, _ := bounds.Fit(recommended, containers, d.policy.Containers, d.observed.Ranges, d.policy.Divergences)
+	fitted, _ := bounds.Fit(recommended, fitting, d.policy.Containers, d.observed.Ranges, d.policy.Divergences)
 	return fitted
 }
 

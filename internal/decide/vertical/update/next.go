@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
@@ -168,7 +168,7 @@ func (d *Decision) proportional(c *vertical.PodContainer, requests vertical.Amou
 		if d.observed.Ranges != nil {
 			defaults = d.observed.Ranges.Container.Default
 		}
-		target.Limits, _ = bounds.ProportionalLimit(c.Requests, c.Limits, defaults, requests)
+		target.Limits, _ = proportion.Limits(c.Requests, c.Limits, defaults, requests)
 	}
 	return target
 }

@@ -1,4 +1,5 @@
-package bounds
+// Package proportion keeps the ratio of a container's limits to its requests.
+package proportion
 
 import (
 	"math"
@@ -36,18 +37,18 @@ var reasons = [...]string{
 // String is the note as upstream puts it into a pod's annotation.
 func (n Note) String() string { return n.Resource.String() + ": " + reasons[n.Reason] }
 
-// ProportionalLimit is limits that are to the recommended requests as the limits
+// Limits is limits that are to the recommended requests as the limits
 // are to the requests now. Where there is no limit, the LimitRange's default is
 // meant; where there is no request, Kubernetes sets it to the limit. Notes say
 // what is not in proportion, unless there is no limit at all.
-func ProportionalLimit(requests, limits, defaults, recommended vertical.Amounts) (vertical.Amounts, []Note) {
+func Limits(requests, limits, defaults, recommended vertical.Amounts) (vertical.Amounts, []Note) {
 	var proportional vertical.Amounts
 	var notes []Note
 	for r := range vertical.Resource(vertical.Resources) {
-		has := proportion{requests, limits, defaults}
-		limit, reason := has.limit(r, recommended)
+		has := Of{requests, limits, defaults}
+		limit, reason := has.Limit(r, recommended)
 		if reason == InProportion || reason == TooLarge {
-			proportional = proportional.With(r, limit).In(r, has.limitFormat(r, recommended))
+			proportional = proportional.With(r, limit).In(r, has.LimitFormat(r, recommended))
 		}
 		if reason != InProportion {
 			notes = append(notes, Note{Resource: r, Reason: reason})
@@ -59,22 +60,23 @@ func ProportionalLimit(requests, limits, defaults, recommended vertical.Amounts)
 	return proportional, notes
 }
 
-// proportion is what a container has, from which the ratio of a limit to its
-// request follows.
-type proportion struct{ requests, limits, defaults vertical.Amounts }
+// Of is what a container has, from which the ratio of a limit to its request
+// follows. Defaults are its limits where it has none.
+type Of struct{ Requests, Limits, Defaults vertical.Amounts }
 
-// ratio is the limit, or its default, and the request; a limit of 0 is none.
-func (p proportion) ratio(r vertical.Resource) (limit, request vertical.Amount) {
-	limit, _ = p.limits.Get(r)
+// Ratio is the limit, or its default, and the request; a limit of 0 is none.
+func (p Of) Ratio(r vertical.Resource) (limit, request vertical.Amount) {
+	limit, _ = p.Limits.Get(r)
 	if limit == 0 {
-		limit, _ = p.defaults.Get(r)
+		limit, _ = p.Defaults.Get(r)
 	}
-	request, _ = p.requests.Get(r)
+	request, _ = p.Requests.Get(r)
 	return limit, request
 }
 
-func (p proportion) limit(r vertical.Resource, recommended vertical.Amounts) (vertical.Amount, Reason) {
-	limit, request := p.ratio(r)
+// Limit is the limit in proportion to what is recommended, and why it is not.
+func (p Of) Limit(r vertical.Resource, recommended vertical.Amounts) (vertical.Amount, Reason) {
+	limit, request := p.Ratio(r)
 	amount, _ := recommended.Get(r)
 	switch {
 	case limit == 0:
@@ -84,42 +86,42 @@ func (p proportion) limit(r vertical.Resource, recommended vertical.Amounts) (ve
 	case request == 0 || request == limit:
 		return amount, InProportion
 	}
-	scaled := scale(amount, limit, request)
+	scaled := Scale(amount, limit, request)
 	if scaled == math.MaxInt64 {
 		return scaled, TooLarge
 	}
 	return scaled, InProportion
 }
 
-// limitFormat is the format of the limit: its own where it is scaled, or the
+// LimitFormat is the format of the limit: its own where it is scaled, or the
 // request's that it is equal to.
-func (p proportion) limitFormat(r vertical.Resource, recommended vertical.Amounts) vertical.Format {
-	limit, request := p.ratio(r)
+func (p Of) LimitFormat(r vertical.Resource, recommended vertical.Amounts) vertical.Format {
+	limit, request := p.Ratio(r)
 	if request == 0 || request == limit {
 		return recommended.Format(r)
 	}
-	if own, _ := p.limits.Get(r); own != 0 {
-		return p.limits.Format(r)
+	if own, _ := p.Limits.Get(r); own != 0 {
+		return p.Limits.Format(r)
 	}
-	return p.defaults.Format(r)
+	return p.Defaults.Format(r)
 }
 
-// request sets, in requests, the request whose proportional limit is the bound; 0
+// Request sets, in requests, the request whose proportional limit is the bound; 0
 // is none.
-func (p proportion) request(r vertical.Resource, bounds, requests vertical.Amounts) vertical.Amounts {
+func (p Of) Request(r vertical.Resource, bounds, requests vertical.Amounts) vertical.Amounts {
 	bound, _ := bounds.Get(r)
-	limit, request := p.ratio(r)
+	limit, request := p.Ratio(r)
 	switch {
 	case limit == 0:
 		return requests.With(r, 0)
 	case request == 0:
 		return requests.With(r, bound).In(r, bounds.Format(r))
 	}
-	return requests.With(r, scale(request, bound, limit)).In(r, p.requests.Format(r))
+	return requests.With(r, Scale(request, bound, limit)).In(r, p.Requests.Format(r))
 }
 
-// scale is amount*to/from, rounded down to whole units, or the largest integer.
-func scale(amount, to, from vertical.Amount) vertical.Amount {
+// Scale is amount*to/from, rounded down to whole units, or the largest integer.
+func Scale(amount, to, from vertical.Amount) vertical.Amount {
 	scaled := vertical.Amount(arithmetic.Saturate.MulDiv(int64(amount), int64(to), int64(from)))
 	if amount < 0 && scaled*from != amount*to {
 		return scaled - 1

@@ -1,0 +1,117 @@
+package bounds
+
+import (
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
+)
+
+// MostBeside is the most CPU that a container may request in a pod with resources
+// of its own, where the others request this much; the largest integer without a
+// bound.
+func MostBeside(c Container, whole vertical.Resized, others vertical.Amount, limitFollows bool) vertical.Amount {
+	most := vertical.Amount(math.MaxInt64)
+	limit, limited := whole.Limits.Get(vertical.CPU)
+	if limited {
+		most = left(limit, others)
+	}
+	if request, requested := whole.Requests.Get(vertical.CPU); requested {
+		most = left(request, others)
+	}
+	if limited && limitFollows {
+		of := proportion.Of{Requests: c.Requests, Limits: c.Limits}
+		if bound, _ := of.Request(vertical.CPU, whole.Limits, vertical.Amounts{}).Get(vertical.CPU); bound != 0 {
+			most = min(most, bound)
+		}
+	}
+	return most
+}
+
+// resourcesFit fits the containers of a pod into the pod's own resources. The API
+// server lets a pod in whose containers together request at most what it requests
+// as a whole, and none of which has a limit above the pod's (KEP-2837).
+type resourcesFit struct {
+	recs     []vertical.Recommendation
+	pod      Pod
+	policies []vertical.ContainerPolicy
+	// defaults are the limits that containers without one are given.
+	defaults vertical.Amounts
+}
+
+// fit says what targets it lowered.
+func (f resourcesFit) fit() []Cap {
+	var caps []Cap
+	for r := range vertical.Resource(vertical.Resources) {
+		before := make([]vertical.Amounts, len(f.recs))
+		for i := range f.recs {
+			before[i] = f.recs[i].Target
+		}
+		for _, of := range fields {
+			f.fitLimits(r, of)
+			f.fitRequests(r, of)
+		}
+		for i := range f.recs {
+			if f.recs[i].Target != before[i] {
+				caps = append(caps, Cap{Container: f.recs[i].Container, Resource: r, Action: ToPodResources})
+			}
+		}
+	}
+	keepOrder(f.recs)
+	return caps
+}
+
+// fitLimits lowers requests until the limits in proportion to them are at most the
+// pod's.
+func (f resourcesFit) fitLimits(r vertical.Resource, at field) {
+	if _, limited := f.pod.Resources.Limits.Get(r); !limited {
+		return
+	}
+	for i := range f.recs {
+		rec := &f.recs[i]
+		c := f.pod.container(rec.Container)
+		if vertical.PolicyOf(f.policies, rec.Container).Values == vertical.RequestsOnly {
+			continue
+		}
+		of := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.defaults}
+		most := of.Request(r, f.pod.Resources.Limits, vertical.Amounts{})
+		*at(rec), _ = within(*at(rec), vertical.Amounts{}, most)
+	}
+}
+
+// fitRequests scales requests until together they are at most the pod's. What the
+// containers without a recommendation request is taken off. Where they leave
+// nothing, nothing is recommended.
+func (f resourcesFit) fitRequests(r vertical.Resource, of field) {
+	most, bounded := f.pod.Resources.Requests.Get(r)
+	if !bounded {
+		most, bounded = f.pod.Resources.Limits.Get(r)
+	}
+	fixed, _ := f.pod.Sidecars.Get(r)
+	var scaled vertical.Amount
+	for i := range f.pod.Containers {
+		c := &f.pod.Containers[i]
+		request, _ := c.Requests.Get(r)
+		if rec, found := vertical.RecommendationOf(f.recs, c.Name); found {
+			if amount, recommended := of(rec).Get(r); recommended {
+				scaled = add(scaled, amount)
+				continue
+			}
+		}
+		fixed = add(fixed, request)
+	}
+	if !bounded || add(fixed, scaled) <= most {
+		return
+	}
+	for i := range f.recs {
+		amounts := of(&f.recs[i])
+		amount, recommended := amounts.Get(r)
+		switch {
+		case !recommended:
+		case fixed >= most:
+			*amounts = amounts.Without(r)
+		default:
+			*amounts = amounts.With(r, proportion.Scale(amount, most-fixed, scaled))
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package bounds
+
+import (
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
+)
+
+// leastOfRatio is the smallest requests with which limits that stay as they are
+// keep to the largest ratio of limit to request. The LimitRanger lets a container
+// in if limit*1000 <= ratio*request, with the ratio in thousandths
+// (plugin/pkg/admission/limitranger/admission.go, limitRequestRatioConstraint).
+func (r Range) leastOfRatio(limits vertical.Amounts) vertical.Amounts {
+	var requests vertical.Amounts
+	for res := range vertical.Resource(vertical.Resources) {
+		limit, limited := limits.Get(res)
+		ratio, bounded := r.MaxRatioMilli.Get(res)
+		if limited && bounded && ratio > 0 {
+			requests = requests.With(res, requestOfRatio(limit, ratio)).In(res, limits.Format(res))
+		}
+	}
+	return requests
+}
+
+// requestOfRatio is the smallest request for a limit and a ratio in thousandths.
+func requestOfRatio(limit, ratioMilli vertical.Amount) vertical.Amount {
+	request := proportion.Scale(limit, 1000, ratioMilli)
+	if request < math.MaxInt64 && proportion.Scale(request, ratioMilli, 1000) < limit {
+		request++
+	}
+	return request
+}
+
+// podRatio holds a LimitRange of pods against what the containers would have.
+type podRatio struct {
+	recs     []vertical.Recommendation
+	pod      Pod
+	policies []vertical.ContainerPolicy
+	ranges   Ranges
+}
+
+// keep takes away what is recommended of a resource where the pod's limits
+// together would be too far above its requests: the requests of its template are
+// within the ratio.
+func (p podRatio) keep() {
+	for r := range vertical.Resource(vertical.Resources) {
+		ratio, bounded := p.ranges.Pod.MaxRatioMilli.Get(r)
+		if !bounded || ratio <= 0 {
+			continue
+		}
+		var requests, limits vertical.Amount
+		for i := range p.pod.Containers {
+			request, limit := p.after(&p.pod.Containers[i], r)
+			requests, limits = add(requests, request), add(limits, limit)
+		}
+		if requests >= requestOfRatio(limits, ratio) {
+			continue
+		}
+		for i := range p.recs {
+			rec := &p.recs[i]
+			rec.Target, rec.Lower, rec.Upper = rec.Target.Without(r), rec.Lower.Without(r), rec.Upper.Without(r)
+		}
+	}
+}
+
+// after is what a container would request, and its limit.
+func (p podRatio) after(c *Container, r vertical.Resource) (request, limit vertical.Amount) {
+	request, _ = c.Requests.Get(r)
+	limit, _ = c.Limits.Get(r)
+	rec, found := vertical.RecommendationOf(p.recs, c.Name)
+	if !found {
+		return request, limit
+	}
+	target, recommended := rec.Target.Get(r)
+	if !recommended {
+		return request, limit
+	}
+	if vertical.PolicyOf(p.policies, c.Name).Values != vertical.RequestsOnly {
+		limit, _ = proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: p.ranges.Container.Default}.Limit(r, rec.Target)
+	}
+	return target, limit
+}

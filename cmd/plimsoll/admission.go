@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"slices"
 	"strconv"
@@ -74,6 +73,8 @@ type admissionProcess struct {
 	vpas     cache.SharedIndexInformer
 	tree     *ownership.Tree
 	handler  *webhook.Handler
+	guard    *webhook.Guard
+	clock    *serverClock
 	upkeep   *webhook.Upkeep
 	registry *prometheus.Registry
 	// synced are the caches without which nothing is answered. Horizontal autoscalers
@@ -98,7 +99,9 @@ func runAdmission(ctx context.Context, flags *admissionFlags, log logr.Logger) e
 }
 
 func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (*admissionProcess, error) {
-	p := &admissionProcess{flags: flags, log: log, registry: prometheus.NewRegistry()}
+	p := &admissionProcess{flags: flags, log: log, registry: prometheus.NewRegistry(), clock: &serverClock{}}
+	config = rest.CopyConfig(config)
+	config.Wrap(p.clock.wrap)
 	p.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if err := registerBuildInfo(p.registry); err != nil {
 		return nil, err
@@ -122,6 +125,9 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 	}
 	registration := p.registration()
 	if p.handler, err = p.newHandler(registration.NeverLooked()); err != nil {
+		return nil, err
+	}
+	if p.guard, err = webhook.NewGuard(p.handler, time.Duration(flags.timeoutSeconds)*time.Second, p.registry); err != nil {
 		return nil, err
 	}
 	if err := p.addUpkeep(registration); err != nil {
@@ -211,7 +217,7 @@ func (p *admissionProcess) addUpkeep(registration *webhook.Registration) error {
 		Lease: &webhook.Lease{
 			Client: p.client.CoordinationV1().Leases(f.leaseNamespace), Name: f.leaseName, Holder: host, Duration: f.leaseUpdateInterval,
 		},
-		Interval: time.Minute, LeaseInterval: f.leaseUpdateInterval, Log: p.log.WithName("upkeep"),
+		Guard: p.guard, Interval: time.Minute, LeaseInterval: f.leaseUpdateInterval, Log: p.log.WithName("upkeep"),
 	}
 	if f.reload {
 		p.upkeep.Interval = 10 * time.Second
@@ -220,8 +226,19 @@ func (p *admissionProcess) addUpkeep(registration *webhook.Registration) error {
 		p.upkeep.Interval = min(time.Minute, f.lifetime/30)
 		// Another replica looks within an interval, and the API server within seconds.
 		terms := certificate.Terms{Names: f.names(), Lifetime: f.lifetime, Settle: 3 * p.upkeep.Interval}
-		if p.upkeep.Certificates, err = certificate.Keep(p.client.CoreV1().Secrets(f.namespace), f.secret, terms); err != nil {
+		kept, err := certificate.Keep(p.client.CoreV1().Secrets(f.namespace), f.secret, terms)
+		if err != nil {
 			return err
+		}
+		kept.Offset = p.clock.offset
+		if f.register {
+			kept.Registered = registration.Current
+		}
+		p.upkeep.Certificates = kept
+	}
+	if f.clientAuthority != "" {
+		if p.upkeep.Clients, err = certificate.ReadClients(f.clientAuthority); err != nil {
+			return fmt.Errorf("--webhook-client-ca-file: %w", err)
 		}
 	}
 	if f.register {
@@ -257,7 +274,7 @@ func (p *admissionProcess) serve(ctx context.Context, ready chan<- struct{}) err
 	p.log.Info("Serving", "address", listener.Addr().String())
 	close(ready)
 	go p.upkeep.Run(ctx)
-	server := newServer(p.handler, p.log)
+	server := newServer(p.guard, p.log)
 	return serveUntil(ctx, server, tls.NewListener(listener, p.upkeep.TLS(tlsConfig(p.flags.minTLSVersion, p.flags.ciphers))))
 }
 
@@ -277,11 +294,9 @@ func (p *admissionProcess) serveHealth(ctx context.Context, ready <-chan struct{
 		}
 	})
 	if p.flags.profiling {
-		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+		for path, handler := range profiles() {
+			mux.Handle(path, handler)
+		}
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.flags.address)
 	if err != nil {

@@ -35,6 +35,8 @@ type admissionFlags struct {
 	lifetime      time.Duration
 	minTLSVersion string
 	ciphers       string
+	// clientAuthority is who signs the certificates of clients; empty where they need none.
+	clientAuthority string
 
 	register            bool
 	byURL               bool
@@ -72,7 +74,7 @@ func (f *admissionFlags) add(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.qps, "kube-api-qps", 50, "QPS to use while talking with the API server; no request waits for that.")
 	fs.Float64Var(&f.burst, "kube-api-burst", 100, "Burst to use while talking with the API server.")
 	fs.StringVar(&f.address, "address", ":8944", "The address of /metrics, /healthz and /readyz.")
-	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address.")
+	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address, to connections from the pod itself alone, such as those of kubectl port-forward.")
 	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 0 has what goes wrong, 1 each pod that is changed.")
 	fs.StringVar(&f.logFormat, "logging-format", "text", "The log's format: text or json.")
 	fs.IntVar(&f.port, "port", 8000, "The port of the admission server.")
@@ -96,12 +98,15 @@ func (f *admissionFlags) addCertificates(fs *pflag.FlagSet) {
 	fs.StringVar(&f.secret, "webhook-cert-secret", "",
 		"Make certificates and keep them in the Secret of this name, beside the server, in place of those files. All replicas share it.")
 	fs.DurationVar(&f.lifetime, "webhook-cert-lifetime", 90*24*time.Hour, "How long a certificate in --webhook-cert-secret is valid; there is a new one in time.")
+	fs.StringVar(&f.clientAuthority, "webhook-client-ca-file", "",
+		"The file of the authority of the client certificate that the API server shows, if its AdmissionConfiguration names one; nobody else is "+
+			"then answered. It should sign nothing else. Without it, anybody who knows the path.")
 	fs.StringVar(&f.minTLSVersion, "min-tls-version", "tls1_2", "The least TLS version: tls1_2 or tls1_3.")
 	fs.StringVar(&f.ciphers, "tls-ciphers", "", "The cipher suites of TLS 1.2, with commas or colons between; Go's choice without it.")
 }
 
 func (f *admissionFlags) addRegistration(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.register, "register-webhook", true, "Tell the API server where the admission server is: create or change the MutatingWebhookConfiguration.")
+	fs.BoolVar(&f.register, "register-webhook", true, "Tell the API server where the admission server is: change the MutatingWebhookConfiguration, or create it where that is granted.")
 	fs.BoolVar(&f.byURL, "register-by-url", false, "Register by --webhook-address and --webhook-port rather than by a Service.")
 	fs.StringVar(&f.webhookAddress, "webhook-address", "", "Where the server is, as https://HOST; with --register-by-url.")
 	fs.StringVar(&f.webhookPort, "webhook-port", "", "The port there; with --register-by-url.")

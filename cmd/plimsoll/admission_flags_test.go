@@ -57,7 +57,7 @@ func TestAdmissionFlags(t *testing.T) {
 			ours = append(ours, f.Name)
 		}
 	})
-	want := []string{"divergences", "logging-format", "v", "vertical-conflict", "webhook-cert-lifetime", "webhook-cert-secret"}
+	want := []string{"divergences", "logging-format", "v", "vertical-conflict", "webhook-cert-lifetime", "webhook-cert-secret", "webhook-client-ca-file"}
 	if diff := cmp.Diff(want, ours); diff != "" {
 		t.Errorf("Plimsoll's own flags: (-want +got)\n%s", diff)
 	}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
-	"net/http/pprof"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -37,7 +37,7 @@ func (f *aloneFlags) add(fs *pflag.FlagSet, address, lease string) {
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
 	fs.Float64Var(&f.qps, "kube-api-qps", 50, "How many requests a second the API server is asked at most.")
 	fs.Float64Var(&f.burst, "kube-api-burst", 100, "How many requests may come at once.")
-	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address.")
+	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address, to connections from the pod itself alone, such as those of kubectl port-forward.")
 	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 1 has each decision.")
 	fs.BoolVar(&f.leaderElect, "leader-elect", false, "Work only while holding the Lease.")
 	fs.DurationVar(&f.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "How long others wait for the Lease after it was last renewed.")
@@ -76,9 +76,7 @@ func (f *aloneFlags) restConfig(userAgent string) (*rest.Config, error) {
 func (f *aloneFlags) process(config *rest.Config, health http.HandlerFunc, grace *time.Duration, log logr.Logger) (manager.Manager, error) {
 	handlers := map[string]http.Handler{"/health-check": health}
 	if f.profiling {
-		handlers["/debug/pprof/"] = http.HandlerFunc(pprof.Index)
-		handlers["/debug/pprof/profile"] = http.HandlerFunc(pprof.Profile)
-		handlers["/debug/pprof/trace"] = http.HandlerFunc(pprof.Trace)
+		maps.Copy(handlers, profiles())
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Logger:                        log,

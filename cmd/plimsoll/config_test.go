@@ -215,6 +215,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"--horizontal-pod-autoscaler-tolerance=-1", "--horizontal-pod-autoscaler-tolerance=NaN",
 		"--divergences=nonsense", "--logging-format=xml", "--kube-api-qps=-1", "--leader-elect-resource-lock=endpoints",
 		"--leader-elect-lease-duration=5s", "--horizontal-pod-autoscaler-downscale-stabilization=-1s", "--v=-1",
+		"--pprof-bind-address=:6060", "--pprof-bind-address=0.0.0.0:6060",
 	} {
 		flags := &controllerFlags{}
 		set := pflag.NewFlagSet("controller", pflag.ContinueOnError)

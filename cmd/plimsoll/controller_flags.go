@@ -59,7 +59,7 @@ func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&f.burst, "kube-api-burst", 0, "Burst to use while talking with the API server; needed with --kube-api-qps.")
 	fs.StringVar(&f.metricsAddress, "metrics-bind-address", ":8080", "The address of /metrics; 0 for none.")
 	fs.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz; 0 for none.")
-	fs.StringVar(&f.pprofAddress, "pprof-bind-address", "", "The address of /debug/pprof; none by default, as whoever reaches it can slow the program down.")
+	fs.StringVar(&f.pprofAddress, "pprof-bind-address", "", "The loopback address of /debug/pprof, for kubectl port-forward; none by default.")
 	fs.StringVar(&f.inspectAddress, "inspection-bind-address", "127.0.0.1:8082",
 		"The loopback address where plimsoll explain reads what an object is decided on, through pods/portforward; 0 for none.")
 	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
@@ -137,6 +137,8 @@ func (f *controllerFlags) validate() error {
 	check(f.qps == 0 || f.burst >= 1, "kube-api-burst", f.burst, "must be greater than 0 with --kube-api-qps")
 	check(f.logFormat == "text" || f.logFormat == "json", "logging-format", f.logFormat, "must be text or json")
 	check(f.verbosity >= 0, "v", f.verbosity, "must not be negative")
+	check(f.pprofAddress == "" || f.pprofAddress == "0" || isLoopback(f.pprofAddress), "pprof-bind-address", f.pprofAddress,
+		"must be a loopback address: whoever reaches it can slow the program down")
 	set, err := divergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
 	f.options.Divergences = set

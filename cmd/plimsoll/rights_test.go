@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,9 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/plimsoll-dev/plimsoll/internal/webhook"
 )
 
 // horizontalDir is the installation without the vertical side.
@@ -132,6 +136,42 @@ func TestNobodyMayRegisterWebhooks(t *testing.T) {
 		}
 	}
 	configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, "vpa-webhook-config")
+}
+
+// TestShippedRegistrationIsTheServers: what ships is what the server of config/ writes, but for the authority and the
+// path, so that nothing flips when config/ is applied again.
+func TestShippedRegistrationIsTheServers(t *testing.T) {
+	deployment := configured[*appsv1.Deployment](t, "plimsoll-admission-controller")
+	flags := &admissionFlags{}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.add(fs)
+	if err := fs.Parse(deployment.Spec.Template.Spec.Containers[0].Args[1:]); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NAMESPACE", deployment.Namespace)
+	if err := flags.complete(); err != nil {
+		t.Fatal(err)
+	}
+	want := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, webhook.ConfigurationName).Webhooks
+	shipped := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, webhook.ConfigurationName)
+	shipped.Webhooks = nil
+	client := fake.NewClientset(shipped)
+	registration := (&admissionProcess{flags: flags, client: client}).registration()
+	if err := registration.Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := registration.Client.Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &got.Webhooks[0].ClientConfig
+	if string(c.CABundle) != "ca" || *c.Service.Path != "/secret" {
+		t.Errorf("%+v", c)
+	}
+	c.CABundle, c.Service.Path = nil, nil
+	if diff := cmp.Diff(want, got.Webhooks); diff != "" {
+		t.Errorf("(-ships +writes):\n%s", diff)
+	}
 }
 
 // TestHorizontalAlone: without the vertical side there are none of its rights, objects and processes.

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,30 +51,96 @@ type Registration struct {
 	Never []string
 
 	// applied is what the API server has since the last Ensure.
-	applied struct{ resourceVersion, authorities string }
+	applied struct{ resourceVersion, authorities, path string }
+	// pathSince is since when the API server has the path, as far as that is known.
+	pathSince time.Time
 }
 
-// Ensure makes the configuration what it is to be: it is created or changed where
-// it stands, never deleted, so that there is no moment without it. Nothing is
-// written while nobody else changed it.
-func (r *Registration) Ensure(ctx context.Context, authorities []byte) error {
+// Current is what the API server believes, and the path that it asks at.
+func (r *Registration) Current(ctx context.Context) (authorities []byte, path string, err error) {
+	there, err := r.Client.Get(ctx, ConfigurationName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("reading %s: %w", ConfigurationName, err)
+	}
+	for i := range there.Webhooks {
+		if there.Webhooks[i].Name == WebhookName {
+			authorities, path = there.Webhooks[i].ClientConfig.CABundle, pathOf(&there.Webhooks[i].ClientConfig)
+		}
+	}
+	return authorities, path, nil
+}
+
+// Ensure makes the configuration what it is to be: it is changed where it stands, never
+// deleted, so that there is no moment without it, and created where that is granted.
+// Nothing is written while nobody else changed it.
+func (r *Registration) Ensure(ctx context.Context, authorities []byte, path string) error {
 	there, err := r.Client.Get(ctx, ConfigurationName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading %s: %w", ConfigurationName, err)
 	}
-	if err == nil && there.ResourceVersion == r.applied.resourceVersion && string(authorities) == r.applied.authorities {
+	isMissing := err != nil
+	if !isMissing && there.ResourceVersion == r.applied.resourceVersion && string(authorities) == r.applied.authorities && path == r.applied.path {
 		return nil
 	}
-	wanted := r.configuration(authorities)
+	r.notePath(there, path)
+	wanted := r.configuration(authorities, path)
 	written, err := r.Client.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 	if apierrors.IsForbidden(err) {
 		written, err = r.withoutPatch(ctx, there, wanted, err)
 	}
+	if isMissing && apierrors.IsForbidden(err) {
+		return fmt.Errorf("there is no %s, and creating one is not granted; apply config/vertical/webhook.yaml: %w", ConfigurationName, err)
+	}
 	if err != nil {
 		return fmt.Errorf("applying %s: %w", ConfigurationName, err)
 	}
-	r.applied.resourceVersion, r.applied.authorities = written.ResourceVersion, string(authorities)
+	r.applied.resourceVersion, r.applied.authorities, r.applied.path = written.ResourceVersion, string(authorities), path
 	return nil
+}
+
+// notePath takes in since when the API server has the path. A replica that begins goes by
+// when a server last wrote the configuration; once it knows, no other write matters.
+func (r *Registration) notePath(there *admissionregistrationv1.MutatingWebhookConfiguration, path string) {
+	now := time.Now()
+	isThere := there != nil && slices.ContainsFunc(there.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool {
+		return w.Name == WebhookName && pathOf(&w.ClientConfig) == path
+	})
+	switch {
+	case !isThere:
+		r.pathSince = now
+	case r.pathSince.IsZero():
+		r.pathSince = now
+		for _, writer := range there.ManagedFields {
+			if writer.Manager == fieldManager && writer.Time != nil {
+				r.pathSince = writer.Time.Time
+			}
+		}
+	}
+}
+
+// HasPath reports whether the API server has had the path for so long that all of it
+// asks there, and that no server of an older version, which would take the path away, is
+// left.
+func (r *Registration) HasPath(settled time.Duration) bool {
+	return r.applied.path != "" && !r.pathSince.IsZero() && time.Since(r.pathSince) >= settled
+}
+
+// pathOf is the path that is asked at, without the slash that stands for none.
+func pathOf(c *admissionregistrationv1.WebhookClientConfig) string {
+	path := ""
+	switch {
+	case c.Service != nil:
+		path = ptr.Deref(c.Service.Path, "")
+	case c.URL != nil:
+		// The API server has looked at it.
+		if where, err := url.Parse(*c.URL); err == nil {
+			path = where.Path
+		}
+	}
+	return strings.TrimSuffix(path, "/")
 }
 
 // withoutPatch does with the rights that upstream's manifests grant, which are to
@@ -97,20 +166,27 @@ func (r *Registration) withoutPatch(
 	return nil, forbidden
 }
 
-// leadsHere reports whether two configurations name the same server.
+// leadsHere reports whether two configurations name the same server, at whatever path.
 func leadsHere(a, b *admissionregistrationv1.WebhookClientConfig) bool {
-	if !bytes.Equal(a.CABundle, b.CABundle) || ptr.Deref(a.URL, "") != ptr.Deref(b.URL, "") || (a.Service == nil) != (b.Service == nil) {
+	base := func(c *admissionregistrationv1.WebhookClientConfig) string {
+		return strings.TrimSuffix(ptr.Deref(c.URL, ""), pathOf(c))
+	}
+	if !bytes.Equal(a.CABundle, b.CABundle) || base(a) != base(b) || (a.Service == nil) != (b.Service == nil) {
 		return false
 	}
 	return a.Service == nil || a.Service.Namespace == b.Service.Namespace && a.Service.Name == b.Service.Name
 }
 
-func (r *Registration) configuration(authorities []byte) *apply.MutatingWebhookConfigurationApplyConfiguration {
+func (r *Registration) configuration(authorities []byte, path string) *apply.MutatingWebhookConfigurationApplyConfiguration {
 	client := apply.WebhookClientConfig().WithCABundle(authorities...)
 	if r.URL != "" {
-		client.WithURL(r.URL)
+		client.WithURL(r.URL + path)
 	} else {
-		client.WithService(apply.ServiceReference().WithNamespace(r.Namespace).WithName(r.Service))
+		service := apply.ServiceReference().WithNamespace(r.Namespace).WithName(r.Service)
+		if path != "" {
+			service.WithPath(path)
+		}
+		client.WithService(service)
 	}
 	policy := admissionregistrationv1.Ignore
 	if r.Fails {

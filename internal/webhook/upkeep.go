@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -24,16 +25,27 @@ var (
 	_ Certificates = (*certificate.Files)(nil)
 )
 
+// pathIntervals is how many intervals the API server must have had the path before no
+// other is answered: in one of them a replica of an older version would have taken it away.
+const pathIntervals = 3
+
 // Upkeep keeps the server findable, believed, and known to be there.
 type Upkeep struct {
 	Certificates Certificates
 	// Registration is nil where somebody else registers the server.
 	Registration *Registration
-	Lease        *Lease
+	// Guard is told the path that the API server asks at; nil for none.
+	Guard *Guard
+	// Clients is nil where anybody may connect.
+	Clients *certificate.Clients
+	Lease   *Lease
 	// Interval is how often certificates and registration are looked at,
 	// LeaseInterval how often the Lease is renewed.
 	Interval, LeaseInterval time.Duration
 	Log                     logr.Logger
+
+	// logged is what the log says is shown.
+	logged *certificate.Shown
 }
 
 // TLS shows whatever certificate holds when a connection is made.
@@ -44,6 +56,14 @@ func (u *Upkeep) TLS(base *tls.Config) *tls.Config {
 			return nil, errors.New("no certificate yet")
 		}
 		return shown.Certificate, nil
+	}
+	if u.Clients != nil {
+		base.ClientAuth = tls.RequireAndVerifyClientCert
+		base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			current := base.Clone()
+			current.ClientCAs = u.Clients.Pool()
+			return current, nil
+		}
 	}
 	return base
 }
@@ -79,18 +99,46 @@ func (u *Upkeep) look(ctx context.Context) bool {
 	if err := u.Certificates.Refresh(ctx, time.Now()); err != nil {
 		u.Log.Error(err, "Renewing certificates; those from before are shown")
 	}
+	if u.Clients != nil {
+		if err := u.Clients.Refresh(); err != nil {
+			u.Log.Error(err, "Who may connect; it is who might before")
+		}
+	}
+	shown := u.Certificates.Shown()
+	u.tell(shown)
 	if u.Registration == nil {
 		return true
 	}
-	shown := u.Certificates.Shown()
 	if shown == nil {
 		return false
 	}
-	if err := u.Registration.Ensure(ctx, shown.Authorities); err != nil {
+	if err := u.Registration.Ensure(ctx, shown.Authorities, shown.Path); err != nil {
 		u.Log.Error(err, "Registering with the API server; trying again", "configuration", ConfigurationName)
 		return false
 	}
+	if u.Guard != nil {
+		required := ""
+		if u.Registration.HasPath(pathIntervals * u.Interval) {
+			required = shown.Path
+		}
+		u.Guard.Require(required)
+	}
 	return true
+}
+
+// tell logs that other certificates count from now on.
+func (u *Upkeep) tell(shown *certificate.Shown) {
+	before := u.logged
+	if u.logged = shown; shown == nil || shown == before {
+		return
+	}
+	leaf := shown.Certificate.Leaf
+	if leaf != nil && (before == nil || !leaf.Equal(before.Certificate.Leaf)) {
+		u.Log.Info("Serving certificate loaded", "serial", leaf.SerialNumber.Text(16), "notBefore", leaf.NotBefore, "notAfter", leaf.NotAfter)
+	}
+	if before != nil && !bytes.Equal(before.Authorities, shown.Authorities) {
+		u.Log.Info("Certificate authorities reloaded", "certificates", bytes.Count(shown.Authorities, []byte("BEGIN CERTIFICATE")))
+	}
 }
 
 func (u *Upkeep) renew(ctx context.Context, registered bool) {

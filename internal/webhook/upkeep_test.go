@@ -22,13 +22,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
 )
 
-// given are Certificates.
-type given struct{ authorities string }
+// given are Certificates: these, or some with these authorities.
+type given struct {
+	authorities, path string
+	shown             *certificate.Shown
+}
 
 func (*given) Refresh(context.Context, time.Time) error { return nil }
 
 func (g *given) Shown() *certificate.Shown {
-	return &certificate.Shown{Certificate: &tls.Certificate{}, Authorities: []byte(g.authorities)}
+	if g.shown != nil {
+		return g.shown
+	}
+	return &certificate.Shown{Certificate: &tls.Certificate{}, Authorities: []byte(g.authorities), Path: g.path}
 }
 
 func registration(client *fake.Clientset) *Registration {
@@ -57,7 +63,7 @@ func TestRegistration(t *testing.T) {
 		Webhooks:   []admissionregistrationv1.MutatingWebhook{{Name: WebhookName}, {Name: "somebody.else"}},
 	})
 	r := registration(client)
-	if err := r.Ensure(t.Context(), []byte("first")); err != nil {
+	if err := r.Ensure(t.Context(), []byte("first"), "/secret"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := r.Client.Get(t.Context(), ConfigurationName, metav1.GetOptions{})
@@ -70,7 +76,7 @@ func TestRegistration(t *testing.T) {
 	checkWebhook(t, &got.Webhooks[0])
 	for _, authorities := range []string{"first", "second"} {
 		for range 3 {
-			if err := r.Ensure(t.Context(), []byte(authorities)); err != nil {
+			if err := r.Ensure(t.Context(), []byte(authorities), "/secret"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -89,7 +95,7 @@ func checkWebhook(t *testing.T, w *admissionregistrationv1.MutatingWebhook) {
 		t.Errorf("namespaces: (-want +got)\n%s", diff)
 	}
 	if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 || *w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
-		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" || len(w.Rules) != 2 {
+		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" || *w.ClientConfig.Service.Path != "/secret" || len(w.Rules) != 2 {
 		t.Errorf("%+v", w)
 	}
 }
@@ -102,11 +108,11 @@ func TestRegistrationWithUpstreamsRights(t *testing.T) {
 	})
 	for range 2 {
 		// The second is the process after a restart.
-		if err := registration(client).Ensure(t.Context(), []byte("ca")); err != nil {
+		if err := registration(client).Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := registration(client).Ensure(t.Context(), []byte("another")); !apierrors.IsForbidden(err) {
+	if err := registration(client).Ensure(t.Context(), []byte("another"), "/secret"); !apierrors.IsForbidden(err) {
 		t.Errorf("%v, want it said that the configuration leads elsewhere", err)
 	}
 	if counts := writes(client); counts["create"] != 1 || counts["delete"] > 0 {
@@ -116,9 +122,9 @@ func TestRegistrationWithUpstreamsRights(t *testing.T) {
 
 func TestRegistrationByURL(t *testing.T) {
 	r := Registration{URL: "https://10.0.0.1:8000", Fails: true, Only: "shop"}
-	c := r.configuration([]byte("ca"))
+	c := r.configuration([]byte("ca"), "/secret")
 	w := c.Webhooks[0]
-	if *w.ClientConfig.URL != r.URL || w.ClientConfig.Service != nil || *w.FailurePolicy != admissionregistrationv1.Fail {
+	if *w.ClientConfig.URL != r.URL+"/secret" || w.ClientConfig.Service != nil || *w.FailurePolicy != admissionregistrationv1.Fail {
 		t.Errorf("%+v", w)
 	}
 	if e := w.NamespaceSelector.MatchExpressions; len(e) != 1 || *e[0].Operator != metav1.LabelSelectorOpIn || e[0].Values[0] != "shop" {
@@ -141,7 +147,7 @@ func TestUpkeep(t *testing.T) {
 		})
 		leases := client.CoordinationV1().Leases("plimsoll-system")
 		u := Upkeep{
-			Certificates: &given{"ca"}, Registration: registration(client),
+			Certificates: &given{authorities: "ca"}, Registration: registration(client),
 			Lease:    &Lease{Client: leases, Name: "vpa-admission-controller", Holder: "a", Duration: 10 * time.Second},
 			Interval: time.Minute, LeaseInterval: 10 * time.Second, Log: testr.New(t),
 		}

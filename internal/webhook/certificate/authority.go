@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,6 +28,8 @@ type held struct {
 	// trusted are authority, next, and those before that are still valid.
 	trusted []*x509.Certificate
 	server  *pair
+	// path is where the API server asks.
+	path string
 }
 
 // Terms is for whom and for how long certificates are made.
@@ -48,14 +51,17 @@ func (t Terms) backdate() time.Duration { return min(5*time.Minute, t.Lifetime/1
 // renew does what is due, and reports whether there was anything.
 func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 	changed := false
-	if !h.authority.valid(now) {
+	if h.path == "" {
+		h.path, changed = newPath(), true
+	}
+	if !h.authority.serves(now) {
 		fresh, err := t.newAuthority(now)
 		if err != nil {
 			return h, false, err
 		}
 		h.authority, h.next, h.server, changed = fresh, nil, nil, true
 	}
-	if h.next == nil && (now.Add(2*t.Lifetime).After(h.authority.cert.NotAfter) || outlives(h.authority, now, authorityLifetimes*t.Lifetime)) {
+	if h.next == nil && (now.Add(2*t.Lifetime).After(h.authority.cert.NotAfter) || outlives(h.authority, authorityLifetimes*t.Lifetime)) {
 		next, err := t.newAuthority(now)
 		if err != nil {
 			return h, false, err
@@ -81,7 +87,7 @@ func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 
 // serves reports whether the server certificate will do for a while.
 func (t Terms) serves(now time.Time, h held) bool {
-	if !h.server.valid(now) || now.Add(t.Lifetime/3).After(h.server.cert.NotAfter) || outlives(h.server, now, t.Lifetime) {
+	if !h.server.serves(now) || now.Add(t.Lifetime/3).After(h.server.cert.NotAfter) || outlives(h.server, t.Lifetime) {
 		return false
 	}
 	names, addresses := t.names()
@@ -90,10 +96,10 @@ func (t Terms) serves(now time.Time, h held) bool {
 }
 
 // outlives reports whether a certificate was made when certificates were to live
-// longer.
-func outlives(p *pair, now time.Time, lifetime time.Duration) bool {
-	// A second is what certificates cut off, and clocks of replicas may differ.
-	return p.cert.NotAfter.After(now.Add(lifetime + lifetime/10 + time.Second))
+// longer. It goes by the certificate alone, whatever a clock says.
+func outlives(p *pair, lifetime time.Duration) bool {
+	// A tenth is what is backdated, a second what certificates cut off.
+	return p.cert.NotAfter.Sub(p.cert.NotBefore) > lifetime+lifetime/10+time.Second
 }
 
 // names are the names, and those of them that are addresses.
@@ -122,9 +128,21 @@ func (t Terms) trusted(now time.Time, h held) []*x509.Certificate {
 	return all
 }
 
-func (p *pair) valid(now time.Time) bool {
-	return p != nil && !now.Before(p.cert.NotBefore) && now.Before(p.cert.NotAfter)
+// serves reports whether a certificate will do. One that is not valid yet does: the
+// clock here is behind that of whoever made it, and to make another would be to
+// replace each other's in turns.
+func (p *pair) serves(now time.Time) bool { return p != nil && now.Before(p.cert.NotAfter) }
+
+// succeeded is what goes on where the Secret is gone: what is shown stays until a new
+// authority, which is published beside the old one at once, is believed everywhere.
+func (t Terms) succeeded(now time.Time, h held) (held, error) {
+	next, err := t.newAuthority(now)
+	h.next = next
+	return h, err
 }
+
+// newPath is a path that nobody guesses, of letters that the API server allows.
+func newPath() string { return "/" + strings.ToLower(rand.Text()+rand.Text()) }
 
 func (t Terms) newAuthority(now time.Time) (*pair, error) {
 	return newPair(&x509.Certificate{

@@ -26,6 +26,7 @@ const (
 	authorityKeyKey = "ca.key"
 	nextKey         = "next-ca.crt"
 	nextKeyKey      = "next-ca.key"
+	pathKey         = "path"
 	attempts        = 5
 )
 
@@ -34,6 +35,8 @@ type Shown struct {
 	Certificate *tls.Certificate
 	// Authorities are PEM.
 	Authorities []byte
+	// Path is the secret path that all replicas are asked at; empty where there is none.
+	Path string
 }
 
 // Kept are own certificates that are kept in a Secret.
@@ -42,6 +45,15 @@ type Kept struct {
 	name    string
 	terms   Terms
 	shown   atomic.Pointer[Shown]
+	// Registered is what the API server believes, in PEM, and where it asks. It counts
+	// where there is no Secret and nothing is remembered: other replicas may still show
+	// what is believed there. Nil for nothing.
+	Registered func(ctx context.Context) (authorities []byte, path string, err error)
+	// Offset is how far the clock of the API server, which judges certificates, is ahead of
+	// the one here. Nil for not at all.
+	Offset func() time.Duration
+	// last is what was there at the last Refresh that succeeded; one goroutine refreshes.
+	last held
 }
 
 // Keep keeps certificates in the Secret of this name. Nothing is read or written
@@ -77,10 +89,22 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	if err != nil && !isNew {
 		return err
 	}
+	if k.Offset != nil {
+		now = now.Add(k.Offset())
+	}
+	before := decode(secret.Data)
 	if isNew {
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.name}, Type: corev1.SecretTypeOpaque}
+		if before, err = k.remembered(ctx, now); err != nil {
+			return err
+		}
 	}
-	renewed, changed, err := k.terms.renew(now, decode(secret.Data))
+	if before.path == "" {
+		// A replica of a version that knows of none has written it.
+		before.path = k.last.path
+	}
+	pathIsKept := string(secret.Data[pathKey]) == before.path
+	renewed, changed, err := k.terms.renew(now, before)
 	if err != nil {
 		return err
 	}
@@ -88,7 +112,7 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if changed {
+	if changed || isNew || !pathIsKept {
 		secret.Data = data
 		if isNew {
 			_, err = k.secrets.Create(ctx, secret, metav1.CreateOptions{})
@@ -99,13 +123,34 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+	k.last = renewed
 	k.shown.Store(&Shown{
 		Certificate: &tls.Certificate{
 			Certificate: [][]byte{renewed.server.cert.Raw}, PrivateKey: renewed.server.key, Leaf: renewed.server.cert,
 		},
 		Authorities: data[AuthorityKey],
+		Path:        renewed.path,
 	})
 	return nil
+}
+
+// remembered is what to go on with where there is no Secret.
+func (k *Kept) remembered(ctx context.Context, now time.Time) (held, error) {
+	if k.last.authority != nil {
+		return k.terms.succeeded(now, k.last)
+	}
+	var h held
+	if k.Registered == nil {
+		return h, nil
+	}
+	authorities, path, err := k.Registered(ctx)
+	if err != nil {
+		return h, fmt.Errorf("what the API server believes now: %w", err)
+	}
+	// What is there may be no authority at all.
+	h.trusted, _ = cert.ParseCertsPEM(authorities)
+	h.path = path
+	return h, nil
 }
 
 // decode takes what is readable; the rest is made anew.
@@ -115,6 +160,7 @@ func decode(data map[string][]byte) held {
 	h.authority = decodePair(data[AuthorityKey], data[authorityKeyKey])
 	h.next = decodePair(data[nextKey], data[nextKeyKey])
 	h.server = decodePair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
+	h.path = string(data[pathKey])
 	return h
 }
 
@@ -144,7 +190,7 @@ func encode(h held) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding authorities: %w", err)
 	}
-	data := map[string][]byte{AuthorityKey: authorities}
+	data := map[string][]byte{AuthorityKey: authorities, pathKey: []byte(h.path)}
 	var errs []error
 	put := func(p *pair, certKey, keyKey string) {
 		if p == nil {

@@ -12,6 +12,11 @@ import (
 	"sync"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
@@ -42,6 +47,26 @@ func Program(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return filepath.Join(built.BinDir, "plimsoll"), nil
+}
+
+// InstallWebhook applies the MutatingWebhookConfiguration of config/, which no account there may create. It leads to a
+// URL at which nobody answers: nothing here resolves Services, and servers register themselves by URL.
+func InstallWebhook(ctx context.Context, cluster *devcluster.Cluster) error {
+	root, err := build.Root()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(root, "config", "vertical", "webhook.yaml"))
+	if err != nil {
+		return err
+	}
+	shipped := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := yaml.UnmarshalStrict(text, shipped); err != nil {
+		return err
+	}
+	shipped.Webhooks[0].ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1")}
+	_, err = cluster.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, shipped, metav1.CreateOptions{})
+	return err
 }
 
 // NoController says to a Space, which looks into the controller's log, that there is none.

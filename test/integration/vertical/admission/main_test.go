@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,9 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if _, err := cluster.InstallPlimsoll(ctx); err != nil {
 		return err
 	}
+	if err := harness.InstallWebhook(ctx, cluster); err != nil {
+		return err
+	}
 	var err error
 	if installation.binary, err = harness.Program(ctx); err != nil {
 		return err
@@ -102,7 +106,7 @@ func (p *server) registered(s *harness.Space) {
 		if err != nil {
 			return err
 		}
-		if url := configuration.Webhooks[0].ClientConfig.URL; url == nil || *url != "https://"+p.address {
+		if url := configuration.Webhooks[0].ClientConfig.URL; url == nil || !strings.HasPrefix(*url, "https://"+p.address+"/") {
 			return fmt.Errorf("another server is registered: %v", url)
 		}
 		return nil

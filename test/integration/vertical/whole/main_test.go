@@ -60,6 +60,9 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if in.plimsoll, err = harness.NewPlimsoll(ctx, cluster); err != nil {
 		return err
 	}
+	if err := harness.InstallWebhook(ctx, cluster); err != nil {
+		return err
+	}
 	binary, err := harness.Program(ctx)
 	if err != nil {
 		return err

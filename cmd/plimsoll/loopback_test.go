@@ -1,0 +1,55 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// TestProfilesAreForThePodItself: who connects from elsewhere is refused, whatever path of pprof it asks for.
+func TestProfilesAreForThePodItself(t *testing.T) {
+	handlers := profiles()
+	ask := func(path, from string) int {
+		request := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		request.RemoteAddr = from
+		// What somebody says of himself does not count.
+		request.Header.Set("X-Forwarded-For", "127.0.0.1")
+		recorder := httptest.NewRecorder()
+		handlers[path].ServeHTTP(recorder, request)
+		return recorder.Code
+	}
+	for _, from := range []string{"10.0.0.7:4711", "[fd00::7]:4711", "127.0.0.1.example:80", ""} {
+		for path := range handlers {
+			if code := ask(path, from); code != http.StatusForbidden {
+				t.Errorf("%s from %q: %d", path, from, code)
+			}
+		}
+	}
+	for _, from := range []string{"127.0.0.1:4711", "[::1]:4711"} {
+		if code := ask("/debug/pprof/cmdline", from); code != http.StatusOK {
+			t.Errorf("from %s: %d", from, code)
+		}
+	}
+}
+
+// TestServerClock: the API server's clock is that of its last answer.
+func TestServerClock(t *testing.T) {
+	ahead := 48 * time.Hour
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(ahead).UTC().Format(http.TimeFormat))
+	}))
+	defer server.Close()
+	clock := &serverClock{}
+	client := &http.Client{Transport: clock.wrap(http.DefaultTransport)}
+	for _, ahead = range []time.Duration{48 * time.Hour, -time.Hour, 0} {
+		response, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if off := clock.offset() - ahead; off > time.Minute || off < -time.Minute {
+			t.Errorf("%s ahead: %s", ahead, clock.offset())
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package certificate
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"sync/atomic"
+)
+
+// Clients is who may connect: whoever shows a certificate of an authority in a file.
+type Clients struct {
+	file string
+	pool atomic.Pointer[x509.CertPool]
+}
+
+// ReadClients reads the file.
+func ReadClients(file string) (*Clients, error) {
+	c := &Clients{file: file}
+	return c, c.Refresh()
+}
+
+// Refresh reads the file again. What cannot be used leaves it as it was.
+func (c *Clients) Refresh() error {
+	content, err := os.ReadFile(c.file)
+	if err != nil {
+		return fmt.Errorf("authority of clients: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(content) {
+		return fmt.Errorf("authority of clients: %s has no certificate", c.file)
+	}
+	c.pool.Store(pool)
+	return nil
+}
+
+// Pool is what certificates of clients are verified with.
+func (c *Clients) Pool() *x509.CertPool { return c.pool.Load() }

@@ -213,7 +213,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	for _, arg := range []string{
 		"--concurrent-horizontal-pod-autoscaler-syncs=0", "--horizontal-pod-autoscaler-sync-period=0s",
 		"--horizontal-pod-autoscaler-tolerance=-1", "--horizontal-pod-autoscaler-tolerance=NaN",
-		"--divergences=nonsense", "--logging-format=xml", "--kube-api-qps=-1", "--leader-elect-resource-lock=endpoints",
+		"--divergences=nonsense", "--logging-format=xml", "--concurrent-metrics-api-requests=0", "--kube-api-qps=-1", "--leader-elect-resource-lock=endpoints",
 		"--leader-elect-lease-duration=5s", "--horizontal-pod-autoscaler-downscale-stabilization=-1s", "--v=-1",
 		"--pprof-bind-address=:6060", "--pprof-bind-address=0.0.0.0:6060",
 	} {

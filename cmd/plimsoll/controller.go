@@ -203,6 +203,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	}
 	source, err := metricsapi.New(metricsapi.Config{
 		Rest: config, Mapper: reach.mapper, Timeout: flags.metricsTimeout, DiscoveryPeriod: flags.syncPeriod,
+		Slots: int(flags.metricsRequests), Period: flags.syncPeriod, Log: log.WithName("metrics"), Registerer: ctrlmetrics.Registry,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -30,6 +31,7 @@ type controllerFlags struct {
 	shadow            bool
 	vertical          bool
 	metricsTimeout    time.Duration
+	metricsRequests   int32
 	statusInterval    time.Duration
 	eventInterval     time.Duration
 	options           observe.Options
@@ -82,7 +84,9 @@ func (f *controllerFlags) addHorizontal(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.options.InitialReadinessDelay, prefix+"initial-readiness-delay", f.options.InitialReadinessDelay,
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
 	fs.DurationVar(&f.metricsTimeout, "metrics-api-timeout", 10*time.Second,
-		"How long a metrics API may take to answer. Objects that do not ask it are not delayed meanwhile.")
+		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not delayed meanwhile.")
+	fs.Int32Var(&f.metricsRequests, "concurrent-metrics-api-requests", metricsapi.DefaultSlots,
+		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. The others take turns, by namespace and object.")
 	fs.DurationVar(&f.statusInterval, "status-interval", time.Minute,
 		"How often status is written for its numbers alone; a change of replicas or conditions is written at once. 0 writes each change.")
 	fs.DurationVar(&f.eventInterval, "event-interval", 14*time.Second,
@@ -131,6 +135,7 @@ func (f *controllerFlags) validate() error {
 	f.recommender.validate(check)
 	f.updater.validate(check, updaterPrefix)
 	check(f.metricsTimeout > 0, "metrics-api-timeout", f.metricsTimeout, "must be greater than 0")
+	check(f.metricsRequests >= 1, "concurrent-metrics-api-requests", f.metricsRequests, "must be greater than 0")
 	check(f.statusInterval >= 0, "status-interval", f.statusInterval, "must not be negative")
 	check(f.eventInterval >= 0, "event-interval", f.eventInterval, "must not be negative")
 	check(f.qps >= 0, "kube-api-qps", f.qps, "must not be negative")

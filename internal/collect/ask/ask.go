@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
@@ -73,13 +75,20 @@ type Questions struct {
 	Selector string
 
 	// once asks for the pods' metrics: several metrics are read from one answer.
-	once     sync.Once
-	resource Answer
+	once          sync.Once
+	resource      Answer
+	resourceAsked time.Time
 }
 
 // Ask puts the question of metric i. What the core finds wrong with the spec
-// by itself is not asked.
-func (q *Questions) Ask(ctx context.Context, i int) (a Answer) {
+// by itself is not asked. Asked is when the API was, after any waiting for a slot.
+func (q *Questions) Ask(ctx context.Context, i int) (a Answer, asked time.Time) {
+	call := &metricsapi.Call{Object: types.NamespacedName{Namespace: q.HPA.Namespace, Name: q.HPA.Name}, Began: time.Now()}
+	a = q.ask(metricsapi.WithCall(ctx, call), i)
+	return a, call.Began
+}
+
+func (q *Questions) ask(ctx context.Context, i int) (a Answer) {
 	defer func() {
 		// Decoding what a stranger sent must not end the process.
 		if r := recover(); r != nil {
@@ -94,7 +103,9 @@ func (q *Questions) Ask(ctx context.Context, i int) (a Answer) {
 	case metric.Resource, metric.ContainerResource:
 		q.once.Do(func() {
 			q.resource.Resource, q.resource.Err = q.Source.Resource(ctx, q.HPA.Namespace, q.Selector)
+			q.resourceAsked = metricsapi.CallOf(ctx).Began
 		})
+		metricsapi.CallOf(ctx).Began = q.resourceAsked
 		return q.resource
 	case metric.Pods:
 		return q.askPods(ctx, spec.Pods)

@@ -1,8 +1,9 @@
 // Package metricsapi asks the three metrics APIs of a cluster, metrics.k8s.io,
 // custom.metrics.k8s.io and external.metrics.k8s.io, for the values that a
 // HorizontalPodAutoscaler names. Every call has a deadline, every answer a
-// largest size, and each API its own slots: an adapter that hangs costs nobody
-// anything but those who wait for it.
+// largest size, and each API its own slots, for which namespaces and objects take
+// turns: an adapter that is slow is asked less often and fails nobody, a metric that
+// hangs and an object with very many metrics cost others next to nothing.
 package metricsapi
 
 import (
@@ -11,6 +12,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -35,15 +38,21 @@ type Config struct {
 	Rest *rest.Config
 	// Mapper finds the resource of an Object metric's described object.
 	Mapper meta.RESTMapper
-	// Timeout bounds one call, the wait for a slot included.
+	// Timeout bounds one call. It begins when the call has a slot.
 	Timeout time.Duration
 	// MaxResponseBytes bounds one answer.
 	MaxResponseBytes int64
-	// Slots is how many calls to one API may be under way.
+	// Slots is how many calls to one API may be under way. The others wait, and are not
+	// bounded in time but by their context.
 	Slots int
 	// DiscoveryPeriod is how long the version of the custom metrics API is
 	// remembered.
 	DiscoveryPeriod time.Duration
+	// Period is how often each object asks; Log is told of an API that is too slow for
+	// it, and Registerer gets the series of how long calls wait. All may be left out.
+	Period     time.Duration
+	Log        logr.Logger
+	Registerer prometheus.Registerer
 }
 
 // Client asks the metrics APIs. It may be used by many goroutines.
@@ -69,7 +78,11 @@ func New(cfg Config) (*Client, error) {
 			return nil, fmt.Errorf("metrics API client: %w", err)
 		}
 	}
-	build := builder{config: cfg, codecs: serializer.NewCodecFactory(scheme)}
+	loads, err := newLoads(cfg.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("metrics API client: %w", err)
+	}
+	build := builder{config: cfg, codecs: serializer.NewCodecFactory(scheme), loads: loads}
 	c := &Client{
 		mapper:        cfg.Mapper,
 		resource:      build.source("resource metrics API", metricsv1beta1.SchemeGroupVersion),

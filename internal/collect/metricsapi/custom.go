@@ -36,25 +36,32 @@ type CustomQuery struct {
 // Custom asks the custom metrics API. The answer for a single object holds
 // exactly one item.
 func (c *Client) Custom(ctx context.Context, query CustomQuery) (*customv1beta2.MetricValueList, error) {
-	version, err := c.versions.preferred(ctx)
+	path, err := c.pathOf(query)
 	if err != nil {
 		return nil, err
 	}
-	client := c.custom.client
-	if version == customv1beta1.SchemeGroupVersion {
-		client = c.customV1Beta1
-	}
-	request, err := c.customRequest(client, query)
+	var version schema.GroupVersion
+	body, err := c.custom.ask(ctx, fmt.Sprint(query), func(ctx context.Context) (*rest.Request, error) {
+		var err error
+		if version, err = c.versions.preferred(ctx); err != nil {
+			return nil, err
+		}
+		client := c.custom.client
+		if version == customv1beta1.SchemeGroupVersion {
+			client = c.customV1Beta1
+		}
+		return path.request(client, query), nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	list := &customv1beta2.MetricValueList{}
 	if version == customv1beta1.SchemeGroupVersion {
 		old := &customv1beta1.MetricValueList{}
-		err = c.custom.get(ctx, request, old)
+		err = c.custom.decode(body, old)
 		list = fromV1Beta1(old)
 	} else {
-		err = c.custom.get(ctx, request, list)
+		err = c.custom.decode(body, list)
 	}
 	if err != nil {
 		return nil, err
@@ -65,17 +72,31 @@ func (c *Client) Custom(ctx context.Context, query CustomQuery) (*customv1beta2.
 	return list, nil
 }
 
-func (c *Client) customRequest(client rest.Interface, query CustomQuery) (*rest.Request, error) {
-	request := client.Get().Namespace(query.Namespace)
+// customPath is where the values of a kind of objects are.
+type customPath struct {
+	resource string
+	// isNamespace says that the objects are namespaces.
+	isNamespace bool
+}
+
+// pathOf may look a kind up. It holds no slot meanwhile.
+func (c *Client) pathOf(query CustomQuery) (customPath, error) {
 	if query.Kind == (schema.GroupKind{Kind: "Namespace"}) {
+		return customPath{isNamespace: true}, nil
+	}
+	mapping, err := c.mapper.RESTMapping(query.Kind)
+	if err != nil {
+		return customPath{}, fmt.Errorf("unable to map kind %s to resource: %w", query.Kind, err)
+	}
+	return customPath{resource: mapping.Resource.GroupResource().String()}, nil
+}
+
+func (p customPath) request(client rest.Interface, query CustomQuery) *rest.Request {
+	request := client.Get().Namespace(query.Namespace)
+	if p.isNamespace {
 		request = request.Resource("metrics").Name(query.Metric)
 	} else {
-		mapping, err := c.mapper.RESTMapping(query.Kind)
-		if err != nil {
-			return nil, fmt.Errorf("unable to map kind %s to resource: %w", query.Kind, err)
-		}
-		resource := mapping.Resource.GroupResource()
-		request = request.Resource(resource.String()).Name(query.Name).SubResource(query.Metric)
+		request = request.Resource(p.resource).Name(query.Name).SubResource(query.Metric)
 	}
 	if query.Selector != "" {
 		request = request.Param("labelSelector", query.Selector)
@@ -83,7 +104,7 @@ func (c *Client) customRequest(client rest.Interface, query CustomQuery) (*rest.
 	if query.MetricSelector != "" {
 		request = request.Param("metricLabelSelector", query.MetricSelector)
 	}
-	return request, nil
+	return request
 }
 
 func fromV1Beta1(old *customv1beta1.MetricValueList) *customv1beta2.MetricValueList {
@@ -114,8 +135,8 @@ type versions struct {
 }
 
 // preferred is the cluster's preferred version of those known here. The lock is
-// not held over the call: two who find the answer outdated ask twice, and
-// nobody waits for another's call.
+// not held over the call: two who find the answer outdated ask twice, each in its slot,
+// and nobody waits for another's call.
 func (v *versions) preferred(ctx context.Context) (schema.GroupVersion, error) {
 	v.mu.Lock()
 	version, until := v.version, v.until
@@ -134,8 +155,6 @@ func (v *versions) preferred(ctx context.Context) (schema.GroupVersion, error) {
 }
 
 func (v *versions) discover(ctx context.Context) (schema.GroupVersion, error) {
-	ctx, cancel := context.WithTimeout(ctx, v.source.timeout)
-	defer cancel()
 	body, err := v.source.client.Get().AbsPath("/apis", customv1beta2.GroupName).MaxRetries(0).DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
 		return schema.GroupVersion{}, fmt.Errorf("no custom metrics API (%s) registered", customv1beta2.GroupName)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,33 +18,35 @@ type source struct {
 	name    string
 	client  rest.Interface
 	decoder runtime.Decoder
-	slots   chan struct{}
-	timeout time.Duration
+	slots   *slots
 }
 
-// get waits for a slot, makes the call and decodes the answer. The one deadline
-// covers all of it: where calls hang, those who queue behind them learn so in
-// time and do not queue forever.
+// get makes a call, when it has a slot, and decodes the answer.
 func (s *source) get(ctx context.Context, request *rest.Request, into runtime.Object) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	body, err := s.fetch(ctx, request)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("the %s did not answer within %s: %w", s.name, s.timeout, context.DeadlineExceeded)
-	}
+	body, err := s.ask(ctx, request.URL().String(), func(context.Context) (*rest.Request, error) { return request, nil })
 	if err != nil {
 		return err
 	}
 	return s.decode(body, into)
 }
 
-func (s *source) fetch(ctx context.Context, request *rest.Request) ([]byte, error) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// ask waits for a slot, and has request build the call and makes it within the timeout.
+// What is asked for is named in call.
+func (s *source) ask(ctx context.Context, call string, request func(context.Context) (*rest.Request, error)) (body []byte, err error) {
+	err = s.slots.run(ctx, call, func(ctx context.Context) error {
+		r, err := request(ctx)
+		if err == nil {
+			body, err = s.fetch(ctx, r)
+		}
+		return err
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, fmt.Errorf("the %s did not answer within %s: %w", s.name, s.slots.timeout, context.DeadlineExceeded)
 	}
+	return body, err
+}
+
+func (s *source) fetch(ctx context.Context, request *rest.Request) ([]byte, error) {
 	stream, err := request.MaxRetries(0).Stream(ctx)
 	if err != nil {
 		return nil, err
@@ -77,6 +78,7 @@ func (s *source) decode(body []byte, into runtime.Object) error {
 type builder struct {
 	config Config
 	codecs serializer.CodecFactory
+	loads  *loads
 	err    error
 }
 
@@ -85,8 +87,7 @@ func (b *builder) source(name string, version schema.GroupVersion) *source {
 		name:    name,
 		client:  b.rest(version),
 		decoder: b.codecs.UniversalDeserializer(),
-		slots:   make(chan struct{}, b.config.Slots),
-		timeout: b.config.Timeout,
+		slots:   newSlots(b.config.Slots, b.config.Timeout, b.loads.of(version.Group, &b.config)),
 	}
 }
 

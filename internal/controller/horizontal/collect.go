@@ -61,7 +61,7 @@ func (q *collection) askAll(ctx context.Context) {
 		}
 		asking.Go(func() {
 			start := time.Now()
-			q.answers[i] = answer{Answer: q.questions.Ask(ctx, i)}
+			q.answers[i].Answer, _ = q.questions.Ask(ctx, i)
 			q.answers[i].took = time.Since(start)
 		})
 	}

@@ -84,7 +84,7 @@ func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizonta
 	answers := make([]ask.Answer, len(policy.Metrics))
 	var asking sync.WaitGroup
 	for i := range answers {
-		asking.Go(func() { answers[i] = questions.Ask(ctx, i) })
+		asking.Go(func() { answers[i], _ = questions.Ask(ctx, i) })
 	}
 	asking.Wait()
 	for i := range answers {

@@ -89,7 +89,7 @@ func BenchmarkPass(b *testing.B) {
 		for _, t := range r.tracks {
 			for p := range each {
 				for _, container := range []string{"app", "proxy"} {
-					a := t.average(source{fmt.Sprintf("%s-%d", t.name.Name, p), container})
+					a := t.summary(source{fmt.Sprintf("%s-%d", t.name.Name, p), container})
 					a.Add(vertical.CPU, vertical.Amount(100+now.Minute()), time.Minute, now)
 					a.Add(vertical.Memory, 500<<20, 0, now)
 				}

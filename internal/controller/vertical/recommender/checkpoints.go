@@ -22,6 +22,9 @@ const (
 	// savePeriod is how often a container's checkpoint is written while there is
 	// something new in it: as much is lost if the process is killed.
 	savePeriod = 15 * time.Minute
+	// maxFirst is how many containers' first checkpoints are written in one pass; the
+	// others are in the next ones.
+	maxFirst = 1000
 	// restorePause is how long to wait before reading them again, if that failed.
 	restorePause = 5 * time.Second
 )
@@ -73,6 +76,7 @@ func (r *Recommender) read(c *autoscaling.VerticalPodAutoscalerCheckpoint) store
 func (r *Recommender) claim(now time.Time, t *track) {
 	policy := r.config.Policy
 	for _, s := range r.unclaimed[t.name] {
+		t.saves[s.container] = now.Add(spread(t.name, s.container))
 		if s.damage != "" {
 			t.state = t.state.Damaged(s.container, s.damage)
 			continue
@@ -90,17 +94,20 @@ type job struct {
 	track     *track
 	work      *work
 	container string
-	done      bool
+	// isFirst is set where there is no checkpoint yet.
+	isFirst bool
+	done    bool
 }
 
-// save writes the checkpoints that have something new and whose time has come.
-// After running out of memory that is at once: what it taught is not measured
-// again.
+// save writes the checkpoints that have something new and whose time has come. The
+// first of a container is written at once, and each after running out of memory: what
+// that taught is not measured again.
 func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
 	if r.config.History != nil {
 		return
 	}
 	var jobs []*job
+	first := 0
 	for _, w := range works {
 		if !w.decided || !r.maySave(w.track) {
 			continue
@@ -108,18 +115,21 @@ func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
 		for _, container := range w.track.state.Changed() {
 			due, known := w.track.saves[container]
 			if !known {
-				due = now.Add(spread(w.track.name, container))
-				w.track.saves[container] = due
+				first++
 			}
-			if w.hadOOM || !now.Before(due) {
-				jobs = append(jobs, &job{track: w.track, work: w, container: container})
+			if w.hadOOM || known && !now.Before(due) || !known && first <= maxFirst {
+				jobs = append(jobs, &job{track: w.track, work: w, container: container, isFirst: !known})
 			}
 		}
 	}
 	r.saveAll(ctx, now, jobs)
 	for _, j := range jobs {
 		if j.done {
-			j.track.saves[j.container] = now.Add(savePeriod)
+			next := savePeriod
+			if j.isFirst {
+				next = spread(j.track.name, j.container) // many are new together
+			}
+			j.track.saves[j.container] = now.Add(next)
 			j.work.saved = append(j.work.saved, j.container)
 		}
 	}

@@ -221,14 +221,14 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 	return o, names
 }
 
-// exists tells the pods that are there from those that are gone; while that is not
-// known, all are.
+// exists tells the pods that are there from those that are gone. While the target
+// cannot be looked up they are those that its selector found last.
 func exists(o *recommend.Observation) func(pod string) bool {
 	there := make(map[string]bool, len(o.Pods))
 	for _, pod := range o.Pods {
 		there[pod] = true
 	}
-	return func(pod string) bool { return o.Lookup.Problem != "" || there[pod] }
+	return func(pod string) bool { return there[pod] }
 }
 
 // observePods notes the workload's pods. When they are looked at for the first time,

@@ -2,8 +2,8 @@
 // containers of each VerticalPodAutoscaler's pods use, has the core decide, and
 // writes status and checkpoints.
 //
-// Use is sampled several times in an interval and averaged over it; statuses are
-// decided each interval, and of new or changed objects, and of those whose
+// Use is sampled several times in an interval, of which CPU's mean and memory's
+// highest counts; statuses are decided each interval, and of new or changed objects, and of those whose
 // containers ran out of memory, within a second. A pass costs what the pods of
 // VerticalPodAutoscalers cost, however many others there are.
 //

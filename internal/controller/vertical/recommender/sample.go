@@ -148,22 +148,22 @@ type measured struct {
 	at       time.Time
 }
 
-// add adds to the average what may be.
+// add adds to the interval's sample what may be.
 func (s *sampler) add(now time.Time, t *track, from source, m measured) {
 	if why := s.config.Policy.Refuse(now, m.resource, m.amount, m.at); why != "" {
 		t.refused[recommend.Discarded{Pod: from.pod, Container: from.container, Resource: m.resource, Why: why}] = struct{}{}
 		return
 	}
-	t.average(from).Add(m.resource, m.amount, m.over, m.at)
+	t.summary(from).Add(m.resource, m.amount, m.over, m.at)
 }
 
-func (t *track) average(from source) *usage.Average {
-	a := t.averages[from]
-	if a == nil {
-		a = &usage.Average{}
-		t.averages[from] = a
+func (t *track) summary(from source) *usage.Summary {
+	s := t.summaries[from]
+	if s == nil {
+		s = &usage.Summary{}
+		t.summaries[from] = s
 	}
-	return a
+	return s
 }
 
 // isContainer leaves out init containers and sidecars: no part of vertical
@@ -231,10 +231,10 @@ func (s *sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1be
 func (r *Recommender) samples(t *track, exists func(pod string) bool) (all []recommend.Sample, refused []recommend.Discarded) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for from, a := range t.averages {
+	for from, s := range t.summaries {
 		sample := recommend.Sample{Pod: from.pod, Container: from.container}
 		for res := range vertical.Resource(vertical.Resources) {
-			amount, at, ok := a.Take(res)
+			amount, at, ok := s.Take(res)
 			if !ok {
 				continue
 			}
@@ -247,7 +247,7 @@ func (r *Recommender) samples(t *track, exists func(pod string) bool) (all []rec
 			all = append(all, sample)
 		}
 		if !exists(from.pod) {
-			delete(t.averages, from)
+			delete(t.summaries, from)
 		}
 	}
 	slices.SortFunc(all, inOrder)

@@ -17,7 +17,7 @@ import (
 // when an object is renamed, or deleted and applied again.
 const parkedFor = time.Hour
 
-// track is one object's memory. It belongs to the loop, but for averages.
+// track is one object's memory. It belongs to the loop, but for summaries.
 type track struct {
 	name types.NamespacedName
 	uid  types.UID
@@ -44,10 +44,10 @@ type track struct {
 	// throttled and pressed are the containers that do not get the CPU that they want.
 	throttled, pressed map[string]bool
 
-	// averages and refused, the samples that never got into one, are guarded by the
+	// summaries and refused, the samples that never got into one, are guarded by the
 	// Recommender's mu.
-	averages map[source]*usage.Average
-	refused  map[recommend.Discarded]struct{}
+	summaries map[source]*usage.Summary
+	refused   map[recommend.Discarded]struct{}
 }
 
 // source is a container of a pod.
@@ -102,7 +102,7 @@ func (r *Recommender) follow(now time.Time, object *autoscaling.VerticalPodAutos
 	}
 	t = &track{
 		name: name, uid: object.UID, ref: ref, created: object.CreationTimestamp.Time, saves: map[string]time.Time{},
-		averages: map[source]*usage.Average{}, refused: map[recommend.Discarded]struct{}{},
+		summaries: map[source]*usage.Summary{}, refused: map[recommend.Discarded]struct{}{},
 	}
 	r.claim(now, t)
 	r.tracks[name] = t

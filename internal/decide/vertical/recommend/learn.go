@@ -136,9 +136,8 @@ func (l *learner) sample(s *Sample) {
 	}
 }
 
-// Refuse says what is wrong with a sample; it is empty if nothing is. Whoever averages
-// has to ask it of each that goes into the average, where an absurd one hides among
-// others.
+// Refuse says what is wrong with a sample; it is empty if nothing is. Whoever makes
+// one sample of many has to ask it of each, as an absurd one hides among others.
 func (p *Policy) Refuse(now time.Time, r vertical.Resource, amount vertical.Amount, at time.Time) string {
 	switch {
 	case amount < 0:

@@ -20,7 +20,7 @@ type Observation struct {
 	// among them.
 	Containers []Present
 	// Samples are at most one of each container of a pod in a recommender-interval, in
-	// order of time; see usage.Average.
+	// order of time; see usage.Summary.
 	Samples []Sample
 	// Refused are samples that never came so far: one for each container and resource
 	// and reason in a recommender-interval.

@@ -450,10 +450,10 @@ func TestBounded(t *testing.T) {
 	})
 }
 
-func TestAverage(t *testing.T) {
-	var a Average
+func TestSummary(t *testing.T) {
+	var a Summary
 	if _, _, ok := a.Take(vertical.CPU); ok {
-		t.Error("an average of nothing")
+		t.Error("a sample of nothing")
 	}
 	a.Add(vertical.CPU, 100, 10*time.Second, began)
 	a.Add(vertical.CPU, 100, 10*time.Second, began) // seen twice
@@ -461,11 +461,16 @@ func TestAverage(t *testing.T) {
 	a.Add(vertical.CPU, -5, time.Second, began.Add(time.Minute))
 	a.Add(vertical.Memory, 100, 0, began)
 	a.Add(vertical.Memory, 300, 0, began.Add(time.Second))
+	a.Add(vertical.Memory, 200, 0, began.Add(2*time.Second))
 	if amount, at, ok := a.Take(vertical.CPU); !ok || amount != 300 || !at.Equal(began.Add(20*time.Second)) {
 		t.Errorf("CPU is %d at %s", amount, at)
 	}
-	if amount, _, _ := a.Take(vertical.Memory); amount != 200 {
-		t.Errorf("memory is %d", amount)
+	if amount, _, _ := a.Take(vertical.Memory); amount != 300 {
+		t.Errorf("memory is %d, want the highest", amount)
+	}
+	a.Add(vertical.Memory, 50, 0, began.Add(time.Minute))
+	if amount, _, _ := a.Take(vertical.Memory); amount != 50 {
+		t.Errorf("memory is %d in the next interval, want its own", amount)
 	}
 	if _, _, ok := a.Take(vertical.CPU); ok {
 		t.Error("taken twice")
@@ -481,16 +486,16 @@ func TestFasterScrapingMovesNothing(t *testing.T) {
 	p := with(divergence.Default)
 	var slow, fast Container
 	for minute := range 600 {
-		var average Average
+		var summary Summary
 		mean := vertical.Amount(0)
 		for quarter := range 4 {
 			amount := vertical.Amount(100 + minute%7*50 + quarter*40)
 			mean += amount / 4
-			average.Add(vertical.CPU, amount, 15*time.Second, began.Add(time.Duration(minute*60+quarter*15+15)*time.Second))
+			summary.Add(vertical.CPU, amount, 15*time.Second, began.Add(time.Duration(minute*60+quarter*15+15)*time.Second))
 		}
 		end := time.Duration(minute+1) * time.Minute
 		slow.AddCPU(p, at("a", end, mean), began)
-		amount, when, _ := average.Take(vertical.CPU)
+		amount, when, _ := summary.Take(vertical.CPU)
 		fast.AddCPU(p, Sample{"a", when, amount}, began)
 	}
 	for _, share := range []float64{0.5, 0.9, 0.95} {

@@ -1,0 +1,49 @@
+package recommend
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+)
+
+// A container has 1 GiB, and 4 GiB for some seconds now and then. What is recommended of
+// four samples a minute is no less than what upstream does, which looks once a minute at
+// some moment.
+func TestMemoryPeaksAreKept(t *testing.T) {
+	const gi = 1 << 30
+	for _, peak := range []struct{ lasts, every time.Duration }{
+		{15 * time.Second, 10 * time.Minute}, {30 * time.Second, 10 * time.Minute},
+		{15 * time.Second, time.Hour}, {45 * time.Second, time.Hour},
+	} {
+		uses := func(at time.Time) vertical.Amount {
+			if at.Sub(began)%peak.every < peak.lasts {
+				return 4 * gi
+			}
+			return gi
+		}
+		ours, upstream := newWorkload(divergence.Default, "app"), newWorkload(divergence.Default, "app")
+		summary, moment := &usage.Summary{}, rand.New(rand.NewPCG(1, 2))
+		for minute := range 3 * 24 * 60 {
+			end := began.Add(time.Duration(minute+1) * time.Minute)
+			for quarter := range 4 {
+				at := end.Add(time.Duration(quarter-4)*15*time.Second + 7*time.Second)
+				summary.Add(vertical.Memory, uses(at), 0, at)
+			}
+			amount, _, _ := summary.Take(vertical.Memory)
+			ours.now, upstream.now = end, end
+			ours.uses(100, amount)
+			upstream.uses(100, uses(end.Add(-time.Duration(moment.IntN(60))*time.Second)))
+			ours.pass()
+			upstream.pass()
+		}
+		got, _ := ours.decision.Recommendations[0].Target.Get(vertical.Memory)
+		want, _ := upstream.decision.Recommendations[0].Target.Get(vertical.Memory)
+		if got < want || got < 4*gi {
+			t.Errorf("4 GiB for %s each %s: %.2f GiB; one look a minute asks for %.2f", peak.lasts, peak.every, float64(got)/gi, float64(want)/gi)
+		}
+	}
+}

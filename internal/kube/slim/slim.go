@@ -108,8 +108,14 @@ func pod(p *corev1.Pod) *corev1.Pod {
 	slim.Annotations = annotations(p.Annotations)
 	slim.Status.ContainerStatuses = statuses(p)
 	slim.Status.Conditions = conditions(p.Status.Conditions)
+	if p.Status.Phase == corev1.PodFailed && p.Status.Reason == Evicted {
+		slim.Status.Reason, slim.Status.Message = p.Status.Reason, p.Status.Message // of few pods
+	}
 	return slim
 }
+
+// Evicted is why a pod has failed that its kubelet ended for want of something.
+const Evicted = "Evicted"
 
 func containers(all []corev1.Container) []corev1.Container {
 	slim := make([]corev1.Container, len(all))

@@ -1,11 +1,10 @@
 package recommender
 
 import (
-	"strings"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -59,24 +58,44 @@ func (e endings) OnUpdate(before, after any) {
 	e.look(old, pod)
 }
 
-// OnDelete implements cache.ResourceEventHandler.
-func (endings) OnDelete(any) {}
+// OnDelete implements cache.ResourceEventHandler. Some controllers delete evicted pods
+// at once.
+func (e endings) OnDelete(object any) {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	if pod, ok := slim.Pod(object); ok {
+		e.confirm(pod)
+	}
+}
 
 // look reports what the pod's status says and the one before did not.
 func (e endings) look(before, pod *corev1.Pod) {
+	e.confirm(pod)
 	for _, oom := range oomsOf(before, pod) {
 		oom.Standing = before == nil
 		e.outOfMemory(outOfMemory{namespace: pod.Namespace, labels: pod.Labels, oom: oom})
 	}
 }
 
-// standing is what the status of a pod says that was not known before.
+// standing is what the status of a pod says that was not known before. What a container
+// had is not known any more where its pod was resized since: it would be held against
+// what it has now, and after each restart against more.
 func standing(pod *corev1.Pod) []recommend.OOM {
-	found := oomsOf(nil, pod)
+	found := slices.DeleteFunc(oomsOf(nil, pod), func(o recommend.OOM) bool { return wasResizedAfter(pod, o.At) })
 	for i := range found {
 		found[i].Standing = true
 	}
 	return found
+}
+
+// wasResizedAfter reports whether a pod was, or may have been, resized in place since.
+func wasResizedAfter(pod *corev1.Pod, since time.Time) bool {
+	if _, was := pod.Annotations[observe.AnnotationInPlaceUpdated]; !was {
+		return false
+	}
+	at, err := time.Parse(time.RFC3339, pod.Annotations[observe.AnnotationResizedAt])
+	return err != nil || at.After(since) // upstream's updater does not say when
 }
 
 // oomsOf are the endings for want of memory in a pod's status that were not in the
@@ -135,58 +154,6 @@ func oomOf(pod *corev1.Pod, container string, at time.Time) recommend.OOM {
 		oom.Limit, _ = observe.AmountsOf(had.Limits).Get(vertical.Memory)
 	}
 	return oom
-}
-
-// evictions finds pods that kubelets evicted because their node ran out of memory.
-type evictions struct{ *Recommender }
-
-var _ cache.ResourceEventHandler = evictions{}
-
-// OnAdd implements cache.ResourceEventHandler. Events from before the start were
-// seen by whoever ran then.
-func (e evictions) OnAdd(object any, isInInitialList bool) {
-	event, ok := object.(*corev1.Event)
-	if !ok || isInInitialList {
-		return
-	}
-	for _, oom := range evicted(event) {
-		e.outOfMemory(outOfMemory{namespace: event.InvolvedObject.Namespace, pod: event.InvolvedObject.Name, oom: oom})
-	}
-}
-
-// OnUpdate implements cache.ResourceEventHandler.
-func (evictions) OnUpdate(_, _ any) {}
-
-// OnDelete implements cache.ResourceEventHandler.
-func (evictions) OnDelete(any) {}
-
-// evicted is what a kubelet's event says of containers that used more memory than
-// they asked for: their names, what each used, and what was short.
-func evicted(event *corev1.Event) []recommend.OOM {
-	if event.Reason != "Evicted" || event.InvolvedObject.Kind != "Pod" {
-		return nil
-	}
-	list := func(key string) []string {
-		if text, ok := event.Annotations[key]; ok {
-			return strings.Split(text, ",")
-		}
-		return nil
-	}
-	containers, used, starved := list("offending_containers"), list("offending_containers_usage"), list("starved_resource")
-	if len(used) != len(containers) || len(starved) != len(containers) {
-		return nil
-	}
-	var found []recommend.OOM
-	for i, container := range containers {
-		quantity, err := resource.ParseQuantity(used[i])
-		if err != nil || starved[i] != string(corev1.ResourceMemory) {
-			continue
-		}
-		found = append(found, recommend.OOM{Container: container, OOM: usage.OOM{
-			Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(quantity.Value()),
-		}})
-	}
-	return found
 }
 
 // outOfMemory keeps it for the next pass, and lets that come soon.

@@ -43,3 +43,34 @@ func TestOutOfMemoryUnderAResize(t *testing.T) {
 		}
 	}
 }
+
+// With --storage=prometheus nothing is known of the past but use. A container that ran
+// out of memory, was given more in place and still has the old ending in its status is
+// not given yet more by each restart.
+func TestStandingOutOfMemoryAfterAResize(t *testing.T) {
+	const mebi = 1 << 20
+	ended := time.Unix(1000, 0)
+	pod := &corev1.Pod{}
+	more := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("200Mi")}
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: more, Limits: more}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", LastTerminationState: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Reason: oomKilled, FinishedAt: metav1.NewTime(ended)},
+	}}}
+	at := func(after time.Duration) string { return ended.Add(after).UTC().Format(time.RFC3339) }
+	for why, c := range map[string]struct {
+		annotations map[string]string
+		want        int
+	}{
+		"never resized":      {nil, 1},
+		"resized before":     {map[string]string{"vpaInPlaceUpdated": "true", "plimsoll.dev/resized-at": at(-time.Hour)}, 1},
+		"resized since":      {map[string]string{"vpaInPlaceUpdated": "true", "plimsoll.dev/resized-at": at(time.Hour)}, 0},
+		"nobody knows when":  {map[string]string{"vpaInPlaceUpdated": "true"}, 0},
+		"when is unreadable": {map[string]string{"vpaInPlaceUpdated": "true", "plimsoll.dev/resized-at": "x"}, 0},
+	} {
+		pod.Annotations = c.annotations
+		found := standing(pod)
+		if len(found) != c.want || c.want == 1 && (found[0].Request != 200*mebi || !found[0].Standing) {
+			t.Errorf("%s: %+v, want %d", why, found, c.want)
+		}
+	}
+}

@@ -157,6 +157,10 @@ type Recommender struct {
 	// contended is what containers did not get, as last asked.
 	contended map[contention.Key]contention.Shares
 	ooms      []outOfMemory
+	// claims are evictions that no status of a pod has confirmed yet, evicted pods whose
+	// status could, by UID.
+	claims  []claim
+	evicted map[string]evictedPod
 }
 
 // New checks the configuration. It starts nothing.
@@ -179,7 +183,7 @@ func New(cfg Config) (*Recommender, error) {
 	return &Recommender{
 		config: cfg, log: cfg.Log, metrics: series, pods: podindex.New(), wake: make(chan struct{}, 1),
 		tracks: map[types.NamespacedName]*track{}, parked: map[types.UID]parked{},
-		sampled: map[types.NamespacedName]*track{}, urgent: map[types.NamespacedName]struct{}{},
+		sampled: map[types.NamespacedName]*track{}, urgent: map[types.NamespacedName]struct{}{}, evicted: map[string]evictedPod{},
 	}, nil
 }
 

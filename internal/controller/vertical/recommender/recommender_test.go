@@ -269,24 +269,6 @@ func TestUrgentPassesTakeNoSamples(t *testing.T) {
 	})
 }
 
-func TestEvictedForMemory(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.deployment("web", 1)
-		w.autoscaler("web")
-		w.start()
-		w.pass(2 * time.Minute)
-		w.events.Add(&corev1.Event{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "e", CreationTimestamp: metav1.Now(), Annotations: map[string]string{
-				"offending_containers": "app", "offending_containers_usage": "2Gi", "starved_resource": "memory",
-			}},
-			Reason: "Evicted", InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "web-0", UID: "uid-web-0"},
-		})
-		w.pass(3 * time.Second)
-		_, memory := w.target("web")
-		isNear(t, "memory", memory, 2<<30*120/100*115/100)
-	})
-}
-
 func TestEvictedSaysNothingElse(t *testing.T) {
 	event := func(annotations map[string]string) *corev1.Event {
 		return &corev1.Event{

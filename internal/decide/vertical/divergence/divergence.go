@@ -69,6 +69,8 @@ const (
 	PodResources
 	// LimitRequestRatio keeps requests within the maxLimitRequestRatio of LimitRanges.
 	LimitRequestRatio
+	// EvictedStatus believes of an eviction only what the pod's own status says.
+	EvictedStatus
 
 	end
 )
@@ -79,6 +81,7 @@ var known = names.Names{
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
 	"absurd-samples", "survive-restart", "first-sample", "pod-resources", "limit-request-ratio",
+	"evicted-status",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

@@ -50,9 +50,7 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 		l.sample(&o.Samples[i])
 	}
 	for i := range o.OOMs {
-		oom := &o.OOMs[i]
-		c, policy := l.container(oom.Container)
-		c.Usage.RecordOOM(policy, oom.OOM, now)
+		l.outOfMemory(&o.OOMs[i])
 	}
 	if known {
 		l.leave(o)
@@ -120,8 +118,7 @@ func (l *learner) sample(s *Sample) {
 			continue
 		}
 		if why := l.policy.Refuse(l.now, r, amount, s.At); why != "" {
-			l.discard = append(l.discard, Discarded{Pod: s.Pod, Container: s.Container, Resource: r, Why: why})
-			l.state.Absurd = vertical.StampOf(l.now)
+			l.refuse(Discarded{Pod: s.Pod, Container: s.Container, Resource: r, Why: why})
 			continue
 		}
 		taken := usage.Sample{Pod: s.Pod, At: s.At, Amount: amount}
@@ -134,6 +131,20 @@ func (l *learner) sample(s *Sample) {
 		}
 		c.Usage.AddCPU(policy, taken, l.now)
 	}
+}
+
+func (l *learner) outOfMemory(oom *OOM) {
+	why := l.policy.Refuse(l.now, vertical.Memory, max(oom.Request, oom.Limit), oom.At)
+	if why != "" && l.policy.Has(divergence.AbsurdSamples) {
+		l.refuse(Discarded{Pod: oom.Pod, Container: oom.Container, Resource: vertical.Memory, Why: why})
+		return
+	}
+	c, policy := l.container(oom.Container)
+	c.Usage.RecordOOM(policy, oom.OOM, l.now)
+}
+
+func (l *learner) refuse(d Discarded) {
+	l.discard, l.state.Absurd = append(l.discard, d), vertical.StampOf(l.now)
 }
 
 // Refuse says what is wrong with a sample; it is empty if nothing is. Whoever makes

@@ -47,3 +47,24 @@ func TestMemoryPeaksAreKept(t *testing.T) {
 		}
 	}
 }
+
+// Running out of memory with more than any machine has, or in the future, teaches nothing.
+func TestAbsurdOutOfMemory(t *testing.T) {
+	for why, oom := range map[string]usage.OOM{
+		"more than any machine has": {Pod: "a", At: began, Request: 1<<50 + 1},
+		"from the future":           {Pod: "a", At: began.Add(time.Hour), Request: 1 << 40},
+	} {
+		w := newWorkload(divergence.Default, "app")
+		w.uses(100, 200<<20)
+		w.seen.OOMs = []OOM{{Container: "app", OOM: oom}}
+		w.pass()
+		if got, _ := w.decision.Recommendations[0].Target.Get(vertical.Memory); got > 1<<30 || w.condition(AbsurdSamples) == "" {
+			t.Errorf("%s: memory is %d, AbsurdSamples %q", why, got, w.condition(AbsurdSamples))
+		}
+		w = newWorkload(divergence.Default&^divergence.AbsurdSamples, "app")
+		w.seen.OOMs = []OOM{{Container: "app", OOM: oom}}
+		if w.pass(); w.decision.Recommendations == nil {
+			t.Errorf("%s: upstream believes it", why)
+		}
+	}
+}

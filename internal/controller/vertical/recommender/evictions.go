@@ -1,0 +1,173 @@
+package recommender
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// confirmWithin is how long an event waits for the pod's status to say the same, and the
+// status for the event: they come by two watches.
+const confirmWithin = 2 * time.Minute
+
+// evictions finds pods that kubelets evicted because their node ran out of memory.
+type evictions struct{ *Recommender }
+
+var _ cache.ResourceEventHandler = evictions{}
+
+// claim is what an event says of one container. Many may create events: with the
+// divergence evicted-status it counts once the status of the pod, which kubelets write,
+// says it too.
+type claim struct {
+	recommend.OOM
+	// used is the amount as the event has it.
+	used string
+	// until is when it is forgotten.
+	until time.Time
+}
+
+// evictedPod is a pod whose status says that it was evicted.
+type evictedPod struct {
+	pod   *corev1.Pod
+	until time.Time
+}
+
+// OnAdd implements cache.ResourceEventHandler. Events from before the start were
+// seen by whoever ran then.
+func (e evictions) OnAdd(object any, isInInitialList bool) {
+	event, ok := object.(*corev1.Event)
+	if !ok || isInInitialList {
+		return
+	}
+	claims := evicted(event)
+	if len(claims) == 0 {
+		return
+	}
+	if !e.config.Policy.Has(divergence.EvictedStatus) {
+		for _, c := range claims {
+			e.outOfMemory(outOfMemory{namespace: event.InvolvedObject.Namespace, pod: event.InvolvedObject.Name, oom: c.OOM})
+		}
+		return
+	}
+	e.expect(claims)
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (evictions) OnUpdate(_, _ any) {}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (evictions) OnDelete(any) {}
+
+// expect keeps claims until a pod's status confirms them.
+func (r *Recommender) expect(claims []claim) {
+	r.mu.Lock()
+	until := r.forgetClaims(time.Now())
+	for _, c := range claims {
+		if len(r.claims) < maxPending {
+			c.until = until
+			r.claims = append(r.claims, c)
+		}
+	}
+	r.mu.Unlock()
+	r.believe()
+}
+
+// confirm notes the status of a pod, if it was evicted.
+func (r *Recommender) confirm(pod *corev1.Pod) {
+	if pod.Status.Phase != corev1.PodFailed || pod.Status.Reason != slim.Evicted {
+		return
+	}
+	r.mu.Lock()
+	until := r.forgetClaims(time.Now())
+	if len(r.evicted) < maxPending {
+		r.evicted[string(pod.UID)] = evictedPod{pod, until}
+	}
+	r.mu.Unlock()
+	r.believe()
+}
+
+// forgetClaims forgets what has waited for too long, and returns until when what comes
+// now may wait. The caller holds mu.
+func (r *Recommender) forgetClaims(now time.Time) (until time.Time) {
+	r.claims = slices.DeleteFunc(r.claims, func(c claim) bool { return now.After(c.until) })
+	maps.DeleteFunc(r.evicted, func(_ string, e evictedPod) bool { return now.After(e.until) })
+	return now.Add(confirmWithin)
+}
+
+// believe takes in the claims that a pod's status confirms, and drops those that it does
+// not.
+func (r *Recommender) believe() {
+	var believed []outOfMemory
+	r.mu.Lock()
+	r.claims = slices.DeleteFunc(r.claims, func(c claim) bool {
+		e, isEvicted := r.evicted[c.Pod]
+		if isEvicted && c.isConfirmed(e.pod) {
+			c.Request = atMost(e.pod, &c.OOM)
+			believed = append(believed, outOfMemory{namespace: e.pod.Namespace, labels: e.pod.Labels, oom: c.OOM})
+		}
+		return isEvicted
+	})
+	r.mu.Unlock()
+	for _, o := range believed {
+		r.outOfMemory(o)
+	}
+}
+
+// isConfirmed reports whether the kubelet's message has the container and the amount
+// (pkg/kubelet/eviction/helpers.go, evictionMessage).
+func (c *claim) isConfirmed(pod *corev1.Pod) bool {
+	return strings.Contains(pod.Status.Message, "Container "+c.Container+" was using "+c.used+",")
+}
+
+// atMost is what the container is said to have used, but no more than twice its limit.
+func atMost(pod *corev1.Pod, oom *recommend.OOM) vertical.Amount {
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == oom.Container {
+			if limit, ok := observe.AmountsOf(c.Resources.Limits).Get(vertical.Memory); ok {
+				return min(oom.Request, 2*limit)
+			}
+		}
+	}
+	return oom.Request
+}
+
+// evicted is what a kubelet's event says of containers that used more memory than
+// they asked for: their names, what each used, and what was short.
+func evicted(event *corev1.Event) []claim {
+	if event.Reason != "Evicted" || event.InvolvedObject.Kind != "Pod" {
+		return nil
+	}
+	list := func(key string) []string {
+		if text, ok := event.Annotations[key]; ok {
+			return strings.Split(text, ",")
+		}
+		return nil
+	}
+	containers, used, starved := list("offending_containers"), list("offending_containers_usage"), list("starved_resource")
+	if len(used) != len(containers) || len(starved) != len(containers) {
+		return nil
+	}
+	var found []claim
+	for i, container := range containers {
+		quantity, err := resource.ParseQuantity(used[i])
+		if err != nil || starved[i] != string(corev1.ResourceMemory) {
+			continue
+		}
+		found = append(found, claim{used: used[i], OOM: recommend.OOM{Container: container, OOM: usage.OOM{
+			Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(quantity.Value()),
+		}}})
+	}
+	return found
+}

@@ -24,8 +24,8 @@ type Pod struct {
 	// Created counts nanoseconds from 1970; 0 for a pod that never was.
 	Created int64
 	Startup Startup
-	// Whole is the pod of the API, for those who keep it.
-	Whole *corev1.Pod
+	// Whole is the pod of the API, for the vertical side; nil if nobody keeps it.
+	Whole Whole
 	// identity tells a pod from another one of its name.
 	identity        uint64
 	namespace, node unique.Handle[string]

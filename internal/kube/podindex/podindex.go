@@ -69,7 +69,7 @@ func podOf(object any) *observe.Pod {
 		return pod
 	case *corev1.Pod:
 		p := observe.PodOf(pod)
-		p.Whole = pod
+		p.Whole = observe.WholeOf(pod)
 		return p
 	}
 	return nil

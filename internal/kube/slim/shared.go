@@ -14,10 +14,9 @@ import (
 func Shared(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		whole := pod(o)
 		// Of the pod as it was: how it started is not in the slim one.
 		p := observe.PodOf(o)
-		p.Whole = whole
+		p.Whole = compactOf(pod(o), p)
 		return p, nil
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		return autoscaler(o), nil
@@ -32,7 +31,9 @@ func Pod(object any) (*corev1.Pod, bool) {
 	case *corev1.Pod:
 		return o, true
 	case *observe.Pod:
-		return o.Whole, o.Whole != nil
+		if o.Whole != nil {
+			return o.Whole.Pod(), true
+		}
 	}
 	return nil, false
 }

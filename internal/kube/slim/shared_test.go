@@ -72,20 +72,54 @@ func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *o
 
 // Both sides see in a shared pod what they see in one of their own.
 func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
-	full := typical(1)
+	for name, full := range map[string]*corev1.Pod{"typical": typical(1), "with everything": eventful(), "empty": {}} {
+		t.Run(name, func(t *testing.T) { wantSharedLikeOwn(t, full) })
+	}
+}
+
+// eventful is a pod of which there is much to keep.
+func eventful() *corev1.Pod {
+	p := typical(2)
+	now, always := metav1.Now(), corev1.ContainerRestartPolicyAlways
+	p.DeletionTimestamp, p.Generation = &now, 7
+	p.Annotations["vpaCpuStartupBoost/app"] = `{"requests":{"cpu":"100m"}}`
+	p.Spec.InitContainers = []corev1.Container{{Name: "sidecar", RestartPolicy: &always}}
+	p.Spec.Containers[0].Args = []string{"-XX:MaxRAMPercentage=75"}
+	p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory", RestartPolicy: corev1.RestartContainer}}
+	p.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}}
+	p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = corev1.ConditionFalse, "ContainersNotReady"
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+		Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred, LastTransitionTime: now,
+	})
+	p.Status.ContainerStatuses[1].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137, FinishedAt: now}
+	p.Status.ContainerStatuses[1].RestartCount = 1
+	p.Status.ContainerStatuses[0].Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("50m")}}
+	return p
+}
+
+func wantSharedLikeOwn(t *testing.T, full *corev1.Pod) {
+	t.Helper()
 	made, shared := translated(t, Shared, full)
 	_, own := translated(t, Horizontal, full)
 	if diff := cmp.Diff(own.API(), shared.API()); diff != "" || own.Startup != shared.Startup || !own.IsSame(shared) {
 		t.Errorf("the horizontal side (-own +shared):\n%s", diff)
 	}
-	whole, ok := Pod(made)
-	slim, err := Transform(full)
-	if err != nil || !ok {
+	whole, _ := Pod(made)
+	made, err := Transform(full)
+	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, _ := Pod(slim)
-	if diff := cmp.Diff(sizes.Pod(theirs), sizes.Pod(whole), cmp.AllowUnexported(core.Amounts{})); diff != "" {
+	slim, _ := Pod(made)
+	if diff := cmp.Diff(sizes.Pod(slim), sizes.Pod(whole), cmp.AllowUnexported(core.Amounts{})); diff != "" {
 		t.Errorf("the vertical side (-own +shared):\n%s", diff)
+	}
+	for i := range slim.Status.Conditions {
+		if c := &slim.Status.Conditions[i]; c.Type == corev1.PodReady {
+			c.Reason, c.Message = "", ""
+		}
+	}
+	if diff := cmp.Diff(slim, whole); diff != "" {
+		t.Errorf("the pod of the API (-own +shared):\n%s", diff)
 	}
 }
 
@@ -111,35 +145,79 @@ func TestSharedPodsInACache(t *testing.T) {
 	}
 }
 
-// One cache for both sides is smaller than two.
-func TestSharedTakesLessThanTwo(t *testing.T) {
-	const pods = 2000
-	bytes := func(transforms ...cache.TransformFunc) uint64 {
-		t.Helper()
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		var held []any
-		for _, transform := range transforms {
-			for i := range pods {
-				// Each informer decodes its own.
-				object, err := transform(typical(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				held = append(held, object)
-			}
+// bytesPerPod is what a cache of pods takes on the heap for each.
+func bytesPerPod(t *testing.T, transform cache.TransformFunc) float64 {
+	t.Helper()
+	const pods = 10000
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
+	for i := range pods {
+		object, err := transform(typical(i))
+		if err != nil {
+			t.Fatal(err)
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		runtime.KeepAlive(held)
-		return after.HeapAlloc - before.HeapAlloc
+		if err := store.Add(object); err != nil {
+			t.Fatal(err)
+		}
 	}
-	// What pods have in common is interned, and must not count for whoever comes first.
-	bytes(Horizontal)
-	two, one := bytes(Horizontal, Transform), bytes(Shared)
-	t.Logf("%d pods take %d kB in two caches, %d kB in one", pods, two/1000, one/1000)
-	if one >= two {
-		t.Errorf("one cache takes %d bytes, two take %d", one, two)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(store)
+	return float64(after.HeapAlloc-before.HeapAlloc) / pods
+}
+
+// The cache of both sides takes little for each pod, of which clusters have many.
+func TestBytesPerPod(t *testing.T) {
+	for name, tt := range map[string]struct {
+		transform cache.TransformFunc
+		atMost    float64
+	}{
+		"the horizontal side alone": {Horizontal, 600},
+		"both":                      {Shared, 1300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := bytesPerPod(t, tt.transform)
+			t.Logf("%.0f bytes a pod", n)
+			if n > tt.atMost {
+				t.Errorf("%.0f bytes a pod, want at most %.0f", n, tt.atMost)
+			}
+		})
 	}
+}
+
+// Pods that differ in what the template keeps do not share one.
+func TestTemplates(t *testing.T) {
+	of := func(change func(*corev1.Pod)) *template {
+		p := typical(1)
+		change(p)
+		return templateOf(pod(p))
+	}
+	same := of(func(*corev1.Pod) {})
+	if again := of(func(p *corev1.Pod) { p.Name, p.Spec.NodeName = "other", "other" }); again != same {
+		t.Error("two pods of one template do not share it")
+	}
+	always := corev1.ContainerRestartPolicyAlways
+	for name, change := range map[string]func(*corev1.Pod){
+		"another name":          func(p *corev1.Pod) { p.Spec.Containers[0].Name = "else" },
+		"another request":       func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("101m") },
+		"a limit for a request": func(p *corev1.Pod) { c := &p.Spec.Containers[0].Resources; c.Requests, c.Limits = c.Limits, c.Requests },
+		"a container less":      func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] },
+		"an init container": func(p *corev1.Pod) {
+			p.Spec.InitContainers, p.Spec.Containers = p.Spec.Containers[1:], p.Spec.Containers[:1]
+		},
+		"a sidecar":            func(p *corev1.Pod) { p.Spec.Containers[1].RestartPolicy = &always },
+		"a fixed heap":         func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"-XX:MaxRAMPercentage=75"} },
+		"resources of the pod": func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} },
+		"a restart by a resize": func(p *corev1.Pod) {
+			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory", RestartPolicy: corev1.RestartContainer}}
+		},
+		"a name that looks like more": func(p *corev1.Pod) { p.Spec.Containers[0].Name = `app"";"` },
+	} {
+		if of(change) == same {
+			t.Errorf("%s: the same template", name)
+		}
+	}
+	runtime.KeepAlive(same)
 }

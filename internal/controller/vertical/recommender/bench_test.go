@@ -60,7 +60,7 @@ func BenchmarkPass(b *testing.B) {
 			Status:     corev1.PodStatus{Phase: corev1.PodRunning},
 		}
 		pod := pods.PodOf(whole)
-		pod.Whole = whole
+		pod.Whole = pods.WholeOf(whole)
 		r.pods.Put(pod)
 	}
 	for i := range objects {

@@ -50,7 +50,7 @@ func (r *Recommender) addContention(t *track, samples []recommend.Sample) {
 	}
 	names := map[string]string{}
 	for _, pod := range r.pods.Pods(t.name) {
-		names[string(pod.Whole.UID)] = pod.Name
+		names[pod.Whole.UID()] = pod.Name
 	}
 	for i := range samples {
 		s := &samples[i]

@@ -237,7 +237,7 @@ func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 	var names []string
 	counts := map[string]int{}
 	for _, known := range r.pods.Pods(w.track.name) {
-		pod := known.Whole
+		pod := known.Whole.Pod()
 		if !w.track.isLookedAt {
 			o.OOMs = append(o.OOMs, standing(pod)...)
 		}

@@ -15,6 +15,7 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 func isNear(t *testing.T, what string, got, want int64) {
@@ -482,7 +483,7 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 		r := w.start()
 		s := &sampler{Recommender: r}
 		for i := range fewNamespaces + 1 {
-			s.lacking = append(s.lacking, lacking{pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}}})
+			s.lacking = append(s.lacking, lacking{pod: pods.PodOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}})})
 		}
 		w.do(func() { w.asked = nil })
 		s.ask(t.Context(), time.Now())

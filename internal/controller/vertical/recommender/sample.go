@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
@@ -62,7 +61,7 @@ type sampler struct {
 
 type lacking struct {
 	track *track
-	pod   *corev1.Pod
+	pod   *pods.Pod
 }
 
 func (s *sampler) round(ctx context.Context, now time.Time) {
@@ -77,7 +76,7 @@ func (s *sampler) round(ctx context.Context, now time.Time) {
 		s.pods = s.Recommender.pods.AppendPods(s.pods[:0], t.name)
 		for _, pod := range s.pods {
 			if isRunning(pod) && !s.look(now, t, pod) {
-				s.lacking = append(s.lacking, lacking{t, pod.Whole})
+				s.lacking = append(s.lacking, lacking{t, pod})
 			}
 		}
 	}
@@ -100,8 +99,8 @@ func (s *sampler) look(now time.Time, t *track, pod *pods.Pod) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.view.Refused() {
-		if isContainer(pod.Whole, c.Name) {
-			t.refuse(source{string(pod.Whole.UID), c.Name}, c.Refused)
+		if pod.Whole.HasContainer(c.Name) {
+			t.refuse(source{pod.Whole.UID(), c.Name}, c.Refused)
 		}
 	}
 	if err != nil {
@@ -110,8 +109,8 @@ func (s *sampler) look(now time.Time, t *track, pod *pods.Pod) bool {
 	containers := s.view.Containers(0)
 	for i := range containers {
 		c := &containers[i]
-		if isContainer(pod.Whole, c.Name) {
-			s.take(now, t, source{string(pod.Whole.UID), c.Name}, c)
+		if pod.Whole.HasContainer(c.Name) {
+			s.take(now, t, source{pod.Whole.UID(), c.Name}, c)
 		}
 	}
 	return len(containers) > 0
@@ -166,22 +165,16 @@ func (t *track) summary(from source) *usage.Summary {
 	return s
 }
 
-// isContainer leaves out init containers and sidecars: no part of vertical
-// autoscaling looks at them.
-func isContainer(pod *corev1.Pod, name string) bool {
-	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
-}
-
 // ask asks metrics.k8s.io for the pods that are lacking: each namespace, or once
 // for all.
 func (s *sampler) ask(ctx context.Context, now time.Time) {
 	byName := map[types.NamespacedName][]lacking{}
 	var namespaces []string
 	for _, l := range s.lacking {
-		if !slices.Contains(namespaces, l.pod.Namespace) && len(namespaces) <= fewNamespaces {
-			namespaces = append(namespaces, l.pod.Namespace)
+		if !slices.Contains(namespaces, l.pod.Namespace()) && len(namespaces) <= fewNamespaces {
+			namespaces = append(namespaces, l.pod.Namespace())
 		}
-		name := types.NamespacedName{Namespace: l.pod.Namespace, Name: l.pod.Name}
+		name := types.NamespacedName{Namespace: l.pod.Namespace(), Name: l.pod.Name}
 		byName[name] = append(byName[name], l)
 	}
 	if len(namespaces) > fewNamespaces {
@@ -207,15 +200,15 @@ func (s *sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1be
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range wanted {
-		if l.pod.Status.StartTime != nil && item.Timestamp.Time.Before(l.pod.Status.StartTime.Time) {
+		if item.Timestamp.Time.Before(l.pod.StartTime) {
 			continue
 		}
 		for i := range item.Containers {
 			c := &item.Containers[i]
-			if !isContainer(l.pod, c.Name) {
+			if !l.pod.Whole.HasContainer(c.Name) {
 				continue
 			}
-			from, use := source{string(l.pod.UID), c.Name}, observe.AmountsOf(c.Usage)
+			from, use := source{l.pod.Whole.UID(), c.Name}, observe.AmountsOf(c.Usage)
 			if amount, ok := use.Get(vertical.CPU); ok {
 				s.add(now, l.track, from, measured{vertical.CPU, amount, item.Window.Duration, item.Timestamp.Time})
 			}

@@ -1,0 +1,98 @@
+package slim
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"weak"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// template is what pods of one template have in common: most of what there is to
+// remember of a pod. It is not to be changed.
+type template struct {
+	containers, initContainers []corev1.Container
+	resources                  *corev1.ResourceRequirements
+}
+
+// templates are those that some pod has, by their text.
+var templates = struct {
+	// mu guards the following.
+	mu   sync.Mutex
+	held map[string]weak.Pointer[template]
+}{held: map[string]weak.Pointer[template]{}}
+
+// templateOf is the one of all pods that equal this one in it, which is slim.
+func templateOf(p *corev1.Pod) *template {
+	key := keyOf(&p.Spec)
+	templates.mu.Lock()
+	defer templates.mu.Unlock()
+	if known := templates.held[key].Value(); known != nil {
+		return known
+	}
+	t := &template{containers: p.Spec.Containers, initContainers: p.Spec.InitContainers, resources: p.Spec.Resources}
+	templates.held[key] = weak.Make(t)
+	runtime.AddCleanup(t, forget, key)
+	return t
+}
+
+// forget drops a template that no pod has any more, unless there is one again.
+func forget(key string) {
+	templates.mu.Lock()
+	defer templates.mu.Unlock()
+	if templates.held[key].Value() == nil {
+		delete(templates.held, key)
+	}
+}
+
+// keyOf is a text that is the same for equal templates alone. Strings are quoted, so
+// that none can look like the end of another.
+func keyOf(spec *corev1.PodSpec) string {
+	var text strings.Builder
+	for _, all := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range all {
+			addContainer(&text, &all[i])
+		}
+		text.WriteByte('/')
+	}
+	if spec.Resources != nil {
+		addResources(&text, spec.Resources)
+	}
+	return text.String()
+}
+
+func addContainer(text *strings.Builder, c *corev1.Container) {
+	add(text, c.Name)
+	if c.RestartPolicy != nil {
+		add(text, string(*c.RestartPolicy))
+	}
+	addResources(text, &c.Resources)
+	for _, p := range c.ResizePolicy {
+		add(text, string(p.ResourceName), string(p.RestartPolicy))
+	}
+	text.WriteByte('!')
+	for i := range c.Env {
+		add(text, c.Env[i].Value)
+	}
+	text.WriteByte(';')
+}
+
+func addResources(text *strings.Builder, r *corev1.ResourceRequirements) {
+	for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			q := list[name]
+			add(text, string(name), q.String())
+		}
+		text.WriteByte(':')
+	}
+}
+
+func add(text *strings.Builder, words ...string) {
+	for _, word := range words {
+		text.WriteString(strconv.Quote(word))
+	}
+}

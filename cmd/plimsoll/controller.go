@@ -101,6 +101,9 @@ func runController(ctx context.Context, flags *controllerFlags, log logr.Logger)
 			return fmt.Errorf("adding the inspection: %w", err)
 		}
 	}
+	if err := mgr.AddHealthzCheck("horizontal", loop.alive); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
 	if err := mgr.AddReadyzCheck("caches", loop.ready); err != nil {
 		return fmt.Errorf("adding the readiness check: %w", err)
 	}
@@ -289,3 +292,7 @@ func (l *loop) Start(ctx context.Context) error {
 // ready is the readiness check: an instance that waits for its turn to lead is
 // ready, one that leads is when its caches are filled.
 func (l *loop) ready(_ *http.Request) error { return l.controller.Ready() }
+
+// alive is the health check: an instance that leads and decides nothing any more is to be
+// restarted. Ping alone would say that the process answers.
+func (l *loop) alive(_ *http.Request) error { return l.controller.Alive() }

@@ -17,6 +17,8 @@ type schedule struct {
 	mu      sync.Mutex
 	queue   queue
 	entries map[types.NamespacedName]*entry
+	// taken is when an object was last taken.
+	taken time.Time
 	// wake holds a token when something is due earlier than before.
 	wake chan struct{}
 }
@@ -112,9 +114,24 @@ func (s *schedule) next(now time.Time) (t turn, wait time.Duration, due bool) {
 		return turn{}, first.due().Sub(now), false
 	}
 	heap.Pop(&s.queue)
+	s.taken = now
 	t = turn{object: first.object, due: first.due(), full: first.full, asks: !first.full.After(now), sampled: first.sampled}
 	first.running, first.full, first.soon, first.sampled = true, time.Time{}, time.Time{}, false
 	return t, 0, true
+}
+
+// stalled is for how long an object has been due while none was taken; zero if none is due.
+func (s *schedule) stalled(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return 0
+	}
+	since := s.queue[0].due()
+	if s.taken.After(since) {
+		since = s.taken
+	}
+	return max(0, now.Sub(since))
 }
 
 // done ends a running decision and says when the next one is to be in full.

@@ -69,10 +69,17 @@ func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		}
-		for n := range 20 {
+		for n := range 100 {
 			w.addHPA(externally(w.web(fmt.Sprint("web-", n), 2)))
 		}
-		w.start(func(cfg *Config) { cfg.Workers = 1 })
+		w.start(func(cfg *Config) {
+			cfg.Workers = 1
+			// With each turn as long, some objects are due for many minutes.
+			cfg.Conflict = func(*autoscalingv2.HorizontalPodAutoscaler) string {
+				<-time.After(15 * time.Second)
+				return ""
+			}
+		})
 		for range 180 {
 			w.pass(10 * time.Second)
 			if err := c.Alive(); err != nil {

@@ -96,6 +96,15 @@ func TestInstallationIsAdmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	alone, err := s.Cluster.Kubectl(t.Context(), "apply", "--server-side", "--dry-run=server", "-k", filepath.Join(config, "horizontal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []string{"vpa-webhook", "verticalpodautoscaler", "plimsoll-updater", "plimsoll-admission-controller"} {
+		if strings.Contains(alone, object) || !strings.Contains(out, object) {
+			t.Errorf("%s is in config/horizontal, or not in config/:\n%s\n%s", object, alone, out)
+		}
+	}
 	for _, object := range []string{"deployment.apps/plimsoll-controller", "service/plimsoll-controller-metrics", "clusterrole.rbac.authorization.k8s.io/plimsoll-controller"} {
 		if !strings.Contains(out, object) {
 			t.Errorf("%s is not in it:\n%s", object, out)
@@ -108,6 +117,8 @@ func TestInstallationIsAdmitted(t *testing.T) {
 	if level := namespace.Labels["pod-security.kubernetes.io/enforce"]; level != "restricted" {
 		t.Errorf("the namespace enforces %q", level)
 	}
+	// A dry run makes no priority class, without which no pod that names it is admitted.
+	s.Kubectl("apply", "--server-side", "-f", filepath.Join(config, "base", "priorityclass.yaml"))
 	// Pod Security judges pods, and only warns about what makes them.
 	pod := podOf(t, s, config)
 	if _, err := s.Cluster.KubectlInput(t.Context(), pod, "create", "--dry-run=server", "-f", "-"); err != nil {

@@ -11,7 +11,7 @@ import (
 func TestProfilesAreForThePodItself(t *testing.T) {
 	handlers := profiles()
 	ask := func(path, from string) int {
-		request := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 		request.RemoteAddr = from
 		// What somebody says of himself does not count.
 		request.Header.Set("X-Forwarded-For", "127.0.0.1")
@@ -43,7 +43,11 @@ func TestServerClock(t *testing.T) {
 	clock := &serverClock{}
 	client := &http.Client{Transport: clock.wrap(http.DefaultTransport)}
 	for _, ahead = range []time.Duration{48 * time.Hour, -time.Hour, 0} {
-		response, err := client.Get(server.URL)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,8 +92,10 @@ func (k *Kept) refresh(ctx context.Context, now time.Time) error {
 	if k.Offset != nil {
 		now = now.Add(k.Offset())
 	}
-	before := decode(secret.Data)
-	if isNew {
+	var before held
+	if !isNew {
+		before = decode(secret.Data)
+	} else {
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.name}, Type: corev1.SecretTypeOpaque}
 		if before, err = k.remembered(ctx, now); err != nil {
 			return err

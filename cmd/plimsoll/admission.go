@@ -216,6 +216,7 @@ func (p *admissionProcess) addUpkeep(registration *webhook.Registration) error {
 		Certificates: certificate.Read(f.files, f.reload),
 		Lease: &webhook.Lease{
 			Client: p.client.CoordinationV1().Leases(f.leaseNamespace), Name: f.leaseName, Holder: host, Duration: f.leaseUpdateInterval,
+			Ignored: registration.NeverLooked(), Only: f.only,
 		},
 		Guard: p.guard, Interval: time.Minute, LeaseInterval: f.leaseUpdateInterval, Log: p.log.WithName("upkeep"),
 	}

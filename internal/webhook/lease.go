@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -10,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
+
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Lease says that pods which are created now are looked at: the updater, upstream's
@@ -20,6 +23,10 @@ type Lease struct {
 	Holder string
 	// Duration is written into it; what the updater goes by is its own flag.
 	Duration time.Duration
+	// Ignored are the namespaces whose pods are left alone, Only the one whose pods are
+	// looked at; all without it.
+	Ignored []string
+	Only    string
 }
 
 // Renew says that the server answers at this time. Replicas renew the same Lease:
@@ -36,6 +43,11 @@ func (l *Lease) Renew(ctx context.Context, now time.Time) error {
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
 	lease.Spec.HolderIdentity = &l.Holder
 	lease.Spec.LeaseDurationSeconds = ptr.To(max(1, int32(l.Duration.Seconds())))
+	if lease.Annotations == nil {
+		lease.Annotations = map[string]string{}
+	}
+	lease.Annotations[observe.AnnotationIgnoredNamespaces] = strings.Join(l.Ignored, ",")
+	lease.Annotations[observe.AnnotationOnlyNamespace] = l.Only
 	if isNew {
 		_, err = l.Client.Create(ctx, lease, metav1.CreateOptions{})
 	} else {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -67,9 +66,8 @@ func (m *match) Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
 	}
 	var strongest *v1.VerticalPodAutoscaler
 	for _, object := range found {
-		vpa, isVPA := object.(*v1.VerticalPodAutoscaler)
-		if isVPA && admits(vpa) && (strongest == nil || stronger(vpa, strongest)) {
-			strongest = vpa
+		if vpa, isVPA := object.(*v1.VerticalPodAutoscaler); isVPA {
+			strongest = observe.Stronger(strongest, vpa)
 		}
 	}
 	if strongest == nil {
@@ -86,20 +84,6 @@ func (m *match) Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
 		return nil, nil
 	}
 	return strongest, nil
-}
-
-// admits reports whether an object has anything to say about new pods.
-func admits(vpa *v1.VerticalPodAutoscaler) bool {
-	return observe.ModeOf(&vpa.Spec) != core.ModeOff || observe.HasBoost(&vpa.Spec)
-}
-
-// stronger is upstream's order of objects for one workload: the older, then the
-// one whose name comes first.
-func stronger(a, b *v1.VerticalPodAutoscaler) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return a.Name < b.Name
 }
 
 // topmost is the topmost owner. The first pods of a rollout often come before

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
 )
 
@@ -178,4 +179,22 @@ func TestUpkeep(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// The updater reads on the Lease what is never looked at here, and evicts nothing there.
+func TestLeaseSaysWhatIsIgnored(t *testing.T) {
+	leases := fake.NewClientset().CoordinationV1().Leases("plimsoll-system")
+	l := &Lease{Client: leases, Name: "lease", Holder: "a", Duration: 10 * time.Second, Ignored: []string{"kube-system", "plimsoll-system"}, Only: "shop"}
+	for range 2 {
+		if err := l.Renew(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := leases.Get(t.Context(), "lease", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Annotations[observe.AnnotationIgnoredNamespaces] != "kube-system,plimsoll-system" || got.Annotations[observe.AnnotationOnlyNamespace] != "shop" {
+		t.Errorf("%v", got.Annotations)
+	}
 }

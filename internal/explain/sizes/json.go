@@ -139,9 +139,9 @@ func (e *Explanation) pod(v *update.Verdict) Pod {
 func (e *Explanation) updater() Updater {
 	u := e.Step.Snapshot.Updater
 	if u == nil {
-		return Updater{NoHistory: e.Step.Snapshot.UpdaterUnknown, CircuitOpen: e.Update.CircuitOpen, Troubled: e.Update.Troubled}
+		return Updater{NoHistory: e.Step.Snapshot.UpdaterUnknown, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
 	}
-	known := Updater{KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.CircuitOpen, Troubled: e.Update.Troubled}
+	known := Updater{KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
 	if !u.Time.IsZero() {
 		known.NextPass = u.Time.Add(u.Interval.Duration)
 	}

@@ -90,13 +90,18 @@ func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 		Workload: disruption.Workload{Target: disruption.Replicas{Configured: replicas, AsFound: replicas == 0}, Creators: map[string]disruption.Replicas{}},
 	}
 	for _, pod := range step.Pods {
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil {
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if pod.DeletionTimestamp != nil {
+			o.Workload.Terminating++
 			continue
 		}
 		p := observe.Pod(pod)
 		o.Pods = append(o.Pods, p)
 		o.Workload.Creators[p.Creator] = disruption.Replicas{AsFound: true}
 	}
+	o.Cluster.Quotas = observe.QuotasOf(step.Quotas)
 	if resizes(policy.Mode) {
 		o.Cluster = e.cluster(o.Pods)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -74,6 +75,7 @@ func inPlace(step *snapshot.VerticalStep, mode autoscaling.UpdateMode) {
 // TestEachPod: what holds each pod back, and what does not, by the names of programs and in the words of people.
 func TestEachPod(t *testing.T) {
 	evicted, held := "evict OutsideRange ", func(by string) string { return "nothing OutsideRange " + by }
+	waits := held("WaitingForReplacement")
 	const words = "should be changed: a request is outside of the recommended bounds, or missing; but: "
 	for why, c := range map[string]struct {
 		change func(*snapshot.VerticalStep)
@@ -86,7 +88,7 @@ func TestEachPod(t *testing.T) {
 		},
 		"the operator lets more go": {
 			func(s *snapshot.VerticalStep) { s.Snapshot.Flags = map[string]string{"eviction-tolerance": "0.7"} },
-			[3]string{evicted, evicted, held("DisruptionBudget")}, "would be evicted by the next pass: a request is outside",
+			[3]string{evicted, waits, waits}, words + "the pod that replaces the first evicted one has not come up yet",
 		},
 		"a budget": {
 			func(s *snapshot.VerticalStep) { protect(s, 0) }, [3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")},
@@ -100,7 +102,7 @@ func TestEachPod(t *testing.T) {
 			func(s *snapshot.VerticalStep) {
 				protect(s, 1)
 				s.Snapshot.Flags = map[string]string{"eviction-tolerance": "1"}
-			}, [3]string{evicted, held("PodDisruptionBudget"), held("PodDisruptionBudget")}, "a PodDisruptionBudget",
+			}, [3]string{evicted, waits, waits}, "would be evicted",
 		},
 		"nobody has counted": {
 			func(s *snapshot.VerticalStep) { protect(s, 3).Generation = 2 },
@@ -111,7 +113,7 @@ func TestEachPod(t *testing.T) {
 				protect(s, 0).Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
 				s.Pods[1].Status.Conditions = nil
 				s.Snapshot.Flags = map[string]string{"eviction-tolerance": "1"}
-			}, [3]string{held("PodDisruptionBudget"), evicted, held("PodDisruptionBudget")}, "would be evicted",
+			}, [3]string{held("PodDisruptionBudget"), evicted, waits}, "would be evicted",
 		},
 		"two budgets": {
 			func(s *snapshot.VerticalStep) { protect(s, 3); protect(s, 3) }, [3]string{held("Failed"), held("Failed"), held("Failed")},
@@ -161,9 +163,11 @@ func TestEachPod(t *testing.T) {
 		"new pods crash": {
 			func(s *snapshot.VerticalStep) {
 				s.Snapshot.Updater = updater()
-				s.Snapshot.Updater.State.Circuit.Evict(noon.Add(-30 * time.Minute))
+				s.Snapshot.Updater.State.Circuit.EvictedFrom = noon.Add(-30 * time.Minute)
+				s.Snapshot.Updater.State.Circuit.EvictedTo = s.Snapshot.Updater.State.Circuit.EvictedFrom
 				s.Snapshot.Updater.State.Circuit.Since = noon.Add(-time.Minute)
 				s.Pods[0].CreationTimestamp = metav1.NewTime(noon.Add(-10 * time.Minute))
+				s.Pods[0].Annotations = map[string]string{observe.AnnotationUpdates: "updated"}
 				for _, p := range s.Pods[1:] {
 					p.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
 				}

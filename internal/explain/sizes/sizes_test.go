@@ -84,8 +84,11 @@ func pod(name string, requests corev1.ResourceList) *corev1.Pod {
 			Namespace: "shop", Name: name, UID: types.UID(name), CreationTimestamp: started,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}},
 		},
-		Spec:   corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: requests}}}},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &started, QOSClass: corev1.PodQOSBurstable},
+		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: requests}}}},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, StartTime: &started, QOSClass: corev1.PodQOSBurstable,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+		},
 	}
 }
 

@@ -228,9 +228,12 @@ func (e *Explanation) explainUpdater(p *page) {
 		next = "in about " + in.String()
 	}
 	p.line("updater", "its own memory, after its pass at %s; the next is %s", updater.Time.Format(time.TimeOnly), next)
-	if e.Update.CircuitOpen {
-		p.line("", "stopped since %s: %s: %s", updater.State.Circuit.Since.Format(time.TimeOnly), report.Sentence(reason.CircuitOpen),
-			strings.Join(e.Update.Troubled, ", "))
+	if e.Update.Circuit != reason.None {
+		why := report.Sentence(e.Update.Circuit)
+		if len(e.Update.Troubled) > 0 {
+			why += ": " + strings.Join(e.Update.Troubled, ", ")
+		}
+		p.line("", "stopped since %s: %s", updater.State.Circuit.Since.Format(time.TimeOnly), why)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,11 +25,20 @@ const (
 	// causeNodeCapacity is how the API server's PodResizeValidator says that the node
 	// is too small (Kubernetes 1.36).
 	causeNodeCapacity metav1.CauseType = "NodeCapacity"
+	// specField is where validation finds a resize wrong.
+	specField = "spec"
+	// rootField is how validation names the pod as a whole.
+	rootField = "[]"
+	// webhookAnswer is how the API server begins what an admission webhook answered.
+	webhookAnswer = "admission webhook "
 )
 
 var (
 	// ErrInfeasible says that the node can never do it.
 	ErrInfeasible = errors.New("infeasible on its node")
+	// ErrRefused says that an admission policy, a webhook or a quota does not let it
+	// pass, or that this process may not do it.
+	ErrRefused = errors.New("refused")
 	// ErrGone says that the pod is no longer there, or that there is another by now
 	// under its name.
 	ErrGone = errors.New("gone")
@@ -110,6 +120,8 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w", ErrGone, err)
 	case isInfeasible(err):
 		return fmt.Errorf("%w: %w", ErrInfeasible, err)
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
 }
@@ -120,7 +132,25 @@ func isOther(err error) bool {
 }
 
 // isInfeasible recognises a node that is too small, and a change that the API
-// server finds wrong however often it is asked.
+// server's own validation of pods finds wrong however often it is asked. Admission
+// policies and webhooks answer with the same code.
 func isInfeasible(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, causeNodeCapacity)
+	return apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, causeNodeCapacity) || apierrors.IsInvalid(err) && isValidation(err)
+}
+
+// isValidation recognises validation: its causes have types, and fields of the
+// pod's spec. Those of a policy have none, and the API server says of a webhook's
+// answer that it is one.
+func isValidation(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	answer := status.Status()
+	if answer.Details == nil || strings.HasPrefix(answer.Message, webhookAnswer) {
+		return false
+	}
+	return slices.ContainsFunc(answer.Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type != "" && (c.Field == rootField || c.Field == specField || strings.HasPrefix(c.Field, specField+"."))
+	})
 }

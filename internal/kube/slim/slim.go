@@ -22,6 +22,7 @@ func Transform(object any) (any, error) {
 				Addresses: o.Status.Addresses, DaemonEndpoints: o.Status.DaemonEndpoints,
 				Allocatable: room(o.Status.Allocatable),
 				NodeInfo:    corev1.NodeSystemInfo{KubeletVersion: o.Status.NodeInfo.KubeletVersion, OperatingSystem: o.Status.NodeInfo.OperatingSystem},
+				Conditions:  ready(o.Status.Conditions),
 			},
 		}, nil
 	case *appsv1.Deployment:
@@ -40,7 +41,7 @@ func Transform(object any) (any, error) {
 		return &appsv1.ReplicaSet{
 			ObjectMeta: objectMeta(&o.ObjectMeta),
 			Spec:       appsv1.ReplicaSetSpec{Replicas: o.Spec.Replicas, Selector: o.Spec.Selector},
-			Status:     appsv1.ReplicaSetStatus{Replicas: o.Status.Replicas},
+			Status:     appsv1.ReplicaSetStatus{Replicas: o.Status.Replicas, Conditions: failures(o.Status.Conditions)},
 		}, nil
 	}
 	return vertical(object), nil
@@ -52,7 +53,7 @@ func vertical(object any) any {
 	case *appsv1.DaemonSet:
 		return &appsv1.DaemonSet{
 			ObjectMeta: objectMeta(&o.ObjectMeta),
-			Spec:       appsv1.DaemonSetSpec{Selector: o.Spec.Selector},
+			Spec:       appsv1.DaemonSetSpec{Selector: o.Spec.Selector, UpdateStrategy: o.Spec.UpdateStrategy},
 			Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: o.Status.DesiredNumberScheduled},
 		}
 	case *batchv1.Job:
@@ -69,6 +70,26 @@ func vertical(object any) any {
 		}
 	}
 	return object
+}
+
+// failures is whether a ReplicaSet's pods cannot be created.
+func failures(all []appsv1.ReplicaSetCondition) []appsv1.ReplicaSetCondition {
+	for i := range all {
+		if c := &all[i]; c.Type == appsv1.ReplicaSetReplicaFailure {
+			return []appsv1.ReplicaSetCondition{{Type: c.Type, Status: c.Status, Reason: c.Reason}}
+		}
+	}
+	return nil
+}
+
+// ready is whether a node is ready.
+func ready(all []corev1.NodeCondition) []corev1.NodeCondition {
+	for i := range all {
+		if c := &all[i]; c.Type == corev1.NodeReady {
+			return []corev1.NodeCondition{{Type: c.Type, Status: c.Status}}
+		}
+	}
+	return nil
 }
 
 func objectMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {

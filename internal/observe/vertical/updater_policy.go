@@ -97,7 +97,11 @@ func requirementOf(r *autoscaling.EvictionRequirement) priority.Requirement {
 func PastOf(status *autoscaling.VerticalPodAutoscalerStatus) disruption.Past {
 	for i := range status.Conditions {
 		if c := &status.Conditions[i]; c.Type == report.Type {
-			return disruption.Past{Updating: c.Reason == report.Updating, Open: c.Reason == reason.CircuitOpen.String()}
+			return disruption.Past{
+				Updating:    c.Reason == report.Updating || c.Reason == reason.WaitingForReplacement.String(),
+				Open:        c.Reason == reason.CircuitOpen.String() || c.Reason == reason.FailedCreate.String(),
+				NotAdmitted: c.Reason == reason.NotAdmitted.String(),
+			}
 		}
 	}
 	return disruption.Past{}

@@ -99,6 +99,8 @@ func (c *Controller) do(ctx context.Context, vpa *autoscaling.VerticalPodAutosca
 		switch {
 		case errors.Is(err, resize.ErrInfeasible):
 			return update.Infeasible, err
+		case errors.Is(err, resize.ErrRefused):
+			return update.Refused, err
 		case errors.Is(err, resize.ErrGone):
 			return update.Gone, err
 		}

@@ -104,7 +104,8 @@ type Controller struct {
 	states map[types.UID]update.State
 	names  map[types.UID]types.NamespacedName
 	// last is where the last pass that was stopped ended.
-	last string
+	last  string
+	lease observedLease
 	// stale counts passes that were left out as nobody renewed the Lease.
 	stale int
 	// unboosts are when a boost that could not be ended is tried again.
@@ -198,6 +199,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer passes.Stop()
 	boosts := time.NewTicker(unboostPeriod)
 	defer boosts.Stop()
+	leases := time.NewTicker(max(time.Second, c.cfg.Lease.Timeout/leaseShare))
+	defer leases.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -207,6 +210,8 @@ func (c *Controller) Run(ctx context.Context) error {
 			c.pass(limited)
 			cancel()
 			c.active.Store(time.Now().UnixNano())
+		case <-leases.C:
+			c.watchLease(ctx)
 		case <-boosts.C:
 			if c.cfg.Gates.CPUStartupBoost {
 				c.endBoosts(ctx)

@@ -66,7 +66,22 @@ func (l *listers) replicas(namespace, kind, name string) disruption.Replicas {
 		return disruption.Replicas{Unknown: true}
 	}
 	configured := configured(object)
-	return disruption.Replicas{Configured: configured, Unknown: configured == 0}
+	replicas := disruption.Replicas{Configured: configured, Unknown: configured == 0}
+	if set, ok := object.(*appsv1.DaemonSet); ok {
+		replicas.MaxUnavailable, replicas.HasMaxUnavailable = observe.MaxUnavailableOf(set)
+	}
+	return replicas
+}
+
+// failedCreate reports a controller whose pods the API server refuses.
+func (l *listers) failedCreate(namespace, kind, name string) bool {
+	if kind != "ReplicaSet" {
+		return false
+	}
+	// A store's own keys can be asked for without errors.
+	object, _, _ := l.counted[kind].GetStore().GetByKey(namespace + "/" + name)
+	set, ok := object.(*appsv1.ReplicaSet)
+	return ok && observe.FailedCreate(set)
 }
 
 func configured(object any) int {
@@ -104,6 +119,11 @@ func (c *Controller) observation(w *workload, shared *cluster) *update.Observati
 		Workload: disruption.Workload{
 			Creators: map[string]disruption.Replicas{},
 			Target:   c.listers.replicas(w.vpa.Namespace, w.target.Kind, w.target.Name),
+
+			Terminating: w.terminating,
+		},
+		Cluster: update.Cluster{
+			Quotas: observe.QuotasOf(inNamespace[*corev1.ResourceQuota](c.listers.quotas, w.vpa.Namespace)),
 		},
 	}
 	for i, pod := range w.pods {
@@ -112,16 +132,14 @@ func (c *Controller) observation(w *workload, shared *cluster) *update.Observati
 	for _, creator := range w.creators {
 		parts := strings.SplitN(creator, "/", 3)
 		o.Workload.Creators[parts[1]+"/"+parts[2]] = c.listers.replicas(parts[0], parts[1], parts[2])
+		o.Workload.FailedCreate = o.Workload.FailedCreate || c.listers.failedCreate(parts[0], parts[1], parts[2])
 	}
 	if c.cfg.Conflicts != nil {
 		o.Conflicts = c.cfg.Conflicts(w.vpa, containersOf(o.Pods))
 	}
 	if mode := w.policy.Mode; mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
-		o.Cluster = update.Cluster{
-			Unsupported: c.cfg.Resizes != nil && !c.cfg.Resizes(),
-			Nodes:       c.nodes(shared),
-			Quotas:      observe.QuotasOf(inNamespace[*corev1.ResourceQuota](c.listers.quotas, w.vpa.Namespace)),
-		}
+		o.Cluster.Unsupported = c.cfg.Resizes != nil && !c.cfg.Resizes()
+		o.Cluster.Nodes = c.nodes(shared)
 	}
 	return o
 }

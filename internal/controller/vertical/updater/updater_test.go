@@ -43,6 +43,9 @@ import (
 
 const namespace = "shop"
 
+// allAtOnce lets all pods of a workload go in the first pass: nothing replaces them here.
+const allAtOnce = divergence.Default &^ divergence.CircuitBreaker
+
 // rig is an updater on a fake API server.
 type rig struct {
 	*Controller
@@ -108,7 +111,7 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 		Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &autoscaling.VerticalPodAutoscaler{}, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		Log: logr.Discard(), Interval: time.Minute, Lease: Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
-		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: divergence.Default},
+		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: allAtOnce},
 		Gates: observe.Gates{CPUStartupBoost: true},
 	}
 	if change != nil {

@@ -5,13 +5,12 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -24,6 +23,8 @@ type workload struct {
 	policy update.Policy
 	target ownership.Target
 	pods   []*corev1.Pod
+	// terminating is how many more are being deleted.
+	terminating int
 	// creators have made the pods, by their keys in the index.
 	creators []string
 }
@@ -38,7 +39,7 @@ func (c *Controller) workloads(ctx context.Context) []*workload {
 		return nil
 	}
 	for _, creator := range c.pods.ListIndexFuncValues(byCreator) {
-		pods := c.podsOf(creator)
+		pods, terminating := c.podsOf(creator)
 		if len(pods) == 0 {
 			continue
 		}
@@ -47,7 +48,13 @@ func (c *Controller) workloads(ctx context.Context) []*workload {
 		if err != nil || !found {
 			continue
 		}
-		assign(targets[targetKey(owner.Namespace, owner.Kind, owner.Name)], creator, pods)
+		candidates := targets[targetKey(owner.Namespace, owner.Kind, owner.Name)]
+		assign(candidates, creator, pods)
+		for _, pod := range terminating {
+			if w := controlling(candidates, pod); w != nil {
+				w.terminating++
+			}
+		}
 	}
 	var all []*workload
 	for _, candidates := range targets {
@@ -75,21 +82,29 @@ func assign(candidates []*workload, creator string, pods []*corev1.Pod) {
 
 func targetKey(namespace, kind, name string) string { return namespace + "/" + kind + "/" + name }
 
-// podsOf are the pods that live: neither ended nor being deleted.
-func (c *Controller) podsOf(creator string) []*corev1.Pod {
+// podsOf are the pods that live, neither ended nor being deleted, and those that are
+// being deleted.
+func (c *Controller) podsOf(creator string) (pods, terminating []*corev1.Pod) {
 	// The index is there, and its function returns no error.
 	objects, _ := c.pods.ByIndex(byCreator, creator)
-	pods := make([]*corev1.Pod, 0, len(objects))
+	pods = make([]*corev1.Pod, 0, len(objects))
 	for _, object := range objects {
-		if pod, ok := slim.Pod(object); ok && lives(pod) {
+		pod, ok := slim.Pod(object)
+		switch {
+		case !ok || hasEnded(pod):
+		case pod.DeletionTimestamp != nil:
+			terminating = append(terminating, pod)
+		default:
 			pods = append(pods, pod)
 		}
 	}
-	return pods
+	return pods, terminating
 }
 
-func lives(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+func lives(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !hasEnded(pod) }
+
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // controlling is the first of the candidates whose selector selects the pod.
@@ -102,13 +117,15 @@ func controlling(candidates []*workload, pod *corev1.Pod) *workload {
 	return nil
 }
 
-// targets are the objects that change running pods, by what they refer to; of
-// several the oldest goes first, as upstream.
+// targets are the objects that change running pods, by what they refer to. Of
+// several for one workload it is the one that admission takes, or none if that
+// changes no running pods; upstream takes the oldest of those that do.
 func (c *Controller) targets(ctx context.Context) map[string][]*workload {
 	var all []*workload
+	strongest := c.strongest()
 	for _, object := range c.cfg.Autoscalers.GetStore().List() {
 		vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
-		if !ok || !c.isOurs(vpa) || vpa.Spec.TargetRef == nil {
+		if !ok || !c.isOurs(vpa) || vpa.Spec.TargetRef == nil || strongest != nil && strongest[keyOf(vpa)] != vpa {
 			continue
 		}
 		policy := observe.UpdatePolicyOf(&vpa.Spec, &c.cfg.Flags, c.cfg.Gates)
@@ -124,11 +141,11 @@ func (c *Controller) targets(ctx context.Context) map[string][]*workload {
 			c.cfg.Log.V(1).Info("left out: its target cannot be found", "vpa", w.key(), "reason", err.Error())
 			continue
 		}
-		key := targetKey(w.vpa.Namespace, w.vpa.Spec.TargetRef.Kind, w.vpa.Spec.TargetRef.Name)
+		key := keyOf(w.vpa)
 		targets[key] = append(targets[key], w)
 	}
 	for _, candidates := range targets {
-		slices.SortFunc(candidates, func(a, b *workload) int { return older(&a.vpa.ObjectMeta, &b.vpa.ObjectMeta) })
+		slices.SortFunc(candidates, func(a, b *workload) int { return observe.Older(a.vpa, b.vpa) })
 	}
 	return targets
 }
@@ -144,10 +161,31 @@ func references(all []*workload) iter.Seq2[string, *autoscalingv1.CrossVersionOb
 	}
 }
 
-func older(a, b *metav1.ObjectMeta) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+// strongest are the objects that admission takes, by what they refer to; nil where
+// upstream's choice is wanted.
+func (c *Controller) strongest() map[string]*autoscaling.VerticalPodAutoscaler {
+	if !c.cfg.Flags.Divergences.Has(divergence.OneObject) {
+		return nil
+	}
+	strongest := map[string]*autoscaling.VerticalPodAutoscaler{}
+	for _, object := range c.cfg.Autoscalers.GetStore().List() {
+		if vpa, ok := object.(*autoscaling.VerticalPodAutoscaler); ok && vpa.Spec.TargetRef != nil {
+			key := keyOf(vpa)
+			strongest[key] = observe.Stronger(strongest[key], vpa)
+		}
+	}
+	return strongest
 }
 
+func keyOf(vpa *autoscaling.VerticalPodAutoscaler) string {
+	return targetKey(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)
+}
+
+// isOurs reports whether the object's pods are changed: not where admission does not
+// look at new ones.
 func (c *Controller) isOurs(vpa *autoscaling.VerticalPodAutoscaler) bool {
+	if c.cfg.Flags.Divergences.Has(divergence.OneObject) && !c.lease.admits(vpa.Namespace) {
+		return false
+	}
 	return (c.cfg.Namespace == "" || vpa.Namespace == c.cfg.Namespace) && !slices.Contains(c.cfg.Ignored, vpa.Namespace)
 }

@@ -3,6 +3,9 @@
 package disruption
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
@@ -30,7 +33,14 @@ type Replicas struct {
 	AsFound bool
 	// Unknown reports a controller that cannot be read, or that wants no pods.
 	Unknown bool
+	// HasMaxUnavailable says that its owner allows only MaxUnavailable pods to be away:
+	// a DaemonSet's rolling update.
+	HasMaxUnavailable bool
+	MaxUnavailable    int
 }
+
+// isCountless reports that nobody says how many pods there ought to be.
+func (r *Replicas) isCountless() bool { return r.AsFound || r.Configured == 0 }
 
 // Workload is what the pods belong to.
 type Workload struct {
@@ -38,6 +48,11 @@ type Workload struct {
 	Creators map[string]Replicas
 	// Target is the whole: of a Deployment's ReplicaSets, the Deployment.
 	Target Replicas
+	// Terminating is how many pods are being deleted. A StatefulSet replaces them once
+	// they are gone.
+	Terminating int
+	// FailedCreate reports that the API server refuses new pods.
+	FailedCreate bool
 }
 
 // group is pods that are counted together.
@@ -47,8 +62,9 @@ type group struct {
 	// belowMin: there are too few to evict, but they may be resized.
 	belowMin                     bool
 	configured, alive, tolerance int
-	// evicted and resized are those of this pass.
-	evicted, resized int
+	// evicted and resized are those of this pass, crashed those of the evicted that
+	// were not alive.
+	evicted, resized, crashed int
 }
 
 // Budget counts a workload's disruptions of one pass. It refers to pods by their
@@ -56,16 +72,48 @@ type group struct {
 type Budget struct {
 	groups []group
 	of     []int
-	// free are pods whose loss takes nothing away.
-	free []bool
+	states []state
 	// together counts all pods as one group.
 	together bool
 }
 
-// NewBudget counts the pods: those on a node that have not ended.
-func NewBudget(p *Policy, w *Workload, pods []vertical.Pod) Budget {
+// state is what a pod counts for.
+type state uint8
+
+const (
+	// alive pods serve.
+	alive state = iota
+	// unready pods do not, for now. Somebody else's trouble may be the reason, so that
+	// one more is not evicted as if it were nothing.
+	unready
+	// crashed pods ran out of memory, or end with errors again and again: other
+	// resources may be what they need.
+	crashed
+	// free pods are no loss: they do not run yet, or it is our change that keeps them
+	// from it.
+	free
+)
+
+func stateOf(pod *vertical.Pod, together, troubled bool) state {
+	switch {
+	case pod.Pending, together && troubled:
+		return free
+	case !together || pod.Ready:
+		return alive
+	}
+	for i := range pod.Containers {
+		if c := &pod.Containers[i]; c.Crashed.OutOfMemory || c.Waiting && c.Crashed.Failed {
+			return crashed
+		}
+	}
+	return unready
+}
+
+// NewBudget counts the pods: those on a node that have not ended. Troubled ones, by
+// their UIDs, do not come up for what was changed.
+func NewBudget(p *Policy, w *Workload, pods []vertical.Pod, troubled map[string]bool) Budget {
 	together := p.Divergences.Has(divergence.WorkloadBudget)
-	b := Budget{of: make([]int, len(pods)), free: make([]bool, len(pods)), together: together}
+	b := Budget{of: make([]int, len(pods)), states: make([]state, len(pods)), together: together}
 	members := b.group(pods)
 	for g := range b.groups {
 		replicas := w.Creators[pods[members[g][0]].Creator]
@@ -74,8 +122,8 @@ func NewBudget(p *Policy, w *Workload, pods []vertical.Pod) Budget {
 		}
 		b.groups[g] = p.newGroup(replicas, pods, members[g])
 		for _, i := range members[g] {
-			b.free[i] = pods[i].Pending || together && !pods[i].Ready
-			if !b.free[i] {
+			b.states[i] = stateOf(&pods[i], together, troubled[pods[i].UID])
+			if b.states[i] == alive {
 				b.groups[g].alive++
 			}
 		}
@@ -109,27 +157,28 @@ func (b *Budget) group(pods []vertical.Pod) (members [][]int) {
 // a pod with a start-up boost opens a group that is too small.
 func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int) group {
 	var g group
+	together := p.Divergences.Has(divergence.WorkloadBudget)
 	if len(members) < p.MinReplicas {
-		boosted := false
-		if !p.Divergences.Has(divergence.WorkloadBudget) {
-			for _, i := range members {
-				boosted = boosted || pods[i].IsBoosted()
-			}
+		isBoosted := func(i int) bool { return pods[i].IsBoosted() }
+		switch {
+		case p.SkipInPlace:
+			g.belowMin = true
+		case together || !slices.ContainsFunc(members, isBoosted):
+			g.refused = reason.MinReplicas
 		}
-		if !boosted && !p.SkipInPlace {
-			return group{refused: reason.MinReplicas}
-		}
-		g.belowMin = p.SkipInPlace
 	}
 	if r.Unknown {
-		return group{refused: reason.UnknownReplicas}
+		g.refused = cmp.Or(g.refused, reason.UnknownReplicas)
+		return g
 	}
 	g.configured = r.Configured
-	countless := r.Configured == 0 && p.Divergences.Has(divergence.WorkloadBudget)
-	if r.AsFound || countless {
+	if r.AsFound || together && r.isCountless() {
 		g.configured = len(members)
 	}
 	g.tolerance = int(float64(g.configured) * p.Tolerance)
+	if together && r.HasMaxUnavailable {
+		g.tolerance = min(g.tolerance, r.MaxUnavailable)
+	}
 	return g
 }
 
@@ -143,37 +192,62 @@ func (g *group) disruptable() bool {
 // Refuses says why the pod may not be touched at all.
 func (b *Budget) Refuses(i int) reason.Reason { return b.groups[b.of[i]].refused }
 
-// Spare says why the pod may not be away, though its group may be touched.
+// Spare says why the pod may not be resized, though its group may be touched: it may
+// have to restart. A pod that is not ready is no loss.
 func (b *Budget) Spare(i int) reason.Reason {
-	g := &b.groups[b.of[i]]
-	switch {
-	case g.refused != reason.None:
-		return g.refused
-	case b.free[i] || g.disruptable():
+	if why := b.Refuses(i); why != reason.None {
+		return why
+	}
+	return b.away(i)
+}
+
+// Unboost says why the start-up boost of the pod may not be ended. That too few
+// pods are there is no reason: nothing is evicted.
+func (b *Budget) Unboost(i int) reason.Reason {
+	if why := b.Refuses(i); why != reason.None && (why != reason.MinReplicas || !b.together) {
+		return why
+	}
+	return b.away(i)
+}
+
+func (b *Budget) away(i int) reason.Reason {
+	if b.states[i] != alive || b.groups[b.of[i]].disruptable() {
 		return reason.None
 	}
 	return reason.DisruptionBudget
 }
 
-// Evict says why the pod may not be evicted. A pod that does not run is no loss.
+// Evict says why the pod may not be evicted. One that is free is no loss. Of crashed
+// ones as many go in one pass as may be away.
 func (b *Budget) Evict(i int) reason.Reason {
 	g := &b.groups[b.of[i]]
-	if g.refused == reason.None && !b.free[i] && g.belowMin {
+	switch {
+	case g.refused != reason.None:
+		return g.refused
+	case b.states[i] == free:
+		return reason.None
+	case g.belowMin:
 		return reason.MinReplicas
+	case b.states[i] == crashed && g.crashed < max(1, g.tolerance), g.disruptable():
+		return reason.None
 	}
-	return b.Spare(i)
+	return reason.DisruptionBudget
 }
 
 // Evicted counts an eviction.
 func (b *Budget) Evicted(i int) {
-	if !b.free[i] {
-		b.groups[b.of[i]].evicted++
+	g := &b.groups[b.of[i]]
+	switch b.states[i] {
+	case crashed:
+		g.crashed++
+	case alive, unready:
+		g.evicted++
 	}
 }
 
 // Resized counts a resize. Upstream counts that of a pod that does not run too.
 func (b *Budget) Resized(i int) {
-	if !b.together || !b.free[i] {
+	if !b.together || b.states[i] == alive {
 		b.groups[b.of[i]].resized++
 	}
 }

@@ -2,20 +2,30 @@ package disruption
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 )
 
 const (
-	// patience is how long a pod may take to start.
+	// patience is how long a pod may take to start, or to be created at all.
 	patience = 5 * time.Minute
-	// probation is how long a changed pod is watched.
+	// probation is how long a changed pod is watched, and how long one that replaces
+	// an evicted pod may run without being ready.
 	probation = 10 * time.Minute
+	// firstPause is how long nothing is evicted after a replacement came up without
+	// what is recommended. It doubles each time, up to longestPause.
+	firstPause   = 30 * time.Minute
+	longestPause = 24 * time.Hour
+	maxDoublings = 6
 )
 
 // Circuit stops changes of a workload while pods that were changed do not come
-// up: more of the same would take away the pods that still work.
+// up: more of the same would take away the pods that still work. The first
+// eviction is of one pod; others follow once its replacement is ready and has what
+// is recommended.
 type Circuit struct {
 	// Resized are pods that were resized, by their UID.
 	Resized map[string]time.Time `json:"resized,omitempty"`
@@ -23,58 +33,189 @@ type Circuit struct {
 	// are watched: all pods created since.
 	EvictedFrom time.Time `json:"evictedFrom,omitzero"`
 	EvictedTo   time.Time `json:"evictedTo,omitzero"`
+	// Expected is how many pods there were at the first of these evictions, and
+	// Recommended what was recommended at the last.
+	Expected    int                       `json:"expected,omitempty"`
+	Recommended []vertical.Recommendation `json:"recommended,omitempty"`
+	// Confirmed reports that a replacement came up since as it should, ConfirmedAt when
+	// one last did.
+	Confirmed   bool      `json:"confirmed,omitempty"`
+	ConfirmedAt time.Time `json:"confirmedAt,omitzero"`
+	// Judged is the creation time of the youngest pod that was looked at for what is
+	// recommended: once, as recommendations go on.
+	Judged time.Time `json:"judged,omitzero"`
+	// MissingSince is since when there are fewer pods than there should be.
+	MissingSince time.Time `json:"missingSince,omitzero"`
 	// Since is when the circuit opened; zero while it is closed.
 	Since time.Time `json:"since,omitzero"`
+
+	NotAdmitted NotAdmitted `json:"notAdmitted,omitzero"`
+}
+
+// NotAdmitted is what is remembered of replacements that came up without what is
+// recommended.
+type NotAdmitted struct {
+	// Count is how many evictions in a row had such a replacement.
+	Count int `json:"count"`
+	// Created is the creation time of the last such pod, At when it was found.
+	Created time.Time `json:"created"`
+	At      time.Time `json:"at"`
+	// Until is how long no pod is evicted for it.
+	Until time.Time `json:"until"`
 }
 
 // Clone is a Circuit of its own.
 func (c Circuit) Clone() Circuit {
 	c.Resized = maps.Clone(c.Resized)
+	c.Recommended = slices.Clone(c.Recommended)
 	return c
 }
 
-// Watch looks at the changed pods, those that wait for a node too, and says which
-// are in trouble: they did not start, or end with errors since. While there is
-// one, the circuit is open.
-func (c *Circuit) Watch(now time.Time, pods []vertical.Pod) (troubled map[string]bool) {
-	troubled = map[string]bool{}
+// Found is what Watch finds.
+type Found struct {
+	// Troubled are changed pods that did not start, that end with errors since, or
+	// that replace an evicted pod and do not become ready; by their UIDs.
+	Troubled map[string]bool
+	// Missing is how many pods there should be more.
+	Missing int
+	// Open is why the circuit is open: reason.CircuitOpen, FailedCreate or NotAdmitted;
+	// None while it is closed.
+	Open reason.Reason
+}
+
+// Watch looks at the changed pods, those that wait for a node too, and at those
+// that should be there. unchanged reports a pod without what is recommended.
+func (c *Circuit) Watch(now time.Time, pods []vertical.Pod, w *Workload, unchanged func(*vertical.Pod) bool) Found {
+	found := Found{Troubled: map[string]bool{}}
 	live := make(map[string]bool, len(pods))
+	var came replacements
 	for i := range pods {
 		pod := &pods[i]
 		live[pod.UID] = true
-		changed, ok := c.changedAt(pod)
-		if !ok {
-			continue
-		}
-		if inTrouble(now, pod, changed) {
-			troubled[pod.UID] = true
-		} else if pod.Ready && now.Sub(changed) > probation {
+		changed, evicted, ok := c.changedAt(pod)
+		if ok && (inTrouble(now, pod, changed) || evicted && isLate(now, pod)) {
+			found.Troubled[pod.UID] = true
+		} else if ok && pod.Ready && now.Sub(changed) > probation {
 			delete(c.Resized, pod.UID)
+		}
+		if evicted || c.NotAdmitted.Count > 0 && pod.Created.After(c.NotAdmitted.Created) {
+			came.add(pod, pod.Created.After(c.Judged) && unchanged(pod), evicted)
 		}
 	}
 	maps.DeleteFunc(c.Resized, func(uid string, _ time.Time) bool { return !live[uid] })
+	found.Missing = c.missing(len(pods), w)
+	c.note(now, &came, found.Missing == 0 && len(found.Troubled) == 0)
+	found.Open = c.opens(now, &found, w)
+	settled := c.Confirmed || found.Missing == 0 && !came.starting
+	if len(found.Troubled) == 0 && settled && now.Sub(c.EvictedTo) > probation {
+		c.endRound()
+	}
+	return found
+}
+
+// replacements are how pods came up that were created after an eviction.
+type replacements struct {
+	// unadmitted has not got what is recommended.
+	unadmitted *vertical.Pod
+	// ready and starting: there is one that is, or that may become so.
+	ready, starting bool
+	// youngest is the creation time of the last one.
+	youngest time.Time
+}
+
+func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
+	if pod.Created.After(r.youngest) {
+		r.youngest = pod.Created
+	}
 	switch {
-	case len(troubled) == 0:
-		c.Since = time.Time{}
-		if now.Sub(c.EvictedTo) > probation {
-			c.EvictedFrom, c.EvictedTo = time.Time{}, time.Time{}
+	case unchanged:
+		r.unadmitted = pod
+	case pod.Ready:
+		r.ready = true
+	default:
+		r.starting = r.starting || evicted
+	}
+}
+
+// missing is how many pods there should be more, once pods were evicted.
+func (c *Circuit) missing(there int, w *Workload) int {
+	if c.EvictedTo.IsZero() || w.Target.Unknown {
+		return 0
+	}
+	expected := w.Target.Configured
+	if w.Target.isCountless() {
+		if c.Confirmed {
+			return 0
 		}
+		expected = c.Expected
+	}
+	return max(0, expected-there)
+}
+
+// note remembers how replacements came up. well says that nothing else is wrong.
+func (c *Circuit) note(now time.Time, came *replacements, well bool) {
+	if came.youngest.After(c.Judged) {
+		c.Judged = came.youngest
+	}
+	switch {
+	case came.unadmitted != nil && !c.EvictedTo.IsZero():
+		n := &c.NotAdmitted
+		pause := min(longestPause, firstPause<<min(n.Count, maxDoublings))
+		*n = NotAdmitted{Count: n.Count + 1, Created: came.unadmitted.Created, At: now, Until: now.Add(pause)}
+		c.endRound()
+	case came.unadmitted == nil && came.ready && well:
+		c.NotAdmitted = NotAdmitted{}
+		c.Confirmed, c.ConfirmedAt = c.Confirmed || !c.EvictedTo.IsZero(), now
+	}
+}
+
+// opens says why the circuit is open, and remembers since when.
+func (c *Circuit) opens(now time.Time, found *Found, w *Workload) reason.Reason {
+	why := reason.None
+	switch {
+	case found.Missing <= w.Terminating:
+		c.MissingSince = time.Time{}
+	case c.MissingSince.IsZero():
+		c.MissingSince = now
+	}
+	switch {
+	case len(found.Troubled) > 0:
+		why = reason.CircuitOpen
+	case now.Before(c.NotAdmitted.Until):
+		why = reason.NotAdmitted
+	case w.FailedCreate, !c.MissingSince.IsZero() && now.Sub(c.MissingSince) > patience:
+		why = reason.FailedCreate
+	}
+	switch {
+	case why == reason.None:
+		c.Since = time.Time{}
+		return why
 	case c.Since.IsZero():
 		c.Since = now
 	}
-	return troubled
+	c.Confirmed = false
+	if why == reason.FailedCreate && w.Target.isCountless() && now.Sub(c.Since) > firstPause {
+		// Whether there should be more pods, nobody knows.
+		c.endRound()
+	}
+	return why
 }
 
-// changedAt is when the pod got resources of ours.
-func (c *Circuit) changedAt(pod *vertical.Pod) (time.Time, bool) {
-	if at, ok := c.Resized[pod.UID]; ok {
-		return at, true
-	}
+// endRound forgets evictions whose replacements need not be watched any more.
+func (c *Circuit) endRound() {
+	c.EvictedFrom, c.EvictedTo, c.MissingSince = time.Time{}, time.Time{}, time.Time{}
+	c.Expected, c.Recommended, c.Confirmed = 0, nil, false
+}
+
+// changedAt is when the pod got resources of ours, and whether it was created after
+// an eviction.
+func (c *Circuit) changedAt(pod *vertical.Pod) (at time.Time, evicted, ok bool) {
 	// Creation times have whole seconds.
-	if !c.EvictedFrom.IsZero() && !pod.Created.Before(c.EvictedFrom.Truncate(time.Second)) {
-		return pod.Created, true
+	evicted = !c.EvictedFrom.IsZero() && !pod.Created.Before(c.EvictedFrom.Truncate(time.Second))
+	if at, ok := c.Resized[pod.UID]; ok {
+		return at, evicted, true
 	}
-	return time.Time{}, false
+	return pod.Created, evicted, evicted
 }
 
 func inTrouble(now time.Time, pod *vertical.Pod, changed time.Time) bool {
@@ -90,15 +231,42 @@ func inTrouble(now time.Time, pod *vertical.Pod, changed time.Time) bool {
 	return false
 }
 
+// isLate reports a pod that runs and has not been ready for long.
+func isLate(now time.Time, pod *vertical.Pod) bool {
+	since := pod.Created
+	if pod.ReadySince.After(since) {
+		since = pod.ReadySince
+	}
+	return !pod.Ready && now.Sub(since) > probation
+}
+
 // Open reports that no more pods are to be changed.
 func (c *Circuit) Open() bool { return !c.Since.IsZero() }
 
-// Evict notes an eviction.
-func (c *Circuit) Evict(now time.Time) {
+// Waits reports that a pod was evicted whose replacement has not come up yet: no
+// other pod is evicted until it has.
+func (c *Circuit) Waits() bool { return !c.EvictedTo.IsZero() && !c.Confirmed }
+
+// Evict notes an eviction. Pods that are created after the youngest of those that
+// there are now, by the API server's clock, may replace the evicted one.
+func (c *Circuit) Evict(now time.Time, pods []vertical.Pod, recommended []vertical.Recommendation) {
 	if c.EvictedFrom.IsZero() {
-		c.EvictedFrom = now
+		c.EvictedFrom, c.Expected = now, len(pods)
+		if len(pods) > 0 {
+			c.EvictedFrom = newest(pods).Add(time.Second)
+		}
 	}
-	c.EvictedTo = now
+	c.EvictedTo, c.Recommended = now, recommended
+}
+
+func newest(pods []vertical.Pod) time.Time {
+	var latest time.Time
+	for i := range pods {
+		if pods[i].Created.After(latest) {
+			latest = pods[i].Created
+		}
+	}
+	return latest
 }
 
 // Resize notes a resize.

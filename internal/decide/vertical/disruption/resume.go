@@ -13,26 +13,33 @@ const recent = patience + probation
 // Past is what the process before said last of the workload.
 type Past struct {
 	// Updating: it was changing pods. Open: it had stopped, as changed pods did not
-	// come up.
-	Updating, Open bool
+	// come up, or new ones were not created. NotAdmitted: as replacements came up
+	// without what is recommended.
+	Updating, Open, NotAdmitted bool
 }
 
 // Resume is the Circuit of a process that begins, from what pods and status show.
 // Who evicted a pod is not written on the one that replaces it: every pod that
-// admission gave its resources not long ago is watched. One that was changed long
+// admission gave its resources not long ago is watched, and every young one if pods
+// were being changed. One that was changed long
 // ago counts only if it is in trouble and the circuit was open.
 func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 	var c Circuit
-	if past.Updating {
+	if past.Updating || past.Open {
 		// What was evicted last may not have been replaced yet.
-		c.EvictedFrom, c.EvictedTo = now, now
+		c.EvictedFrom, c.EvictedTo, c.Expected = now, now, len(pods)
+	}
+	if past.NotAdmitted {
+		// How long the pause was, nobody wrote down.
+		c.NotAdmitted = NotAdmitted{Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause)}
 	}
 	for i := range pods {
 		pod := &pods[i]
 		if !pod.Resized.IsZero() && past.counts(now, pod, pod.Resized) {
 			c.Resize(pod.Resized, pod)
 		}
-		if !pod.Admitted || !past.counts(now, pod, pod.Created) {
+		replaces := pod.Admitted || past.Updating && now.Sub(pod.Created) <= recent
+		if !replaces || !past.counts(now, pod, pod.Created) {
 			continue
 		}
 		if c.EvictedFrom.IsZero() || pod.Created.Before(c.EvictedFrom) {

@@ -29,14 +29,14 @@ func TestResume(t *testing.T) {
 	} {
 		c.pod.UID, c.pod.Name = "pod", "pod"
 		circuit := Resume(now, []vertical.Pod{c.pod}, c.past)
-		if circuit.Watch(now, []vertical.Pod{c.pod}); circuit.Open() != c.want {
+		if watch(&circuit, now, []vertical.Pod{c.pod}); circuit.Open() != c.want {
 			t.Errorf("%s: open %t", why, circuit.Open())
 		}
 	}
 	// The pod that replaces what was evicted last comes only later, and without a word of admission's.
 	c := Resume(now, nil, Past{Updating: true})
 	late := vertical.Pod{UID: "late", Created: now.Add(time.Second), Pending: true}
-	if c.Watch(now.Add(patience+2*time.Second), []vertical.Pod{late}); !c.Open() {
+	if watch(&c, now.Add(patience+2*time.Second), []vertical.Pod{late}); !c.Open() {
 		t.Error("nobody watches what replaces the last eviction")
 	}
 }

@@ -62,6 +62,12 @@ const (
 	// SurviveRestart takes the circuit breaker, the timers of resizes and the rate limit
 	// up where the process before left them, as far as the API shows it.
 	SurviveRestart
+	// OneObject has the updater take the object of a workload that admission takes, and
+	// leave alone what admission does not look at.
+	OneObject
+	// ObservedLease goes by when this process saw the Lease renewed, not by the time
+	// that is written in it.
+	ObservedLease
 	// FirstSample recommends nothing of a resource before there is a sample of it.
 	FirstSample
 	// PodResources keeps what is recommended within what the pod requests and may use as
@@ -80,7 +86,7 @@ var known = names.Names{
 	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
-	"absurd-samples", "survive-restart", "first-sample", "pod-resources", "limit-request-ratio",
+	"absurd-samples", "survive-restart", "one-object", "observed-lease", "first-sample", "pod-resources", "limit-request-ratio",
 	"evicted-status",
 }
 

@@ -57,6 +57,13 @@ const (
 	RateLimit
 	// CircuitOpen: pods that were changed before did not come up.
 	CircuitOpen
+	// NotAdmitted: a pod that replaced an evicted one came up without what is
+	// recommended.
+	NotAdmitted
+	// FailedCreate: pods of the workload are not created.
+	FailedCreate
+	// WaitingForReplacement: a pod was evicted, and its replacement has not come up yet.
+	WaitingForReplacement
 	// LeaseStale: nobody would give new pods their requests.
 	LeaseStale
 	// PodPending: a pod that does not run is not resized.
@@ -69,6 +76,8 @@ const (
 	InfeasibleBefore
 	// BackingOff: the last attempt failed not long ago.
 	BackingOff
+	// Refused: an admission policy, a webhook or a quota does not let the resize pass.
+	Refused
 	// Failed: the API server answered with an error.
 	Failed
 
@@ -115,8 +124,9 @@ var names = [end]string{
 	NothingChanges: "NothingChanges", Conflict: "Conflict", Boosted: "Boosted", ModeOff: "ModeOff",
 	EvictionRequirements: "EvictionRequirements", MinReplicas: "MinReplicas", UnknownReplicas: "UnknownReplicas",
 	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit", CircuitOpen: "CircuitOpen",
+	NotAdmitted: "NotAdmitted", FailedCreate: "FailedCreate", WaitingForReplacement: "WaitingForReplacement",
 	LeaseStale: "LeaseStale", PodPending: "PodPending", ResizeUnderway: "ResizeUnderway", ResizeError: "ResizeError", InfeasibleBefore: "InfeasibleBefore",
-	BackingOff: "BackingOff", Failed: "Failed",
+	BackingOff: "BackingOff", Refused: "Refused", Failed: "Failed",
 	NoResize: "NoResize", OldKubelet: "OldKubelet", NotLinux: "NotLinux", QoSClass: "QoSClass", LimitRange: "LimitRange",
 	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy", Swap: "Swap",
 	MemoryInUse: "MemoryInUse", MemoryUnknown: "MemoryUnknown", PodResources: "PodResources", InitContainer: "InitContainer", FixedHeap: "FixedHeap",

@@ -99,6 +99,21 @@ func Forbids(r reason.Reason) bool {
 	return r == reason.LimitRange || r == reason.ResourceQuota || r == reason.PodResources
 }
 
+// Refuses says what forbids a new pod with these targets, of the reasons that Forbids
+// knows.
+func Refuses(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas []Quota) reason.Reason {
+	after := apply(pod, targets)
+	switch {
+	case !fitsRanges(after, ranges):
+		return reason.LimitRange
+	case !fitsWhole(pod, after):
+		return reason.PodResources
+	case !fitsQuotas(pod, after, quotas):
+		return reason.ResourceQuota
+	}
+	return reason.None
+}
+
 // Transient reports a reason that does not hold for a new pod, and that time may take
 // away: it is waited for, and no longer than for a kubelet that defers a resize. That
 // nobody says what is used is none: it is no reason to evict.

@@ -68,7 +68,7 @@ func (d *Decision) NextUnboost() (Action, bool) {
 		i := d.unboost[0]
 		d.unboost = d.unboost[1:]
 		pod := &d.pods[i]
-		if pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.Spare(i) != reason.None {
+		if pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.Unboost(i) != reason.None {
 			continue
 		}
 		expired := d.expired(i)

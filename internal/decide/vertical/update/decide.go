@@ -23,10 +23,10 @@ type Decision struct {
 	Pods []Verdict
 	// Wanted are the pods to be changed, as indices of Pods, the first one first.
 	Wanted []int
-	// CircuitOpen reports that pods changed before do not come up, and Troubled names
-	// them.
-	CircuitOpen bool
-	Troubled    []string
+	// Circuit is why the circuit is open, None while it is closed. Troubled names the
+	// pods changed before that do not come up.
+	Circuit  reason.Reason
+	Troubled []string
 	// Conflicts are what is left alone.
 	Conflicts []conflict.Conflict
 
@@ -38,6 +38,8 @@ type Decision struct {
 	unboost  []int
 	resizes  []int
 	evicts   []int
+	// held is why nothing is evicted, whatever is found of a pod.
+	held reason.Reason
 }
 
 // Decide looks at all pods and puts those that should be changed in order. The
@@ -53,8 +55,8 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		d.Conflicts = o.Conflicts
 	}
 	if p.Divergences.Has(divergence.CircuitBreaker) {
-		d.troubled = s.Circuit.Watch(now, o.Pods)
-		d.CircuitOpen = s.Circuit.Open()
+		found := s.Circuit.Watch(now, o.Pods, &o.Workload, d.unchanged(&s.Circuit))
+		d.Circuit, d.troubled = found.Open, found.Troubled
 		for i := range o.Pods {
 			if d.troubled[o.Pods[i].UID] {
 				d.Troubled = append(d.Troubled, o.Pods[i].Name)
@@ -63,7 +65,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	s.Resize.Prune(o.Pods, p.Divergences)
 	budget := p.disruption()
-	d.budget = disruption.NewBudget(&budget, &o.Workload, d.pods)
+	d.budget = disruption.NewBudget(&budget, &o.Workload, d.pods, d.troubled)
 	d.Pods = make([]Verdict, len(d.pods))
 	for i := range d.pods {
 		d.Pods[i].Pod = &d.pods[i]
@@ -140,7 +142,7 @@ func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Re
 
 // holds says what keeps the pod from being changed, whatever is recommended.
 func (d *Decision) holds(s *State, i int) reason.Reason {
-	if d.CircuitOpen && !d.troubled[d.pods[i].UID] {
+	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] {
 		return reason.CircuitOpen
 	}
 	if !d.policy.resizes() {
@@ -166,9 +168,10 @@ func (d *Decision) next(s *State, i int) (resize.Step, reason.Reason) {
 
 // mayEvict says why the pod must not be evicted.
 func (d *Decision) mayEvict(s *State, i int) reason.Reason {
-	why := d.budget.Evict(i)
+	why := d.mayBeAway(s, i)
 	pod := &d.pods[i]
-	if pod.Pending || pod.Resize == vertical.ResizeNone || why != reason.None && why != reason.DisruptionBudget {
+	passes := why == reason.None || why == reason.DisruptionBudget || why == reason.WaitingForReplacement
+	if pod.Pending || pod.Resize == vertical.ResizeNone || !passes {
 		return why
 	}
 	// Seen now, even if the budget is used up: its time starts here.
@@ -176,6 +179,42 @@ func (d *Decision) mayEvict(s *State, i int) reason.Reason {
 		return resize.Underway(pod)
 	}
 	return why
+}
+
+// mayBeAway asks what became of evictions before this one, how many pods are away,
+// and whether another pod could come.
+func (d *Decision) mayBeAway(s *State, i int) reason.Reason {
+	breaks := d.policy.Divergences.Has(divergence.CircuitBreaker)
+	switch why := d.budget.Evict(i); {
+	case breaks && d.At.Before(s.Circuit.NotAdmitted.Until):
+		return reason.NotAdmitted
+	case d.Circuit == reason.FailedCreate:
+		return reason.FailedCreate
+	case why != reason.None:
+		return why
+	case breaks && s.Circuit.Waits() && !d.troubled[d.pods[i].UID]:
+		return reason.WaitingForReplacement
+	}
+	return d.replacementRefused(i)
+}
+
+// unchanged recognises a new pod without what is recommended: admission has not
+// seen it, or it is outside of the bounds, of those at the eviction too.
+func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
+	rules, then, now := d.policy.priority(), d.without(c.Recommended), d.without(d.observed.Recommended)
+	outside := func(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
+		_, why := rules.Judge(d.At, pod, d.fit(pod, recommended))
+		return why == reason.OutsideRange
+	}
+	return func(pod *vertical.Pod) bool {
+		switch {
+		case !pod.Admitted && !pod.HasObserved:
+			return true
+		case len(then) == 0 || pod.IsBoosted() || !pod.Resized.IsZero():
+			return false
+		}
+		return outside(pod, now) && outside(pod, then)
+	}
 }
 
 // without leaves out what horizontal autoscalers divide by.

@@ -1,6 +1,7 @@
 package update
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ func (d *Decision) Next(s *State) (Action, bool) {
 		i := d.evicts[0]
 		d.evicts = d.evicts[1:]
 		v := &d.Pods[i]
-		if v.Against = d.mayEvict(s, i); v.Against == reason.None {
+		if v.Against = cmp.Or(d.held, d.mayEvict(s, i)); v.Against == reason.None {
 			return Action{Kind: Evict, Pod: v.Pod, Why: v.Wants, at: i}, true
 		}
 	}
@@ -138,6 +139,24 @@ func (d *Decision) around(pod *vertical.Pod) resize.Surroundings {
 	}
 }
 
+// replacementRefused says why the API server would not let a new pod pass: none is
+// evicted for it. Where the pod is resized, that was asked before.
+func (d *Decision) replacementRefused(i int) reason.Reason {
+	v := &d.Pods[i]
+	if !d.policy.Divergences.Has(divergence.ResizeChecks) || v.fitted == nil {
+		return reason.None
+	}
+	return resize.Refuses(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
+}
+
+// HoldEvictions leaves all evictions out that would come next, and says why.
+func (d *Decision) HoldEvictions(why reason.Reason) {
+	for _, i := range d.evicts {
+		d.Pods[i].Against = why
+	}
+	d.evicts, d.held = nil, why
+}
+
 // room is what the pod's node has left over for it.
 func (d *Decision) room(pod *vertical.Pod) vertical.Amounts {
 	around := d.around(pod)
@@ -182,6 +201,9 @@ func (d *Decision) Settle(now time.Time, s *State, a Action, outcome Outcome) {
 		return
 	}
 	v.Against = reason.Failed
+	if outcome == Refused {
+		v.Against = reason.Refused
+	}
 	switch {
 	case outcome == Gone, a.Kind == Unboost:
 	case a.Kind == Evict:
@@ -198,7 +220,7 @@ func (d *Decision) done(now time.Time, s *State, a Action) {
 	v.Did, v.Against = a.Kind, reason.None
 	if a.Kind == Evict {
 		d.budget.Evicted(a.at)
-		s.Circuit.Evict(now)
+		s.Circuit.Evict(now, d.observed.Pods, d.observed.Recommended)
 		return
 	}
 	// Upstream counts each boost that ends for itself.
@@ -209,7 +231,8 @@ func (d *Decision) done(now time.Time, s *State, a Action) {
 	s.Resize.Succeed(v.Pod)
 }
 
-// resizeFailed: upstream evicts at once where the mode allows it.
+// resizeFailed: upstream evicts at once where the mode allows it. What refuses a
+// resize refuses a new pod as well, and is waited for.
 func (d *Decision) resizeFailed(now time.Time, s *State, a Action, outcome Outcome) {
 	v := &d.Pods[a.at]
 	evicts := d.policy.Mode == vertical.ModeInPlaceOrRecreate
@@ -218,12 +241,12 @@ func (d *Decision) resizeFailed(now time.Time, s *State, a Action, outcome Outco
 		s.Resize.Refuse(v.Pod, d.observed.Recommended, d.room(v.Pod))
 		return
 	}
-	helpless := outcome == Infeasible
-	if !helpless && d.policy.Divergences.Has(divergence.ResizeBackoff) {
-		v.Against = reason.BackingOff
-		helpless = s.Resize.Fail(now, v.Pod)
-	} else {
-		helpless = true
+	helpless := true
+	if outcome != Infeasible && d.policy.Divergences.Has(divergence.ResizeBackoff) {
+		helpless = s.Resize.Fail(now, v.Pod) && outcome != Refused
+		if outcome != Refused {
+			v.Against = reason.BackingOff
+		}
 	}
 	if evicts && helpless {
 		d.evicts = append(d.evicts, a.at)

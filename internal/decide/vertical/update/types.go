@@ -81,8 +81,8 @@ type Observation struct {
 	Conflicts []conflict.Conflict
 	// Past is what was said of the workload before this process began.
 	Past disruption.Past
-	// Cluster is what resizes have to get along with; it is asked only if the mode
-	// resizes.
+	// Cluster is what changes have to get along with. But for its quotas, it is asked
+	// only if the mode resizes.
 	Cluster Cluster
 }
 
@@ -157,6 +157,8 @@ const (
 	Disallowed
 	// Infeasible: the API server knows that the node cannot do the resize.
 	Infeasible
+	// Refused: an admission policy, a webhook or a quota does not let the resize pass.
+	Refused
 	// Failed: anything else.
 	Failed
 	// Gone: the pod is no longer there.

@@ -1,0 +1,105 @@
+package updater
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// An older object in mode Initial is the one that admission takes: the younger one evicts nothing.
+func TestUpdaterTakesWhatAdmissionTakes(t *testing.T) {
+	for want, set := range map[int]divergence.Set{0: allAtOnce, 2: allAtOnce &^ divergence.OneObject} {
+		r := newRig(t, func(c *Config) { c.Flags.Divergences = set }, "web")
+		older := autoscaler("web")
+		older.Name, older.UID, older.CreationTimestamp = "older", "older", metav1.NewTime(time.Unix(1000, 0))
+		older.Spec.UpdatePolicy.UpdateMode = ptr.To(autoscaling.UpdateModeInitial)
+		younger := autoscaler("web")
+		younger.CreationTimestamp = metav1.NewTime(time.Unix(2000, 0))
+		for _, vpa := range []*autoscaling.VerticalPodAutoscaler{&older, &younger} {
+			if err := r.cfg.Autoscalers.GetStore().Add(vpa); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.passOnce()
+		if len(r.evicted) != want {
+			t.Errorf("%s: evicted %v, want %d", set, r.evicted, want)
+		}
+	}
+}
+
+// What admission never looks at, its Lease says: nothing there is evicted.
+func TestNamespacesThatAdmissionIgnores(t *testing.T) {
+	for why, c := range map[string]struct {
+		annotation, value string
+		set               divergence.Set
+		want              int
+	}{
+		"its own, and others":     {observe.AnnotationIgnoredNamespaces, "plimsoll-system," + namespace, allAtOnce, 0},
+		"others":                  {observe.AnnotationIgnoredNamespaces, "plimsoll-system", allAtOnce, 2},
+		"all but another":         {observe.AnnotationOnlyNamespace, "another", allAtOnce, 0},
+		"all but this":            {observe.AnnotationOnlyNamespace, namespace, allAtOnce, 2},
+		"upstream's says nothing": {"", "", allAtOnce, 2},
+		"upstream does not ask":   {observe.AnnotationIgnoredNamespaces, namespace, allAtOnce &^ divergence.OneObject, 2},
+	} {
+		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = c.set }, "web")
+		r.changeLease(func(l *coordinationv1.Lease) { l.Annotations = map[string]string{c.annotation: c.value} })
+		if r.passOnce(); len(r.evicted) != c.want {
+			t.Errorf("%s: evicted %v, want %d", why, r.evicted, c.want)
+		}
+	}
+}
+
+func (r *rig) changeLease(change func(*coordinationv1.Lease)) {
+	r.t.Helper()
+	leases := r.client.CoordinationV1().Leases("kube-system")
+	lease, err := leases.Get(context.Background(), "lease", metav1.GetOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	change(lease)
+	if _, err := leases.Update(context.Background(), lease, metav1.UpdateOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Whatever time is written in the Lease: it is fresh for a timeout after it was last seen to change, and no longer.
+func TestLeaseOfAWrongClock(t *testing.T) {
+	const timeout = time.Minute
+	for _, ahead := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
+		now := time.Now()
+		var seen observedLease
+		look := func(renewed time.Time) bool {
+			lease := &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{UID: "1", CreationTimestamp: metav1.NewTime(now.Add(-24 * time.Hour))},
+				Spec:       coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NewMicroTime(renewed.Add(ahead)))},
+			}
+			seen.observe(lease, timeout, now)
+			return now.Sub(seen.changed) < timeout
+		}
+		last := now
+		if got, want := look(last), ahead.Abs() < timeout; got != want {
+			t.Errorf("%s ahead, at first sight: fresh %t", ahead, got)
+		}
+		for range 10 {
+			now = now.Add(10 * time.Second)
+			last = now
+			if !look(last) {
+				t.Errorf("%s ahead: not fresh, though it was renewed", ahead)
+			}
+		}
+		for _, after := range []time.Duration{59 * time.Second, time.Minute, time.Hour} {
+			now = last.Add(after)
+			if got, want := look(last), after < timeout; got != want {
+				t.Errorf("%s ahead, %s after the last renewal: fresh %t", ahead, after, got)
+			}
+		}
+	}
+}

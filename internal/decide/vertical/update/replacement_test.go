@@ -1,0 +1,333 @@
+package update_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+const mebibyte = 1 << 20
+
+// fleet is a workload of pods that request less than is recommended, and what happens to it pass by pass.
+type fleet struct {
+	policy update.Policy
+	state  update.State
+	now    time.Time
+	size   int
+	pods   []vertical.Pod
+	made   int
+	// replace is what comes a few seconds after an eviction; nil where nothing does.
+	replace func(*vertical.Pod)
+	// outcome is what becomes of a resize.
+	outcome update.Outcome
+	change  func(*update.Observation)
+	// evicted counts evictions, resized resizes.
+	evicted, resized int
+	last             update.Decision
+}
+
+func newFleet(mode vertical.Mode, size int, shape func(int, *vertical.Pod)) *fleet {
+	f := &fleet{policy: update.DefaultPolicy(), now: epoch, size: size}
+	f.policy.Mode = mode
+	for i := range size {
+		pod := f.pod(f.now.Add(-24 * time.Hour))
+		if shape != nil {
+			shape(i, &pod)
+		}
+		f.pods = append(f.pods, pod)
+	}
+	return f
+}
+
+func (f *fleet) pod(created time.Time) vertical.Pod {
+	f.made++
+	name := fmt.Sprintf("web-%04d", f.made)
+	own := vertical.Resized{Requests: vertical.Of(100, 100*mebibyte), Limits: vertical.Of(200, 200*mebibyte)}
+	return vertical.Pod{
+		UID: name, Namespace: "shop", Name: name, Creator: "ReplicaSet/web-1", Node: "node", Created: created, Started: created,
+		Ready: true, ReadySince: created, QoS: vertical.Burstable, Generation: 1,
+		Containers: []vertical.PodContainer{{Name: "app", Requests: own.Requests, Limits: own.Limits, Spec: own}},
+	}
+}
+
+func (f *fleet) observation() *update.Observation {
+	o := &update.Observation{
+		Recommended: []vertical.Recommendation{{
+			Container: "app", Target: vertical.Of(500, 500*mebibyte), Lower: vertical.Of(400, 400*mebibyte), Upper: vertical.Of(900, 900*mebibyte),
+		}},
+		Pods: f.pods,
+		Workload: disruption.Workload{
+			Creators: map[string]disruption.Replicas{"ReplicaSet/web-1": {Configured: f.size}}, Target: disruption.Replicas{Configured: f.size},
+		},
+		Cluster: update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(1000000, 1<<50)}}},
+	}
+	if f.change != nil {
+		f.change(o)
+	}
+	return o
+}
+
+// pass carries one pass out, and a minute goes by.
+func (f *fleet) pass() {
+	var d update.Decision
+	d, f.state = update.Decide(f.now, &f.policy, f.state, f.observation())
+	gone := map[string]bool{}
+	for {
+		a, ok := d.Next(&f.state)
+		if !ok {
+			break
+		}
+		outcome := update.Done
+		if a.Kind == update.Resize {
+			outcome = f.outcome
+		}
+		d.Settle(f.now, &f.state, a, outcome)
+		switch {
+		case a.Kind == update.Evict:
+			gone[a.Pod.UID] = true
+		case outcome == update.Done:
+			f.resized++
+		}
+	}
+	f.evicted += len(gone)
+	var rest []vertical.Pod
+	for _, pod := range f.pods {
+		if !gone[pod.UID] {
+			rest = append(rest, pod)
+		}
+	}
+	for range len(gone) {
+		if f.replace != nil {
+			pod := f.pod(f.now.Add(2 * time.Second))
+			f.replace(&pod)
+			rest = append(rest, pod)
+		}
+	}
+	f.pods, f.last, f.now = rest, d, f.now.Add(time.Minute)
+}
+
+// admitted gives a new pod what is recommended, as admission does.
+func admitted(pod *vertical.Pod) {
+	pod.Admitted, pod.HasObserved, pod.Observed = true, true, []string{"app"}
+	c := &pod.Containers[0]
+	c.Requests, c.Limits = vertical.Of(500, 500*mebibyte), vertical.Of(1000, 1000*mebibyte)
+	c.Spec = vertical.Resized{Requests: c.Requests, Limits: c.Limits}
+}
+
+func unseen(*vertical.Pod) {}
+
+// Whatever is wrong with what replaces evicted pods, at most one pod of the workload is lost to it before the circuit opens.
+func TestOneReplacementMustComeUpFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		replace func(*vertical.Pod)
+		want    reason.Reason
+	}{
+		"admission does not see it": {unseen, reason.NotAdmitted},
+		"another webhook undoes it": {func(p *vertical.Pod) { p.Admitted, p.HasObserved, p.Observed = true, true, []string{"app"} }, reason.NotAdmitted},
+		"the API server refuses it": {nil, reason.FailedCreate},
+		"it never becomes ready":    {func(p *vertical.Pod) { admitted(p); p.Ready = false }, reason.CircuitOpen},
+		"it waits for a node":       {func(p *vertical.Pod) { admitted(p); p.Ready, p.Node, p.Pending = false, "", true }, reason.CircuitOpen},
+		"no part of it can be read": {func(p *vertical.Pod) { p.Ready, p.Node, p.Pending = false, "", true }, reason.NotAdmitted},
+		"it ends with errors always": {func(p *vertical.Pod) {
+			admitted(p)
+			p.Ready = false
+			p.Containers[0].Waiting, p.Containers[0].Crashed = true, vertical.Termination{Failed: true, Finished: p.Created.Add(time.Minute)}
+		}, reason.CircuitOpen},
+	} {
+		for _, mode := range []vertical.Mode{vertical.ModeRecreate, vertical.ModeInPlaceOrRecreate} {
+			for _, size := range []int{2, 4, 10, 100} {
+				f := newFleet(mode, size, nil)
+				f.replace = c.replace
+				f.change = func(o *update.Observation) { o.Cluster.Unsupported = true }
+				for range 25 {
+					f.pass()
+				}
+				if f.evicted != 1 || f.last.Circuit != c.want {
+					t.Errorf("%s, mode %s, %d pods: %d evicted, circuit %q, want %q", name, mode, size, f.evicted, f.last.Circuit, c.want)
+				}
+			}
+		}
+	}
+}
+
+// The pause after a replacement that came up as it was doubles: a workload loses six pods in a day, where it lost 7,200.
+func TestPausesBetweenFruitlessEvictionsGrow(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 10, nil)
+	f.replace = unseen
+	for range 24 * 60 {
+		f.pass()
+	}
+	if f.evicted != 6 {
+		t.Errorf("%d evicted in a day", f.evicted)
+	}
+	for range 14 * 24 * 60 {
+		f.pass()
+	}
+	if f.evicted < 15 || f.evicted > 21 {
+		t.Errorf("%d evicted in fifteen days, want about one a day", f.evicted)
+	}
+	// Admission is back, and the next pod shows it: the rest follows at the budget's pace.
+	f.replace = admitted
+	for range 25 * 60 {
+		f.pass()
+	}
+	if f.last.Circuit != reason.None || f.last.Pods[0].Against != reason.NothingChanges {
+		t.Errorf("circuit %q, %q", f.last.Circuit, f.last.Pods[0].Against)
+	}
+}
+
+// With working admission a workload of ten is through within four passes: one pod, then half, then the rest.
+func TestReplacementsThatComeUpOpenTheWay(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 10, nil)
+	f.replace = admitted
+	var evicted []int
+	for range 4 {
+		before := f.evicted
+		f.pass()
+		evicted = append(evicted, f.evicted-before)
+	}
+	if got := fmt.Sprint(evicted); got != "[1 5 4 0]" {
+		t.Errorf("evicted by pass: %s", got)
+	}
+}
+
+// A recommendation that moves while pods are replaced is not taken for admission's failure.
+func TestMovingRecommendationIsNoFailure(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 10, nil)
+	target := vertical.Amount(500)
+	f.replace = func(p *vertical.Pod) {
+		admitted(p)
+		p.Containers[0].Requests = vertical.Of(target, 500*mebibyte)
+	}
+	f.change = func(o *update.Observation) {
+		rec := &o.Recommended[0]
+		rec.Target, rec.Lower, rec.Upper = vertical.Of(target, 500*mebibyte), vertical.Of(target, 400*mebibyte), vertical.Of(target, 900*mebibyte)
+	}
+	for range 60 {
+		f.pass()
+		if f.last.Circuit != reason.None {
+			t.Fatalf("circuit %q at %s", f.last.Circuit, f.now)
+		}
+		target += 50
+	}
+}
+
+// Another process goes on where this one stopped.
+func TestPauseSurvivesARestart(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 10, nil)
+	f.replace = unseen
+	f.pass()
+	// It ends after the eviction, before it has seen what came.
+	f.state = update.State{}
+	f.change = func(o *update.Observation) { o.Past = disruption.Past{Updating: true} }
+	f.pass()
+	if f.evicted != 1 || f.last.Circuit != reason.NotAdmitted {
+		t.Errorf("%d evicted, circuit %q", f.evicted, f.last.Circuit)
+	}
+	f.state = update.State{}
+	f.change = func(o *update.Observation) { o.Past = disruption.Past{NotAdmitted: true} }
+	for range 29 {
+		f.pass()
+	}
+	if f.evicted != 1 || f.last.Circuit != reason.NotAdmitted {
+		t.Errorf("after half an hour: %d evicted, circuit %q", f.evicted, f.last.Circuit)
+	}
+}
+
+// Pods that are not ready for a reason that is not ours are not evicted as if they were nothing: of all none, of some no more than
+// may be away.
+func TestUnreadyPodsTakeFromTheBudget(t *testing.T) {
+	for _, size := range []int{3, 10, 100} {
+		for tenths, want := range map[int]int{0: size / 2, 3: size/2 - 3*size/10, 10: 0} {
+			f := newFleet(vertical.ModeRecreate, size, func(i int, p *vertical.Pod) { p.Ready = i >= tenths*size/10 })
+			f.policy.Divergences &^= divergence.CircuitBreaker
+			f.pass()
+			if f.evicted != want {
+				t.Errorf("%d of %d pods are not ready: %d evicted, want %d", tenths*size/10, size, f.evicted, want)
+			}
+		}
+	}
+}
+
+// Of pods that all run out of memory as many go in a pass as may be away: more memory may be what they need.
+func TestCrashedPodsGoInParts(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 10, func(_ int, p *vertical.Pod) {
+		p.Ready = false
+		p.Containers[0].Crashed = vertical.Termination{OutOfMemory: true, Failed: true, Started: epoch.Add(-2 * time.Minute), Finished: epoch.Add(-time.Minute)}
+	})
+	f.policy.Divergences &^= divergence.CircuitBreaker
+	if f.pass(); f.evicted != 5 {
+		t.Errorf("%d evicted", f.evicted)
+	}
+}
+
+// What a policy, a webhook or a quota refuses, it refuses for a new pod as well: the resize is tried again later, and no pod is
+// evicted. What fails otherwise is evicted in the end, one pod first.
+func TestRefusedResizesAreWaitedFor(t *testing.T) {
+	for outcome, want := range map[update.Outcome]int{update.Refused: 0, update.Failed: 1} {
+		f := newFleet(vertical.ModeInPlaceOrRecreate, 10, nil)
+		f.outcome = outcome
+		f.change = func(o *update.Observation) {
+			o.Cluster.Used = map[string]map[string]vertical.Amounts{}
+			for i := range o.Pods {
+				o.Cluster.Used[o.Pods[i].UID] = map[string]vertical.Amounts{"app": vertical.Of(1, mebibyte)}
+			}
+		}
+		for range 180 {
+			f.pass()
+		}
+		if f.evicted != want {
+			t.Errorf("outcome %d: %d evicted, want %d", outcome, f.evicted, want)
+		}
+	}
+}
+
+// A quota without room for what is recommended keeps every pod where it is, in mode Recreate too.
+func TestQuotaIsAskedBeforeAnEviction(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 4, nil)
+	f.change = func(o *update.Observation) {
+		o.Cluster.Quotas = []resize.Quota{{Requests: vertical.Of(300, 8<<30)}}
+	}
+	if f.pass(); f.evicted != 0 || f.last.Pods[0].Against != reason.ResourceQuota {
+		t.Errorf("%d evicted, %q", f.evicted, f.last.Pods[0].Against)
+	}
+}
+
+// A DaemonSet's own limit of pods that may be away holds.
+func TestMaxUnavailableOfADaemonSetHolds(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 1000, nil)
+	f.replace = admitted
+	f.change = func(o *update.Observation) {
+		o.Workload.Target.HasMaxUnavailable, o.Workload.Target.MaxUnavailable = true, 3
+	}
+	f.pass()
+	for range 5 {
+		before := f.evicted
+		if f.pass(); f.evicted-before != 3 {
+			t.Errorf("%d evicted in a pass", f.evicted-before)
+		}
+	}
+}
+
+// A start-up boost ends below minReplicas too: nothing is evicted for it.
+func TestBoostEndsBelowMinReplicas(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 1, func(_ int, p *vertical.Pod) {
+		p.Containers[0].Boosted = &vertical.Resized{Requests: vertical.Of(100, 100*mebibyte)}
+	})
+	f.policy.Boosts, f.policy.Boost = true, &vertical.Boost{Factor: 2, Duration: time.Minute}
+	d, _ := update.Decide(f.now, &f.policy, f.state, f.observation())
+	a, ok := d.NextUnboost()
+	if !ok || a.Kind != update.Unboost {
+		t.Fatal("the boost does not end")
+	}
+	if f.pass(); f.evicted != 0 {
+		t.Error("a pod below minReplicas is evicted")
+	}
+}

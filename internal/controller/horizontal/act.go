@@ -122,7 +122,7 @@ func (c *Controller) measure(p *pass, d *decide.Decision, r *decide.Report, stat
 	if r.Rescaled {
 		action = actionOf(d.Current, d.Desired)
 	}
-	c.metrics.reconciled(action, failureOf(p, d, r, statusErr), time.Since(p.start))
+	c.metrics.reconciled(action, failureOf(p, d, r, statusErr), time.Since(p.began))
 	for i := range d.Metrics {
 		c.countMetric(p, &d.Metrics[i], i)
 	}

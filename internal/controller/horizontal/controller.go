@@ -10,7 +10,7 @@
 //
 // Such decisions do not ask more of others. Answers of the custom and external
 // metrics APIs serve until the object's next turn by the clock, with the times that
-// they came with; metrics.k8s.io, where it is needed, is asked once a second at
+// they came with, and so does the scale of a target that is in no cache; metrics.k8s.io, where it is needed, is asked once a second at
 // most because of pods, and each five seconds while it stands in for kubelets that
 // cannot be read. While no kubelet has been read twice, as at the start, few objects ask
 // at once: the others are decided when their samples are there, or within a sync period.
@@ -77,7 +77,7 @@ type Config struct {
 	// Triggers lets new samples, pods and counts lead to decisions between.
 	Triggers bool
 	// Workers is how many objects are decided at once. One that waits for a metrics
-	// API or for a write does not count.
+	// API, for its target's scale or for a write does not count.
 	Workers int
 	// StatusInterval is how long numbers alone are no reason to write status; 0
 	// writes each change.
@@ -110,8 +110,8 @@ type Controller struct {
 	inspected atomic.Int32
 	// workers holds a token for each object that is being worked on.
 	workers chan struct{}
-	// writers are for the writes that are under way.
-	writers *slots
+	// readers are for the reads that are under way, writers for the writes.
+	readers, writers *slots
 	// numbers are writes of statuses for their numbers alone.
 	numbers *rate.Limiter
 	// early are questions to metrics.k8s.io that need not wait for kubelets' samples.
@@ -164,6 +164,7 @@ func New(cfg Config) (*Controller, error) {
 		pods:     podindex.New(),
 		schedule: newSchedule(),
 		workers:  make(chan struct{}, cfg.Workers),
+		readers:  newSlots(callsPerWorker * cfg.Workers),
 		writers:  newSlots(callsPerWorker * cfg.Workers),
 		numbers:  rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace),
 		early:    rate.NewLimiter(earlyPerSecond, earlyBurst),

@@ -31,8 +31,10 @@ type pass struct {
 	hpa    *autoscalingv2.HorizontalPodAutoscaler
 	track  *track
 	policy decide.Policy
-	// start is when the observation began, decided when the decision was made.
-	start, decided time.Time
+	// began is when the worker began with the object; start when it began to look at what
+	// is known, which is later where the target's scale had to be asked for; decided when
+	// the decision was made.
+	began, start, decided time.Time
 	// asks says that everything is asked anew, mayLower that the count may be lowered.
 	asks, mayLower bool
 
@@ -98,7 +100,8 @@ func (c *Controller) workOn(ctx context.Context, t turn) {
 // turn decides on the object, unless it is not the time, and says when it is to be
 // decided in full again.
 func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t turn) (due time.Time) {
-	p := &pass{hpa: hpa, track: c.take(hpa), start: time.Now(), asks: t.asks, mayLower: t.asks || t.sampled}
+	now := time.Now()
+	p := &pass{hpa: hpa, track: c.take(hpa), began: now, start: now, asks: t.asks, mayLower: t.asks || t.sampled}
 	due = t.full
 	if t.asks {
 		due = following(hpa.UID, p.start, c.config.SyncPeriod)
@@ -188,9 +191,8 @@ func (c *Controller) observe(ctx context.Context, p *pass) error {
 	if c.config.Conflict != nil {
 		p.observation.Conflict = report.Conflict{Message: c.config.Conflict(p.hpa), Shown: observe.InConflict(p.hpa)}
 	}
-	p.target, p.targetErr = c.scales.Get(ctx, p.hpa.Namespace, p.hpa.Spec.ScaleTargetRef)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err := c.observeScale(ctx, p); err != nil {
+		return err
 	}
 	if p.observation.Target.Error = textOf(p.targetErr); p.observation.Target.Error != "" {
 		return nil

@@ -25,6 +25,7 @@ type track struct {
 	// moved counts decisions in a row that somebody else's scaling overtook.
 	moved   int
 	writing writing
+	scale   keptScale
 	// waits says that a decision waits for the cache to show the last write, owes that
 	// it is one in full. They are guarded by Controller.mu, as is contest.
 	waits, owes bool
@@ -43,10 +44,12 @@ type track struct {
 	heard time.Time
 
 	// The following are guarded by Controller.mu too: when the last decision began
-	// and when metrics.k8s.io was last asked; the round of scrapes; the count that was
+	// and when metrics.k8s.io was last asked; whether pods of the target have changed since
+	// its scale was read; the round of scrapes; the count that was
 	// last written, if nobody has set another since; what the object scales; the
 	// scale-ups whose pods are awaited.
 	begun, asked time.Time
+	podsChanged  bool
 	round        round
 	wrote        *int32
 	aim          targets.ID
@@ -192,7 +195,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 			t.state = observe.FirstState(hpa)
 		}
 		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, firstSaid(hpa, t.begun), kept{}, known{}, nil
-		t.heard, t.writing = t.begun, writing{}
+		t.heard, t.writing, t.scale = t.begun, writing{}, keptScale{}
 	}
 	return t
 }

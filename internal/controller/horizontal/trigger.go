@@ -102,6 +102,7 @@ func (c *Controller) happened(objects []types.NamespacedName) {
 		due := now.Add(eventDelay)
 		c.mu.Lock()
 		if t, known := c.records[object]; known {
+			t.podsChanged = true
 			due = later(due, later(t.begun.Add(eventGap), t.asked.Add(askGap)))
 		}
 		c.mu.Unlock()

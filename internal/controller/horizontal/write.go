@@ -93,8 +93,7 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 		now, err = c.scales.Write(context.WithoutCancel(ctx), p.target, desired, func() error { return c.mayScale(ctx, p, kind) })
 	})
 	if now != nil {
-		// The next decision may come before the cache shows it.
-		c.targets.Saw(p.target.Resource, now)
+		c.keepScale(p, scale.Target{Resource: p.target.Resource, Scale: now}, nil)
 	}
 	if err != nil {
 		c.writes(p.track, nil)

@@ -128,6 +128,8 @@ type Controller struct {
 	aims map[targets.ID][]types.NamespacedName
 	// present counts the objects in the cache.
 	present int
+	// wentBack is when resource versions were last found to have gone back.
+	wentBack time.Time
 	// inspectors are told of decisions, by object.
 	inspectors map[types.NamespacedName][]*Inspector
 }

@@ -108,6 +108,9 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 	}
 	if c.stale(p, hpa) {
 		c.metrics.staleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
+		if c.checkVersion(ctx, p) {
+			return time.Now()
+		}
 		if c.unchangedInCache(hpa) {
 			return due
 		}

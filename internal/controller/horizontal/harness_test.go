@@ -108,6 +108,17 @@ func newWorld(t testing.TB) *world {
 		object, err := w.updateStatus(update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler))
 		return true, object, err
 	})
+	w.client.PrependReactor("get", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		get, isGet := action.(clienttesting.GetAction)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, object := range slices.Backward(w.hidden) {
+			if hpa := object.(*autoscalingv2.HorizontalPodAutoscaler); w.hideStatus && isGet && hpa.Name == get.GetName() {
+				return true, hpa.DeepCopy(), nil
+			}
+		}
+		return false, nil, nil
+	})
 	return w
 }
 

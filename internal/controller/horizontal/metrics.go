@@ -37,6 +37,11 @@ type metrics struct {
 	objects            prometheus.Gauge
 	staleSkips         *prometheus.CounterVec
 
+	// stale are the objects that wait for the cache, versionsBack how often it turned out
+	// that it would never come.
+	stale        prometheus.Gauge
+	versionsBack prometheus.Counter
+
 	running       prometheus.Gauge
 	contested     prometheus.Gauge
 	foreignWrites prometheus.Counter
@@ -87,6 +92,10 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		objects: gauge(upstreamSubsystem, "num_horizontal_pod_autoscalers", "Current number of controlled HPA objects."),
 		staleSkips: counter(upstreamSubsystem, "stale_sync_skips_total",
 			"Total number of HPA syncs skipped due to a stale watch cache.", []string{"group", "resource"}),
+		stale: gauge(own, "stale_horizontal_pod_autoscalers",
+			"Objects that have not been decided for two sync periods because the cache is behind the last write of their status."),
+		versionsBack: single("resource_version_regressions_total",
+			"Objects found to be stored with an older resource version than their last status write had, as after etcd was restored."),
 		running:       gauge(own, "horizontal_running", "1 while this instance decides, 0 while it waits for its turn."),
 		contested:     gauge(own, "contested_horizontal_pod_autoscalers", "Objects that are not scaled because another controller writes their status."),
 		foreignWrites: single("foreign_status_writes_total", "Writes of the status of HorizontalPodAutoscalers by other controllers."),
@@ -117,6 +126,8 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.computationTime),
 		series.Register(registerer, &m.objects),
 		series.Register(registerer, &m.staleSkips),
+		series.Register(registerer, &m.stale),
+		series.Register(registerer, &m.versionsBack),
 		series.Register(registerer, &m.running),
 		series.Register(registerer, &m.contested),
 		series.Register(registerer, &m.foreignWrites),

@@ -6,7 +6,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
@@ -27,8 +26,9 @@ type track struct {
 	writing writing
 	scale   keptScale
 	// waits says that a decision waits for the cache to show the last write, owes that
-	// it is one in full. They are guarded by Controller.mu, as is contest.
+	// it is one in full. They are guarded by Controller.mu, as are stale and contest.
 	waits, owes bool
+	stale       staleness
 	contest     contest
 	shadow      shadow
 	said        said
@@ -171,6 +171,7 @@ func (c *Controller) drop(object types.NamespacedName) {
 	c.endContest(t)
 	c.lacks(t, lackUnknown)
 	c.counts(t, 0)
+	c.endStaleness(t)
 	delete(c.records, object)
 	if isBack {
 		c.trackOf(object).aim = t.aim
@@ -208,20 +209,6 @@ func (c *Controller) trackOf(object types.NamespacedName) *track {
 		c.records[object] = t
 	}
 	return t
-}
-
-// stale reports whether the cached object is older than the last status write.
-// Versions that cannot be compared are taken to be new enough.
-func (c *Controller) stale(p *pass, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	t, behind := p.track, false
-	if t.written != "" {
-		order, err := resourceversion.CompareResourceVersion(hpa.ResourceVersion, t.written)
-		behind = err == nil && order < 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t.waits, t.owes = behind, behind && (p.asks || t.owes)
-	return behind
 }
 
 // specChanged reports whether the object is to be decided at once. API servers

@@ -54,7 +54,7 @@ func (w *Writer) Write(ctx context.Context, object *autoscalingv2.HorizontalPodA
 		if !apierrors.IsConflict(err) || attempt == attempts {
 			return nil, fmt.Errorf("failed to update status for %s: %w", object.Name, err)
 		}
-		latest, getErr := w.get(ctx, object)
+		latest, getErr := w.Get(ctx, object)
 		if getErr != nil || latest.UID != object.UID || !equality.Semantic.DeepEqual(&latest.Status, &object.Status) {
 			return nil, fmt.Errorf("failed to update status for %s: %w", object.Name, err)
 		}
@@ -75,7 +75,8 @@ func (w *Writer) update(ctx context.Context, base *autoscalingv2.HorizontalPodAu
 		UpdateStatus(ctx, &next, metav1.UpdateOptions{FieldManager: w.fieldManager})
 }
 
-func (w *Writer) get(ctx context.Context, object *autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+// Get reads the object from the API server.
+func (w *Writer) Get(ctx context.Context, object *autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	return w.client.HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})

@@ -91,6 +91,9 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decisio
 		}
 		return nil
 	}
+	if written != nil && status.Turned(&p.hpa.Status, &after) {
+		s.turned = time.Now()
+	}
 	c.noteStatus(p, written, err)
 	return err
 }

@@ -535,3 +535,36 @@ func TestSwitchedOffDisturbsNobody(t *testing.T) {
 		w.wantReplicas("green", 4, "nobody else scales these pods")
 	})
 }
+
+// TestDeletedTargetGivesUpItsPods: whatever selects the same pods next is not stopped by an
+// object whose target is gone.
+func TestDeletedTargetGivesUpItsPods(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Config)
+		want   string
+	}{
+		"by default":  {func(*Config) {}, "True ValidMetricFound"},
+		"as upstream": {asUpstream, "False AmbiguousSelector"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.addHPA(w.web("web", 2))
+				w.start(tt.change)
+				w.pass(period)
+				if err := w.client.Tracker().Delete(deploymentResource, "shop", "web"); err != nil {
+					t.Fatal(err)
+				}
+				w.pass(period)
+				successor := w.web("successor", 2)
+				d := w.deployment("successor")
+				d.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
+				w.store(deploymentResource, d)
+				w.addHPA(successor)
+				w.pass(3 * period)
+				if got := w.condition("successor", autoscalingv2.ScalingActive); got != tt.want {
+					t.Errorf("ScalingActive is %s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}

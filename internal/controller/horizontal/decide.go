@@ -198,6 +198,11 @@ func (c *Controller) observe(ctx context.Context, p *pass) error {
 		return err
 	}
 	if p.observation.Target.Error = textOf(p.targetErr); p.observation.Target.Error != "" {
+		// Without a target it has no pods; whatever takes them over may be scaled. Upstream
+		// keeps what was once claimed.
+		if apierrors.IsNotFound(p.targetErr) && p.policy.Divergences.Has(divergence.OutOfRange) {
+			c.pods.Delete(nameOf(p.hpa))
+		}
 		return nil
 	}
 	return c.observeMetrics(ctx, p)

@@ -16,6 +16,8 @@ type said struct {
 	// status is when status was last written, owed since when there is an urgent one to
 	// write that was put off; zero if there is none.
 	status, owed time.Time
+	// turned is when a condition was last written anew.
+	turned time.Time
 	// backoff is between status writes that fail.
 	backoff backoff
 	// events is when each event was last recorded, by what it says.
@@ -52,10 +54,16 @@ func firstSaid(hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) said {
 }
 
 // worthStatus reports whether status is to be written now. What people wait for
-// is written at once; numbers, which are never twice the same, once in an
-// interval and only if they have moved.
+// is written at once; a condition that noise may turn, once in an interval; numbers,
+// which are never twice the same, once in an interval and only if they have moved.
 func (c *Controller) worthStatus(p *pass, after *autoscalingv2.HorizontalPodAutoscalerStatus, isUrgent bool) bool {
-	return isUrgent || c.config.StatusInterval == 0 || c.mayTell(p) && status.Moved(&p.hpa.Status, after)
+	if isUrgent || c.config.StatusInterval == 0 {
+		return true
+	}
+	if time.Since(p.track.said.turned) >= c.config.StatusInterval && status.Turned(&p.hpa.Status, after) {
+		return true
+	}
+	return c.mayTell(p) && status.Moved(&p.hpa.Status, after)
 }
 
 // mayTell reports whether numbers may be a reason to write: the interval is over in which

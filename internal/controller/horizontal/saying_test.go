@@ -3,6 +3,7 @@ package horizontal
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -191,6 +192,55 @@ func TestRestartDoesNotRepeatNumbers(t *testing.T) {
 			if writes != want {
 				t.Errorf("%d writes %s after the last", writes, ago)
 			}
+		})
+	}
+}
+
+// TestNoiseAtTheEdgeIsNoReasonToWrite: at the edge of the tolerance, and of maxReplicas,
+// the conditions would have to be written every few seconds. What lasts is written.
+func TestNoiseAtTheEdgeIsNoReasonToWrite(t *testing.T) {
+	for name, tt := range map[string]struct {
+		middle int64
+		most   int32
+	}{
+		"of nothing":       {middle: 100, most: 20},
+		"of the tolerance": {middle: 90, most: 20},
+		"next to it":       {middle: 89, most: 20},
+		"of maxReplicas":   {middle: 110, most: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				k := w.kubelets("a")
+				hpa := w.web("web", 10)
+				hpa.Spec.MaxReplicas = tt.most
+				w.onto("web", 10, "a")
+				w.addHPA(hpa)
+				k.milli = tt.middle
+				w.start(k.direct, func(c *Config) { c.SyncPeriod, c.EventInterval, c.StatusInterval = period, 14*time.Second, time.Minute })
+				w.pass(time.Minute)
+				writes := 0
+				w.set(func() { w.beforeStatus = func() error { writes++; return nil } })
+				noise := rand.New(rand.NewPCG(1, 1))
+				const minutes = 8
+				for range minutes * 60 {
+					w.set(func() { k.milli = tt.middle + int64(noise.NormFloat64()*0.08*float64(tt.middle)) })
+					w.pass(time.Second)
+				}
+				if writes > minutes+1 || len(w.scaleWrites()) > 0 {
+					t.Errorf("%d status writes in %d minutes, want one a minute at most; scale writes %q", writes, minutes, w.scaleWrites())
+				}
+				w.set(func() { k.milli = 190; w.beforeScale = func() error { return errors.New("refused") } })
+				w.pass(time.Minute + 5*time.Second)
+				want := "False FailedUpdateScale"
+				if tt.most == 10 {
+					want = "True TooManyReplicas"
+					if got := w.condition("web", autoscalingv2.ScalingLimited); got != want {
+						t.Errorf("after a minute above maxReplicas ScalingLimited is %s", got)
+					}
+				} else if got := w.condition("web", autoscalingv2.AbleToScale); got != want {
+					t.Errorf("where scaling fails AbleToScale is %s", got)
+				}
+			})
 		})
 	}
 }

@@ -33,9 +33,9 @@ func TestShownIsNotUrgent(t *testing.T) {
 			report.Rescaled = false
 		}
 		after := observe.Status(hpa, &decision, report, time.Unix(200, 0))
-		is, want := observe.IsShown(hpa, &decision, report), !status.Urgent(&hpa.Status, &after)
+		is, want := observe.IsShown(hpa, &decision, report), !status.Urgent(&hpa.Status, &after) && !status.Turned(&hpa.Status, &after)
 		if is != want {
-			t.Fatalf("shown: %v, not urgent: %v\n%+v\n%+v", is, want, hpa.Status, after)
+			t.Fatalf("shown: %v, neither urgent nor turned: %v\n%+v\n%+v", is, want, hpa.Status, after)
 		}
 		if is {
 			shown++

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -14,7 +15,7 @@ const meaningful = 0.02
 
 // Urgent reports whether the statuses differ in what people and programs wait
 // for: counts, the generation, conditions, which metrics there are. Messages and
-// numbers are not.
+// numbers are not, nor is a condition that noise may turn back and forth.
 func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	if before.CurrentReplicas != after.CurrentReplicas || before.DesiredReplicas != after.DesiredReplicas ||
 		!equality.Semantic.DeepEqual(before.LastScaleTime, after.LastScaleTime) ||
@@ -23,8 +24,7 @@ func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 		return true
 	}
 	for i := range after.Conditions {
-		b, a := &before.Conditions[i], &after.Conditions[i]
-		if b.Type != a.Type || b.Status != a.Status || b.Reason != a.Reason || !b.LastTransitionTime.Equal(&a.LastTransitionTime) {
+		if b, a := &before.Conditions[i], &after.Conditions[i]; turns(b, a) && !isNoise(b, a) {
 			return true
 		}
 	}
@@ -34,6 +34,36 @@ func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 		}
 	}
 	return false
+}
+
+// Turned reports whether the statuses differ in a condition. Where that is not urgent it
+// is one that noise turns back and forth, at the edge of the tolerance or of a limit.
+func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+	if len(before.Conditions) != len(after.Conditions) {
+		return true
+	}
+	for i := range after.Conditions {
+		if turns(&before.Conditions[i], &after.Conditions[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+type condition = autoscalingv2.HorizontalPodAutoscalerCondition
+
+func turns(b, a *condition) bool {
+	return b.Type != a.Type || b.Status != a.Status || b.Reason != a.Reason || !b.LastTransitionTime.Equal(&a.LastTransitionTime)
+}
+
+// isNoise reports whether noise may turn the condition back and forth: whether a limit
+// binds, and why scaling is possible. That it is not possible is another matter.
+func isNoise(b, a *condition) bool {
+	if b.Type != a.Type {
+		return false
+	}
+	isPossible := b.Status == corev1.ConditionTrue && a.Status == corev1.ConditionTrue
+	return a.Type == autoscalingv2.ScalingLimited || a.Type == autoscalingv2.AbleToScale && isPossible
 }
 
 // Moved reports whether statuses that do not differ urgently differ

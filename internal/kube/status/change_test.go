@@ -64,3 +64,34 @@ func TestChanges(t *testing.T) {
 		})
 	}
 }
+
+// TestTurned: at the edge of the tolerance or of a limit; but that scaling is not possible,
+// or possible again, is urgent.
+func TestTurned(t *testing.T) {
+	const yes, no = corev1.ConditionTrue, corev1.ConditionFalse
+	for name, tt := range map[string]struct {
+		kind           autoscalingv2.HorizontalPodAutoscalerConditionType
+		before, after  corev1.ConditionStatus
+		reason         string
+		urgent, turned bool
+	}{
+		"the reason why it can scale": {autoscalingv2.AbleToScale, yes, yes, "ScaleDownStabilized", false, true},
+		"it cannot scale":             {autoscalingv2.AbleToScale, yes, no, "FailedGetScale", true, true},
+		"it can scale again":          {autoscalingv2.AbleToScale, no, yes, "ReadyForNewScale", true, true},
+		"why it cannot scale":         {autoscalingv2.AbleToScale, no, no, "FailedUpdateScale", true, true},
+		"a limit binds":               {autoscalingv2.ScalingLimited, no, yes, "TooManyReplicas", false, true},
+		"a limit ceases to bind":      {autoscalingv2.ScalingLimited, yes, no, "DesiredWithinRange", false, true},
+		"metrics fail":                {autoscalingv2.ScalingActive, yes, no, "FailedGetResourceMetric", true, true},
+		"nothing":                     {autoscalingv2.ScalingActive, yes, yes, "Before", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := func(s corev1.ConditionStatus, reason string) *statusOf {
+				return &statusOf{Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: tt.kind, Status: s, Reason: reason}}}
+			}
+			before, after := status(tt.before, "Before"), status(tt.after, tt.reason)
+			if urgent, turned := Urgent(before, after), Turned(before, after); urgent != tt.urgent || turned != tt.turned {
+				t.Errorf("urgent %v, turned %v, want %v, %v", urgent, turned, tt.urgent, tt.turned)
+			}
+		})
+	}
+}

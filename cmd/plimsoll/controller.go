@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,6 +34,12 @@ import (
 )
 
 const userAgent = "plimsoll-controller"
+
+// The Lease, unless flags name another.
+const (
+	defaultLeaseNamespace = "plimsoll-system"
+	defaultLeaseName      = "plimsoll-controller"
+)
 
 func controllerCommand() *cobra.Command {
 	flags := &controllerFlags{}
@@ -234,6 +241,8 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 		Options:    flags.options,
 		Shadow:     flags.shadow,
 
+		FieldManager: fieldManager(flags.resourceNamespace, flags.resourceName),
+
 		StatusInterval: flags.statusInterval,
 		EventInterval:  flags.eventInterval,
 	}
@@ -251,6 +260,23 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	}
 	l.controller, err = horizontal.New(cfg)
 	return l, err
+}
+
+// fieldManager is the installation's name in managedFields: those with different Leases
+// have different names, and so find each other.
+func fieldManager(namespace, name string) string {
+	const most = 128 // the API server's
+	manager := horizontal.FieldManager
+	if namespace != defaultLeaseNamespace || name != defaultLeaseName {
+		manager += "/" + namespace
+	}
+	if name != defaultLeaseName {
+		manager += "/" + name
+	}
+	if len(manager) > most {
+		return fmt.Sprintf("%s-%x", manager[:most-17], sha256.Sum256([]byte(manager)))[:most]
+	}
+	return manager
 }
 
 // newCaches are the caches of both sides: the same, where both run. While the cluster

@@ -110,8 +110,8 @@ func (f *controllerFlags) addLeaderElection(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.retryPeriod, "leader-elect-retry-period", 2*time.Second,
 		"The duration the clients should wait between attempting acquisition and renewal of a leadership.")
 	fs.StringVar(&f.resourceLock, "leader-elect-resource-lock", "leases", "The type of resource object that is used for locking; leases is the one there is.")
-	fs.StringVar(&f.resourceName, "leader-elect-resource-name", "plimsoll-controller", "The name of the Lease.")
-	fs.StringVar(&f.resourceNamespace, "leader-elect-resource-namespace", "plimsoll-system", "The namespace of the Lease.")
+	fs.StringVar(&f.resourceName, "leader-elect-resource-name", defaultLeaseName, "The name of the Lease.")
+	fs.StringVar(&f.resourceNamespace, "leader-elect-resource-namespace", defaultLeaseNamespace, "The namespace of the Lease.")
 }
 
 // validate names every flag that has a value which cannot work.

@@ -2,10 +2,12 @@ package horizontal
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -161,4 +163,74 @@ func count(events []string, part string) int {
 		}
 	}
 	return n
+}
+
+// TestTwoInstallations: each with its own Lease. They find each other, and one of them
+// scales, with its policy.
+func TestTwoInstallations(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a")
+		hpa := w.web("web", 4)
+		hpa.Spec.MaxReplicas = 100
+		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
+			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 2, PeriodSeconds: 300}},
+		}}
+		w.onto("web", 4, "a")
+		w.addHPA(hpa)
+		first, registry := func() {}, w.registry
+		for _, name := range []string{"plimsoll", "plimsoll/other"} {
+			w.registry = prometheus.NewRegistry()
+			w.start(k.direct, func(c *Config) { c.SyncPeriod, c.FieldManager = period, name })
+			stop, before := w.stop, first
+			first = func() { stop(); before() }
+			w.pass(5 * time.Second)
+		}
+		second := w.registry
+		w.registry, w.stop = registry, first
+		w.set(func() { k.milli = 110 })
+		w.pass(time.Minute)
+		w.set(func() { k.milli, w.events = 1000, nil })
+		w.pass(4 * time.Minute)
+		if got := w.scaleWrites(); !slices.Equal(got, []string{"web 4→6"}) {
+			t.Errorf("scale writes %q, want two pods in five minutes", got)
+		}
+		w.registry = second
+		if w.metric("plimsoll_contested_horizontal_pod_autoscalers") != 1 {
+			t.Error("the second one does not know of the first")
+		}
+	})
+}
+
+// TestInstallationsFindEachOther: whose name comes first goes on, the other one stops, and
+// both say so.
+func TestInstallationsFindEachOther(t *testing.T) {
+	for own, tt := range map[string]struct {
+		contested float64
+		event     string
+	}{
+		FieldManager:        {0, "plimsoll/m, another installation of plimsoll"},
+		FieldManager + "/a": {0, "plimsoll/m, another installation of plimsoll"},
+		FieldManager + "/z": {1, "plimsoll/m writes the status of this object too; plimsoll does not scale it"},
+	} {
+		t.Run(own, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.addHPA(w.web("web", 2))
+				w.start(func(c *Config) { c.FieldManager = own })
+				w.pass(10 * time.Second)
+				for range 3 {
+					w.writeStatus("web", FieldManager+"/m", touch)
+					w.pass(2 * time.Second)
+				}
+				if got := w.metric("plimsoll_contested_horizontal_pod_autoscalers"); got != tt.contested {
+					t.Errorf("%v contested objects, want %v", got, tt.contested)
+				}
+				if n := count(w.events, tt.event); n != 1 {
+					t.Errorf("told %d times, want once: %q", n, w.events)
+				}
+				if got := w.metric("plimsoll_foreign_status_writes_total"); got != 3 {
+					t.Errorf("%v foreign writes, want 3", got)
+				}
+			})
+		})
+	}
 }

@@ -17,6 +17,7 @@
 package horizontal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// FieldManager is Plimsoll's name in managedFields.
+// FieldManager is Plimsoll's name in managedFields. Other installations in the cluster add
+// a slash and something of their own, and so find each other.
 const FieldManager = "plimsoll"
 
 // callsPerWorker bounds what is read or written at once of objects of one kind. Such a
@@ -86,6 +88,8 @@ type Config struct {
 	EventInterval time.Duration
 	// Options are the flags that take part in a decision.
 	Options observe.Options
+	// FieldManager is this installation's name in managedFields; FieldManager if it is empty.
+	FieldManager string
 	// Shadow decides and writes nothing.
 	Shadow bool
 }
@@ -136,15 +140,16 @@ type Controller struct {
 
 // New checks the configuration and wires the parts. It starts nothing.
 func New(cfg Config) (*Controller, error) {
+	cfg.FieldManager = cmp.Or(cfg.FieldManager, FieldManager)
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}
 	known := targets.New(cfg.Informers.Apps().V1())
-	scales, err := scale.New(scale.Config{Scales: cfg.Scales, Mapper: cfg.Mapper, Known: known, FieldManager: FieldManager})
+	scales, err := scale.New(scale.Config{Scales: cfg.Scales, Mapper: cfg.Mapper, Known: known, FieldManager: cfg.FieldManager})
 	if err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}
-	writer, err := status.New(cfg.Client.AutoscalingV2(), FieldManager)
+	writer, err := status.New(cfg.Client.AutoscalingV2(), cfg.FieldManager)
 	if err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}

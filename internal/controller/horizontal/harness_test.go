@@ -105,7 +105,8 @@ func newWorld(t testing.TB) *world {
 		if !ok || action.GetSubresource() != "status" {
 			return false, nil, nil
 		}
-		object, err := w.updateStatus(update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler))
+		by := action.(clienttesting.UpdateActionImpl).UpdateOptions.FieldManager
+		object, err := w.updateStatus(update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler), by)
 		return true, object, err
 	})
 	w.client.PrependReactor("get", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -271,11 +272,15 @@ func (w *world) writeStatus(name, manager string, change func(*autoscalingv2.Hor
 	w.t.Helper()
 	hpa := w.hpa(name)
 	change(&hpa.Status)
-	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	hpa.ManagedFields = append(slices.DeleteFunc(hpa.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager == manager
-	}), metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &now})
+	hpa.ManagedFields = wroteStatus(hpa.ManagedFields, manager)
 	w.store(hpaResource, hpa)
+}
+
+// wroteStatus are the managed fields after a status write.
+func wroteStatus(fields []metav1.ManagedFieldsEntry, manager string) []metav1.ManagedFieldsEntry {
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	return append(slices.DeleteFunc(slices.Clone(fields), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == manager }),
+		metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &now})
 }
 
 func (w *world) store(resource schema.GroupVersionResource, object metav1.Object) {
@@ -311,7 +316,7 @@ func (w *world) setReplicas(name string, replicas int32) {
 	w.store(deploymentResource, d)
 }
 
-func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler) (runtime.Object, error) {
+func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by string) (runtime.Object, error) {
 	w.mu.Lock()
 	before := w.beforeStatus
 	w.mu.Unlock()
@@ -325,6 +330,7 @@ func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler) (runtim
 		return nil, apierrors.NewConflict(hpaResource.GroupResource(), hpa.Name, errors.New("the object has been modified"))
 	}
 	stored.Status = hpa.Status
+	stored.ManagedFields = wroteStatus(stored.ManagedFields, by)
 	w.mu.Lock()
 	hide := w.hideStatus
 	w.mu.Unlock()

@@ -41,12 +41,12 @@ func (c *Controller) mayPutOff(p *pass, r *decide.Report, isUrgent bool, owed ti
 
 // firstSaid is what was told of an object before this program knew it: numbers in its
 // status go on having their time where another instance wrote them.
-func firstSaid(hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) said {
+func (c *Controller) firstSaid(hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) said {
 	var s said
 	for i := range hpa.ManagedFields {
 		entry := &hpa.ManagedFields[i]
 		// Of a clock that is ahead it is not known when it was.
-		if entry.Subresource == "status" && entry.Manager == FieldManager && entry.Time != nil && entry.Time.After(s.status) && !entry.Time.After(now) {
+		if entry.Subresource == "status" && entry.Manager == c.config.FieldManager && entry.Time != nil && entry.Time.After(s.status) && !entry.Time.After(now) {
 			s.status = entry.Time.Time
 		}
 	}

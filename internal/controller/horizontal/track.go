@@ -99,7 +99,8 @@ func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.mu.Lock()
 	t := c.trackOf(nameOf(hpa))
 	c.endContest(t)
-	t.contest.newest = foreignWrite(hpa).at
+	newest, junior := c.foreignWrites(hpa)
+	t.contest.newest, t.contest.junior = newest.at, junior.at
 	c.aim(nameOf(hpa), hpa)
 	c.mu.Unlock()
 	c.schedule.at(nameOf(hpa), time.Now())
@@ -195,7 +196,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
-		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, firstSaid(hpa, t.begun), kept{}, known{}, nil
+		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, c.firstSaid(hpa, t.begun), kept{}, known{}, nil
 		t.heard, t.writing, t.scale = t.begun, writing{}, keptScale{}
 	}
 	return t

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 // heapGrowth is by how many percent the heap grows before what is no longer used is
@@ -12,10 +14,25 @@ import (
 // each 7 s, reckoned to cost a hundredth of a core.
 const heapGrowth = 40
 
+// heapShare is how much of the container's memory limit Go's own limit is. Beyond it the
+// heap is collected as often as it takes: before the kernel kills the process.
+const heapShare = 0.9
+
 // holdHeap is for what runs for long; GOGC and GOMEMLIMIT are heeded as in any
 // program in Go.
 func holdHeap() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(heapGrowth)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		limitHeap(memlimit.FromCgroup)
+	}
+}
+
+// limitHeap takes the limit that the control group has. Where there is none, or it
+// cannot be read, there is none.
+func limitHeap(ofContainer func() (bytes uint64, err error)) {
+	if bytes, err := ofContainer(); err == nil && bytes > 0 {
+		debug.SetMemoryLimit(int64(float64(bytes) * heapShare))
 	}
 }

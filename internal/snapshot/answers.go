@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -41,8 +42,19 @@ func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
 		if o.Readings[i], err = answers.reading(i); err != nil {
 			return o, fmt.Errorf("spec.metrics[%d]: %w", i, err)
 		}
+		o.Readings[i].Asked = s.askedFor(i)
 	}
 	return o, nil
+}
+
+// askedFor is when metric i was asked for; zero if the step does not say.
+func (s *Step) askedFor(i int) time.Time {
+	for _, a := range s.Snapshot.Asked {
+		if a.MetricIndex == i {
+			return a.Time
+		}
+	}
+	return time.Time{}
 }
 
 // target is the scale, with what is wrong with it.

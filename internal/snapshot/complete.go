@@ -189,5 +189,11 @@ func (s *Step) checkErrors() error {
 		}
 		seen[e.MetricIndex] = true
 	}
+	for i, a := range s.Snapshot.Asked {
+		if a.MetricIndex < 0 || a.MetricIndex >= len(s.HPA.Spec.Metrics) {
+			return invalid("Snapshot", "asked[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
+				i, a.MetricIndex, len(s.HPA.Spec.Metrics))
+		}
+	}
 	return nil
 }

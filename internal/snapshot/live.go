@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -100,6 +101,13 @@ func (s *Step) AddAnswer(i int, a Answer) {
 		s.AddPodValues(i, a.Custom)
 	case len(a.Custom.Items) > 0:
 		s.AddObjectValue(i, a.Custom.Items[0])
+	}
+}
+
+// AddAsked keeps when metric i was asked for; nothing where nobody was.
+func (s *Step) AddAsked(i int, at time.Time) {
+	if !at.IsZero() {
+		s.Snapshot.Asked = append(s.Snapshot.Asked, Asked{MetricIndex: i, Time: at.Round(0)})
 	}
 }
 

@@ -148,3 +148,27 @@ func TestSelected(t *testing.T) {
 		}
 	}
 }
+
+// TestAskedIsKept: when a metric was asked for goes with the step, as a replay would
+// otherwise take an answer that was known at the last scale-up for a new one.
+func TestAskedIsKept(t *testing.T) {
+	step := stepOf(t, document)
+	at := time.Date(2026, 11, 20, 11, 59, 59, 123456789, time.UTC)
+	step.AddAsked(0, at)
+	step.AddAsked(0, time.Time{})
+	var text strings.Builder
+	if err := Encode(&text, step); err != nil {
+		t.Fatal(err)
+	}
+	read := stepOf(t, text.String())
+	if got := read.askedFor(0); !got.Equal(at) || len(read.Snapshot.Asked) != 1 {
+		t.Errorf("asked at %v", read.Snapshot.Asked)
+	}
+	if got := read.askedFor(1); !got.IsZero() {
+		t.Errorf("metric 1 was asked for at %v", got)
+	}
+	step.AddAsked(99, at)
+	if err := step.complete(); err == nil || !strings.Contains(err.Error(), "asked[1].metricIndex") {
+		t.Errorf("a metric that is not there: %v", err)
+	}
+}

@@ -72,6 +72,9 @@ type Snapshot struct {
 	// history of the step before goes on.
 	History *History `json:"history,omitempty"`
 	Errors  []Error  `json:"errors,omitempty"`
+	// Asked says when the metrics were asked for; of a metric that is not among
+	// them nobody was.
+	Asked []Asked `json:"asked,omitempty"`
 	// ScaleError is what the API answered instead of the scale, which may be left
 	// out then.
 	ScaleError string `json:"scaleError,omitempty"`
@@ -125,6 +128,12 @@ type Error struct {
 	Message     string `json:"message"`
 }
 
+// Asked is when an answer to a metric was asked for.
+type Asked struct {
+	MetricIndex int       `json:"metricIndex"`
+	Time        time.Time `json:"time"`
+}
+
 // DeepCopyObject makes a Snapshot one of the objects that a scheme can hold.
 func (s *Snapshot) DeepCopyObject() runtime.Object {
 	c := *s
@@ -144,6 +153,7 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 		}
 	}
 	c.Errors = append([]Error(nil), s.Errors...)
+	c.Asked = append([]Asked(nil), s.Asked...)
 	if s.VerticalConflict != nil {
 		text := *s.VerticalConflict
 		c.VerticalConflict = &text

@@ -19,7 +19,9 @@ type answer struct {
 	// usage stands for an answer where nobody had to be asked.
 	usage observe.PodUsage
 	ask.Answer
-	took time.Duration
+	// asked is when it was asked for; zero where nobody was.
+	asked time.Time
+	took  time.Duration
 }
 
 // collection is the questions of one object, and the answers.
@@ -61,7 +63,7 @@ func (q *collection) askAll(ctx context.Context) {
 		}
 		asking.Go(func() {
 			start := time.Now()
-			q.answers[i].Answer, _ = q.questions.Ask(ctx, i)
+			q.answers[i].Answer, q.answers[i].asked = q.questions.Ask(ctx, i)
 			q.answers[i].took = time.Since(start)
 		})
 	}
@@ -72,5 +74,7 @@ func read(translate *observe.Answers, i int, kind metric.Type, a *answer) metric
 	if a.usage != nil {
 		return translate.Measured(i, a.usage)
 	}
-	return a.Reading(translate, i, kind)
+	reading := a.Reading(translate, i, kind)
+	reading.Asked = a.asked
+	return reading
 }

@@ -88,6 +88,7 @@ func (p *pass) tell(step *snapshot.Step) {
 		a := &p.answers[i]
 		if a.usage == nil {
 			step.AddAnswer(i, snapshot.Answer(a.Answer))
+			step.AddAsked(i, a.asked)
 			continue
 		}
 		isMeasured = true

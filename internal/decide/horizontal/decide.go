@@ -63,7 +63,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		d.fromMetrics(&s, o)
 	}
 	if d.Rescale && (p.Behavior != nil || p.Divergences.Has(divergence.OneDoubling)) {
-		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current)
+		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current, d.Metrics)
 	}
 	return d, s
 }

@@ -137,3 +137,58 @@ func TestDecidedEachInstant(t *testing.T) {
 		})
 	}
 }
+
+// TestSampleOfLastScaleUp: an answer raises the count again if it was asked for after
+// the last scale-up and is another one than that was decided on, whatever time it
+// gives. The target was scaled up to 4 at noon, on an answer that was asked for a
+// second before.
+func TestSampleOfLastScaleUp(t *testing.T) {
+	const second, minute = time.Second, time.Minute
+	answer := func(asked time.Duration, at time.Duration, n int32) metric.Reading {
+		r := length(n)
+		r.At, r.Asked = noon.Add(at), noon.Add(asked)
+		return r
+	}
+	timeless := func(asked time.Duration) metric.Reading {
+		r := answer(asked, 0, 99)
+		r.At = time.Time{}
+		return r
+	}
+	for name, tt := range map[string]struct {
+		reason        string
+		before, after metric.Reading
+		wait          time.Duration
+		want          int32
+	}{
+		"the same answer":          {"it was asked for before", answer(-second, -2*second, 99), answer(-second, -2*second, 99), 10 * second, 4},
+		"the same, from ahead":     {"its time is no excuse", answer(-second, minute, 99), answer(-second, minute, 99), 10 * second, 4},
+		"the same, without a time": {"nor is none", timeless(-second), timeless(-second), 10 * second, 4},
+		"asked again":              {"another time, although before the scale-up", answer(-second, -90*second, 99), answer(15*second, -75*second, 99), 15 * second, 8},
+		"asked again, same time":   {"the source measured nothing meanwhile", answer(-second, -2*second, 99), answer(15*second, -2*second, 99), 15 * second, 4},
+		"same time, another value": {"it did measure", answer(-second, -2*second, 99), answer(15*second, -2*second, 98), 15 * second, 8},
+		"asked, without a time":    {"taken for new", timeless(-second), timeless(15 * second), 15 * second, 8},
+		"asked, time gone back":    {"another one", answer(-second, -2*second, 99), answer(15*second, -minute, 99), 15 * second, 8},
+		"a minute later":           {"old ones hold no longer", answer(-second, -2*second, 99), answer(-second, -2*second, 99), minute, 8},
+		"sample, newer":            {"a kubelet's, by its own clock", sampled(99, 10*minute), sampled(99, 10*minute-second), 2 * second, 8},
+		"sample, the same":         {"nothing new", sampled(99, -10*minute), sampled(99, -10*minute), 2 * second, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(1, 100)
+			o := see(2, tt.before)
+			d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+			s = horizontal.Settle(s, horizontal.Outcome{At: noon})
+			if d.Desired != 4 {
+				t.Fatalf("first to %d", d.Desired)
+			}
+			o = see(4, tt.after)
+			if d, s = horizontal.Decide(noon.Add(tt.wait), &p, s, &o); d.Desired != tt.want {
+				t.Fatalf("%s: %d, want %d", tt.reason, d.Desired, tt.want)
+			}
+			// A write that fails leaves what the last one was decided on.
+			s = horizontal.Settle(s, horizontal.Outcome{At: noon.Add(tt.wait), Error: "conflict"})
+			if d, _ = horizontal.Decide(noon.Add(tt.wait), &p, s, &o); d.Desired != tt.want {
+				t.Errorf("%s: %d after a write that failed, want %d", tt.reason, d.Desired, tt.want)
+			}
+		})
+	}
+}

@@ -1,8 +1,7 @@
 package horizontal
 
 import (
-	"math"
-
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
@@ -52,8 +51,14 @@ func (d *Decision) bound(s *State, wish int32) {
 		MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas, Behavior: p.Behavior,
 		DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
 	}
-	history := pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns, LastUp: s.LastScaleUp}
-	w := pace.Wish{Now: d.At, Current: d.Current, Replicas: wish, Fresh: d.fresh(&history), Passing: d.passing(wish)}
+	history := pace.History{
+		Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns,
+		LastUp: s.LastScaleUp, LastUpOn: s.LastScaleUpOn,
+	}
+	w := pace.Wish{
+		Now: d.At, Current: d.Current, Replicas: wish,
+		Fresh: basis.Fresh(d.At, &history, d.Metrics, &d.Surge), Passing: d.passing(wish),
+	}
 	d.Stabilized = pace.Stabilize(&limits, &history, w)
 	w.Replicas = d.Stabilized.Replicas
 	d.Limited = pace.Limit(&limits, &history, w)
@@ -69,29 +74,4 @@ func (d *Decision) passing(wish int32) int32 {
 		lasting = max(lasting, d.Metrics[i].Replicas)
 	}
 	return max(0, wish-lasting)
-}
-
-// fresh is the largest wish of the metrics whose samples are newer than the last
-// scale-up, so that one metric's old samples hold its own wish and no other's.
-// Where all are newer, nothing is held, be it remembered.
-func (d *Decision) fresh(history *pace.History) int32 {
-	largest, all := int32(0), true
-	if d.Surge.Asks() {
-		if all = history.Fresh(d.At, d.Surge.At); all {
-			largest = d.Surge.Replicas
-		}
-	}
-	for i := range d.Metrics {
-		switch m := &d.Metrics[i]; {
-		case m.Failure != nil:
-		case history.Fresh(d.At, m.At):
-			largest = max(largest, m.Replicas)
-		default:
-			all = false
-		}
-	}
-	if all {
-		return math.MaxInt32
-	}
-	return largest
 }

@@ -169,7 +169,8 @@ func (s *stage) requestOf(text string) metric.Request {
 	return metric.Request{Milli: s.milli(text)}
 }
 
-// reading is a metric's answer: "down" is an API error, "none" an empty list.
+// reading is a metric's answer: "down" is an API error, "none" an empty list. The value
+// of an Object or External metric may say when it was asked for, as in 500@-90s?15s.
 func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Request) metric.Reading {
 	switch {
 	case slices.Contains(values, "down"):
@@ -180,6 +181,10 @@ func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Re
 	var r metric.Reading
 	if spec.Type == metric.Object || spec.Type == metric.External {
 		for _, v := range values {
+			v, asked, given := strings.Cut(v, "?")
+			if given {
+				r.Asked = noon.Add(s.period(asked))
+			}
 			one := s.sampleOf(v)
 			r.Series, r.At = append(r.Series, one.Milli), one.At
 		}

@@ -32,13 +32,21 @@ type twin struct {
 	ups, downs []entry
 	// raised are all scale-ups; metrics are the wishes of this decision's metrics
 	// and when they were sampled.
-	raised  []time.Time
+	raised  []scaleUp
 	metrics []entry
+}
+
+// scaleUp is a scale-up, and the metrics that it was decided on; none with behavior.
+type scaleUp struct {
+	at time.Time
+	on []entry
 }
 
 type entry struct {
 	at       time.Time
 	replicas int32
+	// asked is when a metric was asked for; zero where nobody was.
+	asked time.Time
 }
 
 // decide returns what the windows and then the rates and bounds leave of the
@@ -46,13 +54,13 @@ type entry struct {
 func (n *twin) decide(now time.Time, p *horizontal.Policy, current, wish int32) (stabilized, desired int32) {
 	n.seed(now, current)
 	stabilized = n.stabilize(now, p, current, wish)
-	n.recommendations = append(n.recommendations, entry{now, wish})
+	n.recommendations = append(n.recommendations, entry{at: now, replicas: wish})
 	return stabilized, n.limit(now, p, current, stabilized)
 }
 
 func (n *twin) seed(now time.Time, current int32) {
 	if !n.seeded {
-		n.recommendations, n.seeded = append(n.recommendations, entry{now, current}), true
+		n.recommendations, n.seeded = append(n.recommendations, entry{at: now, replicas: current}), true
 	}
 }
 
@@ -106,14 +114,14 @@ func (n *twin) doubling(now time.Time, p *horizontal.Policy, current int32) int3
 		return math.MaxInt32
 	}
 	farthest, stale := current, false
-	for _, m := range n.metrics {
+	for i, m := range n.metrics {
 		fresh := true
-		for _, raised := range n.raised {
-			if now.Sub(raised) < time.Second {
+		if len(n.raised) > 0 {
+			last := n.raised[len(n.raised)-1]
+			if now.Sub(last.at) < time.Second {
 				return current
 			}
-			seen := m.at.IsZero() || m.at.After(raised)
-			fresh = fresh && (seen || now.Sub(raised) >= time.Minute)
+			fresh = now.Sub(last.at) >= time.Minute || isAnother(i, m, last)
 		}
 		if fresh {
 			farthest = max(farthest, m.replicas)
@@ -124,6 +132,22 @@ func (n *twin) doubling(now time.Time, p *horizontal.Policy, current int32) int3
 		return math.MaxInt32
 	}
 	return farthest
+}
+
+// isAnother reports whether metric i has another sample than the scale-up was decided
+// on.
+func isAnother(i int, m entry, last scaleUp) bool {
+	answered := m.asked.IsZero() || m.asked.After(last.at)
+	switch {
+	case m.at.IsZero():
+		return answered
+	case last.on == nil:
+		return answered && m.at.After(last.at)
+	case m.asked.IsZero():
+		return m.at.After(last.on[i].at)
+	default:
+		return answered && (!m.at.Equal(last.on[i].at) || m.replicas != last.on[i].replicas)
+	}
 }
 
 // farthest is how far the rules let the count go, never back beyond where it is.
@@ -174,14 +198,18 @@ func sum(events []entry, now time.Time, period time.Duration) int32 {
 // wrote remembers a change that was written.
 func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
 	if change > 0 {
-		n.raised = append(n.raised, now)
+		last := scaleUp{at: now}
+		if p.Behavior == nil {
+			last.on = n.metrics
+		}
+		n.raised = append(n.raised, last)
 	}
 	switch {
 	case p.Behavior == nil:
 	case change > 0:
-		n.ups = append(n.ups, entry{now, change})
+		n.ups = append(n.ups, entry{at: now, replicas: change})
 	case change < 0:
-		n.downs = append(n.downs, entry{now, -change})
+		n.downs = append(n.downs, entry{at: now, replicas: -change})
 	}
 }
 
@@ -256,7 +284,10 @@ func TestAgainstTwin(t *testing.T) {
 			for range p.Metrics {
 				m := entry{at: drawSampled(t, now), replicas: rapid.Int32Range(0, 45).Draw(t, "wish")}
 				reading := length(m.replicas)
-				reading.At = m.at
+				if rapid.Bool().Draw(t, "asked for") {
+					m.asked = now.Add(-time.Duration(rapid.SampledFrom([]int{0, 1, 14}).Draw(t, "asked ago")) * time.Second)
+				}
+				reading.At, reading.Asked = m.at, m.asked
 				o.Readings, naive.metrics = append(o.Readings, reading), append(naive.metrics, m)
 				wish = max(wish, m.replicas)
 			}
@@ -317,7 +348,7 @@ func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, wish int
 		*l = append(*l, entry{})
 		free = len(*l) - 1
 	}
-	(*l)[free] = entry{now, wish}
+	(*l)[free] = entry{at: now, replicas: wish}
 	if p.Behavior == nil {
 		return highest
 	}
@@ -344,7 +375,7 @@ func TestAgainstSlots(t *testing.T) {
 		}
 		var s horizontal.State
 		current := rapid.Int32Range(1, 40).Draw(t, "current")
-		now, upstream := noon, slots{{noon, current}}
+		now, upstream := noon, slots{{at: noon, replicas: current}}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			if rapid.IntRange(0, 9).Draw(t, "edit") == 0 {
 				p.DownscaleStabilization = drawWindow(t, longest(p.DownscaleStabilization))

@@ -4,10 +4,12 @@
 package horizontal
 
 import (
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
@@ -88,6 +90,9 @@ type State struct {
 	ScaleDowns      signal.Changes         `json:"scaleDowns,omitempty"`
 	// LastScaleUp is when the count was last raised, as far as it is remembered.
 	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
+	// LastScaleUpOn are the samples that it was decided on, metric for metric; only
+	// without behavior.
+	LastScaleUpOn []pace.Sample `json:"lastScaleUpOn,omitempty"`
 	// Pending is the change that was decided and not yet settled.
 	Pending *Pending `json:"pending,omitempty"`
 
@@ -102,6 +107,8 @@ type Pending struct {
 	// Longest is the longest period of the direction's rate policies, in
 	// nanoseconds; 0 without behavior, where changes are not remembered.
 	Longest time.Duration `json:"longest"`
+	// Samples are those that a scale-up without behavior was decided on.
+	Samples []pace.Sample `json:"samples,omitempty"`
 }
 
 // Outcome is what became of the scale write.
@@ -122,6 +129,7 @@ func Settle(state State, outcome Outcome) State {
 	}
 	if pending.Change > 0 {
 		state.LastScaleUp = outcome.At
+		state.LastScaleUpOn = append(state.LastScaleUpOn[:0], pending.Samples...)
 	}
 	switch {
 	case pending.Longest == 0:
@@ -140,8 +148,10 @@ func (s *State) Clone() State {
 	c.Recommendations = s.Recommendations.Clone()
 	c.ScaleUps = append(signal.Changes(nil), s.ScaleUps...)
 	c.ScaleDowns = append(signal.Changes(nil), s.ScaleDowns...)
+	c.LastScaleUpOn = slices.Clone(s.LastScaleUpOn)
 	if s.Pending != nil {
 		pending := *s.Pending
+		pending.Samples = slices.Clone(pending.Samples)
 		c.Pending = &pending
 	}
 	return c

@@ -3,7 +3,9 @@ package horizontal
 import (
 	"slices"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 )
 
 // workspace is the room that a decision takes. It goes along with the state, so
@@ -16,6 +18,7 @@ type workspace struct {
 	results []metric.Result
 	groups  []metric.Group
 	pending Pending
+	samples []pace.Sample
 }
 
 // room makes room for the results of a decision. It is never nil: no metrics is
@@ -36,18 +39,16 @@ func (w *workspace) room(metrics, pods int) []metric.Result {
 }
 
 // pend is the change that is to be settled.
-func (w *workspace) pend(b *Behavior, change int32) *Pending {
+func (w *workspace) pend(b *Behavior, change int32, results []metric.Result) *Pending {
 	w.pending = Pending{Change: change}
 	if b == nil {
+		if change > 0 {
+			w.samples = basis.Samples(w.samples[:0], results)
+			w.pending.Samples = w.samples
+		}
 		return &w.pending
 	}
-	rules := &b.Up
-	if change < 0 {
-		rules = &b.Down
-	}
-	for i := range rules.Policies {
-		w.pending.Longest = max(w.pending.Longest, rules.Policies[i].Period)
-	}
+	w.pending.Longest = b.LongestPeriod(change > 0)
 	return &w.pending
 }
 

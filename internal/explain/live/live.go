@@ -83,6 +83,7 @@ func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizonta
 	questions := ask.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
 	answers := make([]ask.Answer, len(policy.Metrics))
 	var asking sync.WaitGroup
+	asked := time.Now()
 	for i := range answers {
 		asking.Go(func() { answers[i], _ = questions.Ask(ctx, i) })
 	}
@@ -92,6 +93,7 @@ func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizonta
 			return lacking(err, "list", "the values of "+policy.Metrics[i].Describe(policy.Divergences), step.HPA.Namespace)
 		}
 		step.AddAnswer(i, snapshot.Answer(answers[i]))
+		step.AddAsked(i, asked)
 	}
 	return nil
 }

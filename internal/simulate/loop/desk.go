@@ -92,6 +92,7 @@ func (d *desk) begin(i int) *metric.Reading {
 func (d *desk) ask(i int) {
 	r, now := d.begin(i), world.Time(d.World.Now())
 	stats := d.World.Stats()
+	r.Asked = now
 	switch d.Policy.Metrics[i].Type {
 	case metric.Pods:
 		for _, p := range d.World.Pods() {

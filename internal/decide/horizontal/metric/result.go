@@ -52,6 +52,10 @@ type Result struct {
 	Milli int64
 	// At is when the newest sample that counts was taken; zero if none says.
 	At time.Time
+	// Asked is when the reading was asked for; zero where nobody was.
+	Asked time.Time
+	// Total is the value of an Object or External metric, for the whole target.
+	Total int64
 
 	// Ratio is value/target as first observed; Adjusted the one after filling
 	// in missing and unready pods (equal to Ratio where nothing was filled in).
@@ -110,7 +114,7 @@ func (v Verdict) String() string {
 // nothing but the room of its groups.
 func Evaluate(spec *Spec, reading *Reading, c *Context, r *Result) {
 	room := r.Groups[:0]
-	*r = Result{}
+	*r = Result{Asked: reading.Asked}
 	if text := compute(spec, reading, c, room, r); text != "" {
 		*r = Result{Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts}
 	}

@@ -142,4 +142,6 @@ type Reading struct {
 	Series []int64
 	// At is when the newest of Series was taken; zero if the API does not say.
 	At time.Time
+	// Asked is when the answer was asked for; zero where nobody was asked.
+	Asked time.Time
 }

@@ -121,19 +121,9 @@ func (w *walk) play(wish int32, most int) (steps []Step, settled bool) {
 func (w *walk) horizon() time.Time {
 	longest := w.limits.DownscaleStabilization
 	if b := w.limits.Behavior; b != nil {
-		longest = 0
-		for _, rules := range []*pace.Rules{&b.Up, &b.Down} {
-			longest = max(longest, rules.Stabilization, longestPeriod(rules))
-		}
+		longest = max(b.Up.Stabilization, b.Down.Stabilization, b.LongestPeriod(true), b.LongestPeriod(false))
 	}
 	return w.now.Add(longest + 2*w.every)
-}
-
-func longestPeriod(r *pace.Rules) (longest time.Duration) {
-	for _, policy := range r.Policies {
-		longest = max(longest, policy.Period)
-	}
-	return longest
 }
 
 // turn is one decision on the wish, written at once.
@@ -155,7 +145,7 @@ func (w *walk) turn(wish int32) Turn {
 
 func (w *walk) history() *pace.History {
 	s := &w.state
-	return &pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns, LastUp: s.LastScaleUp}
+	return &pace.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns, LastUp: s.LastScaleUp, LastUpOn: s.LastScaleUpOn}
 }
 
 func (w *walk) remember(change int32) {
@@ -164,11 +154,7 @@ func (w *walk) remember(change int32) {
 	}
 	pending := horizontal.Pending{Change: change}
 	if b := w.limits.Behavior; b != nil {
-		rules := &b.Down
-		if change > 0 {
-			rules = &b.Up
-		}
-		pending.Longest = longestPeriod(rules)
+		pending.Longest = b.LongestPeriod(change > 0)
 	}
 	w.state.Pending = &pending
 	w.state = horizontal.Settle(w.state, horizontal.Outcome{At: w.now})

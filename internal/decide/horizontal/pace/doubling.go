@@ -27,8 +27,8 @@ const (
 	NotHeld Hold = iota
 	// TooSoon says that it has just been scaled up.
 	TooSoon
-	// NothingNewer says that the samples of the metrics that ask for more are not
-	// newer than the last scale-up.
+	// NothingNewer says that the metrics that ask for more have no value that was not
+	// known at the last scale-up.
 	NothingNewer
 )
 
@@ -37,10 +37,44 @@ func (h Hold) String() string {
 	return [...]string{"", "too soon after the last scale-up", "no sample is newer than the last scale-up"}[h]
 }
 
-// Fresh reports whether a sample was taken after the last scale-up. One that
-// does not say when counts as new.
-func (h *History) Fresh(now, sampled time.Time) bool {
-	return sampled.IsZero() || sampled.After(h.LastUp) || h.sinceUp(now) >= longestHold
+// Sample says where the value of a metric comes from, as far as it takes to know
+// whether a later one is another.
+type Sample struct {
+	// At is when it was taken, by the clock of whoever took it; zero if nobody says.
+	At time.Time `json:"at,omitzero"`
+	// Asked is when the answer was asked for, by the clock of this process; zero for
+	// samples that are there without asking.
+	Asked time.Time `json:"asked,omitzero"`
+	// Total is the value, where it is one for the whole target.
+	Total int64 `json:"total,omitempty"`
+}
+
+// Fresh reports whether the metric in that place has another sample than the one
+// that the last scale-up was decided on.
+//
+// An answer that was asked for before the scale-up is not, whatever time it gives. One
+// that was asked for later is, if it gives another time or value: that time is
+// compared with nothing but the one before, as adapters of cloud metrics give times
+// some minutes ago, and others the time of the answer. One without a time counts as
+// new. After a restart it is not known what the last scale-up was decided on; the
+// times have to do then, for as long as old samples hold.
+func (h *History) Fresh(now time.Time, metric int, s Sample) bool {
+	if h.sinceUp(now) >= longestHold {
+		return true
+	}
+	isAsked := !s.Asked.IsZero()
+	switch {
+	case isAsked && !s.Asked.After(h.LastUp):
+		return false
+	case s.At.IsZero():
+		return true
+	case metric >= len(h.LastUpOn):
+		return s.At.After(h.LastUp)
+	case isAsked:
+		return !s.At.Equal(h.LastUpOn[metric].At) || s.Total != h.LastUpOn[metric].Total
+	default:
+		return s.At.After(h.LastUpOn[metric].At)
+	}
 }
 
 // sinceUp has no sign: whoever set its clock back must not wait for it.

@@ -32,13 +32,16 @@ type History struct {
 	Ups, Downs signal.Changes
 	// LastUp is when the count was last raised; zero if that is not known.
 	LastUp time.Time
+	// LastUpOn are the samples that it was decided on, metric for metric; none if that
+	// is not known.
+	LastUpOn []Sample
 }
 
 // Wish is a wish for a count, and the count as it is.
 type Wish struct {
 	Now               time.Time
 	Current, Replicas int32
-	// Fresh is how far the samples that are newer than the last scale-up lead. Only
+	// Fresh is how far the samples lead that the last scale-up was not decided on. Only
 	// the rate without behavior looks at it.
 	Fresh int32
 	// Passing is how many of Replicas only the last few seconds ask for. Without
@@ -50,6 +53,18 @@ type Wish struct {
 // Behavior holds the scaling rules of both directions.
 type Behavior struct {
 	Up, Down Rules
+}
+
+// LongestPeriod is the longest period of one direction's rate policies.
+func (b *Behavior) LongestPeriod(up bool) (longest time.Duration) {
+	rules := &b.Down
+	if up {
+		rules = &b.Up
+	}
+	for i := range rules.Policies {
+		longest = max(longest, rules.Policies[i].Period)
+	}
+	return longest
 }
 
 // Rules are the scaling rules of one direction.

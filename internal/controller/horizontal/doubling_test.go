@@ -1,0 +1,97 @@
+package horizontal
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+)
+
+// timedExternal gives external values the time that at makes of the present one.
+type timedExternal struct {
+	*world
+	at func(now time.Time) time.Time
+}
+
+func (e timedExternal) External(ctx context.Context, namespace, metric, selector string) (*externalv1beta1.ExternalMetricValueList, error) {
+	list, err := e.world.External(ctx, namespace, metric, selector)
+	if err == nil {
+		for i := range list.Items {
+			list.Items[i].Timestamp = metav1.NewTime(e.at(time.Now()))
+		}
+	}
+	return list, err
+}
+
+// TestExternalTimesDoNotSlowScaling: whatever times an adapter gives, doubling to 64
+// replicas takes no longer than with upstream's rules.
+func TestExternalTimesDoNotSlowScaling(t *testing.T) {
+	measure := func(set divergence.Set, at func(time.Time) time.Time) (took time.Duration) {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.external = func(context.Context) (int64, error) { return 6400, nil }
+			hpa := externally(w.web("web", 2))
+			hpa.Spec.MaxReplicas = 100
+			w.addHPA(hpa)
+			began := time.Now()
+			w.start(func(c *Config) {
+				c.Options.Divergences, c.Metrics, c.Triggers = set, timedExternal{w, at}, set != divergence.None
+			})
+			for w.replicas("web") < 64 && time.Since(began) < 30*time.Minute {
+				w.pass(time.Second)
+			}
+			took = time.Since(began)
+		})
+		return took
+	}
+	for name, at := range map[string]func(time.Time) time.Time{
+		"of the answer": func(now time.Time) time.Time { return now },
+		"90 s ago":      func(now time.Time) time.Time { return now.Add(-90 * time.Second) },
+		"30 s ahead":    func(now time.Time) time.Time { return now.Add(30 * time.Second) },
+		"none":          func(time.Time) time.Time { return time.Time{} },
+	} {
+		ours, theirs := measure(divergence.Default, at), measure(divergence.None, at)
+		t.Logf("time %s: 64 replicas after %s, upstream %s", name, ours, theirs)
+		if ours > theirs+time.Second || ours < 30*time.Second {
+			t.Errorf("time %s: 64 replicas after %s, upstream %s", name, ours, theirs)
+		}
+	}
+}
+
+// TestOneAnswerDoublesOnce: one wrong answer of an adapter doubles the count once,
+// with a time or without, although CPU has the object decided each second.
+func TestOneAnswerDoublesOnce(t *testing.T) {
+	for name, at := range map[string]func(time.Time) time.Time{
+		"of the answer": func(now time.Time) time.Time { return now },
+		"none":          func(time.Time) time.Time { return time.Time{} },
+		"30 s ahead":    func(now time.Time) time.Time { return now.Add(30 * time.Second) },
+	} {
+		inWorld(t, func(t *testing.T, w *world) {
+			k := w.kubelets("a")
+			asked, value := 0, int64(100)
+			w.external = func(context.Context) (int64, error) {
+				w.set(func() { asked++ })
+				return value, nil
+			}
+			hpa := w.web("web", 2)
+			hpa.Spec.MaxReplicas = 1000
+			hpa.Spec.Metrics = append(hpa.Spec.Metrics, externally(w.web("other", 1)).Spec.Metrics...)
+			w.onto("web", 2, "a")
+			w.addHPA(hpa)
+			w.start(k.direct, func(c *Config) { c.SyncPeriod, c.Metrics = period, timedExternal{w, at} })
+			w.pass(time.Minute)
+			w.set(func() { value, asked, w.scales = 1_000_000, 0, nil })
+			for asked == 0 {
+				w.pass(10 * time.Millisecond)
+			}
+			w.set(func() { value = 100 })
+			w.pass(14 * time.Second)
+			if writes := w.scaleWrites(); asked != 1 || len(writes) != 1 || writes[0] != "web 2→4" {
+				t.Errorf("time %s: asked %d times, %v", name, asked, writes)
+			}
+		})
+	}
+}

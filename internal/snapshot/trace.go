@@ -59,6 +59,8 @@ type MetricTrace struct {
 	Base          int64     `json:"base,omitempty"`
 	Counted       int       `json:"podsCounted"`
 	SetAside      []PodPart `json:"podsSetAside,omitempty"`
+	// StartMilli is what is left out of the use of pods that have just become ready.
+	StartMilli int64 `json:"startMilli,omitempty"`
 }
 
 // FailureTrace is why a metric has no wish.
@@ -203,7 +205,7 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	t := MetricTrace{
 		Metric: spec.Describe(r.Policy.Divergences), Verdict: result.Verdict.String(),
 		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
-		Counted: result.Counts.Counted, SetAside: r.setAside(result),
+		Counted: result.Counts.Counted, SetAside: r.setAside(result), StartMilli: result.StartMilli,
 	}
 	if f := result.Failure; f != nil {
 		t.Failure = &FailureTrace{Reason: f.Reason, Message: f.Message}

@@ -47,6 +47,9 @@ const (
 	// SurgeWindow lets the last few seconds of CPU use ask for more replicas, where
 	// they are known.
 	SurgeWindow
+	// RecentlyReady lets CPU use of pods that have become ready a short while ago count
+	// with at most what the others carry on average.
+	RecentlyReady
 
 	end
 )
@@ -61,7 +64,7 @@ const None Set = 0
 var known = names.Names{
 	"surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
 	"out-of-range", "true-messages", "drop-series", "partial-container", "reject-negative", "window-history",
-	"one-doubling", "surge-window",
+	"one-doubling", "surge-window", "recently-ready",
 }
 
 // Has reports whether every divergence in d is in s.

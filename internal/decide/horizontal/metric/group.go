@@ -48,6 +48,8 @@ type grouping struct {
 	cpu bool
 	// finished says that pods which have finished are ignored.
 	finished bool
+	// recent says that pods count for less that have just become ready.
+	recent bool
 	// young pods, which started later than this, are in the initialization period.
 	young time.Time
 	delay time.Duration
@@ -57,6 +59,7 @@ func groupingOf(spec *Spec, c *Context) grouping {
 	return grouping{
 		cpu:      spec.Type != Pods && spec.Name == CPU,
 		finished: c.Divergences.Has(divergence.SucceededPods),
+		recent:   spec.Type != Pods && spec.Name == CPU && c.Divergences.Has(divergence.RecentlyReady),
 		young:    c.Now.Add(-c.CPUInitializationPeriod),
 		delay:    c.InitialReadinessDelay,
 	}
@@ -94,6 +97,10 @@ func (by *grouping) starting(pod *Pod, sample *Sample) bool {
 	}
 	return pod.Ready == ReadyFalse && pod.StartTime.Add(by.delay).After(pod.ReadyTransition)
 }
+
+// isYoung reports whether a pod that counts is in the initialization period. Beyond it,
+// one that turns ready again has been overloaded rather than started.
+func (by *grouping) isYoung(pod *Pod) bool { return by.recent && pod.StartTime.After(by.young) }
 
 // partialContainer reports whether the metric's container is present in a part
 // of the pods only.

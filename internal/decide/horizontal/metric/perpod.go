@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 )
 
 // perPod is a metric whose samples come from the pods: the totals over the
@@ -97,7 +98,7 @@ func (p *perPod) survey(room []Group) {
 	groups := slices.Grow(room, len(pods))[:len(pods)]
 	var n sizes
 	var used, wanted int64
-	newest := &Sample{}
+	newest, young := &Sample{}, recent.Pods{}
 	for i := range pods {
 		sample := &samples[i]
 		g := by.group(&pods[i], sample)
@@ -110,15 +111,21 @@ func (p *perPod) survey(room []Group) {
 			continue
 		}
 		used = sum.Add(used, sample.Milli)
+		request := int64(0)
 		if percent {
-			wanted = sum.Add(wanted, requests[i].Milli)
+			request = requests[i].Milli
+			wanted = sum.Add(wanted, request)
+		}
+		if by.isYoung(&pods[i]) {
+			young.Add(sample.At.Sub(pods[i].ReadyTransition), sample.Milli, request)
 		}
 		if sample.At.After(newest.At) {
 			newest = sample
 		}
 	}
 	r.Groups, r.Counts, r.At = groups, n.counts(), newest.At
-	p.used, p.wanted = used, wanted
+	r.StartMilli = young.Excess(sum, recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}, p.spec.Target)
+	p.used, p.wanted = used-r.StartMilli, wanted
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])
 }
 

@@ -52,6 +52,9 @@ type Result struct {
 	Milli int64
 	// At is when the newest sample that counts was taken; zero if none says.
 	At time.Time
+	// StartMilli is what is left out of the use of pods that have just become ready, as
+	// their start.
+	StartMilli int64
 	// Asked is when the reading was asked for; zero where nobody was.
 	Asked time.Time
 	// Total is the value of an Object or External metric, for the whole target.

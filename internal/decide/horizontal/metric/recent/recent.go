@@ -1,0 +1,87 @@
+// Package recent limits what pods count for that have become ready a short while ago.
+//
+// A pod that starts uses CPU for itself: classes are loaded, code is compiled, caches
+// are filled, for some seconds after it is ready, too. If that counted as load, each
+// pod that is added would ask for more pods, and these for more again. So as long as a
+// pod has not been ready for Warm, such pods count together with at most what the
+// others carry on average: load that they have taken over is shared, and a share is no
+// more than that.
+//
+// Where no other pods are there, as at the first start of a target, those that have
+// been ready for a whole window of metrics-server stand in for them: they are what
+// upstream's controller, too, would decide on. Where not even these are there, nothing
+// can be told from a start yet, and the pods count with at most their target, which
+// neither raises the count nor keeps it from falling. That lasts a window at most.
+package recent
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+)
+
+const (
+	// Warm is how long a pod has been ready when it counts for all that it uses: its
+	// window of 15 s then begins 15 s after it became ready.
+	Warm = 2 * window
+	// window is metrics-server's at its default resolution.
+	window = 15 * time.Second
+)
+
+// Total is what some pods use, and what they are compared with.
+type Total struct {
+	Used, Wanted int64
+	Pods         int64
+}
+
+// Pods are those that are not warm: for less than a window, and for longer.
+type Pods struct{ newest, newer Total }
+
+// Add takes in a pod that has been ready for so long when its sample was taken.
+func (p *Pods) Add(readyFor time.Duration, used, wanted int64) {
+	switch {
+	case readyFor < window:
+		p.newest.add(used, wanted)
+	case readyFor < Warm:
+		p.newer.add(used, wanted)
+	}
+}
+
+func (t *Total) add(used, wanted int64) {
+	t.Used, t.Wanted, t.Pods = t.Used+used, t.Wanted+wanted, t.Pods+1
+}
+
+// Excess is how much of what all pods use does not count. All are these and the others.
+func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target) int64 {
+	limited := Total{p.newest.Used + p.newer.Used, p.newest.Wanted + p.newer.Wanted, p.newest.Pods + p.newer.Pods}
+	others := Total{all.Used - limited.Used, all.Wanted - limited.Wanted, all.Pods - limited.Pods}
+	if others.Pods == 0 {
+		limited, others = p.newest, p.newer
+	}
+	if limited.Pods == 0 {
+		return 0
+	}
+	if others.Pods == 0 {
+		others = limited.atTarget(sum, target)
+	}
+	// What the limited pods are to what the others carry: their requests or their number.
+	part, of := limited.Pods, others.Pods
+	if target.Type == source.Utilization {
+		part, of = limited.Wanted, others.Wanted
+	}
+	if of <= 0 {
+		return 0
+	}
+	return max(0, limited.Used-sum.MulDiv(others.Used, part, of))
+}
+
+// atTarget is the pods as if each used what it is to use.
+func (t Total) atTarget(sum arithmetic.Mode, target source.Target) Total {
+	if target.Type == source.Utilization {
+		t.Used = sum.MulDiv(t.Wanted, int64(target.Percent), 100)
+	} else {
+		t.Used = sum.MulDiv(t.Pods, target.Milli, 1)
+	}
+	return t
+}

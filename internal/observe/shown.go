@@ -41,6 +41,9 @@ func showsCounts(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decis
 		return false
 	}
 	for i := range s.CurrentMetrics {
+		if d.Metrics[i].Pending {
+			continue
+		}
 		var kind autoscalingv2.MetricSourceType
 		if d.Metrics[i].Failure == nil {
 			kind = old.Spec.Metrics[i].Type

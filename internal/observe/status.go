@@ -37,7 +37,7 @@ func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, 
 	}
 	status.CurrentMetrics = nil
 	if r.ShowMetrics {
-		status.CurrentMetrics = currentMetrics(old.Spec.Metrics, d.Metrics)
+		status.CurrentMetrics = currentMetrics(old, d.Metrics)
 	}
 	return status
 }
@@ -67,12 +67,17 @@ func setCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *hori
 }
 
 // currentMetrics has one entry for each metric of the spec; that of a metric
-// that could not be computed is empty, as upstream's.
-func currentMetrics(specs []autoscalingv2.MetricSpec, results []metric.Result) []autoscalingv2.MetricStatus {
+// that could not be computed is empty, as upstream's. One without values yet keeps its own.
+func currentMetrics(old *autoscalingv2.HorizontalPodAutoscaler, results []metric.Result) []autoscalingv2.MetricStatus {
+	specs, shown := old.Spec.Metrics, old.Status.CurrentMetrics
 	statuses := make([]autoscalingv2.MetricStatus, min(len(specs), len(results)))
 	for i := range statuses {
-		if results[i].Failure == nil {
+		switch {
+		case results[i].Failure != nil:
+		case !results[i].Pending:
 			statuses[i] = metricStatus(&specs[i], &results[i])
+		case i < len(shown) && shown[i].Type == specs[i].Type:
+			statuses[i] = shown[i]
 		}
 	}
 	return statuses

@@ -174,7 +174,7 @@ func TestCurrentMetrics(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := currentMetrics([]autoscalingv2.MetricSpec{tc.spec}, []metric.Result{tc.result})
+			got := currentMetrics(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: []autoscalingv2.MetricSpec{tc.spec}}}, []metric.Result{tc.result})
 			if diff := cmp.Diff([]autoscalingv2.MetricStatus{tc.want}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -104,6 +104,8 @@ func (r *Result) way() string {
 			return "stopped: the pods' selector cannot be used"
 		}
 		return "stopped: the metrics that could be computed are not enough to decide"
+	case horizontal.BranchAwaiting:
+		return "kept: values that are awaited, or newer than the last scale-up, may not ask for less"
 	default:
 		return "the metrics decide"
 	}
@@ -112,6 +114,10 @@ func (r *Result) way() string {
 func (r *Result) explainMetric(p *page, i int) {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
 	p.line(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
+	if result.Pending {
+		p.detail("value", "awaited")
+		return
+	}
 	if result.Failure != nil {
 		p.detail("failed", result.Failure.Message)
 		r.explainPods(p, result)

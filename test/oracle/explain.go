@@ -36,6 +36,7 @@ func (s seen) look(now *Situation) {
 		divergence.RejectNegative:    now.Wild,
 		divergence.WindowHistory:     now.Lengthened,
 		divergence.OneDoubling:       spec.Behavior == nil,
+		divergence.NewerSamples:      true,
 		divergence.Saturate:          now.Wild || now.Scale.Spec == 0 || now.Scale.Status == 0,
 	} {
 		s[about] = s[about] || is

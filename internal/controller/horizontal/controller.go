@@ -112,6 +112,8 @@ type Controller struct {
 	filling atomic.Bool
 	// inspected counts inspectors.
 	inspected atomic.Int32
+	// requesting are the requests to metrics APIs that are under way.
+	requesting sync.WaitGroup
 	// workers holds a token for each object that is being worked on.
 	workers chan struct{}
 	// readers are for the reads that are under way, writers for the writes.
@@ -228,6 +230,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.metrics.running.Set(1)
 	defer c.metrics.running.Set(0)
 	defer c.collect(ctx)()
+	defer c.requesting.Wait()
 	c.loop(ctx)
 	return nil
 }

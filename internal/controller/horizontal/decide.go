@@ -175,6 +175,11 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "current", decision.Current, "wish", decision.Wish.Replicas)
 		return nil
 	}
+	if decision.Branch == decide.BranchAwaiting {
+		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "current", decision.Current,
+			"pending", decision.Pending, "outdated", decision.Outdated)
+		return nil
+	}
 	c.inspect(p, step, &decision)
 	c.prefer(p, &decision)
 	return c.act(ctx, p, &decision)

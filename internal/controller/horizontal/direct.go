@@ -5,9 +5,7 @@ import (
 	"errors"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -49,42 +47,27 @@ const (
 	lackRight
 )
 
-// kept is what was answered to an object's questions. It serves decisions that
-// come before its next turn by the clock.
-type kept struct {
-	// metrics and selector are what was asked for.
-	metrics  []autoscalingv2.MetricSpec
-	selector string
-	// answers are those of the custom and external metrics APIs, at their metrics'
-	// places, and when they were asked for.
-	answers []answer
-	at      time.Time
-	// resource is metrics.k8s.io's where it stands in for kubelets.
-	resource   *answer
-	resourceAt time.Time
-}
-
 // read reads all metrics: from what is known, from what was answered a moment ago,
-// and for the rest by asking. errTooEarly is all that can go wrong.
+// and for the rest by asking. errTooEarly and the end of ctx are all that can go wrong.
 func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) error {
-	q := newCollection(c.config.Metrics, p)
+	q := newCollection(len(p.policy.Metrics))
 	lacking, why := c.look(p, q, pods)
 	p.seen = pods
 	if lacking != lackNothing {
 		p.seen = nil
 	}
-	c.recall(p, q, lacking)
-	if lacking == lackTime && q.lacksResource() && c.awaitsSamples(p) {
-		return errTooEarly
+	p.isDirect = q.isComplete() && lacking == lackNothing
+	if !q.isComplete() {
+		if err := c.request(ctx, p, q, lacking); err != nil {
+			return err
+		}
 	}
 	if c.readsKubelets(p) {
 		c.tellLack(p, lacking, why)
 	}
-	p.isDirect = q.isComplete() && lacking == lackNothing && !asksOthers(&p.policy)
-	if !q.isComplete() {
-		c.outside(func() { q.askAll(ctx) })
-	}
-	c.keep(p, q, lacking)
+	// Samples of the kubelets come within seconds; others may be of the time before what
+	// the count was last decided on.
+	p.mayLower = p.mayLower && lacking != lackTime
 	c.useOthers(p, q, lacking)
 	if c.readsKubelets(p) {
 		c.tellUnreadable(p)
@@ -170,65 +153,6 @@ func (c *Controller) lacks(t *track, now lack) {
 	t.lack = now
 }
 
-// recall takes answers that are still good.
-func (c *Controller) recall(p *pass, q *collection, lacking lack) {
-	k := &p.track.kept
-	if k.answers == nil && k.resource == nil {
-		return
-	}
-	if p.asks || k.selector != q.questions.Selector || !equality.Semantic.DeepEqual(k.metrics, p.hpa.Spec.Metrics) {
-		*k = kept{}
-		return
-	}
-	others := k.answers != nil && p.start.Sub(k.at) < c.config.SyncPeriod
-	standIn := k.resource != nil && lacking != lackRight && p.start.Sub(k.resourceAt) < standInPeriod
-	for i := range q.answers {
-		a := answer{}
-		switch isOther := !isResource(p.policy.Metrics[i].Type); {
-		case q.known[i]:
-			continue
-		case isOther && others:
-			a = k.answers[i]
-		case !isOther && standIn:
-			a = *k.resource
-		default:
-			continue
-		}
-		a.took = 0
-		q.answers[i], q.known[i] = a, true
-	}
-}
-
-// keep keeps the answers that later decisions may be made on.
-func (c *Controller) keep(p *pass, q *collection, lacking lack) {
-	if !c.config.Triggers {
-		return
-	}
-	k := &p.track.kept
-	if lacking == lackNothing {
-		k.resource = nil
-	}
-	for i := range q.answers {
-		switch {
-		case q.known[i]:
-		case !isResource(p.policy.Metrics[i].Type):
-			if k.answers == nil || !k.at.Equal(p.start) {
-				k.answers, k.at = make([]answer, len(q.answers)), p.start
-			}
-			k.answers[i] = q.answers[i]
-		default:
-			c.askedForResources(p)
-			if lacking == lackTime || lacking == lackNode {
-				a := q.answers[i]
-				k.resource, k.resourceAt = &a, p.start
-			}
-		}
-	}
-	if k.answers != nil || k.resource != nil {
-		k.metrics, k.selector = p.hpa.Spec.Metrics, q.questions.Selector
-	}
-}
-
 // askedForResources notes when metrics.k8s.io was asked.
 func (c *Controller) askedForResources(p *pass) {
 	c.mu.Lock()
@@ -249,16 +173,6 @@ func isResource(kind metric.Type) bool {
 func hasResource(p *decide.Policy) bool {
 	for i := range p.Metrics {
 		if isResource(p.Metrics[i].Type) {
-			return true
-		}
-	}
-	return false
-}
-
-// asksOthers reports whether there is one that they do not know.
-func asksOthers(p *decide.Policy) bool {
-	for i := range p.Metrics {
-		if !isResource(p.Metrics[i].Type) {
 			return true
 		}
 	}

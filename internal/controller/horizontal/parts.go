@@ -83,7 +83,7 @@ func (p *parts) note(object types.NamespacedName, specs []metric.Spec, d *decide
 	var sampled time.Time
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
-		last.proposals = append(last.proposals, proposed{kind: string(specs[i].Type), replicas: m.Replicas, failed: m.Failure != nil})
+		last.proposals = append(last.proposals, proposed{kind: string(specs[i].Type), replicas: m.Replicas, failed: m.Failure != nil || m.Pending})
 		if m.At.After(sampled) {
 			sampled = m.At
 		}

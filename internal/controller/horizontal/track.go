@@ -171,6 +171,7 @@ func (c *Controller) drop(object types.NamespacedName) {
 	t := c.trackOf(object)
 	c.endContest(t)
 	c.lacks(t, lackUnknown)
+	t.kept.end()
 	c.counts(t, 0)
 	c.endStaleness(t)
 	delete(c.records, object)
@@ -196,6 +197,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
+		t.kept.end()
 		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, c.firstSaid(hpa, t.begun), kept{}, known{}, nil
 		t.heard, t.writing, t.scale = t.begun, writing{}, keptScale{}
 	}

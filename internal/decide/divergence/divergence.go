@@ -50,6 +50,8 @@ const (
 	// RecentlyReady lets CPU use of pods that have become ready a short while ago count
 	// with at most what the others carry on average.
 	RecentlyReady
+	// NewerSamples lowers the count only on samples newer than its last scale-up.
+	NewerSamples
 
 	end
 )
@@ -64,7 +66,7 @@ const None Set = 0
 var known = names.Names{
 	"surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
 	"out-of-range", "true-messages", "drop-series", "partial-container", "reject-negative", "window-history",
-	"one-doubling", "surge-window", "recently-ready",
+	"one-doubling", "surge-window", "recently-ready", "newer-samples",
 }
 
 // Has reports whether every divergence in d is in s.

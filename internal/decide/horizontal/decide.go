@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -62,7 +63,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	case BranchMetrics:
 		d.fromMetrics(&s, o)
 	}
-	if d.Rescale && (p.Behavior != nil || p.Divergences.Has(divergence.OneDoubling)) {
+	if d.Rescale && (p.Behavior != nil || p.Divergences&(divergence.OneDoubling|divergence.NewerSamples) != 0) {
 		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current, d.Metrics)
 	}
 	return d, s
@@ -122,8 +123,13 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		return
 	}
 	d.evaluate(s.work, o)
+	if p.Divergences.Has(divergence.NewerSamples) {
+		d.Outdated = basis.Outdated(d.At, s.LastScaleUp, d.Metrics)
+	}
 	if !d.combine() {
-		d.Branch = BranchFailed
+		if d.Branch = BranchFailed; d.Pending > 0 || d.Outdated > 0 && d.Failed == 0 {
+			d.Branch = BranchAwaiting
+		}
 		return
 	}
 	// Upstream takes the wish only if it is above zero.
@@ -159,8 +165,11 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 			reading = &o.Readings[i]
 		}
 		metric.Evaluate(&p.Metrics[i], reading, c, &d.Metrics[i])
-		if d.Metrics[i].Failure != nil {
+		switch {
+		case d.Metrics[i].Failure != nil:
 			d.Failed++
+		case d.Metrics[i].Pending:
+			d.Pending++
 		}
 	}
 	d.Surge = surge.Evaluate(&p.Surge, &surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
@@ -184,14 +193,14 @@ func (d *Decision) Suspects(o *Observation, dst []int) []int {
 // not usable if there is none or if it would lower the count and may not.
 //
 // Proposals come from the metrics that could be computed, and from the surge
-// window. While one metric could not, the others may not lower the count: it might
-// be the one that needs it.
+// window. While one metric could not, or has no values yet, the others may not lower
+// the count: it might be the one that needs it.
 func (d *Decision) combine() (usable bool) {
 	var best proposal.Proposal
 	for i := range d.Metrics {
-		if d.Metrics[i].Failure == nil {
+		if d.Metrics[i].Failure == nil && !d.Metrics[i].Pending {
 			best = best.Or(proposal.Proposal{
-				Source: proposal.Metric, Index: i, Replicas: d.Metrics[i].Replicas, MayLower: d.Failed == 0,
+				Source: proposal.Metric, Index: i, Replicas: d.Metrics[i].Replicas, MayLower: d.Failed+d.Pending+d.Outdated == 0,
 			})
 		}
 	}

@@ -272,7 +272,7 @@ func TestSettle(t *testing.T) {
 				t.Errorf("pending %v: %s", pending, tt.reason)
 			}
 			theirs := p
-			theirs.Divergences = divergence.Default &^ divergence.OneDoubling
+			theirs.Divergences = divergence.Default &^ (divergence.OneDoubling | divergence.NewerSamples)
 			if _, s := horizontal.Decide(noon, &theirs, horizontal.State{}, &tt.observation); (s.Pending != nil) != (d.Rescale && tt.behavior != nil) {
 				t.Errorf("upstream remembers nothing without behavior: %+v", s.Pending)
 			}

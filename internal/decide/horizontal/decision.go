@@ -27,8 +27,10 @@ type Decision struct {
 	// Metrics holds one result for each metric of the policy, or nothing where
 	// metrics were not looked at.
 	Metrics []metric.Result
-	// Failed is how many of the metrics could not be computed.
-	Failed int
+	// Failed is how many of the metrics could not be computed, Pending of how many the
+	// values are still awaited, and Outdated how many know nothing newer than the last
+	// scale-up. None of these lowers the count.
+	Failed, Pending, Outdated int
 	// Surge is what the surge window made of the last few seconds.
 	Surge surge.Result
 	// Wish is the proposal that won, before any limit.
@@ -63,9 +65,12 @@ const (
 	BranchFailed
 	// BranchMetrics: the metrics decide.
 	BranchMetrics
+	// BranchAwaiting: what is known asks for a lower count or for none, and values that
+	// may say otherwise are awaited. It leaves everything as it is, status included.
+	BranchAwaiting
 )
 
 // String names the branch as traces print it.
 func (b Branch) String() string {
-	return [...]string{"NoScale", "Disabled", "AboveMax", "BelowMin", "Failed", "Metrics"}[b]
+	return [...]string{"NoScale", "Disabled", "AboveMax", "BelowMin", "Failed", "Metrics", "Awaiting"}[b]
 }

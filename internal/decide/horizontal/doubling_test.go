@@ -51,6 +51,8 @@ func TestOneDoubling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 100)
+			// Scaling down on old samples is another matter.
+			p.Divergences = divergence.Default &^ divergence.NewerSamples
 			p.DownscaleStabilization = 0
 			for len(p.Metrics) < len(tt.readings) {
 				p.Metrics = append(p.Metrics, queue())
@@ -70,11 +72,11 @@ func TestOneDoubling(t *testing.T) {
 			if tt.held != pace.NotHeld && (d.Limited.Reason != horizontal.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
 				t.Errorf("held, but limited by %v: %+v", d.Limited.Reason, r.Conditions)
 			}
-			p.Divergences = divergence.Default &^ divergence.OneDoubling
+			p.Divergences &^= divergence.OneDoubling
 			if d, _ := decide(); d.Desired != min(8, max(d.Wish.Replicas, 1)) || d.Limited.Held != pace.NotHeld {
 				t.Errorf("upstream doubles at each decision: got %d, %q", d.Desired, d.Limited.Held)
 			}
-			p.Divergences, p.Behavior = divergence.Default, rates(unlimited(), unlimited())
+			p.Divergences, p.Behavior = divergence.Default&^divergence.NewerSamples, rates(unlimited(), unlimited())
 			if d, _ := decide(); d.Limited.Held != pace.NotHeld || d.Desired != max(d.Wish.Replicas, 1) {
 				t.Errorf("with behavior its policies hold alone: got %d, %q", d.Desired, d.Limited.Held)
 			}

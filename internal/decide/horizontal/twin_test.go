@@ -254,7 +254,7 @@ func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)
 		p.Metrics = append(p.Metrics, queue())
-		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.WindowHistory, divergence.Default}).Draw(t, "divergences")
+		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.WindowHistory, divergence.Default}).Draw(t, "divergences") &^ divergence.NewerSamples
 		longest := 5 * time.Minute
 		edit := func() {
 			p.DownscaleStabilization, p.Behavior = drawWindow(t, 5*time.Minute), nil

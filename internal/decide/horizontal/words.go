@@ -59,6 +59,7 @@ func (d *Decision) report(outcome Outcome) Report {
 		return r
 	case BranchMetrics:
 		d.reportComputed(&r)
+	case BranchAwaiting:
 	default:
 		d.reportCorrection(&r)
 	}

@@ -37,7 +37,7 @@ func Fresh(now time.Time, h *pace.History, results []metric.Result, s *surge.Res
 	}
 	for i := range results {
 		switch m := &results[i]; {
-		case m.Failure != nil:
+		case m.Failure != nil, m.Pending:
 		case h.Fresh(now, i, sampleOf(m)):
 			largest = max(largest, m.Replicas)
 		default:
@@ -48,4 +48,28 @@ func Fresh(now time.Time, h *pace.History, results []metric.Result, s *surge.Res
 		return math.MaxInt32
 	}
 	return largest
+}
+
+// longestLag is how far the times of samples may be behind. A source whose times are
+// further behind, or always the same, must not end scaling down for good.
+const longestLag = 5 * time.Minute
+
+// Outdated counts the metrics with samples that are no newer than the last scale-up: what
+// the count was raised on, or what another source says of the time before. They must not
+// take it back. Where nobody says when a value was taken, it is when it was asked for.
+func Outdated(now, lastUp time.Time, results []metric.Result) (n int) {
+	if lastUp.IsZero() || now.Sub(lastUp).Abs() >= longestLag {
+		return 0
+	}
+	for i := range results {
+		r := &results[i]
+		known := r.Oldest
+		if known.IsZero() {
+			known = r.Asked
+		}
+		if r.Failure == nil && !r.Pending && !known.IsZero() && !known.After(lastUp) {
+			n++
+		}
+	}
+	return n
 }

@@ -98,7 +98,7 @@ func (p *perPod) survey(room []Group) {
 	groups := slices.Grow(room, len(pods))[:len(pods)]
 	var n sizes
 	var used, wanted int64
-	newest, young := &Sample{}, recent.Pods{}
+	newest, oldest, young := &Sample{}, &Sample{}, recent.Pods{}
 	for i := range pods {
 		sample := &samples[i]
 		g := by.group(&pods[i], sample)
@@ -122,8 +122,11 @@ func (p *perPod) survey(room []Group) {
 		if sample.At.After(newest.At) {
 			newest = sample
 		}
+		if n[Counted] == 1 || sample.At.Before(oldest.At) {
+			oldest = sample
+		}
 	}
-	r.Groups, r.Counts, r.At = groups, n.counts(), newest.At
+	r.Groups, r.Counts, r.At, r.Oldest = groups, n.counts(), newest.At, oldest.At
 	r.StartMilli = young.Excess(sum, recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}, p.spec.Target)
 	p.used, p.wanted = used-r.StartMilli, wanted
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])

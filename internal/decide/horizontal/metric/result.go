@@ -50,8 +50,9 @@ type Result struct {
 	// the value itself. It is the original one, before missing and unready pods
 	// were filled in.
 	Milli int64
-	// At is when the newest sample that counts was taken; zero if none says.
-	At time.Time
+	// At is when the newest sample that counts was taken, Oldest when the oldest was;
+	// zero if none says.
+	At, Oldest time.Time
 	// StartMilli is what is left out of the use of pods that have just become ready, as
 	// their start.
 	StartMilli int64
@@ -59,6 +60,8 @@ type Result struct {
 	Asked time.Time
 	// Total is the value of an Object or External metric, for the whole target.
 	Total int64
+	// Pending says that the metric has no values yet, and asks for nothing.
+	Pending bool
 
 	// Ratio is value/target as first observed; Adjusted the one after filling
 	// in missing and unready pods (equal to Ratio where nothing was filled in).
@@ -117,7 +120,10 @@ func (v Verdict) String() string {
 // nothing but the room of its groups.
 func Evaluate(spec *Spec, reading *Reading, c *Context, r *Result) {
 	room := r.Groups[:0]
-	*r = Result{Asked: reading.Asked}
+	*r = Result{Asked: reading.Asked, Pending: reading.Pending}
+	if reading.Pending {
+		return
+	}
 	if text := compute(spec, reading, c, room, r); text != "" {
 		*r = Result{Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts}
 	}

@@ -11,7 +11,7 @@ import (
 // Object or summed over External series.
 func fromTotal(spec *Spec, reading *Reading, c *Context, r *Result) string {
 	usage := total(spec, reading, c)
-	r.At, r.Total = reading.At, usage
+	r.At, r.Oldest, r.Total = reading.At, reading.At, usage
 	if spec.Target.Type == AverageValue {
 		perReplica(spec, c, usage, r)
 		return ""

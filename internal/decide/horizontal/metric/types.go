@@ -144,4 +144,6 @@ type Reading struct {
 	At time.Time
 	// Asked is when the answer was asked for; zero where nobody was asked.
 	Asked time.Time
+	// Pending says that there are no values yet: they have been asked for.
+	Pending bool
 }

@@ -143,7 +143,7 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 func (in *Input) isSeen(i int) bool {
 	spec, pods := &in.Specs[i], len(in.Context.Pods)
 	return pods > 0 && spec.Name == metric.CPU && (spec.Type == metric.Resource || spec.Type == metric.ContainerResource) &&
-		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil
+		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil && !in.Results[i].Pending
 }
 
 // wanted is what the pod is to use, in milli-cores.

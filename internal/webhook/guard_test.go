@@ -176,6 +176,28 @@ func TestRegistrationWithoutTheRightToCreate(t *testing.T) {
 	}
 }
 
+// TestPathThatNobodyCouldWriteIsNotRequired: with upstream's rights what is there stays, and leads here without a path.
+func TestPathThatNobodyCouldWriteIsNotRequired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		there := shipped()
+		there.Webhooks[0].ClientConfig.CABundle = []byte("ca")
+		client := fake.NewClientset(there)
+		client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"), ConfigurationName, errors.New("no"))
+		})
+		r := registration(client)
+		for range 10 {
+			if err := r.Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
+				t.Fatal(err)
+			}
+			if r.HasPath(3 * time.Minute) {
+				t.Error("a path is required that the API server does not know")
+			}
+			<-time.After(time.Minute)
+		}
+	})
+}
+
 // TestPathIsRequiredOnceTheAPIServerHasIt: no admission is lost in a rollout. While a replica of an older version takes the
 // path away each minute, any path is answered; when it is gone for three intervals, the path alone; and a replica
 // that begins then requires it at once.

@@ -98,6 +98,10 @@ func (r *Registration) Ensure(ctx context.Context, authorities []byte, path stri
 		return fmt.Errorf("applying %s: %w", ConfigurationName, err)
 	}
 	r.applied.resourceVersion, r.applied.authorities, r.applied.path = written.ResourceVersion, string(authorities), path
+	if !asksAt(written, path) {
+		// What is there may not be changed, and leads here without it.
+		r.pathSince = time.Time{}
+	}
 	return nil
 }
 
@@ -105,11 +109,8 @@ func (r *Registration) Ensure(ctx context.Context, authorities []byte, path stri
 // when a server last wrote the configuration; once it knows, no other write matters.
 func (r *Registration) notePath(there *admissionregistrationv1.MutatingWebhookConfiguration, path string) {
 	now := time.Now()
-	isThere := there != nil && slices.ContainsFunc(there.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool {
-		return w.Name == WebhookName && pathOf(&w.ClientConfig) == path
-	})
 	switch {
-	case !isThere:
+	case !asksAt(there, path):
 		r.pathSince = now
 	case r.pathSince.IsZero():
 		r.pathSince = now
@@ -119,6 +120,13 @@ func (r *Registration) notePath(there *admissionregistrationv1.MutatingWebhookCo
 			}
 		}
 	}
+}
+
+// asksAt reports whether the API server asks at the path.
+func asksAt(there *admissionregistrationv1.MutatingWebhookConfiguration, path string) bool {
+	return there != nil && slices.ContainsFunc(there.Webhooks, func(w admissionregistrationv1.MutatingWebhook) bool {
+		return w.Name == WebhookName && pathOf(&w.ClientConfig) == path
+	})
 }
 
 // HasPath reports whether the API server has had the path for so long that all of it

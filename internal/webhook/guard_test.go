@@ -60,7 +60,7 @@ func TestWhoDoesNotKnowThePathMakesNoWork(t *testing.T) {
 	g := guarded(t, func(http.ResponseWriter, *http.Request) { answered++ })
 	ask := func(method, path string, body io.Reader) int {
 		recorder := httptest.NewRecorder()
-		g.ServeHTTP(recorder, httptest.NewRequest(method, path, body))
+		g.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, path, body))
 		return recorder.Code
 	}
 	// As long as the API server may not ask there, any path will do.
@@ -92,7 +92,7 @@ func TestNothingIsReadWithoutRoom(t *testing.T) {
 		g := guarded(t, func(http.ResponseWriter, *http.Request) { inside++; <-release })
 		ask := func(bytes int64) *httptest.ResponseRecorder {
 			recorder := httptest.NewRecorder()
-			request := httptest.NewRequest(http.MethodPost, "/", unread{t})
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", unread{t})
 			request.ContentLength = bytes
 			g.ServeHTTP(recorder, request)
 			return recorder

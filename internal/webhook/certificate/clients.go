@@ -16,7 +16,10 @@ type Clients struct {
 // ReadClients reads the file.
 func ReadClients(file string) (*Clients, error) {
 	c := &Clients{file: file}
-	return c, c.Refresh()
+	if err := c.Refresh(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Refresh reads the file again. What cannot be used leaves it as it was.

@@ -112,6 +112,7 @@ func policyOf(vpa *v1.VerticalPodAutoscaler) admit.Policy {
 		Containers:      observe.PoliciesOf(&vpa.Spec),
 		Recommended:     vpa.Status.Recommendation != nil,
 		Recommendations: observe.RecommendationsOf(&vpa.Status),
+		LittleHistory:   observe.HasLittleHistory(&vpa.Status),
 		Boost:           observe.BoostOf(vpa.Spec.StartupBoost),
 	}
 }

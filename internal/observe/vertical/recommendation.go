@@ -1,9 +1,22 @@
 package vertical
 
 import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
+
+// HasLittleHistory reports whether the recommendations follow from few samples, as the
+// recommender says in conditions of the object.
+func HasLittleHistory(status *autoscaling.VerticalPodAutoscalerStatus) bool {
+	return slices.ContainsFunc(status.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool {
+		return c.Status == corev1.ConditionTrue && (string(c.Type) == recommend.LowConfidence || string(c.Type) == recommend.DamagedCheckpoint)
+	})
+}
 
 // RecommendationsOf reads what a status recommends; nil without a recommendation.
 func RecommendationsOf(status *autoscaling.VerticalPodAutoscalerStatus) []core.Recommendation {

@@ -176,6 +176,9 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	w.policy = r.policy(w.object)
 	if !w.track.isDecided {
 		r.remember(now, w)
+		if !r.ready.Load() {
+			w.track.state = w.track.state.Resume(&w.policy, now, observe.PublishedOf(&w.object.Status))
+		}
 	}
 	o, names := r.observe(w, ooms)
 	if r.config.Conflicts != nil {

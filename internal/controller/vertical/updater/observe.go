@@ -113,9 +113,9 @@ type cluster struct {
 func (c *Controller) observation(w *workload, shared *cluster) *update.Observation {
 	o := &update.Observation{
 		Past:        observe.PastOf(&w.vpa.Status),
-		Recommended: observe.RecommendationsOf(&w.vpa.Status),
-		Pods:        make([]vertical.Pod, len(w.pods)),
-		Ranges:      observe.RangesOf(inNamespace[*corev1.LimitRange](c.listers.ranges, w.vpa.Namespace)),
+		Recommended: observe.RecommendationsOf(&w.vpa.Status), LittleHistory: observe.HasLittleHistory(&w.vpa.Status),
+		Pods:   make([]vertical.Pod, len(w.pods)),
+		Ranges: observe.RangesOf(inNamespace[*corev1.LimitRange](c.listers.ranges, w.vpa.Namespace)),
 		Workload: disruption.Workload{
 			Creators: map[string]disruption.Replicas{},
 			Target:   c.listers.replicas(w.vpa.Namespace, w.target.Kind, w.target.Name),

@@ -24,6 +24,8 @@ type Policy struct {
 	// Recommended says whether there is a recommendation, even one of no container.
 	Recommended     bool
 	Recommendations []vertical.Recommendation
+	// LittleHistory says that the recommendations follow from few samples.
+	LittleHistory bool
 	// Boost is for containers whose policy has none; nil is no boost.
 	Boost *vertical.Boost
 }
@@ -107,7 +109,11 @@ func (p Policy) recommended(pod Pod, ranges *bounds.Ranges, d divergence.Set) ([
 	if !p.Recommended || p.Mode == vertical.ModeOff {
 		return changes, words
 	}
-	fitted, caps := bounds.Fit(p.Recommendations, pod.plain(), p.Containers, ranges, d)
+	plain, recommendations := pod.plain(), p.Recommendations
+	if p.LittleHistory && d.Has(divergence.LittleHistory) {
+		recommendations = bounds.KeepRequests(recommendations, plain.Containers)
+	}
+	fitted, caps := bounds.Fit(recommendations, plain, p.Containers, ranges, d)
 	targets := make(map[string]vertical.Amounts, len(fitted))
 	for _, rec := range fitted {
 		if _, known := targets[rec.Container]; !known {

@@ -123,3 +123,25 @@ func TestDecide(t *testing.T) {
 		}
 	}
 }
+
+// While little is known a new pod gets no less than it asks for, and more where that is
+// recommended.
+func TestLittleHistory(t *testing.T) {
+	pod := admit.Pod{Containers: []admit.Container{container("web", vertical.Of(100, 100*mi), vertical.Of(200, 200*mi))}}
+	for why, c := range map[string]struct {
+		little  bool
+		without divergence.Set
+		want    vertical.Amounts
+	}{
+		"little is known": {little: true, want: vertical.Of(150, 100*mi)},
+		"much is known":   {want: vertical.Of(150, 60*mi)},
+		"as upstream":     {little: true, without: divergence.LittleHistory, want: vertical.Of(150, 60*mi)},
+	} {
+		got := admit.Decide(admit.Policy{
+			Mode: vertical.ModeInitial, Recommended: true, Recommendations: []vertical.Recommendation{target("web", 150, 60*mi)}, LittleHistory: c.little,
+		}, pod, nil, admit.Options{Divergences: divergence.Default &^ c.without})
+		if diff := cmp.Diff(c.want, got.Changes[0].Requests, values); diff != "" {
+			t.Errorf("%s: %s", why, diff)
+		}
+	}
+}

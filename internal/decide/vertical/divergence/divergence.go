@@ -77,6 +77,10 @@ const (
 	LimitRequestRatio
 	// EvictedStatus believes of an eviction only what the pod's own status says.
 	EvictedStatus
+	// LittleHistory lowers nothing by what little history says.
+	LittleHistory
+	// SampleTime forgets by the times of samples, not by the clock.
+	SampleTime
 
 	end
 )
@@ -87,7 +91,7 @@ var known = names.Names{
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
 	"absurd-samples", "survive-restart", "one-object", "observed-lease", "first-sample", "pod-resources", "limit-request-ratio",
-	"evicted-status",
+	"evicted-status", "little-history", "sample-time",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

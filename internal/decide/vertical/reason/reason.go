@@ -36,6 +36,8 @@ const (
 	NothingChanges
 	// Conflict: a HorizontalPodAutoscaler divides by what would have to change.
 	Conflict
+	// LittleHistory: there are too few samples to lower requests by.
+	LittleHistory
 	// Boosted: the pod still has its start-up boost.
 	Boosted
 	// ModeOff: the mode changes no running pods.
@@ -121,7 +123,7 @@ var names = [end]string{
 	None:         "",
 	OutsideRange: "OutsideRange", QuickOOM: "QuickOOM", LongLived: "LongLived", BoostExpired: "BoostExpired", ResizeFailed: "ResizeFailed",
 	NoRecommendation: "NoRecommendation", NotStarted: "NotStarted", WithinBounds: "WithinBounds", SmallDifference: "SmallDifference",
-	NothingChanges: "NothingChanges", Conflict: "Conflict", Boosted: "Boosted", ModeOff: "ModeOff",
+	NothingChanges: "NothingChanges", Conflict: "Conflict", LittleHistory: "LittleHistory", Boosted: "Boosted", ModeOff: "ModeOff",
 	EvictionRequirements: "EvictionRequirements", MinReplicas: "MinReplicas", UnknownReplicas: "UnknownReplicas",
 	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit", CircuitOpen: "CircuitOpen",
 	NotAdmitted: "NotAdmitted", FailedCreate: "FailedCreate", WaitingForReplacement: "WaitingForReplacement",

@@ -22,7 +22,8 @@ const (
 	LowConfidence          = "LowConfidence"
 	// AbsurdSamples is true for an hour after such a sample.
 	AbsurdSamples = "AbsurdSamples"
-	// DamagedCheckpoint is true until a checkpoint is saved instead.
+	// DamagedCheckpoint is true until a checkpoint is saved instead, and for as long as
+	// what was recommended before is a floor.
 	DamagedCheckpoint = "DamagedCheckpoint"
 )
 
@@ -88,7 +89,10 @@ func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
 			damaged = append(damaged, fmt.Sprintf("%s: %s", c.Name, c.Damage))
 		}
 	}
-	set.when(DamagedCheckpoint, len(damaged) > 0, "HistoryLost", strings.Join(damaged, "; "))
+	// After a restart the status alone says what was damaged.
+	if len(damaged) > 0 || !s.keepsFloor(set.now) {
+		set.when(DamagedCheckpoint, len(damaged) > 0, "HistoryLost", strings.Join(damaged, "; "))
+	}
 }
 
 // unsure lists the containers with too little history.

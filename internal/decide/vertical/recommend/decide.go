@@ -55,7 +55,8 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 		next.Written = vertical.StampOf(now) // from here on the refreshing of the status is counted
 	}
 	d := Decision{Discarded: discarded}
-	chosen := choose(&p, next, &o)
+	floor := next.keepsFloor(now)
+	chosen := choose(&p, next, &o, floor)
 	e := estimate.For(&p.Policy, max(1, len(chosen)))
 	for _, c := range chosen {
 		var skipped [vertical.Resources]bool
@@ -63,6 +64,9 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 			skipped = conflict.Skipped(o.Conflicts, c.Name)
 		}
 		rec, trace := e.Container(c.Name, &c.Usage, skipped)
+		if floor {
+			rec = next.raise(&p, rec, &trace)
+		}
 		if rec.Target.IsEmpty() && trace.Unmeasured != [vertical.Resources]bool{} {
 			continue // its floor would be all that there is to say
 		}
@@ -81,8 +85,9 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 // choose is the containers that are recommended for: those that something is known
 // of, or that exist, without those that the owner leaves out. With the divergence
 // live-containers only those that exist, unless the workload has no pods at all:
-// it will have the same containers when it has pods again.
-func choose(p *Policy, s State, o *Observation) []*Container {
+// it will have the same containers when it has pods again. Where a floor holds, nothing
+// need be known of its containers.
+func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 	if o.Lookup.Problem != "" && !p.keeps(o) {
 		return nil
 	}
@@ -92,7 +97,7 @@ func choose(p *Policy, s State, o *Observation) []*Container {
 	var chosen []*Container
 	for i := range s.Containers {
 		c := &s.Containers[i]
-		if c.Usage.Exists() && !vertical.PolicyOf(p.Containers, c.Name).Off && (present(c) || !onlyLive) {
+		if (c.Usage.Exists() || floor && c.Damage != "") && !vertical.PolicyOf(p.Containers, c.Name).Off && (present(c) || !onlyLive) {
 			chosen = append(chosen, c)
 		}
 	}

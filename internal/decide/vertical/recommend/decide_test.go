@@ -401,7 +401,7 @@ func TestDecideChangesNothingBefore(t *testing.T) {
 
 // What nothing was heard of for eight days is forgotten, and not saved any more.
 func TestSettleForgets(t *testing.T) {
-	w := newWorkload(divergence.Default, "app")
+	w := newWorkload(divergence.Default&^divergence.SampleTime, "app")
 	w.uses(100, 1<<28)
 	w.lives(time.Hour)
 	if got := w.state.Changed(); !slices.Equal(got, []string{"app"}) {

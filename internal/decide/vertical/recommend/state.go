@@ -30,6 +30,9 @@ type State struct {
 	Decided, Collected, Written vertical.Stamp
 	// Absurd is when a sample was last left out that no machine can have given.
 	Absurd vertical.Stamp
+	// Lost is when history was found to be lost that Floor was recommended by.
+	Lost  vertical.Stamp
+	Floor []vertical.Recommendation
 }
 
 // Container is what is remembered of all containers of that name.
@@ -38,7 +41,8 @@ type Container struct {
 	Usage usage.Container
 	// Present is set while a pod has one.
 	Present bool
-	// Damage is what is wrong with its checkpoint, until another is saved.
+	// Damage is what is wrong with its checkpoint, until another is saved and nothing is
+	// kept as a floor for that.
 	Damage string
 }
 
@@ -103,13 +107,20 @@ func Settle(p *Policy, s State, o Outcome) State {
 	}
 	for _, name := range o.Saved {
 		if i, found := s.find(name); found {
-			s.Containers[i].Usage.Changed, s.Containers[i].Damage = false, ""
+			s.Containers[i].Usage.Changed = false
+			if !s.keepsFloor(o.At) {
+				s.Containers[i].Damage = ""
+			}
 		}
 	}
 	if !s.Collected.IsZero() && o.At.Sub(s.Collected.Time()) < collectEvery {
 		return s
 	}
 	s.Collected = vertical.StampOf(o.At)
+	now := o.At
+	if p.Has(divergence.SampleTime) {
+		now = s.newest(now)
+	}
 	for i := range s.Containers {
 		c := &s.Containers[i]
 		var own vertical.ContainerPolicy // without the divergence, what it holds already is meant
@@ -117,12 +128,22 @@ func Settle(p *Policy, s State, o Outcome) State {
 			own = vertical.PolicyOf(p.Containers, c.Name)
 		}
 		policy := c.Usage.Under(p.Usage, own)
-		c.Usage.Expire(&policy, o.At, c.Present)
+		c.Usage.Expire(&policy, now, c.Present)
 	}
 	s.Containers = slices.DeleteFunc(s.Containers, func(c Container) bool {
 		return !c.Present && c.Damage == "" && c.Usage.IsForgotten()
 	})
 	return s
+}
+
+// newest is when the last sample of any container was, not after now. A clock that is
+// ahead forgets nothing by it, nor does a workload that nobody runs.
+func (s *State) newest(now time.Time) time.Time {
+	var last vertical.Stamp
+	for i := range s.Containers {
+		last = max(last, s.Containers[i].Usage.Newest())
+	}
+	return min(last, vertical.StampOf(now)).Time()
 }
 
 func (s *State) find(name string) (i int, found bool) {

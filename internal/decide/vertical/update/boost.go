@@ -83,7 +83,7 @@ func (d *Decision) unboostedTo(pod *vertical.Pod) []vertical.Recommendation {
 	if d.policy.Mode == vertical.ModeOff || len(d.observed.Recommended) == 0 {
 		return nil
 	}
-	return d.fit(pod, d.without(d.observed.Recommended))
+	return d.fit(pod, d.kept(pod, d.without(d.observed.Recommended)))
 }
 
 // targets are what the pod's containers shall have: what is recommended, with

@@ -125,7 +125,7 @@ func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Re
 		v.Against = reason.NoRecommendation
 		return
 	}
-	v.fitted = d.fit(v.Pod, wanted)
+	v.fitted = d.fit(v.Pod, d.kept(v.Pod, wanted))
 	var why reason.Reason
 	v.Priority, why = rules.Judge(d.At, v.Pod, v.fitted)
 	if priority.Speaks(why) {
@@ -133,6 +133,11 @@ func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Re
 		return
 	}
 	v.Against = why
+	if d.observed.LittleHistory {
+		if _, otherwise := rules.Judge(d.At, v.Pod, d.fit(v.Pod, wanted)); priority.Speaks(otherwise) {
+			v.Against = reason.LittleHistory
+		}
+	}
 	if len(d.Conflicts) > 0 {
 		if _, otherwise := rules.Judge(d.At, v.Pod, d.fit(v.Pod, d.observed.Recommended)); priority.Speaks(otherwise) {
 			v.Against = reason.Conflict
@@ -233,6 +238,23 @@ func (d *Decision) without(recommended []vertical.Recommendation) []vertical.Rec
 		}
 	}
 	return rest
+}
+
+// kept is what is recommended, but no less than the pod requests while it follows from
+// little history. What a start-up boost has added is not requested for good.
+func (d *Decision) kept(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
+	if !d.observed.LittleHistory || !d.policy.Divergences.Has(divergence.LittleHistory) {
+		return recommended
+	}
+	containers := make([]bounds.Container, len(pod.Containers))
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests}
+		if c.Boosted != nil {
+			containers[i].Requests = c.Boosted.Requests
+		}
+	}
+	return bounds.KeepRequests(recommended, containers)
 }
 
 // fit is what is recommended for this pod.

@@ -72,6 +72,8 @@ type Observation struct {
 	// Recommended is as it stands in the VerticalPodAutoscaler; nil if nothing was
 	// recommended yet.
 	Recommended []vertical.Recommendation
+	// LittleHistory says that this follows from few samples.
+	LittleHistory bool
 	// Pods are those that have not ended and are not being deleted. Pods that wait for
 	// a node are only watched.
 	Pods     []vertical.Pod

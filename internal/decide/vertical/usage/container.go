@@ -229,6 +229,9 @@ func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 	}
 }
 
+// Newest is when the last sample was, zero without any.
+func (c *Container) Newest() vertical.Stamp { return max(c.aggregate.last, c.lastMemory) }
+
 // Forget leaves what a checkpoint held apart, as upstream does when it cannot look
 // up the target.
 func (c *Container) Forget() { c.initial = nil }

@@ -130,6 +130,7 @@ var words = map[reason.Reason]string{
 	reason.SmallDifference:      "the pods' requests differ too little from what is recommended",
 	reason.NothingChanges:       "the pods request what is recommended",
 	reason.Conflict:             "a HorizontalPodAutoscaler has a utilization target on what would have to change",
+	reason.LittleHistory:        "there are samples of less than a confidence interval, by which no request is lowered",
 	reason.Boosted:              "the pods have their start-up boost",
 	reason.ModeOff:              "the update mode changes no running pods",
 	reason.EvictionRequirements: "the change does not meet the evictionRequirements",

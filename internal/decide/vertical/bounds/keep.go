@@ -1,0 +1,52 @@
+package bounds
+
+import (
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// KeepRequests raises recommendations to what the containers request, so that nothing
+// is lowered by them.
+func KeepRequests(recs []vertical.Recommendation, containers []Container) []vertical.Recommendation {
+	kept := slices.Clone(recs)
+	for i := range kept {
+		rec := &kept[i]
+		at := slices.IndexFunc(containers, func(c Container) bool { return c.Name == rec.Container })
+		if at < 0 {
+			continue
+		}
+		for r := range vertical.Resource(vertical.Resources) {
+			target, wants := rec.Target.Get(r)
+			request, has := containers[at].Requests.Get(r)
+			if !wants || !has || request <= target {
+				continue
+			}
+			rec.Target = rec.Target.With(r, request)
+			if upper, bounded := rec.Upper.Get(r); bounded {
+				rec.Upper = rec.Upper.With(r, max(upper, request))
+			}
+		}
+	}
+	return kept
+}
+
+// Raise raises a recommendation to a floor, of the resources that are named.
+func Raise(rec vertical.Recommendation, floor *vertical.Recommendation, named [vertical.Resources]bool) vertical.Recommendation {
+	for r := range vertical.Resource(vertical.Resources) {
+		if named[r] {
+			rec.Lower, rec.Target = raised(rec.Lower, floor.Lower, r), raised(rec.Target, floor.Target, r)
+			rec.Upper, rec.Uncapped = raised(rec.Upper, floor.Upper, r), raised(rec.Uncapped, floor.Uncapped, r)
+		}
+	}
+	return rec
+}
+
+// raised is the higher of both, and the floor where there is nothing else.
+func raised(amounts, floor vertical.Amounts, r vertical.Resource) vertical.Amounts {
+	least, ok := floor.Get(r)
+	if amount, has := amounts.Get(r); ok && (!has || amount < least) {
+		return amounts.With(r, least)
+	}
+	return amounts
+}

@@ -1,0 +1,63 @@
+package recommend
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+)
+
+// floorFor is how long what was recommended before history was lost is a floor: a day
+// has the busy hours, too.
+const floorFor = 24 * time.Hour
+
+// noCheckpoint is the damage of a container that was recommended for and has none.
+const noCheckpoint = "there is no checkpoint of it"
+
+// Resume is the State in which a process begins that has read what is known of an
+// object. Where nothing is known of what the status recommends by, the status is a
+// floor; so it is where it says itself that history was lost, as a process before found.
+func (s State) Resume(p *Policy, now time.Time, published *Published) State {
+	if !p.Has(divergence.LittleHistory) || published == nil {
+		return s
+	}
+	s.Containers = slices.Clone(s.Containers)
+	for _, rec := range published.Recommendations {
+		c := s.container(rec.Container)
+		if c.Usage.Exists() {
+			continue
+		}
+		c.Damage = cmp.Or(c.Damage, noCheckpoint)
+		s.Lost, s.Floor = vertical.StampOf(now), published.Recommendations
+	}
+	for i := range published.Conditions {
+		if c := &published.Conditions[i]; s.Lost.IsZero() && c.Type == DamagedCheckpoint && c.Status == statusTrue {
+			s.Lost, s.Floor = vertical.StampOf(c.Since), published.Recommendations
+		}
+	}
+	return s
+}
+
+// keepsFloor reports whether the floor holds.
+func (s *State) keepsFloor(now time.Time) bool {
+	return !s.Lost.IsZero() && now.Sub(s.Lost.Time()) < floorFor
+}
+
+// raise raises what is recommended to the floor, where there are samples of less than a
+// confidence interval.
+func (s *State) raise(p *Policy, rec vertical.Recommendation, trace *estimate.Trace) vertical.Recommendation {
+	floor, ok := vertical.RecommendationOf(s.Floor, rec.Container)
+	if !ok {
+		return rec
+	}
+	var few [vertical.Resources]bool
+	for r := range few {
+		few[r] = (trace.Controlled[r] || trace.Unmeasured[r]) && trace.Confidence[r] < enough
+	}
+	rec = bounds.Raise(rec, floor, few)
+	return bounds.Policy(rec, vertical.PolicyOf(p.Containers, rec.Container), p.MaxAllowed)
+}

@@ -1,0 +1,56 @@
+package update_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+// Pods of 48 hours request 2 cores and 4 GiB, and what little is known asks for another
+// amount.
+func TestLittleHistory(t *testing.T) {
+	const mi = 1 << 20
+	for why, c := range map[string]struct {
+		target, upper vertical.Amounts
+		sure          bool
+		without       divergence.Set
+		want, against reason.Reason
+	}{
+		"less, within wide bounds": {target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), against: reason.LittleHistory},
+		"less, outside of them":    {target: vertical.Of(126, 826*mi), upper: vertical.Of(1500, 2000*mi), against: reason.LittleHistory},
+		"more of one":              {target: vertical.Of(3000, 826*mi), upper: vertical.Of(100000, 100000*mi), want: reason.LongLived},
+		"the same":                 {target: vertical.Of(2000, 4096*mi), upper: vertical.Of(100000, 100000*mi), against: reason.NothingChanges},
+		"less, and much is known":  {target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), sure: true, want: reason.LongLived},
+		"as upstream": {
+			target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), without: divergence.LittleHistory, want: reason.LongLived,
+		},
+	} {
+		p := update.DefaultPolicy()
+		p.Mode, p.Divergences = vertical.ModeInPlaceOrRecreate, p.Divergences&^c.without
+		o := &update.Observation{
+			Recommended:   []vertical.Recommendation{{Container: "app", Lower: vertical.Of(25, 250*mi), Target: c.target, Upper: c.upper}},
+			LittleHistory: !c.sure, Workload: disruption.Workload{},
+		}
+		requests := vertical.Of(2000, 4096*mi)
+		for _, name := range []string{"a", "b"} {
+			o.Pods = append(o.Pods, vertical.Pod{
+				UID: name, Name: name, Node: "n", Created: epoch.Add(-48 * time.Hour), Started: epoch.Add(-48 * time.Hour), Ready: true,
+				Containers: []vertical.PodContainer{{
+					Name: "app", Requests: requests, Limits: requests, Spec: vertical.Resized{Requests: requests, Limits: requests},
+				}},
+			})
+		}
+		d, _ := update.Decide(epoch, &p, update.State{}, o)
+		for i := range d.Pods {
+			v := &d.Pods[i]
+			if v.Wants != c.want || c.against != reason.None && v.Against != c.against {
+				t.Errorf("%s: wants %q, against %q", why, v.Wants, v.Against)
+			}
+		}
+	}
+}

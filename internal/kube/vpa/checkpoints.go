@@ -3,6 +3,7 @@ package vpa
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,14 @@ const pageSize = 500
 // CheckpointName is the name of the checkpoint of a container, as upstream makes
 // it.
 func CheckpointName(autoscaler, container string) string { return autoscaler + "-" + container }
+
+// DistinctCheckpointName is a name that no other object's container has, for where
+// CheckpointName is another's too: web and api-server, or web-api and server.
+func DistinctCheckpointName(autoscaler, container string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(autoscaler + "/" + container)) // it never fails
+	return fmt.Sprintf("%s-%016x", CheckpointName(autoscaler, container), h.Sum64())
+}
 
 // EachCheckpoint reads the checkpoints of a namespace, or of all if it is empty,
 // page by page. What visit is given is its own.

@@ -33,6 +33,8 @@ const (
 type stored struct {
 	container string
 	saved     usage.Checkpoint
+	// at is when it was written.
+	at time.Time
 	// damage is why it cannot be used.
 	damage string
 }
@@ -46,7 +48,7 @@ func (r *Recommender) restore(ctx context.Context) bool {
 				return
 			}
 			owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
-			read[owner] = append(read[owner], r.read(c))
+			read[owner] = latest(read[owner], r.read(c))
 		})
 		if err == nil {
 			r.unclaimed = read
@@ -61,6 +63,21 @@ func (r *Recommender) restore(ctx context.Context) bool {
 	}
 }
 
+// latest adds a checkpoint, or keeps the newer of two of one container: its name changes
+// where another object's container has the same.
+func latest(all []stored, s stored) []stored {
+	for i := range all {
+		if all[i].container != s.container {
+			continue
+		}
+		if all[i].damage != "" || s.damage == "" && all[i].at.Before(s.at) {
+			all[i] = s
+		}
+		return all
+	}
+	return append(all, s)
+}
+
 func (r *Recommender) read(c *autoscaling.VerticalPodAutoscalerCheckpoint) stored {
 	saved, isWhole, err := observe.CheckpointOf(c)
 	if err != nil {
@@ -69,7 +86,7 @@ func (r *Recommender) read(c *autoscaling.VerticalPodAutoscalerCheckpoint) store
 	if !isWhole {
 		r.log.Info("the annotation of a checkpoint cannot be read; what it held is lost", "checkpoint", c.Namespace+"/"+c.Name)
 	}
-	return stored{container: c.Spec.ContainerName, saved: saved}
+	return stored{container: c.Spec.ContainerName, saved: saved, at: c.Status.LastUpdateTime.Time}
 }
 
 // claim gives a new track its checkpoints.
@@ -163,6 +180,26 @@ func (r *Recommender) saveAll(ctx context.Context, now time.Time, jobs []*job) {
 	_ = writing.Wait() // they tell of their errors themselves
 }
 
+// checkpointName is upstream's, unless a container of an object with a shorter name has
+// the same.
+func (r *Recommender) checkpointName(object types.NamespacedName, container string) string {
+	name := vpa.CheckpointName(object.Name, container)
+	for i := range object.Name {
+		if object.Name[i] != '-' {
+			continue
+		}
+		other := r.tracks[types.NamespacedName{Namespace: object.Namespace, Name: object.Name[:i]}]
+		if other != nil && other.knows(name[i+1:]) {
+			return vpa.DistinctCheckpointName(object.Name, container)
+		}
+	}
+	return name
+}
+
+func (t *track) knows(container string) bool {
+	return slices.ContainsFunc(t.state.Containers, func(c recommend.Container) bool { return c.Name == container })
+}
+
 func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error {
 	policy := r.config.Policy
 	if j.work != nil {
@@ -178,7 +215,7 @@ func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error 
 	}
 	err = r.config.Store.WriteCheckpoint(ctx, &autoscaling.VerticalPodAutoscalerCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: j.track.name.Namespace, Name: vpa.CheckpointName(j.track.name.Name, j.container), Annotations: annotations,
+			Namespace: j.track.name.Namespace, Name: r.checkpointName(j.track.name, j.container), Annotations: annotations,
 		},
 		Spec:   autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: j.track.name.Name, ContainerName: j.container},
 		Status: status,
@@ -257,5 +294,5 @@ func (r *Recommender) isNeeded(c *autoscaling.VerticalPodAutoscalerCheckpoint) b
 	if !exists || !isOurs || t.lookup.Problem != "" || !r.config.Policy.Has(divergence.LiveContainers) {
 		return exists
 	}
-	return slices.ContainsFunc(t.state.Containers, func(known recommend.Container) bool { return known.Name == c.Spec.ContainerName })
+	return t.knows(c.Spec.ContainerName)
 }

@@ -62,3 +62,50 @@ func TestPodsThatAreGoneAreForgottenWithoutTarget(t *testing.T) {
 		}
 	})
 }
+
+// Two pairs of object and container that upstream writes to one checkpoint both outlive
+// a restart. What was stored under the old name is read.
+func TestCheckpointsOfOneName(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for name, container := range map[string]string{"web": "api-server", "web-api": "server"} {
+			w.do(func() { w.targets[name], w.milli[name], w.bytes[name] = nil, 100*int64(len(name)), 500<<20 })
+			w.podOf(name, name+"-0", container)
+			w.autoscaler(name)
+		}
+		w.start()
+		w.pass(time.Hour)
+		w.stop()
+		if len(w.checkpoints) != 2 {
+			t.Errorf("there are %d checkpoints, want 2", len(w.checkpoints))
+		}
+		for name, c := range w.checkpoints {
+			if wants := c.Spec.VPAObjectName == "web"; (name == "web-api-server") != wants {
+				t.Errorf("the checkpoint of %s is called %s", c.Spec.VPAObjectName, name)
+			}
+		}
+		r := w.start()
+		w.pass(time.Minute)
+		for name, track := range r.tracks {
+			if n := track.state.Containers[0].Usage.Newest(); len(track.state.Containers) != 1 || n.IsZero() {
+				t.Errorf("%s: %d containers", name, len(track.state.Containers))
+			}
+			if c := w.condition(name.Name, "DamagedCheckpoint"); c != nil {
+				t.Errorf("%s: %v", name, c)
+			}
+		}
+	})
+}
+
+func TestLatestCheckpointIsRead(t *testing.T) {
+	old, young := stored{container: "app", at: time.Unix(1, 0)}, stored{container: "app", at: time.Unix(2, 0)}
+	damaged := stored{container: "app", damage: "unreadable"}
+	for _, order := range [][]stored{{old, young}, {young, old}, {damaged, young}, {young, damaged}, {old, damaged, young}} {
+		var all []stored
+		for _, s := range order {
+			all = latest(all, s)
+		}
+		if all = latest(all, stored{container: "proxy"}); len(all) != 2 || !all[0].at.Equal(young.at) {
+			t.Errorf("of %v: %v", order, all)
+		}
+	}
+}

@@ -144,12 +144,21 @@ func (w *world) deployment(name string, pods int) {
 }
 
 func (w *world) pod(workload, name string, status corev1.PodStatus) *corev1.Pod {
+	return w.podWith(workload, name, "app", status)
+}
+
+// podOf is a pod whose container has another name.
+func (w *world) podOf(workload, name, container string) {
+	w.podWith(workload, name, container, corev1.PodStatus{})
+}
+
+func (w *world) podWith(workload, name, container string, status corev1.PodStatus) *corev1.Pod {
 	memory := corev1.ResourceList{corev1.ResourceMemory: apiresource.MustParse("300Mi")}
 	status.Phase = corev1.PodRunning
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": workload}},
 		Spec: corev1.PodSpec{
-			Containers:     []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: memory}}},
+			Containers:     []corev1.Container{{Name: container, Resources: corev1.ResourceRequirements{Requests: memory}}},
 			InitContainers: []corev1.Container{{Name: "init"}},
 		},
 		Status: status,
@@ -286,7 +295,7 @@ func (w *world) Resource(_ context.Context, ns, _ string) (*metricsv1beta1.PodMe
 		}
 		list.Items = append(list.Items, metricsv1beta1.PodMetrics{
 			ObjectMeta: pod.ObjectMeta, Timestamp: metav1.Now(), Window: metav1.Duration{Duration: 15 * time.Second},
-			Containers: []metricsv1beta1.ContainerMetrics{{Name: "app", Usage: use}, {Name: "init", Usage: use}},
+			Containers: []metricsv1beta1.ContainerMetrics{{Name: pod.Spec.Containers[0].Name, Usage: use}, {Name: "init", Usage: use}},
 		})
 	}
 	return list, nil

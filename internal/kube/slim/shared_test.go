@@ -221,3 +221,25 @@ func TestTemplates(t *testing.T) {
 	}
 	runtime.KeepAlive(same)
 }
+
+// A template that no pod has any more is not held.
+func TestTemplatesAreDropped(t *testing.T) {
+	p := pod(typical(1))
+	p.Spec.Containers[0].Name = "dropped"
+	key := keyOf(&p.Spec)
+	runtime.KeepAlive(templateOf(p))
+	isHeld := func() bool {
+		templates.mu.Lock()
+		defer templates.mu.Unlock()
+		_, held := templates.held[key]
+		return held
+	}
+	for range 1000 {
+		runtime.GC()
+		runtime.Gosched()
+		if !isHeld() {
+			return
+		}
+	}
+	t.Error("it is held for ever")
+}

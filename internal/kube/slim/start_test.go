@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 )
@@ -87,7 +86,7 @@ func start(b *testing.B, url string, pods int) {
 	b.ReportMetric(float64(most)/(1<<20), "MiB-resident")
 	b.ReportMetric(float64(stats.HeapAlloc)/(1<<20), "MiB-live")
 	goruntime.KeepAlive(index)
-	goruntime.KeepAlive(cache.Store(informer.GetStore()))
+	goruntime.KeepAlive(informer)
 }
 
 // residentBytes is what the process has in memory.

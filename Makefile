@@ -147,10 +147,15 @@ bench-vertical: ## many vertical autoscalers, upstream's recommender and updater
 bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
 	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')
 
+# The API server stores the quantities of custom resources as they are written. A length, and at most two digits of an exponent,
+# keep them readable: internal/quantity says why, and has the same bounds.
+BOUND_QUANTITIES := s/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?)\(\(\[0-9\].*\)\)\)\?\$$$$/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/
+
 .PHONY: generate
 generate: ## write what is generated from api/: deep copies and CustomResourceDefinitions; a test tells when it is stale
 	@rm -f config/crd/*.yaml api/autoscaling/*/zz_generated.deepcopy.go
 	@$(GO) tool -modfile=tools/codegen/go.mod controller-gen object crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
+	@sed -i -E '$(BOUND_QUANTITIES)' config/crd/*.yaml
 	@ls api/autoscaling/*/*.go config/crd/*.yaml tools/codegen/go.mod | grep -v _test.go | xargs sha256sum > api/generated.sum
 
 .PHONY: scoreboard

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	bounds "github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // exactBelow is a bound in milli-units under which Quantity.MilliValue is
@@ -29,6 +30,13 @@ func modeOf(set divergence.Set) arithmetic.Mode {
 func milli(q *resource.Quantity, mode arithmetic.Mode) int64 {
 	if mode == arithmetic.Wrap || math.Abs(q.AsApproximateFloat64()*1000) < exactBelow {
 		return q.MilliValue()
+	}
+	if !bounds.IsBounded(q) {
+		// To compare 1e999999999 is to compute it.
+		if q.Sign() < 0 {
+			return math.MinInt64
+		}
+		return math.MaxInt64
 	}
 	// A comparison may rewrite the quantity's inside, and this one may be in a
 	// cache that others read.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	bounds "github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // requests is what a pod requests. The pods of a workload request the same, and
@@ -55,7 +56,7 @@ func (r *request) quantity() resource.Quantity {
 func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
 	var r requests
 	if r.isPodLevel = resourcehelpers.IsPodLevelRequestsSet(pod); r.isPodLevel {
-		r.pod = listOf(resourcehelpers.PodRequests(pod, resourcehelpers.PodResourcesOptions{}))
+		r.pod = listOf(resourcehelpers.PodRequests(bounds.Pod(pod), resourcehelpers.PodResourcesOptions{}))
 	}
 	for _, c := range slices.Backward(slices.Collect(lasting(pod))) {
 		r.containers = unique.Make(container{name: c.Name, requests: listOf(c.Resources.Requests), next: r.containers})

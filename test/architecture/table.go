@@ -43,21 +43,27 @@ var layers = []wall{
 	{
 		within: "internal/observe",
 		why:    "it translates API objects into values and back, and calls nobody",
-		ours:   []string{"internal/observe", "internal/decide", "api"},
+		ours:   []string{"internal/observe", "internal/decide", "api", "internal/quantity"},
 		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "log", "net", "os", "sync", "testing"},
 	},
 	{
 		within: "internal/snapshot",
 		why:    "it replays decisions offline, from a file alone",
-		ours:   []string{"internal/snapshot", "internal/observe", "internal/decide", "api"},
+		ours:   []string{"internal/snapshot", "internal/observe", "internal/decide", "api", "internal/quantity"},
 		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync", "testing"},
 		except: []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	{
 		within: "internal/simulate",
 		why:    "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core does not",
-		ours:   []string{"internal/simulate", "internal/sim", "internal/observe", "internal/decide"},
+		ours:   []string{"internal/simulate", "internal/sim", "internal/observe", "internal/decide", "internal/quantity"},
 		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
+	},
+	{
+		within: "internal/quantity",
+		why:    "whoever reads a text looks at it with this before decoding",
+		ours:   []string{"internal/quantity"},
+		never:  []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "log", "net", "os", "sync", "testing"},
 	},
 	{
 		within: "internal/series",
@@ -68,13 +74,13 @@ var layers = []wall{
 	{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither who asks nor what is written",
-		ours:   []string{"internal/collect", "internal/series", "internal/observe", "internal/decide"},
+		ours:   []string{"internal/collect", "internal/series", "internal/observe", "internal/decide", "internal/quantity"},
 		never:  []string{"testing"},
 	},
 	{
 		within: "internal/kube",
 		why:    "it reads and writes the API without any policy",
-		ours:   []string{"internal/kube", "internal/observe", "internal/decide", "api"},
+		ours:   []string{"internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
 		never:  []string{"testing"},
 	},
 	{
@@ -82,7 +88,7 @@ var layers = []wall{
 		why:    "the loop ties the parts together and knows nothing of the worlds that it is tried in",
 		ours: []string{
 			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/observe", "internal/decide", "internal/snapshot",
-			"api",
+			"api", "internal/quantity",
 		},
 		never: []string{"testing", devcluster, realnode, demo, benchmarks, simulator, tests},
 	},
@@ -90,26 +96,26 @@ var layers = []wall{
 		within: "internal/explain",
 		why:    "it looks with the rights of whoever asks, decides with the core and writes nothing to a cluster",
 		ours: []string{
-			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot", "api",
+			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot", "api", "internal/quantity",
 		},
 		never: []string{"testing"},
 	},
 	{
 		within: "internal/advise",
 		why:    "it looks at objects, and writes nothing to a cluster",
-		ours:   []string{"internal/advise", "api"},
+		ours:   []string{"internal/advise", "api", "internal/quantity"},
 		never:  []string{"testing"},
 	},
 	{
 		within: "internal/advise/rules",
 		why:    "a rule is a function of the objects at hand: it asks nobody, and reads no clock",
-		ours:   []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/usage", "api"},
+		ours:   []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/usage", "api", "internal/quantity"},
 		never:  []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
 		within: "internal/webhook",
 		why:    "it answers from caches that it is given, and knows no loop",
-		ours:   []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api"},
+		ours:   []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
 		never:  []string{"testing", devcluster, demo, benchmarks, simulator, tests},
 	},
 	{

@@ -32,6 +32,10 @@ type VerticalPodAutoscaler struct {
 	// What was found and recommended.
 	// +optional
 	Status VerticalPodAutoscalerStatus `json:"status,omitempty"`
+
+	// Unreadable says why a reader could not read the spec; it is then empty. It is
+	// never stored.
+	Unreadable string `json:"-"`
 }
 
 // VerticalPodAutoscalerList is several of them.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 const (
@@ -70,13 +70,13 @@ func parse(record []string, places [6]int) (s Sample, err error) {
 		return s, fmt.Errorf("time: %w", err)
 	}
 	s.Namespace, s.Pod, s.Container = record[places[1]], record[places[2]], record[places[3]]
-	cpu, err := resource.ParseQuantity(record[places[4]])
+	cpu, err := quantity.Parse(record[places[4]])
 	if err != nil {
-		return s, fmt.Errorf("cpu: %q: %w", record[places[4]], err)
+		return s, fmt.Errorf("cpu: %.40q: %w", record[places[4]], err)
 	}
-	memory, err := resource.ParseQuantity(record[places[5]])
+	memory, err := quantity.Parse(record[places[5]])
 	if err != nil {
-		return s, fmt.Errorf("memory: %q: %w", record[places[5]], err)
+		return s, fmt.Errorf("memory: %.40q: %w", record[places[5]], err)
 	}
 	if cpu.Sign() < 0 || memory.Sign() < 0 {
 		return s, errors.New("an amount is less than 0")

@@ -157,6 +157,39 @@ func TestBadAnswersAreErrors(t *testing.T) {
 	}
 }
 
+// A quantity that takes hours to read, or to compare with, is refused; the other pods
+// are read. Of a sum nothing may be missing.
+func TestQuantitiesThatTakeHours(t *testing.T) {
+	for _, hostile := range []string{`"1e-999999999"`, `"1e999999999"`, `1E-1000000`, `"1\u0065-999999999"`, `"` + strings.Repeat("9", 1<<20) + `"`} {
+		const custom = "/apis/custom.metrics.k8s.io"
+		const item = `{"metadata":{"name":"b"},"timestamp":"2026-11-20T12:00:00Z","window":"15s","containers":[{"name":"app","usage":{"cpu":`
+		c := start(t, &server{answers: map[string]string{
+			"/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods": strings.Replace(podMetrics, `"items":[`, `"items":[`+item+hostile+"}}]},", 1),
+			custom: groupV2,
+			custom + "/v1beta2/namespaces/shop/services/web/hits":         strings.Replace(customV2, `"value":"7"`, `"value":`+hostile, 1),
+			"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue": strings.Replace(external, `"value":"12"`, `"value":`+hostile, 1),
+		}}, nil)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if list, err := c.Resource(t.Context(), "shop", ""); err != nil || len(list.Items) != 1 || list.Items[0].Containers[0].Usage.Cpu().MilliValue() != 250 {
+				t.Errorf("pods: %v, %v", list, err)
+			}
+			if list, err := c.Custom(t.Context(), ofService); err == nil || !strings.Contains(err.Error(), "items[0].value") {
+				t.Errorf("custom: %v, %v", list, err)
+			}
+			if list, err := c.External(t.Context(), "shop", "queue", ""); err == nil || !strings.Contains(err.Error(), "items[0].value") {
+				t.Errorf("external: %v, %v", list, err)
+			}
+		}()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%.20s: not done within 20 s", hostile)
+		}
+	}
+}
+
 func TestMissingAPIs(t *testing.T) {
 	c := start(t, &server{}, nil)
 	if _, err := c.Custom(t.Context(), ofService); err == nil || err.Error() != "no custom metrics API (custom.metrics.k8s.io) registered" {

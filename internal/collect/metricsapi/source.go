@@ -2,15 +2,20 @@ package metricsapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // source is one metrics API with its slots.
@@ -63,13 +68,47 @@ func (s *source) fetch(ctx context.Context, request *rest.Request) ([]byte, erro
 
 // decode reads the answer into the one type that was asked for: another kind,
 // or a text that is none, is an error of this metric and never an empty list.
+//
+// So is a quantity that takes hours to read: the sum of the other series would be too
+// small. Only of pods, each of which may be missing, the others are read.
 func (s *source) decode(body []byte, into runtime.Object) error {
+	if err := quantity.Check(body, into); err != nil {
+		pods, isPods := into.(*metricsv1beta1.PodMetricsList)
+		if !isPods {
+			return fmt.Errorf("the answer of the %s cannot be read: %w", s.name, err)
+		}
+		return s.decodeEach(body, pods)
+	}
 	got, kind, err := s.decoder.Decode(body, nil, into)
 	if err != nil {
 		return fmt.Errorf("the answer of the %s cannot be read: %w", s.name, err)
 	}
 	if got != into {
 		return fmt.Errorf("the %s answered with %s instead of a %T", s.name, kind, into)
+	}
+	return nil
+}
+
+// decodeEach reads the pods whose use can be read.
+func (s *source) decodeEach(body []byte, into *metricsv1beta1.PodMetricsList) error {
+	var list struct {
+		metav1.TypeMeta `json:",inline"`
+		metav1.ListMeta `json:"metadata"`
+		Items           []json.RawMessage `json:"items"`
+	}
+	err := json.Unmarshal(body, &list)
+	if err == nil && list.Kind != "PodMetricsList" {
+		err = fmt.Errorf("it is a %q", list.Kind)
+	}
+	if err != nil {
+		return fmt.Errorf("the answer of the %s cannot be read: %w", s.name, err)
+	}
+	into.TypeMeta, into.ListMeta, into.Items = list.TypeMeta, list.ListMeta, nil
+	for _, text := range list.Items {
+		item := metricsv1beta1.PodMetrics{}
+		if quantity.Check(text, &item) == nil && json.Unmarshal(text, &item) == nil {
+			into.Items = append(into.Items, item)
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // Horizontal is the transform of informers that only the horizontal loop reads. It
@@ -20,7 +21,7 @@ import (
 func Horizontal(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		return observe.PodOf(o), nil
+		return observe.PodOf(quantity.Pod(o)), nil
 	case *appsv1.Deployment, *appsv1.StatefulSet:
 		return target(object)
 	case *appsv1.ReplicaSet:
@@ -56,7 +57,7 @@ func (o *owned) GetObjectMeta() metav1.Object {
 // autoscaler leaves out which fields are whose: who wrote status, and when, is what
 // is asked. API servers take the rest from live objects where status is written.
 func autoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
-	slim := *hpa
+	slim := *quantity.Horizontal(hpa)
 	slim.ManagedFields = slices.Clone(hpa.ManagedFields)
 	for i := range slim.ManagedFields {
 		slim.ManagedFields[i].FieldsV1 = nil

@@ -5,6 +5,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // Shared is the transform of informers that the horizontal and the vertical side both
@@ -14,6 +15,7 @@ import (
 func Shared(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
+		o = quantity.Pod(o)
 		// Of the pod as it was: how it started is not in the slim one.
 		p := observe.PodOf(o)
 		p.Whole = compactOf(pod(o), p)

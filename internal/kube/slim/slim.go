@@ -4,17 +4,21 @@ package slim
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // Transform is an informer's transform. Other types than pods, nodes and the
-// well-known workloads stay whole.
+// well-known workloads stay whole. Quantities that are ruinous to compute with are
+// bounded, also in HorizontalPodAutoscalers: the API server keeps them as they are.
 func Transform(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		return pod(o), nil
+		return pod(quantity.Pod(o)), nil
 	case *corev1.Node:
 		return &corev1.Node{
 			ObjectMeta: objectMeta(&o.ObjectMeta),
@@ -43,6 +47,9 @@ func Transform(object any) (any, error) {
 			Spec:       appsv1.ReplicaSetSpec{Replicas: o.Spec.Replicas, Selector: o.Spec.Selector},
 			Status:     appsv1.ReplicaSetStatus{Replicas: o.Status.Replicas, Conditions: failures(o.Status.Conditions)},
 		}, nil
+	}
+	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+		return quantity.Horizontal(hpa), nil
 	}
 	return vertical(object), nil
 }

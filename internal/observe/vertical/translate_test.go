@@ -1,6 +1,8 @@
 package vertical
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,5 +164,25 @@ func TestRangesOf(t *testing.T) {
 	}
 	if got := RangesOf([]*corev1.LimitRange{limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypePod, DefaultRequest: cpu("1")})}); got != nil {
 		t.Errorf("a LimitRange that bounds nothing is %v", got)
+	}
+}
+
+// Whoever may annotate a pod writes what it had before its boost.
+func TestAnnotationThatTakesHoursToReadSaysNothing(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, cpu := range []string{`"1e-999999999"`, `1e-999999999`, `"1E999999999"`, `"` + strings.Repeat("9", 1<<20) + `"`} {
+			if got := beforeBoost(`{"requests":{"cpu":` + cpu + `,"memory":"1Gi"}}`); got == nil || got.Requests != (core.Amounts{}) {
+				t.Errorf("%.20s: %v", cpu, got)
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		t.Fatal("not read within 20 s")
 	}
 }

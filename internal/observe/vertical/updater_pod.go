@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // Annotations of pods, by which upstream's admission controller and updater tell
@@ -115,7 +116,11 @@ func beforeBoost(text string) *core.Resized {
 		Requests corev1.ResourceList `json:"requests"`
 		Limits   corev1.ResourceList `json:"limits"`
 	}
-	if err := json.Unmarshal([]byte(text), &original); err != nil {
+	err := quantity.Check([]byte(text), &original)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &original)
+	}
+	if err != nil {
 		return &core.Resized{}
 	}
 	return &core.Resized{Requests: AmountsOf(original.Requests), Limits: AmountsOf(original.Limits)}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
@@ -16,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // confirmWithin is how long an event waits for the pod's status to say the same, and the
@@ -161,12 +161,12 @@ func evicted(event *corev1.Event) []claim {
 	}
 	var found []claim
 	for i, container := range containers {
-		quantity, err := resource.ParseQuantity(used[i])
+		bytes, err := quantity.Parse(used[i])
 		if err != nil || starved[i] != string(corev1.ResourceMemory) {
 			continue
 		}
 		found = append(found, claim{used: used[i], OOM: recommend.OOM{Container: container, OOM: usage.OOM{
-			Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(quantity.Value()),
+			Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(bytes.Value()),
 		}}})
 	}
 	return found

@@ -281,6 +281,7 @@ func TestEvictedSaysNothingElse(t *testing.T) {
 		"of another resource":   event(map[string]string{"offending_containers": "a", "offending_containers_usage": "1Gi", "starved_resource": "ephemeral-storage"}),
 		"lists that differ":     event(map[string]string{"offending_containers": "a,b", "offending_containers_usage": "1Gi", "starved_resource": "memory"}),
 		"use that is no number": event(map[string]string{"offending_containers": "a", "offending_containers_usage": "much", "starved_resource": "memory"}),
+		"hours to read":         event(map[string]string{"offending_containers": "a", "offending_containers_usage": "1e-999999999", "starved_resource": "memory"}),
 	} {
 		if found := evicted(e); len(found) != 0 {
 			t.Errorf("%s: %v", why, found)

@@ -1,0 +1,155 @@
+package quantity
+
+import (
+	"math"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// most is beyond every quantity that fits into 64 bits, in cores as in nanocores, and
+// within those that are cheap to compute with.
+const most = 1e30
+
+// IsBounded tells whether a quantity that was read already is cheap to compute with.
+// The API server keeps 1e999999999 as it is in the objects that it validates: reading
+// that is cheap, and adding to it or comparing it is not.
+func IsBounded(q *resource.Quantity) bool {
+	return q.IsZero() || math.Abs(q.AsApproximateFloat64()) < most
+}
+
+// List is the list, or, if one of its quantities is not bounded, a copy with the
+// largest number of 64 bits in that one's place.
+func List(list corev1.ResourceList) (bounded corev1.ResourceList, isChanged bool) {
+	for name, q := range list {
+		if IsBounded(&q) {
+			continue
+		}
+		if !isChanged {
+			bounded, isChanged = list.DeepCopy(), true
+		}
+		bounded[name] = largest(q.Sign())
+	}
+	if !isChanged {
+		return list, false
+	}
+	return bounded, true
+}
+
+func largest(sign int) resource.Quantity {
+	if sign < 0 {
+		return *resource.NewQuantity(math.MinInt64, resource.DecimalSI)
+	}
+	return *resource.NewQuantity(math.MaxInt64, resource.DecimalSI)
+}
+
+// Pod is the pod, or a copy of it whose resources are bounded.
+func Pod(pod *corev1.Pod) *corev1.Pod {
+	copied := false
+	for i, list := range listsOf(pod) {
+		bounded, isChanged := List(*list)
+		if !isChanged {
+			continue
+		}
+		if !copied {
+			pod, copied = pod.DeepCopy(), true
+		}
+		*listsOf(pod)[i] = bounded
+	}
+	return pod
+}
+
+// listsOf are the pod's quantities that somebody computes with, always in the same
+// order.
+func listsOf(pod *corev1.Pod) []*corev1.ResourceList {
+	lists := make([]*corev1.ResourceList, 0, 16)
+	of := func(r *corev1.ResourceRequirements) {
+		if r != nil {
+			lists = append(lists, &r.Requests, &r.Limits)
+		}
+	}
+	lists = append(lists, &pod.Spec.Overhead)
+	of(pod.Spec.Resources)
+	for i := range pod.Spec.Containers {
+		of(&pod.Spec.Containers[i].Resources)
+	}
+	for i := range pod.Spec.InitContainers {
+		of(&pod.Spec.InitContainers[i].Resources)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		of(pod.Status.ContainerStatuses[i].Resources)
+	}
+	return lists
+}
+
+// Horizontal is the object, or a copy of it whose targets and current values are
+// bounded.
+func Horizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
+	copied := false
+	for i, q := range quantitiesOf(hpa) {
+		if q == nil || IsBounded(q) {
+			continue
+		}
+		if !copied {
+			hpa, copied = hpa.DeepCopy(), true
+		}
+		*quantitiesOf(hpa)[i] = largest(q.Sign())
+	}
+	return hpa
+}
+
+// quantitiesOf are the object's, some of them nil, always in the same order.
+func quantitiesOf(hpa *autoscalingv2.HorizontalPodAutoscaler) []*resource.Quantity {
+	all := make([]*resource.Quantity, 0, 8)
+	if b := hpa.Spec.Behavior; b != nil {
+		for _, rules := range []*autoscalingv2.HPAScalingRules{b.ScaleUp, b.ScaleDown} {
+			if rules != nil {
+				all = append(all, rules.Tolerance)
+			}
+		}
+	}
+	target := func(t *autoscalingv2.MetricTarget) { all = append(all, t.Value, t.AverageValue) }
+	for i := range hpa.Spec.Metrics {
+		m := &hpa.Spec.Metrics[i]
+		if m.Resource != nil {
+			target(&m.Resource.Target)
+		}
+		if m.ContainerResource != nil {
+			target(&m.ContainerResource.Target)
+		}
+		if m.Pods != nil {
+			target(&m.Pods.Target)
+		}
+		if m.Object != nil {
+			target(&m.Object.Target)
+		}
+		if m.External != nil {
+			target(&m.External.Target)
+		}
+	}
+	return append(all, currentOf(hpa)...)
+}
+
+func currentOf(hpa *autoscalingv2.HorizontalPodAutoscaler) (all []*resource.Quantity) {
+	current := func(v *autoscalingv2.MetricValueStatus) { all = append(all, v.Value, v.AverageValue) }
+	for i := range hpa.Status.CurrentMetrics {
+		m := &hpa.Status.CurrentMetrics[i]
+		if m.Resource != nil {
+			current(&m.Resource.Current)
+		}
+		if m.ContainerResource != nil {
+			current(&m.ContainerResource.Current)
+		}
+		if m.Pods != nil {
+			current(&m.Pods.Current)
+		}
+		if m.Object != nil {
+			current(&m.Object.Current)
+		}
+		if m.External != nil {
+			current(&m.External.Current)
+		}
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package quantity
+
+import "bytes"
+
+// mayHold tells whether a JSON text has a string or number that is beyond the bounds,
+// wherever it stands: a label may look like one. It reads the text once and allocates
+// nothing. Of a text that is no JSON it says anything.
+func mayHold(text []byte) bool {
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			length := lengthOfString(text[i+1:])
+			if isSuspect(bytes.TrimSpace(text[i+1 : i+1+length])) {
+				return true
+			}
+			i += length + 2
+		case c == '-' || isDigit(c):
+			length := 1
+			for i+length < len(text) && isOfNumber(text[i+length]) {
+				length++
+			}
+			if isSuspect(text[i : i+length]) {
+				return true
+			}
+			i += length
+		default:
+			i++
+		}
+	}
+	return false
+}
+
+// lengthOfString is how far it is to the quotation mark that ends the string.
+func lengthOfString(text []byte) int {
+	for from := 0; ; {
+		at := bytes.IndexByte(text[from:], '"')
+		if at < 0 {
+			return len(text)
+		}
+		end, escapes := from+at, 0
+		for end-escapes > from && text[end-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return end
+		}
+		from = end + 1
+	}
+}
+
+func isOfNumber(c byte) bool {
+	return isDigit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
+}
+
+// isSuspect tells whether a text has the form of a number and is beyond the bounds. In
+// an escape anything may hide.
+func isSuspect(text []byte) bool {
+	text = withoutSign(text)
+	number := digits(text, '.')
+	rest := text[number:]
+	switch {
+	case len(rest) == 0:
+		return number > MaxLength
+	case rest[0] == '\\' || number > MaxLength-len("Ki"):
+		return true
+	case rest[0] != 'e' && rest[0] != 'E':
+		return false
+	}
+	rest = withoutSign(rest[1:])
+	exponent := digits(rest, '0')
+	if exponent < len(rest) {
+		return rest[exponent] == '\\'
+	}
+	return exponent > MaxExponentDigits
+}
+
+func withoutSign(text []byte) []byte {
+	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+		return text[1:]
+	}
+	return text
+}
+
+// digits is how many of the first characters are digits, or the other one.
+func digits(text []byte, other byte) int {
+	for i, c := range text {
+		if !isDigit(c) && c != other {
+			return i
+		}
+	}
+	return len(text)
+}

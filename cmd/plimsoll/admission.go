@@ -117,6 +117,9 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 		return nil, err
 	}
 	p.vpas = vpas.Informer(flags.only)
+	if err := reportUnreadable(p.vpas, p.registry, log); err != nil {
+		return nil, err
+	}
 	if err := p.vpas.AddIndexers(webhook.ByTarget()); err != nil {
 		return nil, fmt.Errorf("indexing: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,11 +18,13 @@ import (
 	"k8s.io/client-go/rest"
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/cache"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
 // servedPeriod is how often the definitions of the vertical objects are looked for
@@ -63,6 +66,9 @@ func newVerticalShared(cfg verticalConfig) (*verticalShared, error) {
 		return nil, err
 	}
 	s.autoscalers = s.vpas.Informer(cfg.namespace)
+	if err := reportUnreadable(s.autoscalers, ctrlmetrics.Registry, cfg.log); err != nil {
+		return nil, err
+	}
 	s.tree, err = ownership.New(ownership.Config{
 		Informers: cfg.informers, Scales: cfg.scales, Mapper: cfg.mapper, Autoscalers: s.autoscalers,
 	})
@@ -74,6 +80,18 @@ func newVerticalShared(cfg verticalConfig) (*verticalShared, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// reportUnreadable logs and counts the objects of an informer that cannot be read.
+func reportUnreadable(autoscalers cache.SharedIndexInformer, registerer prometheus.Registerer, log logr.Logger) error {
+	unreadable := vpa.NewUnreadable(log)
+	if _, err := autoscalers.AddEventHandler(unreadable); err != nil {
+		return fmt.Errorf("following vertical autoscalers: %w", err)
+	}
+	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Subsystem: "plimsoll", Name: "vertical_unreadable_objects", Help: "VerticalPodAutoscalers whose spec cannot be read. Nothing is done for them.",
+	}, unreadable.Count)
+	return series.Register(registerer, &gauge)
 }
 
 // awaitServed waits until the API server knows the vertical objects. It says once

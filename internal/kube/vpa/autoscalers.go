@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,7 +18,8 @@ import (
 )
 
 // Informer makes an informer of the VerticalPodAutoscalers of a namespace, or of
-// all if it is empty. Nobody has started it. What managedFields say is left out.
+// all if it is empty. Nobody has started it. What managedFields say is left out, and
+// what was last applied: it is as large as the owner likes.
 func (c *Client) Informer(namespace string) cache.SharedIndexInformer {
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -33,13 +35,14 @@ func (c *Client) Informer(namespace string) cache.SharedIndexInformer {
 		},
 	}, &autoscaling.VerticalPodAutoscaler{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	// It fails only once the informer runs.
-	_ = informer.SetTransform(withoutManagedFields)
+	_ = informer.SetTransform(slim)
 	return informer
 }
 
-func withoutManagedFields(object any) (any, error) {
+func slim(object any) (any, error) {
 	if o, ok := object.(metav1.Object); ok {
 		o.SetManagedFields(nil)
+		delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	}
 	return object, nil
 }

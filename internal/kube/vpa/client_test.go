@@ -215,6 +215,7 @@ func TestInformerLists(t *testing.T) {
 		ListMeta: metav1.ListMeta{ResourceVersion: "5"},
 		Items: []autoscaling.VerticalPodAutoscaler{{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+			Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "other": "kept"},
 		}}},
 	}
 	client, _ := start(t, map[string]func([]byte) (int, any){"GET " + group + "/namespaces/shop/verticalpodautoscalers": is(list)})
@@ -224,7 +225,7 @@ func TestInformerLists(t *testing.T) {
 		t.Fatal("the cache was not filled")
 	}
 	object, exists, err := informer.GetStore().GetByKey("shop/web")
-	if vpa, ok := object.(*autoscaling.VerticalPodAutoscaler); !ok || !exists || err != nil || vpa.ManagedFields != nil {
+	if vpa, ok := object.(*autoscaling.VerticalPodAutoscaler); !ok || !exists || err != nil || vpa.ManagedFields != nil || len(vpa.Annotations) != 1 {
 		t.Errorf("%v, %t, %v", object, exists, err)
 	}
 }

@@ -60,6 +60,7 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 	}
 	timer.step("LoadMetrics")
 	r.write(ctx, works)
+	r.writeUnreadable(ctx)
 	timer.step("UpdateVPAs")
 	r.save(ctx, now, works)
 	for _, w := range works {
@@ -69,7 +70,8 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 	}
 	timer.step("MaintainCheckpoints")
 	if only == nil {
-		r.unclaimed, r.past = nil, nil
+		r.forgetUnclaimed()
+		r.past = nil
 		r.collect(ctx, now)
 		timer.step("GarbageCollect")
 		r.metrics.count(works)
@@ -83,8 +85,11 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.NamespacedName]struct{}) []*work {
 	var works []*work
 	present := map[types.NamespacedName]struct{}{}
-	for _, object := range r.objects() {
+	all := r.objects()
+	for _, object := range all {
 		present[nameOf(object)] = struct{}{}
+	}
+	for _, object := range r.readable(all) {
 		works = append(works, &work{object: object})
 	}
 	r.sweep(now, present)

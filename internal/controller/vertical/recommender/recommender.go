@@ -145,6 +145,8 @@ type Recommender struct {
 	parked map[types.UID]parked
 	// unclaimed are checkpoints that were read and belong to no track yet.
 	unclaimed map[types.NamespacedName][]stored
+	// unreadable are the objects of the last pass whose spec could not be read.
+	unreadable []*autoscaling.VerticalPodAutoscaler
 	// past is what pods used before, by namespace; nil after the first pass.
 	past      map[string][]*history.Pod
 	collected time.Time

@@ -47,10 +47,7 @@ func (r *Recommender) writeOne(ctx context.Context, w *work) {
 	if !hasRecommendation(&w.object.Status) && len(w.decision.Recommendations) > 0 {
 		r.metrics.first(w.track.created)
 	}
-	about := &corev1.ObjectReference{
-		APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler",
-		Namespace: w.object.Namespace, Name: w.object.Name, UID: w.object.UID, ResourceVersion: w.object.ResourceVersion,
-	}
+	about := reference(w.object)
 	for _, e := range w.decision.Events {
 		kind := corev1.EventTypeNormal
 		if e.Warning {

@@ -1,0 +1,106 @@
+package recommender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+)
+
+// Unreadable is the reason of ConfigUnsupported while an object's spec cannot be read.
+const Unreadable = "Unreadable"
+
+// readable are the objects whose spec could be read. Of the others what was learnt is
+// kept, and nothing is decided.
+func (r *Recommender) readable(objects []*autoscaling.VerticalPodAutoscaler) []*autoscaling.VerticalPodAutoscaler {
+	r.unreadable = nil
+	return slices.DeleteFunc(objects, func(object *autoscaling.VerticalPodAutoscaler) bool {
+		if object.Unreadable == "" {
+			return false
+		}
+		r.unreadable = append(r.unreadable, object)
+		return true
+	})
+}
+
+// forgetUnclaimed forgets the checkpoints that no object claimed, but for those of
+// objects that could not be read yet.
+func (r *Recommender) forgetUnclaimed() {
+	waiting := map[types.NamespacedName]struct{}{}
+	for _, object := range r.unreadable {
+		waiting[nameOf(object)] = struct{}{}
+	}
+	maps.DeleteFunc(r.unclaimed, func(name types.NamespacedName, _ []stored) bool {
+		_, waits := waiting[name]
+		return !waits
+	})
+}
+
+// writeUnreadable says on the objects that cannot be read why that is so, once.
+func (r *Recommender) writeUnreadable(ctx context.Context) {
+	var writing errgroup.Group
+	writing.SetLimit(r.config.Workers)
+	for _, object := range r.unreadable {
+		writing.Go(func() error {
+			r.safely(nameOf(object), func() { r.writeOneUnreadable(ctx, object) })
+			return nil
+		})
+	}
+	_ = writing.Wait() // they tell of their errors themselves
+}
+
+func (r *Recommender) writeOneUnreadable(ctx context.Context, object *autoscaling.VerticalPodAutoscaler) {
+	want := autoscaling.VerticalPodAutoscalerCondition{
+		Type: recommend.ConfigUnsupported, Status: corev1.ConditionTrue, Reason: Unreadable,
+		Message: fmt.Sprintf("the object cannot be read, and nothing is done for it: %s", object.Unreadable),
+	}
+	written, err := r.config.Store.UpdateStatus(ctx, object, func(status *autoscaling.VerticalPodAutoscalerStatus) bool {
+		return setCondition(status, want)
+	})
+	switch {
+	case err != nil && ctx.Err() == nil && !errors.Is(err, vpa.ErrReplaced):
+		r.log.Error(err, "status was not written", "object", nameOf(object).String())
+	case err == nil && written != nil:
+		r.config.Events.Event(reference(object), corev1.EventTypeWarning, Unreadable, want.Message)
+	}
+}
+
+// setCondition puts a condition where its type stands in the order; false if the same is
+// there already.
+func setCondition(status *autoscaling.VerticalPodAutoscalerStatus, want autoscaling.VerticalPodAutoscalerCondition) bool {
+	want.LastTransitionTime = metav1.Now()
+	at := slices.IndexFunc(status.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
+	if at < 0 || status.Conditions[at].Type != want.Type {
+		if at < 0 {
+			at = len(status.Conditions)
+		}
+		status.Conditions = slices.Insert(status.Conditions, at, want)
+		return true
+	}
+	has := &status.Conditions[at]
+	if has.Status == want.Status {
+		want.LastTransitionTime = has.LastTransitionTime
+		if has.Reason == want.Reason && has.Message == want.Message {
+			return false
+		}
+	}
+	*has = want
+	return true
+}
+
+func reference(object *autoscaling.VerticalPodAutoscaler) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler",
+		Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion,
+	}
+}

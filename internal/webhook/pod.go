@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // newPod is what is looked at of a pod; the rest is not even read.
@@ -40,10 +41,11 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		return skipped
 	}
 	failed := answer{response: admitted(request), status: statusError, resource: resourcePod}
-	var pod newPod
-	if err := json.Unmarshal(request.Object.Raw, &pod); err != nil {
+	pod, err := parsePod(request.Object.Raw)
+	if err != nil {
 		h.cfg.Log.Error(err, "Admitting a pod unchanged that cannot be read", "namespace", request.Namespace)
 		h.cfg.Metrics.unchanged(Unreadable)
+		failed.response.Warnings = []string{"no recommendation is applied: the pod cannot be read: " + err.Error()}
 		return failed
 	}
 	// The API server sends neither for a pod whose name is yet to be made.
@@ -71,6 +73,14 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 	}
 	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace, "pod", pod.Name+pod.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
 	return h.patched(request, p)
+}
+
+func parsePod(raw []byte) (*newPod, error) {
+	pod := &newPod{}
+	if err := quantity.Check(raw, pod); err != nil {
+		return nil, err
+	}
+	return pod, json.Unmarshal(raw, pod)
 }
 
 const (

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,8 +33,11 @@ cluster it reads with your rights; rules that need what you may not read are lef
 out and named. What containers use is taken from metrics.k8s.io, which shows one
 moment only, or from --usage.
 
+What cannot be read of the files, such as a template that was not rendered, is a
+finding of level warning, and the rest is looked at.
+
 It ends with exit status 0, or with 1 if there is a finding of the level of
---fail-on or above, or an error.`
+--fail-on or above, or an error: also if nothing at all can be read.`
 
 const adviseExample = `  # Look at a folder of manifests, and fail a pipeline on errors and warnings
   plimsoll advise -f deploy/ --fail-on=warning
@@ -60,7 +64,9 @@ type adviseOptions struct {
 	usage         string
 	kube          *genericclioptions.ConfigFlags
 	in            io.Reader
-	out           io.Writer
+	out, progress io.Writer
+	// doing says what it is at.
+	doing atomic.Value
 }
 
 func adviseCommand() *cobra.Command {
@@ -72,7 +78,7 @@ func adviseCommand() *cobra.Command {
 		Example: adviseExample,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.in, o.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			o.in, o.out, o.progress = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return o.run(cmd.Context())
 		},
 	}
@@ -92,10 +98,45 @@ func (o *adviseOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	done := make(chan error, 1)
+	go func() { done <- o.look(ctx, chosen) }()
+	return o.await(ctx, done)
+}
+
+// What is said of the progress comes after the first, and then after each second.
+const (
+	firstProgress = 2 * time.Second
+	nextProgress  = 10 * time.Second
+)
+
+// await waits for the end, or for whoever has enough: reading and looking are of one
+// piece, and end with the process.
+func (o *adviseOptions) await(ctx context.Context, done <-chan error) error {
+	timer := time.NewTimer(firstProgress)
+	defer timer.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timer.C:
+			fmt.Fprintf(o.progress, "Still %s.\n", o.doing.Load())
+			timer.Reset(nextProgress)
+		}
+	}
+}
+
+func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
+	o.doing.Store("reading")
 	c, why, err := o.read(ctx)
 	if err != nil {
 		return err
 	}
+	if len(c.Unreadable) > 0 && c.Objects == 0 {
+		return fmt.Errorf("nothing can be read: %s: %s", c.Unreadable[0].Object.Name, c.Unreadable[0].Why)
+	}
+	o.doing.Store(fmt.Sprintf("looking at %d objects", c.Objects))
 	report := rules.Run(c, chosen)
 	if why != "" {
 		sayWhyNoUsage(&report, why)

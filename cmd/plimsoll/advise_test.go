@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
@@ -190,7 +194,7 @@ func lostFrom(value, other any, path string) string {
 // TestAdviseRefuses: what cannot be understood is an error that says where.
 func TestAdviseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ content, args, want string }{
-		"a misspelt field":  {strings.Replace(advised, "maxReplicas", "maxReplica", 1), "", `unknown field "spec.maxReplica"`},
+		"nothing to read":   {"{{ if .Values.enabled }}\n---\n- {{ .x }}", "--fail-on=never", "nothing can be read: "},
 		"an unknown rule":   {advised, "--rules=nothing", `there is no rule "nothing"`},
 		"an unknown level":  {advised, "--fail-on=info", "--fail-on"},
 		"an unknown output": {advised, "-o=xml", "want text, json or sarif"},
@@ -203,6 +207,44 @@ func TestAdviseRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAdviseReadsTheRest: what cannot be read is a warning with its place.
+func TestAdviseReadsTheRest(t *testing.T) {
+	content := strings.Replace(advised, "maxReplicas", "maxReplica", 1) + "\n---\n{{ if .Values.enabled }}\n"
+	out, err := adviseWith(t, content, "--fail-on=error")
+	if err != nil || !strings.Contains(out, `unknown field "spec.maxReplica"`) || strings.Count(out, "warning  unreadable") != 2 ||
+		!strings.Contains(out, "error: 0, warning: 2, advice: ") || !strings.Contains(out, "; 1 workload, no autoscaler.") {
+		t.Errorf("error %v:\n%s", err, out)
+	}
+	if _, err := adviseWith(t, content, "--fail-on=warning"); err == nil {
+		t.Error("--fail-on=warning does not fail")
+	}
+}
+
+// TestAdviseEnds: whoever ends it does not wait for what it is at, and learns meanwhile
+// that it is at something.
+func TestAdviseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		endless, writer := io.Pipe()
+		defer writer.Close()
+		var out bytes.Buffer
+		cmd := adviseCommand()
+		cmd.SetIn(endless)
+		cmd.SetOut(&out)
+		cmd.SetErr(&out)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs([]string{"-f", "-"})
+		ctx, cancel := context.WithTimeout(t.Context(), 13*time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := cmd.ExecuteContext(ctx); err == nil || time.Since(began) != 13*time.Second {
+			t.Errorf("it ends after %s with %v", time.Since(began), err)
+		}
+		if want := "Still reading.\nStill reading.\n"; out.String() != want {
+			t.Errorf("it says %q, want %q", out.String(), want)
+		}
+	})
 }
 
 func TestAdviseIgnoresWhatIsAnnotated(t *testing.T) {

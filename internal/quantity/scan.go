@@ -1,6 +1,9 @@
 package quantity
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // mayHold tells whether a JSON text has a string or number that is beyond the bounds,
 // wherever it stands: a label may look like one. It reads the text once and allocates
@@ -29,6 +32,10 @@ func mayHold(text []byte) bool {
 	}
 	return false
 }
+
+// IsSuspect tells whether a text may be a number that is beyond the bounds, for a reader
+// that has decoded it as a text already.
+func IsSuspect(text string) bool { return isSuspect([]byte(strings.TrimSpace(text))) }
 
 // lengthOfString is how far it is to the quotation mark that ends the string.
 func lengthOfString(text []byte) int {

@@ -1,7 +1,10 @@
 package objects
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -14,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // adders know the kinds that matter here, by group, version and kind.
@@ -33,16 +37,17 @@ var adders = map[string]func(*Collection, *Object) error{
 	"v1 " + LimitRange:             addRange,
 }
 
-// Add takes in an object. One of a kind that does not matter here is left out. In
-// a file, a field that the kind does not have is an error: what is misspelt would
-// silently not count.
-func (c *Collection) Add(raw map[string]any, place Place) error {
+// Add takes in an object. One of a kind that does not matter here is left out, and one
+// that cannot be read is kept in mind as such. In a file, a field that the kind does not
+// have cannot be read: what is misspelt would silently not count.
+func (c *Collection) Add(raw map[string]any, place Place) {
 	o := &Object{Raw: raw, Place: place}
 	o.APIVersion, _ = raw["apiVersion"].(string)
 	o.Kind, _ = raw["kind"].(string)
 	add, ok := adders[o.APIVersion+" "+o.Kind]
 	if !ok {
-		return nil
+		c.Objects++
+		return
 	}
 	metadata, _ := raw["metadata"].(map[string]any)
 	o.Name, _ = metadata["name"].(string)
@@ -50,14 +55,58 @@ func (c *Collection) Add(raw map[string]any, place Place) error {
 		o.Namespace = metav1.NamespaceDefault
 	}
 	if err := add(c, o); err != nil {
-		return fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
+		c.leaveOut(o, err)
+		return
 	}
-	return nil
+	c.Objects++
+}
+
+// LeaveOut keeps in mind that a part of a file cannot be read.
+func (c *Collection) LeaveOut(place Place, err error) {
+	c.leaveOut(&Object{Kind: "File", Name: place.File, Place: place}, err)
+}
+
+// maxWhy bounds what is said of one: a parser may quote all that it was given.
+const maxWhy = 300
+
+func (c *Collection) leaveOut(o *Object, err error) {
+	why := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "")
+	if len(why) > maxWhy {
+		why = strings.ToValidUTF8(why[:maxWhy], "") + "..."
+	}
+	c.Unreadable = append(c.Unreadable, Unreadable{Object: o, Why: "It cannot be read: " + why + "."})
+}
+
+// put takes in an object of a kind. One that is there already gives way: as when files are
+// applied in turn, the last one counts.
+func put[T any](c *Collection, list *[]*T, o *Object, item *T) {
+	if c.at == nil {
+		c.at = map[string]position{}
+	}
+	before, known := c.at[o.Key()]
+	if !known || o.Name == "" {
+		c.at[o.Key()] = position{index: len(*list), place: o.Place}
+		*list = append(*list, item)
+		return
+	}
+	c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place})
+	c.at[o.Key()] = position{index: before.index, place: o.Place}
+	(*list)[before.index] = item
+	c.index = nil
 }
 
 // decode reads the raw object into a typed one.
 func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
 	into := new(T)
+	if hasSuspect(o.Raw) {
+		text, err := json.Marshal(o.Raw)
+		if err == nil {
+			err = quantity.Check(text, into)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	// A cluster may be newer, and have fields that are not known here.
 	isStrict := o.Place.File != ""
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Raw, into, isStrict); err != nil {
@@ -67,12 +116,30 @@ func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
 	return into, nil
 }
 
+// hasSuspect tells whether a text in it may be a quantity that takes hours to read. Only
+// then it is worth to look which field it stands in.
+func hasSuspect(raw any) bool {
+	switch r := raw.(type) {
+	case string:
+		return quantity.IsSuspect(r)
+	case map[string]any:
+		for _, inner := range r {
+			if hasSuspect(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(r, hasSuspect)
+	}
+	return false
+}
+
 func addHorizontal(c *Collection, o *Object) error {
 	h, err := decode(o, func(t *autoscalingv2.HorizontalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
 	if err != nil {
 		return err
 	}
-	c.Horizontals = append(c.Horizontals, &Horizontal{Object: *o, Spec: &h.Spec, Status: &h.Status})
+	put(c, &c.Horizontals, o, &Horizontal{Object: *o, Spec: &h.Spec, Status: &h.Status})
 	return nil
 }
 
@@ -95,7 +162,7 @@ func addHorizontalV1(c *Collection, o *Object) error {
 	status := &autoscalingv2.HorizontalPodAutoscalerStatus{
 		CurrentReplicas: h.Status.CurrentReplicas, DesiredReplicas: h.Status.DesiredReplicas, LastScaleTime: h.Status.LastScaleTime,
 	}
-	c.Horizontals = append(c.Horizontals, &Horizontal{Object: *o, Spec: spec, Status: status, IsV1: true})
+	put(c, &c.Horizontals, o, &Horizontal{Object: *o, Spec: spec, Status: status, IsV1: true})
 	return nil
 }
 
@@ -119,7 +186,7 @@ func addVertical(c *Collection, o *Object) error {
 	if err != nil {
 		return err
 	}
-	c.Verticals = append(c.Verticals, &Vertical{Object: *o, Spec: &v.Spec, Status: &v.Status})
+	put(c, &c.Verticals, o, &Vertical{Object: *o, Spec: &v.Spec, Status: &v.Status})
 	return nil
 }
 
@@ -135,7 +202,12 @@ func (c *Collection) addWorkload(o *Object, w Workload, selector *metav1.LabelSe
 			return fmt.Errorf("spec.selector: %w", err)
 		}
 	}
-	c.Workloads = append(c.Workloads, &w)
+	if before, known := c.at[o.Key()]; known && o.Name != "" && len(w.Template.Spec.Containers) == 0 {
+		// A part of it, as overlays have them.
+		c.Repeated = append(c.Repeated, Repeated{Object: o, Before: before.place})
+		return nil
+	}
+	put(c, &c.Workloads, o, &w)
 	return nil
 }
 
@@ -201,7 +273,7 @@ func addBudget(c *Collection, o *Object) error {
 			return fmt.Errorf("spec.selector: %w", err)
 		}
 	}
-	c.Budgets = append(c.Budgets, &Budget{Object: *o, Spec: &b.Spec, Selector: selector})
+	put(c, &c.Budgets, o, &Budget{Object: *o, Spec: &b.Spec, Selector: selector})
 	return nil
 }
 
@@ -210,7 +282,7 @@ func addPod(c *Collection, o *Object) error {
 	if err != nil {
 		return err
 	}
-	c.Pods = append(c.Pods, &Running{Object: *o, Pod: p})
+	put(c, &c.Pods, o, &Running{Object: *o, Pod: p})
 	return nil
 }
 
@@ -219,7 +291,7 @@ func addNode(c *Collection, o *Object) error {
 	if err != nil {
 		return err
 	}
-	c.Nodes = append(c.Nodes, &Machine{Object: *o, Allocatable: n.Status.Allocatable})
+	put(c, &c.Nodes, o, &Machine{Object: *o, Allocatable: n.Status.Allocatable})
 	return nil
 }
 
@@ -228,6 +300,6 @@ func addRange(c *Collection, o *Object) error {
 	if err != nil {
 		return err
 	}
-	c.Ranges = append(c.Ranges, &Range{Object: *o, Limits: r.Spec.Limits})
+	put(c, &c.Ranges, o, &Range{Object: *o, Limits: r.Spec.Limits})
 	return nil
 }

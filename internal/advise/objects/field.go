@@ -32,9 +32,11 @@ func (f Field) String() string {
 	return text.String()
 }
 
+// escape is RFC 6901's.
+var escape = strings.NewReplacer("~", "~0", "/", "~1")
+
 // Pointer writes the field as JSON patches do.
 func (f Field) Pointer() string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var text strings.Builder
 	for _, name := range f {
 		text.WriteByte('/')

@@ -129,6 +129,8 @@ type Collection struct {
 	Pods        []*Running
 	Nodes       []*Machine
 	Ranges      []*Range
+	// Objects is how many were read, also of kinds that do not matter here.
+	Objects int
 	// IsCluster says that it is a cluster's content. Files may leave out what is elsewhere.
 	IsCluster bool
 	// Unread are the kinds that could not be read, and why.
@@ -137,16 +139,40 @@ type Collection struct {
 	Usage *usage.Samples
 	// Now is when a cluster was read. It is zero for files.
 	Now time.Time
+	// Repeated are objects that stand in several places. The last of them counts.
+	Repeated []Repeated
+	// Unreadable is what could not be read; the rest was.
+	Unreadable []Unreadable
+
+	// comparisons counts how often one object was compared with another: it must not grow
+	// faster than the objects.
+	comparisons int
+	// at is where each object is in the list of its kind.
+	at    map[string]position
+	index *index
+}
+
+// position is where an object is in the list of its kind, and in which file.
+type position struct {
+	index int
+	place Place
+}
+
+// Repeated is an object that stands in a second place.
+type Repeated struct {
+	Object *Object
+	Before Place
+}
+
+// Unreadable is a document, or an object in it, that could not be read.
+type Unreadable struct {
+	Object *Object
+	Why    string
 }
 
 // Target is the workload that is referred to, and nil if it is not here.
 func (c *Collection) Target(namespace, kind, name string) *Workload {
-	for _, w := range c.Workloads {
-		if w.Namespace == namespace && w.Kind == kind && w.Name == name {
-			return w
-		}
-	}
-	return nil
+	return c.indexed().targets[reference{namespace, kind, name}]
 }
 
 // TargetOfHorizontal is the workload that an HPA scales; nil if it is not here.
@@ -164,20 +190,15 @@ func (c *Collection) TargetOfVertical(v *Vertical) *Workload {
 
 // HorizontalsOf are the HPAs of a workload.
 func (c *Collection) HorizontalsOf(w *Workload) []*Horizontal {
-	var found []*Horizontal
-	for _, h := range c.Horizontals {
-		if c.TargetOfHorizontal(h) == w {
-			found = append(found, h)
-		}
-	}
-	return found
+	return c.indexed().horizontals[reference{w.Namespace, w.Kind, w.Name}]
 }
 
 // VerticalsOf are the VPAs of a workload that do not only recommend.
 func (c *Collection) VerticalsOf(w *Workload) []*Vertical {
 	var found []*Vertical
-	for _, v := range c.Verticals {
-		if v.Mode() != autoscaling.UpdateModeOff && c.TargetOfVertical(v) == w {
+	for _, v := range c.indexed().verticals[reference{w.Namespace, w.Kind, w.Name}] {
+		c.compared()
+		if v.Mode() != autoscaling.UpdateModeOff {
 			found = append(found, v)
 		}
 	}
@@ -185,15 +206,7 @@ func (c *Collection) VerticalsOf(w *Workload) []*Vertical {
 }
 
 // BudgetsOf are the PodDisruptionBudgets that select a workload's pods.
-func (c *Collection) BudgetsOf(w *Workload) []*Budget {
-	var found []*Budget
-	for _, b := range c.Budgets {
-		if b.Namespace == w.Namespace && b.Selector.Matches(labels.Set(w.Template.Labels)) {
-			found = append(found, b)
-		}
-	}
-	return found
-}
+func (c *Collection) BudgetsOf(w *Workload) []*Budget { return c.indexed().budgets[w] }
 
 // IsAutoscaled reports whether any autoscaler changes the workload.
 func (c *Collection) IsAutoscaled(w *Workload) bool {

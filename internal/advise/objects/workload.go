@@ -65,10 +65,7 @@ func (c *Collection) RequestOf(w *Workload, container Container, name corev1.Res
 	if q, ok := container.Resources.Limits[name]; ok {
 		return q, true
 	}
-	for _, r := range c.Ranges {
-		if r.Namespace != w.Namespace {
-			continue
-		}
+	for _, r := range c.indexed().ranges[w.Namespace] {
 		for i := range r.Limits {
 			if q, ok := defaultOf(&r.Limits[i], name); ok {
 				return q, true
@@ -84,10 +81,7 @@ func (c *Collection) LimitOf(w *Workload, container Container, name corev1.Resou
 	if q, ok := container.Resources.Limits[name]; ok {
 		return q, true, true
 	}
-	for _, r := range c.Ranges {
-		if r.Namespace != w.Namespace {
-			continue
-		}
+	for _, r := range c.indexed().ranges[w.Namespace] {
 		for i := range r.Limits {
 			if q, ok := r.Limits[i].Default[name]; ok && r.Limits[i].Type == corev1.LimitTypeContainer {
 				return q, false, true
@@ -120,15 +114,7 @@ func (w *Workload) PodRequests(name corev1.ResourceName) bool {
 }
 
 // Own are the pods that the workload made, of those that are known.
-func (c *Collection) Own(w *Workload) []*Running {
-	var own []*Running
-	for _, p := range c.Pods {
-		if p.Namespace == w.Namespace && c.Owner(p) == w {
-			own = append(own, p)
-		}
-	}
-	return own
-}
+func (c *Collection) Own(w *Workload) []*Running { return c.indexed().own[w] }
 
 // Owner is the topmost workload that made a pod; nil if that is not known.
 func (c *Collection) Owner(p *Running) *Workload {

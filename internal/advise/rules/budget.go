@@ -108,9 +108,9 @@ func forbids(c *objects.Collection, b *objects.Budget) (field, why string) {
 	if b.Spec.MinAvailable.Type == intstr.String && b.Spec.MinAvailable.StrVal == "100%" {
 		return "minAvailable", "minAvailable is 100%: no pod may ever be evicted."
 	}
-	for _, w := range c.Workloads {
+	for _, w := range c.Covered(b) {
 		count, known := least(c, w)
-		if w.Namespace != b.Namespace || !known || !covers(c, b, w) || b.Spec.MinAvailable.Type != intstr.Int {
+		if !known || !isAlone(c, b, w) || b.Spec.MinAvailable.Type != intstr.Int {
 			continue
 		}
 		// At zero pods there is none to evict.
@@ -122,24 +122,14 @@ func forbids(c *objects.Collection, b *objects.Budget) (field, why string) {
 	return "", ""
 }
 
-// covers reports whether the budget is for the pods of this workload and no other's.
-func covers(c *objects.Collection, b *objects.Budget, w *objects.Workload) bool {
-	for _, o := range c.Workloads {
-		if o == w {
-			continue
-		}
-		for _, other := range c.BudgetsOf(o) {
-			if other == b && c.Root(o) != c.Root(w) {
-				return false
-			}
+// isAlone reports whether the budget is for the pods of this workload and no other's.
+func isAlone(c *objects.Collection, b *objects.Budget, w *objects.Workload) bool {
+	for _, o := range c.Covered(b) {
+		if c.Root(o) != c.Root(w) {
+			return false
 		}
 	}
-	for _, own := range c.BudgetsOf(w) {
-		if own == b {
-			return c.Root(w) == w
-		}
-	}
-	return false
+	return c.Root(w) == w
 }
 
 func whenLow(c *objects.Collection, w *objects.Workload) string {

@@ -14,11 +14,10 @@ import (
 func checkSameResource(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
-		for _, v := range c.Verticals {
-			if v.Mode() == autoscaling.UpdateModeOff || !haveOneTarget(h, v) {
-				continue
+		for _, v := range c.VerticalsOn(h) {
+			if v.Mode() != autoscaling.UpdateModeOff {
+				found = append(found, bothOn(c, h, v)...)
 			}
-			found = append(found, bothOn(c, h, v)...)
 		}
 	}
 	return found
@@ -33,11 +32,6 @@ func bothOn(c *objects.Collection, h *objects.Horizontal, v *objects.Vertical) [
 		}
 	}
 	return found
-}
-
-func haveOneTarget(h *objects.Horizontal, v *objects.Vertical) bool {
-	ref := v.Spec.TargetRef
-	return ref != nil && h.Namespace == v.Namespace && h.Spec.ScaleTargetRef.Kind == ref.Kind && h.Spec.ScaleTargetRef.Name == ref.Name
 }
 
 // sizedBy is a container whose request for the metric's resource the VPA changes.

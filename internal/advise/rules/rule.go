@@ -76,13 +76,15 @@ type Report struct {
 	Skipped  []Skipped
 	// Ignored is how many findings the objects' annotations keep back.
 	Ignored int
+	// Workloads and Autoscalers are how many there are to look at.
+	Workloads, Autoscalers int
 }
 
 // All are the rules, in the order in which they are documented.
 func All() []*Rule {
 	var all []*Rule
 	for _, theme := range [][]*Rule{
-		targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(), budgetRules(), probeRules(),
+		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(), budgetRules(), probeRules(),
 		verticalRules(), sizeRules(), usageRules(),
 	} {
 		all = append(all, theme...)
@@ -92,7 +94,7 @@ func All() []*Rule {
 
 // Run looks for what the rules say.
 func Run(c *objects.Collection, rules []*Rule) Report {
-	var report Report
+	report := Report{Workloads: len(c.Workloads), Autoscalers: len(c.Horizontals) + len(c.Verticals)}
 	for _, rule := range rules {
 		if why := rule.cannot(c); why != "" {
 			report.Skipped = append(report.Skipped, Skipped{Rule: rule, Why: why})

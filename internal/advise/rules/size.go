@@ -50,10 +50,10 @@ func roomiest(c *objects.Collection, name corev1.ResourceName) (total, left reso
 		}
 	}
 	left = total.DeepCopy()
-	for _, w := range c.Workloads {
+	for _, w := range c.DaemonSets() {
 		spec := &w.Template.Spec
 		// One with a selector or an affinity may not be on that node.
-		if w.Kind != objects.DaemonSet || len(spec.NodeSelector) > 0 || spec.Affinity != nil {
+		if len(spec.NodeSelector) > 0 || spec.Affinity != nil {
 			continue
 		}
 		for _, container := range w.Containers() {
@@ -82,8 +82,11 @@ func beyondNode(c *objects.Collection, v *objects.Vertical, policy objects.Polic
 	var found []Finding
 	for _, name := range sized {
 		most, bounded := policy.MaxAllowed[name]
+		if !bounded {
+			continue
+		}
 		total, left, known := roomiest(c, name)
-		if !bounded || !known || !policy.Controls(name) || most.Cmp(left) <= 0 || left.Sign() <= 0 {
+		if !known || !policy.Controls(name) || most.Cmp(left) <= 0 || left.Sign() <= 0 {
 			continue
 		}
 		field := policy.Field.In("maxAllowed", string(name))

@@ -7,7 +7,6 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
@@ -116,9 +115,9 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 // similar is a workload of that name and another kind, or else in another namespace.
 func similar(c *objects.Collection, r reference) *objects.Workload {
 	var elsewhere *objects.Workload
-	for _, w := range c.Workloads {
+	for _, w := range c.Named(r.name) {
 		switch {
-		case w.Name != r.name || !slices.Contains(workloadKinds, w.Kind):
+		case !slices.Contains(workloadKinds, w.Kind):
 		case w.Namespace == r.object.Namespace:
 			return w
 		case w.Kind == r.kind && !c.IsCluster:
@@ -212,20 +211,19 @@ func checkSelector(c *objects.Collection) []Finding {
 // others are those whose pods the workload's selector matches too.
 func others(c *objects.Collection, w *objects.Workload) []string {
 	var names []string
-	for _, o := range c.Workloads {
+	workloads, pods := c.Selected(w)
+	for _, o := range workloads {
 		// What another workload owns is told of with its owner.
-		if o == w || o.Namespace != w.Namespace || metav1.GetControllerOf(o.Meta) != nil {
+		if o == w || metav1.GetControllerOf(o.Meta) != nil {
 			continue
 		}
 		if owner := metav1.GetControllerOf(w.Meta); owner != nil && owner.Kind == o.Kind && owner.Name == o.Name {
 			continue
 		}
-		if w.Selector.Matches(labels.Set(o.Template.Labels)) {
-			names = append(names, o.Kind+" "+o.Name)
-		}
+		names = append(names, o.Kind+" "+o.Name)
 	}
-	for _, p := range c.Pods {
-		if p.Namespace == w.Namespace && metav1.GetControllerOf(p.Meta) == nil && w.Selector.Matches(labels.Set(p.Meta.Labels)) {
+	for _, p := range pods {
+		if metav1.GetControllerOf(p.Meta) == nil {
 			names = append(names, "nobody (Pod "+p.Name+")")
 		}
 	}

@@ -31,8 +31,9 @@ autoscaling warn of. This page lists its rules; a test writes it from them.
   ` + "`plimsoll.dev/ignore: NAME,NAME`" + ` on the object that a finding names keeps it back; the report counts those.
 - **Patches.** A finding's patch is a JSON patch, which ` + "`kubectl patch --type=json --patch-file`" + ` takes as it is. It mends that finding
   alone: apply one, and look again. What only the owner can know has no patch but says what to do.
-- **Files.** What is not in them may be elsewhere, so nothing is said of what is only missing there. A field that a kind does not have is
-  an error.
+- **Files.** What is not in them may be elsewhere, so nothing is said of what is only missing there. What
+  cannot be read (a template that was not rendered, a field that a kind does not have) is a finding of its own, and the rest is
+  looked at; where nothing at all can be read, the command fails. Of several objects of one kind, namespace and name the last counts.
 - **A cluster.** It is read with your rights. Rules that need what you may not list are left out and named.
 - **Usage.** metrics.k8s.io shows one moment, which says little; rules that need more are then left out and named. ` + "`--usage FILE`" + ` is a CSV
   file with the columns time (RFC 3339, or seconds since 1970), namespace, pod, container, cpu and memory (quantities), a line for each

@@ -125,7 +125,10 @@ func SARIF(w io.Writer, report *rules.Report, known []*rules.Rule, version strin
 }
 
 func message(f *rules.Finding) string {
-	text := f.Field.String() + ": " + f.Why
+	text := f.Why
+	if len(f.Field) > 0 {
+		text = f.Field.String() + ": " + text
+	}
 	if f.Remedy != "" {
 		text += " " + f.Remedy
 	}
@@ -137,7 +140,7 @@ func message(f *rules.Finding) string {
 
 func location(f *rules.Finding) sarifLocation {
 	l := sarifLocation{LogicalLocations: []sarifLogical{{
-		FullyQualifiedName: title(f.Object) + " " + f.Field.String(), Kind: "resource",
+		FullyQualifiedName: strings.TrimSpace(title(f.Object) + " " + f.Field.String()), Kind: "resource",
 	}}}
 	if p := f.Object.Place; p.File != "" {
 		l.PhysicalLocation = &sarifPhysical{ArtifactLocation: sarifArtifact{uri(p)}, Region: sarifRegion{StartLine: p.Line}}

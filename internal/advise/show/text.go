@@ -51,7 +51,7 @@ func where(p objects.Place) string {
 }
 
 func writeFinding(out *strings.Builder, f *rules.Finding) {
-	fmt.Fprintf(out, "  %-8s %-32s %s\n", f.Rule.Level, f.Rule.Name, f.Field)
+	fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("  %-8s %-32s %s", f.Rule.Level, f.Rule.Name, f.Field), " "))
 	fmt.Fprintf(out, "           %s\n", f.Why)
 	if f.Remedy != "" {
 		fmt.Fprintf(out, "           %s\n", f.Remedy)
@@ -71,14 +71,25 @@ func Summary(report *rules.Report) string {
 	for _, f := range report.Findings {
 		counts[f.Rule.Level]++
 	}
-	line := "Nothing found"
+	line, separator := "Nothing found", ": "
 	if len(report.Findings) > 0 {
 		line = fmt.Sprintf("error: %d, warning: %d, advice: %d", counts[rules.Error], counts[rules.Warning], counts[rules.Advice])
+		separator = "; "
+	}
+	if report.Autoscalers == 0 {
+		line += separator + number(report.Workloads, "workload") + ", no autoscaler"
 	}
 	if report.Ignored > 0 {
 		line += fmt.Sprintf("; annotations ignore %d", report.Ignored)
 	}
 	return line + ".\n"
+}
+
+func number(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // skip is why some rules were not looked for.

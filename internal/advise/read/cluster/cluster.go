@@ -4,19 +4,20 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // pageSize is how many objects are asked for at once.
@@ -70,7 +71,10 @@ func (r *Reader) Read(ctx context.Context, now time.Time) (*objects.Collection, 
 	c := &objects.Collection{IsCluster: true, Now: now, Unread: map[string]string{}}
 	for i := range kinds {
 		k := &kinds[i]
-		err := r.each(ctx, k, func(raw map[string]any) error { return c.Add(raw, objects.Place{}) })
+		err := r.each(ctx, k, func(raw map[string]any) error {
+			c.Add(raw, objects.Place{})
+			return nil
+		})
 		switch {
 		case err == nil || k.mayNotBeServed && apierrors.IsNotFound(err):
 		case apierrors.IsForbidden(err):
@@ -131,8 +135,9 @@ func (r *Reader) Usage(ctx context.Context) (samples *usage.Samples, why string)
 	samples = &usage.Samples{IsMoment: true, Source: "metrics.k8s.io, one moment"}
 	err := r.each(ctx, &podMetrics, func(raw map[string]any) error {
 		var m metricsv1beta1.PodMetrics
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &m); err != nil {
-			return err
+		text, err := json.Marshal(raw)
+		if err != nil || quantity.Check(text, &m) != nil || json.Unmarshal(text, &m) != nil {
+			return nil // as if nothing were known of this pod
 		}
 		for i := range m.Containers {
 			c := &m.Containers[i]

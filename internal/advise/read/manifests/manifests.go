@@ -1,5 +1,6 @@
 // Package manifests reads objects from files, folders and standard input, as kubectl
-// takes them: YAML or JSON, several documents in a file, Lists.
+// takes them: YAML or JSON, several documents in a file, Lists. What cannot be read is no
+// reason to leave out the rest.
 package manifests
 
 import (
@@ -34,9 +35,7 @@ func Read(paths []string, stdin io.Reader) (*objects.Collection, error) {
 	c := &objects.Collection{}
 	for _, path := range paths {
 		if path == "-" {
-			if err := Add(c, "standard input", stdin); err != nil {
-				return nil, err
-			}
+			Add(c, "standard input", stdin)
 			continue
 		}
 		files, err := filesOf(path)
@@ -83,25 +82,26 @@ func addFile(c *objects.Collection, name string) error {
 		return err
 	}
 	defer file.Close()
-	return Add(c, name, file)
+	Add(c, name, file)
+	return nil
 }
 
-// Add takes in the objects of one file.
-func Add(c *objects.Collection, name string, r io.Reader) error {
+// Add takes in the objects of one file. What cannot be read of it is kept in mind.
+func Add(c *objects.Collection, name string, r io.Reader) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if err == nil && len(text) > maxBytes {
+		err = fmt.Errorf("it has more than %d MiB", maxBytes>>20)
 	}
-	if len(text) > maxBytes {
-		return fmt.Errorf("%s: more than %d MiB", name, maxBytes>>20)
+	if err != nil {
+		c.LeaveOut(objects.Place{File: name, Document: 1, Line: 1}, err)
+		return
 	}
 	for n, document := range split(text) {
 		place := objects.Place{File: name, Document: n + 1, Line: document.line}
 		if err := addDocument(c, document.text, place); err != nil {
-			return fmt.Errorf("%s: document %d (line %d): %w", name, n+1, document.line, err)
+			c.LeaveOut(place, err)
 		}
 	}
-	return nil
 }
 
 func addDocument(c *objects.Collection, text []byte, place objects.Place) error {
@@ -117,27 +117,27 @@ func addDocument(c *objects.Collection, text []byte, place objects.Place) error 
 	case nil:
 		return nil // only comments
 	case map[string]any:
-		return addObject(c, raw, place)
+		addObject(c, raw, place)
+		return nil
 	}
 	return errors.New("it is not an object")
 }
 
-func addObject(c *objects.Collection, raw map[string]any, place objects.Place) error {
+func addObject(c *objects.Collection, raw map[string]any, place objects.Place) {
 	kind, _ := raw["kind"].(string)
 	items, isList := raw["items"].([]any)
 	if !isList || !strings.HasSuffix(kind, "List") {
-		return c.Add(raw, place)
+		c.Add(raw, place)
+		return
 	}
 	for i, item := range items {
 		inner, ok := item.(map[string]any)
 		if !ok {
-			return fmt.Errorf("item %d is not an object", i)
+			c.LeaveOut(place, fmt.Errorf("item %d of the %s is not an object", i, kind))
+			continue
 		}
-		if err := c.Add(inner, place); err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
-		}
+		c.Add(inner, place)
 	}
-	return nil
 }
 
 // document is one of a file.

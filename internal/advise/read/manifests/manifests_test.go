@@ -1,10 +1,13 @@
 package manifests
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
@@ -30,7 +33,7 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := Read([]string{folder, "-"}, strings.NewReader(several))
+	c, err := Read([]string{folder, "-"}, strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(several, "old", "older"), "usual", "unusual")))
 	if err != nil || len(c.Horizontals) != 2 || len(c.Ranges) != 2 {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -43,20 +46,83 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhere(t *testing.T) {
+// What cannot be read is told with its place, and keeps nothing else from being read.
+func TestTheRestIsRead(t *testing.T) {
+	const fine = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: usual}\n"
+	deep := strings.Repeat("[", 1<<20)
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'k'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 8), c-1)
+	}
+	deployment := func(cpu string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {}, template: {spec: {containers: [{name: web, resources: {requests: {cpu: " +
+			cpu + "}}}]}}}"
+	}
 	for content, want := range map[string]string{
-		"kind: [":       "web.yaml: document 1 (line 1)",
-		"---\n- a list": "document 1 (line 2): it is not an object",
-		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {templte: {}}": `Deployment web: strict decoding error: unknown field "spec.templte"`,
+		"kind: [":                        "It cannot be read: ",
+		"{{ if .Values.enabled }}\na: b": "It cannot be read: ",
+		"- a list":                       "it is not an object",
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {templte: {}}": `unknown field "spec.templte"`,
 		"kind: A\nkind: B": "already set",
+		"apiVersion: v1\nkind: List\nitems: [null, {apiVersion: v1, kind: LimitRange, metadata: {name: other}}]": "item 0 of the List is not an object",
+		deployment(`"1e-999999999"`):                       "spec.template.spec.containers[0].resources.requests[cpu]",
+		deployment(`"1e999999999"`):                        "spec.template.spec.containers[0].resources.requests[cpu]",
+		deployment(`1E-1000000000000`):                     "",
+		deployment(`"1\u0065-999999999"`):                  "spec.template.spec.containers[0].resources.requests[cpu]",
+		deployment(`"` + strings.Repeat("9", 1<<20) + `"`): "spec.template.spec.containers[0].resources.requests[cpu]",
+		bomb: "excessive aliasing",
+		deep: "exceeded max depth",
 	} {
-		err := Add(&objects.Collection{}, "web.yaml", strings.NewReader(content))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q in it", content, err, want)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		done := make(chan struct{})
+		c := &objects.Collection{}
+		go func() {
+			defer close(done)
+			Add(c, "web.yaml", strings.NewReader(fine+"---\n"+content+"\n---\n"+strings.Replace(fine, "usual", "last", 1)))
+		}()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			t.Fatalf("%.60q: not read within 30 s", content)
+		}
+		cancel()
+		if len(c.Ranges) < 2 {
+			t.Errorf("%.60q: %d LimitRanges are read, want those before and behind it", content, len(c.Ranges))
+		}
+		if want == "" {
+			continue
+		}
+		if len(c.Unreadable) != 1 || !strings.Contains(c.Unreadable[0].Why, want) || len(c.Unreadable[0].Why) > 400 ||
+			c.Unreadable[0].Object.Place != (objects.Place{File: "web.yaml", Document: 2, Line: 5}) {
+			t.Errorf("%.60q: %+v, want %q in it", content, c.Unreadable, want)
 		}
 	}
-	err := Add(&objects.Collection{}, "big.yaml", strings.NewReader(strings.Repeat("#", maxBytes+1)))
-	if err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
-		t.Errorf("error %v", err)
+	c := &objects.Collection{}
+	Add(c, "big.yaml", strings.NewReader(strings.Repeat("#", maxBytes+1)))
+	if len(c.Unreadable) != 1 || !strings.Contains(c.Unreadable[0].Why, "more than 16 MiB") {
+		t.Errorf("%+v", c.Unreadable)
+	}
+}
+
+// The last of several objects of a name counts; a part of one, as overlays have them,
+// does not take the whole one's place.
+func TestObjectsInTwoPlaces(t *testing.T) {
+	web := func(image string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, " +
+			"spec: {containers: [{name: web, image: " + image + "}]}}}\n"
+	}
+	c := &objects.Collection{}
+	Add(c, "base.yaml", strings.NewReader(web("old")))
+	Add(c, "overlay.yaml", strings.NewReader("# Comment.\n"+web("new")))
+	Add(c, "patch.yaml", strings.NewReader("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n"))
+	Add(c, "elsewhere.yaml", strings.NewReader(strings.Replace(web("other"), "{name: web}", "{name: web, namespace: shop}", 1)))
+	if len(c.Workloads) != 2 || c.Workloads[0].Template.Spec.Containers[0].Image != "new" || c.Target("default", "Deployment", "web") != c.Workloads[0] {
+		t.Errorf("%d workloads, the first with %+v", len(c.Workloads), c.Workloads[0].Template.Spec)
+	}
+	if len(c.Repeated) != 2 || c.Repeated[0].Before.File != "base.yaml" || c.Repeated[1].Before.File != "overlay.yaml" {
+		t.Errorf("%+v", c.Repeated)
+	}
+	if others, _ := c.Selected(c.Workloads[0]); len(others) != 1 {
+		t.Errorf("it is compared with %d others", len(others)-1)
 	}
 }

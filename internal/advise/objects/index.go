@@ -1,0 +1,174 @@
+package objects
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// reference names an object.
+type reference struct{ namespace, kind, name string }
+
+// label is one of an object in a namespace.
+type label struct{ namespace, key, value string }
+
+// index answers who refers to whom without looking at everybody. It is made of the
+// objects when it is first asked, and anew when there are more.
+type index struct {
+	size        sizes
+	targets     map[reference]*Workload
+	named       map[string][]*Workload
+	horizontals map[reference][]*Horizontal
+	verticals   map[reference][]*Vertical
+	workloads   labelled[*Workload]
+	pods        labelled[*Running]
+	budgets     map[*Workload][]*Budget
+	covered     map[*Budget][]*Workload
+	own         map[*Workload][]*Running
+	ranges      map[string][]*Range
+	daemonSets  []*Workload
+}
+
+// sizes are how many objects an index was made of.
+type sizes struct{ horizontals, verticals, workloads, budgets, pods, ranges int }
+
+func (c *Collection) sizes() sizes {
+	return sizes{len(c.Horizontals), len(c.Verticals), len(c.Workloads), len(c.Budgets), len(c.Pods), len(c.Ranges)}
+}
+
+func (c *Collection) indexed() *index {
+	if c.index != nil && c.index.size == c.sizes() {
+		return c.index
+	}
+	x := &index{
+		size: c.sizes(), targets: map[reference]*Workload{}, named: map[string][]*Workload{}, horizontals: map[reference][]*Horizontal{},
+		verticals: map[reference][]*Vertical{}, budgets: map[*Workload][]*Budget{}, covered: map[*Budget][]*Workload{},
+		own: map[*Workload][]*Running{}, ranges: map[string][]*Range{},
+	}
+	c.index = x
+	for _, w := range c.Workloads {
+		ref := reference{w.Namespace, w.Kind, w.Name}
+		if x.targets[ref] == nil {
+			x.targets[ref] = w
+		}
+		x.named[w.Name] = append(x.named[w.Name], w)
+		x.workloads.add(w.Namespace, w.Template.Labels, w)
+		if w.Kind == DaemonSet {
+			x.daemonSets = append(x.daemonSets, w)
+		}
+	}
+	for _, r := range c.Ranges {
+		x.ranges[r.Namespace] = append(x.ranges[r.Namespace], r)
+	}
+	x.addAutoscalers(c)
+	x.addBudgets(c)
+	for _, p := range c.Pods {
+		x.pods.add(p.Namespace, p.Meta.Labels, p)
+		if w := c.Owner(p); w != nil {
+			x.own[w] = append(x.own[w], p)
+		}
+	}
+	return x
+}
+
+func (x *index) addAutoscalers(c *Collection) {
+	for _, h := range c.Horizontals {
+		ref := reference{h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name}
+		x.horizontals[ref] = append(x.horizontals[ref], h)
+	}
+	for _, v := range c.Verticals {
+		if t := v.Spec.TargetRef; t != nil {
+			ref := reference{v.Namespace, t.Kind, t.Name}
+			x.verticals[ref] = append(x.verticals[ref], v)
+		}
+	}
+}
+
+// addBudgets finds the workloads of each budget; a workload's budgets keep their order.
+func (x *index) addBudgets(c *Collection) {
+	for _, b := range c.Budgets {
+		for _, w := range x.workloads.candidates(b.Namespace, b.Selector) {
+			c.compared()
+			if b.Selector.Matches(labels.Set(w.Template.Labels)) {
+				x.covered[b] = append(x.covered[b], w)
+				x.budgets[w] = append(x.budgets[w], b)
+			}
+		}
+	}
+}
+
+// labelled finds objects by a label that a selector requires.
+type labelled[T any] struct {
+	all map[string][]T
+	by  map[label][]T
+}
+
+func (l *labelled[T]) add(namespace string, set map[string]string, object T) {
+	if l.all == nil {
+		l.all, l.by = map[string][]T{}, map[label][]T{}
+	}
+	l.all[namespace] = append(l.all[namespace], object)
+	for key, value := range set {
+		at := label{namespace, key, value}
+		l.by[at] = append(l.by[at], object)
+	}
+}
+
+// candidates are those that the selector may match: those with the rarest label that it
+// requires, or all of the namespace if it requires none.
+func (l *labelled[T]) candidates(namespace string, selector labels.Selector) []T {
+	requirements, selectable := selector.Requirements()
+	if !selectable {
+		return nil
+	}
+	fewest := l.all[namespace]
+	for i := range requirements {
+		r := &requirements[i]
+		values := r.Values()
+		if isOne := slices.Contains([]selection.Operator{selection.In, selection.Equals, selection.DoubleEquals}, r.Operator()); !isOne || len(values) != 1 {
+			continue
+		}
+		value, _ := values.PopAny()
+		if some := l.by[label{namespace, r.Key(), value}]; len(some) < len(fewest) {
+			fewest = some
+		}
+	}
+	return fewest
+}
+
+// compared counts the comparisons of objects with objects, for tests.
+func (c *Collection) compared() { c.comparisons++ }
+
+// Named are the workloads of a name, whatever their kind and namespace.
+func (c *Collection) Named(name string) []*Workload { return c.indexed().named[name] }
+
+// DaemonSets are those among the workloads.
+func (c *Collection) DaemonSets() []*Workload { return c.indexed().daemonSets }
+
+// VerticalsOn are the VPAs that refer to the workload that an HPA refers to, whether it
+// is here or not.
+func (c *Collection) VerticalsOn(h *Horizontal) []*Vertical {
+	return c.indexed().verticals[reference{h.Namespace, h.Spec.ScaleTargetRef.Kind, h.Spec.ScaleTargetRef.Name}]
+}
+
+// Covered are the workloads whose pods a PodDisruptionBudget selects.
+func (c *Collection) Covered(b *Budget) []*Workload { return c.indexed().covered[b] }
+
+// Selected are the workloads and the pods of nobody that a workload's selector matches.
+func (c *Collection) Selected(w *Workload) (workloads []*Workload, pods []*Running) {
+	x := c.indexed()
+	for _, o := range x.workloads.candidates(w.Namespace, w.Selector) {
+		c.compared()
+		if w.Selector.Matches(labels.Set(o.Template.Labels)) {
+			workloads = append(workloads, o)
+		}
+	}
+	for _, p := range x.pods.candidates(w.Namespace, w.Selector) {
+		c.compared()
+		if w.Selector.Matches(labels.Set(p.Meta.Labels)) {
+			pods = append(pods, p)
+		}
+	}
+	return workloads, pods
+}

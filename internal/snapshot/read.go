@@ -18,6 +18,8 @@ import (
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // maxItems bounds the objects of one document.
@@ -143,6 +145,9 @@ func addAll(decoder runtime.Decoder, list *corev1.List, add func(runtime.Object)
 
 // decodeObject decodes one object strictly: an unknown or doubled field is an error.
 func decodeObject(decoder runtime.Decoder, raw []byte) (runtime.Object, error) {
+	if err := checkQuantities(raw); err != nil {
+		return nil, err
+	}
 	object, kind, err := decoder.Decode(raw, nil, nil)
 	switch {
 	case runtime.IsNotRegisteredError(err) && kind != nil:
@@ -155,6 +160,19 @@ func decodeObject(decoder runtime.Decoder, raw []byte) (runtime.Object, error) {
 		return nil, plain(err)
 	}
 	return object, nil
+}
+
+// checkQuantities finds one that takes hours to read.
+func checkQuantities(raw []byte) error {
+	var m metav1.TypeMeta
+	// What cannot be read is for the decoder to say.
+	_ = json.Unmarshal(raw, &m)
+	for _, s := range []*runtime.Scheme{scheme, verticalScheme} {
+		if object, err := s.New(m.GroupVersionKind()); err == nil {
+			return quantity.Check(raw, object)
+		}
+	}
+	return nil
 }
 
 // plain takes the decoders' names for themselves out of their errors.

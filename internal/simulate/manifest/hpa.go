@@ -33,6 +33,9 @@ func (o *Object) HPA() (*autoscalingv2.HorizontalPodAutoscaler, error) {
 }
 
 func (o *Object) decodeHPA() (*autoscalingv2.HorizontalPodAutoscaler, error) {
+	if err := checkQuantities(o.content, &autoscalingv2.HorizontalPodAutoscaler{}); err != nil {
+		return nil, err
+	}
 	text, err := yaml.Marshal(o.content)
 	if err != nil {
 		return nil, err

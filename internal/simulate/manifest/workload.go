@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	resourcehelpers "k8s.io/component-helpers/resource"
 	"sigs.k8s.io/yaml"
 
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 )
 
@@ -61,11 +63,14 @@ func (o *Object) template() (*corev1.PodTemplateSpec, error) {
 	if !found {
 		return nil, fmt.Errorf("it has no spec.template")
 	}
+	template := &corev1.PodTemplateSpec{}
+	if err := checkQuantities(content, template); err != nil {
+		return nil, err
+	}
 	text, err := yaml.Marshal(content)
 	if err != nil {
 		return nil, err
 	}
-	template := &corev1.PodTemplateSpec{}
 	if err := yaml.UnmarshalStrict(text, template); err != nil {
 		return nil, fmt.Errorf("spec.template: %w", err)
 	}
@@ -113,4 +118,13 @@ func (o *Object) IsWorkload() bool {
 	spec, _ := o.content["spec"].(map[string]any)
 	_, found := spec["template"]
 	return found || o.Kind == "Pod"
+}
+
+// checkQuantities finds one that takes hours to read.
+func checkQuantities(content, into any) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	return quantity.Check(text, into)
 }

@@ -28,6 +28,8 @@ type updaterFlags struct {
 	tolerance       float64
 	rate            float64
 	burst           int
+	maxPercent      float64
+	maxWindow       time.Duration
 	useStatus       bool
 	lease           updater.Lease
 	skipBudget      bool
@@ -51,6 +53,9 @@ func (f *updaterFlags) add(fs *pflag.FlagSet, prefix string) {
 		"The part of a workload's pods that may be evicted at a time, if that is more than one.")
 	fs.Float64Var(&f.rate, prefix+"eviction-rate-limit", -1, "How many pods may be evicted per second, and resized; 0 or -1 is no limit.")
 	fs.IntVar(&f.burst, prefix+"eviction-rate-burst", 1, "How many pods may be evicted at once under --"+prefix+"eviction-rate-limit.")
+	fs.Float64Var(&f.maxPercent, prefix+"max-eviction-percent", 10, "The part, in percent, of all pods with a VerticalPodAutoscaler that "+
+		"may be evicted within --"+prefix+"max-eviction-window, or ten pods if that is less; 0 is no limit.")
+	fs.DurationVar(&f.maxWindow, prefix+"max-eviction-window", 10*time.Minute, "The time that --"+prefix+"max-eviction-percent is about.")
 	fs.BoolVar(&f.useStatus, prefix+"use-admission-controller-status", true,
 		"Change pods only while the admission controller, which gives new pods their requests, renews its Lease.")
 	fs.StringVar(&f.lease.Name, prefix+"admission-controller-status-lease-name", "vpa-admission-controller", "The name of that Lease.")
@@ -73,6 +78,8 @@ func (f *updaterFlags) validate(check checker, prefix string) {
 	check(f.interval > 0, "updater-interval", f.interval, "must be greater than 0")
 	check(f.tolerance >= 0 && !math.IsInf(f.tolerance, 0), prefix+"eviction-tolerance", f.tolerance, "must be a number and not negative")
 	check(!math.IsNaN(f.rate) && !math.IsInf(f.rate, 0), prefix+"eviction-rate-limit", f.rate, "must be a number")
+	check(f.maxPercent >= 0 && f.maxPercent <= 100, prefix+"max-eviction-percent", f.maxPercent, "must be from 0 to 100")
+	check(f.maxWindow > 0, prefix+"max-eviction-window", f.maxWindow, "must be greater than 0")
 	check(f.updateThreshold >= 0 && !math.IsInf(f.updateThreshold, 0), prefix+"pod-update-threshold", f.updateThreshold, "must be a number and not negative")
 	check(f.lease.Name != "" || !f.useStatus, prefix+"admission-controller-status-lease-name", f.lease.Name, "must not be empty")
 	check(f.lease.Timeout > 0, prefix+"admission-controller-status-lease-timeout", f.lease.Timeout, "must be greater than 0")
@@ -95,7 +102,8 @@ func (f *updaterFlags) config() updater.Config {
 			AfterOOM: f.afterOOM, SkipBudget: f.skipBudget,
 		},
 		Gates: f.gates.gates, Lease: lease, Interval: f.interval,
-		EvictionRate: f.rate, EvictionBurst: f.burst, UnboostWorkers: f.boostSyncs,
+		EvictionRate: f.rate, EvictionBurst: f.burst, MaxEvictionPercent: f.maxPercent, MaxEvictionWindow: f.maxWindow,
+		UnboostWorkers: f.boostSyncs,
 	}
 }
 

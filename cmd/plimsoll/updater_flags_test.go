@@ -19,7 +19,7 @@ import (
 var upstreamTypes = strings.NewReplacer("float64", "float")
 
 // Each flag of upstream's updater is there, with its default, and no other but
-// Plimsoll's own two and those of the log.
+// Plimsoll's own and those of the log.
 func TestUpdaterHasUpstreamsFlags(t *testing.T) {
 	text, err := os.ReadFile("testdata/updater-flags.txt")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestUpdaterHasUpstreamsFlags(t *testing.T) {
 			want = append(want, strings.TrimSpace(line))
 		}
 	}
-	own := []string{"divergences", "vertical-conflict", "v"}
+	own := []string{"divergences", "vertical-conflict", "v", "max-eviction-percent", "max-eviction-window"}
 	var got []string
 	fs := pflag.NewFlagSet("updater", pflag.ContinueOnError)
 	new(updaterAlone).add(fs)
@@ -79,6 +79,8 @@ func TestUpdaterRefusesFlags(t *testing.T) {
 		"--admission-controller-status-lease-timeout=0s":             "lease-timeout",
 		"--vertical-conflict=maybe":                                  "skip or allow",
 		"--divergences=what":                                         "unknown divergence",
+		"--max-eviction-percent=101":                                 "from 0 to 100",
+		"--max-eviction-window=0s":                                   "must be greater than 0",
 		"--eviction-tolerance=-1":                                    "not negative",
 		"--leader-elect --leader-elect-resource-lock=other":          "must be leases",
 		"--vpa-object-namespace=a --ignored-vpa-object-namespaces=b": "together",

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/bench/exposition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
 )
 
@@ -63,6 +64,8 @@ type command struct {
 // commands are a subject's processes. The updaters act without an admission controller: new pods come back as they were.
 func (l *launcher) commands(kind Kind) []command {
 	const without, internal = "use-admission-controller-status=false", "--kubelet-preferred-address-types=InternalIP"
+	// Pods that come back as they were are evicted again, as many as upstream evicts.
+	bulk := "divergences=" + (divergence.Default &^ divergence.CircuitBreaker &^ divergence.ClusterBudget).String()
 	upstream, plimsoll := "--kubeconfig="+l.upstream, "--kubeconfig="+l.plimsoll
 	switch kind {
 	case Upstream:
@@ -73,12 +76,12 @@ func (l *launcher) commands(kind Kind) []command {
 	case PlimsollAlone:
 		return []command{
 			{"plimsoll-recommender", []string{l.Plimsoll, "recommender", plimsoll, internal}, "address"},
-			{"plimsoll-updater", []string{l.Plimsoll, "updater", plimsoll, "--" + without}, "address"},
+			{"plimsoll-updater", []string{l.Plimsoll, "updater", plimsoll, "--" + without, "--" + bulk}, "address"},
 		}
 	default:
 		return []command{{"plimsoll-controller", []string{
 			l.Plimsoll, "controller", plimsoll, internal, "--leader-elect=false", "--health-probe-bind-address=0",
-			"--inspection-bind-address=0", "--updater-" + without,
+			"--inspection-bind-address=0", "--updater-" + without, "--vertical-" + bulk,
 		}, "metrics-bind-address"}}
 	}
 }

@@ -51,7 +51,15 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 			t.decision.Stop()
 			return false
 		}
+		if action.Kind == update.Evict && !c.budget.take(t.key()) {
+			t.decision.Return(action)
+			t.decision.HoldEvictions(reason.ClusterBudget)
+			continue
+		}
 		outcome, err := c.do(ctx, t.vpa, action)
+		if action.Kind == update.Evict && outcome != update.Done {
+			c.budget.giveBack()
+		}
 		t.decision.Settle(time.Now(), &t.state, action, outcome)
 		c.metrics.acted(t, action.Kind, outcome)
 		c.tell(t, action, outcome, err)

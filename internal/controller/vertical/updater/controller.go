@@ -76,6 +76,10 @@ type Config struct {
 	// EvictionRate and EvictionBurst limit evictions, and resizes for themselves.
 	EvictionRate  float64
 	EvictionBurst int
+	// MaxEvictionPercent of all pods that are looked after may be evicted within
+	// MaxEvictionWindow; 0 is no bound.
+	MaxEvictionPercent float64
+	MaxEvictionWindow  time.Duration
 	// UnboostWorkers is how many start-up boosts are ended at a time.
 	UnboostWorkers int
 	// Namespace is the one to look at; all if it is empty. Ignored are left out.
@@ -92,6 +96,7 @@ type Controller struct {
 	// buckets limit evictions and resizes.
 	buckets    [2]bucket
 	conditions *conditions
+	budget     clusterBudget
 	synced     atomic.Bool
 	// active is when a pass last ended.
 	active atomic.Int64
@@ -106,6 +111,8 @@ type Controller struct {
 	// last is where the last pass that was stopped ended.
 	last  string
 	lease observedLease
+	// hasPassed reports that there was a pass.
+	hasPassed bool
 	// stale counts passes that were left out as nobody renewed the Lease.
 	stale int
 	// unboosts are when a boost that could not be ended is tried again.
@@ -146,6 +153,9 @@ func New(cfg Config) (*Controller, error) {
 		return nil, fmt.Errorf("updater: watching objects: %w", err)
 	}
 	c.conditions = newConditions(&cfg, m)
+	if cfg.Flags.Divergences.Has(divergence.ClusterBudget) {
+		c.budget.left = disruption.ClusterBudget{Percent: cfg.MaxEvictionPercent, Window: cfg.MaxEvictionWindow}
+	}
 	for i := range c.buckets {
 		c.buckets[i].left = disruption.NewBucket(cfg.EvictionRate, cfg.EvictionBurst)
 	}

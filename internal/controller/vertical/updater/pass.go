@@ -46,6 +46,7 @@ func (c *Controller) pass(ctx context.Context) {
 	timer.step("FilterPods")
 	tasks := c.decide(workloads)
 	c.metrics.countControlled(tasks)
+	c.holdEvictions(time.Now(), tasks)
 	timer.step("Decide")
 	c.act(ctx, tasks)
 	timer.step("EvictPods")
@@ -152,6 +153,9 @@ func (c *Controller) act(ctx context.Context, tasks []*task) {
 	}
 	close(queue)
 	done.Wait()
+	if c.last == "" {
+		c.last = c.budget.refused
+	}
 }
 
 // remember keeps what the next pass has to know, of objects whose target could not

@@ -68,6 +68,9 @@ const (
 	// ObservedLease goes by when this process saw the Lease renewed, not by the time
 	// that is written in it.
 	ObservedLease
+	// ClusterBudget bounds evictions over the whole cluster, and stops them while most
+	// nodes are not ready.
+	ClusterBudget
 	// FirstSample recommends nothing of a resource before there is a sample of it.
 	FirstSample
 	// PodResources keeps what is recommended within what the pod requests and may use as
@@ -90,8 +93,8 @@ var known = names.Names{
 	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
 	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
-	"absurd-samples", "survive-restart", "one-object", "observed-lease", "first-sample", "pod-resources", "limit-request-ratio",
-	"evicted-status", "little-history", "sample-time",
+	"absurd-samples", "survive-restart", "one-object", "observed-lease", "cluster-budget", "first-sample", "pod-resources",
+	"limit-request-ratio", "evicted-status", "little-history", "sample-time",
 }
 
 // Default is what Plimsoll runs with: every divergence on.

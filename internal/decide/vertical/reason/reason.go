@@ -66,6 +66,13 @@ const (
 	FailedCreate
 	// WaitingForReplacement: a pod was evicted, and its replacement has not come up yet.
 	WaitingForReplacement
+	// ClusterNotAdmitted: replacements of several workloads came up without what is
+	// recommended.
+	ClusterNotAdmitted
+	// ClusterBudget: enough pods of the cluster were evicted for now.
+	ClusterBudget
+	// NodesNotReady: most nodes are not ready.
+	NodesNotReady
 	// LeaseStale: nobody would give new pods their requests.
 	LeaseStale
 	// PodPending: a pod that does not run is not resized.
@@ -127,6 +134,7 @@ var names = [end]string{
 	EvictionRequirements: "EvictionRequirements", MinReplicas: "MinReplicas", UnknownReplicas: "UnknownReplicas",
 	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit", CircuitOpen: "CircuitOpen",
 	NotAdmitted: "NotAdmitted", FailedCreate: "FailedCreate", WaitingForReplacement: "WaitingForReplacement",
+	ClusterNotAdmitted: "ClusterNotAdmitted", ClusterBudget: "ClusterBudget", NodesNotReady: "NodesNotReady",
 	LeaseStale: "LeaseStale", PodPending: "PodPending", ResizeUnderway: "ResizeUnderway", ResizeError: "ResizeError", InfeasibleBefore: "InfeasibleBefore",
 	BackingOff: "BackingOff", Refused: "Refused", Failed: "Failed",
 	NoResize: "NoResize", OldKubelet: "OldKubelet", NotLinux: "NotLinux", QoSClass: "QoSClass", LimitRange: "LimitRange",

@@ -79,7 +79,7 @@ func compare(a, b bool) int {
 
 // stops reports a reason that holds for the whole workload.
 func stops(r reason.Reason) bool {
-	return r == reason.CircuitOpen || r == reason.NotAdmitted || r == reason.FailedCreate
+	return r == reason.CircuitOpen || r == reason.NotAdmitted || r == reason.FailedCreate || r == reason.ClusterNotAdmitted
 }
 
 func sentences(d *update.Decision, why []reason.Reason) string {
@@ -144,27 +144,31 @@ var words = map[reason.Reason]string{
 		"controller, and does no other webhook undo its changes? Another pod is tried after a pause",
 	reason.FailedCreate:          "pods of the workload are not created; the events of its controller say why",
 	reason.WaitingForReplacement: "the pod that replaces the first evicted one has not come up yet",
-	reason.LeaseStale:            "the admission controller's Lease is not renewed: new pods would not get their requests",
-	reason.PodPending:            "the pods are not running yet",
-	reason.ResizeUnderway:        "the kubelet has not finished the last resize",
-	reason.ResizeError:           "the kubelet could not do the last resize and tries again; the pods' condition PodResizeInProgress says why",
-	reason.InfeasibleBefore:      "the node cannot do the resize, and no less is recommended since",
-	reason.BackingOff:            "the last resize failed not long ago",
-	reason.Refused:               "an admission policy, a webhook or a quota refuses the resize",
-	reason.Failed:                "the API server answered with an error",
-	reason.NoResize:              "the API server cannot resize pods",
-	reason.OldKubelet:            "the node's kubelet cannot resize pods",
-	reason.NotLinux:              "the node cannot resize pods, as it does not run Linux",
-	reason.QoSClass:              "the pod's quality of service class would change, which a resize may not",
-	reason.LimitRange:            "a LimitRange forbids what is recommended",
-	reason.ResourceQuota:         "a ResourceQuota has no room for what is recommended",
-	reason.NodeTooSmall:          "the node is too small for what is recommended",
-	reason.NodeFull:              "the node has no room for what is recommended",
-	reason.StaticPolicy:          "the node gives the pod processors or memory of its own",
-	reason.Swap:                  "the node does not change the memory of containers that may swap",
-	reason.MemoryInUse:           "a container uses more memory than its new limit would allow",
-	reason.MemoryUnknown:         "a container's memory limit would fall, and what it uses is not known",
-	reason.PodResources:          "the pod as a whole has less than its containers would request",
+	reason.ClusterNotAdmitted: "pods of several workloads came up without what is recommended: does the API server reach the admission " +
+		"controller? One pod of the cluster is tried after a pause",
+	reason.ClusterBudget:    "as many pods of the cluster were evicted as --max-eviction-percent allows within --max-eviction-window",
+	reason.NodesNotReady:    "most of the nodes are not ready",
+	reason.LeaseStale:       "the admission controller's Lease is not renewed: new pods would not get their requests",
+	reason.PodPending:       "the pods are not running yet",
+	reason.ResizeUnderway:   "the kubelet has not finished the last resize",
+	reason.ResizeError:      "the kubelet could not do the last resize and tries again; the pods' condition PodResizeInProgress says why",
+	reason.InfeasibleBefore: "the node cannot do the resize, and no less is recommended since",
+	reason.BackingOff:       "the last resize failed not long ago",
+	reason.Refused:          "an admission policy, a webhook or a quota refuses the resize",
+	reason.Failed:           "the API server answered with an error",
+	reason.NoResize:         "the API server cannot resize pods",
+	reason.OldKubelet:       "the node's kubelet cannot resize pods",
+	reason.NotLinux:         "the node cannot resize pods, as it does not run Linux",
+	reason.QoSClass:         "the pod's quality of service class would change, which a resize may not",
+	reason.LimitRange:       "a LimitRange forbids what is recommended",
+	reason.ResourceQuota:    "a ResourceQuota has no room for what is recommended",
+	reason.NodeTooSmall:     "the node is too small for what is recommended",
+	reason.NodeFull:         "the node has no room for what is recommended",
+	reason.StaticPolicy:     "the node gives the pod processors or memory of its own",
+	reason.Swap:             "the node does not change the memory of containers that may swap",
+	reason.MemoryInUse:      "a container uses more memory than its new limit would allow",
+	reason.MemoryUnknown:    "a container's memory limit would fall, and what it uses is not known",
+	reason.PodResources:     "the pod as a whole has less than its containers would request",
 }
 
 // Sentence is what a reason means.

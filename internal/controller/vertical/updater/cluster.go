@@ -1,0 +1,113 @@
+package updater
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+// clusterBudget is what may be evicted in the whole cluster; several workers share
+// it.
+type clusterBudget struct {
+	mu sync.Mutex
+
+	// What follows is guarded by mu.
+
+	left disruption.ClusterBudget
+	// pods is how many are looked after.
+	pods int
+	// refused is the first workload of a pass whose eviction has to wait.
+	refused string
+}
+
+func (b *clusterBudget) take(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ok := b.left.Take(time.Now(), b.pods)
+	if !ok && b.refused == "" {
+		b.refused = key
+	}
+	return ok
+}
+
+func (b *clusterBudget) giveBack() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left.Return()
+}
+
+// begin counts the pods of a pass. The first pass of a process counts what the one
+// before evicted, as far as pods show it.
+func (b *clusterBudget) begin(now time.Time, tasks []*task, isFirst bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pods, b.refused = 0, ""
+	var created []time.Time
+	for _, t := range tasks {
+		b.pods += len(t.pods)
+		for i := range t.observed.Pods {
+			if pod := &t.observed.Pods[i]; isFirst && pod.Admitted {
+				created = append(created, pod.Created)
+			}
+		}
+	}
+	if isFirst {
+		b.left.Resume(now, created)
+	}
+}
+
+// holdEvictions leaves evictions out that the state of the whole cluster forbids:
+// most nodes are not ready, or several workloads had replacements without what is
+// recommended.
+func (c *Controller) holdEvictions(now time.Time, tasks []*task) {
+	divergences := c.cfg.Flags.Divergences
+	c.budget.begin(now, tasks, !c.hasPassed)
+	c.hasPassed = true
+	if divergences.Has(divergence.ClusterBudget) && mostNodesAreDown(c.listers.nodes.GetStore().List()) {
+		for _, t := range tasks {
+			t.decision.HoldEvictions(reason.NodesNotReady)
+		}
+		return
+	}
+	if !divergences.Has(divergence.CircuitBreaker) {
+		return
+	}
+	var overview disruption.Overview
+	for _, t := range tasks {
+		overview.Add(&t.state.Circuit)
+	}
+	open, tries := overview.Open(now)
+	if !open {
+		return
+	}
+	for _, t := range tasks {
+		if tries && t.decision.Peek() == update.Evict {
+			tries = false
+			continue
+		}
+		t.decision.HoldEvictions(reason.ClusterNotAdmitted)
+	}
+}
+
+// mostNodesAreDown: one that says nothing of it is taken for ready.
+func mostNodesAreDown(nodes []any) bool {
+	down := 0
+	for _, object := range nodes {
+		node, ok := object.(*corev1.Node)
+		if !ok {
+			continue
+		}
+		for i := range node.Status.Conditions {
+			if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+				down++
+			}
+		}
+	}
+	return 2*down > len(nodes)
+}

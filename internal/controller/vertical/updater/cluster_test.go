@@ -1,0 +1,98 @@
+package updater
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+func names(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("web%02d", i)
+	}
+	return all
+}
+
+// Of twenty workloads with two pods each ten pods go within a window, and the others have their turn in the next pass.
+func TestEvictionsOfTheClusterAreBounded(t *testing.T) {
+	for want, set := range map[int]divergence.Set{10: allAtOnce, 40: allAtOnce &^ divergence.ClusterBudget} {
+		r := newRig(t, func(c *Config) {
+			c.Flags.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = set, 10, time.Hour
+		}, names(20)...)
+		r.passOnce()
+		if len(r.evicted) != want {
+			t.Fatalf("%s: %d evicted", set, len(r.evicted))
+		}
+		if set != allAtOnce {
+			continue
+		}
+		if r.last == "" {
+			t.Error("the next pass begins with the same workloads")
+		}
+		r.budget.left = disruption.ClusterBudget{Percent: 10, Window: time.Hour}
+		if r.passOnce(); len(r.evicted) != 20 {
+			t.Errorf("%d evicted a window later", len(r.evicted))
+		}
+		// What is not done counts for nothing.
+		r.budget.left = disruption.ClusterBudget{Percent: 10, Window: time.Hour}
+		r.refuse = func(string) error { return fmt.Errorf("not now") }
+		r.passOnce()
+		r.refuse = nil
+		if r.passOnce(); len(r.evicted) != 30 {
+			t.Errorf("%d evicted after refusals", len(r.evicted))
+		}
+	}
+}
+
+func TestNoEvictionWhileMostNodesAreDown(t *testing.T) {
+	for down, want := range map[int]int{1: 2, 2: 0} {
+		r := newRig(t, nil, "web")
+		for i := range 3 {
+			status := corev1.ConditionTrue
+			if i < down {
+				status = corev1.ConditionUnknown
+			}
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}
+			node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}
+			if err := r.listers.nodes.GetStore().Add(node); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r.passOnce(); len(r.evicted) != want {
+			t.Errorf("%d of 3 nodes are down: %d evicted, want %d", down, len(r.evicted), want)
+		}
+	}
+}
+
+// Three workloads whose replacements came up as they were stop the others, too. One pod is tried after their pauses.
+func TestWorkloadsThatFailAlikeStopTheCluster(t *testing.T) {
+	for why, c := range map[string]struct {
+		failed int
+		until  time.Duration
+		want   int
+	}{
+		"two fail, three others go on":   {2, time.Hour, 3},
+		"three fail, nothing goes on":    {3, time.Hour, 0},
+		"three failed, and one is tried": {3, -time.Minute, 1},
+	} {
+		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = divergence.Default }, names(5)...)
+		now := time.Now()
+		for i := range c.failed {
+			state := update.State{Version: update.StateVersion}.Clone()
+			state.Circuit.NotAdmitted = disruption.NotAdmitted{Count: 1, Created: now, At: now, Until: now.Add(c.until)}
+			r.states[types.UID("vpa-"+names(5)[i])] = state
+		}
+		if r.passOnce(); len(r.evicted) != c.want {
+			t.Errorf("%s: evicted %v", why, r.evicted)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package disruption
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// several workloads whose replacements come up without what is recommended are no
+	// accident of one of them.
+	several = 3
+	// fewest evictions are allowed within a window, however few pods there are.
+	fewest = 10
+)
+
+// Overview is what the circuits of all workloads show together.
+type Overview struct {
+	failed    []NotAdmitted
+	confirmed time.Time
+}
+
+// Add takes a workload's circuit into account.
+func (o *Overview) Add(c *Circuit) {
+	if c.NotAdmitted.Count > 0 {
+		o.failed = append(o.failed, c.NotAdmitted)
+	}
+	if c.ConfirmedAt.After(o.confirmed) {
+		o.confirmed = c.ConfirmedAt
+	}
+}
+
+// Open reports that several workloads had a replacement without what is recommended
+// since the last one that came up as it should: nothing is evicted in the whole
+// cluster. Once the longest of their pauses is over, one pod is tried.
+func (o *Overview) Open(now time.Time) (open, tries bool) {
+	since, until := 0, time.Time{}
+	for i := range o.failed {
+		if n := &o.failed[i]; n.At.After(o.confirmed) {
+			since++
+			if n.Until.After(until) {
+				until = n.Until
+			}
+		}
+	}
+	return since >= several, !now.Before(until)
+}
+
+// ClusterBudget bounds evictions over all workloads.
+type ClusterBudget struct {
+	// Percent of all pods that are looked after may be evicted within Window; 0 is no
+	// bound.
+	Percent float64
+	Window  time.Duration
+
+	evicted []time.Time
+}
+
+// Resume counts pods that were created within the window with what is recommended
+// as evictions of the process before.
+func (b *ClusterBudget) Resume(now time.Time, created []time.Time) {
+	for _, at := range created {
+		if now.Sub(at) < b.Window {
+			b.evicted = append(b.evicted, at)
+		}
+	}
+	slices.SortFunc(b.evicted, time.Time.Compare)
+}
+
+// Take counts an eviction, if one more of so many pods may be evicted.
+func (b *ClusterBudget) Take(now time.Time, pods int) bool {
+	if b.Percent <= 0 {
+		return true
+	}
+	old := 0
+	for old < len(b.evicted) && now.Sub(b.evicted[old]) >= b.Window {
+		old++
+	}
+	b.evicted = slices.Delete(b.evicted, 0, old)
+	if len(b.evicted) >= max(fewest, int(float64(pods)*b.Percent/100)) {
+		return false
+	}
+	b.evicted = append(b.evicted, now)
+	return true
+}
+
+// Return takes back an eviction that was not done.
+func (b *ClusterBudget) Return() {
+	if n := len(b.evicted); n > 0 {
+		b.evicted = b.evicted[:n-1]
+	}
+}

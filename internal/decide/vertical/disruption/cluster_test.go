@@ -1,0 +1,95 @@
+package disruption
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Within no window are more pods evicted than the percentage allows, whatever is asked when.
+func TestClusterBudget(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := ClusterBudget{Percent: float64(rapid.IntRange(1, 50).Draw(t, "percent")), Window: 10 * time.Minute}
+		pods := rapid.IntRange(0, 1000).Draw(t, "pods")
+		most := max(fewest, pods*int(b.Percent)/100)
+		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		var taken []time.Time
+		for range 300 {
+			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
+			if b.Take(now, pods) {
+				taken = append(taken, now)
+			}
+			within := 0
+			for _, at := range taken {
+				if now.Sub(at) < b.Window {
+					within++
+				}
+			}
+			if within > most {
+				t.Fatalf("%d within a window, at most %d", within, most)
+			}
+		}
+		if len(taken) < most && len(taken) < 300 {
+			t.Fatalf("only %d of %d", len(taken), most)
+		}
+	})
+}
+
+// What the process before evicted counts, and what was not done does not.
+func TestClusterBudgetAfterARestart(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	b := ClusterBudget{Percent: 10, Window: 10 * time.Minute}
+	var created []time.Time
+	for i := range 20 {
+		created = append(created, now.Add(-time.Duration(i)*time.Minute-time.Second))
+	}
+	b.Resume(now, created)
+	if b.Take(now, 100) {
+		t.Error("ten of a hundred were evicted, and one more is")
+	}
+	b.Return()
+	if !b.Take(now, 100) || b.Take(now, 100) {
+		t.Error("what was not done counts, or what was done does not")
+	}
+	if !b.Take(now.Add(10*time.Minute), 100) {
+		t.Error("a window later nothing may be evicted")
+	}
+	none := ClusterBudget{}
+	for range 1000 {
+		if !none.Take(now, 1) {
+			t.Fatal("without a bound")
+		}
+	}
+}
+
+// Several workloads that fail in the same way stop the whole cluster, until one replacement comes up as it should.
+func TestOverview(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	failing := func(n int) (all []Circuit) {
+		for range n {
+			all = append(all, Circuit{NotAdmitted: NotAdmitted{Count: 1, At: now, Until: now.Add(firstPause)}})
+		}
+		return all
+	}
+	for why, c := range map[string]struct {
+		circuits    []Circuit
+		at          time.Time
+		open, tries bool
+	}{
+		"two":                         {failing(2), now, false, false},
+		"three":                       {failing(3), now, true, false},
+		"three, after their pauses":   {failing(3), now.Add(firstPause), true, true},
+		"and one that came up before": {append(failing(3), Circuit{ConfirmedAt: now.Add(-time.Minute)}), now, true, false},
+		"and one that came up since":  {append(failing(3), Circuit{ConfirmedAt: now.Add(time.Minute)}), now, false, true},
+		"none":                        {nil, now, false, true},
+	} {
+		var o Overview
+		for i := range c.circuits {
+			o.Add(&c.circuits[i])
+		}
+		if open, tries := o.Open(c.at); open != c.open || open && tries != c.tries {
+			t.Errorf("%s: open %t, tries %t", why, open, tries)
+		}
+	}
+}

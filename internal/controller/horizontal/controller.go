@@ -14,6 +14,11 @@
 // most because of pods, and each five seconds while it stands in for kubelets that
 // cannot be read. While no kubelet has been read twice, as at the start, few objects ask
 // at once: the others are decided when their samples are there, or within a sync period.
+//
+// No decision waits for an API that is slow, where there is something to go by without
+// it. Requests outlive the decision that makes them, and an answer that comes later leads
+// to another one. Until then the last value serves for a sync period; after that the
+// metric asks for nothing, and the count is not lowered.
 package horizontal
 
 import (

@@ -247,8 +247,8 @@ func (c *Controller) await(ctx context.Context, p *pass, q *collection, k *kept)
 
 // isWorthWaiting reports whether a decision is better with answers that are on their way.
 // It is not where kubelets' samples are there, nor for a metric that took long the last
-// time, nor for longer than a moment, unless nothing is known without. Shadow mode waits for all, as
-// the other controller has.
+// time, nor for longer than a moment, unless nothing is known without. Shadow mode waits
+// for all, as the other controller has.
 func (c *Controller) isWorthWaiting(p *pass, q *collection, k *kept, waited time.Duration) bool {
 	k.take(q.pending)
 	isAny, isMissing := false, false

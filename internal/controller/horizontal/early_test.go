@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// surge lets the load of a target with a pod on each node become ninety times as much
+// surge lets the load of a target with a pod for each node given become ninety times as much
 // right after a scrape, and returns how long it takes until the count is raised.
 func (w *world) surge(t *testing.T, k *kubelets, nodes []string) time.Duration {
 	t.Helper()
@@ -45,7 +45,7 @@ func TestEarlyLookDecidesEarlier(t *testing.T) {
 		inWorld(t, func(t *testing.T, w *world) {
 			k := w.kubelets("a")
 			k.isPatient = isPatient
-			took[isPatient] = w.surge(t, k, []string{"a"})
+			took[isPatient] = w.surge(t, k, []string{"a", "a", "a"})
 			if first := len(k.asked["a"]); isPatient && first > 2 {
 				t.Errorf("scraped %d times", first)
 			}

@@ -4,6 +4,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 type (
@@ -55,23 +56,13 @@ func (d *Decision) bound(s *State, wish int32) {
 		Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns,
 		LastUp: s.LastScaleUp, LastUpOn: s.LastScaleUpOn,
 	}
+	lasting := basis.Lasting(d.Metrics, &s.work.context, s.Surges.Without)
 	w := pace.Wish{
-		Now: d.At, Current: d.Current, Replicas: wish,
-		Fresh: basis.Fresh(d.At, &history, d.Metrics, &d.Surge), Passing: d.passing(wish),
+		Now: d.At, Current: d.Current, Replicas: wish, Passing: max(0, wish-lasting), PassingHold: surge.Confirmation,
+		Fresh: basis.Fresh(d.At, &history, d.Metrics, &d.Surge),
 	}
 	d.Stabilized = pace.Stabilize(&limits, &history, w)
 	w.Replicas = d.Stabilized.Replicas
 	d.Limited = pace.Limit(&limits, &history, w)
-}
-
-// passing is how much of the wish only the surge window asks for.
-func (d *Decision) passing(wish int32) int32 {
-	if d.Wish.Source != proposal.Surge {
-		return 0
-	}
-	lasting := int32(0)
-	for i := range d.Metrics {
-		lasting = max(lasting, d.Metrics[i].Replicas)
-	}
-	return max(0, wish-lasting)
+	s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Wish.Source == proposal.Surge)
 }

@@ -97,9 +97,9 @@ func TestSurgeIsNotChased(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := surging()
 			p.Behavior = behavior
-			o := busy(2, 10, 10, 1)
+			o := busy(4, 10, 10, 1)
 			d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-			if d.Wish.Replicas != 20 || d.Wish.Source != proposal.Surge {
+			if d.Wish.Replicas != 40 || d.Wish.Source != proposal.Surge {
 				t.Fatalf("no surge: %+v", d.Wish)
 			}
 			reached := d.Desired
@@ -156,7 +156,7 @@ func TestSurgeAndDoubling(t *testing.T) {
 
 // TestSurgeReason: the reason says in how many seconds the surge was seen.
 func TestSurgeReason(t *testing.T) {
-	p, o := surging(), busy(2, 10, 10, 1)
+	p, o := surging(), busy(4, 10, 10, 1)
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
 	r := d.Report(horizontal.Outcome{At: noon})
 	if want := "cpu resource utilization (percentage of request) above target in the last 2 s"; r.Reason != want {
@@ -167,10 +167,10 @@ func TestSurgeReason(t *testing.T) {
 // TestSurgeBesideAFailure: a metric that fails keeps the others from lowering; a
 // surge may raise all the same.
 func TestSurgeBesideAFailure(t *testing.T) {
-	p, o := surging(), busy(2, 10, 10, 1)
+	p, o := surging(), busy(4, 10, 10, 1)
 	p.Metrics = append(p.Metrics, queue())
 	o.Readings = append(o.Readings, broken())
-	if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 4 || d.Branch != horizontal.BranchMetrics {
+	if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 8 || d.Branch != horizontal.BranchMetrics {
 		t.Errorf("got %d on %v", d.Desired, d.Branch)
 	}
 }

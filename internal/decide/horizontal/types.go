@@ -93,6 +93,8 @@ type State struct {
 	// LastScaleUpOn are the samples that it was decided on, metric for metric; only
 	// without behavior.
 	LastScaleUpOn []pace.Sample `json:"lastScaleUpOn,omitempty"`
+	// Surges is what is remembered of surges.
+	Surges surge.Memory `json:"surges,omitzero"`
 	// Pending is the change that was decided and not yet settled.
 	Pending *Pending `json:"pending,omitempty"`
 

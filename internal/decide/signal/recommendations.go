@@ -26,24 +26,47 @@ type Recommendations struct {
 	// Slots are upstream's list, in which one decision frees at most one entry:
 	// see Overwrite.
 	Slots []Recommendation `json:"slots,omitempty"`
+	// Passing are like Highs, of what only the last few seconds asked for. They are
+	// forgotten sooner.
+	Passing []Recommendation `json:"passing,omitempty"`
 }
 
 // Empty reports whether nothing is remembered.
 func (r *Recommendations) Empty() bool { return len(r.Highs) == 0 && len(r.Slots) == 0 }
 
 // Add remembers a recommendation that is not older than those before it.
-func (r *Recommendations) Add(now time.Time, replicas int32) {
-	entry := Recommendation{Time: now, Replicas: replicas}
-	n := len(r.Highs)
-	for n > 0 && r.Highs[n-1].Replicas <= replicas {
+func (r *Recommendations) Add(now time.Time, replicas int32) { r.AddBoth(now, replicas, replicas) }
+
+// AddBoth remembers a recommendation that counts as high where the highest is looked
+// for, and as low where the lowest is.
+func (r *Recommendations) AddBoth(now time.Time, high, low int32) {
+	r.Highs = addHigh(r.Highs, Recommendation{Time: now, Replicas: high})
+	n := len(r.Lows)
+	for n > 0 && r.Lows[n-1].Replicas >= low {
 		n--
 	}
-	r.Highs = append(r.Highs[:n], entry)
-	n = len(r.Lows)
-	for n > 0 && r.Lows[n-1].Replicas >= replicas {
+	r.Lows = append(r.Lows[:n], Recommendation{Time: now, Replicas: low})
+}
+
+// AddPassing remembers what only the last few seconds ask for.
+func (r *Recommendations) AddPassing(now time.Time, replicas int32) {
+	r.Passing = addHigh(r.Passing, Recommendation{Time: now, Replicas: replicas})
+}
+
+// HighestPassing is the largest of what only some seconds asked for, since then.
+func (r *Recommendations) HighestPassing(since time.Time) (Recommendation, bool) {
+	return first(r.Passing, func(t time.Time) bool { return !t.Before(since) })
+}
+
+// ExpirePassing forgets what only some seconds asked for, before then.
+func (r *Recommendations) ExpirePassing(cutoff time.Time) { r.Passing = expire(r.Passing, cutoff) }
+
+func addHigh(highs []Recommendation, entry Recommendation) []Recommendation {
+	n := len(highs)
+	for n > 0 && highs[n-1].Replicas <= entry.Replicas {
 		n--
 	}
-	r.Lows = append(r.Lows[:n], entry)
+	return append(highs[:n], entry)
 }
 
 // Overwrite remembers a recommendation as upstream does (pkg/controller/
@@ -98,6 +121,8 @@ func (r *Recommendations) Clone() Recommendations {
 		Highs: append([]Recommendation(nil), r.Highs...),
 		Lows:  append([]Recommendation(nil), r.Lows...),
 		Slots: append([]Recommendation(nil), r.Slots...),
+
+		Passing: append([]Recommendation(nil), r.Passing...),
 	}
 }
 

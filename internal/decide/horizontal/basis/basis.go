@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -72,4 +73,39 @@ func Outdated(now, lastUp time.Time, results []metric.Result) (n int) {
 		}
 	}
 	return n
+}
+
+// Lasting is what the metrics ask for without the surge window. Without is the count
+// that there would be without it, where it raised the count, and 0 elsewhere.
+func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
+	lasting := int32(0)
+	for i := range results {
+		m := &results[i]
+		replicas := m.Replicas
+		if without > 0 && m.Failure == nil && m.Groups != nil {
+			replicas = lastingOf(m, c, without)
+		}
+		lasting = max(lasting, replicas)
+	}
+	return lasting
+}
+
+// lastingOf is what a metric of the pods asks for while the surge window has raised the
+// count. Where pods are new, the averages of the others begin with their readiness and
+// are over some seconds alone, or reach back to before it and count for more than was
+// used at any time. And a metric that keeps the count as it is keeps no more than there
+// would be, unless what the pods use together takes about as many as there are.
+func lastingOf(m *metric.Result, c *metric.Context, without int32) int32 {
+	needed := m.Ratio * float64(m.Counts.Counted)
+	isKept := m.Verdict == metric.WithinTolerance || m.Verdict == metric.DirectionKept
+	switch {
+	case m.Newest > 0:
+		return min(m.Replicas, without)
+	case !isKept || needed >= (1-c.Tolerance.Down)*float64(c.SpecReplicas):
+		return m.Replicas
+	case needed > (1+c.Tolerance.Up)*float64(without):
+		return min(c.SpecReplicas, arithmetic.Saturate.Ceil32(needed))
+	default:
+		return without
+	}
 }

@@ -128,6 +128,7 @@ func (p *perPod) survey(room []Group) {
 	}
 	r.Groups, r.Counts, r.At, r.Oldest = groups, n.counts(), newest.At, oldest.At
 	r.StartMilli = young.Excess(sum, recent.Total{Used: used, Wanted: wanted, Pods: int64(n[Counted])}, p.spec.Target)
+	r.Newest = young.Newest()
 	p.used, p.wanted = used-r.StartMilli, wanted
 	p.entries, p.samples = int64(n[Counted]), int64(n[Counted])
 }

@@ -56,6 +56,8 @@ type Result struct {
 	// StartMilli is what is left out of the use of pods that have just become ready, as
 	// their start.
 	StartMilli int64
+	// Newest is how many pods count that have been ready for less than a whole window.
+	Newest int64
 	// Asked is when the reading was asked for; zero where nobody was.
 	Asked time.Time
 	// Total is the value of an Object or External metric, for the whole target.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // maxTurns bounds the work: a day at a turn each 15 s is 5,760.
@@ -132,7 +133,7 @@ func (w *walk) turn(wish int32) Turn {
 		return Turn{}
 	}
 	history := w.history()
-	ask := pace.Wish{Now: w.now, Current: w.current, Replicas: wish, Fresh: math.MaxInt32}
+	ask := pace.Wish{Now: w.now, Current: w.current, Replicas: wish, PassingHold: surge.Confirmation, Fresh: math.MaxInt32}
 	var t Turn
 	t.Stabilized = pace.Stabilize(&w.limits, history, ask)
 	ask.Replicas = t.Stabilized.Replicas

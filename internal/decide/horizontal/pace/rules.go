@@ -44,10 +44,13 @@ type Wish struct {
 	// Fresh is how far the samples lead that the last scale-up was not decided on. Only
 	// the rate without behavior looks at it.
 	Fresh int32
-	// Passing is how many of Replicas only the last few seconds ask for. Without
+	// Passing is how many of Replicas only the last few seconds ask for, or asked for
+	// when they raised the count. They hold the count for PassingHold at most. Without
 	// behavior they are remembered as far as they are followed now: there a
 	// recommendation that is remembered raises the count later on, too.
 	Passing int32
+	// PassingHold is how long they do.
+	PassingHold time.Duration
 }
 
 // Behavior holds the scaling rules of both directions.

@@ -44,19 +44,39 @@ func Stabilize(l *Limits, h *History, w Wish) Stabilized {
 		result = stabilizeBoth(l.Behavior, h, w)
 		longest = max(l.Behavior.Up.Stabilization, l.Behavior.Down.Stabilization)
 	}
-	remembered := signal.Recommendation{Time: w.Now, Replicas: remembered(l, h, w)}
-	Remember(h.Recommendations, l.Divergences, remembered, w.Now.Add(-longest))
+	remember(l, h, w, w.Now.Add(-longest))
 	return result
 }
 
-// remembered is the recommendation that the wish leaves. With behavior it is the
-// wish: its windows hold the count where it is and never raise it by themselves, and
-// a scale-up window wants to see the surge all the while.
-func remembered(l *Limits, h *History, w Wish) int32 {
-	if w.Passing == 0 || l.Behavior != nil {
-		return w.Replicas
+// remember adds the wish to the recommendations. What is passing of it holds scaling
+// down for its own time alone; a scale-up window wants to see it all the while.
+func remember(l *Limits, h *History, w Wish, cutoff time.Time) {
+	r, lasting := h.Recommendations, w.Replicas-w.Passing
+	passing := w.Replicas
+	if w.Passing > 0 && l.Behavior == nil {
+		passing = max(lasting, min(w.Replicas, limitPlain(l, h, w).Replicas))
 	}
-	return max(w.Replicas-w.Passing, min(w.Replicas, limitPlain(l, h, w).Replicas))
+	r.ExpirePassing(w.Now.Add(-w.PassingHold))
+	if passing > lasting {
+		r.AddPassing(w.Now, passing)
+	}
+	if !l.Divergences.Has(divergence.WindowHistory) {
+		r.Overwrite(w.Now, lasting, cutoff)
+		return
+	}
+	r.Expire(cutoff)
+	r.AddBoth(w.Now, lasting, w.Replicas)
+}
+
+// highest is the highest recommendation that holds scaling down: of the window, or
+// passing and inside of it.
+func highest(window time.Duration, h *History, w Wish, inside func(time.Time) bool) (signal.Recommendation, bool) {
+	high, found := h.Recommendations.Highest(inside)
+	passing, isThere := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingHold)))
+	if isThere && inside(passing.Time) && (!found || passing.Replicas > high.Replicas) {
+		return passing, true
+	}
+	return high, found
 }
 
 // Remember adds a wish to the recommendations, of which those older than the
@@ -76,7 +96,7 @@ func Remember(r *signal.Recommendations, d divergence.Set, wish signal.Recommend
 func stabilizeDown(window time.Duration, h *History, w Wish) Stabilized {
 	cutoff := w.Now.Add(-window)
 	result := Stabilized{Replicas: w.Replicas, Window: window}
-	high, found := h.Recommendations.Highest(func(t time.Time) bool { return !t.Before(cutoff) })
+	high, found := highest(window, h, w, func(t time.Time) bool { return !t.Before(cutoff) })
 	if found && high.Replicas > w.Replicas {
 		result.Replicas, result.Reason, result.By = high.Replicas, ScaleDownStabilized, high
 	}
@@ -89,7 +109,7 @@ func stabilizeDown(window time.Duration, h *History, w Wish) Stabilized {
 // not count.
 func stabilizeBoth(b *Behavior, h *History, w Wish) Stabilized {
 	low := w.unless(h.Recommendations.Lowest(younger(w.Now.Add(-b.Up.Stabilization))))
-	high := w.unless(h.Recommendations.Highest(younger(w.Now.Add(-b.Down.Stabilization))))
+	high := w.unless(highest(b.Down.Stabilization, h, w, younger(w.Now.Add(-b.Down.Stabilization))))
 	low.Replicas, high.Replicas = min(low.Replicas, w.Replicas), max(high.Replicas, w.Replicas)
 
 	result := Stabilized{Replicas: w.Current}

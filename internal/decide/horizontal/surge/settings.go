@@ -10,7 +10,8 @@
 // show it: a load that rises is everybody's, a pod that runs hot is not. Pods that
 // have just become ready are no evidence, as their start costs CPU.
 //
-// All this is judged anew at each decision: there is no state.
+// All this is judged anew at each decision. What is remembered is how it went: see
+// Memory.
 package surge
 
 import (

@@ -62,11 +62,18 @@ const (
 	Calm
 	// Slight: they are, but of too little CPU.
 	Slight
-	// Lopsided: fewer than half of the pods show it.
+	// Lopsided: fewer than half of the pods show it, or one of several alone.
 	Lopsided
 	// NoMore: it would ask for no more replicas than there are or the stable window
 	// asks for.
 	NoMore
+	// Unhelped: it would ask for more, as it did before, but the pods that came since
+	// have not made the others' load less.
+	Unhelped
+	// Brief: too few pods have shown it for too short a time.
+	Brief
+	// Doubted: it would ask for more, but the last surges were not confirmed.
+	Doubted
 	// Asking: it asks for more.
 	Asking
 )
@@ -74,7 +81,8 @@ const (
 // String names the verdict as explanations print it.
 func (v Verdict) String() string {
 	return [...]string{
-		"nothing to look at", "no surge", "too little CPU", "not in half of the pods", "no more than without it", "asks for more",
+		"nothing to look at", "no surge", "too little CPU", "not in half of the pods", "no more than without it",
+		"more pods did not help", "too brief for so few pods", "not believed after surges that were none", "asks for more",
 	}[v]
 }
 
@@ -236,7 +244,7 @@ func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 		return Calm
 	case averageMilli < float64(s.LeastCPUMilli):
 		return Slight
-	case 2*r.Showing < r.Counted:
+	case 2*r.Showing < r.Counted, r.Showing < min(2, r.Counted):
 		return Lopsided
 	default:
 		return Asking

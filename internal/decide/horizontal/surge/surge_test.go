@@ -108,9 +108,10 @@ func TestEvaluate(t *testing.T) {
 		"no span":               {"a sample that spans nothing is none", only(spans(5000, 0, 1000)), surge.Blind, 0},
 		"negative":              {"nor is a negative one", only(recent(5000, -1, 5000)), surge.Blind, 0},
 		"one pod hot of three":  {"2 of 3 do not show it", only(ten, calm, calm), surge.Lopsided, 0},
-		"one pod hot of two":    {"half does", only(recent(8000, 8000, 8000), calm), surge.Asking, 17},
-		"a pod without samples": {"it is taken to use nothing: 2 × 5", only(ten, recent()), surge.Asking, 10},
-		"a pod with too few":    {"two intervals are not three", only(ten, recent(5000)), surge.Asking, 10},
+		"one pod hot of two":    {"half is one alone", only(recent(8000, 8000, 8000), calm), surge.Lopsided, 0},
+		"two pods hot of four":  {"half does", only(recent(8000, 8000, 8000), recent(8000, 8000, 8000), calm, calm), surge.Asking, 34},
+		"a pod without samples": {"it is taken to use nothing: 3 × 6.7", only(ten, ten, recent()), surge.Asking, 20},
+		"a pod with too few":    {"two intervals are not three", only(ten, ten, recent(5000)), surge.Asking, 20},
 
 		"less than 50m": {"ten times 4m is nothing", but(sceneOf(recent(40, 40, 40)), func(s *scene) { s.average(4) }), surge.Slight, 0},
 		"50m":           {"12.5 × 4m is", but(sceneOf(recent(50, 50, 50)), func(s *scene) { s.average(4) }), surge.Asking, 13},

@@ -52,6 +52,9 @@ func (t *Total) add(used, wanted int64) {
 	t.Used, t.Wanted, t.Pods = t.Used+used, t.Wanted+wanted, t.Pods+1
 }
 
+// Newest is how many have not been ready for a whole window.
+func (p *Pods) Newest() int64 { return p.newest.Pods }
+
 // Excess is how much of what all pods use does not count. All are these and the others.
 func (p *Pods) Excess(sum arithmetic.Mode, all Total, target source.Target) int64 {
 	limited := Total{p.newest.Used + p.newer.Used, p.newest.Wanted + p.newer.Wanted, p.newest.Pods + p.newer.Pods}

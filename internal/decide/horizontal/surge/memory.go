@@ -1,0 +1,161 @@
+package surge
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+const (
+	// Confirmation is how long after the surge window last asked the stable window must
+	// ask for it, too: its own length, and some seconds for the age of samples.
+	Confirmation = signal.StableWindow + 5*time.Second
+	// firstDoubt is how long the surge window is not listened to after a surge that was
+	// not confirmed. It becomes twice as long with each further one, up to longestDoubt.
+	firstDoubt, longestDoubt = 10 * time.Minute, 2 * time.Hour
+	// quorum is how many pods prove something together. Fewer must show it for at least
+	// fewFor, with no more than fewGap in between, and may ask for twice the count.
+	quorum = 3
+	fewFor = 4 * time.Second
+	fewGap = 4 * time.Second
+	// morePods is by how much there must be more pods to see whether that helped.
+	morePods = 1.25
+)
+
+// Memory is what is remembered of surges to learn whether they are load. Work that each
+// pod does by itself, as when caches are renewed, looks like a load that rises, but does
+// not become less where there are more pods: each time it would multiply the count.
+type Memory struct {
+	// Since is when the surge window began to ask, Last when it last did, and Steady
+	// since when it has without a gap. They are zero while no surge is to be confirmed.
+	Since  time.Time `json:"since,omitzero"`
+	Last   time.Time `json:"last,omitzero"`
+	Steady time.Time `json:"steady,omitzero"`
+	// Metric is the place of its metric, From the count before it, and Wish the most that
+	// it asked for.
+	Metric int   `json:"metric,omitempty"`
+	From   int32 `json:"from,omitempty"`
+	Wish   int32 `json:"wish,omitempty"`
+	// Pods is how many pods carried the load when it asked, and Ratio what they used of
+	// the target.
+	Pods  int     `json:"pods,omitempty"`
+	Ratio float64 `json:"ratio,omitempty"`
+	// Unconfirmed is how many surges in a row were not confirmed. Until DoubtedUntil no
+	// surge raises the count.
+	Unconfirmed  int       `json:"unconfirmed,omitempty"`
+	DoubtedUntil time.Time `json:"doubtedUntil,omitzero"`
+	// Raised is the count that a surge led to, and Without the one that there would be
+	// without it; both are zero where that is the same.
+	Raised  int32 `json:"raised,omitempty"`
+	Without int32 `json:"without,omitempty"`
+}
+
+// Judge lets what is remembered have its say on the result, and remembers it. Current is
+// the count as it is; the results are the stable window's.
+func (m *Memory) Judge(now time.Time, r *Result, current int32, results []metric.Result) {
+	if current > m.Raised {
+		// Somebody else raised it.
+		m.Raised, m.Without = 0, 0
+	}
+	m.conclude(now, results)
+	isDoubted := now.Before(m.DoubtedUntil)
+	r.Suspicious = r.Suspicious && !isDoubted
+	if !r.Asks() {
+		return
+	}
+	if m.Since.IsZero() {
+		m.Since, m.Metric, m.From, m.Wish = now, r.Metric, current, 0
+		m.Pods, m.Ratio = r.Counted+r.Sharing, r.Ratio
+	}
+	if now.Sub(m.Last) > fewGap {
+		m.Steady = now
+	}
+	m.Last = now
+	stable := max(current, results[r.Metric].Replicas)
+	if r.Counted < quorum {
+		r.cap(arithmetic.Saturate.Trunc32(2*float64(stable)), stable, NoMore)
+	}
+	if !m.helps(r) {
+		r.cap(m.Wish, stable, Unhelped)
+	}
+	m.Wish = max(m.Wish, r.Replicas)
+	switch {
+	case !r.Asks():
+	case r.Counted < quorum && now.Sub(m.Steady) < fewFor:
+		r.Verdict = Brief
+	case isDoubted:
+		r.Verdict = Doubted
+	}
+}
+
+// cap bounds what is asked for.
+func (r *Result) cap(most, stable int32, verdict Verdict) {
+	if r.Replicas <= most {
+		return
+	}
+	if r.Replicas = most; most <= stable {
+		r.Verdict = verdict
+	}
+}
+
+// helps reports whether the pods that came since the surge window last asked have taken
+// over load: with n pods instead of m each would carry m/n of it. At least half of that
+// is to be seen. As long as there are no more pods to speak of, nothing can be.
+func (m *Memory) helps(r *Result) bool {
+	pods := r.Counted + r.Sharing
+	if float64(pods) < morePods*float64(m.Pods) {
+		m.Ratio = max(m.Ratio, r.Ratio)
+		return true
+	}
+	if r.Ratio > m.Ratio*(1+float64(m.Pods)/float64(pods))/2 {
+		return false
+	}
+	m.Pods, m.Ratio = pods, r.Ratio
+	return true
+}
+
+// conclude says whether a surge was one, once the stable window has had its time: it
+// must ask for at least half of what the surge window added. As long as the metric
+// cannot be computed nobody knows.
+func (m *Memory) conclude(now time.Time, results []metric.Result) {
+	if m.Since.IsZero() || now.Sub(m.Last) < Confirmation {
+		return
+	}
+	if m.Metric < len(results) && (results[m.Metric].Failure != nil || results[m.Metric].Pending) {
+		return
+	}
+	isConfirmed := m.Metric < len(results) && 2*needed(&results[m.Metric]) >= float64(m.From)+float64(m.Wish)
+	m.Since, m.Last, m.Steady, m.Metric, m.From, m.Wish, m.Pods, m.Ratio = time.Time{}, time.Time{}, time.Time{}, 0, 0, 0, 0, 0
+	if isConfirmed {
+		m.Raised, m.Without, m.Unconfirmed, m.DoubtedUntil = 0, 0, 0, time.Time{}
+		return
+	}
+	if now.Sub(m.DoubtedUntil) > longestDoubt {
+		m.Unconfirmed = 0
+	}
+	doubt := min(firstDoubt<<min(m.Unconfirmed, 8), longestDoubt)
+	m.Unconfirmed, m.DoubtedUntil = m.Unconfirmed+1, now.Add(doubt)
+}
+
+// needed is how many pods would carry at their target what all use together, by the
+// stable window. Pods without samples are taken to be like the others.
+func needed(r *metric.Result) float64 {
+	return r.Ratio * float64(r.Counts.Counted+r.Counts.Missing)
+}
+
+// Decided remembers what the count would be without the surge window, where it led to
+// another one. Lasting is what was asked for without it.
+func (m *Memory) Decided(current, desired, lasting int32, bySurge bool) {
+	if m.Without == 0 {
+		if !bySurge || desired <= current {
+			return
+		}
+		m.Without = current
+	}
+	m.Raised, m.Without = desired, max(m.Without, lasting)
+	if desired <= m.Without {
+		m.Raised, m.Without = 0, 0
+	}
+}

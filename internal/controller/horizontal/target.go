@@ -31,9 +31,8 @@ type keptScale struct {
 // for it.
 func (c *Controller) observeScale(ctx context.Context, p *pass) error {
 	ref := p.hpa.Spec.ScaleTargetRef
-	kind, err := scale.KindOf(ref)
-	if err != nil {
-		p.targetErr = err
+	var kind schema.GroupKind
+	if kind, p.targetErr = scale.KindOf(ref); p.targetErr != nil {
 		return nil
 	}
 	target, isKnown := c.scales.Known(kind, p.hpa.Namespace, ref.Name)

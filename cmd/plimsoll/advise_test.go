@@ -227,7 +227,7 @@ func TestAdviseReadsTheRest(t *testing.T) {
 func TestAdviseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		endless, writer := io.Pipe()
-		defer writer.Close()
+		defer func() { _ = writer.Close() }()
 		var out bytes.Buffer
 		cmd := adviseCommand()
 		cmd.SetIn(endless)

@@ -119,8 +119,19 @@ func addDocument(c *objects.Collection, text []byte, place objects.Place) error 
 	case map[string]any:
 		addObject(c, raw, place)
 		return nil
+	case []any:
+		if len(raw) > 0 && !slices.ContainsFunc(raw, isNoOperation) {
+			return nil // a JSON patch, as overlays have them
+		}
 	}
 	return errors.New("it is not an object")
+}
+
+func isNoOperation(item any) bool {
+	operation, _ := item.(map[string]any)
+	_, hasOp := operation["op"].(string)
+	_, hasPath := operation["path"].(string)
+	return !hasOp || !hasPath
 }
 
 func addObject(c *objects.Collection, raw map[string]any, place objects.Place) {

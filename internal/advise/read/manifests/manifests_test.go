@@ -98,6 +98,10 @@ func TestTheRestIsRead(t *testing.T) {
 		}
 	}
 	c := &objects.Collection{}
+	Add(c, "patch.yaml", strings.NewReader("- {op: remove, path: /spec/replicas}\n- {op: add, path: /a, value: b}"))
+	if len(c.Unreadable) != 0 {
+		t.Errorf("a JSON patch: %+v", c.Unreadable)
+	}
 	Add(c, "big.yaml", strings.NewReader(strings.Repeat("#", maxBytes+1)))
 	if len(c.Unreadable) != 1 || !strings.Contains(c.Unreadable[0].Why, "more than 16 MiB") {
 		t.Errorf("%+v", c.Unreadable)

@@ -26,6 +26,14 @@ type clusterBudget struct {
 	refused string
 }
 
+// newClusterBudget is what the flags allow; without the divergence it has no bound.
+func newClusterBudget(cfg *Config) disruption.ClusterBudget {
+	if !cfg.Flags.Divergences.Has(divergence.ClusterBudget) {
+		return disruption.ClusterBudget{}
+	}
+	return disruption.ClusterBudget{Percent: cfg.MaxEvictionPercent, Window: cfg.MaxEvictionWindow}
+}
+
 func (b *clusterBudget) take(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

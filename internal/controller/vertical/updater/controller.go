@@ -153,9 +153,7 @@ func New(cfg Config) (*Controller, error) {
 		return nil, fmt.Errorf("updater: watching objects: %w", err)
 	}
 	c.conditions = newConditions(&cfg, m)
-	if cfg.Flags.Divergences.Has(divergence.ClusterBudget) {
-		c.budget.left = disruption.ClusterBudget{Percent: cfg.MaxEvictionPercent, Window: cfg.MaxEvictionWindow}
-	}
+	c.budget.left = newClusterBudget(&cfg)
 	for i := range c.buckets {
 		c.buckets[i].left = disruption.NewBucket(cfg.EvictionRate, cfg.EvictionBurst)
 	}

@@ -92,11 +92,9 @@ func (c *Circuit) Watch(now time.Time, pods []vertical.Pod, w *Workload, unchang
 	for i := range pods {
 		pod := &pods[i]
 		live[pod.UID] = true
-		changed, evicted, ok := c.changedAt(pod)
-		if ok && (inTrouble(now, pod, changed) || evicted && isLate(now, pod)) {
+		evicted, troubled := c.look(now, pod)
+		if troubled {
 			found.Troubled[pod.UID] = true
-		} else if ok && pod.Ready && now.Sub(changed) > probation {
-			delete(c.Resized, pod.UID)
 		}
 		if evicted || c.NotAdmitted.Count > 0 && pod.Created.After(c.NotAdmitted.Created) {
 			came.add(pod, pod.Created.After(c.Judged) && unchanged(pod), evicted)
@@ -111,6 +109,20 @@ func (c *Circuit) Watch(now time.Time, pods []vertical.Pod, w *Workload, unchang
 		c.endRound()
 	}
 	return found
+}
+
+// look asks whether the pod was created after an eviction, and whether it is in
+// trouble for what was changed. A resized one that is well for long is forgotten.
+func (c *Circuit) look(now time.Time, pod *vertical.Pod) (evicted, troubled bool) {
+	changed, evicted, ok := c.changedAt(pod)
+	switch {
+	case !ok:
+	case inTrouble(now, pod, changed) || evicted && isLate(now, pod):
+		return evicted, true
+	case pod.Ready && now.Sub(changed) > probation:
+		delete(c.Resized, pod.UID)
+	}
+	return evicted, false
 }
 
 // replacements are how pods came up that were created after an eviction.

@@ -37,6 +37,7 @@ func (s seen) look(now *Situation) {
 		divergence.WindowHistory:     now.Lengthened,
 		divergence.OneDoubling:       spec.Behavior == nil,
 		divergence.NewerSamples:      true,
+		divergence.RecentlyReady:     slices.ContainsFunc(now.Pods, isReady),
 		divergence.Saturate:          now.Wild || now.Scale.Spec == 0 || now.Scale.Status == 0,
 	} {
 		s[about] = s[about] || is

@@ -113,8 +113,8 @@ func TestSurgeReplays(t *testing.T) {
 func TestDoublingReplays(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a")
-		hpa := w.web("web", 2)
-		w.onto("web", 2, "a")
+		hpa := w.web("web", 4)
+		w.onto("web", 4, "a")
 		w.addHPA(hpa)
 		r := w.replay(t, "web", divergence.Default)
 		w.start(k.direct)

@@ -15,11 +15,13 @@ const (
 	// firstDoubt is how long the surge window is not listened to after a surge that was
 	// not confirmed. It becomes twice as long with each further one, up to longestDoubt.
 	firstDoubt, longestDoubt = 10 * time.Minute, 2 * time.Hour
-	// quorum is how many pods prove something together. Fewer must show it for at least
-	// fewFor, with no more than fewGap in between, and may ask for twice the count.
-	quorum = 3
-	fewFor = 4 * time.Second
-	fewGap = 4 * time.Second
+	// quorum is how many pods prove something together. What fewer show is worth fewMore
+	// replicas more than what the stable window shows, until they have shown it for
+	// fewFor, with no more than fewGap in between; then it is worth twice the count.
+	quorum  = 3
+	fewMore = 1
+	fewFor  = 4 * time.Second
+	fewGap  = 4 * time.Second
 	// morePods is by how much there must be more pods to see whether that helped.
 	morePods = 1.25
 )
@@ -81,11 +83,10 @@ func (m *Memory) Judge(now time.Time, r *Result, current int32, results []metric
 		r.cap(m.Wish, stable, Unhelped)
 	}
 	m.Wish = max(m.Wish, r.Replicas)
-	switch {
-	case !r.Asks():
-	case r.Counted < quorum && now.Sub(m.Steady) < fewFor:
-		r.Verdict = Brief
-	case isDoubted:
+	if r.Counted < quorum && now.Sub(m.Steady) < fewFor {
+		r.cap(arithmetic.Saturate.Ceil32(needed(&results[r.Metric])+fewMore), stable, Brief)
+	}
+	if r.Asks() && isDoubted {
 		r.Verdict = Doubted
 	}
 }

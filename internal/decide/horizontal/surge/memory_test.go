@@ -82,30 +82,24 @@ func TestMorePodsDoNotHelp(t *testing.T) {
 	}
 }
 
-// TestFewPods: two pods prove something after four seconds without a gap, and ask for
-// twice the count at most.
+// TestFewPods: two pods, of which the stable window says that they need four, may ask for
+// one more, and for twice the count after four seconds without a gap.
 func TestFewPods(t *testing.T) {
 	var m surge.Memory
-	few := func() surge.Result {
-		return surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
-	}
 	results := []metric.Result{{Ratio: 2, Replicas: 4, Counts: metric.Counts{Counted: 2}}}
-	for second := range 10 {
-		if second == 2 {
-			continue
-		}
-		r := few()
-		m.Judge(noon.Add(time.Duration(second)*time.Second), &r, 2, results)
-		want := surge.Brief
-		if second >= 4 {
-			want = surge.Asking
-		}
-		if r.Verdict != want || r.Replicas != 8 {
-			t.Errorf("after %d s: %s, %d", second, r.Verdict, r.Replicas)
+	for _, tt := range []struct {
+		second time.Duration
+		want   int32
+	}{{0, 5}, {1, 5}, {3, 5}, {4, 8}, {7, 8}, {15, 5}, {16, 5}, {19, 8}} {
+		r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
+		if m.Judge(noon.Add(tt.second*time.Second), &r, 2, results); !r.Asks() || r.Replicas != tt.want {
+			t.Errorf("after %d s: %s, %d, want %d", tt.second, r.Verdict, r.Replicas, tt.want)
 		}
 	}
-	r := few()
-	if m.Judge(noon.Add(15*time.Second), &r, 2, results); r.Verdict != surge.Brief {
-		t.Errorf("after a gap: %s", r.Verdict)
+	// With five pods there are as many as few pods may ask for at first.
+	var five surge.Memory
+	r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
+	if five.Judge(noon, &r, 5, results); r.Verdict != surge.Brief {
+		t.Errorf("%s", r.Verdict)
 	}
 }

@@ -146,6 +146,10 @@ func surgeText(spec *metric.Spec, s *surge.Result) string {
 		if s.Sharing > 0 {
 			text += fmt.Sprintf("; %s with what %d pods have taken over", short(s.Adjusted), s.Sharing)
 		}
+		if float64(s.Replicas) < s.Adjusted*float64(s.Base) {
+			return text + fmt.Sprintf("; asks for %d, less than %s × %d: so few pods, or more of them that did not help, prove no more",
+				s.Replicas, short(s.Adjusted), s.Base)
+		}
 		return text + fmt.Sprintf("; asks for %d = %s × %d, rounded up", s.Replicas, short(s.Adjusted), s.Base)
 	default:
 		return text + "; " + s.Verdict.String()

@@ -30,16 +30,17 @@ func verdict(m *surge.Memory, after time.Duration, r surge.Result, results []met
 func TestUnconfirmed(t *testing.T) {
 	var m surge.Memory
 	at := time.Duration(0)
-	for _, doubt := range []time.Duration{10, 20, 40, 80, 120, 120} {
+	for _, minutes := range []int{10, 20, 40, 80, 120, 120} {
+		doubt := time.Duration(minutes) * time.Minute
 		if got := verdict(&m, at, asking(), stable(1)); got != surge.Asking {
 			t.Fatalf("at %s: %s", at, got)
 		}
 		at += surge.Confirmation
 		verdict(&m, at, surge.Result{}, stable(1.4))
-		if until := m.DoubtedUntil.Sub(noon.Add(at)); until != doubt*time.Minute {
-			t.Fatalf("doubted for %s, want %s", until, doubt*time.Minute)
+		if until := m.DoubtedUntil.Sub(noon.Add(at)); until != doubt {
+			t.Fatalf("doubted for %s, want %s", until, doubt)
 		}
-		at += doubt * time.Minute
+		at += doubt
 	}
 	m.DoubtedUntil = noon.Add(at + time.Hour)
 	if got := verdict(&m, at, asking(), stable(1)); got != surge.Doubted {
@@ -88,11 +89,11 @@ func TestFewPods(t *testing.T) {
 	var m surge.Memory
 	results := []metric.Result{{Ratio: 2, Replicas: 4, Counts: metric.Counts{Counted: 2}}}
 	for _, tt := range []struct {
-		second time.Duration
+		second int
 		want   int32
 	}{{0, 5}, {1, 5}, {3, 5}, {4, 8}, {7, 8}, {15, 5}, {16, 5}, {19, 8}} {
 		r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
-		if m.Judge(noon.Add(tt.second*time.Second), &r, 2, results); !r.Asks() || r.Replicas != tt.want {
+		if m.Judge(noon.Add(time.Duration(tt.second)*time.Second), &r, 2, results); !r.Asks() || r.Replicas != tt.want {
 			t.Errorf("after %d s: %s, %d, want %d", tt.second, r.Verdict, r.Replicas, tt.want)
 		}
 	}

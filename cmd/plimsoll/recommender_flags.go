@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
@@ -16,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
@@ -172,12 +174,14 @@ func (f *recommenderFlags) policy() recommend.Policy {
 	p.PodMin = [vertical.Resources]float64{f.minCPUMilli, f.minMemoryMiB}
 	p.Round = [vertical.Resources]int{f.roundCPU, f.roundMemory}
 	p.HumanizeMemory = f.humanize
+	most := corev1.ResourceList{}
 	if !f.maxCPU.IsZero() {
-		p.MaxAllowed = p.MaxAllowed.With(vertical.CPU, vertical.Amount(f.maxCPU.MilliValue()))
+		most[corev1.ResourceCPU] = f.maxCPU.Quantity
 	}
 	if !f.maxMemory.IsZero() {
-		p.MaxAllowed = p.MaxAllowed.With(vertical.Memory, vertical.Amount(f.maxMemory.Value()))
+		most[corev1.ResourceMemory] = f.maxMemory.Quantity
 	}
+	p.MaxAllowed = observe.AmountsOf(most)
 	return p
 }
 

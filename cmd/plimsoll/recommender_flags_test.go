@@ -116,7 +116,7 @@ func TestRecommenderFlagsMean(t *testing.T) {
 	cfg := f.config()
 	p := cfg.Policy
 	if p.Percentiles[vertical.CPU].Target != 0.5 || p.Percentiles[vertical.Memory].Upper != 0.99 || p.Usage.BumpUpRatio != 2 ||
-		p.Usage.Interval != time.Hour || p.MaxAllowed != (vertical.Amounts{}.With(vertical.Memory, 2<<30)) || p.PodMin[vertical.CPU] != 10 ||
+		p.Usage.Interval != time.Hour || p.MaxAllowed != (vertical.Amounts{}.With(vertical.Memory, 2<<30).In(vertical.Memory, vertical.BinarySI)) || p.PodMin[vertical.CPU] != 10 ||
 		p.Usage.Divergences != 0 {
 		t.Errorf("%+v", p)
 	}

@@ -76,7 +76,7 @@ func (a Amounts) Without(r Resource) Amounts {
 }
 
 // IsEmpty reports whether there is no amount at all.
-func (a Amounts) IsEmpty() bool { return a == Amounts{} }
+func (a Amounts) IsEmpty() bool { return a.set == [Resources]bool{} }
 
 // Recommendation is what one container should request.
 type Recommendation struct {

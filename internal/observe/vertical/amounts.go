@@ -30,9 +30,7 @@ var apiFormats = [...]resource.Format{
 	core.DecimalSI: resource.DecimalSI, core.BinarySI: resource.BinarySI, core.DecimalExponent: resource.DecimalExponent,
 }
 
-// ListOf writes amounts in their formats. What was computed and not read is in
-// decimal format, so that its memory is in bytes, as upstream writes it. Nil is
-// for none.
+// ListOf writes amounts in their formats. Nil is for none.
 func ListOf(amounts core.Amounts) corev1.ResourceList {
 	var list corev1.ResourceList
 	for r := range core.Resource(core.Resources) {

@@ -65,7 +65,7 @@ func newPlimsollRecommender(t *testing.T, f *recommenderFlags, on divergence.Set
 		p.MaxAllowed = p.MaxAllowed.With(core.CPU, core.Amount(f.maxCPUMilli))
 	}
 	if f.maxMemoryBytes > 0 {
-		p.MaxAllowed = p.MaxAllowed.With(core.Memory, core.Amount(f.maxMemoryBytes))
+		p.MaxAllowed = p.MaxAllowed.With(core.Memory, core.Amount(f.maxMemoryBytes)).In(core.Memory, core.BinarySI)
 	}
 	if f.integerCPU {
 		p.WholeCPUs = f.wholeCPUs

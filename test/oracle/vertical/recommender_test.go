@@ -19,18 +19,19 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	upstream "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/features"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
+	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 var (
@@ -193,7 +194,7 @@ func (n *recommenderTally) compare(t *testing.T, h *history) {
 		n.reach(h, s, before, mine)
 		n.Passes++
 		n.Amounts += 8 * len(mine.decision.Recommendations)
-		difference := differences(theirs, mine)
+		difference := differences(t, theirs, mine)
 		if difference == "" && !h.revisions {
 			difference = n.compareCheckpoints(theirs, mine, s)
 		}
@@ -236,13 +237,20 @@ type view struct {
 	Conditions      []recommend.Condition
 }
 
+// asWritten is what a status says that recommends this: a quantity in binary units
+// that is not whole ones is written without any.
+func asWritten(t *testing.T, recs []core.Recommendation) []core.Recommendation {
+	status := autoscaling.VerticalPodAutoscalerStatus{Recommendation: observe.RecommendedOf(recs)}
+	return observe.RecommendationsOf(throughJSON(t, &status))
+}
+
 // differences are those between both after a pass.
-func differences(theirs *upstreamRecommender, mine *plimsollRecommender) string {
+func differences(t *testing.T, theirs *upstreamRecommender, mine *plimsollRecommender) string {
 	a := view{Written: theirs.patched}
 	for _, c := range theirs.object.Status.Recommendation.ContainerRecommendations {
 		a.Recommendations = append(a.Recommendations, core.Recommendation{
-			Container: c.ContainerName, Target: amountsIn(c.Target), Lower: amountsIn(c.LowerBound), Upper: amountsIn(c.UpperBound),
-			Uncapped: amountsIn(c.UncappedTarget),
+			Container: c.ContainerName, Target: observe.AmountsOf(c.Target), Lower: observe.AmountsOf(c.LowerBound), Upper: observe.AmountsOf(c.UpperBound),
+			Uncapped: observe.AmountsOf(c.UncappedTarget),
 		})
 	}
 	for _, c := range theirs.object.Status.Conditions {
@@ -250,7 +258,7 @@ func differences(theirs *upstreamRecommender, mine *plimsollRecommender) string 
 			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.UTC(),
 		})
 	}
-	b := view{Written: mine.decision.Write != "", Recommendations: mine.decision.Recommendations, Conditions: mine.decision.Conditions}
+	b := view{Written: mine.decision.Write != "", Recommendations: asWritten(t, mine.decision.Recommendations), Conditions: mine.decision.Conditions}
 	if a.Written == b.Written && slices.Equal(a.Recommendations, b.Recommendations) && slices.Equal(a.Conditions, b.Conditions) {
 		return ""
 	}
@@ -313,18 +321,6 @@ func sameHistogram(theirs *upstream.HistogramCheckpoint, ours *histogram.Checkpo
 		maps.EqualFunc(theirs.BucketWeights, ours.Weights, func(v, w uint32) bool { return max(v, w)-min(v, w) <= 1 })
 }
 
-func amountsIn(list corev1.ResourceList) core.Amounts {
-	var a core.Amounts
-	for name, quantity := range list {
-		if name == corev1.ResourceCPU {
-			a = a.With(core.CPU, core.Amount(quantity.MilliValue()))
-		} else {
-			a = a.With(core.Memory, core.Amount(quantity.Value()))
-		}
-	}
-	return a
-}
-
 // isTie reports whether the difference goes away where percentiles are moved by
 // less than a billionth: then a sum of weights is at the percentile exactly, and
 // the order of additions, which is that of upstream's maps, says on which side.
@@ -351,7 +347,7 @@ func (n *recommenderTally) isTie(mine *plimsollRecommender, s *scene, theirs *up
 			func(r *core.Recommendation) core.Amounts { return r.Upper },
 		} {
 			theirs := core.Recommendation{
-				Target: amountsIn(want[i].Target), Lower: amountsIn(want[i].LowerBound), Upper: amountsIn(want[i].UpperBound),
+				Target: observe.AmountsOf(want[i].Target), Lower: observe.AmountsOf(want[i].LowerBound), Upper: observe.AmountsOf(want[i].UpperBound),
 			}
 			if len(nudged[0]) <= i || len(nudged[1]) <= i {
 				return false

@@ -40,6 +40,8 @@ func TestValidation(t *testing.T) {
 			// Mostly what is there already, so that it is kept.
 			old.Spec = *object.Spec.DeepCopy()
 		}
+		// An object whose spec stays what it is is let in by Plimsoll, whatever is in it.
+		old.Spec.Recommenders = append(old.Spec.Recommenders, autoscaling.VerticalPodAutoscalerRecommenderSelector{Name: "before"})
 		body := w.review("autoscaling.k8s.io", "verticalpodautoscalers", object, nil)
 		isUpdate := w.one(2)
 		if isUpdate {

@@ -114,9 +114,9 @@ func (e *Estimator) Container(name string, c *usage.Container, skipped [vertical
 		if r == vertical.CPU && slices.Contains(e.policy.WholeCPUs, name) {
 			roundToWhole(&trace.Estimates[r])
 		}
-		rec.Lower = rec.Lower.With(r, trace.Estimates[r][Lower].Rounded)
-		rec.Target = rec.Target.With(r, trace.Estimates[r][Target].Rounded)
-		rec.Upper = rec.Upper.With(r, trace.Estimates[r][Upper].Rounded)
+		for b, amounts := range [boundCount]*vertical.Amounts{Lower: &rec.Lower, Target: &rec.Target, Upper: &rec.Upper} {
+			*amounts = amounts.With(r, trace.Estimates[r][b].Rounded).In(r, formats[r])
+		}
 	}
 	rec.Uncapped = rec.Target
 	rec = bounds.Policy(rec, own, e.policy.MaxAllowed)

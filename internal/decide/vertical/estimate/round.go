@@ -28,6 +28,10 @@ func roundToWhole(estimates *[boundCount]Estimate) {
 	}
 }
 
+// formats are how upstream writes estimates (QuantityFromMemoryAmount in
+// pkg/recommender/model/types.go): memory in binary units where it is whole ones.
+var formats = [vertical.Resources]vertical.Format{vertical.CPU: vertical.DecimalSI, vertical.Memory: vertical.BinarySI}
+
 // humanized is the amount that is left of bytes written with two decimals of the
 // largest binary unit that fits, rounded up to whole bytes.
 func humanized(bytes vertical.Amount) vertical.Amount {

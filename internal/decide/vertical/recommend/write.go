@@ -32,7 +32,7 @@ func worthWriting(now time.Time, p *Policy, s State, o *Observation, d *Decision
 		return "the object was changed"
 	case !slices.EqualFunc(before.Conditions, d.Conditions, sameCondition):
 		return "a condition changed"
-	case slices.Equal(before.Recommendations, d.Recommendations):
+	case slices.EqualFunc(before.Recommendations, d.Recommendations, same):
 		return ""
 	case !p.Has(divergence.QuietStatus):
 		return "it differs"
@@ -51,9 +51,16 @@ func sameCondition(a, b Condition) bool {
 
 // near reports whether a recommendation has not moved by enough to matter.
 func near(before, now vertical.Recommendation) bool {
+	return within(before, now, targetFraction, boundFraction)
+}
+
+// same reports whether a recommendation has not moved at all, however it is written.
+func same(before, now vertical.Recommendation) bool { return within(before, now, 0, 0) }
+
+func within(before, now vertical.Recommendation, target, bound float64) bool {
 	return before.Container == now.Container &&
-		nearAmounts(before.Target, now.Target, targetFraction) && nearAmounts(before.Uncapped, now.Uncapped, targetFraction) &&
-		nearAmounts(before.Lower, now.Lower, boundFraction) && nearAmounts(before.Upper, now.Upper, boundFraction)
+		nearAmounts(before.Target, now.Target, target) && nearAmounts(before.Uncapped, now.Uncapped, target) &&
+		nearAmounts(before.Lower, now.Lower, bound) && nearAmounts(before.Upper, now.Upper, bound)
 }
 
 func nearAmounts(before, now vertical.Amounts, fraction float64) bool {

@@ -37,10 +37,12 @@ type kind struct {
 	qos                        corev1.PodQOSClass
 }
 
-// rare is how far a resize is, and the containers with something to tell.
+// rare is how far a resize is, the containers with something to tell, and why the pod was
+// evicted.
 type rare struct {
-	conditions []corev1.PodCondition
-	statuses   []corev1.ContainerStatus
+	conditions      []corev1.PodCondition
+	statuses        []corev1.ContainerStatus
+	reason, message string
 }
 
 var _ observe.Whole = (*compact)(nil)
@@ -61,8 +63,8 @@ func compactOf(p *corev1.Pod, observed *observe.Pod) *compact {
 			others = append(others, *condition)
 		}
 	}
-	if len(others)+len(p.Status.ContainerStatuses) > 0 {
-		c.rare = &rare{others, p.Status.ContainerStatuses}
+	if len(others)+len(p.Status.ContainerStatuses) > 0 || p.Status.Reason != "" {
+		c.rare = &rare{others, p.Status.ContainerStatuses, p.Status.Reason, p.Status.Message}
 	}
 	return c
 }
@@ -105,6 +107,7 @@ func (c *compact) Pod() *corev1.Pod {
 	if c.rare != nil {
 		p.Status.Conditions = append(p.Status.Conditions, c.rare.conditions...)
 		p.Status.ContainerStatuses = c.rare.statuses
+		p.Status.Reason, p.Status.Message = c.rare.reason, c.rare.message
 	}
 	return p
 }

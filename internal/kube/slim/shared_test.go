@@ -72,7 +72,11 @@ func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *o
 
 // Both sides see in a shared pod what they see in one of their own.
 func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
-	for name, full := range map[string]*corev1.Pod{"typical": typical(1), "with everything": eventful(), "empty": {}} {
+	evicted := typical(3)
+	evicted.Status = corev1.PodStatus{
+		Phase: corev1.PodFailed, Reason: Evicted, Message: "The node was low on resource: memory. Container app was using 1Gi, request is 128Mi.",
+	}
+	for name, full := range map[string]*corev1.Pod{"typical": typical(1), "with everything": eventful(), "evicted": evicted, "empty": {}} {
 		t.Run(name, func(t *testing.T) { wantSharedLikeOwn(t, full) })
 	}
 }

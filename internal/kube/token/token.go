@@ -90,11 +90,12 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 }
 
 // Refused says that somebody did not know the token. There is another one if it is not
-// new: the account may have been made anew under its name.
+// new: the account may have been made anew under its name. Where none could be had last
+// time, who refuses does not make the next try come sooner.
 func (s *Source) Refused(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := time.Now(); token == s.token && now.Sub(s.issued) >= refusedAfter {
+	if now := time.Now(); s.err == nil && token == s.token && now.Sub(s.issued) >= refusedAfter {
 		s.due = now
 	}
 }
@@ -122,22 +123,34 @@ func (s *Source) request(done chan struct{}) {
 	defer close(done)
 	s.requesting = nil
 	now := time.Now()
-	if err == nil && answer.Status.Token == "" {
-		err = errors.New("the answer has none")
+	var life time.Duration
+	if err == nil {
+		life, err = lifeOf(answer, now)
 	}
 	if err != nil {
 		s.err = fmt.Errorf("a token of service account %s: %w", s.account(), err)
 		s.due = now.Add(spread(retry, retry/2))
 		return
 	}
-	life := answer.Status.ExpirationTimestamp.Sub(now)
-	if issued := answer.CreationTimestamp; !issued.IsZero() {
-		// Both are the API server's clock, whatever ours says.
-		life = answer.Status.ExpirationTimestamp.Sub(issued.Time)
-	}
 	s.token, s.issued, s.expires, s.err = answer.Status.Token, now, now.Add(life), nil
 	// A quarter of its life is left for whatever may fail.
 	s.due = now.Add(spread(life*13/20, life/10))
+}
+
+// lifeOf is how long the token of an answer is valid.
+func lifeOf(answer *authenticationv1.TokenRequest, now time.Time) (time.Duration, error) {
+	if answer.Status.Token == "" {
+		return 0, errors.New("the answer has none")
+	}
+	if issued := answer.CreationTimestamp; !issued.IsZero() {
+		// Both are the API server's clock, whatever ours says.
+		now = issued.Time
+	}
+	life := answer.Status.ExpirationTimestamp.Sub(now)
+	if life <= 0 {
+		return 0, fmt.Errorf("the one in the answer expired at %s", answer.Status.ExpirationTimestamp.UTC().Format(time.RFC3339))
+	}
+	return life, nil
 }
 
 // spread is at least the one, and at most the other more.

@@ -159,3 +159,48 @@ func TestRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedWhileNoneCanBeHad: who refuses what is still shown does not make the API
+// server, which issues nothing, be asked each time.
+func TestRefusedWhileNoneCanBeHad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &issuer{life: time.Hour}
+		s := source(t, i)
+		shows(t, s, "reader1")
+		<-time.After(2 * time.Minute)
+		i.err = errors.New("serviceaccounts \"reader\" not found")
+		for range 600 {
+			shows(t, s, "reader1")
+			s.Refused("reader1")
+			<-time.After(100 * time.Millisecond)
+		}
+		if n := i.asked.Load() - 1; n < 4 || n > 7 {
+			t.Errorf("asked %d times in a minute", n)
+		}
+		i.err = nil
+		<-time.After(retry + retry/2)
+		_, _ = s.Token(t.Context())
+		synctest.Wait()
+		if got, err := s.Token(t.Context()); err != nil || got == "reader1" {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+// TestExpiredAnswer: what has no life left is an error, and the API server is not asked
+// by each request.
+func TestExpiredAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := &issuer{life: -time.Minute}
+		s := source(t, i)
+		for range 600 {
+			if got, err := s.Token(t.Context()); got != "" || err == nil || !strings.Contains(err.Error(), "expired") {
+				t.Fatalf("%q, %v", got, err)
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+		if n := i.asked.Load(); n < 4 || n > 7 {
+			t.Errorf("asked %d times in a minute", n)
+		}
+	})
+}

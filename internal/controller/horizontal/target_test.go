@@ -16,12 +16,13 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 )
 
-// countedScales counts readings of scales, which take so long; those of some never end.
+// countedScales counts readings and writes of scales, which take so long; readings of some
+// never end.
 type countedScales struct {
-	w     *world
-	gets  atomic.Int64
-	takes time.Duration
-	hung  string
+	w               *world
+	gets, puts      atomic.Int64
+	takes, putTakes time.Duration
+	hung            string
 }
 
 // Scales implements scale.ScalesGetter.
@@ -43,6 +44,13 @@ func (s *countedScale) Get(ctx context.Context, r schema.GroupResource, name str
 	}
 	time.Sleep(s.s.takes) //nolint:forbidigo // virtual time: what a GET takes
 	return s.ScaleInterface.Get(ctx, r, name, o)
+}
+
+// Update implements scale.ScaleInterface.
+func (s *countedScale) Update(ctx context.Context, r schema.GroupResource, scale *autoscalingv1.Scale, o metav1.UpdateOptions) (*autoscalingv1.Scale, error) {
+	s.s.puts.Add(1)
+	time.Sleep(s.s.putTakes) //nolint:forbidigo // virtual time: what a PUT takes
+	return s.ScaleInterface.Update(ctx, r, scale, o)
 }
 
 // custom gives the object a target of a kind that is in no cache.
@@ -121,6 +129,34 @@ func TestScaleWriteOnKeptScale(t *testing.T) {
 		w.pass(10 * time.Second)
 		if got := w.scaleWrites(); len(got) != 0 || w.metric("plimsoll_overtaken_decisions_total") == 0 {
 			t.Errorf("scale writes %q: what was decided on the kept count is not written over the other's", got)
+		}
+	})
+}
+
+// TestSlowConflictIsNotRepeated: where the API server is slow, a conflict takes longer than
+// a decision is good for. The next one is written on what the conflict has shown.
+func TestSlowConflictIsNotRepeated(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		k := w.kubelets("a")
+		w.addHPA(custom(w.web("web", 2), "v1", "ReplicationController"))
+		w.onto("web", 2, "a")
+		const takes = 600 * time.Millisecond
+		scales := &countedScales{w: w, takes: takes, putTakes: takes}
+		w.start(k.direct, func(c *Config) { c.SyncPeriod, c.Scales = period, scales })
+		w.pass(30 * time.Second)
+		for gets := scales.gets.Load(); scales.gets.Load() == gets; {
+			w.pass(100 * time.Millisecond)
+		}
+		w.pass(takes)
+		// Its status changes, as that of a Rollout does each few seconds.
+		w.store(deploymentResource, w.deployment("web"))
+		w.set(func() { k.milli = 200 })
+		w.pass(5 * time.Second)
+		if got := w.scaleWrites(); len(got) != 1 {
+			t.Errorf("scale writes %q after 5 s", got)
+		}
+		if got := scales.puts.Load(); got != 2 || w.metric("plimsoll_outdated_decisions_total") != 1 {
+			t.Errorf("%d PUTs, want one in conflict and one that succeeds", got)
 		}
 	})
 }

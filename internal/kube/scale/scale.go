@@ -137,18 +137,19 @@ func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespa
 // Write sets the target's count and returns the scale as it is then. A conflict
 // is tried again on what is there now, unless the count itself has changed: that
 // is ErrMoved, and the scale is the other's. Before each attempt mayWrite is asked; its
-// error ends the write.
+// error ends the write. With an error, too, the scale is what was found after a conflict,
+// for whoever tries again; nil if there was none.
 func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWrite func() error) (*autoscalingv1.Scale, error) {
 	from := target.Scale.Spec.Replicas
 	scale := target.Scale.DeepCopy()
-	var now *autoscalingv1.Scale
+	var written, found *autoscalingv1.Scale
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if err := mayWrite(); err != nil {
 			return err
 		}
 		scale.Spec.Replicas = replicas
 		var err error
-		now, err = c.update(ctx, target.Resource, scale)
+		written, err = c.update(ctx, target.Resource, scale)
 		if !apierrors.IsConflict(err) {
 			return err
 		}
@@ -156,17 +157,17 @@ func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWr
 		if getErr != nil {
 			return getErr
 		}
+		found = latest
 		if latest.UID != scale.UID || latest.Spec.Replicas != from {
-			now = latest
 			return ErrMoved
 		}
-		scale = latest
+		scale = latest.DeepCopy()
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrMoved) {
-		return nil, err
+	if err != nil {
+		return found, err
 	}
-	return now, err
+	return written, nil
 }
 
 func (c *Client) update(ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {

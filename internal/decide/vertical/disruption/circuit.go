@@ -37,8 +37,8 @@ type Circuit struct {
 	// Recommended what was recommended at the last.
 	Expected    int                       `json:"expected,omitempty"`
 	Recommended []vertical.Recommendation `json:"recommended,omitempty"`
-	// Confirmed reports that a replacement came up since as it should, ConfirmedAt when
-	// one last did.
+	// Confirmed reports that a replacement came up since as it should. ConfirmedAt is
+	// when the youngest that ever did was created: then admission worked.
 	Confirmed   bool      `json:"confirmed,omitempty"`
 	ConfirmedAt time.Time `json:"confirmedAt,omitzero"`
 	// Judged is the creation time of the youngest pod that was looked at for what is
@@ -57,7 +57,8 @@ type Circuit struct {
 type NotAdmitted struct {
 	// Count is how many evictions in a row had such a replacement.
 	Count int `json:"count"`
-	// Created is the creation time of the last such pod, At when it was found.
+	// Created is the creation time of the last such pod, whoever made it necessary; At
+	// when one that replaces an evicted pod was last found.
 	Created time.Time `json:"created"`
 	At      time.Time `json:"at"`
 	// Until is how long no pod is evicted for it.
@@ -127,12 +128,13 @@ func (c *Circuit) look(now time.Time, pod *vertical.Pod) (evicted, troubled bool
 
 // replacements are how pods came up that were created after an eviction.
 type replacements struct {
-	// unadmitted has not got what is recommended.
+	// unadmitted is the youngest that has not got what is recommended.
 	unadmitted *vertical.Pod
 	// ready and starting: there is one that is, or that may become so.
 	ready, starting bool
-	// youngest is the creation time of the last one.
-	youngest time.Time
+	// youngest is the creation time of the last one, served that of the last that is
+	// ready.
+	youngest, served time.Time
 }
 
 func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
@@ -141,9 +143,14 @@ func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
 	}
 	switch {
 	case unchanged:
-		r.unadmitted = pod
+		if r.unadmitted == nil || pod.Created.After(r.unadmitted.Created) {
+			r.unadmitted = pod
+		}
 	case pod.Ready:
 		r.ready = true
+		if pod.Created.After(r.served) {
+			r.served = pod.Created
+		}
 	default:
 		r.starting = r.starting || evicted
 	}
@@ -175,9 +182,13 @@ func (c *Circuit) note(now time.Time, came *replacements, well bool) {
 		pause := min(longestPause, firstPause<<min(n.Count, maxDoublings))
 		*n = NotAdmitted{Count: n.Count + 1, Created: came.unadmitted.Created, At: now, Until: now.Add(pause)}
 		c.endRound()
-	case came.unadmitted == nil && came.ready && well:
+	case came.unadmitted != nil:
+		// Nothing was evicted for it. It is looked at once, and must not be taken for one
+		// that came up as it should from then on.
+		c.NotAdmitted.Created = came.unadmitted.Created
+	case came.ready && well:
 		c.NotAdmitted = NotAdmitted{}
-		c.Confirmed, c.ConfirmedAt = c.Confirmed || !c.EvictedTo.IsZero(), now
+		c.Confirmed, c.ConfirmedAt = c.Confirmed || !c.EvictedTo.IsZero(), came.served
 	}
 }
 

@@ -35,7 +35,7 @@ func (o *Overview) Add(c *Circuit) {
 func (o *Overview) Open(now time.Time) (open, tries bool) {
 	since, until := 0, time.Time{}
 	for i := range o.failed {
-		if n := &o.failed[i]; n.At.After(o.confirmed) {
+		if n := &o.failed[i]; n.Created.After(o.confirmed) {
 			since++
 			if n.Until.After(until) {
 				until = n.Until

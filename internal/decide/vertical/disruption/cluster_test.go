@@ -68,7 +68,7 @@ func TestOverview(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	failing := func(n int) (all []Circuit) {
 		for range n {
-			all = append(all, Circuit{NotAdmitted: NotAdmitted{Count: 1, At: now, Until: now.Add(firstPause)}})
+			all = append(all, Circuit{NotAdmitted: NotAdmitted{Count: 1, Created: now, At: now, Until: now.Add(firstPause)}})
 		}
 		return all
 	}

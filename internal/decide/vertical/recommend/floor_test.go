@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,32 @@ func TestLostHistoryLowersNothing(t *testing.T) {
 		w.pass()
 		if got := w.condition(DamagedCheckpoint); got != "" {
 			t.Errorf("%s: DamagedCheckpoint stays: %s", why, got)
+		}
+	}
+}
+
+// What is damaged for good is so for a day: a container that is gone has no other checkpoint ever, and with the history from
+// Prometheus no container has.
+func TestDamageEndsWithoutACheckpoint(t *testing.T) {
+	for why, lost := range map[string]func(w *workload) State{
+		"gone, and recommended for": func(w *workload) State {
+			seen := *w.seen.Published
+			seen.Recommendations = append(slices.Clone(seen.Recommendations), vertical.Recommendation{Container: "old", Target: vertical.Of(1, mi)})
+			return w.state.Resume(&w.policy, w.now, &seen)
+		},
+		"gone, and damaged": func(w *workload) State { return w.state.Damaged("old", "unreadable") },
+		"not in Prometheus": func(w *workload) State { return State{}.Resume(&w.policy, w.now, w.seen.Published) },
+	} {
+		w := week(divergence.Default)
+		w.state = lost(w)
+		for range 25 * 60 {
+			w.byTheHour()
+			w.pass()
+			w.state = Settle(&w.policy, w.state, Outcome{At: w.now})
+		}
+		w.pass()
+		if got := w.condition(DamagedCheckpoint); got != "" {
+			t.Errorf("%s: after a day DamagedCheckpoint is %q", why, got)
 		}
 	}
 }

@@ -41,8 +41,8 @@ type Container struct {
 	Usage usage.Container
 	// Present is set while a pod has one.
 	Present bool
-	// Damage is what is wrong with its checkpoint, until another is saved and nothing is
-	// kept as a floor for that.
+	// Damage is what is wrong with its checkpoint, until another is saved or none will be,
+	// and nothing is kept as a floor for that.
 	Damage string
 }
 
@@ -105,12 +105,13 @@ func Settle(p *Policy, s State, o Outcome) State {
 	if o.Written {
 		s.Written = vertical.StampOf(o.At)
 	}
-	for _, name := range o.Saved {
-		if i, found := s.find(name); found {
-			s.Containers[i].Usage.Changed = false
-			if !s.keepsFloor(o.At) {
-				s.Containers[i].Damage = ""
-			}
+	for i := range s.Containers {
+		c, saved := &s.Containers[i], slices.Contains(o.Saved, s.Containers[i].Name)
+		c.Usage.Changed = c.Usage.Changed && !saved
+		// Of what is gone none ever is saved, nor is any where there are no checkpoints at all.
+		never := !c.Present && !c.Usage.Exists() || c.Damage == noCheckpoint && !s.Lost.IsZero()
+		if (saved || never) && !s.keepsFloor(o.At) {
+			c.Damage = ""
 		}
 	}
 	if !s.Collected.IsZero() && o.At.Sub(s.Collected.Time()) < collectEvery {

@@ -11,7 +11,8 @@
 //
 // A scrape that takes longer than 250 ms leaves its slot to another node, and counts
 // in a bound of its own. Where too many are that slow while most are quick, the one
-// that has been under way for longest is cancelled, which is after about a second. A
+// that has been under way for longest is cancelled, which is after about a second; of
+// a node whose last answer took long, after twice as long at least. A
 // node whose scrape fails is tried again after twice the period, then four
 // times, and so on up to a bound, urgent or not, with its whole timeout, and all nodes
 // that failed share a quarter of the slots. So a part of the cluster that hangs does not

@@ -29,6 +29,8 @@ type entry struct {
 	// cost is what scraping the node is likely to cost, 0 if that is not known; taken
 	// is what was taken for the scrape that is under way.
 	cost, taken time.Duration
+	// lasted is how long the last scrape took that succeeded, 0 before the first.
+	lasted time.Duration
 	// isGone marks a node that left the set while it was scraped.
 	isGone bool
 	// cancel ends the scrape that is under way; it is Rounds'.

@@ -10,6 +10,10 @@ import (
 // (1 + slowPerSlot) * SlowAfter before it is cancelled.
 const slowPerSlot = 3
 
+// overdueFactor is how many times as long as its last successful scrape one takes at
+// least before it is cancelled: a node that always takes long is read all the same.
+const overdueFactor = 2
+
 // slots are the scrapes under way, each list in the order in which they began.
 type slots struct {
 	// maxRunning scrapes have a slot each; after slowAfter they are slow, and their slot
@@ -43,11 +47,14 @@ func (s *slots) end(now time.Time, e *entry, err error) {
 	if e.state.IsFailing() {
 		s.retries--
 	}
-	if took := now.Sub(e.state.Started); err == nil && s.usual == 0 {
-		s.usual = took
-	} else if err == nil {
-		s.usual += (took - s.usual) / 16
+	if err != nil {
+		return
 	}
+	e.lasted = now.Sub(e.state.Started)
+	if s.usual == 0 {
+		s.usual = e.lasted
+	}
+	s.usual += (e.lasted - s.usual) / 16
 }
 
 // release frees the slots of scrapes that have become slow. Where there are too many of
@@ -55,7 +62,7 @@ func (s *slots) end(now time.Time, e *entry, err error) {
 func (s *slots) release(now time.Time) (cancelled []*entry) {
 	for len(s.running) > 0 && now.Sub(s.running[0].state.Started) >= s.slowAfter {
 		if s.isSlowFull() {
-			oldest := s.toCancel()
+			oldest, _ := s.toCancel(now)
 			if oldest == nil {
 				return cancelled
 			}
@@ -70,26 +77,44 @@ func (s *slots) release(now time.Time) (cancelled []*entry) {
 
 // untilRelease is when release will free a slot, 0 if only the end of a scrape can.
 func (s *slots) untilRelease(now time.Time) time.Duration {
-	if len(s.running) == 0 || s.isSlowFull() && s.toCancel() == nil {
+	if len(s.running) == 0 {
 		return 0
 	}
-	return max(1, s.running[0].state.Started.Add(s.slowAfter).Sub(now))
+	wait := max(1, s.running[0].state.Started.Add(s.slowAfter).Sub(now))
+	if s.isSlowFull() {
+		oldest, until := s.toCancel(now)
+		if oldest == nil && until == 0 {
+			return 0
+		}
+		wait = max(wait, until)
+	}
+	return wait
 }
 
 func (s *slots) isSlowFull() bool { return len(s.slow) >= slowPerSlot*s.maxRunning }
 
-// toCancel is the slow scrape that gives way to another; nil if none does. Retries have
-// their whole timeout, so that a node that needs it is read at last. Where most scrapes
-// are slow the reason is not in the nodes, and cancelling them would let none succeed.
-func (s *slots) toCancel() *entry {
+// toCancel is the slow scrape that gives way to another; without one it is how long until
+// there is one, 0 if none does. Retries have their whole timeout, so that a node that
+// needs it is read at last, and those that took long the last time have as long again.
+// Where most scrapes are slow the reason is not in the nodes, and cancelling them would
+// let none succeed.
+func (s *slots) toCancel(now time.Time) (oldest *entry, until time.Duration) {
 	if s.usual == 0 || s.usual >= s.slowAfter {
-		return nil
+		return nil, 0
 	}
-	at := slices.IndexFunc(s.slow, func(e *entry) bool { return !e.state.IsFailing() })
-	if at < 0 {
-		return nil
+	for _, e := range s.slow {
+		if e.state.IsFailing() {
+			continue
+		}
+		wait := e.state.Started.Add(overdueFactor * e.lasted).Sub(now)
+		if wait <= 0 {
+			return e, 0
+		}
+		if until == 0 || wait < until {
+			until = wait
+		}
 	}
-	return s.slow[at]
+	return nil, until
 }
 
 func without(all []*entry, e *entry) []*entry {

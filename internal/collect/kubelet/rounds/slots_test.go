@@ -137,3 +137,42 @@ func TestAllScrapesAreSlow(t *testing.T) {
 		}
 	})
 }
+
+// TestManyNodesAreAlwaysSlow: nodes that always take long, more of them than there are
+// places for slow scrapes, are all read, and keep the others from little.
+func TestManyNodesAreAlwaysSlow(t *testing.T) {
+	for _, tt := range []struct {
+		nodes, slow int
+		took        time.Duration
+	}{{1000, 300, 2 * time.Second}, {2000, 500, 1500 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleet(20 * time.Millisecond)
+			all := targets(tt.nodes)
+			r := begin(t, f, rounds.Config{})
+			r.Set(all)
+			pass(20 * time.Second)
+			f.change(func() {
+				for _, target := range all[:tt.slow] {
+					f.slow[target.Node] = tt.took
+				}
+			})
+			pass(time.Minute)
+			f.reset()
+			before := r.Totals()
+			for range 60 {
+				pass(time.Second)
+				for _, target := range all {
+					if state, _ := r.State(target.Node); time.Since(state.Succeeded) > 4*time.Second+tt.took {
+						t.Fatalf("%s answered %s ago", target.Node, time.Since(state.Succeeded))
+					}
+				}
+			}
+			if failed := r.Totals().Failures - before.Failures; failed > 0 {
+				t.Errorf("%d scrapes of nodes that answer failed", failed)
+			}
+			if f.busiest > mostAtATime {
+				t.Errorf("%d scrapes at a time", f.busiest)
+			}
+		})
+	}
+}

@@ -41,8 +41,7 @@ type Container struct {
 	Usage usage.Container
 	// Present is set while a pod has one.
 	Present bool
-	// Damage is what is wrong with its checkpoint, until another is saved or none will be,
-	// and nothing is kept as a floor for that.
+	// Damage is what is wrong with its checkpoint, until another is saved or none will be, and no floor is kept.
 	Damage string
 }
 
@@ -108,9 +107,7 @@ func Settle(p *Policy, s State, o Outcome) State {
 	for i := range s.Containers {
 		c, saved := &s.Containers[i], slices.Contains(o.Saved, s.Containers[i].Name)
 		c.Usage.Changed = c.Usage.Changed && !saved
-		// Of what is gone none ever is saved, nor is any where there are no checkpoints at all.
-		never := !c.Present && !c.Usage.Exists() || c.Damage == noCheckpoint && !s.Lost.IsZero()
-		if (saved || never) && !s.keepsFloor(o.At) {
+		if (saved || s.isForGood(c)) && !s.keepsFloor(o.At) {
 			c.Damage = ""
 		}
 	}
@@ -137,8 +134,12 @@ func Settle(p *Policy, s State, o Outcome) State {
 	return s
 }
 
-// newest is when the last sample of any container was, not after now. A clock that is
-// ahead forgets nothing by it, nor does a workload that nobody runs.
+// isForGood: of what is gone no checkpoint is ever saved, nor is any where there are none.
+func (s *State) isForGood(c *Container) bool {
+	return !c.Present && !c.Usage.Exists() || c.Damage == noCheckpoint && !s.Lost.IsZero()
+}
+
+// newest is when any last sample was, not after now: a clock ahead, or a workload that nobody runs, forgets nothing.
 func (s *State) newest(now time.Time) time.Time {
 	var last vertical.Stamp
 	for i := range s.Containers {

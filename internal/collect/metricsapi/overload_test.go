@@ -162,12 +162,9 @@ func TestHungMetricsLeaveSlots(t *testing.T) {
 	for _, hung := range []int{10, 24, 100, 1000} {
 		for _, namespace := range []string{"shop", "other"} {
 			t.Run(fmt.Sprintf("%d in namespace %s", hung, namespace), func(t *testing.T) {
-				begin := time.Time{}
+				begin := sync.OnceValue(func() time.Time { return time.Now().Add(time.Minute) })
 				a := func(metric string) time.Duration {
-					if begin.IsZero() {
-						begin = time.Now().Add(time.Minute)
-					}
-					if strings.HasPrefix(metric, "hung") && time.Now().After(begin) {
+					if time.Now().After(begin()) && strings.HasPrefix(metric, "hung") {
 						return time.Hour
 					}
 					return 50 * time.Millisecond

@@ -32,7 +32,8 @@ type keptScale struct {
 func (c *Controller) observeScale(ctx context.Context, p *pass) error {
 	ref := p.hpa.Spec.ScaleTargetRef
 	var kind schema.GroupKind
-	if kind, p.targetErr = scale.KindOf(ref); p.targetErr != nil {
+	if kind, p.targetErr = scale.KindOf(ref); errors.Is(p.targetErr, scale.ErrReference) {
+		// The decision says so.
 		return nil
 	}
 	target, isKnown := c.scales.Known(kind, p.hpa.Namespace, ref.Name)

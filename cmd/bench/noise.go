@@ -12,7 +12,7 @@ import (
 )
 
 func noiseCommand() *cobra.Command {
-	config := noise.Config{Seeds: 100, Window: surge.Defaults()}
+	config := noise.Config{Seeds: 100, WorkSeeds: 10, Window: surge.Defaults()}
 	var path string
 	cmd := &cobra.Command{
 		Use:   "noise",
@@ -41,6 +41,7 @@ func noiseCommand() *cobra.Command {
 	flags, window := cmd.Flags(), &config.Window
 	flags.StringVar(&path, "out", "", "The file to write the results to, as JSON.")
 	flags.IntVar(&config.Seeds, "seeds", config.Seeds, "How many times each scenario is played.")
+	flags.IntVar(&config.WorkSeeds, "work-seeds", config.WorkSeeds, "The same of the cases of work that each pod does by itself.")
 	flags.DurationVar(&window.Window, "surge-window", window.Window, "As of plimsoll controller, as the flags below.")
 	flags.Float64Var(&window.SteepFactor, "surge-steep-factor", window.SteepFactor, "")
 	flags.Float64Var(&window.Margin, "surge-margin", window.Margin, "")

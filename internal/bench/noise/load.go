@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -14,7 +15,6 @@ const (
 	requestMilli      = 500
 	targetPercent     = 50
 	requestCostMilliS = 10 // milli-core-seconds for one request of the load
-	atTargetPerSecond = podsAtFirst * requestMilli * targetPercent / 100 / requestCostMilliS
 )
 
 // noiseOf is the ±20 %.
@@ -38,6 +38,8 @@ type scenario struct {
 	hotAtTimes bool
 	// surge multiplies the load for good.
 	surge float64
+	// work is what each pod does by itself.
+	work  work
 	lasts time.Duration
 }
 
@@ -58,6 +60,27 @@ var surges = []scenario{
 	{name: "×10", podNoise: noiseOf, surge: 10, lasts: 2 * time.Minute},
 	{name: "×3", podNoise: noiseOf, surge: 3, lasts: 2 * time.Minute},
 	{name: "×1.5", podNoise: noiseOf, surge: 1.5, lasts: 2 * time.Minute},
+}
+
+// requestMilli is what each pod requests.
+func (s *scenario) requestMilli() int64 {
+	if s.work.milli > 0 {
+		return requestWithWorkMilli
+	}
+	return requestMilli
+}
+
+// atTargetPerSecond is the load that the pods carry at their target at first.
+func (s *scenario) atTargetPerSecond() float64 {
+	return float64(podsAtFirst*s.requestMilli()*targetPercent) / 100 / requestCostMilliS
+}
+
+// needed is how many pods the load takes.
+func (s *scenario) needed(hasRisen bool) int {
+	if hasRisen && s.surge > 0 {
+		return int(math.Ceil(podsAtFirst * s.surge))
+	}
+	return podsAtFirst
 }
 
 // aligned reports whether all nodes are to be scraped at whole seconds, so that
@@ -99,7 +122,7 @@ func (s *scenario) load(random *rand.Rand, surgeAt time.Duration) (sim.Shape, er
 	}
 	var points []sim.Point
 	for at := range changes {
-		rate := atTargetPerSecond * perSecond[min(int(at/time.Second), len(perSecond)-1)]
+		rate := s.atTargetPerSecond() * perSecond[min(int(at/time.Second), len(perSecond)-1)]
 		if s.surge > 0 && at >= surgeAt {
 			rate *= s.surge
 		}

@@ -16,6 +16,9 @@ type Config struct {
 	// Seeds is how many times each scenario is played, with other random numbers each
 	// time.
 	Seeds int
+	// WorkSeeds is the same of the cases of work in each pod, which last longer and differ
+	// less.
+	WorkSeeds int
 	// Window is the surge window that is measured.
 	Window surge.Settings
 	// Say is told how far it is; it may be nil.
@@ -24,11 +27,13 @@ type Config struct {
 
 // Results are what was measured.
 type Results struct {
-	Machine report.Machine `json:"machine"`
-	Seeds   int            `json:"seeds"`
-	Window  Window         `json:"surgeWindow"`
-	Noises  []Noise        `json:"noise"`
-	Surges  []Surge        `json:"surges"`
+	Machine   report.Machine `json:"machine"`
+	Seeds     int            `json:"seeds"`
+	WorkSeeds int            `json:"workSeeds"`
+	Window    Window         `json:"surgeWindow"`
+	Noises    []Noise        `json:"noise"`
+	Surges    []Surge        `json:"surges"`
+	Works     []Work         `json:"workInEachPod"`
 }
 
 // Window are the settings of the surge window, in the flags' words.
@@ -75,14 +80,14 @@ type pair struct{ alone, with outcome }
 
 // Measure plays every scenario.
 func Measure(ctx context.Context, c Config) (Results, error) {
-	if c.Seeds < 1 {
-		return Results{}, fmt.Errorf("seeds: %d, want at least 1", c.Seeds)
+	if c.Seeds < 1 || c.WorkSeeds < 1 {
+		return Results{}, fmt.Errorf("seeds: %d, of work in each pod %d, want at least 1", c.Seeds, c.WorkSeeds)
 	}
 	say := c.Say
 	if say == nil {
 		say = func(string, ...any) {}
 	}
-	results := Results{Seeds: c.Seeds, Window: Window{
+	results := Results{Seeds: c.Seeds, WorkSeeds: c.WorkSeeds, Window: Window{
 		WindowSeconds: c.Window.Window.Seconds(), SteepFactor: c.Window.SteepFactor, Margin: c.Window.Margin,
 		LeastCPUMilli: c.Window.LeastCPUMilli, ReadyForSeconds: c.Window.ReadyFor.Seconds(),
 	}}
@@ -102,22 +107,35 @@ func Measure(ctx context.Context, c Config) (Results, error) {
 		}
 		results.Surges = append(results.Surges, surgeOfPairs(&surges[i], pairs))
 	}
+	for i := range works {
+		say("%s: %d seeds of %s", works[i].name, c.WorkSeeds, works[i].lasts)
+		work, err := measureWork(ctx, &works[i], c.WorkSeeds, c.Window)
+		if err != nil {
+			return results, err
+		}
+		results.Works = append(results.Works, work)
+	}
 	return results, nil
 }
 
-// play plays all seeds of a scenario both ways, on all cores.
+// play plays all seeds of a scenario both ways.
 func play(ctx context.Context, s *scenario, c Config) ([]pair, error) {
-	pairs, errs := make([]pair, c.Seeds), make([]error, c.Seeds)
+	return playSeeds(ctx, c.Seeds, func(seed uint64) (pair, error) { return playSeed(s, seed, c.Window) })
+}
+
+// playSeeds plays so many seeds, on all cores.
+func playSeeds[T any](ctx context.Context, n int, playSeed func(seed uint64) (T, error)) ([]T, error) {
+	outcomes, errs := make([]T, n), make([]error, n)
 	seeds := make(chan int)
 	var running sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
 			for i := range seeds {
-				pairs[i], errs[i] = playSeed(s, uint64(i)+1, c.Window)
+				outcomes[i], errs[i] = playSeed(uint64(i) + 1)
 			}
 		})
 	}
-	for i := range c.Seeds {
+	for i := range n {
 		if ctx.Err() != nil {
 			break
 		}
@@ -125,7 +143,7 @@ func play(ctx context.Context, s *scenario, c Config) ([]pair, error) {
 	}
 	close(seeds)
 	running.Wait()
-	return pairs, errors.Join(ctx.Err(), errors.Join(errs...))
+	return outcomes, errors.Join(ctx.Err(), errors.Join(errs...))
 }
 
 func playSeed(s *scenario, seed uint64, window surge.Settings) (pair, error) {

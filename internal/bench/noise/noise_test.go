@@ -19,7 +19,7 @@ import (
 // TestDefaultsMeetTheTargets keeps the surge window's defaults: with less of a
 // margin noise is taken for a surge, and the test says so.
 func TestDefaultsMeetTheTargets(t *testing.T) {
-	results, err := Measure(t.Context(), Config{Seeds: 6, Window: surge.Defaults()})
+	results, err := Measure(t.Context(), Config{Seeds: 6, WorkSeeds: 1, Window: surge.Defaults()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestDefaultsMeetTheTargets(t *testing.T) {
 	if err := results.WriteTables(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{noises[0].name, surges[0].name, "Targets met"} {
+	for _, want := range []string{noises[0].name, surges[0].name, works[0].name, "Targets met"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the tables do not say %q:\n%s", want, &text)
 		}
@@ -110,7 +110,7 @@ func TestMeasureStops(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Measure(ctx, Config{Seeds: 1000, Window: surge.Defaults()}); !errors.Is(err, context.Canceled) {
+	if _, err := Measure(ctx, Config{Seeds: 1000, WorkSeeds: 1, Window: surge.Defaults()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -127,6 +127,7 @@ func TestSpikes(t *testing.T) {
 			}
 			end := warmUp + s.lasts
 			got := load.Requests(end)
+			atTargetPerSecond := s.atTargetPerSecond()
 			if want := atTargetPerSecond * (end.Seconds() + 4*float64(len(times))); math.Abs(got-want) > 1e-3 {
 				t.Errorf("%v requests, want %v", got, want)
 			}

@@ -33,7 +33,7 @@ func (r *Results) WriteTables(out io.Writer) error {
 		s := &r.Surges[i]
 		rise.Add(s.Name, s.FirstAlone, s.FirstWith, s.NearAlone, s.NearWith, s.MostAlone, s.MostWith)
 	}
-	for _, table := range []*report.Table{&noise, &rise} {
+	for _, table := range []*report.Table{&noise, &rise, r.workTable()} {
 		if _, err := table.WriteTo(out); err != nil {
 			return fmt.Errorf("print results: %w", err)
 		}
@@ -43,6 +43,21 @@ func (r *Results) WriteTables(out io.Writer) error {
 	}
 	_, err := fmt.Fprintln(out, r.verdict())
 	return err
+}
+
+func (r *Results) workTable() *report.Table {
+	table := &report.Table{
+		Title: fmt.Sprintf("Work that each pod does by itself, all at the same time, beside a load that 10 pods which request %dm carry at\n"+
+			"their target: an hour, %d seeds each. The largest count and the pod-hours beyond what the load takes, with the surge\n"+
+			"window, with 15 s averages alone, and of upstream's controller with its defaults; how often the surge window asked.", requestWithWorkMilli, r.WorkSeeds),
+		Head: []string{"", "peak with", "alone", "upstream", "excess pod-hours with", "alone", "upstream", "asked"},
+	}
+	for i := range r.Works {
+		w := &r.Works[i]
+		table.Add(w.Name, w.With.PeakReplicas, w.Alone.PeakReplicas, w.Upstream.PeakReplicas,
+			w.With.ExcessPodHours, w.Alone.ExcessPodHours, w.Upstream.ExcessPodHours, w.Asked)
+	}
+	return table
 }
 
 // Misses are the targets that were not met.

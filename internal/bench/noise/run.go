@@ -30,12 +30,12 @@ const (
 type run struct {
 	scenario *scenario
 	surgeAt  time.Duration
-	// changes are when pods begin to behave otherwise, hot when one is hot: from each even
-	// entry to the next odd one.
-	changes, hot []time.Duration
-	world        *world.World
-	loop         *loop.Plimsoll
-	seen         outcome
+	// changes are when pods begin to behave otherwise, hot when one is hot and working
+	// when all do work by themselves: from each even entry to the next odd one.
+	changes, hot, working []time.Duration
+	world                 *world.World
+	loop                  loop.Loop
+	seen                  outcome
 }
 
 // outcome is what a run came to.
@@ -43,6 +43,8 @@ type outcome struct {
 	// actions are scale writes, asked decisions in which the surge window asked.
 	actions, asked int
 	podHours       float64
+	// excessPodHours are those of pods beyond what the load takes.
+	excessPodHours float64
 	// firstUp and nearUp are how long after the surge began more was wanted than
 	// before, and nine tenths of what it takes; NaN if that was never so.
 	firstUp, nearUp float64
@@ -50,7 +52,33 @@ type outcome struct {
 	most int32
 }
 
+// newRun is a run of Plimsoll.
 func newRun(s *scenario, seed uint64, window surge.Settings) (*run, error) {
+	r, config, err := prepare(s, seed)
+	if err != nil {
+		return nil, err
+	}
+	timing := loop.DefaultPlimsollTiming()
+	timing.Aligned = s.aligned()
+	config.Policy = policyWith(window)
+	r.loop = loop.NewPlimsoll(config, timing)
+	return r, nil
+}
+
+// newUpstreamRun is a run of upstream's controller with its defaults.
+func newUpstreamRun(s *scenario, seed uint64) (*run, error) {
+	r, config, err := prepare(s, seed)
+	if err != nil {
+		return nil, err
+	}
+	config.Policy = policyWith(surge.Settings{})
+	config.Policy.Divergences = divergence.None
+	r.loop = loop.NewUpstream(config, loop.DefaultUpstreamTiming())
+	return r, nil
+}
+
+// prepare makes a run's world; the loop and its policy are missing.
+func prepare(s *scenario, seed uint64) (*run, loop.Config, error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	r := &run{
 		scenario: s, surgeAt: warmUp + time.Duration(random.Int64N(int64(3*time.Second))),
@@ -58,25 +86,23 @@ func newRun(s *scenario, seed uint64, window surge.Settings) (*run, error) {
 	}
 	load, err := s.load(random, r.surgeAt)
 	if err != nil {
-		return nil, fmt.Errorf("load of %s: %w", s.name, err)
+		return nil, loop.Config{}, fmt.Errorf("load of %s: %w", s.name, err)
 	}
 	r.hot = s.heat(random)
-	r.changes = append(slices.Clone(r.hot), warmUp)
+	r.working = s.work.times(random, warmUp+s.lasts)
+	r.changes = append(slices.Concat(r.hot, r.working), warmUp)
+	slices.Sort(r.changes)
+	request := s.requestMilli()
 	r.world, err = world.New(world.Config{
-		Seed: seed, Load: load, Resources: sim.Resources{CPURequestMilli: requestMilli}, Profile: s.profile(s.podNoise, false),
+		Seed: seed, Load: load, Resources: sim.Resources{CPURequestMilli: float64(request)}, Profile: s.profile(s.podNoise, false),
 		ProfileOf:  r.profileOf,
 		StartAfter: toRun, ReadyAfter: toBeReady - toRun, Replicas: podsAtFirst, Groups: nodeCount,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("world of %s: %w", s.name, err)
+		return nil, loop.Config{}, fmt.Errorf("world of %s: %w", s.name, err)
 	}
 	r.world.OnSecond(r.second)
-	timing := loop.DefaultPlimsollTiming()
-	timing.Aligned = s.aligned()
-	r.loop = loop.NewPlimsoll(loop.Config{
-		Policy: policyWith(window), Requests: []metric.Request{{Milli: requestMilli}}, World: r.world, Seed: seed, OnDecision: r.note,
-	}, timing)
-	return r, nil
+	return r, loop.Config{Requests: []metric.Request{{Milli: request}}, World: r.world, Seed: seed, OnDecision: r.note}, nil
 }
 
 // policyWith is the controller's with its defaults but for the surge window.
@@ -98,10 +124,9 @@ func (r *run) play() outcome {
 	end := warmUp + r.scenario.lasts
 	for r.world.Now() < end {
 		next, isChange := min(end, r.loop.Next()), false
-		for _, at := range r.changes {
-			if at > r.world.Now() && at <= next {
-				next, isChange = at, true
-			}
+		later, _ := slices.BinarySearch(r.changes, r.world.Now()+1)
+		if later < len(r.changes) && r.changes[later] <= next {
+			next, isChange = r.changes[later], true
 		}
 		r.world.AdvanceTo(next)
 		if isChange {
@@ -118,8 +143,10 @@ func (r *run) play() outcome {
 
 // second adds up the pods.
 func (r *run) second() {
-	if r.world.Now() > warmUp {
-		r.seen.podHours += time.Second.Hours() * float64(len(r.world.Pods()))
+	now, pods := r.world.Now(), len(r.world.Pods())
+	if now > warmUp {
+		r.seen.podHours += time.Second.Hours() * float64(pods)
+		r.seen.excessPodHours += time.Second.Hours() * float64(max(0, pods-r.scenario.needed(now > r.surgeAt)))
 	}
 }
 
@@ -157,6 +184,9 @@ func (s *scenario) profile(noise float64, isHot bool) sim.Profile {
 	profile := sim.DefaultProfile()
 	profile.IdleCPUMilli, profile.CPUPerRequestMilliCoreSeconds, profile.Noise = 0, requestCostMilliS, noise
 	profile.StartupCPUMilli, profile.Startup = startupMilli, toBeReady-toRun
+	if s.work.afterReady > 0 {
+		profile.StartupCPUMilli, profile.Startup = s.work.milli, toBeReady-toRun+s.work.afterReady
+	}
 	if s.hot > 0 && !s.hotAtTimes {
 		profile.CPUPerRequestMilliCoreSeconds *= podsAtFirst / (podsAtFirst - 1 + s.hot)
 	}
@@ -173,11 +203,17 @@ func (r *run) profileOf(p *world.Pod) sim.Profile {
 	if now >= warmUp {
 		noise = r.scenario.podNoise
 	}
-	isHot := false
-	for i := 0; i+1 < len(r.hot); i += 2 {
-		isHot = isHot || now >= r.hot[i] && now < r.hot[i+1]
+	profile := r.scenario.profile(noise, isWithin(r.hot, now) && p.Number == 0)
+	if isWithin(r.working, now) {
+		profile.IdleCPUMilli += r.scenario.work.milli
 	}
-	return r.scenario.profile(noise, isHot && p.Number == 0)
+	return profile
+}
+
+// isWithin reports whether now is between an even time and the odd one after it.
+func isWithin(times []time.Duration, now time.Duration) bool {
+	begun, _ := slices.BinarySearch(times, now+1)
+	return begun%2 == 1
 }
 
 // now is 0 while the world is being made.

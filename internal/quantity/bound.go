@@ -19,6 +19,38 @@ func IsBounded(q *resource.Quantity) bool {
 	return q.IsZero() || math.Abs(q.AsApproximateFloat64()) < most
 }
 
+// exactBelow is a bound under which a number of 64 bits is certain to hold what
+// AsApproximateFloat64 estimates, whatever that rounded.
+const exactBelow = 9.2e18
+
+// Milli is the quantity in thousandths, rounded up, and the largest number of 64 bits
+// where that does not fit: MilliValue makes 0 of 1E, and -1000 of that number.
+func Milli(q *resource.Quantity) int64 {
+	if isLarge(q.AsApproximateFloat64() * 1000) {
+		return most64(q.Sign())
+	}
+	return q.MilliValue()
+}
+
+// Value is the quantity in units, rounded up, and the largest number of 64 bits where
+// that does not fit.
+func Value(q *resource.Quantity) int64 {
+	if isLarge(q.AsApproximateFloat64()) {
+		return most64(q.Sign())
+	}
+	return q.Value()
+}
+
+// isLarge is false of what is no number, which 0e99 times 1000 may be.
+func isLarge(estimate float64) bool { return math.Abs(estimate) >= exactBelow }
+
+func most64(sign int) int64 {
+	if sign < 0 {
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
 // List is the list, or, if one of its quantities is not bounded, a copy with the
 // largest number of 64 bits in that one's place.
 func List(list corev1.ResourceList) (bounded corev1.ResourceList, isChanged bool) {
@@ -38,10 +70,7 @@ func List(list corev1.ResourceList) (bounded corev1.ResourceList, isChanged bool
 }
 
 func largest(sign int) resource.Quantity {
-	if sign < 0 {
-		return *resource.NewQuantity(math.MinInt64, resource.DecimalSI)
-	}
-	return *resource.NewQuantity(math.MaxInt64, resource.DecimalSI)
+	return *resource.NewQuantity(most64(sign), resource.DecimalSI)
 }
 
 // Pod is the pod, or a copy of it whose resources are bounded.

@@ -5,17 +5,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // AmountsOf reads CPU and memory, rounded up to thousandths and bytes, with the
-// formats in which they are written; other resources are left out.
+// formats in which they are written; other resources are left out. What does not fit
+// into 64 bits is the largest number that does, and never 0.
 func AmountsOf(list corev1.ResourceList) core.Amounts {
 	var amounts core.Amounts
 	if q, ok := list[corev1.ResourceCPU]; ok {
-		amounts = amounts.With(core.CPU, core.Amount(q.MilliValue())).In(core.CPU, formats[q.Format])
+		amounts = amounts.With(core.CPU, core.Amount(quantity.Milli(&q))).In(core.CPU, formats[q.Format])
 	}
 	if q, ok := list[corev1.ResourceMemory]; ok {
-		amounts = amounts.With(core.Memory, core.Amount(q.Value())).In(core.Memory, formats[q.Format])
+		amounts = amounts.With(core.Memory, core.Amount(quantity.Value(&q))).In(core.Memory, formats[q.Format])
 	}
 	return amounts
 }

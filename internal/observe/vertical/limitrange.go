@@ -8,6 +8,7 @@ import (
 
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // RangesOf is what the LimitRanges of a namespace allow together; nil without any
@@ -46,7 +47,7 @@ func ratiosOf(list corev1.ResourceList) core.Amounts {
 	var ratios core.Amounts
 	for name, q := range list {
 		if r, ok := resourceNamed(name); ok {
-			ratios = ratios.With(r, core.Amount(q.MilliValue()))
+			ratios = ratios.With(r, core.Amount(quantity.Milli(&q)))
 		}
 	}
 	return ratios

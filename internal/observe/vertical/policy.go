@@ -5,6 +5,7 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 var modes = map[autoscaling.UpdateMode]core.Mode{
@@ -83,7 +84,7 @@ func BoostOf(b *autoscaling.StartupBoost) *core.Boost {
 	case b.CPU.Type == autoscaling.FactorStartupBoostType && b.CPU.Factor != nil:
 		boost.Factor = *b.CPU.Factor
 	case b.CPU.Type == autoscaling.QuantityStartupBoostType && b.CPU.Quantity != nil:
-		boost.AddMilli = core.Amount(b.CPU.Quantity.MilliValue())
+		boost.AddMilli = core.Amount(quantity.Milli(b.CPU.Quantity))
 	default:
 		return nil
 	}

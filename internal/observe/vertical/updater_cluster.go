@@ -8,6 +8,7 @@ import (
 
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // firstResizing is the first release whose kubelets resize pods unasked.
@@ -81,9 +82,12 @@ func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
 
 func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) core.Amounts {
 	rest := corev1.ResourceList{}
+	// The API server keeps 1e999999999, and to subtract from it is to compute it.
+	most, _ := quantity.List(q.Status.Hard)
+	taken, _ := quantity.List(q.Status.Used)
 	for name, as := range map[corev1.ResourceName]corev1.ResourceName{cpu: corev1.ResourceCPU, memory: corev1.ResourceMemory} {
-		if hard, ok := q.Status.Hard[name]; ok {
-			used := q.Status.Used[name]
+		if hard, ok := most[name]; ok {
+			used := taken[name]
 			hard = hard.DeepCopy()
 			hard.Sub(used)
 			rest[as] = hard

@@ -1,0 +1,66 @@
+package vertical
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+)
+
+// What does not fit is the largest that does: a maximum of 0 or below is another one, or none.
+func TestAmountsThatDoNotFit(t *testing.T) {
+	for text, want := range map[string][core.Resources]int64{
+		"100m":                          {core.CPU: 100, core.Memory: 1},
+		"9P":                            {core.CPU: 9e18, core.Memory: 9e15},
+		"1E":                            {core.CPU: math.MaxInt64, core.Memory: 1e18},
+		"10P":                           {core.CPU: math.MaxInt64, core.Memory: 1e16},
+		"10E":                           {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
+		"9223372036854775807":           {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
+		"12345678901234567890123456789": {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
+		"1e999999999":                   {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
+		"-1e99":                         {core.CPU: math.MinInt64, core.Memory: math.MinInt64},
+		"0e999999999":                   {},
+	} {
+		q := resource.MustParse(text)
+		amounts := AmountsOf(corev1.ResourceList{corev1.ResourceCPU: q, corev1.ResourceMemory: q})
+		for r := range core.Resource(core.Resources) {
+			if got, has := amounts.Get(r); !has || int64(got) != want[r] {
+				t.Errorf("%s of %s: %d, want %d", text, r, got, want[r])
+			}
+		}
+	}
+}
+
+// A quota as large as the API server lets anybody write one stops nobody, and nothing.
+func TestQuotaWithoutEnd(t *testing.T) {
+	quota := &corev1.ResourceQuota{Status: corev1.ResourceQuotaStatus{
+		Hard: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1e999999999"), corev1.ResourceLimitsMemory: resource.MustParse("2Gi")},
+		Used: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1500m"), corev1.ResourceLimitsMemory: resource.MustParse("1Gi")},
+	}}
+	within, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		quotas := QuotasOf([]*corev1.ResourceQuota{quota})
+		if len(quotas) != 1 {
+			t.Error(quotas)
+			return
+		}
+		cpu, _ := quotas[0].Requests.Get(core.CPU)
+		memory, _ := quotas[0].Limits.Get(core.Memory)
+		if cpu < math.MaxInt64/2 || memory != 1<<30 {
+			t.Error(cpu, memory)
+		}
+	}()
+	select {
+	case <-done:
+	case <-within.Done():
+		t.Fatal("not read within 20 s")
+	}
+}

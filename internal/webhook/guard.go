@@ -75,6 +75,8 @@ func (g *Guard) Require(path string) {
 // ServeHTTP implements http.Handler.
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path := g.path.Load(); path != nil && subtle.ConstantTimeCompare([]byte(*path), []byte(r.URL.Path)) == 0 {
+		// The API server has no use for the connection, and a stranger's takes memory.
+		w.Header().Set("Connection", "close")
 		g.refuse(w, refusedPath, http.StatusNotFound)
 		return
 	}

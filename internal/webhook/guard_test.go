@@ -61,6 +61,9 @@ func TestWhoDoesNotKnowThePathMakesNoWork(t *testing.T) {
 	ask := func(method, path string, body io.Reader) int {
 		recorder := httptest.NewRecorder()
 		g.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, path, body))
+		if isClosed := recorder.Header().Get("Connection") == "close"; isClosed != (recorder.Code == http.StatusNotFound) {
+			t.Errorf("%s %s: %d, the connection ends: %t", method, path, recorder.Code, isClosed)
+		}
 		return recorder.Code
 	}
 	// As long as the API server may not ask there, any path will do.

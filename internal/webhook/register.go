@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -34,6 +35,10 @@ const fieldManager = "plimsoll-admission-controller"
 
 // namespaceLabel is the label that every namespace has of its own name.
 const namespaceLabel = "kubernetes.io/metadata.name"
+
+// ErrMissing says that the API server asks no server at all: its configuration is gone,
+// and this server may not make another.
+var ErrMissing = errors.New("creating one is not granted; apply config/vertical/webhook.yaml")
 
 // Registration is how the API server finds the server, and what it asks it about.
 type Registration struct {
@@ -92,7 +97,7 @@ func (r *Registration) Ensure(ctx context.Context, authorities []byte, path stri
 		written, err = r.withoutPatch(ctx, there, wanted, err)
 	}
 	if isMissing && apierrors.IsForbidden(err) {
-		return fmt.Errorf("there is no %s, and creating one is not granted; apply config/vertical/webhook.yaml: %w", ConfigurationName, err)
+		return fmt.Errorf("there is no %s, and %w: %w", ConfigurationName, ErrMissing, err)
 	}
 	if err != nil {
 		return fmt.Errorf("applying %s: %w", ConfigurationName, err)

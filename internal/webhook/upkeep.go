@@ -46,6 +46,8 @@ type Upkeep struct {
 
 	// logged is what the log says is shown.
 	logged *certificate.Shown
+	// isUnknown says that the API server is certain not to ask this server.
+	isUnknown bool
 }
 
 // TLS shows whatever certificate holds when a connection is made.
@@ -81,8 +83,9 @@ func (u *Upkeep) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			// What was registered stays so: one call that fails changes nothing.
-			registered = u.look(ctx) || registered
+			// What was registered stays so, but for a configuration that is gone: one call
+			// that fails changes nothing.
+			registered = u.look(ctx) || registered && !u.isUnknown
 		case <-renew.C:
 			if !registered {
 				registered = u.look(ctx)
@@ -112,7 +115,9 @@ func (u *Upkeep) look(ctx context.Context) bool {
 	if shown == nil {
 		return false
 	}
-	if err := u.Registration.Ensure(ctx, shown.Authorities, shown.Path); err != nil {
+	err := u.Registration.Ensure(ctx, shown.Authorities, shown.Path)
+	u.isUnknown = errors.Is(err, ErrMissing)
+	if err != nil {
 		u.Log.Error(err, "Registering with the API server; trying again", "configuration", ConfigurationName)
 		return false
 	}

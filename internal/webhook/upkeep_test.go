@@ -181,6 +181,50 @@ func TestUpkeep(t *testing.T) {
 	})
 }
 
+// TestLeaseOfWhomNobodyAsks: while the configuration is gone and cannot be made, pods come up as they are, and the Lease
+// must not say that the updater may evict them. It is renewed again soon after the configuration is back.
+func TestLeaseOfWhomNobodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(shipped())
+		refuseCreation(client)
+		leases := client.CoordinationV1().Leases("plimsoll-system")
+		u := Upkeep{
+			Certificates: &given{authorities: "ca"}, Registration: registration(client),
+			Lease:    &Lease{Client: leases, Name: "vpa-admission-controller", Holder: "a", Duration: 10 * time.Second},
+			Interval: time.Minute, LeaseInterval: 10 * time.Second, Log: testr.New(t),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go u.Run(ctx)
+		age := func() time.Duration {
+			lease, err := leases.Get(t.Context(), "vpa-admission-controller", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(lease.Spec.RenewTime.Time)
+		}
+		<-time.After(5 * time.Minute)
+		if since := age(); since > 10*time.Second {
+			t.Errorf("last renewed %s ago", since)
+		}
+		if err := u.Registration.Client.Delete(t.Context(), ConfigurationName, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Minute)
+		if since := age(); since < 9*time.Minute-10*time.Second {
+			t.Errorf("renewed %s ago, although nobody asks the server", since)
+		}
+		if err := client.Tracker().Add(shipped()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(15 * time.Second)
+		if since := age(); since > 10*time.Second {
+			t.Errorf("last renewed %s ago, although the configuration is back", since)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 // The updater reads on the Lease what is never looked at here, and evicts nothing there.
 func TestLeaseSaysWhatIsIgnored(t *testing.T) {
 	leases := fake.NewClientset().CoordinationV1().Leases("plimsoll-system")

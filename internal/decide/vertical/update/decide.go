@@ -208,7 +208,7 @@ func (d *Decision) mayBeAway(s *State, i int) reason.Reason {
 func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	rules, then, now := d.policy.priority(), d.without(c.Recommended), d.without(d.observed.Recommended)
 	outside := func(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
-		_, why := rules.Judge(d.At, pod, d.fit(pod, recommended))
+		_, why := rules.Judge(d.At, pod, d.fit(pod, d.kept(pod, recommended)))
 		return why == reason.OutsideRange
 	}
 	return func(pod *vertical.Pod) bool {

@@ -54,3 +54,23 @@ func TestLittleHistory(t *testing.T) {
 		}
 	}
 }
+
+// Of a pod that asks for more than little history allows, admission lowers nothing: that its replacement asks for as much is no
+// failure of admission's.
+func TestLittleHistoryIsNoFailureOfAdmission(t *testing.T) {
+	shape := func(p *vertical.Pod, memory vertical.Amount) {
+		p.Containers[0].Requests, p.Containers[0].Limits = vertical.Of(2000, memory), vertical.Amounts{}
+	}
+	f := newFleet(vertical.ModeRecreate, 4, func(_ int, p *vertical.Pod) { shape(p, 100*mebibyte) })
+	f.change = func(o *update.Observation) { o.LittleHistory = true }
+	f.replace = func(p *vertical.Pod) {
+		admitted(p)
+		shape(p, 500*mebibyte)
+	}
+	for range 10 {
+		f.pass()
+	}
+	if f.evicted != 4 || f.last.Circuit != reason.None {
+		t.Errorf("%d evicted, circuit %q", f.evicted, f.last.Circuit)
+	}
+}

@@ -133,17 +133,23 @@ func somePod(t *rapid.T) ([]bounds.Container, []vertical.Recommendation, []verti
 
 // after is the requests and limits that the pod would be given.
 func after(c bounds.Container, recs []vertical.Recommendation, policies []vertical.ContainerPolicy) (requests, limits vertical.Amounts) {
-	for _, rec := range recs {
-		if rec.Container != c.Name {
+	rec, found := vertical.RecommendationOf(recs, c.Name)
+	if !found {
+		return c.Requests, c.Limits
+	}
+	requests, limits = c.Requests, c.Limits
+	given, _ := proportion.Limits(c.Requests, c.Limits, vertical.Amounts{}, rec.Target)
+	for r := range vertical.Resource(vertical.Resources) {
+		target, recommended := rec.Target.Get(r)
+		if !recommended {
 			continue
 		}
-		if vertical.PolicyOf(policies, c.Name).Values == vertical.RequestsOnly {
-			return rec.Target, c.Limits
+		requests = requests.With(r, target)
+		if limit, has := given.Get(r); has && vertical.PolicyOf(policies, c.Name).Values != vertical.RequestsOnly {
+			limits = limits.With(r, limit)
 		}
-		limits, _ := proportion.Limits(c.Requests, c.Limits, vertical.Amounts{}, rec.Target)
-		return rec.Target, limits
 	}
-	return c.Requests, c.Limits
+	return requests, limits
 }
 
 // TestFitKeepsOrderAndRange: whatever the LimitRange of pods, bounds stay around
@@ -198,7 +204,10 @@ func (p pod) inRange(t *rapid.T, r vertical.Resource, limit vertical.Amount, isM
 		request, _ := q.Get(r)
 		most, limited := l.Get(r)
 		requests, limits = requests+request, limits+most
-		recommended := slices.ContainsFunc(p.fitted, func(rec vertical.Recommendation) bool { return rec.Container == c.Name })
+		recommended := slices.ContainsFunc(p.fitted, func(rec vertical.Recommendation) bool {
+			_, has := rec.Target.Get(r)
+			return has && rec.Container == c.Name
+		})
 		keeps := vertical.PolicyOf(p.policies, c.Name).Values == vertical.RequestsOnly
 		if recommended {
 			changeable++

@@ -58,10 +58,6 @@ func TestPodResourcesHold(t *testing.T) {
 		for _, c := range containers {
 			given, limits := after(c, fitted, policies)
 			for _, r := range []vertical.Resource{vertical.CPU, vertical.Memory} {
-				if _, has := given.Get(r); !has {
-					stays, _ := c.Requests.Get(r)
-					given = given.With(r, stays)
-				}
 				limit, _ := limits.Get(r)
 				if most, _ := whole.Limits.Get(r); limit > most {
 					t.Fatalf("%s of %s: a limit of %d above the pod's %d", r, c.Name, limit, most)

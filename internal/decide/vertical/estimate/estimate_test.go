@@ -73,9 +73,10 @@ func TestWithoutSamples(t *testing.T) {
 		},
 	} {
 		p := policy(on)
+		written := func(a vertical.Amounts) vertical.Amounts { return a.In(vertical.Memory, vertical.BinarySI) }
 		for i, c := range []*usage.Container{{}, steady(p, 0, 2000, 2<<30)} {
 			rec, _ := For(p, 1).Container("web", c, nothing)
-			if rec.Lower != want[i].Lower || rec.Upper != want[i].Upper || i == 0 && rec.Target != want[i].Target {
+			if rec.Lower != written(want[i].Lower) || rec.Upper != written(want[i].Upper) || i == 0 && rec.Target != written(want[i].Target) {
 				t.Errorf("with %s and %d samples: %+v", on, i, rec)
 			}
 		}

@@ -21,14 +21,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
-	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -71,6 +66,7 @@ type admissionProcess struct {
 	client   kubernetes.Interface
 	factory  informers.SharedInformerFactory
 	vpas     cache.SharedIndexInformer
+	reach    *reach
 	tree     *ownership.Tree
 	handler  *webhook.Handler
 	guard    *webhook.Guard
@@ -123,7 +119,10 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 	if err := p.vpas.AddIndexers(webhook.ByTarget()); err != nil {
 		return nil, fmt.Errorf("indexing: %w", err)
 	}
-	if p.tree, err = newTree(config, p.factory, p.vpas); err != nil {
+	if p.reach, err = newReach(config); err != nil {
+		return nil, err
+	}
+	if p.tree, err = newTree(p.reach, p.factory, p.vpas); err != nil {
 		return nil, err
 	}
 	registration := p.registration()
@@ -140,20 +139,10 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 }
 
 // newTree makes a Tree that finds any kind's scale.
-func newTree(config *rest.Config, factory informers.SharedInformerFactory, vpas cache.SharedIndexInformer) (*ownership.Tree, error) {
-	bounded := rest.CopyConfig(config)
-	bounded.Timeout = callTimeout
-	discover, err := discovery.NewDiscoveryClientForConfig(bounded)
-	if err != nil {
-		return nil, fmt.Errorf("making a discovery client: %w", err)
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	scales, err := scaleclient.NewForConfig(bounded, mapper, dynamic.LegacyAPIPathResolverFunc,
-		scaleclient.NewDiscoveryScaleKindResolver(discover))
-	if err != nil {
-		return nil, fmt.Errorf("making a scale client: %w", err)
-	}
-	return ownership.New(ownership.Config{Informers: factory, Scales: scales, Mapper: mapper, Autoscalers: vpas, Timeout: callTimeout})
+func newTree(reach *reach, factory informers.SharedInformerFactory, vpas cache.SharedIndexInformer) (*ownership.Tree, error) {
+	return ownership.New(ownership.Config{
+		Informers: factory, Scales: reach.scales, Mapper: reach.mapper, Autoscalers: vpas, Timeout: callTimeout,
+	})
 }
 
 func (p *admissionProcess) registration() *webhook.Registration {
@@ -260,11 +249,17 @@ func (p *admissionProcess) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// serve answers once there are certificates and the caches are filled.
-func (p *admissionProcess) serve(ctx context.Context, ready chan<- struct{}) error {
+// follow has the API server tell what there is, kinds that come later too.
+func (p *admissionProcess) follow(ctx context.Context) {
 	p.factory.Start(ctx.Done())
 	go p.vpas.RunWithContext(ctx)
+	go p.reach.rediscover(ctx)
 	go p.tree.Run(ctx)
+}
+
+// serve answers once there are certificates and the caches are filled.
+func (p *admissionProcess) serve(ctx context.Context, ready chan<- struct{}) error {
+	p.follow(ctx)
 	if err := p.upkeep.Certificates.Refresh(ctx, time.Now()); err != nil {
 		return err
 	}

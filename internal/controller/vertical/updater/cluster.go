@@ -88,19 +88,34 @@ func (c *Controller) holdEvictions(now time.Time, tasks []*task) {
 	}
 	var overview disruption.Overview
 	for _, t := range tasks {
-		overview.Add(&t.state.Circuit)
+		overview.Add(t.vpa.Namespace, &t.state.Circuit)
 	}
 	open, tries := overview.Open(now)
 	if !open {
 		return
 	}
-	for _, t := range tasks {
-		if tries && t.decision.Peek() == update.Evict {
-			tries = false
-			continue
-		}
-		t.decision.HoldEvictions(reason.ClusterNotAdmitted)
+	tried := (*task)(nil)
+	if tries {
+		tried = toTry(tasks)
 	}
+	for _, t := range tasks {
+		if t != tried {
+			t.decision.HoldEvictions(reason.ClusterNotAdmitted)
+		}
+	}
+}
+
+// toTry is the workload whose pod is evicted to see whether admission works again: one
+// that has failed the least, as it may fail for a reason of its own. Nil if none is to be
+// evicted.
+func toTry(tasks []*task) *task {
+	var best *task
+	for _, t := range tasks {
+		if t.decision.Peek() == update.Evict && (best == nil || t.state.Circuit.NotAdmitted.Count < best.state.Circuit.NotAdmitted.Count) {
+			best = t
+		}
+	}
+	return best
 }
 
 // mostNodesAreDown: one that says nothing of it is taken for ready.

@@ -2,6 +2,8 @@ package updater
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,24 +77,34 @@ func TestNoEvictionWhileMostNodesAreDown(t *testing.T) {
 
 // Three workloads whose replacements came up as they were stop the others, too. One pod is tried after their pauses.
 func TestWorkloadsThatFailAlikeStopTheCluster(t *testing.T) {
+	shop, two := names(5), append([]string{"bank00"}, names(4)...)
 	for why, c := range map[string]struct {
-		failed int
-		until  time.Duration
-		want   int
+		workloads []string
+		failed    int
+		ago       time.Duration
+		want      int
 	}{
-		"two fail, three others go on":   {2, time.Hour, 3},
-		"three fail, nothing goes on":    {3, time.Hour, 0},
-		"three failed, and one is tried": {3, -time.Minute, 1},
+		"two fail, three others go on":                  {two, 2, 0, 3},
+		"three of one namespace fail, two others go on": {shop, 3, 0, 2},
+		"three of two namespaces fail, nothing goes on": {two, 3, 0, 0},
+		"half an hour later one that has not is tried":  {two, 3, 30 * time.Minute, 1},
+		"where all have failed, one of them is tried":   {two, 5, 30 * time.Minute, 1},
 	} {
-		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = divergence.Default }, names(5)...)
-		now := time.Now()
-		for i := range c.failed {
+		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = divergence.Default }, c.workloads...)
+		at := time.Now().Add(-c.ago)
+		for _, name := range c.workloads[:c.failed] {
 			state := update.State{Version: update.StateVersion}.Clone()
-			state.Circuit.NotAdmitted = disruption.NotAdmitted{Count: 1, Created: now, At: now, Until: now.Add(c.until)}
-			r.states[types.UID("vpa-"+names(5)[i])] = state
+			state.Circuit.NotAdmitted = disruption.NotAdmitted{Count: 1, Created: at, At: at, Until: at.Add(30 * time.Minute)}
+			r.states[types.UID("vpa-"+name)] = state
 		}
-		if r.passOnce(); len(r.evicted) != c.want {
+		r.passOnce()
+		if len(r.evicted) != c.want {
 			t.Errorf("%s: evicted %v", why, r.evicted)
+		}
+		for _, pod := range r.evicted {
+			if c.failed < len(c.workloads) && slices.Contains(c.workloads[:c.failed], strings.TrimSuffix(pod, "-1-a")) {
+				t.Errorf("%s: evicted %s, of a workload that has failed", why, pod)
+			}
 		}
 	}
 }

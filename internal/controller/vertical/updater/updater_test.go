@@ -132,22 +132,30 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 	return r
 }
 
+// namespaceOf is the namespace of a workload: bank's are in one of their own.
+func namespaceOf(workload string) string {
+	if strings.HasPrefix(workload, "bank") {
+		return "bank"
+	}
+	return namespace
+}
+
 func workloadObjects(name string) []runtime.Object {
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
 	owned := func(kind, owner string) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner, Controller: ptr.To(true)}}
 	}
 	objects := []runtime.Object{
-		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Selector: selector}},
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: name}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Selector: selector}},
 		&appsv1.ReplicaSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name + "-1", OwnerReferences: owned("Deployment", name)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: name + "-1", OwnerReferences: owned("Deployment", name)},
 			Spec:       appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](2), Selector: selector},
 		},
 	}
 	for _, pod := range []string{name + "-1-a", name + "-1-b"} {
 		objects = append(objects, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: namespace, Name: pod, UID: types.UID(pod), Labels: selector.MatchLabels, OwnerReferences: owned("ReplicaSet", name+"-1"),
+				Namespace: namespaceOf(name), Name: pod, UID: types.UID(pod), Labels: selector.MatchLabels, OwnerReferences: owned("ReplicaSet", name+"-1"),
 			},
 			Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
@@ -161,7 +169,7 @@ func workloadObjects(name string) []runtime.Object {
 func autoscaler(name string) autoscaling.VerticalPodAutoscaler {
 	target := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}
 	return autoscaling.VerticalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("vpa-" + name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: name, UID: types.UID("vpa-" + name)},
 		Spec: autoscaling.VerticalPodAutoscalerSpec{
 			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
 			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: ptr.To(autoscaling.UpdateModeRecreate)},

@@ -145,8 +145,13 @@ func after(c bounds.Container, recs []vertical.Recommendation, policies []vertic
 			continue
 		}
 		requests = requests.With(r, target)
-		if limit, has := given.Get(r); has && vertical.PolicyOf(policies, c.Name).Values != vertical.RequestsOnly {
+		if vertical.PolicyOf(policies, c.Name).Values == vertical.RequestsOnly {
+			continue
+		}
+		if limit, has := given.Get(r); has {
 			limits = limits.With(r, limit)
+		} else {
+			limits = limits.Without(r)
 		}
 	}
 	return requests, limits

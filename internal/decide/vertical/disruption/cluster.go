@@ -6,43 +6,52 @@ import (
 )
 
 const (
-	// several workloads whose replacements come up without what is recommended are no
-	// accident of one of them.
-	several = 3
+	// several workloads, of more than one namespace, whose replacements come up without
+	// what is recommended are no accident of one of them, nor of one namespace's.
+	several, severalNamespaces = 3, 2
 	// fewest evictions are allowed within a window, however few pods there are.
 	fewest = 10
 )
 
 // Overview is what the circuits of all workloads show together.
 type Overview struct {
-	failed    []NotAdmitted
+	failed    []failed
 	confirmed time.Time
 }
 
+// failed is a workload of a namespace.
+type failed struct {
+	namespace string
+	NotAdmitted
+}
+
 // Add takes a workload's circuit into account.
-func (o *Overview) Add(c *Circuit) {
+func (o *Overview) Add(namespace string, c *Circuit) {
 	if c.NotAdmitted.Count > 0 {
-		o.failed = append(o.failed, c.NotAdmitted)
+		o.failed = append(o.failed, failed{namespace, c.NotAdmitted})
 	}
 	if c.ConfirmedAt.After(o.confirmed) {
 		o.confirmed = c.ConfirmedAt
 	}
 }
 
-// Open reports that several workloads had a replacement without what is recommended
-// since the last one that came up as it should: nothing is evicted in the whole
-// cluster. Once the longest of their pauses is over, one pod is tried.
+// Open reports that several workloads, not all of one namespace, had a replacement
+// without what is recommended since the last one that came up as it should: nothing
+// is evicted in the whole cluster. A pause after the last of them, one pod is tried.
 func (o *Overview) Open(now time.Time) (open, tries bool) {
-	since, until := 0, time.Time{}
+	since, last, namespaces := 0, time.Time{}, map[string]bool{}
 	for i := range o.failed {
-		if n := &o.failed[i]; n.Created.After(o.confirmed) {
-			since++
-			if n.Until.After(until) {
-				until = n.Until
-			}
+		n := &o.failed[i]
+		if !n.Created.After(o.confirmed) {
+			continue
+		}
+		since++
+		namespaces[n.namespace] = true
+		if n.At.After(last) {
+			last = n.At
 		}
 	}
-	return since >= several, !now.Before(until)
+	return since >= several && len(namespaces) >= severalNamespaces, now.Sub(last) >= firstPause
 }
 
 // ClusterBudget bounds evictions over all workloads.

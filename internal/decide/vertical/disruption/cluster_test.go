@@ -74,19 +74,25 @@ func TestOverview(t *testing.T) {
 	}
 	for why, c := range map[string]struct {
 		circuits    []Circuit
+		inOne       bool
 		at          time.Time
 		open, tries bool
 	}{
-		"two":                         {failing(2), now, false, false},
-		"three":                       {failing(3), now, true, false},
-		"three, after their pauses":   {failing(3), now.Add(firstPause), true, true},
-		"and one that came up before": {append(failing(3), Circuit{ConfirmedAt: now.Add(-time.Minute)}), now, true, false},
-		"and one that came up since":  {append(failing(3), Circuit{ConfirmedAt: now.Add(time.Minute)}), now, false, true},
-		"none":                        {nil, now, false, true},
+		"two":                         {failing(2), false, now, false, false},
+		"three":                       {failing(3), false, now, true, false},
+		"three of one namespace":      {failing(3), true, now, false, false},
+		"three, after a pause":        {failing(3), false, now.Add(firstPause), true, true},
+		"and one that came up before": {append(failing(3), Circuit{ConfirmedAt: now.Add(-time.Minute)}), false, now, true, false},
+		"and one that came up since":  {append(failing(3), Circuit{ConfirmedAt: now.Add(time.Minute)}), false, now, false, true},
+		"none":                        {nil, false, now, false, true},
 	} {
 		var o Overview
 		for i := range c.circuits {
-			o.Add(&c.circuits[i])
+			namespace := "shop"
+			if i == 0 && !c.inOne {
+				namespace = "bank"
+			}
+			o.Add(namespace, &c.circuits[i])
 		}
 		if open, tries := o.Open(c.at); open != c.open || open && tries != c.tries {
 			t.Errorf("%s: open %t, tries %t", why, open, tries)

@@ -201,6 +201,13 @@ type pod struct {
 	policies   []vertical.ContainerPolicy
 }
 
+func (p pod) recommends(container string, r vertical.Resource) bool {
+	return slices.ContainsFunc(p.fitted, func(rec vertical.Recommendation) bool {
+		_, has := rec.Target.Get(r)
+		return has && rec.Container == container
+	})
+}
+
 func (p pod) inRange(t *rapid.T, r vertical.Resource, limit vertical.Amount, isMax bool) {
 	var requests, limits, stay, capped vertical.Amount
 	changeable := 0
@@ -209,10 +216,7 @@ func (p pod) inRange(t *rapid.T, r vertical.Resource, limit vertical.Amount, isM
 		request, _ := q.Get(r)
 		most, limited := l.Get(r)
 		requests, limits = requests+request, limits+most
-		recommended := slices.ContainsFunc(p.fitted, func(rec vertical.Recommendation) bool {
-			_, has := rec.Target.Get(r)
-			return has && rec.Container == c.Name
-		})
+		recommended := p.recommends(c.Name, r)
 		keeps := vertical.PolicyOf(p.policies, c.Name).Values == vertical.RequestsOnly
 		if recommended {
 			changeable++

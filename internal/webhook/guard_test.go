@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,8 +92,9 @@ func TestWhoDoesNotKnowThePathMakesNoWork(t *testing.T) {
 // the API server waits; and a small request finds room beside large ones.
 func TestNothingIsReadWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inside, release := 0, make(chan struct{})
-		g := guarded(t, func(http.ResponseWriter, *http.Request) { inside++; <-release })
+		var inside, refused atomic.Int64
+		release := make(chan struct{})
+		g := guarded(t, func(http.ResponseWriter, *http.Request) { inside.Add(1); <-release })
 		ask := func(bytes int64) *httptest.ResponseRecorder {
 			recorder := httptest.NewRecorder()
 			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", unread{t})
@@ -103,29 +105,28 @@ func TestNothingIsReadWithoutRoom(t *testing.T) {
 		if code := ask(maxBodyBytes + 1).Code; code != http.StatusRequestEntityTooLarge {
 			t.Errorf("too large: %d", code)
 		}
-		refused := 0
 		for range 20 {
 			// Chunked: nobody says how much there will be.
 			go func() {
 				if ask(-1).Code == http.StatusServiceUnavailable {
-					refused++
+					refused.Add(1)
 				}
 			}()
 		}
 		synctest.Wait()
-		if want := heldBytes / maxBodyBytes; inside != want {
-			t.Errorf("%d of %d MiB at a time, want %d", inside, maxBodyBytes>>20, want)
+		if want := int64(heldBytes / maxBodyBytes); inside.Load() != want {
+			t.Errorf("%d of %d MiB at a time, want %d", inside.Load(), maxBodyBytes>>20, want)
 		}
 		began := time.Now()
 		<-time.After(6 * time.Second)
 		synctest.Wait()
-		if refused != 20-inside {
-			t.Errorf("%d refused after %s, %d answered", refused, time.Since(began), inside)
+		if refused.Load() != 20-inside.Load() {
+			t.Errorf("%d refused after %s, %d answered", refused.Load(), time.Since(began), inside.Load())
 		}
 		go ask(10 << 10)
 		synctest.Wait()
-		if want := heldBytes/maxBodyBytes + 1; inside != want {
-			t.Errorf("a pod of 10 kB found no room beside them: %d", inside)
+		if want := int64(heldBytes/maxBodyBytes + 1); inside.Load() != want {
+			t.Errorf("a pod of 10 kB found no room beside them: %d", inside.Load())
 		}
 		close(release)
 		synctest.Wait()

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"slices"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
@@ -20,9 +21,9 @@ type Past struct {
 
 // Resume is the Circuit of a process that begins, from what pods and status show.
 // Who evicted a pod is not written on the one that replaces it: every pod that
-// admission gave its resources not long ago is watched, and every young one if pods
-// were being changed. One that was changed long
-// ago counts only if it is in trouble and the circuit was open.
+// admission gave its resources not long ago is watched. If there is none, and pods
+// were being changed, every young one is. One that was changed long ago counts only
+// if it is in trouble and the circuit was open.
 func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 	var c Circuit
 	if past.Updating || past.Open {
@@ -33,12 +34,15 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 		// How long the pause was, nobody wrote down.
 		c.NotAdmitted = NotAdmitted{Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause)}
 	}
+	// Where admission has given a pod its resources of late, those that it did not see are
+	// older than the recommendation.
+	admits := slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= recent })
 	for i := range pods {
 		pod := &pods[i]
 		if !pod.Resized.IsZero() && past.counts(now, pod, pod.Resized) {
 			c.Resize(pod.Resized, pod)
 		}
-		replaces := pod.Admitted || past.Updating && now.Sub(pod.Created) <= recent
+		replaces := pod.Admitted || past.Updating && !admits && now.Sub(pod.Created) <= recent
 		if !replaces || !past.counts(now, pod, pod.Created) {
 			continue
 		}

@@ -241,6 +241,25 @@ func TestPauseSurvivesARestart(t *testing.T) {
 	}
 }
 
+// A workload was made a moment before its recommendation, and one of its pods was replaced. A process that begins then does
+// not take the others for replacements that admission did not see: the one that crashes keeps the circuit open.
+func TestYoungPodsAreNoReplacements(t *testing.T) {
+	f := newFleet(vertical.ModeRecreate, 4, func(_ int, p *vertical.Pod) { p.Created = epoch.Add(-5 * time.Second) })
+	f.replace = func(p *vertical.Pod) {
+		admitted(p)
+		p.Containers[0].Waiting = true
+		p.Containers[0].Crashed = vertical.Termination{Failed: true, Started: p.Created, Finished: p.Created.Add(time.Second)}
+	}
+	f.pass()
+	f.state = update.State{}
+	f.change = func(o *update.Observation) { o.Past = disruption.Past{Updating: true} }
+	for range 3 {
+		if f.pass(); f.evicted != 1 || f.last.Circuit != reason.CircuitOpen {
+			t.Errorf("%d evicted, circuit %q", f.evicted, f.last.Circuit)
+		}
+	}
+}
+
 // Pods that are not ready for a reason that is not ours are not evicted as if they were nothing: of all none, of some no more than
 // may be away.
 func TestUnreadyPodsTakeFromTheBudget(t *testing.T) {

@@ -34,15 +34,13 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 		// How long the pause was, nobody wrote down.
 		c.NotAdmitted = NotAdmitted{Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause)}
 	}
-	// Where admission has given a pod its resources of late, those that it did not see are
-	// older than the recommendation.
-	admits := slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= recent })
+	watchesAll := past.Updating && !admitsNow(now, pods)
 	for i := range pods {
 		pod := &pods[i]
 		if !pod.Resized.IsZero() && past.counts(now, pod, pod.Resized) {
 			c.Resize(pod.Resized, pod)
 		}
-		replaces := pod.Admitted || past.Updating && !admits && now.Sub(pod.Created) <= recent
+		replaces := pod.Admitted || watchesAll && now.Sub(pod.Created) <= recent
 		if !replaces || !past.counts(now, pod, pod.Created) {
 			continue
 		}
@@ -54,6 +52,12 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 		}
 	}
 	return c
+}
+
+// admitsNow reports whether admission has given a pod its resources of late. Then those
+// that it did not see are older than the recommendation.
+func admitsNow(now time.Time, pods []vertical.Pod) bool {
+	return slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= recent })
 }
 
 func (p Past) counts(now time.Time, pod *vertical.Pod, changed time.Time) bool {

@@ -126,7 +126,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	if p.Divergences.Has(divergence.NewerSamples) {
 		d.Outdated = basis.Outdated(d.At, s.LastScaleUp, d.Metrics)
 	}
-	s.Surges.Judge(d.At, &d.Surge, d.Current, d.Metrics)
+	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)
 	if !d.combine() {
 		if d.Branch = BranchFailed; d.Pending > 0 || d.Outdated > 0 && d.Failed == 0 {
 			d.Branch = BranchAwaiting

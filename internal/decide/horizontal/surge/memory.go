@@ -1,6 +1,7 @@
 package surge
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
@@ -12,6 +13,9 @@ const (
 	// Confirmation is how long after the surge window last asked the stable window must
 	// ask for it, too: its own length, and some seconds for the age of samples.
 	Confirmation = signal.StableWindow + 5*time.Second
+	// latestJudgement is how long after that moment the stable window may still be of the
+	// same load. Until then a metric that fails for a moment is waited for.
+	latestJudgement = 3 * Confirmation
 	// firstDoubt is how long the surge window is not listened to after a surge that was
 	// not confirmed. It becomes twice as long with each further one, up to longestDoubt.
 	firstDoubt, longestDoubt = 10 * time.Minute, 2 * time.Hour
@@ -35,11 +39,12 @@ type Memory struct {
 	Since  time.Time `json:"since,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Steady time.Time `json:"steady,omitzero"`
-	// Metric is the place of its metric, From the count before it, and Wish the most that
-	// it asked for.
-	Metric int   `json:"metric,omitempty"`
-	From   int32 `json:"from,omitempty"`
-	Wish   int32 `json:"wish,omitempty"`
+	// Metric is the place of its metric and Source what that is, From the count before it,
+	// and Wish the most that it asked for.
+	Metric int    `json:"metric,omitempty"`
+	Source string `json:"source,omitempty"`
+	From   int32  `json:"from,omitempty"`
+	Wish   int32  `json:"wish,omitempty"`
 	// Pods is how many pods carried the load when it asked, and Ratio what they used of
 	// the target.
 	Pods  int     `json:"pods,omitempty"`
@@ -55,20 +60,20 @@ type Memory struct {
 }
 
 // Judge lets what is remembered have its say on the result, and remembers it. Current is
-// the count as it is; the results are the stable window's.
-func (m *Memory) Judge(now time.Time, r *Result, current int32, results []metric.Result) {
+// the count as it is; the results are the stable window's of the specs, index for index.
+func (m *Memory) Judge(now time.Time, r *Result, current int32, specs []metric.Spec, results []metric.Result) {
 	if current > m.Raised {
 		// Somebody else raised it.
 		m.Raised, m.Without = 0, 0
 	}
-	m.conclude(now, results)
+	m.conclude(now, specs, results)
 	isDoubted := now.Before(m.DoubtedUntil)
 	r.Suspicious = r.Suspicious && !isDoubted
 	if !r.Asks() {
 		return
 	}
 	if m.Since.IsZero() {
-		m.Since, m.Metric, m.From, m.Wish = now, r.Metric, current, 0
+		m.Since, m.Metric, m.Source, m.From, m.Wish = now, r.Metric, sourceOf(&specs[r.Metric]), current, 0
 		m.Pods, m.Ratio = r.Counted+r.Sharing, r.Ratio
 	}
 	if now.Sub(m.Last) > fewGap {
@@ -119,16 +124,23 @@ func (m *Memory) helps(r *Result) bool {
 
 // conclude says whether a surge was one, once the stable window has had its time: it
 // must ask for at least half of what the surge window added. As long as the metric
-// cannot be computed nobody knows.
-func (m *Memory) conclude(now time.Time, results []metric.Result) {
+// cannot be computed nobody knows. A surge that could not be judged within
+// latestJudgement, or whose metric has left the spec or changed, is forgotten without a
+// judgement: what the metric shows then may be another load.
+func (m *Memory) conclude(now time.Time, specs []metric.Spec, results []metric.Result) {
 	if m.Since.IsZero() || now.Sub(m.Last) < Confirmation {
 		return
 	}
-	if m.Metric < len(results) && (results[m.Metric].Failure != nil || results[m.Metric].Pending) {
+	isThere := m.Metric < len(results) && (m.Source == "" || m.Source == sourceOf(&specs[m.Metric]))
+	if !isThere || now.Sub(m.Last) > latestJudgement {
+		m.forget()
 		return
 	}
-	isConfirmed := m.Metric < len(results) && 2*needed(&results[m.Metric]) >= float64(m.From)+float64(m.Wish)
-	m.Since, m.Last, m.Steady, m.Metric, m.From, m.Wish, m.Pods, m.Ratio = time.Time{}, time.Time{}, time.Time{}, 0, 0, 0, 0, 0
+	if results[m.Metric].Failure != nil || results[m.Metric].Pending {
+		return
+	}
+	isConfirmed := 2*needed(&results[m.Metric]) >= float64(m.From)+float64(m.Wish)
+	m.forget()
 	if isConfirmed {
 		m.Raised, m.Without, m.Unconfirmed, m.DoubtedUntil = 0, 0, 0, time.Time{}
 		return
@@ -138,6 +150,16 @@ func (m *Memory) conclude(now time.Time, results []metric.Result) {
 	}
 	doubt := min(firstDoubt<<min(m.Unconfirmed, 8), longestDoubt)
 	m.Unconfirmed, m.DoubtedUntil = m.Unconfirmed+1, now.Add(doubt)
+}
+
+// forget ends the surge that is to be judged.
+func (m *Memory) forget() {
+	*m = Memory{Unconfirmed: m.Unconfirmed, DoubtedUntil: m.DoubtedUntil, Raised: m.Raised, Without: m.Without}
+}
+
+// sourceOf tells a metric from another one in its place.
+func sourceOf(s *metric.Spec) string {
+	return fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent, s.Target.Milli)
 }
 
 // needed is how many pods would carry at their target what all use together, by the

@@ -13,6 +13,9 @@ func asking() surge.Result {
 	return surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 2, Counted: 10, Showing: 10}
 }
 
+// cpu is the metric that these surges are of.
+var cpu = []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}}
+
 // stable is what the stable window shows: what ten pods use, of their target.
 func stable(ratio float64) []metric.Result {
 	return []metric.Result{{Ratio: ratio, Replicas: 10, Counts: metric.Counts{Counted: 10}}}
@@ -20,7 +23,7 @@ func stable(ratio float64) []metric.Result {
 
 // verdict is what is left of a result after so long.
 func verdict(m *surge.Memory, after time.Duration, r surge.Result, results []metric.Result) surge.Verdict {
-	m.Judge(noon.Add(after), &r, 10, results)
+	m.Judge(noon.Add(after), &r, 10, cpu[:len(results)], results)
 	return r.Verdict
 }
 
@@ -52,15 +55,55 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// TestNobodyKnows: a metric that fails confirms nothing and refutes nothing.
+// TestNobodyKnows: a metric that fails confirms nothing and refutes nothing, nor does
+// what it shows long after the surge, nor another one that has its place. The next surge
+// is believed, and the doubt after earlier ones is what it was.
 func TestNobodyKnows(t *testing.T) {
+	failed := []metric.Result{{Failure: &metric.Failure{}}}
+	pending := []metric.Result{{Pending: true}}
+	memory := []metric.Spec{{Type: metric.Resource, Name: "memory", Target: cpu[0].Target}}
+	higher := []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 90}}}
+	type look struct {
+		after   time.Duration
+		specs   []metric.Spec
+		results []metric.Result
+	}
+	for name, tt := range map[string]struct {
+		looks                 []look
+		isJudged, isStillOpen bool
+	}{
+		"it fails for a moment":        {looks: []look{{25 * time.Second, cpu, failed}}, isStillOpen: true},
+		"and is there again":           {looks: []look{{25 * time.Second, cpu, failed}, {30 * time.Second, cpu, stable(1)}}, isJudged: true},
+		"it fails for hours":           {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, failed}}},
+		"and is there again, with use": {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, stable(2)}}},
+		"and is there again, without":  {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, stable(1)}}},
+		"nobody answers for hours":     {looks: []look{{25 * time.Second, cpu, pending}, {2 * time.Hour, cpu, pending}, {3 * time.Hour, cpu, stable(1)}}},
+		"nobody decides for hours":     {looks: []look{{2 * time.Hour, cpu, stable(1)}}},
+		"the metric is removed":        {looks: []look{{25 * time.Second, nil, nil}}},
+		"another one has its place":    {looks: []look{{25 * time.Second, memory, stable(1)}}},
+		"it has another target":        {looks: []look{{25 * time.Second, higher, stable(1)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := surge.Memory{Unconfirmed: 1, DoubtedUntil: noon.Add(-time.Minute)}
+			m := before
+			verdict(&m, 0, asking(), stable(1))
+			for _, l := range tt.looks {
+				m.Judge(noon.Add(l.after), &surge.Result{}, 10, l.specs, l.results)
+			}
+			isJudged := m.Unconfirmed != before.Unconfirmed || !m.DoubtedUntil.Equal(before.DoubtedUntil)
+			if isStillOpen := !m.Since.IsZero(); isJudged != tt.isJudged || isStillOpen != tt.isStillOpen {
+				t.Errorf("judged: %v, still to be judged: %v; want %v, %v: %+v", isJudged, isStillOpen, tt.isJudged, tt.isStillOpen, m)
+			}
+		})
+	}
+}
+
+// TestOldMemory: what was stored before the metric was noted is judged by its place.
+func TestOldMemory(t *testing.T) {
 	var m surge.Memory
 	verdict(&m, 0, asking(), stable(1))
-	failed := []metric.Result{{Failure: &metric.Failure{}}}
-	if verdict(&m, time.Minute, surge.Result{}, failed); m.Since.IsZero() || m.Unconfirmed != 0 {
-		t.Errorf("%+v", m)
-	}
-	if verdict(&m, 2*time.Minute, surge.Result{}, stable(2)); !m.Since.IsZero() || m.Unconfirmed != 0 {
+	m.Source = ""
+	if verdict(&m, surge.Confirmation, surge.Result{}, stable(1)); m.Unconfirmed != 1 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -76,7 +119,7 @@ func TestMorePodsDoNotHelp(t *testing.T) {
 		verdict(&m, 0, asking(), stable(1))
 		r := asking()
 		r.Replicas, r.Ratio, r.Sharing = 40, tt.ratio, 10
-		m.Judge(noon.Add(2*time.Second), &r, 20, stable(1.5))
+		m.Judge(noon.Add(2*time.Second), &r, 20, cpu, stable(1.5))
 		if r.Verdict != tt.want {
 			t.Errorf("%s: %s, want %s", name, r.Verdict, tt.want)
 		}
@@ -93,14 +136,14 @@ func TestFewPods(t *testing.T) {
 		want   int32
 	}{{0, 5}, {1, 5}, {3, 5}, {4, 8}, {7, 8}, {15, 5}, {16, 5}, {19, 8}} {
 		r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
-		if m.Judge(noon.Add(time.Duration(tt.second)*time.Second), &r, 2, results); !r.Asks() || r.Replicas != tt.want {
+		if m.Judge(noon.Add(time.Duration(tt.second)*time.Second), &r, 2, cpu, results); !r.Asks() || r.Replicas != tt.want {
 			t.Errorf("after %d s: %s, %d, want %d", tt.second, r.Verdict, r.Replicas, tt.want)
 		}
 	}
 	// With five pods there are as many as few pods may ask for at first.
 	var five surge.Memory
 	r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
-	if five.Judge(noon, &r, 5, results); r.Verdict != surge.Brief {
+	if five.Judge(noon, &r, 5, cpu, results); r.Verdict != surge.Brief {
 		t.Errorf("%s", r.Verdict)
 	}
 }

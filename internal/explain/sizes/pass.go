@@ -94,7 +94,7 @@ func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 			continue
 		}
 		if pod.DeletionTimestamp != nil {
-			o.Workload.Terminating++
+			o.Workload.Terminating = append(o.Workload.Terminating, pod.DeletionTimestamp.Time)
 			continue
 		}
 		p := observe.Pod(pod)

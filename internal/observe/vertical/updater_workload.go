@@ -1,6 +1,8 @@
 package vertical
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -17,14 +19,20 @@ func MaxUnavailableOf(set *appsv1.DaemonSet) (int, bool) {
 	return most, err == nil
 }
 
-// FailedCreate reports a ReplicaSet whose pods cannot be created: a quota, a policy
-// or a webhook refuses them.
-func FailedCreate(set *appsv1.ReplicaSet) bool {
-	for i := range set.Status.Conditions {
-		c := &set.Status.Conditions[i]
-		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == "FailedCreate" {
-			return true
-		}
+// FailedCreate reports a controller whose status says that its pods cannot be created:
+// a quota, a policy or a webhook refuses them. Only ReplicaSets and
+// ReplicationControllers say so there; of the others there are just events.
+func FailedCreate(controller any) bool {
+	const why = "FailedCreate"
+	switch o := controller.(type) {
+	case *appsv1.ReplicaSet:
+		return slices.ContainsFunc(o.Status.Conditions, func(c appsv1.ReplicaSetCondition) bool {
+			return c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == why
+		})
+	case *corev1.ReplicationController:
+		return slices.ContainsFunc(o.Status.Conditions, func(c corev1.ReplicationControllerCondition) bool {
+			return c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue && c.Reason == why
+		})
 	}
 	return false
 }

@@ -75,13 +75,13 @@ func (l *listers) replicas(namespace, kind, name string) disruption.Replicas {
 
 // failedCreate reports a controller whose pods the API server refuses.
 func (l *listers) failedCreate(namespace, kind, name string) bool {
-	if kind != "ReplicaSet" {
+	informer, ok := l.counted[kind]
+	if !ok {
 		return false
 	}
 	// A store's own keys can be asked for without errors.
-	object, _, _ := l.counted[kind].GetStore().GetByKey(namespace + "/" + name)
-	set, ok := object.(*appsv1.ReplicaSet)
-	return ok && observe.FailedCreate(set)
+	object, _, _ := informer.GetStore().GetByKey(namespace + "/" + name)
+	return observe.FailedCreate(object)
 }
 
 func configured(object any) int {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +24,8 @@ type workload struct {
 	policy update.Policy
 	target ownership.Target
 	pods   []*corev1.Pod
-	// terminating is how many more are being deleted.
-	terminating int
+	// terminating is of those that are being deleted when each should have gone.
+	terminating []time.Time
 	// creators have made the pods, by their keys in the index.
 	creators []string
 }
@@ -52,7 +53,7 @@ func (c *Controller) workloads(ctx context.Context) []*workload {
 		assign(candidates, creator, pods)
 		for _, pod := range terminating {
 			if w := controlling(candidates, pod); w != nil {
-				w.terminating++
+				w.terminating = append(w.terminating, pod.DeletionTimestamp.Time)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ package disruption
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
@@ -48,11 +49,23 @@ type Workload struct {
 	Creators map[string]Replicas
 	// Target is the whole: of a Deployment's ReplicaSets, the Deployment.
 	Target Replicas
-	// Terminating is how many pods are being deleted. A StatefulSet replaces them once
-	// they are gone.
-	Terminating int
+	// Terminating is of the pods that are being deleted when each should have gone. A
+	// StatefulSet replaces them only then.
+	Terminating []time.Time
 	// FailedCreate reports that the API server refuses new pods.
 	FailedCreate bool
+}
+
+// stuck is how many pods should have gone long ago: their node is dead, or a finalizer
+// holds them.
+func (w *Workload) stuck(now time.Time) int {
+	n := 0
+	for _, until := range w.Terminating {
+		if now.Sub(until) > patience {
+			n++
+		}
+	}
+	return n
 }
 
 // group is pods that are counted together.
@@ -233,6 +246,9 @@ func (b *Budget) Evict(i int) reason.Reason {
 	}
 	return reason.DisruptionBudget
 }
+
+// Crashed reports a pod that does not serve, and that may need other resources.
+func (b *Budget) Crashed(i int) bool { return b.states[i] == crashed }
 
 // Evicted counts an eviction.
 func (b *Budget) Evicted(i int) {

@@ -102,7 +102,7 @@ func (c *Circuit) Watch(now time.Time, pods []vertical.Pod, w *Workload, unchang
 		}
 	}
 	maps.DeleteFunc(c.Resized, func(uid string, _ time.Time) bool { return !live[uid] })
-	found.Missing = c.missing(len(pods), w)
+	found.Missing = c.missing(len(pods)+w.stuck(now), w)
 	c.note(now, &came, found.Missing == 0 && len(found.Troubled) == 0)
 	found.Open = c.opens(now, &found, w)
 	settled := c.Confirmed || found.Missing == 0 && !came.starting
@@ -156,7 +156,8 @@ func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
 	}
 }
 
-// missing is how many pods there should be more, once pods were evicted.
+// missing is how many pods there should be more, once pods were evicted. One whose
+// deletion is stuck counts as there: it is lost, and nobody can say when another comes.
 func (c *Circuit) missing(there int, w *Workload) int {
 	if c.EvictedTo.IsZero() || w.Target.Unknown {
 		return 0
@@ -196,7 +197,7 @@ func (c *Circuit) note(now time.Time, came *replacements, well bool) {
 func (c *Circuit) opens(now time.Time, found *Found, w *Workload) reason.Reason {
 	why := reason.None
 	switch {
-	case found.Missing <= w.Terminating:
+	case found.Missing <= len(w.Terminating)-w.stuck(now):
 		c.MissingSince = time.Time{}
 	case c.MissingSince.IsZero():
 		c.MissingSince = now
@@ -269,6 +270,18 @@ func (c *Circuit) Open() bool { return !c.Since.IsZero() }
 // Waits reports that a pod was evicted whose replacement has not come up yet: no
 // other pod is evicted until it has.
 func (c *Circuit) Waits() bool { return !c.EvictedTo.IsZero() && !c.Confirmed }
+
+// AllowsCrashed reports that a pod that crashes may be evicted though the circuit is
+// open: a StatefulSet makes no missing pod while one before it crashes, so that none
+// would ever be mended. It is one pod in firstPause, and no further one before another
+// was created for it: who refuses new pods does not always say so.
+func (c *Circuit) AllowsCrashed(now time.Time, w *Workload) bool {
+	if c.Since.IsZero() || w.FailedCreate || now.Sub(c.Since) < firstPause || now.Sub(c.EvictedTo) < firstPause {
+		return false
+	}
+	// The API server's clock says when a pod was created.
+	return c.EvictedTo.Before(c.Since) || c.Judged.After(c.EvictedTo.Add(-patience))
+}
 
 // Evict notes an eviction. Pods that are created after the youngest of those that
 // there are now, by the API server's clock, may replace the evicted one.

@@ -147,7 +147,7 @@ func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Re
 
 // holds says what keeps the pod from being changed, whatever is recommended.
 func (d *Decision) holds(s *State, i int) reason.Reason {
-	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] {
+	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] && !d.passesCrashed(s, i) {
 		return reason.CircuitOpen
 	}
 	if !d.policy.resizes() {
@@ -186,6 +186,11 @@ func (d *Decision) mayEvict(s *State, i int) reason.Reason {
 	return why
 }
 
+// passesCrashed reports a pod that crashes, and that an open circuit lets pass.
+func (d *Decision) passesCrashed(s *State, i int) bool {
+	return d.budget.Crashed(i) && s.Circuit.AllowsCrashed(d.At, &d.observed.Workload)
+}
+
 // mayBeAway asks what became of evictions before this one, how many pods are away,
 // and whether another pod could come.
 func (d *Decision) mayBeAway(s *State, i int) reason.Reason {
@@ -193,11 +198,11 @@ func (d *Decision) mayBeAway(s *State, i int) reason.Reason {
 	switch why := d.budget.Evict(i); {
 	case breaks && d.At.Before(s.Circuit.NotAdmitted.Until):
 		return reason.NotAdmitted
-	case d.Circuit == reason.FailedCreate:
+	case d.Circuit == reason.FailedCreate && !d.passesCrashed(s, i):
 		return reason.FailedCreate
 	case why != reason.None:
 		return why
-	case breaks && s.Circuit.Waits() && !d.troubled[d.pods[i].UID]:
+	case breaks && s.Circuit.Waits() && !d.troubled[d.pods[i].UID] && !d.passesCrashed(s, i):
 		return reason.WaitingForReplacement
 	}
 	return d.replacementRefused(i)

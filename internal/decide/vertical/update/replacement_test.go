@@ -27,6 +27,9 @@ type fleet struct {
 	replace func(*vertical.Pod)
 	// outcome is what becomes of a resize.
 	outcome update.Outcome
+	// hanging is how many evicted pods hang in their deletion from now on: nothing replaces them.
+	hanging int
+	deleted []time.Time
 	change  func(*update.Observation)
 	// evicted counts evictions, resized resizes.
 	evicted, resized int
@@ -65,6 +68,7 @@ func (f *fleet) observation() *update.Observation {
 		Pods: f.pods,
 		Workload: disruption.Workload{
 			Creators: map[string]disruption.Replicas{"ReplicaSet/web-1": {Configured: f.size}}, Target: disruption.Replicas{Configured: f.size},
+			Terminating: f.deleted,
 		},
 		Cluster: update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(1000000, 1<<50)}}},
 	}
@@ -104,6 +108,11 @@ func (f *fleet) pass() {
 		}
 	}
 	for range len(gone) {
+		if f.hanging > 0 {
+			f.hanging--
+			f.deleted = append(f.deleted, f.now.Add(30*time.Second))
+			continue
+		}
 		if f.replace != nil {
 			pod := f.pod(f.now.Add(2 * time.Second))
 			f.replace(&pod)

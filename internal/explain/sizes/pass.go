@@ -47,10 +47,15 @@ func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
 		return
 	}
 	turns, budgets := newTurns(now, updater), newBudgets(step.Budgets)
+	var claims resize.Claims
 	for e.Update.Peek() != update.Nothing {
 		action, ok := e.Update.Next(&state)
 		if !ok {
 			return
+		}
+		growth, ok := e.Update.Claim(action, &claims)
+		if !ok {
+			continue
 		}
 		if !turns.take(action.Kind) {
 			e.Update.Return(action)
@@ -60,6 +65,9 @@ func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
 		outcome := update.Done
 		if action.Kind == update.Evict {
 			outcome = budgets.evict(step.Pods, action.Pod.UID)
+		}
+		if outcome != update.Done {
+			claims.Return(growth)
 		}
 		e.Update.Settle(now, &state, action, outcome)
 	}

@@ -45,27 +45,40 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 		if !ok {
 			break
 		}
+		growth, ok := c.claims.take(t, action)
+		if !ok {
+			continue
+		}
 		if !c.settle(ctx, t.vpa.UID, action.Kind) || !c.wait(ctx, action.Kind) {
 			c.metrics.limited(t, action.Kind)
 			t.decision.Return(action)
 			t.decision.Stop()
 			return false
 		}
-		if action.Kind == update.Evict && !c.budget.take(t.key()) {
-			t.decision.Return(action)
-			t.decision.HoldEvictions(reason.ClusterBudget)
-			continue
+		if !c.carryOut(ctx, t, action) {
+			c.claims.giveBack(t.vpa.Namespace, growth)
 		}
-		outcome, err := c.do(ctx, t.vpa, action)
-		if action.Kind == update.Evict && outcome != update.Done {
-			c.budget.giveBack()
-		}
-		t.decision.Settle(time.Now(), &t.state, action, outcome)
-		c.metrics.acted(t, action.Kind, outcome)
-		c.tell(t, action, outcome, err)
 	}
 	c.tellSkipped(t)
 	return true
+}
+
+// carryOut does one thing to a pod, if the cluster's budget allows it; false if it was
+// not done.
+func (c *Controller) carryOut(ctx context.Context, t *task, action update.Action) bool {
+	if action.Kind == update.Evict && !c.budget.take(t.key()) {
+		t.decision.Return(action)
+		t.decision.HoldEvictions(reason.ClusterBudget)
+		return false
+	}
+	outcome, err := c.do(ctx, t.vpa, action)
+	if action.Kind == update.Evict && outcome != update.Done {
+		c.budget.giveBack()
+	}
+	t.decision.Settle(time.Now(), &t.state, action, outcome)
+	c.metrics.acted(t, action.Kind, outcome)
+	c.tell(t, action, outcome, err)
+	return outcome == update.Done
 }
 
 // wait waits until the rate limit allows the action; false if that is not within

@@ -97,6 +97,7 @@ type Controller struct {
 	buckets    [2]bucket
 	conditions *conditions
 	budget     clusterBudget
+	claims     quotaClaims
 	synced     atomic.Bool
 	// active is when a pass last ended.
 	active atomic.Int64

@@ -47,6 +47,7 @@ func (c *Controller) pass(ctx context.Context) {
 	tasks := c.decide(workloads)
 	c.metrics.countControlled(tasks)
 	c.holdEvictions(time.Now(), tasks)
+	c.claims.begin()
 	timer.step("Decide")
 	c.act(ctx, tasks)
 	timer.step("EvictPods")

@@ -293,25 +293,8 @@ func fitsUse(pod *vertical.Pod, after []vertical.Resized, used map[string]vertic
 
 // fitsQuotas asks of what grows whether each quota has room for the growth.
 func fitsQuotas(pod *vertical.Pod, after []vertical.Resized, quotas []Quota) bool {
-	before := make([]vertical.Resized, len(pod.Containers))
-	for i := range before {
-		before[i] = pod.Containers[i].Spec
-	}
-	from, to := sum(before), sum(after)
-	return !slices.ContainsFunc(quotas, func(q Quota) bool {
-		return exceeds(from.Requests, to.Requests, q.Requests) || exceeds(from.Limits, to.Limits, q.Limits)
-	})
-}
-
-func exceeds(from, to, left vertical.Amounts) bool {
-	for r := range vertical.Resource(vertical.Resources) {
-		before, _ := from.Get(r)
-		after, _ := to.Get(r)
-		if room, limited := left.Get(r); limited && after > before && after-before > room {
-			return true
-		}
-	}
-	return false
+	var alone Claims
+	return alone.Take(growth(pod, after), quotas)
 }
 
 // fitsNode asks whether the node could hold the pod alone, and beside the others.

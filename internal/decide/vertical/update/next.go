@@ -149,6 +149,20 @@ func (d *Decision) replacementRefused(i int) reason.Reason {
 	return resize.Refuses(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
 }
 
+// Claim claims what the action takes of the namespace's quotas. False leaves the pod as
+// it is: the changes before it have taken what is left.
+func (d *Decision) Claim(a Action, claims *resize.Claims) (growth vertical.Resized, ok bool) {
+	v, quotas := &d.Pods[a.at], d.observed.Cluster.Quotas
+	if len(quotas) == 0 || !d.policy.Divergences.Has(divergence.ResizeChecks) {
+		return growth, true
+	}
+	growth = resize.Growth(v.Pod, d.targets(v.Pod, v.fitted, a.Unboosted))
+	if ok = claims.Take(growth, quotas); !ok {
+		v.Against = reason.ResourceQuota
+	}
+	return growth, ok
+}
+
 // HoldEvictions leaves all evictions out that would come next, and says why.
 func (d *Decision) HoldEvictions(why reason.Reason) {
 	for _, i := range d.evicts {

@@ -1,0 +1,59 @@
+package resize
+
+import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+
+// Claims are what the changes of a pass take of a namespace's quotas. Their status says
+// so only once the API server has seen each new pod.
+type Claims struct{ taken vertical.Resized }
+
+// Growth is by how much more the pod would ask for with these targets. What becomes
+// less is nothing: it is free only once the change is done.
+func Growth(pod *vertical.Pod, targets []Target) vertical.Resized {
+	return growth(pod, apply(pod, targets))
+}
+
+func growth(pod *vertical.Pod, after []vertical.Resized) vertical.Resized {
+	from, to := sum(apply(pod, nil)), sum(after)
+	return vertical.Resized{Requests: more(from.Requests, to.Requests), Limits: more(from.Limits, to.Limits)}
+}
+
+func more(from, to vertical.Amounts) vertical.Amounts {
+	var growth vertical.Amounts
+	for r := range vertical.Resource(vertical.Resources) {
+		before, _ := from.Get(r)
+		if after, _ := to.Get(r); after > before {
+			growth = growth.With(r, after-before)
+		}
+	}
+	return growth
+}
+
+// Take claims the growth, if each quota has room for it beside what is claimed already.
+func (c *Claims) Take(growth vertical.Resized, quotas []Quota) bool {
+	all := vertical.Resized{Requests: c.taken.Requests.Plus(growth.Requests), Limits: c.taken.Limits.Plus(growth.Limits)}
+	for i := range quotas {
+		if lacks(growth.Requests, all.Requests, quotas[i].Requests) || lacks(growth.Limits, all.Limits, quotas[i].Limits) {
+			return false
+		}
+	}
+	c.taken = all
+	return true
+}
+
+// Return gives back what was claimed for a change that was not done.
+func (c *Claims) Return(growth vertical.Resized) {
+	c.taken.Requests = more(growth.Requests, c.taken.Requests)
+	c.taken.Limits = more(growth.Limits, c.taken.Limits)
+}
+
+// lacks reports that what grows does not fit with all the rest.
+func lacks(growth, all, left vertical.Amounts) bool {
+	for r := range vertical.Resource(vertical.Resources) {
+		asked, _ := growth.Get(r)
+		sum, _ := all.Get(r)
+		if room, limited := left.Get(r); limited && asked > 0 && sum > room {
+			return true
+		}
+	}
+	return false
+}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	"k8s.io/utils/ptr"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
@@ -87,6 +88,14 @@ type Updater struct {
 	// Used is what the containers of pods that should be resized used then, by the
 	// pods' UIDs and the containers' names, as far as it was known.
 	Used map[string]map[string]vertical.Amounts `json:"used,omitempty"`
+	// Held is why that pass evicted nothing, whatever it found of the pods: for the state
+	// of the whole cluster.
+	Held string `json:"held,omitempty"`
+	// EvictionsLeft is how many pods of the whole cluster the next pass may evict; nil is
+	// no bound.
+	EvictionsLeft *int `json:"evictionsLeft,omitempty"`
+	// FailedCreate says that a controller of the pods cannot create new ones.
+	FailedCreate bool `json:"failedCreate,omitempty"`
 }
 
 // PodVerdict is what a pass came to with one pod.
@@ -108,6 +117,9 @@ func (s *VerticalSnapshot) DeepCopyObject() runtime.Object {
 		updater := *s.Updater
 		updater.State = updater.State.Clone()
 		updater.Pods = slices.Clone(updater.Pods)
+		if left := updater.EvictionsLeft; left != nil {
+			updater.EvictionsLeft = ptr.To(*left)
+		}
 		updater.Requested = maps.Clone(updater.Requested)
 		updater.Used = maps.Clone(updater.Used)
 		for uid, used := range updater.Used {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
@@ -119,6 +120,7 @@ func TestEncodeVertical(t *testing.T) {
 		Pods:      []PodVerdict{{Name: "web-1", UID: "1", Action: "evict", Because: "OutsideRange"}},
 		Requested: map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1500)},
 		Used:      map[string]map[string]vertical.Amounts{"1": {"app": vertical.Amounts{}.With(vertical.Memory, 70<<20)}},
+		Held:      "NodesNotReady", EvictionsLeft: ptr.To(3), FailedCreate: true,
 	}
 	copied, ok := step.Snapshot.DeepCopyObject().(*VerticalSnapshot)
 	if !ok || !cmp.Equal(step.Snapshot, copied, exported) {

@@ -52,6 +52,10 @@ func (r *Reader) Sizes(ctx context.Context, verticals *vpa.Client, object types.
 // workload reads the pods of the object's target.
 func (r *Reader) workload(ctx context.Context, k *snapshot.VerticalStep) error {
 	namespace, ref := k.Object.Namespace, k.Object.Spec.TargetRef
+	if k.Object.Unreadable != "" {
+		k.Snapshot.Target.Problem = "it cannot be read, and nothing is done for it: " + k.Object.Unreadable
+		return nil
+	}
 	if ref == nil {
 		k.Snapshot.Target.Problem = "spec.targetRef: the object names no workload"
 		return nil

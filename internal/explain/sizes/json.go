@@ -42,6 +42,10 @@ type Updater struct {
 	LeaseStale  bool      `json:"leaseStale,omitempty"`
 	CircuitOpen bool      `json:"circuitOpen,omitempty"`
 	Troubled    []string  `json:"troubled,omitempty"`
+	// Held is why nothing is evicted in the whole cluster, EvictionsLeft how many pods of
+	// it may be; nil is no bound.
+	Held          string `json:"held,omitempty"`
+	EvictionsLeft *int   `json:"evictionsLeft,omitempty"`
 }
 
 // Container is how its recommendation came about, by resource.
@@ -142,6 +146,7 @@ func (e *Explanation) updater() Updater {
 		return Updater{NoHistory: e.Step.Snapshot.UpdaterUnknown, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
 	}
 	known := Updater{KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
+	known.Held, known.EvictionsLeft = u.Held, u.EvictionsLeft
 	if !u.Time.IsZero() {
 		known.NextPass = u.Time.Add(u.Interval.Duration)
 	}

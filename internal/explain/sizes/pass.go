@@ -46,10 +46,21 @@ func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
 		}
 		return
 	}
-	turns, budgets := newTurns(now, updater), newBudgets(step.Budgets)
+	if updater != nil {
+		if why, ok := reasonOf(updater.Held); ok && why != reason.None {
+			e.Update.HoldEvictions(why)
+		}
+	}
+	e.act(now, &state)
+}
+
+// act lets each action become what there is to expect of it.
+func (e *Explanation) act(now time.Time, state *update.State) {
+	step := e.Step
+	turns, budgets := newTurns(now, step.Snapshot.Updater), newBudgets(step.Budgets)
 	var claims resize.Claims
 	for e.Update.Peek() != update.Nothing {
-		action, ok := e.Update.Next(&state)
+		action, ok := e.Update.Next(state)
 		if !ok {
 			return
 		}
@@ -62,14 +73,22 @@ func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
 			e.Update.Stop()
 			return
 		}
+		if action.Kind == update.Evict && turns.isUsedUp() {
+			claims.Return(growth)
+			e.Update.Return(action)
+			e.Update.HoldEvictions(reason.ClusterBudget)
+			continue
+		}
 		outcome := update.Done
 		if action.Kind == update.Evict {
 			outcome = budgets.evict(step.Pods, action.Pod.UID)
 		}
 		if outcome != update.Done {
 			claims.Return(growth)
+		} else if action.Kind == update.Evict {
+			turns.evicted++
 		}
-		e.Update.Settle(now, &state, action, outcome)
+		e.Update.Settle(now, state, action, outcome)
 	}
 }
 
@@ -95,7 +114,11 @@ func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 	replicas := step.Snapshot.Target.Replicas
 	o := &update.Observation{
 		Recommended: e.Published, Ranges: observe.RangesOf(step.Ranges), Conflicts: e.Conflicts, Past: observe.PastOf(&step.Object.Status),
-		Workload: disruption.Workload{Target: disruption.Replicas{Configured: replicas, AsFound: replicas == 0}, Creators: map[string]disruption.Replicas{}},
+		LittleHistory: observe.HasLittleHistory(&step.Object.Status),
+		Workload:      disruption.Workload{Target: disruption.Replicas{Configured: replicas, AsFound: replicas == 0}, Creators: map[string]disruption.Replicas{}},
+	}
+	if updater := step.Snapshot.Updater; updater != nil {
+		o.Workload.FailedCreate = updater.FailedCreate
 	}
 	for _, pod := range step.Pods {
 		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
@@ -157,13 +180,20 @@ type turns struct {
 	evictions, resizes disruption.Bucket
 	// from is when that pass begins, until when actions may wait for their turn.
 	from, until time.Time
+	// left is how many pods of the cluster may be evicted, nil without a bound; evicted
+	// is how many of them are this workload's.
+	left    *int
+	evicted int
 }
+
+// isUsedUp reports that no more pods of the cluster may be evicted.
+func (t *turns) isUsedUp() bool { return t.left != nil && t.evicted >= *t.left }
 
 func newTurns(now time.Time, updater *snapshot.Updater) *turns {
 	if updater == nil {
 		return &turns{from: now, until: now} // the zero buckets limit nothing
 	}
-	t := &turns{evictions: updater.Evictions, resizes: updater.Resizes, from: now}
+	t := &turns{evictions: updater.Evictions, resizes: updater.Resizes, from: now, left: updater.EvictionsLeft}
 	if next := updater.Time.Add(updater.Interval.Duration); next.After(now) {
 		t.from = next
 	}

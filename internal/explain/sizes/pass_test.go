@@ -45,6 +45,11 @@ func updater() *snapshot.Updater {
 	}
 }
 
+// confirmed is the circuit of a workload whose first replacement has come up.
+func confirmed() disruption.Circuit {
+	return disruption.Circuit{EvictedFrom: noon.Add(-2 * time.Minute), EvictedTo: noon.Add(-2 * time.Minute), Confirmed: true}
+}
+
 func protect(step *snapshot.VerticalStep, left int32) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
@@ -159,6 +164,49 @@ func TestEachPod(t *testing.T) {
 		"nobody renews the Lease": {
 			func(s *snapshot.VerticalStep) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.LeaseStale = true },
 			[3]string{held("LeaseStale"), held("LeaseStale"), held("LeaseStale")}, "leaves its passes out: the admission controller's Lease is not renewed",
+		},
+		"the cluster evicts nothing": {
+			func(s *snapshot.VerticalStep) {
+				s.Snapshot.Updater = updater()
+				s.Snapshot.Updater.Held = "ClusterNotAdmitted"
+			},
+			[3]string{held("ClusterNotAdmitted"), held("ClusterNotAdmitted"), held("ClusterNotAdmitted")},
+			"evicts nothing in the whole cluster: pods of several workloads came up without what is recommended",
+		},
+		"an updater that knows more holds it": {
+			func(s *snapshot.VerticalStep) {
+				s.Snapshot.Updater = updater()
+				s.Snapshot.Updater.Held = "SomethingNew"
+			},
+			[3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")}, "evicts nothing in the whole cluster: SomethingNew",
+		},
+		"the cluster has had enough": {
+			func(s *snapshot.VerticalStep) {
+				s.Snapshot.Updater = updater()
+				s.Snapshot.Updater.EvictionsLeft = ptr.To(0)
+			},
+			[3]string{held("ClusterBudget"), held("ClusterBudget"), held("ClusterBudget")}, "--max-eviction-percent leaves 0 evictions in the whole cluster for now",
+		},
+		"the cluster bears one more": {
+			func(s *snapshot.VerticalStep) {
+				s.Snapshot.Updater = updater()
+				s.Snapshot.Updater.EvictionsLeft = ptr.To(1)
+				s.Snapshot.Updater.State.Circuit = confirmed()
+				s.Snapshot.Flags = map[string]string{"eviction-tolerance": "1"}
+			}, [3]string{evicted, held("ClusterBudget"), held("ClusterBudget")}, words + "as many pods of the cluster were evicted as --max-eviction-percent allows",
+		},
+		"new pods are refused": {
+			func(s *snapshot.VerticalStep) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.FailedCreate = true },
+			[3]string{held("FailedCreate"), held("FailedCreate"), held("FailedCreate")}, words + "pods of the workload are not created",
+		},
+		"little history": {
+			func(s *snapshot.VerticalStep) {
+				for _, p := range s.Pods {
+					p.Spec.Containers[0].Resources.Requests = resources("200m", "800Mi")
+				}
+				s.Object.Status.Recommendation.ContainerRecommendations[0].UpperBound = resources("200m", "500Mi")
+				s.Object.Status.Conditions = append(s.Object.Status.Conditions, autoscaling.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: corev1.ConditionTrue})
+			}, [3]string{"nothing  LittleHistory", "nothing  LittleHistory", "nothing  LittleHistory"}, "stays as it is: there are samples of less than a confidence interval",
 		},
 		"new pods crash": {
 			func(s *snapshot.VerticalStep) {

@@ -191,12 +191,20 @@ func wasText(v *snapshot.PodVerdict) string {
 // sentence is that of a reason by its name. One that this program does not know is
 // said as it is.
 func sentence(name string) string {
-	for _, r := range reason.All() {
-		if r.String() == name {
-			return report.Sentence(r)
-		}
+	if r, ok := reasonOf(name); ok {
+		return report.Sentence(r)
 	}
 	return cmp.Or(name, "its turn did not come")
+}
+
+// reasonOf is the reason of a name; false for one that this program does not know.
+func reasonOf(name string) (reason.Reason, bool) {
+	for _, r := range reason.All() {
+		if r.String() == name {
+			return r, true
+		}
+	}
+	return reason.None, false
 }
 
 // explainDivergences says that the file was decided otherwise where it comes from.
@@ -228,6 +236,12 @@ func (e *Explanation) explainUpdater(p *page) {
 		next = "in about " + in.String()
 	}
 	p.line("updater", "its own memory, after its pass at %s; the next is %s", updater.Time.Format(time.TimeOnly), next)
+	if updater.Held != "" {
+		p.line("", "evicts nothing in the whole cluster: %s", sentence(updater.Held))
+	}
+	if left := updater.EvictionsLeft; left != nil {
+		p.line("", "--max-eviction-percent leaves %d evictions in the whole cluster for now", *left)
+	}
 	if e.Update.Circuit != reason.None {
 		why := report.Sentence(e.Update.Circuit)
 		if len(e.Update.Troubled) > 0 {

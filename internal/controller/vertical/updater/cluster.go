@@ -50,6 +50,16 @@ func (b *clusterBudget) giveBack() {
 	b.left.Return()
 }
 
+// evictionsLeft is how many pods may still be evicted; nil is no bound.
+func (b *clusterBudget) evictionsLeft(now time.Time) *int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if left, isBounded := b.left.Left(now, b.pods); isBounded {
+		return &left
+	}
+	return nil
+}
+
 // begin counts the pods of a pass. The first pass of a process counts what the one
 // before evicted, as far as pods show it.
 func (b *clusterBudget) begin(now time.Time, tasks []*task, isFirst bool) {
@@ -79,7 +89,7 @@ func (c *Controller) holdEvictions(now time.Time, tasks []*task) {
 	c.hasPassed = true
 	if divergences.Has(divergence.ClusterBudget) && mostNodesAreDown(c.listers.nodes.GetStore().List()) {
 		for _, t := range tasks {
-			t.decision.HoldEvictions(reason.NodesNotReady)
+			t.holdEvictions(reason.NodesNotReady)
 		}
 		return
 	}
@@ -100,9 +110,14 @@ func (c *Controller) holdEvictions(now time.Time, tasks []*task) {
 	}
 	for _, t := range tasks {
 		if t != tried {
-			t.decision.HoldEvictions(reason.ClusterNotAdmitted)
+			t.holdEvictions(reason.ClusterNotAdmitted)
 		}
 	}
+}
+
+func (t *task) holdEvictions(why reason.Reason) {
+	t.held = why
+	t.decision.HoldEvictions(why)
 }
 
 // toTry is the workload whose pod is evicted to see whether admission works again: one

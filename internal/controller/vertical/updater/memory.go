@@ -36,6 +36,9 @@ type look struct {
 	nodes  map[string]resize.Node
 	// used is what containers used, by the pods' UIDs and their names.
 	used map[string]map[string]vertical.Amounts
+	// held is why nothing was evicted in the whole cluster.
+	held         reason.Reason
+	failedCreate bool
 }
 
 type verdict struct {
@@ -59,7 +62,10 @@ func (m *memory) tell(at time.Time, tasks []*task, isKnown func(types.UID) bool)
 		}
 	}
 	for _, t := range tasks {
-		l := look{at: at, uid: t.vpa.UID, state: t.state, nodes: t.observed.Cluster.Nodes, used: t.observed.Cluster.Used}
+		l := look{
+			at: at, uid: t.vpa.UID, state: t.state, nodes: t.observed.Cluster.Nodes, used: t.observed.Cluster.Used,
+			held: t.held, failedCreate: t.observed.Workload.FailedCreate,
+		}
 		for i := range t.decision.Pods {
 			v := &t.decision.Pods[i]
 			if v.Wants != reason.None || v.Did != update.Nothing {
@@ -94,7 +100,13 @@ func (c *Controller) Memory(object types.NamespacedName) *snapshot.Updater {
 	u := &snapshot.Updater{
 		Time: l.at, Interval: metav1.Duration{Duration: c.cfg.Interval}, LeaseStale: stale,
 		Evictions: c.bucket(update.Evict), Resizes: c.bucket(update.Resize), State: l.state.Clone(),
+		Held: l.held.String(), FailedCreate: l.failedCreate,
 	}
+	next := time.Now()
+	if after := l.at.Add(c.cfg.Interval); after.After(next) {
+		next = after
+	}
+	u.EvictionsLeft = c.budget.evictionsLeft(next)
 	if !ok {
 		// The circuit and the timers are taken from the pods, as the first pass will do.
 		u.Time, u.State = time.Time{}, update.State{}

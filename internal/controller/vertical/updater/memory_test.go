@@ -3,17 +3,22 @@ package updater
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -61,6 +66,34 @@ func TestMemoryOfEvictions(t *testing.T) {
 	r.passOnce()
 	if u.State.Circuit.EvictedTo != before.EvictedTo {
 		t.Error("what was told has changed")
+	}
+}
+
+// TestMemoryOfTheCluster: why nothing is evicted in the whole cluster is told, and how many pods still may be once the next pass
+// begins; and that pods cannot be created.
+func TestMemoryOfTheCluster(t *testing.T) {
+	r := newRig(t, func(c *Config) {
+		c.Flags.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = allAtOnce, 10, time.Hour
+	}, names(3)...)
+	object := types.NamespacedName{Namespace: namespace, Name: "web00"}
+	r.passOnce()
+	u := r.Memory(object)
+	if u == nil || u.Held != "" || u.EvictionsLeft == nil || *u.EvictionsLeft != 4 || u.FailedCreate {
+		t.Fatalf("after six evictions of ten: %+v", u)
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}
+	sets := r.listers.counted["ReplicaSet"].GetStore()
+	stored, _, _ := sets.GetByKey(namespace + "/web00-1")
+	set := stored.(*appsv1.ReplicaSet).DeepCopy()
+	set.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"}}
+	if err := errors.Join(r.listers.nodes.GetStore().Add(node), sets.Update(set)); err != nil {
+		t.Fatal(err)
+	}
+	r.budget.left = disruption.ClusterBudget{}
+	r.passOnce()
+	if u := r.Memory(object); u.Held != "NodesNotReady" || u.EvictionsLeft != nil || !u.FailedCreate {
+		t.Errorf("of the cluster %q, %v are told, of refused pods %t", u.Held, u.EvictionsLeft, u.FailedCreate)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -30,6 +31,8 @@ type task struct {
 	observed *update.Observation
 	decision update.Decision
 	state    update.State
+	// held is why nothing is evicted in the whole cluster.
+	held reason.Reason
 }
 
 // pass looks at all workloads once. What it has no time for, the next one begins

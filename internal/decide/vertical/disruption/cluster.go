@@ -77,19 +77,33 @@ func (b *ClusterBudget) Resume(now time.Time, created []time.Time) {
 
 // Take counts an eviction, if one more of so many pods may be evicted.
 func (b *ClusterBudget) Take(now time.Time, pods int) bool {
-	if b.Percent <= 0 {
+	left, isBounded := b.Left(now, pods)
+	switch {
+	case !isBounded:
 		return true
+	case left == 0:
+		return false
 	}
+	b.evicted = append(slices.Delete(b.evicted, 0, b.old(now)), now)
+	return true
+}
+
+// Left is how many of so many pods may still be evicted; false is no bound.
+func (b *ClusterBudget) Left(now time.Time, pods int) (int, bool) {
+	if b.Percent <= 0 {
+		return 0, false
+	}
+	most := max(fewest, int(float64(pods)*b.Percent/100))
+	return max(0, most-len(b.evicted)+b.old(now)), true
+}
+
+// old is how many evictions count no more.
+func (b *ClusterBudget) old(now time.Time) int {
 	old := 0
 	for old < len(b.evicted) && now.Sub(b.evicted[old]) >= b.Window {
 		old++
 	}
-	b.evicted = slices.Delete(b.evicted, 0, old)
-	if len(b.evicted) >= max(fewest, int(float64(pods)*b.Percent/100)) {
-		return false
-	}
-	b.evicted = append(b.evicted, now)
-	return true
+	return old
 }
 
 // Return takes back an eviction that was not done.

@@ -19,8 +19,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// maxOvertaken is how often in a row a decision is made anew at once because
-// somebody else scaled meanwhile. After that it counts as a failed write.
+// maxOvertaken is how often in a row a decision is given up because somebody else scaled
+// meanwhile. After that it counts as a failed write, and the next one waits.
 const maxOvertaken = 3
 
 // errSuperseded says that the object changed while it was observed.
@@ -135,7 +135,7 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 	case errors.Is(err, errSuperseded), errors.Is(err, scale.ErrMoved):
 		c.metrics.overtaken.Inc()
 		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
-		due = p.start
+		due = c.overtaken(p, due)
 	default:
 		c.log.V(1).Info("not decided", "object", nameOf(hpa).String(), "why", err.Error())
 	}

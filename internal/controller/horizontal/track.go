@@ -21,10 +21,12 @@ type track struct {
 	state decide.State
 	// written is the resource version of the last status write.
 	written string
-	// moved counts decisions in a row that somebody else's scaling overtook.
-	moved   int
-	writing writing
-	scale   keptScale
+	// moved counts decisions in a row that somebody else's scaling overtook; overtaken is
+	// when the object was last decided in full at once because of such a change.
+	moved     int
+	overtaken time.Time
+	writing   writing
+	scale     keptScale
 	// waits says that a decision waits for the cache to show the last write, owes that
 	// it is one in full. They are guarded by Controller.mu, as are stale and contest.
 	waits, owes bool
@@ -199,7 +201,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		}
 		t.kept.end()
 		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, c.firstSaid(hpa, t.begun), kept{}, known{}, nil
-		t.heard, t.writing, t.scale = t.begun, writing{}, keptScale{}
+		t.heard, t.overtaken, t.writing, t.scale = t.begun, time.Time{}, writing{}, keptScale{}
 	}
 	return t
 }

@@ -8,6 +8,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -97,7 +98,7 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 	}
 	if err != nil {
 		c.writes(p.track, nil)
-		if !isGivenUp(err) {
+		if !isGivenUp(err) || p.track.moved >= maxOvertaken && errors.Is(err, scale.ErrMoved) {
 			w.backoff.note(err, c.config.SyncPeriod)
 		}
 		return err
@@ -163,6 +164,22 @@ func (c *Controller) again(p *pass, full time.Time) time.Time {
 		now = later(now, asked.Add(standInPeriod))
 	}
 	c.schedule.soon(nameOf(p.hpa), now, p.mayLower)
+	return full
+}
+
+// overtaken is when the object is decided in full again, after a decision that the object
+// or its target's count has overtaken: at once, but only once in a sync period. Whoever
+// changes them all the time must not have all metrics asked for each time. Beyond that
+// what is known is decided on, as after any other change of a count.
+func (c *Controller) overtaken(p *pass, full time.Time) time.Time {
+	now := time.Now()
+	if now.Sub(p.track.overtaken) >= c.config.SyncPeriod {
+		p.track.overtaken = now
+		return now
+	}
+	if c.config.Triggers {
+		c.happened([]types.NamespacedName{nameOf(p.hpa)})
+	}
 	return full
 }
 

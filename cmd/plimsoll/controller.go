@@ -229,8 +229,6 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	cfg := horizontal.Config{
 		Client:     client,
 		Informers:  horizontals,
-		Scales:     reach.scales,
-		Mapper:     reach.mapper,
 		Metrics:    source,
 		Conflict:   l.conflict,
 		Registerer: ctrlmetrics.Registry,
@@ -246,6 +244,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 		StatusInterval: flags.statusInterval,
 		EventInterval:  flags.eventInterval,
 	}
+	reach.give(&cfg)
 	if !flags.shadow {
 		eventsClient, err := kubernetes.NewForConfig(reach.bounded)
 		if err != nil {

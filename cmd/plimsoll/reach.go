@@ -12,6 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	scaleclient "k8s.io/client-go/scale"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 )
 
 const (
@@ -27,6 +30,12 @@ type reach struct {
 	bounded *rest.Config
 	mapper  meta.ResettableRESTMapper
 	scales  scaleclient.ScalesGetter
+	// scaleWrites has no limit on this side: whoever writes waits for limiter before, which
+	// scales waits for, too. It is nil without --kube-api-qps.
+	scaleWrites scaleclient.ScalesGetter
+	limiter     flowcontrol.RateLimiter
+	// scaleKinds keeps of which kind the scale of each resource is.
+	scaleKinds scaleclient.ScaleKindResolver
 }
 
 func newReach(config *rest.Config) (*reach, error) {
@@ -37,12 +46,31 @@ func newReach(config *rest.Config) (*reach, error) {
 		return nil, fmt.Errorf("making a discovery client: %w", err)
 	}
 	r.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	r.scales, err = scaleclient.NewForConfig(rest.CopyConfig(r.bounded), r.mapper, dynamic.LegacyAPIPathResolverFunc,
-		scaleclient.NewDiscoveryScaleKindResolver(discover))
+	limited, unlimited := rest.CopyConfig(r.bounded), rest.CopyConfig(r.bounded)
+	if config.QPS > 0 {
+		r.limiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
+		limited.RateLimiter = r.limiter
+	}
+	unlimited.QPS, unlimited.Burst = -1, 0
+	r.scaleKinds = scaleclient.NewDiscoveryScaleKindResolver(discover)
+	if r.scales, err = r.newScales(limited); err != nil {
+		return nil, err
+	}
+	r.scaleWrites, err = r.newScales(unlimited)
+	return r, err
+}
+
+func (r *reach) newScales(config *rest.Config) (scaleclient.ScalesGetter, error) {
+	scales, err := scaleclient.NewForConfig(config, r.mapper, dynamic.LegacyAPIPathResolverFunc, r.scaleKinds)
 	if err != nil {
 		return nil, fmt.Errorf("making a scale client: %w", err)
 	}
-	return r, nil
+	return scales, nil
+}
+
+// give lets the horizontal loop read and write scales.
+func (r *reach) give(c *horizontal.Config) {
+	c.Scales, c.ScaleWrites, c.ScaleKinds, c.WriteLimiter, c.Mapper = r.scales, r.scaleWrites, r.scaleKinds, r.limiter, r.mapper
 }
 
 // rediscover lets new kinds be found; what was known is asked for again only when it

@@ -42,6 +42,7 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
@@ -65,8 +66,15 @@ type Config struct {
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory
 	Scales    scaleclient.ScalesGetter
-	Mapper    meta.RESTMapper
-	Metrics   MetricsSource
+	// ScaleWrites writes scales, Scales if it is nil; it has no limiter of its own. Before
+	// each write, and before it is looked at once more whether the decision still holds,
+	// WriteLimiter is waited for, and ScaleKinds, with which it finds out how a scale is
+	// written, is asked; both may be nil.
+	ScaleWrites  scaleclient.ScalesGetter
+	ScaleKinds   scaleclient.ScaleKindResolver
+	WriteLimiter flowcontrol.RateLimiter
+	Mapper       meta.RESTMapper
+	Metrics      MetricsSource
 	// Direct knows resource metrics without asking; without it, or where it does not
 	// know enough, Metrics is asked for them too. It may be nil.
 	Direct Direct
@@ -152,7 +160,10 @@ func New(cfg Config) (*Controller, error) {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}
 	known := targets.New(cfg.Informers.Apps().V1())
-	scales, err := scale.New(scale.Config{Scales: cfg.Scales, Mapper: cfg.Mapper, Known: known, FieldManager: cfg.FieldManager})
+	scales, err := scale.New(scale.Config{
+		Scales: cfg.Scales, Writes: cfg.ScaleWrites, Kinds: cfg.ScaleKinds, Mapper: cfg.Mapper, Known: known,
+		FieldManager: cfg.FieldManager,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}

@@ -128,7 +128,7 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 		// The sync period is the longest silence, and this was none.
 		due = following(hpa.UID, p.start, c.config.SyncPeriod)
 	case err == nil:
-	case errors.Is(err, errOutdated), errors.Is(err, errNoSlot):
+	case errors.Is(err, errOutdated), errors.Is(err, errNoSlot), errors.Is(err, errLimited):
 		c.metrics.outdated.Inc()
 		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
 		due = c.again(p, due)

@@ -3,6 +3,7 @@ package horizontal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -30,6 +31,8 @@ var (
 	errOutdated = errors.New("the decision has waited too long for its write")
 	// errBackoff says that writes of the object's scale failed a moment ago.
 	errBackoff = errors.New("the last scale write failed, and it is too early for another")
+	// errLimited says that --kube-api-qps let no write pass for as long as a call may take.
+	errLimited = errors.New("too many requests wait for --kube-api-qps")
 	// errContested says that somebody else scales the object.
 	errContested = errors.New("another controller writes the object's status")
 )
@@ -42,6 +45,9 @@ type writing struct {
 	// since is since when the object waits for a slot; zero if it does not.
 	since   time.Time
 	backoff backoff
+	// mayCall says that the limiter has let a call pass that was not made: what it was
+	// waited for with was outdated then. The next one need not wait.
+	mayCall bool
 }
 
 // backoff says when a call that failed is tried again.
@@ -91,7 +97,7 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 		defer c.writers.release(kind)
 		began = time.Now()
 		c.writes(p.track, &desired)
-		now, err = c.scales.Write(context.WithoutCancel(ctx), p.target, desired, func() error { return c.mayScale(ctx, p, kind) })
+		now, err = c.scales.Write(context.WithoutCancel(ctx), p.target, desired, func() error { return c.mayWrite(ctx, p, kind) })
 	})
 	if now != nil {
 		c.keepScale(p, scale.Target{Resource: p.target.Resource, Scale: now}, nil)
@@ -105,6 +111,26 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 	}
 	w.backoff.note(nil, 0)
 	c.rose(p.track, began, desired-d.Current)
+	return nil
+}
+
+// mayWrite waits for the limiter, and looks after that whether the write may begin.
+func (c *Controller) mayWrite(ctx context.Context, p *pass, kind schema.GroupKind) error {
+	w := &p.track.writing
+	if limiter := c.config.WriteLimiter; limiter != nil && !w.mayCall {
+		// Not a deadline: the limiter would not even begin to wait, and nor would the next.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer time.AfterFunc(scale.DefaultTimeout, cancel).Stop()
+		if err := limiter.Wait(ctx); err != nil {
+			return fmt.Errorf("%w: %w", errLimited, err)
+		}
+		w.mayCall = true
+	}
+	if err := c.mayScale(ctx, p, kind); err != nil {
+		return err
+	}
+	w.mayCall = false
 	return nil
 }
 
@@ -130,7 +156,7 @@ func (c *Controller) mayScale(ctx context.Context, p *pass, kind schema.GroupKin
 // isGivenUp reports whether a write was given up rather than refused.
 func isGivenUp(err error) bool {
 	for _, reason := range []error{
-		errOutdated, errNoSlot, errBackoff, errContested, errSuperseded, scale.ErrMoved, context.Canceled,
+		errOutdated, errNoSlot, errLimited, errBackoff, errContested, errSuperseded, scale.ErrMoved, context.Canceled,
 	} {
 		if errors.Is(err, reason) {
 			return true

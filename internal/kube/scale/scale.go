@@ -44,6 +44,12 @@ type Source interface {
 // Config is what a Client needs.
 type Config struct {
 	Scales scaleclient.ScalesGetter
+	// Writes is for writes, Scales if it is nil. It is to wait for nothing on this side:
+	// what a write stands on was looked at just before.
+	Writes scaleclient.ScalesGetter
+	// Kinds is what Writes finds out with of which kind a resource's scale is, and keeps; it
+	// may be nil.
+	Kinds  scaleclient.ScaleKindResolver
 	Mapper meta.RESTMapper
 	// Known is asked before the API server; it may be nil.
 	Known Source
@@ -65,6 +71,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.Writes == nil {
+		cfg.Writes = cfg.Scales
 	}
 	return &Client{config: cfg}, nil
 }
@@ -140,6 +149,9 @@ func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespa
 // error ends the write. With an error, too, the scale is what was found after a conflict,
 // for whoever tries again; nil if there was none.
 func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWrite func() error) (*autoscalingv1.Scale, error) {
+	if err := c.findKind(target.Resource); err != nil {
+		return nil, err
+	}
 	from := target.Scale.Spec.Replicas
 	scale := target.Scale.DeepCopy()
 	var written, found *autoscalingv1.Scale
@@ -170,10 +182,23 @@ func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWr
 	return written, nil
 }
 
+// findKind finds out of which kind the resource's scale is. Where that takes a call, it is
+// not to come between mayWrite and the write.
+func (c *Client) findKind(resource schema.GroupResource) error {
+	if c.config.Kinds == nil {
+		return nil
+	}
+	full, err := c.config.Mapper.ResourceFor(resource.WithVersion(""))
+	if err == nil {
+		_, err = c.config.Kinds.ScaleForResource(full)
+	}
+	return err
+}
+
 func (c *Client) update(ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	return c.config.Scales.Scales(scale.Namespace).Update(ctx, resource, scale, metav1.UpdateOptions{FieldManager: c.config.FieldManager})
+	return c.config.Writes.Scales(scale.Namespace).Update(ctx, resource, scale, metav1.UpdateOptions{FieldManager: c.config.FieldManager})
 }
 
 // wordless adds a sentinel to an error without adding to its text, which

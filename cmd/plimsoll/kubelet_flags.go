@@ -12,6 +12,9 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
@@ -138,8 +141,26 @@ func (f *kubeletFlags) access(config *rest.Config, client kubernetes.Interface) 
 		if err != nil {
 			return nil, fmt.Errorf("making a client with the token for kubelets: %w", err)
 		}
-		return client.SelfSubjectAccessReviews(), nil
+		return &readerReviews{client.SelfSubjectAccessReviews(), func() { tokens.Refused(shown) }}, nil
 	})
+}
+
+// readerReviews asks as whom the kubelets see. An API server that does not know the token
+// knows another one, where the account was made anew under its name.
+type readerReviews struct {
+	resource.Reviews
+	refused func()
+}
+
+// Create implements resource.Reviews.
+func (r *readerReviews) Create(
+	ctx context.Context, review *authorizationv1.SelfSubjectAccessReview, options metav1.CreateOptions,
+) (*authorizationv1.SelfSubjectAccessReview, error) {
+	answer, err := r.Reviews.Create(ctx, review, options)
+	if apierrors.IsUnauthorized(err) {
+		r.refused()
+	}
+	return answer, err
 }
 
 // reads reports whether kubelets may be read at all.

@@ -3,6 +3,7 @@ package metricsapi
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"sync"
 	"time"
 
@@ -40,6 +41,8 @@ var errPreempted = errors.New("the call takes far longer than those that wait fo
 type slots struct {
 	timeout time.Duration
 	load    *load
+	// seed is of the hashes of calls.
+	seed maphash.Seed
 
 	// mu guards what follows.
 	mu             sync.Mutex
@@ -47,8 +50,9 @@ type slots struct {
 	regular, slow  turns
 	// preempted calls are being cancelled for those that wait.
 	preempted int
-	// slowSince holds the calls that were slow the last time.
-	slowSince map[string]time.Time
+	// slowSince holds the calls that were slow the last time, by their hashes: the texts
+	// may be of any length. Two calls with one hash are slow together, which is harmless.
+	slowSince map[uint64]time.Time
 	// average is how long calls take that are answered; 0 before the first.
 	average time.Duration
 }
@@ -56,8 +60,8 @@ type slots struct {
 // slot is the place of one call: first in the queue, then under way.
 type slot struct {
 	object types.NamespacedName
-	// call is what is asked for.
-	call                string
+	// call is the hash of what is asked for.
+	call                uint64
 	isSlow, isPreempted bool
 	// ready is closed when the call may begin.
 	ready         chan struct{}
@@ -70,7 +74,7 @@ type slot struct {
 }
 
 func newSlots(n int, timeout time.Duration, load *load) *slots {
-	return &slots{timeout: timeout, load: load, free: n, freeSlow: max(1, n/slowShare), slowSince: map[string]time.Time{}}
+	return &slots{timeout: timeout, load: load, free: n, freeSlow: max(1, n/slowShare), slowSince: map[uint64]time.Time{}, seed: maphash.MakeSeed()}
 }
 
 // run waits for a slot and makes the call. The timeout begins with the slot: a call does
@@ -143,9 +147,9 @@ func (s *slots) enqueue(object types.NamespacedName, call string) (*slot, error)
 	if s.waiting() >= maxWaiting {
 		return nil, ErrQueueFull
 	}
-	held := &slot{object: object, call: call, ready: make(chan struct{}), queued: time.Now()}
+	held := &slot{object: object, call: maphash.String(s.seed, call), ready: make(chan struct{}), queued: time.Now()}
 	queue := &s.regular
-	if _, held.isSlow = s.slowSince[call]; held.isSlow {
+	if _, held.isSlow = s.slowSince[held.call]; held.isSlow {
 		queue = &s.slow
 	}
 	held.turn = queue.add(held)
@@ -249,7 +253,7 @@ func (s *slots) learn(held *slot, isAnswered bool) {
 }
 
 // remember notes a slow call. It needs the lock.
-func (s *slots) remember(call string) {
+func (s *slots) remember(call uint64) {
 	now := time.Now()
 	if len(s.slowSince) >= maxSlow {
 		for known, since := range s.slowSince {

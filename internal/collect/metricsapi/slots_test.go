@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -197,5 +198,35 @@ func TestTimeoutBeginsWithTheSlot(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		calls.Wait()
+	})
+}
+
+// TestSlowCallsAreRememberedInFewBytes: a call's text holds selectors and names that
+// strangers write, as long as they like.
+func TestSlowCallsAreRememberedInFewBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slotsForTest(t, 1)
+		const calls, length = 50, 1 << 20
+		used := func() uint64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		name := func(i int) string { return strings.Repeat(string(rune('a'+i)), length) }
+		before := used()
+		for i := range calls {
+			if err := s.run(ofObject(t.Context(), "a/1"), name(i), sleep(11*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal(err)
+			}
+		}
+		if grown := int64(used()) - int64(before); grown > 5*length {
+			t.Errorf("%d calls with texts of 1 MiB each are remembered in %d MiB", calls, grown>>20)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.slowSince) != calls {
+			t.Errorf("%d slow calls are remembered, want %d", len(s.slowSince), calls)
+		}
 	})
 }

@@ -9,8 +9,8 @@
 package quantity
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -48,33 +48,34 @@ func (*Error) Detail() string {
 
 // Parse is resource.ParseQuantity within the bounds.
 func Parse(text string) (resource.Quantity, error) {
-	if err := checkText(text); err != nil {
-		return resource.Quantity{}, err
+	if beyond := checkText([]byte(text)); beyond != nil {
+		return resource.Quantity{}, beyond
 	}
 	return resource.ParseQuantity(text)
 }
 
-// checkText compares one quantity's text with the bounds; nil if it is within them.
-func checkText(text string) error {
+// checkText compares one quantity's text with the bounds; nil if it is within them. Of
+// one that is too long it reads the beginning alone.
+func checkText(text []byte) *Error {
 	if len(text) <= MaxLength && !hasLongExponent(text) {
 		return nil
 	}
 	const shown = 24
 	if len(text) > shown {
-		text = text[:shown] + "..."
+		return &Error{Text: string(text[:shown]) + "..."}
 	}
-	return &Error{Text: text}
+	return &Error{Text: string(text)}
 }
 
 // hasLongExponent tells whether more than MaxExponentDigits digits follow an e, which
 // in a quantity is the exponent's.
-func hasLongExponent(text string) bool {
-	at := strings.IndexAny(text, "eE")
+func hasLongExponent(text []byte) bool {
+	at := bytes.IndexAny(text, "eE")
 	if at < 0 {
 		return false
 	}
 	digits := 0
-	for _, c := range []byte(text[at+1:]) {
+	for _, c := range text[at+1:] {
 		if isDigit(c) {
 			digits++
 		}

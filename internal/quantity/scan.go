@@ -5,36 +5,8 @@ import (
 	"strings"
 )
 
-// mayHold tells whether a JSON text has a string or number that is beyond the bounds,
-// wherever it stands: a label may look like one. It reads the text once and allocates
-// nothing. Of a text that is no JSON it says anything.
-func mayHold(text []byte) bool {
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"':
-			length := lengthOfString(text[i+1:])
-			if isSuspect(bytes.TrimSpace(text[i+1 : i+1+length])) {
-				return true
-			}
-			i += length + 2
-		case c == '-' || isDigit(c):
-			length := 1
-			for i+length < len(text) && isOfNumber(text[i+length]) {
-				length++
-			}
-			if isSuspect(text[i : i+length]) {
-				return true
-			}
-			i += length
-		default:
-			i++
-		}
-	}
-	return false
-}
-
 // IsSuspect tells whether a text may be a number that is beyond the bounds, for a reader
-// that has decoded it as a text already.
+// that does not know what becomes of it.
 func IsSuspect(text string) bool { return isSuspect([]byte(strings.TrimSpace(text))) }
 
 // lengthOfString is how far it is to the quotation mark that ends the string.
@@ -53,10 +25,6 @@ func lengthOfString(text []byte) int {
 		}
 		from = end + 1
 	}
-}
-
-func isOfNumber(c byte) bool {
-	return isDigit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
 }
 
 // isSuspect tells whether a text has the form of a number and is beyond the bounds. In

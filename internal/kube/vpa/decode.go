@@ -29,13 +29,18 @@ func (t tolerant) DecoderToVersion(decoder runtime.Decoder, version runtime.Grou
 
 type tolerantDecoder struct{ runtime.Decoder }
 
+// oneOrMany is an object or a list of them: which, the text is not asked before it is
+// checked, and it is checked once.
+type oneOrMany struct {
+	autoscaling.VerticalPodAutoscaler `json:",inline"`
+
+	Items []autoscaling.VerticalPodAutoscaler `json:"items"`
+}
+
 // Decode implements runtime.Decoder. It decodes objects one by one only where the text
 // as a whole is not fit for it.
 func (d tolerantDecoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	unfit := quantity.Check(text, &autoscaling.VerticalPodAutoscalerList{})
-	if unfit == nil {
-		unfit = quantity.Check(text, &autoscaling.VerticalPodAutoscaler{})
-	}
+	unfit := quantity.Check(text, &oneOrMany{})
 	if unfit == nil {
 		object, kind, err := d.Decoder.Decode(text, defaults, into)
 		if err == nil {
@@ -115,10 +120,13 @@ type parts struct {
 	Status            json.RawMessage `json:"status"`
 }
 
-// autoscalerOf is the object. One whose spec cannot be read says why, and asks for
+// autoscalerOf is the object, which is taken apart only where it must be. One whose spec cannot be read says why, and asks for
 // nothing: it names no workload. A status that cannot be read is none, and is written
 // anew.
 func autoscalerOf(text []byte) *autoscaling.VerticalPodAutoscaler {
+	if whole := (&autoscaling.VerticalPodAutoscaler{}); read(text, whole) == nil {
+		return whole
+	}
 	var p parts
 	if err := jsonutil.Unmarshal(text, &p); err != nil {
 		return nil
@@ -138,6 +146,9 @@ func autoscalerOf(text []byte) *autoscaling.VerticalPodAutoscaler {
 const UnreadableVersion = "unreadable"
 
 func checkpointOf(text []byte) *autoscaling.VerticalPodAutoscalerCheckpoint {
+	if whole := (&autoscaling.VerticalPodAutoscalerCheckpoint{}); read(text, whole) == nil {
+		return whole
+	}
 	var p parts
 	if err := jsonutil.Unmarshal(text, &p); err != nil {
 		return nil

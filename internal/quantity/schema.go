@@ -56,10 +56,10 @@ func makeSchema(t reflect.Type, structs map[reflect.Type]*schema) *schema {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch {
-	case t == nil:
+	switch t {
+	case nil:
 		return nil
-	case t == quantityType:
+	case quantityType:
 		return &schema{isQuantity: true}
 	}
 	s := &schema{isMap: t.Kind() == reflect.Map, isList: t.Kind() == reflect.Slice}

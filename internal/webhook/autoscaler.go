@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -54,34 +56,71 @@ func (h *Handler) reviewAutoscaler(request *admissionv1.AdmissionRequest) answer
 	return a
 }
 
+// maxValues is how many values the spec of an object may have: a policy with ten for each
+// container that a pod may have. A policy takes two bytes of text, and with what is wrong
+// with it a thousand in memory.
+const maxValues = 10 * maxEntries
+
+// maxErrors is how many errors an answer names: what all of them take to be written
+// grows with the square of their number.
+const maxErrors = 20
+
+// parts are what is looked at of an object. What its status and the rest of its metadata
+// say is skipped in the text.
+type parts struct {
+	Metadata struct {
+		Name              string       `json:"name"`
+		Namespace         string       `json:"namespace"`
+		DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec json.RawMessage `json:"spec"`
+}
+
 func parse(raw []byte) (*v1.VerticalPodAutoscaler, error) {
-	vpa := &v1.VerticalPodAutoscaler{}
-	if err := quantity.Check(raw, vpa); err != nil {
+	var checked struct {
+		Spec v1.VerticalPodAutoscalerSpec `json:"spec"`
+	}
+	if err := quantity.Check(raw, &checked); err != nil {
 		return nil, err
 	}
-	return vpa, json.Unmarshal(raw, vpa)
+	var p parts
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, err
+	}
+	if n := countEntries(p.Spec, math.MaxInt); n > maxValues {
+		return nil, field.TooMany(field.NewPath("spec"), n, maxValues)
+	}
+	vpa := &v1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
+		Name: p.Metadata.Name, Namespace: p.Metadata.Namespace, DeletionTimestamp: p.Metadata.DeletionTimestamp,
+	}}
+	if len(p.Spec) == 0 {
+		return vpa, nil
+	}
+	return vpa, json.Unmarshal(p.Spec, &vpa.Spec)
 }
 
 // isDeleted tells whether an object is being deleted, of one that may not be readable.
 func isDeleted(raw []byte) bool {
-	var object struct {
-		metav1.ObjectMeta `json:"metadata"`
-	}
-	return json.Unmarshal(raw, &object) == nil && object.DeletionTimestamp != nil
+	var p parts
+	return json.Unmarshal(raw, &p) == nil && p.Metadata.DeletionTimestamp != nil
 }
 
 // isSameSpec compares the texts' meaning, so that it works for a spec that is not
-// readable.
+// readable. Of many values the texts must be the same, as the API server's are.
 func isSameSpec(request *admissionv1.AdmissionRequest) bool {
+	var before, after parts
+	if json.Unmarshal(request.OldObject.Raw, &before) != nil || json.Unmarshal(request.Object.Raw, &after) != nil {
+		return false
+	}
+	if bytes.Equal(before.Spec, after.Spec) {
+		return len(after.Spec) > 0
+	}
 	var specs [2]any
-	for i, raw := range [][]byte{request.OldObject.Raw, request.Object.Raw} {
-		var object struct {
-			Spec json.RawMessage `json:"spec"`
-		}
-		if json.Unmarshal(raw, &object) != nil {
+	for i, text := range [][]byte{before.Spec, after.Spec} {
+		if countEntries(text, math.MaxInt) > maxValues {
 			return false
 		}
-		decoder := json.NewDecoder(bytes.NewReader(object.Spec))
+		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.UseNumber()
 		if decoder.Decode(&specs[i]) != nil {
 			return false
@@ -95,10 +134,16 @@ func unreadable(err error) *field.Error {
 	if beyond := (*quantity.Error)(nil); errors.As(err, &beyond) {
 		return field.Invalid(field.NewPath(beyond.Field), beyond.Text, beyond.Detail())
 	}
+	if named := (*field.Error)(nil); errors.As(err, &named) {
+		return named
+	}
 	return field.InternalError(field.NewPath("."), err)
 }
 
 func invalid(request *admissionv1.AdmissionRequest, warnings []string, errs field.ErrorList) answer {
+	if more := len(errs) - maxErrors; more > 0 {
+		errs, warnings = errs[:maxErrors], append(warnings, fmt.Sprintf("spec: %d more errors are not listed", more))
+	}
 	kind := "VerticalPodAutoscaler"
 	if request.RequestKind != nil {
 		kind = request.RequestKind.Kind

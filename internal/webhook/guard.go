@@ -15,10 +15,11 @@ import (
 
 const (
 	// heldBytes of requests are read and answered at a time: what decoding makes of them
-	// is some times as much, and has to fit into the memory limit.
+	// is up to eight times as much, and has to fit into the memory limit.
 	heldBytes = 32 << 20
-	// leastBytes is what each request counts for at least; a pod has some 10 kB.
-	leastBytes = 64 << 10
+	// leastBytes is what each request counts for at least. A pod has some 10 kB; one of
+	// maxEntries containers in as few makes a megabyte and a half of answers.
+	leastBytes = 128 << 10
 )
 
 // Why a request is not answered.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -103,7 +102,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (answer, int) {
 		h.cfg.Metrics.unchanged(Unreadable)
 		return failed, http.StatusUnsupportedMediaType
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	body, err := readBody(w, r)
 	if err != nil {
 		h.cfg.Metrics.unchanged(Unreadable)
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -111,12 +110,12 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) (answer, int) {
 		}
 		return failed, http.StatusBadRequest
 	}
-	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal(body, &review); err != nil || review.Request == nil {
+	request, err := parseReview(body)
+	if err != nil {
 		h.cfg.Metrics.unchanged(Unreadable)
 		return failed, http.StatusBadRequest
 	}
-	return h.review(r.Context(), review.Request), http.StatusOK
+	return h.review(r.Context(), request), http.StatusOK
 }
 
 // review answers a request. Whatever goes wrong, it is admitted unchanged.

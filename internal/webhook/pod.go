@@ -9,31 +9,13 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
-
-// newPod is what is looked at of a pod; the rest is not even read.
-type newPod struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		Containers     []newContainer               `json:"containers"`
-		InitContainers []newContainer               `json:"initContainers"`
-		Resources      *corev1.ResourceRequirements `json:"resources"`
-	} `json:"spec"`
-}
-
-type newContainer struct {
-	Name          string                         `json:"name"`
-	Resources     corev1.ResourceRequirements    `json:"resources"`
-	RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
-}
 
 func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionRequest) answer {
 	skipped := answer{response: admitted(request), status: statusSkipped, resource: resourcePod}
@@ -48,16 +30,14 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		failed.response.Warnings = []string{"no recommendation is applied: the pod cannot be read: " + err.Error()}
 		return failed
 	}
-	// The API server sends neither for a pod whose name is yet to be made.
-	pod.Namespace = request.Namespace
-	vpa, err := h.match(ctx, &corev1.Pod{ObjectMeta: pod.ObjectMeta})
+	vpa, err := h.match(ctx, pod.matched(request.Namespace))
 	if err != nil {
 		reason := OwnerUnknown
 		if errors.Is(err, ownership.ErrNotFound) {
 			reason = OwnerMissing
 		}
 		h.cfg.Log.Info("Admitting a pod unchanged whose owner is not known yet",
-			"namespace", request.Namespace, "pod", pod.Name+pod.GenerateName, "error", err.Error())
+			"namespace", request.Namespace, "pod", pod.Metadata.Name+pod.Metadata.GenerateName, "error", err.Error())
 		h.cfg.Metrics.unchanged(reason)
 		return failed
 	}
@@ -71,16 +51,8 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		h.cfg.Metrics.unchanged(Unwritable)
 		return failed
 	}
-	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace, "pod", pod.Name+pod.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
+	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace, "pod", pod.Metadata.Name+pod.Metadata.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
 	return h.patched(request, p)
-}
-
-func parsePod(raw []byte) (*newPod, error) {
-	pod := &newPod{}
-	if err := quantity.Check(raw, pod); err != nil {
-		return nil, err
-	}
-	return pod, json.Unmarshal(raw, pod)
 }
 
 const (
@@ -132,21 +104,21 @@ func (pod *newPod) observed() admit.Pod {
 	containers := make([]admit.Container, len(pod.Spec.Containers))
 	of := admit.Pod{Containers: containers}
 	if whole := pod.Spec.Resources; whole != nil {
-		of.Resources = core.Resized{Requests: observe.AmountsOf(whole.Requests), Limits: observe.AmountsOf(whole.Limits)}
+		of.Resources = core.Resized{Requests: whole.Requests.amounts(), Limits: whole.Limits.amounts()}
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			of.Sidecars = of.Sidecars.Plus(observe.AmountsOf(c.Resources.Requests))
+			of.Sidecars = of.Sidecars.Plus(c.Resources.Requests.amounts())
 		}
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		containers[i].Name = c.Name
-		containers[i].Requests, containers[i].Limits = observe.AmountsOf(c.Resources.Requests), observe.AmountsOf(c.Resources.Limits)
+		containers[i].Requests, containers[i].Limits = c.Resources.Requests.amounts(), c.Resources.Limits.amounts()
 		// One with claims on devices is not bare: making its resources anew would take
 		// them away.
-		containers[i].Bare = c.Resources.Requests == nil && c.Resources.Limits == nil && c.Resources.Claims == nil
+		containers[i].Bare = c.Resources.isBare()
 	}
 	return of
 }
@@ -154,7 +126,7 @@ func (pod *newPod) observed() admit.Pod {
 // patch is what a decision comes to, in upstream's order.
 func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 	var p patch
-	if pod.Annotations == nil {
+	if !pod.Metadata.Annotations {
 		p.add("/metadata/annotations", map[string]string{})
 	}
 	for i, change := range decision.Changes {
@@ -167,7 +139,7 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 			p.annotate(observe.AnnotationBoostPrefix+c.Name, before)
 		}
 		at := containerPath(i) + "/resources"
-		if c.Resources.Requests == nil && c.Resources.Limits == nil && c.Resources.Claims == nil {
+		if c.Resources.isBare() {
 			p.add(at, corev1.ResourceRequirements{})
 		}
 		p.set(at+"/requests", c.Resources.Requests == nil, change.Requests)
@@ -184,22 +156,17 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 // updater reads it to end the boost.
 func (c *newContainer) before() (string, error) {
 	type resources struct {
-		Requests corev1.ResourceList `json:"requests"`
-		Limits   corev1.ResourceList `json:"limits"`
+		Requests resourceList `json:"requests"`
+		Limits   resourceList `json:"limits"`
 	}
-	text, err := json.Marshal(resources{Requests: controlled(c.Resources.Requests), Limits: controlled(c.Resources.Limits)})
-	return string(text), err
-}
-
-func controlled(list corev1.ResourceList) corev1.ResourceList {
-	kept := corev1.ResourceList{}
-	for r := range core.Resource(core.Resources) {
-		name := observe.NameOf(r)
-		if quantity, has := list[name]; has {
-			kept[name] = quantity
+	before := resources{Requests: c.Resources.Requests, Limits: c.Resources.Limits}
+	for _, list := range []*resourceList{&before.Requests, &before.Limits} {
+		if *list == nil {
+			*list = resourceList{}
 		}
 	}
-	return kept
+	text, err := json.Marshal(before)
+	return string(text), err
 }
 
 // escape makes a key a part of a JSON pointer (RFC 6901).

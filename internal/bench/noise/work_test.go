@@ -46,6 +46,25 @@ func TestCronIsNoLoad(t *testing.T) {
 	}
 }
 
+// TestCompilingIsNoLoad: new pods compile for as long as a start may last. The load
+// doubles once and takes 20 pods; what their starts add is little, and gone with them.
+func TestCompilingIsNoLoad(t *testing.T) {
+	s := works[3]
+	s.lasts = 5 * time.Minute
+	need := float64(s.needed(true))
+	for seed := range uint64(4) {
+		for name, window := range map[string]surge.Settings{"with": surge.Defaults(), "without": {}} {
+			r, err := newRun(&s, seed, window)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := float64(r.play().most); got > 1.25*need || got < nearly*need {
+				t.Errorf("seed %d, %s the surge window: %v replicas, the load takes %v", seed, name, got, need)
+			}
+		}
+	}
+}
+
 // TestSameSeedSameWork: each of the three runs of a case is made of its seed alone.
 func TestSameSeedSameWork(t *testing.T) {
 	s := works[3]

@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/kinds"
 )
 
 const (
@@ -28,7 +26,7 @@ const (
 type reach struct {
 	// bounded is the configuration for clients whose calls take no context.
 	bounded *rest.Config
-	mapper  meta.ResettableRESTMapper
+	mapper  *kinds.Mapper
 	scales  scaleclient.ScalesGetter
 	// scaleWrites has no limit on this side: whoever writes waits for limiter before, which
 	// scales waits for, too. It is nil without --kube-api-qps.
@@ -45,7 +43,7 @@ func newReach(config *rest.Config) (*reach, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a discovery client: %w", err)
 	}
-	r.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
+	r.mapper = kinds.New(discover)
 	limited, unlimited := rest.CopyConfig(r.bounded), rest.CopyConfig(r.bounded)
 	if config.QPS > 0 {
 		r.limiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
@@ -73,9 +71,10 @@ func (r *reach) give(c *horizontal.Config) {
 	c.Scales, c.ScaleWrites, c.ScaleKinds, c.WriteLimiter, c.Mapper = r.scales, r.scaleWrites, r.scaleKinds, r.limiter, r.mapper
 }
 
-// rediscover lets new kinds be found; what was known is asked for again only when it
+// rediscover finds kinds, and lets new ones be found; what was known is asked for again only when it
 // is needed.
 func (r *reach) rediscover(ctx context.Context) {
+	r.mapper.Start()
 	ticker := time.NewTicker(discoveryPeriod)
 	defer ticker.Stop()
 	for {

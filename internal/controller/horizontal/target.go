@@ -82,11 +82,16 @@ func (c *Controller) readScale(ctx context.Context, p *pass, kind schema.GroupKi
 	var target scale.Target
 	var err error
 	c.outside(func() {
+		// It may take long to discover the kind. No slot is kept meanwhile.
+		mappings, mapErr := c.scales.Mappings(kind)
+		if err = mapErr; err != nil {
+			return
+		}
 		if err = c.readers.acquire(ctx, kind, p.start, scale.DefaultTimeout); err != nil {
 			return
 		}
 		defer c.readers.release(kind)
-		target, err = c.scales.Read(ctx, kind, p.hpa.Namespace, ref.Name)
+		target, err = c.scales.ReadMapped(ctx, mappings, p.hpa.Namespace, ref.Name)
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

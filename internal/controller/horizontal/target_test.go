@@ -232,6 +232,22 @@ func TestSlowDiscoveryHoldsNobodyElse(t *testing.T) {
 	})
 }
 
+// TestDiscoveryHoldsNoSlot: those of a kind are for calls about its objects.
+func TestDiscoveryHoldsNoSlot(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(custom(w.web("none", 1), "example.com/v1", "Kind"))
+		var c *Controller
+		w.made = func(made *Controller) { c = made }
+		w.start(func(c *Config) { c.Mapper = slowMapper{c.Mapper} })
+		w.pass(5 * time.Second)
+		c.readers.mu.Lock()
+		defer c.readers.mu.Unlock()
+		if n := len(c.readers.kinds); n != 0 {
+			t.Errorf("slots of %d kinds are held while a kind is being discovered", n)
+		}
+	})
+}
+
 // TestManyCustomTargets: whose scales take 20 ms each to read.
 func TestManyCustomTargets(t *testing.T) {
 	const n = 300

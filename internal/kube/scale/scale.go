@@ -108,18 +108,23 @@ func (c *Client) Known(kind schema.GroupKind, namespace, name string) (Target, b
 }
 
 // Read asks the API server for the scale. Where it has to find out first what
-// resource the kind is, ctx does not bound that; the mapper's own client does.
+// resource the kind is, ctx does not bound that; the mapper does.
 func (c *Client) Read(ctx context.Context, kind schema.GroupKind, namespace, name string) (Target, error) {
-	mappings, err := c.config.Mapper.RESTMappings(kind)
+	mappings, err := c.Mappings(kind)
 	if err != nil {
 		return Target{}, err
 	}
-	return c.first(ctx, mappings, namespace, name)
+	return c.ReadMapped(ctx, mappings, namespace, name)
 }
 
-// first tries one mapping after the other; if none works, the first one's error
-// is the one to tell.
-func (c *Client) first(ctx context.Context, mappings []*meta.RESTMapping, namespace, name string) (Target, error) {
+// Mappings are the resources of the kind. They may have to be discovered.
+func (c *Client) Mappings(kind schema.GroupKind) ([]*meta.RESTMapping, error) {
+	return c.config.Mapper.RESTMappings(kind)
+}
+
+// ReadMapped is Read of one of these resources. It tries one after the other; if none
+// works, the first one's error is the one to tell.
+func (c *Client) ReadMapped(ctx context.Context, mappings []*meta.RESTMapping, namespace, name string) (Target, error) {
 	var firstErr error
 	for _, mapping := range mappings {
 		resource := mapping.Resource.GroupResource()

@@ -32,6 +32,7 @@ var _ cache.ResourceEventHandler = evictions{}
 // says it too.
 type claim struct {
 	recommend.OOM
+	namespace string
 	// used is the amount as the event has it.
 	used string
 	// until is when it is forgotten.
@@ -75,13 +76,36 @@ func (r *Recommender) expect(claims []claim) {
 	r.mu.Lock()
 	until := r.forgetClaims(time.Now())
 	for _, c := range claims {
-		if len(r.claims) < maxPending {
-			c.until = until
-			r.claims = append(r.claims, c)
-		}
+		c.until = until
+		r.keep(c)
 	}
 	r.mu.Unlock()
 	r.believe()
+}
+
+// keep keeps a claim. Where there are too many, the latest of the namespace that has
+// the most makes room: who makes up events takes no other namespace's place. The caller
+// holds mu.
+func (r *Recommender) keep(c claim) {
+	if len(r.claims) >= maxPending {
+		counts := map[string]int{c.namespace: 1}
+		most := c.namespace
+		for i := range r.claims {
+			namespace := r.claims[i].namespace
+			if counts[namespace]++; counts[namespace] > counts[most] {
+				most = namespace
+			}
+		}
+		if most == c.namespace {
+			return
+		}
+		latest := len(r.claims) - 1
+		for r.claims[latest].namespace != most {
+			latest--
+		}
+		r.claims = slices.Delete(r.claims, latest, latest+1)
+	}
+	r.claims = append(r.claims, c)
 }
 
 // confirm notes the status of a pod, if it was evicted.
@@ -165,7 +189,7 @@ func evicted(event *corev1.Event) []claim {
 		if err != nil || starved[i] != string(corev1.ResourceMemory) {
 			continue
 		}
-		found = append(found, claim{used: used[i], OOM: recommend.OOM{Container: container, OOM: usage.OOM{
+		found = append(found, claim{namespace: event.InvolvedObject.Namespace, used: used[i], OOM: recommend.OOM{Container: container, OOM: usage.OOM{
 			Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(bytes.Value()),
 		}}})
 	}

@@ -1,12 +1,14 @@
 package recommender
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
@@ -64,6 +66,33 @@ func TestEvictedForMemory(t *testing.T) {
 
 func (w *world) podNamed(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+// Somebody makes up as many events as are kept, in two namespaces. An eviction in another one counts all the same, and no more is
+// kept than before.
+func TestForgedEvictionsDisplaceNoOthers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.deployment("web", 2)
+		w.autoscaler("web")
+		r := w.start()
+		w.pass(2 * time.Minute)
+		for i := range maxPending + 100 {
+			forged := evictedEvent("1Ti")
+			forged.Namespace, forged.InvolvedObject.UID = "forger-"+string(rune('a'+i%2)), types.UID(strconv.Itoa(i))
+			forged.InvolvedObject.Namespace = forged.Namespace
+			evictions{r}.OnAdd(forged, false)
+		}
+		w.events.Add(evictedEvent("2Gi"))
+		w.pass(time.Minute)
+		if len(r.claims) != maxPending {
+			t.Errorf("%d claims are kept", len(r.claims))
+		}
+		w.evicts(lowOnMemory)
+		w.pass(3 * time.Second)
+		if _, memory := w.target("web"); memory < 2<<30*120/100 {
+			t.Errorf("memory is %d, want more than 2 GiB and a fifth", memory)
+		}
+	})
 }
 
 // Whoever may create events may say anything.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
@@ -32,6 +33,21 @@ func TestAmountsThatDoNotFit(t *testing.T) {
 			if got, has := amounts.Get(r); !has || int64(got) != want[r] {
 				t.Errorf("%s of %s: %d, want %d", text, r, got, want[r])
 			}
+		}
+	}
+}
+
+// An increase after a container ran out of memory that does not fit is the largest that does, not none; others are what is written, in
+// thousandths.
+func TestIncreasesThatDoNotFit(t *testing.T) {
+	for text, want := range map[string]float64{
+		"1.2": 1.2, "1500m": 1.5, "1234567u": 1.235, "100Mi": 100 << 20, "9P": 9e15, "1E": math.MaxInt64 / 1000.0, "10E": math.MaxInt64 / 1000.0,
+		"1e99": math.MaxInt64 / 1000.0, "-1e99": math.MinInt64 / 1000.0,
+	} {
+		q := resource.MustParse(text)
+		got := policyOf(&autoscaling.ContainerResourcePolicy{OOMBumpUpRatio: &q, OOMMinBumpUp: &q}).OOM
+		if got.BumpUpRatio != want || got.MinBumpUpBytes != want || !got.HasMinBumpUp {
+			t.Errorf("%s: %+v, want %g", text, got, want)
 		}
 	}
 }

@@ -59,10 +59,10 @@ func policyOf(p *autoscaling.ContainerResourcePolicy) core.ContainerPolicy {
 		policy.Values = core.RequestsOnly
 	}
 	if p.OOMBumpUpRatio != nil {
-		policy.OOM.BumpUpRatio = float64(p.OOMBumpUpRatio.MilliValue()) / 1000
+		policy.OOM.BumpUpRatio = float64(quantity.Milli(p.OOMBumpUpRatio)) / 1000
 	}
 	if p.OOMMinBumpUp != nil {
-		policy.OOM.MinBumpUpBytes, policy.OOM.HasMinBumpUp = float64(p.OOMMinBumpUp.MilliValue())/1000, true
+		policy.OOM.MinBumpUpBytes, policy.OOM.HasMinBumpUp = float64(quantity.Milli(p.OOMMinBumpUp))/1000, true
 	}
 	if p.MemoryAggregationIntervalSeconds != nil {
 		policy.Memory.Interval = time.Duration(*p.MemoryAggregationIntervalSeconds) * time.Second

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 var (
@@ -76,11 +77,11 @@ func (r *rules) controlledResources(p *v1.ContainerResourcePolicy, at *field.Pat
 func (r *rules) overrides(p *v1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if p.OOMBumpUpRatio != nil {
-		ratio := float64(p.OOMBumpUpRatio.MilliValue()) / 1000
+		ratio := float64(quantity.Milli(p.OOMBumpUpRatio)) / 1000
 		errs = append(errs, r.perVPA(at.Child("oomBumpUpRatio"), ratio >= 1, ratio, "must be greater than or equal to 1.0")...)
 	}
 	if p.OOMMinBumpUp != nil {
-		bytes := p.OOMMinBumpUp.Value()
+		bytes := quantity.Value(p.OOMMinBumpUp)
 		errs = append(errs, r.perVPA(at.Child("oomMinBumpUp"), bytes >= 0, bytes, "must be greater than or equal to 0")...)
 	}
 	if seconds := p.MemoryAggregationIntervalSeconds; seconds != nil {

@@ -50,6 +50,12 @@ func TestValidate(t *testing.T) {
 			features: everything,
 			errs:     []string{"evictAfterOOMSeconds", "oomBumpUpRatio", "oomMinBumpUp", "IntervalSeconds", "IntervalCount"},
 		},
+		"overrides that do not fit into 64 bits": {
+			spec: "{updatePolicy: {updateMode: 'Off'}, resourcePolicy: {containerPolicies: [" +
+				"{containerName: a, oomBumpUpRatio: 1E, oomMinBumpUp: 10E}, {containerName: b, oomBumpUpRatio: -1E, oomMinBumpUp: -10E}]}}",
+			features: everything,
+			errs:     []string{"containerPolicies[1].oomBumpUpRatio", "containerPolicies[1].oomMinBumpUp"},
+		},
 		"a minimum above the maximum": {
 			spec: "resourcePolicy: {containerPolicies: [{containerName: a, minAllowed: {cpu: 2}, maxAllowed: {cpu: 1}}]}",
 			errs: []string{`spec.resourcePolicy.containerPolicies[0].maxAllowed[cpu]: Invalid value: "1": max resource for cpu is lower than min of "2"`},

@@ -58,6 +58,7 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags.IntVar(&c.Size.PodsPer, "pods-per", 3, "pods of each Deployment")
 	flags.IntVar(&c.Size.ObjectsPerNamespace, "objects-per-namespace", population.DefaultObjectsPerNamespace, "objects that share a namespace")
 	flags.IntVar(&c.Size.PodsPerNode, "pods-per-node", population.DefaultPodsPerNode, "pods that share a node")
+	flags.IntVar(&c.VerticalObjects, "vertical-objects", 0, "how many of the Deployments have a VerticalPodAutoscaler of mode Off as well; 0 leaves their definitions out")
 	flags.IntVar(&c.Runs, "runs", scale.DefaultRuns, "how often each subject is started and measured")
 	flags.DurationVar(&c.Settle, "settle", scale.DefaultSettle, "least time from a subject's start to its measurement; every object has been decided once by then, and its first status written")
 	flags.DurationVar(&c.Window, "window", scale.DefaultWindow, "least length of a measurement; a period of every object ends in it")

@@ -26,6 +26,9 @@ const (
 // Config says what to measure.
 type Config struct {
 	Size population.Size
+	// VerticalObjects is how many of the Deployments have a VerticalPodAutoscaler of mode Off as well: Plimsoll then
+	// recommends beside scaling. 0 leaves the definitions of these objects out, as in a cluster that has none.
+	VerticalObjects int
 	// Runs is how often each subject is started and measured.
 	Runs int
 	// Subjects are measured one after the other in each run.
@@ -97,6 +100,9 @@ func (c Config) completed() (Config, error) {
 func (c *Config) validate() error {
 	if c.Runs < 1 || len(c.Subjects) == 0 {
 		return errors.New("there must be at least one run and one subject")
+	}
+	if c.VerticalObjects < 0 || c.VerticalObjects > c.Size.Objects {
+		return fmt.Errorf("there are %d objects, so that %d cannot have a VerticalPodAutoscaler", c.Size.Objects, c.VerticalObjects)
 	}
 	if c.Settle < 0 || c.Window <= 0 || c.PlimsollWindow <= 0 || c.Patience <= 0 || c.Idle <= 0 {
 		return fmt.Errorf("settle %s must not be negative, windows %s and %s, patience %s and idle %s must be positive",

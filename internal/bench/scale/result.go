@@ -15,13 +15,15 @@ type Result struct {
 	Machine    report.Machine `json:"machine"`
 	Kubernetes string         `json:"kubernetes"`
 
-	Objects       int     `json:"objects"`
-	PodsPerObject int     `json:"podsPerObject"`
-	Nodes         int     `json:"nodes"`
-	Namespaces    int     `json:"namespaces"`
-	Resolution    float64 `json:"metricResolutionSeconds"`
-	Noise         float64 `json:"noise"`
-	Nice          int     `json:"nice,omitempty"`
+	Objects int `json:"objects"`
+	// VerticalObjects of them have a VerticalPodAutoscaler as well.
+	VerticalObjects int     `json:"verticalObjects"`
+	PodsPerObject   int     `json:"podsPerObject"`
+	Nodes           int     `json:"nodes"`
+	Namespaces      int     `json:"namespaces"`
+	Resolution      float64 `json:"metricResolutionSeconds"`
+	Noise           float64 `json:"noise"`
+	Nice            int     `json:"nice,omitempty"`
 
 	Subjects []SubjectResult `json:"subjects"`
 }
@@ -60,7 +62,7 @@ type SubjectResult struct {
 func (c Config) result(machine report.Machine, measured [][]measurement) Result {
 	r := Result{
 		Benchmark: "scale", Machine: machine, Kubernetes: devcluster.KubernetesVersion,
-		Objects: c.Size.Objects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(), Namespaces: c.Size.Namespaces(),
+		Objects: c.Size.Objects, VerticalObjects: c.VerticalObjects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(), Namespaces: c.Size.Namespaces(),
 		Resolution: c.Resolution.Seconds(), Noise: c.Noise, Nice: c.Nice,
 	}
 	for i, subject := range c.Subjects {
@@ -158,6 +160,9 @@ func (r *Result) verbs() []string {
 func (r *Result) Write(w io.Writer) error {
 	title := fmt.Sprintf("%d autoscalers with %d pods each, %d nodes, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
 		r.Objects, r.PodsPerObject, r.Nodes, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
+	if r.VerticalObjects != 0 {
+		title += fmt.Sprintf(" %d of the workloads with a VerticalPodAutoscaler as well.", r.VerticalObjects)
+	}
 	if r.Nice != 0 {
 		title += fmt.Sprintf(" At a nice value of %d.", r.Nice)
 	}

@@ -133,11 +133,16 @@ func (b *bench) populate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
+	vertical, err := b.verticalClient(ctx)
+	if err != nil {
+		return err
+	}
 	var made atomic.Int64
 	stop := b.sayEach(func() { b.progress.Say("%d of %d objects made", made.Load(), b.Size.Objects) })
 	defer stop()
 	return population.Create(ctx, population.Config{
 		Client: client, Size: b.Size, KubeletPorts: b.telemetry.KubeletPorts(), Progress: func(done int) { made.Store(int64(done)) },
+		Vertical: vertical, VerticalObjects: b.VerticalObjects,
 	})
 }
 

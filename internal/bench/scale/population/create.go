@@ -10,8 +10,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"golang.org/x/sync/errgroup"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // DefaultConcurrency keeps a small control plane busy without timeouts.
@@ -26,6 +29,9 @@ type Config struct {
 	Size   Size
 	// KubeletPorts are the ports of the nodes' kubelets on this machine, by the nodes' numbers.
 	KubeletPorts []int
+	// The first VerticalObjects workloads get a VerticalPodAutoscaler, too, for which there must be a client: Vertical.
+	Vertical        rest.Interface
+	VerticalObjects int
 	// Concurrency is how many workloads are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
 	// Progress is told how many workloads are there; it may be nil. It is called from several goroutines.
@@ -141,6 +147,9 @@ func (c *creation) workload(ctx context.Context, object int) error {
 		}
 	}
 	_, err = c.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, c.Size.autoscaler(object), metav1.CreateOptions{})
+	if err == nil && object < c.VerticalObjects {
+		err = c.Vertical.Post().Namespace(namespace).Resource(autoscaling.VerticalPodAutoscalers).Body(c.Size.verticalAutoscaler(object)).Do(ctx).Error()
+	}
 	if err == nil && c.Progress != nil {
 		c.Progress(int(c.done.Add(1)))
 	}

@@ -5,11 +5,14 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 const (
@@ -165,6 +168,18 @@ func (s Size) autoscaler(object int) *autoscalingv2.HorizontalPodAutoscaler {
 					Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](TargetUtilizationPercent),
 				}},
 			}},
+		},
+	}
+}
+
+// verticalAutoscaler recommends and changes no pods, which nothing would replace here.
+func (s Size) verticalAutoscaler(object int) *autoscaling.VerticalPodAutoscaler {
+	return &autoscaling.VerticalPodAutoscaler{
+		TypeMeta:   metav1.TypeMeta{APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler"},
+		ObjectMeta: s.meta(object, ObjectName(object)),
+		Spec: autoscaling.VerticalPodAutoscalerSpec{
+			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: ObjectName(object)},
+			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: ptr.To(autoscaling.UpdateModeOff)},
 		},
 	}
 }

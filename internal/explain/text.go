@@ -119,7 +119,7 @@ func (e *Explanation) lowerText() string {
 
 func because(held *outlook.Turn) string {
 	switch {
-	case held.Stabilized.Reason != horizontal.ReadyForNewScale:
+	case held.Stabilized.Reason != pace.ReadyForNewScale:
 		by := held.Stabilized.By
 		return fmt.Sprintf(" because of %d at %s", by.Replicas, by.Time.Format(time.TimeOnly))
 	case held.Limited.Reason == pace.ScaleDownLimit:

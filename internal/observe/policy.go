@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
@@ -78,21 +79,21 @@ func shows(hpa *autoscalingv2.HorizontalPodAutoscaler, kind autoscalingv2.Horizo
 // behaviorOf fills what is missing with the API server's defaults (pkg/apis/
 // autoscaling/v2/defaults.go), so that objects that never passed an API server
 // mean the same.
-func behaviorOf(b *autoscalingv2.HorizontalPodAutoscalerBehavior, o Options) *horizontal.Behavior {
+func behaviorOf(b *autoscalingv2.HorizontalPodAutoscalerBehavior, o Options) *pace.Behavior {
 	const period = 15 * time.Second
-	up := horizontal.Rules{Policies: []horizontal.RatePolicy{
-		{Type: horizontal.RatePods, Value: 4, Period: period},
-		{Type: horizontal.RatePercent, Value: 100, Period: period},
+	up := pace.Rules{Policies: []pace.RatePolicy{
+		{Type: pace.RatePods, Value: 4, Period: period},
+		{Type: pace.RatePercent, Value: 100, Period: period},
 	}}
-	down := horizontal.Rules{
+	down := pace.Rules{
 		// The flag in whole seconds, as the field would hold it.
 		Stabilization: o.DownscaleStabilization.Truncate(time.Second),
-		Policies:      []horizontal.RatePolicy{{Type: horizontal.RatePercent, Value: 100, Period: period}},
+		Policies:      []pace.RatePolicy{{Type: pace.RatePercent, Value: 100, Period: period}},
 	}
-	return &horizontal.Behavior{Up: rulesOf(b.ScaleUp, up), Down: rulesOf(b.ScaleDown, down)}
+	return &pace.Behavior{Up: rulesOf(b.ScaleUp, up), Down: rulesOf(b.ScaleDown, down)}
 }
 
-func rulesOf(set *autoscalingv2.HPAScalingRules, rules horizontal.Rules) horizontal.Rules {
+func rulesOf(set *autoscalingv2.HPAScalingRules, rules pace.Rules) pace.Rules {
 	if set == nil {
 		return rules
 	}
@@ -103,25 +104,25 @@ func rulesOf(set *autoscalingv2.HPAScalingRules, rules horizontal.Rules) horizon
 		rules.Select = selectOf(*set.SelectPolicy)
 	}
 	if set.Policies != nil {
-		rules.Policies = make([]horizontal.RatePolicy, len(set.Policies))
+		rules.Policies = make([]pace.RatePolicy, len(set.Policies))
 		for i, p := range set.Policies {
-			rules.Policies[i] = horizontal.RatePolicy{Value: p.Value, Period: seconds(p.PeriodSeconds)}
+			rules.Policies[i] = pace.RatePolicy{Value: p.Value, Period: seconds(p.PeriodSeconds)}
 			if p.Type == autoscalingv2.PercentScalingPolicy {
-				rules.Policies[i].Type = horizontal.RatePercent
+				rules.Policies[i].Type = pace.RatePercent
 			}
 		}
 	}
 	return rules
 }
 
-func selectOf(s autoscalingv2.ScalingPolicySelect) horizontal.Select {
+func selectOf(s autoscalingv2.ScalingPolicySelect) pace.Select {
 	switch s {
 	case autoscalingv2.DisabledPolicySelect:
-		return horizontal.SelectDisabled
+		return pace.SelectDisabled
 	case autoscalingv2.MinChangePolicySelect:
-		return horizontal.SelectMin
+		return pace.SelectMin
 	default:
-		return horizontal.SelectMax
+		return pace.SelectMax
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -43,11 +44,11 @@ func plain() horizontal.Policy {
 }
 
 func TestPolicy(t *testing.T) {
-	upDefault := []horizontal.RatePolicy{
-		{Type: horizontal.RatePods, Value: 4, Period: 15 * time.Second},
-		{Type: horizontal.RatePercent, Value: 100, Period: 15 * time.Second},
+	upDefault := []pace.RatePolicy{
+		{Type: pace.RatePods, Value: 4, Period: 15 * time.Second},
+		{Type: pace.RatePercent, Value: 100, Period: 15 * time.Second},
 	}
-	downDefault := []horizontal.RatePolicy{{Type: horizontal.RatePercent, Value: 100, Period: 15 * time.Second}}
+	downDefault := []pace.RatePolicy{{Type: pace.RatePercent, Value: 100, Period: 15 * time.Second}}
 	flagWindow := 5 * time.Minute
 	cases := map[string]struct {
 		reason  string
@@ -68,9 +69,9 @@ func TestPolicy(t *testing.T) {
 			reason: "the API server's defaults fill both directions; the window down is the flag's",
 			spec:   autoscalingv2.HorizontalPodAutoscalerSpec{Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{}},
 			want: func(p *horizontal.Policy) {
-				p.Behavior = &horizontal.Behavior{
-					Up:   horizontal.Rules{Policies: upDefault},
-					Down: horizontal.Rules{Policies: downDefault, Stabilization: flagWindow},
+				p.Behavior = &pace.Behavior{
+					Up:   pace.Rules{Policies: upDefault},
+					Down: pace.Rules{Policies: downDefault, Stabilization: flagWindow},
 				}
 			},
 		},
@@ -80,9 +81,9 @@ func TestPolicy(t *testing.T) {
 			options: func(o *Options) { o.DownscaleStabilization = 90*time.Second + 700*time.Millisecond },
 			want: func(p *horizontal.Policy) {
 				p.DownscaleStabilization = 90*time.Second + 700*time.Millisecond
-				p.Behavior = &horizontal.Behavior{
-					Up:   horizontal.Rules{Policies: upDefault},
-					Down: horizontal.Rules{Policies: downDefault, Stabilization: 90 * time.Second},
+				p.Behavior = &pace.Behavior{
+					Up:   pace.Rules{Policies: upDefault},
+					Down: pace.Rules{Policies: downDefault, Stabilization: 90 * time.Second},
 				}
 			},
 		},
@@ -100,11 +101,11 @@ func TestPolicy(t *testing.T) {
 				},
 			}},
 			want: func(p *horizontal.Policy) {
-				p.Behavior = &horizontal.Behavior{
-					Up: horizontal.Rules{Select: horizontal.SelectMin, Policies: []horizontal.RatePolicy{
-						{Type: horizontal.RatePercent, Value: 10, Period: time.Minute},
+				p.Behavior = &pace.Behavior{
+					Up: pace.Rules{Select: pace.SelectMin, Policies: []pace.RatePolicy{
+						{Type: pace.RatePercent, Value: 10, Period: time.Minute},
 					}},
-					Down: horizontal.Rules{Select: horizontal.SelectDisabled, Policies: downDefault},
+					Down: pace.Rules{Select: pace.SelectDisabled, Policies: downDefault},
 				}
 				p.Tolerance.Down = 0.05
 			},

@@ -10,12 +10,13 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
 // Status is the object's status after the decision. The object is only read,
 // and the status shares nothing with it. At is when the decision is reported:
 // the time of conditions that change and of a scale write.
-func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *horizontal.Report,
+func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report,
 	at time.Time,
 ) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := *old.Status.DeepCopy()
@@ -45,7 +46,7 @@ func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, 
 // setCondition keeps the order in which conditions first came up and those that
 // are not ours. The transition time tells when the status changed, not the
 // reason.
-func setCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *horizontal.Condition, at time.Time,
+func setCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *report.Condition, at time.Time,
 ) []autoscalingv2.HorizontalPodAutoscalerCondition {
 	kind := autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type)
 	i := 0
@@ -146,7 +147,7 @@ type Event struct {
 }
 
 // Events are the report's events, in their order.
-func Events(r *horizontal.Report) []Event {
+func Events(r *report.Report) []Event {
 	events := make([]Event, len(r.Events))
 	for i, e := range r.Events {
 		events[i] = Event{Type: corev1.EventTypeNormal, Reason: e.Reason, Message: e.Message}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
 func conditionOf(kind string, status corev1.ConditionStatus, at time.Time, reason string) autoscalingv2.HorizontalPodAutoscalerCondition {
@@ -38,7 +39,7 @@ func TestStatus(t *testing.T) {
 		conditionOf("AbleToScale", corev1.ConditionTrue, before, "New"),
 		conditionOf("ScalingLimited", corev1.ConditionFalse, noon, "New"),
 	}
-	conditions := []horizontal.Condition{
+	conditions := []report.Condition{
 		{Type: "AbleToScale", True: true, Reason: "New", Message: "words"},
 		{Type: "ScalingActive", Reason: "New", Message: "words"},
 		{Type: "ScalingLimited", Reason: "New", Message: "words"},
@@ -46,12 +47,12 @@ func TestStatus(t *testing.T) {
 	now := metav1.NewTime(noon)
 	cases := map[string]struct {
 		reason string
-		report horizontal.Report
+		report report.Report
 		want   autoscalingv2.HorizontalPodAutoscalerStatus
 	}{
 		"conditions only": {
 			reason: "without the scale the rest of the status stays, its generation too",
-			report: horizontal.Report{Conditions: conditions},
+			report: report.Report{Conditions: conditions},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
 				ObservedGeneration: ptr(int64(6)), LastScaleTime: &earlier, CurrentReplicas: 2, DesiredReplicas: 3,
 				CurrentMetrics: old.CurrentMetrics, Conditions: merged,
@@ -59,7 +60,7 @@ func TestStatus(t *testing.T) {
 		},
 		"failed metrics": {
 			reason: "desired stays, metrics are shown as far as they go",
-			report: horizontal.Report{Conditions: conditions, Counts: true, CurrentReplicas: 5, ShowMetrics: true},
+			report: report.Report{Conditions: conditions, Counts: true, CurrentReplicas: 5, ShowMetrics: true},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
 				ObservedGeneration: ptr(int64(7)), LastScaleTime: &earlier, CurrentReplicas: 5, DesiredReplicas: 3,
 				CurrentMetrics: []autoscalingv2.MetricStatus{{}}, Conditions: merged,
@@ -67,7 +68,7 @@ func TestStatus(t *testing.T) {
 		},
 		"rescaled": {
 			reason: "the time of the scale is noted, metrics that were not looked at are dropped",
-			report: horizontal.Report{
+			report: report.Report{
 				Conditions: conditions, Counts: true, CurrentReplicas: 5, DesiredReplicas: ptr(int32(8)), Rescaled: true,
 			},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
@@ -187,7 +188,7 @@ func TestCurrentMetrics(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	r := &horizontal.Report{Events: []horizontal.Event{
+	r := &report.Report{Events: []report.Event{
 		{Warning: true, Reason: "FailedRescale", Message: "no"}, {Reason: "SuccessfulRescale", Message: "yes"},
 	}}
 	want := []Event{{"Warning", "FailedRescale", "no"}, {"Normal", "SuccessfulRescale", "yes"}}

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -21,7 +22,7 @@ type Result struct {
 	Policy      horizontal.Policy
 	Observation horizontal.Observation
 	Decision    horizontal.Decision
-	Report      horizontal.Report
+	Report      report.Report
 	Status      autoscalingv2.HorizontalPodAutoscalerStatus
 	Events      []observe.Event
 	// NameAllPods lets WriteText name all the pods that are set aside, not the first

@@ -262,8 +262,8 @@ func (r *Result) explainLimits(p *page) {
 	}
 }
 
-func stabilizedText(s *horizontal.Stabilized) string {
-	if s.Reason == horizontal.ReadyForNewScale {
+func stabilizedText(s *pace.Stabilized) string {
+	if s.Reason == pace.ReadyForNewScale {
 		return fmt.Sprintf("%d, no earlier recommendation holds it", s.Replicas)
 	}
 	return fmt.Sprintf("%d, held by the recommendation of %d at %s within the window of %s",

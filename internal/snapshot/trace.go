@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -177,7 +178,7 @@ func (r *Result) trace() Trace {
 		return t
 	}
 	t.Stabilized = &StabilizedTrace{Replicas: d.Stabilized.Replicas, Reason: d.Stabilized.Reason.String()}
-	if d.Stabilized.Reason != horizontal.ReadyForNewScale {
+	if d.Stabilized.Reason != pace.ReadyForNewScale {
 		t.Stabilized.Held = &Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
 		t.Stabilized.Window = d.Stabilized.Window.String()
 	}

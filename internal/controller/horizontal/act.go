@@ -10,6 +10,7 @@ import (
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -44,7 +45,7 @@ func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error
 }
 
 // tell writes status, events, log and metrics from the one report.
-func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) {
+func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *report.Report) {
 	for _, event := range observe.Events(r) {
 		c.record(p, event)
 	}
@@ -58,7 +59,7 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *d
 	c.measure(p, d, r, c.writeStatus(ctx, p, d, r))
 }
 
-func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *decide.Report) error {
+func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *report.Report) error {
 	s := &p.track.said
 	if !r.Rescaled && c.backsOff(&s.backoff) {
 		return nil
@@ -119,7 +120,7 @@ func causeOf(err error) string {
 }
 
 // measure counts the decision in upstream's series.
-func (c *Controller) measure(p *pass, d *decide.Decision, r *decide.Report, statusErr error) {
+func (c *Controller) measure(p *pass, d *decide.Decision, r *report.Report, statusErr error) {
 	c.metrics.parts.note(nameOf(p.hpa), p.policy.Metrics, d, r.DesiredReplicas)
 	action := actionNone
 	if r.Rescaled {
@@ -133,7 +134,7 @@ func (c *Controller) measure(p *pass, d *decide.Decision, r *decide.Report, stat
 
 // failureOf is the label for what went wrong: the object's fault is told from
 // failures inside, of which one that comes after the metrics counts more.
-func failureOf(p *pass, d *decide.Decision, r *decide.Report, statusErr error) string {
+func failureOf(p *pass, d *decide.Decision, r *report.Report, statusErr error) string {
 	unwritten := statusErr != nil && d.Branch != decide.BranchFailed
 	switch {
 	case errors.Is(p.targetErr, scale.ErrReference):

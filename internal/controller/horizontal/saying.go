@@ -6,7 +6,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -33,7 +33,7 @@ type said struct {
 // meanwhile, and all have a status to write at the start. A scaling is told at once,
 // conditions after a sync period at most; numbers alone never keep their object from
 // being decided.
-func (c *Controller) mayPutOff(p *pass, r *decide.Report, isUrgent bool, owed time.Time) bool {
+func (c *Controller) mayPutOff(p *pass, r *report.Report, isUrgent bool, owed time.Time) bool {
 	isAgainSoon := c.config.Triggers && p.isDirect
 	isPatient := !isUrgent || owed.IsZero() || p.start.Sub(owed) < c.config.SyncPeriod
 	return isAgainSoon && !r.Rescaled && isPatient

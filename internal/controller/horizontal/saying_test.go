@@ -12,7 +12,7 @@ import (
 	"golang.org/x/time/rate"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
 func told(cfg *Config) {
@@ -166,7 +166,7 @@ func TestPutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &Controller{config: Config{Triggers: true, SyncPeriod: 15 * time.Second}}
 			tt.pass.start = now
-			if got := c.mayPutOff(&tt.pass, &decide.Report{Rescaled: tt.rescaled}, tt.isUrgent, tt.owed); got != tt.want {
+			if got := c.mayPutOff(&tt.pass, &report.Report{Rescaled: tt.rescaled}, tt.isUrgent, tt.owed); got != tt.want {
 				t.Errorf("may be put off: %v", got)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -133,7 +134,7 @@ func (c *Controller) shadow(p *pass) {
 
 // compare says how the two decisions differ. It is not certain while the other
 // controller may not have looked at what this one has seen.
-func (c *Controller) compare(p *pass, d *decide.Decision, r *decide.Report) (result string, certain bool) {
+func (c *Controller) compare(p *pass, d *decide.Decision, r *report.Report) (result string, certain bool) {
 	a, s := p.actual, &p.track.shadow
 	if !a.known {
 		s.differsSince = time.Time{}
@@ -156,7 +157,7 @@ func (c *Controller) compare(p *pass, d *decide.Decision, r *decide.Report) (res
 
 // differingCondition names the first condition of which the two say different
 // things; those that tell how things went with the write are not compared.
-func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *decide.Report) string {
+func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *report.Report) string {
 	for i := range r.Conditions {
 		own := &r.Conditions[i]
 		if own.Type != string(autoscalingv2.ScalingActive) && own.Type != string(autoscalingv2.ScalingLimited) {
@@ -174,7 +175,7 @@ func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *decide.Re
 
 // tellShadow logs changes of scale and what has not been logged before; the rest
 // is for those who ask for more.
-func (c *Controller) tellShadow(p *pass, d *decide.Decision, r *decide.Report, result string) {
+func (c *Controller) tellShadow(p *pass, d *decide.Decision, r *report.Report, result string) {
 	a, s := p.actual, &p.track.shadow
 	message := "shadow agrees"
 	difference := ""
@@ -192,7 +193,7 @@ func (c *Controller) tellShadow(p *pass, d *decide.Decision, r *decide.Report, r
 }
 
 // because is why the count is what it is, in the words of the conditions.
-func because(r *decide.Report) string {
+func because(r *report.Report) string {
 	text := r.Reason
 	for _, c := range r.Conditions {
 		text = joined(text, c.Type, c.Reason)

@@ -10,6 +10,7 @@ import (
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -74,8 +75,8 @@ func drawStatus(t *rapid.T) *autoscalingv2.HorizontalPodAutoscaler {
 	return hpa
 }
 
-func drawReport(t *rapid.T) *decide.Report {
-	r := &decide.Report{
+func drawReport(t *rapid.T) *report.Report {
+	r := &report.Report{
 		Counts: rapid.Bool().Draw(t, "counts"), CurrentReplicas: rapid.Int32Range(1, 2).Draw(t, "current"),
 		ShowMetrics: rapid.Bool().Draw(t, "show"), Rescaled: rapid.IntRange(0, 3).Draw(t, "rescaled") == 0,
 	}
@@ -84,7 +85,7 @@ func drawReport(t *rapid.T) *decide.Report {
 		r.DesiredReplicas = &desired
 	}
 	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive"}), 0, 2, rapid.ID).Draw(t, "conditions") {
-		r.Conditions = append(r.Conditions, decide.Condition{Type: kind, True: rapid.Bool().Draw(t, "true"),
+		r.Conditions = append(r.Conditions, report.Condition{Type: kind, True: rapid.Bool().Draw(t, "true"),
 			Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"), Moved: rapid.IntRange(0, 3).Draw(t, "moved") == 0})
 	}
 	return r

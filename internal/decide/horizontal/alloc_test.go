@@ -11,6 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -100,7 +101,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			}, several,
 		},
 	} {
-		for behavior, b := range map[string]*horizontal.Behavior{"with behavior": defaults(), "without behavior": nil} {
+		for behavior, b := range map[string]*pace.Behavior{"with behavior": defaults(), "without behavior": nil} {
 			t.Run(name+" "+behavior, func(t *testing.T) {
 				w := tide{policy: policy(1, 10_000), observation: tt.observation}
 				w.policy.Metrics, w.policy.Behavior, w.policy.Surge = tt.metrics, b, surge.Defaults()

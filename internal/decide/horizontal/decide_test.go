@@ -11,6 +11,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
 func selecting(o horizontal.Observation, problem horizontal.SelectorProblem) horizontal.Observation {
@@ -195,7 +197,7 @@ func TestCombine(t *testing.T) {
 func TestSeed(t *testing.T) {
 	p, o := policy(1, 10), see(8, length(2))
 	d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-	if d.Desired != 8 || d.Stabilized.Reason != horizontal.ScaleDownStabilized {
+	if d.Desired != 8 || d.Stabilized.Reason != pace.ScaleDownStabilized {
 		t.Errorf("got %d, %v: the count at the start counts as a recommendation", d.Desired, d.Stabilized.Reason)
 	}
 	d, s = horizontal.Decide(noon.Add(5*time.Minute), &p, s, &o)
@@ -233,7 +235,7 @@ func TestZeroAndBack(t *testing.T) {
 	}
 }
 
-func hasCondition(r horizontal.Report, kind string, status bool) bool {
+func hasCondition(r report.Report, kind string, status bool) bool {
 	for _, c := range r.Conditions {
 		if c.Type == kind {
 			return c.True == status
@@ -250,7 +252,7 @@ func TestSettle(t *testing.T) {
 	free.Down.Policies = append(free.Down.Policies, pods(1, time.Minute))
 	for name, tt := range map[string]struct {
 		reason      string
-		behavior    *horizontal.Behavior
+		behavior    *pace.Behavior
 		observation horizontal.Observation
 		outcome     horizontal.Outcome
 		ups, downs  int

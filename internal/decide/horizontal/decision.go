@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -37,8 +38,8 @@ type Decision struct {
 	Wish proposal.Proposal
 	// Stabilized and Limited are the limits on the way, in this order. They are
 	// set on BranchMetrics only.
-	Stabilized Stabilized
-	Limited    Limited
+	Stabilized pace.Stabilized
+	Limited    pace.Limited
 	// RaisedToMin says that a target at zero goes to min replicas at least.
 	RaisedToMin bool
 

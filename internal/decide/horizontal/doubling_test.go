@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
 // sampled is a queue of that length, looked at so long before noon.
@@ -60,7 +61,7 @@ func TestOneDoubling(t *testing.T) {
 			s := remembering(past{time.Hour, 1})
 			s.LastScaleUp = noon.Add(-tt.ago)
 			o := see(4, tt.readings...)
-			decide := func() (horizontal.Decision, horizontal.Report) {
+			decide := func() (horizontal.Decision, report.Report) {
 				d, _ := horizontal.Decide(noon, &p, s.Clone(), &o)
 				r := d.Report(horizontal.Outcome{At: noon})
 				return d, r
@@ -69,7 +70,7 @@ func TestOneDoubling(t *testing.T) {
 			if d.Desired != tt.want || d.Limited.Held != tt.held {
 				t.Errorf("%s: got %d, %q; want %d, %q", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held)
 			}
-			if tt.held != pace.NotHeld && (d.Limited.Reason != horizontal.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
+			if tt.held != pace.NotHeld && (d.Limited.Reason != pace.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
 				t.Errorf("held, but limited by %v: %+v", d.Limited.Reason, r.Conditions)
 			}
 			p.Divergences &^= divergence.OneDoubling
@@ -91,13 +92,13 @@ func TestOneDoublingLeavesBoundsAlone(t *testing.T) {
 		min, max int32
 		o        horizontal.Observation
 		want     int32
-		reason   horizontal.LimitReason
+		reason   pace.LimitReason
 	}{
-		"at max":         {1, 4, see(4, sampled(99, 0)), 4, horizontal.TooManyReplicas},
+		"at max":         {1, 4, see(4, sampled(99, 0)), 4, pace.TooManyReplicas},
 		"above max":      {1, 3, see(4, sampled(99, 0)), 3, 0},
 		"below min":      {6, 9, see(4, sampled(99, 0)), 6, 0},
-		"from 0 to min":  {2, 9, scaledToZero(see(0, sampled(1, 0))), 2, horizontal.TooFewReplicas},
-		"more than min":  {2, 9, scaledToZero(see(0, sampled(5, 0))), 2, horizontal.ScaleUpLimit},
+		"from 0 to min":  {2, 9, scaledToZero(see(0, sampled(1, 0))), 2, pace.TooFewReplicas},
+		"more than min":  {2, 9, scaledToZero(see(0, sampled(5, 0))), 2, pace.ScaleUpLimit},
 		"nothing wished": {1, 9, see(4, sampled(4, 0)), 4, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

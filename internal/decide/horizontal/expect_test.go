@@ -10,12 +10,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
 // seen is a decision and what is reported of it.
 type seen struct {
 	decision horizontal.Decision
-	report   horizontal.Report
+	report   report.Report
 	specs    []metric.Spec
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -45,36 +46,36 @@ func policy(minReplicas, maxReplicas int32) horizontal.Policy {
 
 // defaults is what the API server makes of an empty behavior, with the flag's
 // window.
-func defaults() *horizontal.Behavior {
+func defaults() *pace.Behavior {
 	const period = 15 * time.Second
-	return &horizontal.Behavior{
-		Up: horizontal.Rules{Policies: []horizontal.RatePolicy{
-			{Type: horizontal.RatePods, Value: 4, Period: period},
-			{Type: horizontal.RatePercent, Value: 100, Period: period},
+	return &pace.Behavior{
+		Up: pace.Rules{Policies: []pace.RatePolicy{
+			{Type: pace.RatePods, Value: 4, Period: period},
+			{Type: pace.RatePercent, Value: 100, Period: period},
 		}},
-		Down: horizontal.Rules{
+		Down: pace.Rules{
 			Stabilization: 5 * time.Minute,
-			Policies:      []horizontal.RatePolicy{{Type: horizontal.RatePercent, Value: 100, Period: period}},
+			Policies:      []pace.RatePolicy{{Type: pace.RatePercent, Value: 100, Period: period}},
 		},
 	}
 }
 
-func pods(value int32, period time.Duration) horizontal.RatePolicy {
-	return horizontal.RatePolicy{Type: horizontal.RatePods, Value: value, Period: period}
+func pods(value int32, period time.Duration) pace.RatePolicy {
+	return pace.RatePolicy{Type: pace.RatePods, Value: value, Period: period}
 }
 
-func percent(value int32, period time.Duration) horizontal.RatePolicy {
-	return horizontal.RatePolicy{Type: horizontal.RatePercent, Value: value, Period: period}
+func percent(value int32, period time.Duration) pace.RatePolicy {
+	return pace.RatePolicy{Type: pace.RatePercent, Value: value, Period: period}
 }
 
 // rates is a behavior without windows.
-func rates(up, down horizontal.Rules) *horizontal.Behavior {
-	return &horizontal.Behavior{Up: up, Down: down}
+func rates(up, down pace.Rules) *pace.Behavior {
+	return &pace.Behavior{Up: up, Down: down}
 }
 
 // unlimited permits any change.
-func unlimited() horizontal.Rules {
-	return horizontal.Rules{Policies: []horizontal.RatePolicy{pods(1<<20, time.Second)}}
+func unlimited() pace.Rules {
+	return pace.Rules{Policies: []pace.RatePolicy{pods(1<<20, time.Second)}}
 }
 
 // see is an observation of a target with as many replicas and one reading for

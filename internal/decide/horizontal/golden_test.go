@@ -281,7 +281,7 @@ func why(of *seen) string {
 			all = append(all, c.Reason)
 		}
 	}
-	if d.Stabilized.Reason != horizontal.ReadyForNewScale && !slices.Contains(all, d.Stabilized.Reason.String()) {
+	if d.Stabilized.Reason != pace.ReadyForNewScale && !slices.Contains(all, d.Stabilized.Reason.String()) {
 		all = append(all, d.Stabilized.Reason.String())
 	}
 	for _, m := range d.Metrics {

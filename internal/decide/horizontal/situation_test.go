@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -79,7 +80,7 @@ func (m maker) policy() horizontal.Policy {
 		p.Metrics = append(p.Metrics, m.spec())
 	}
 	if m.pick("behavior", 0, 2) > 0 {
-		p.Behavior = &horizontal.Behavior{Up: m.rules(), Down: m.rules()}
+		p.Behavior = &pace.Behavior{Up: m.rules(), Down: m.rules()}
 	}
 	return p
 }
@@ -96,18 +97,18 @@ func (m maker) surge() surge.Settings {
 	return s
 }
 
-func (m maker) rules() horizontal.Rules {
-	r := horizontal.Rules{
+func (m maker) rules() pace.Rules {
+	r := pace.Rules{
 		Stabilization: m.duration("window", time.Hour),
-		Select:        horizontal.Select(m.pick("select", 0, 2)),
+		Select:        pace.Select(m.pick("select", 0, 2)),
 	}
 	for range m.pick("policies", 1, 3) {
 		value := m.pick("rate", 1, 200)
 		if m.chance("fast", 10) {
 			value = math.MaxInt32
 		}
-		r.Policies = append(r.Policies, horizontal.RatePolicy{
-			Type: horizontal.RateType(m.pick("unit", 0, 1)), Value: int32(value),
+		r.Policies = append(r.Policies, pace.RatePolicy{
+			Type: pace.RateType(m.pick("unit", 0, 1)), Value: int32(value),
 			Period: time.Second + m.duration("period", 30*time.Minute),
 		})
 	}

@@ -93,7 +93,7 @@ func surging() horizontal.Policy {
 // follows 4, were remembered: without behavior the highest one is gone for, and each
 // second doubles.
 func TestSurgeIsNotChased(t *testing.T) {
-	for name, behavior := range map[string]*horizontal.Behavior{"without behavior": nil, "with behavior": defaults()} {
+	for name, behavior := range map[string]*pace.Behavior{"without behavior": nil, "with behavior": defaults()} {
 		t.Run(name, func(t *testing.T) {
 			p := surging()
 			p.Behavior = behavior

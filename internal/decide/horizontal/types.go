@@ -23,7 +23,7 @@ type Policy struct {
 	Metrics                  []metric.Spec
 	// Behavior is nil for an object without spec.behavior, which upstream treats
 	// by rules of its own.
-	Behavior *Behavior
+	Behavior *pace.Behavior
 	// Tolerance is the flag's or, where behavior names one, the object's.
 	Tolerance metric.Tolerance
 	// DownscaleStabilization is the flag's window; it holds without Behavior.

@@ -6,17 +6,9 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
-)
-
-type (
-	// Report is a decision in the words of the API.
-	Report = report.Report
-	// Condition is a condition of the object's status.
-	Condition = report.Condition
-	// Event is an event on the object.
-	Event = report.Event
 )
 
 // The types of the conditions.
@@ -32,14 +24,14 @@ const unableToCompute = "the HPA was unable to compute the replica count: "
 // Report says the decision in the words of the API (upstream: the messages of
 // pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome is looked
 // at only if the decision asks for a scale write.
-func (d *Decision) Report(outcome Outcome) Report {
+func (d *Decision) Report(outcome Outcome) report.Report {
 	r := d.report(outcome)
 	r.ShowConflict(d.conflict)
 	return r
 }
 
-func (d *Decision) report(outcome Outcome) Report {
-	var r Report
+func (d *Decision) report(outcome Outcome) report.Report {
+	var r report.Report
 	if d.Branch == BranchNoScale {
 		r.Set(AbleToScale, false, "FailedGetScale",
 			"the HPA controller was unable to get the target's current scale: "+d.target.Error)
@@ -70,7 +62,7 @@ func (d *Decision) report(outcome Outcome) Report {
 	return r
 }
 
-func (d *Decision) reportMetricFailures(r *Report) {
+func (d *Decision) reportMetricFailures(r *report.Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
 			r.Warn(f.Reason, f.Message)
@@ -79,7 +71,7 @@ func (d *Decision) reportMetricFailures(r *Report) {
 }
 
 // reportFailed is for a selector or metrics that cannot be used.
-func (d *Decision) reportFailed(r *Report) {
+func (d *Decision) reportFailed(r *report.Report) {
 	switch selector := d.target.Selector; selector.Problem {
 	case SelectorFine:
 		r.Error = d.metricsError()
@@ -95,7 +87,7 @@ func (d *Decision) reportFailed(r *Report) {
 	r.Warn("FailedComputeMetricsReplicas", r.Error)
 }
 
-func (d *Decision) setSelector(r *Report) {
+func (d *Decision) setSelector(r *report.Report) {
 	message := d.target.Selector.Message
 	switch d.target.Selector.Problem {
 	case SelectorFine:
@@ -114,7 +106,7 @@ func (p SelectorProblem) reason() string {
 	return "InvalidSelector"
 }
 
-func (d *Decision) setFirstFailure(r *Report) {
+func (d *Decision) setFirstFailure(r *report.Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
 			r.Set(ScalingActive, false, f.Reason, unableToCompute+f.Message)
@@ -137,20 +129,20 @@ func (d *Decision) metricsError() string {
 	return ""
 }
 
-func (d *Decision) reportComputed(r *Report) {
+func (d *Decision) reportComputed(r *report.Report) {
 	r.Error = d.metricsError()
 	r.Set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
 	// The size matches only if the wish is the count; upstream says so of any
 	// wish that stabilization leaves alone.
 	matches := max(0, d.Wish.Replicas) == d.Current
 	switch d.Stabilized.Reason {
-	case ScaleUpStabilized:
+	case pace.ScaleUpStabilized:
 		r.Set(AbleToScale, true, "ScaleUpStabilized",
 			"recent recommendations were lower than current one, applying the lowest recent recommendation")
-	case ScaleDownStabilized:
+	case pace.ScaleDownStabilized:
 		r.Set(AbleToScale, true, "ScaleDownStabilized",
 			"recent recommendations were higher than current one, applying the highest recent recommendation")
-	case ReadyForNewScale:
+	case pace.ReadyForNewScale:
 		if matches || !d.policy.Divergences.Has(divergence.TrueMessages) {
 			r.Set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
 		}
@@ -179,7 +171,7 @@ func (d *Decision) metricName(i int) string {
 
 // reportCorrection makes the conditions true of a count out of range. Upstream
 // leaves those of the last decision.
-func (d *Decision) reportCorrection(r *Report) {
+func (d *Decision) reportCorrection(r *report.Report) {
 	if !d.policy.Divergences.Has(divergence.OutOfRange) {
 		return
 	}
@@ -190,9 +182,9 @@ func (d *Decision) reportCorrection(r *Report) {
 	case len(d.Metrics) > 0:
 		d.setFirstFailure(r)
 	}
-	reason := TooFewReplicas
+	reason := pace.TooFewReplicas
 	if d.Branch == BranchAboveMax {
-		reason = TooManyReplicas
+		reason = pace.TooManyReplicas
 	}
 	r.Set(ScalingLimited, true, reason.String(), reason.Message())
 }
@@ -240,7 +232,7 @@ func (d *Decision) raisedAgainst(wish int32) bool {
 	return d.policy.Divergences.Has(divergence.TrueMessages) && d.Desired > d.Current && wish <= d.Current
 }
 
-func (d *Decision) reportOutcome(r *Report, outcome Outcome) {
+func (d *Decision) reportOutcome(r *report.Report, outcome Outcome) {
 	if !d.Rescale {
 		r.DesiredReplicas = &d.Current
 		return
@@ -258,7 +250,7 @@ func (d *Decision) reportOutcome(r *Report, outcome Outcome) {
 	r.Rescaled, r.DesiredReplicas = true, &d.Desired
 	r.Set(AbleToScale, true, "SucceededRescale",
 		fmt.Sprintf("the HPA controller was able to update the target scale to %d", d.Desired))
-	r.Events = append(r.Events, Event{Reason: "SuccessfulRescale", Message: size})
+	r.Events = append(r.Events, report.Event{Reason: "SuccessfulRescale", Message: size})
 	if d.Current > 0 && d.Desired == 0 && d.policy.MinReplicas == 0 && d.policy.seesZero() {
 		r.Set(ScaledToZero, true, "ScaledToZero", "the HPA controller scaled the workload to zero")
 		return

@@ -9,6 +9,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
 const (
@@ -20,48 +22,48 @@ const (
 )
 
 // The conditions that many reports share.
-func got() horizontal.Condition {
+func got() report.Condition {
 	return condition("AbleToScale", yes, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
 }
 
-func ready() horizontal.Condition {
+func ready() report.Condition {
 	return condition("AbleToScale", yes, "ReadyForNewScale", "recommended size matches current size")
 }
 
-func wrote(size string) horizontal.Condition {
+func wrote(size string) report.Condition {
 	return condition("AbleToScale", yes, "SucceededRescale", "the HPA controller was able to update the target scale to "+size)
 }
 
-func valid() horizontal.Condition {
+func valid() report.Condition {
 	return condition("ScalingActive", yes, "ValidMetricFound",
 		"the HPA was able to successfully calculate a replica count from external metric queue(nil)")
 }
 
-func inRange() horizontal.Condition {
+func inRange() report.Condition {
 	return condition("ScalingLimited", no, "DesiredWithinRange", "the desired count is within the acceptable range")
 }
 
-func notZero() horizontal.Condition {
+func notZero() report.Condition {
 	return condition("ScaledToZero", no, "NotScaledToZero", "the HPA controller did not scale the workload to zero")
 }
 
-func condition(kind string, status bool, reason, message string) horizontal.Condition {
-	return horizontal.Condition{Type: kind, True: status, Reason: reason, Message: message}
+func condition(kind string, status bool, reason, message string) report.Condition {
+	return report.Condition{Type: kind, True: status, Reason: reason, Message: message}
 }
 
-func warning(reason, message string) horizontal.Event {
-	return horizontal.Event{Warning: true, Reason: reason, Message: message}
+func warning(reason, message string) report.Event {
+	return report.Event{Warning: true, Reason: reason, Message: message}
 }
 
-func rescaled(message string) horizontal.Event {
-	return horizontal.Event{Reason: "SuccessfulRescale", Message: message}
+func rescaled(message string) report.Event {
+	return report.Event{Reason: "SuccessfulRescale", Message: message}
 }
 
 // TestReport holds the words of each branch, with every divergence and with
 // none (upstream: pkg/controller/podautoscaler/horizontal.go, v1.37.1).
 func TestReport(t *testing.T) {
-	type conditions = []horizontal.Condition
-	type events = []horizontal.Event
+	type conditions = []report.Condition
+	type events = []report.Event
 	n := func(x int32) *int32 { return &x }
 	unreadable := see(3)
 	unreadable.Target.Error = `deployments.apps "web" not found`
@@ -83,12 +85,12 @@ func TestReport(t *testing.T) {
 		observation horizontal.Observation
 		outcome     horizontal.Outcome
 		// truth is with every divergence, upstream with none where that differs.
-		truth    horizontal.Report
-		upstream *horizontal.Report
+		truth    report.Report
+		upstream *report.Report
 	}{
 		"scale not read": {
 			reason: "status keeps its counts", observation: unreadable,
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{condition("AbleToScale", no, "FailedGetScale",
 					`the HPA controller was unable to get the target's current scale: deployments.apps "web" not found`)},
 				Events: events{warning("FailedGetScale", `deployments.apps "web" not found`)},
@@ -97,7 +99,7 @@ func TestReport(t *testing.T) {
 		},
 		"zero": {
 			reason: "switched off", observation: see(0),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{got(), condition("ScalingActive", no, "ScalingDisabled",
 					"scaling is disabled since the replica count of the target is zero")},
 				Counts: true, DesiredReplicas: n(0),
@@ -105,7 +107,7 @@ func TestReport(t *testing.T) {
 		},
 		"no selector": {
 			reason: "the event's reason differs from the condition's", observation: selecting(see(3), horizontal.SelectorMissing),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{got(), condition("ScalingActive", no, "InvalidSelector", "the HPA target's scale is missing a selector")},
 				Events: events{
 					warning("SelectorRequired", "selector is required"),
@@ -116,7 +118,7 @@ func TestReport(t *testing.T) {
 		},
 		"invalid selector": {
 			reason: "the parser's words", observation: invalid,
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{got(), condition("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message)},
 				Events: events{
 					warning("InvalidSelector", invalid.Target.Selector.Message),
@@ -127,7 +129,7 @@ func TestReport(t *testing.T) {
 		},
 		"ambiguous selector": {
 			reason: "two autoscalers", observation: ambiguous,
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{got(), condition("ScalingActive", no, "AmbiguousSelector", ambiguous.Target.Selector.Message)},
 				Events: events{
 					warning("AmbiguousSelector", ambiguous.Target.Selector.Message),
@@ -138,7 +140,7 @@ func TestReport(t *testing.T) {
 		},
 		"all metrics fail": {
 			reason: "an event for each, the first one in the condition", change: twice, observation: see(3, broken(), broken()),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{got(), condition("ScalingActive", no, "FailedGetExternalMetric",
 					"the HPA was unable to compute the replica count: "+down)},
 				Events: events{
@@ -152,7 +154,7 @@ func TestReport(t *testing.T) {
 		"no metrics": {
 			reason: "cannot be stored; said all the same", observation: see(3),
 			change: func(p *horizontal.Policy) { p.Metrics = nil },
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{got(), condition("ScalingActive", no, "InvalidMetricSourceType",
 					"the HPA was unable to compute the replica count: the object names no metric")},
 				Events: events{warning("FailedComputeMetricsReplicas", "invalid metrics: the object names none")},
@@ -161,7 +163,7 @@ func TestReport(t *testing.T) {
 		},
 		"one metric fails, the other wants more": {
 			reason: "the error is reported and the count rises", change: twice, observation: see(3, broken(), length(5)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("5"), condition("ScalingActive", yes, "ValidMetricFound",
 					"the HPA was able to successfully calculate a replica count from external metric queue(nil), but not from external metric queue(nil)"),
 					inRange(), notZero()},
@@ -173,7 +175,7 @@ func TestReport(t *testing.T) {
 				Reason: "external metric queue(nil) above target",
 				Error:  "invalid metrics (1 invalid out of 2), first error is: " + downError,
 			},
-			upstream: &horizontal.Report{
+			upstream: &report.Report{
 				Conditions: conditions{wrote("5"), valid(), inRange(), notZero()},
 				Events: events{
 					warning("FailedGetExternalMetric", down),
@@ -186,19 +188,19 @@ func TestReport(t *testing.T) {
 		},
 		"nothing to do": {
 			reason: "the size matches", observation: see(3, length(3)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{ready(), valid(), inRange()},
 				Counts:     true, CurrentReplicas: 3, DesiredReplicas: n(3), ShowMetrics: true,
 			},
 		},
 		"at max": {
 			reason: "the size does not match, whatever upstream says; no reason, as nothing changes", observation: see(10, length(20)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{got(), valid(),
 					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
 				Counts: true, CurrentReplicas: 10, DesiredReplicas: n(10), ShowMetrics: true,
 			},
-			upstream: &horizontal.Report{
+			upstream: &report.Report{
 				Conditions: conditions{ready(), valid(),
 					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
 				Counts: true, CurrentReplicas: 10, DesiredReplicas: n(10), ShowMetrics: true,
@@ -206,7 +208,7 @@ func TestReport(t *testing.T) {
 		},
 		"up, limited": {
 			reason: "the metric's name, not the limit, is the reason", observation: see(3, length(9)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("6"), valid(),
 					condition("ScalingLimited", yes, "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate"), notZero()},
 				Events: events{rescaled("New size: 6; reason: external metric queue(nil) above target")},
@@ -216,14 +218,14 @@ func TestReport(t *testing.T) {
 		},
 		"up by an Object metric": {
 			reason: "upstream calls it external", change: object, observation: see(3, length(5)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("5"), condition("ScalingActive", yes, "ValidMetricFound",
 					"the HPA was able to successfully calculate a replica count from Service metric queue"), inRange(), notZero()},
 				Events: events{rescaled("New size: 5; reason: Service metric queue above target")},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(5), ShowMetrics: true, Rescaled: true,
 				Reason: "Service metric queue above target",
 			},
-			upstream: &horizontal.Report{
+			upstream: &report.Report{
 				Conditions: conditions{wrote("5"), valid(), inRange(), notZero()},
 				Events:     events{rescaled("New size: 5; reason: external metric queue(nil) above target")},
 				Counts:     true, CurrentReplicas: 3, DesiredReplicas: n(5), ShowMetrics: true, Rescaled: true,
@@ -232,7 +234,7 @@ func TestReport(t *testing.T) {
 		},
 		"down": {
 			reason: "after the window", state: remembering(past{time.Hour, 5}), observation: see(5, length(2)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("2"), valid(), inRange(), notZero()},
 				Events:     events{rescaled("New size: 2; reason: All metrics below target")},
 				Counts:     true, CurrentReplicas: 5, DesiredReplicas: n(2), ShowMetrics: true, Rescaled: true,
@@ -241,7 +243,7 @@ func TestReport(t *testing.T) {
 		},
 		"down, held": {
 			reason: "within the window", state: remembering(past{time.Minute, 5}), observation: see(5, length(2)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{condition("AbleToScale", yes, "ScaleDownStabilized",
 					"recent recommendations were higher than current one, applying the highest recent recommendation"), valid(), inRange()},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(5), ShowMetrics: true,
@@ -253,7 +255,7 @@ func TestReport(t *testing.T) {
 				p.Behavior = defaults()
 				p.Behavior.Up.Stabilization = time.Minute
 			},
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{condition("AbleToScale", yes, "ScaleUpStabilized",
 					"recent recommendations were lower than current one, applying the lowest recent recommendation"), valid(), inRange()},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(3), ShowMetrics: true,
@@ -263,9 +265,9 @@ func TestReport(t *testing.T) {
 			reason: "a rate policy", state: remembering(past{time.Hour, 5}), observation: see(5, length(2)),
 			change: func(p *horizontal.Policy) {
 				p.Behavior = defaults()
-				p.Behavior.Down = horizontal.Rules{Policies: []horizontal.RatePolicy{pods(1, time.Minute)}}
+				p.Behavior.Down = pace.Rules{Policies: []pace.RatePolicy{pods(1, time.Minute)}}
 			},
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("4"), valid(),
 					condition("ScalingLimited", yes, "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate"), notZero()},
 				Events: events{rescaled("New size: 4; reason: All metrics below target")},
@@ -275,7 +277,7 @@ func TestReport(t *testing.T) {
 		},
 		"down to min": {
 			reason: "the wish is 0, min is 1", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("1"), valid(),
 					condition("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
 				Events: events{rescaled("New size: 1; reason: All metrics below target")},
@@ -286,7 +288,7 @@ func TestReport(t *testing.T) {
 		"down to zero": {
 			reason: "the condition that lets it come back", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
 			change: func(p *horizontal.Policy) { p.MinReplicas = 0 },
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("0"), valid(), inRange(),
 					condition("ScaledToZero", yes, "ScaledToZero", "the HPA controller scaled the workload to zero")},
 				Events: events{rescaled("New size: 0; reason: All metrics below target")},
@@ -297,7 +299,7 @@ func TestReport(t *testing.T) {
 		"zero to a raised min": {
 			reason: "the metric wants nothing; min does", observation: scaledToZero(see(0, length(0))),
 			change: func(p *horizontal.Policy) { p.MinReplicas, p.Behavior = 2, defaults() },
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("2"), valid(), inRange(), notZero()},
 				Events:     events{rescaled("New size: 2; reason: Current number of replicas below Spec.MinReplicas")},
 				Counts:     true, DesiredReplicas: n(2), ShowMetrics: true, Rescaled: true,
@@ -306,7 +308,7 @@ func TestReport(t *testing.T) {
 		},
 		"write failed": {
 			reason: "status keeps its desired count", observation: see(3, length(5)), outcome: conflict,
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{condition("AbleToScale", no, "FailedUpdateScale",
 					"the HPA controller was unable to update the target scale: the object has been modified"), valid(), inRange()},
 				Events: events{warning("FailedRescale",
@@ -314,7 +316,7 @@ func TestReport(t *testing.T) {
 				Counts: true, CurrentReplicas: 3, ShowMetrics: true,
 				Reason: "external metric queue(nil) above target", Error: "failed to rescale: the object has been modified",
 			},
-			upstream: &horizontal.Report{
+			upstream: &report.Report{
 				Conditions: conditions{moved(condition("AbleToScale", no, "FailedUpdateScale",
 					"the HPA controller was unable to update the target scale: the object has been modified")), valid(), inRange()},
 				Events: events{warning("FailedRescale",
@@ -325,14 +327,14 @@ func TestReport(t *testing.T) {
 		},
 		"above max": {
 			reason: "upstream empties the metrics and leaves old conditions", observation: see(12, length(5)),
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("10"), valid(),
 					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
 				Events: events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts: true, CurrentReplicas: 12, DesiredReplicas: n(10), ShowMetrics: true, Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",
 			},
-			upstream: &horizontal.Report{
+			upstream: &report.Report{
 				Conditions: conditions{wrote("10"), notZero()},
 				Events:     events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts:     true, CurrentReplicas: 12, DesiredReplicas: n(10), Rescaled: true,
@@ -342,7 +344,7 @@ func TestReport(t *testing.T) {
 		"below min, metrics down": {
 			reason: "the condition says that the metric fails, and the count is corrected", observation: see(3, broken()),
 			change: func(p *horizontal.Policy) { p.MinReplicas = 4 },
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("4"), condition("ScalingActive", no, "FailedGetExternalMetric",
 					"the HPA was unable to compute the replica count: "+down),
 					condition("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
@@ -353,7 +355,7 @@ func TestReport(t *testing.T) {
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(4), ShowMetrics: true, Rescaled: true,
 				Reason: "Current number of replicas below Spec.MinReplicas",
 			},
-			upstream: &horizontal.Report{
+			upstream: &report.Report{
 				Conditions: conditions{wrote("4"), notZero()},
 				Events:     events{rescaled("New size: 4; reason: Current number of replicas below Spec.MinReplicas")},
 				Counts:     true, CurrentReplicas: 3, DesiredReplicas: n(4), Rescaled: true,
@@ -362,14 +364,14 @@ func TestReport(t *testing.T) {
 		},
 		"above max, invalid selector": {
 			reason: "the count is corrected and the selector's defect shows", observation: invalidOut,
-			truth: horizontal.Report{
+			truth: report.Report{
 				Conditions: conditions{wrote("10"), condition("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message),
 					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
 				Events: events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts: true, CurrentReplicas: 20, DesiredReplicas: n(10), Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",
 			},
-			upstream: &horizontal.Report{
+			upstream: &report.Report{
 				Conditions: conditions{wrote("10"), notZero()},
 				Events:     events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts:     true, CurrentReplicas: 20, DesiredReplicas: n(10), Rescaled: true,
@@ -382,7 +384,7 @@ func TestReport(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&p)
 			}
-			report := func(set divergence.Set) horizontal.Report {
+			report := func(set divergence.Set) report.Report {
 				p.Divergences = set
 				d, _ := horizontal.Decide(noon, &p, tt.state.Clone(), &tt.observation)
 				return d.Report(tt.outcome)
@@ -402,7 +404,7 @@ func TestReport(t *testing.T) {
 }
 
 // moved is a condition whose transition time upstream renews.
-func moved(c horizontal.Condition) horizontal.Condition {
+func moved(c report.Condition) report.Condition {
 	c.Moved = true
 	return c
 }
@@ -414,7 +416,7 @@ func TestHistoryReasonOfUpstream(t *testing.T) {
 	p.Divergences = divergence.None
 	d, _ := horizontal.Decide(noon, &p, remembering(past{time.Minute, 5}), &o)
 	r := d.Report(horizontal.Outcome{})
-	want := []horizontal.Event{rescaled("New size: 5; reason: ")}
+	want := []report.Event{rescaled("New size: 5; reason: ")}
 	if diff := cmp.Diff(want, r.Events); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -422,20 +424,20 @@ func TestHistoryReasonOfUpstream(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for got, want := range map[string]string{
-		horizontal.BranchNoScale.String():       "NoScale",
-		horizontal.BranchDisabled.String():      "Disabled",
-		horizontal.BranchAboveMax.String():      "AboveMax",
-		horizontal.BranchBelowMin.String():      "BelowMin",
-		horizontal.BranchFailed.String():        "Failed",
-		horizontal.BranchMetrics.String():       "Metrics",
-		horizontal.ReadyForNewScale.String():    "ReadyForNewScale",
-		horizontal.ScaleUpStabilized.String():   "ScaleUpStabilized",
-		horizontal.ScaleDownStabilized.String(): "ScaleDownStabilized",
-		horizontal.DesiredWithinRange.String():  "DesiredWithinRange",
-		horizontal.TooFewReplicas.String():      "TooFewReplicas",
-		horizontal.TooManyReplicas.String():     "TooManyReplicas",
-		horizontal.ScaleUpLimit.String():        "ScaleUpLimit",
-		horizontal.ScaleDownLimit.String():      "ScaleDownLimit",
+		horizontal.BranchNoScale.String():  "NoScale",
+		horizontal.BranchDisabled.String(): "Disabled",
+		horizontal.BranchAboveMax.String(): "AboveMax",
+		horizontal.BranchBelowMin.String(): "BelowMin",
+		horizontal.BranchFailed.String():   "Failed",
+		horizontal.BranchMetrics.String():  "Metrics",
+		pace.ReadyForNewScale.String():     "ReadyForNewScale",
+		pace.ScaleUpStabilized.String():    "ScaleUpStabilized",
+		pace.ScaleDownStabilized.String():  "ScaleDownStabilized",
+		pace.DesiredWithinRange.String():   "DesiredWithinRange",
+		pace.TooFewReplicas.String():       "TooFewReplicas",
+		pace.TooManyReplicas.String():      "TooManyReplicas",
+		pace.ScaleUpLimit.String():         "ScaleUpLimit",
+		pace.ScaleDownLimit.String():       "ScaleDownLimit",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -39,7 +39,7 @@ func (w *workspace) room(metrics, pods int) []metric.Result {
 }
 
 // pend is the change that is to be settled.
-func (w *workspace) pend(b *Behavior, change int32, results []metric.Result) *Pending {
+func (w *workspace) pend(b *pace.Behavior, change int32, results []metric.Result) *Pending {
 	w.pending = Pending{Change: change}
 	if b == nil {
 		if change > 0 {

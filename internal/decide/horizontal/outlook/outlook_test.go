@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -18,7 +19,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 const period = 15 * time.Second
 
 // policy is an object with one external metric of which each replica takes 1.
-func policy(least, most int32, b *horizontal.Behavior) horizontal.Policy {
+func policy(least, most int32, b *pace.Behavior) horizontal.Policy {
 	return horizontal.Policy{
 		MinReplicas: least, MaxReplicas: most, Behavior: b, DownscaleStabilization: 5 * time.Minute,
 		Metrics: []metric.Spec{{
@@ -50,7 +51,7 @@ func say(o Outlook) string {
 	}
 	if o.Lower != nil {
 		text := fmt.Sprintf("no lower before %d s", seconds(o.Lower.At))
-		if h := o.Lower.Held; h != nil && h.Stabilized.Reason != horizontal.ReadyForNewScale {
+		if h := o.Lower.Held; h != nil && h.Stabilized.Reason != pace.ReadyForNewScale {
 			text += fmt.Sprintf(" because of %d at %d s", h.Stabilized.By.Replicas, seconds(h.Stabilized.By.Time))
 		}
 		parts = append(parts, text)
@@ -59,14 +60,14 @@ func say(o Outlook) string {
 }
 
 func TestAhead(t *testing.T) {
-	slowly := &horizontal.Behavior{
-		Up: horizontal.Rules{Policies: []horizontal.RatePolicy{{Type: horizontal.RatePods, Value: 2, Period: time.Minute}}},
-		Down: horizontal.Rules{
-			Stabilization: time.Minute, Policies: []horizontal.RatePolicy{{Type: horizontal.RatePods, Value: 1, Period: time.Minute}},
+	slowly := &pace.Behavior{
+		Up: pace.Rules{Policies: []pace.RatePolicy{{Type: pace.RatePods, Value: 2, Period: time.Minute}}},
+		Down: pace.Rules{
+			Stabilization: time.Minute, Policies: []pace.RatePolicy{{Type: pace.RatePods, Value: 1, Period: time.Minute}},
 		},
 	}
 	for why, c := range map[string]struct {
-		behavior        *horizontal.Behavior
+		behavior        *pace.Behavior
 		replicas, queue int32
 		want            string
 	}{
@@ -104,14 +105,14 @@ func TestAhead(t *testing.T) {
 // TestAheadIsWhatHappens: with a load that stays, the decisions that follow are
 // those that were foretold, step for step.
 func TestAheadIsWhatHappens(t *testing.T) {
-	for _, b := range []*horizontal.Behavior{
+	for _, b := range []*pace.Behavior{
 		nil,
 		{
-			Up: horizontal.Rules{Stabilization: 30 * time.Second, Policies: []horizontal.RatePolicy{
-				{Type: horizontal.RatePercent, Value: 50, Period: 45 * time.Second}, {Type: horizontal.RatePods, Value: 1, Period: period},
+			Up: pace.Rules{Stabilization: 30 * time.Second, Policies: []pace.RatePolicy{
+				{Type: pace.RatePercent, Value: 50, Period: 45 * time.Second}, {Type: pace.RatePods, Value: 1, Period: period},
 			}},
-			Down: horizontal.Rules{Stabilization: 2 * time.Minute, Select: horizontal.SelectMin, Policies: []horizontal.RatePolicy{
-				{Type: horizontal.RatePercent, Value: 20, Period: time.Minute}, {Type: horizontal.RatePods, Value: 3, Period: 30 * time.Second},
+			Down: pace.Rules{Stabilization: 2 * time.Minute, Select: pace.SelectMin, Policies: []pace.RatePolicy{
+				{Type: pace.RatePercent, Value: 20, Period: time.Minute}, {Type: pace.RatePods, Value: 3, Period: 30 * time.Second},
 			}},
 		},
 	} {
@@ -160,9 +161,9 @@ func TestAheadOfNothing(t *testing.T) {
 
 // TestBinds: the last limit that changed the count is the one to name.
 func TestBinds(t *testing.T) {
-	halted := &horizontal.Behavior{Up: horizontal.Rules{Select: horizontal.SelectDisabled}}
+	halted := &pace.Behavior{Up: pace.Rules{Select: pace.SelectDisabled}}
 	for why, c := range map[string]struct {
-		behavior   *horizontal.Behavior
+		behavior   *pace.Behavior
 		remembered int32
 		replicas   int32
 		queue      int64
@@ -194,8 +195,8 @@ func TestBinds(t *testing.T) {
 
 // TestUses: what of a budget is spent is said with the count that it began from.
 func TestUses(t *testing.T) {
-	p := policy(1, 20, &horizontal.Behavior{Up: horizontal.Rules{Policies: []horizontal.RatePolicy{
-		{Type: horizontal.RatePods, Value: 4, Period: time.Minute}, {Type: horizontal.RatePercent, Value: 100, Period: period},
+	p := policy(1, 20, &pace.Behavior{Up: pace.Rules{Policies: []pace.RatePolicy{
+		{Type: pace.RatePods, Value: 4, Period: time.Minute}, {Type: pace.RatePercent, Value: 100, Period: period},
 	}}})
 	s := horizontal.State{}
 	s.ScaleUps = s.ScaleUps.Add(noon.Add(-30*time.Second), 3, time.Minute)

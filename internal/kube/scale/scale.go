@@ -150,9 +150,10 @@ func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespa
 
 // Write sets the target's count and returns the scale as it is then. A conflict
 // is tried again on what is there now, unless the count itself has changed: that
-// is ErrMoved, and the scale is the other's. Before each attempt mayWrite is asked; its
-// error ends the write. With an error, too, the scale is what was found after a conflict,
-// for whoever tries again; nil if there was none.
+// is ErrMoved, and the scale is the other's. Where the scale has no resource version, as
+// an aggregated API may have it, the count is read just before the write instead. Before
+// each attempt mayWrite is asked; its error ends the write. With an error, too, the scale
+// is what was found meanwhile, for whoever tries again; nil if nothing was.
 func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWrite func() error) (*autoscalingv1.Scale, error) {
 	if err := c.findKind(target.Resource); err != nil {
 		return nil, err
@@ -160,7 +161,25 @@ func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWr
 	from := target.Scale.Spec.Replicas
 	scale := target.Scale.DeepCopy()
 	var written, found *autoscalingv1.Scale
+	reread := func() error {
+		latest, err := c.get(ctx, target.Resource, scale.Namespace, scale.Name)
+		if err != nil {
+			return err
+		}
+		found = latest
+		if latest.UID != scale.UID || latest.Spec.Replicas != from {
+			return ErrMoved
+		}
+		scale = latest.DeepCopy()
+		return nil
+	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if scale.ResourceVersion == "" {
+			// No conflict will tell of another's count.
+			if err := reread(); err != nil {
+				return err
+			}
+		}
 		if err := mayWrite(); err != nil {
 			return err
 		}
@@ -170,15 +189,9 @@ func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWr
 		if !apierrors.IsConflict(err) {
 			return err
 		}
-		latest, getErr := c.get(ctx, target.Resource, scale.Namespace, scale.Name)
-		if getErr != nil {
-			return getErr
+		if err := reread(); err != nil {
+			return err
 		}
-		found = latest
-		if latest.UID != scale.UID || latest.Spec.Replicas != from {
-			return ErrMoved
-		}
-		scale = latest.DeepCopy()
 		return err
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/explain"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -112,8 +112,8 @@ func interesting(l *Timeline, i int) bool {
 	}
 	for _, c := range l.Upstream[i].Status.Conditions {
 		switch c.Reason {
-		case horizontal.ScaleDownStabilized.String(), horizontal.ScaleUpStabilized.String(), horizontal.ScaleUpLimit.String(),
-			horizontal.ScaleDownLimit.String(), horizontal.TooFewReplicas.String(), horizontal.TooManyReplicas.String():
+		case pace.ScaleDownStabilized.String(), pace.ScaleUpStabilized.String(), pace.ScaleUpLimit.String(),
+			pace.ScaleDownLimit.String(), pace.TooFewReplicas.String(), pace.TooManyReplicas.String():
 			return true
 		}
 	}

@@ -47,7 +47,7 @@ func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
 		return
 	}
 	if updater != nil {
-		if why, ok := reasonOf(updater.Held); ok && why != reason.None {
+		if why, ok := reasonOf(updater.Held); ok {
 			e.Update.HoldEvictions(why)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
 )
@@ -83,11 +84,15 @@ func manifests(dir string) (objects []*unstructured.Unstructured, account *unstr
 		return nil, nil, fmt.Errorf("kustomize: %w", err)
 	}
 	for _, resource := range rendered.Resources() {
-		content, err := resource.Map()
+		text, err := resource.AsYAML()
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", resource.CurId(), err)
 		}
-		object := &unstructured.Unstructured{Object: content}
+		// Numbers become those that unstructured objects have, which Map's are not.
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &object.Object); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", resource.CurId(), err)
+		}
 		objects = append(objects, object)
 		if object.GetKind() == rbacv1.ServiceAccountKind && object.GetName() == controllerAccount {
 			account = object

@@ -172,7 +172,7 @@ func TestEditOfTheShippedDeployment(t *testing.T) {
 	if _, err := keep(empty, nil); err == nil {
 		t.Error("edited a Deployment without containers")
 	}
-	for kind, want := range map[string]bool{"ServiceAccount": true, "ClusterRole": true, "MutatingWebhookConfiguration": false, "CustomResourceDefinition": false} {
+	for kind, want := range map[string]bool{"ServiceAccount": true, "ClusterRole": true, "PriorityClass": true, "MutatingWebhookConfiguration": false, "CustomResourceDefinition": false} {
 		if kept, err := keep(&unstructured.Unstructured{Object: map[string]any{"kind": kind}}, nil); err != nil || kept != want {
 			t.Errorf("%s: kept %v, %v", kind, kept, err)
 		}

@@ -205,7 +205,7 @@ func endUpstream(ctx context.Context, cluster *devcluster.Cluster) error {
 // with more flags. All else stays.
 func keep(object *unstructured.Unstructured, flags []string) (bool, error) {
 	switch object.GetKind() {
-	case "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
+	case "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "PriorityClass":
 		return true, nil
 	case "Deployment":
 		if object.GetName() != plimsollDeployment {

@@ -190,6 +190,19 @@ func TestQuantitiesThatTakeHours(t *testing.T) {
 	}
 }
 
+// What is not JSON is not read: nothing looked for quantities in it.
+func TestOnlyJSONIsRead(t *testing.T) {
+	const inYAML = "kind: ExternalMetricValueList\napiVersion: external.metrics.k8s.io/v1beta1\nitems:\n- value: \"1\"\n"
+	// The same, with nothing in the list.
+	const inProtobuf = "k8s\x00\n:\n\x1fexternal.metrics.k8s.io/v1beta1\x12\x17ExternalMetricValueList\x12\x02\n\x00"
+	for name, text := range map[string]string{"YAML": inYAML, "protobuf": inProtobuf} {
+		c := start(t, &server{answers: map[string]string{"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue": text}}, nil)
+		if list, err := c.External(t.Context(), "shop", "queue", ""); err == nil {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+}
+
 func TestMissingAPIs(t *testing.T) {
 	c := start(t, &server{}, nil)
 	if _, err := c.Custom(t.Context(), ofService); err == nil || err.Error() != "no custom metrics API (custom.metrics.k8s.io) registered" {

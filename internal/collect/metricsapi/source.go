@@ -122,10 +122,13 @@ type builder struct {
 }
 
 func (b *builder) source(name string, version schema.GroupVersion) *source {
+	// A codec factory's UniversalDeserializer reads YAML and protobuf too, which nobody has
+	// checked for quantities.
+	inJSON, _ := runtime.SerializerInfoForMediaType(b.codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	return &source{
 		name:    name,
 		client:  b.rest(version),
-		decoder: b.codecs.UniversalDeserializer(),
+		decoder: inJSON.Serializer,
 		slots:   newSlots(b.config.Slots, b.config.Timeout, b.loads.of(version.Group, &b.config)),
 	}
 }

@@ -8,6 +8,7 @@ package kinds
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -135,8 +136,15 @@ func (s *served) keep(version schema.GroupVersion, before *served) {
 	if before == nil || group == nil || before.groups[version.Group] == nil {
 		return
 	}
-	if resources, known := before.groups[version.Group].VersionedResources[version.Version]; known {
-		group.VersionedResources[version.Version] = resources
+	resources, known := before.groups[version.Group].VersionedResources[version.Version]
+	if !known {
+		return
+	}
+	group.VersionedResources[version.Version] = resources
+	// Aggregated discovery does not even name a version that is stale.
+	isIt := func(v metav1.GroupVersionForDiscovery) bool { return v.Version == version.Version }
+	if !slices.ContainsFunc(group.Group.Versions, isIt) {
+		group.Group.Versions = append(group.Group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: version.String(), Version: version.Version})
 	}
 }
 

@@ -20,6 +20,8 @@ type cluster struct {
 	err    error
 	takes  time.Duration
 	asked  int
+	// aggregated is discovery in one call, as since Kubernetes 1.27: of a group that fails only the name is listed.
+	aggregated bool
 }
 
 // ServerGroupsAndResources implements Discovery.
@@ -32,7 +34,11 @@ func (c *cluster) ServerGroupsAndResources() (groups []*metav1.APIGroup, lists [
 	failed := map[schema.GroupVersion]error{}
 	for _, name := range c.groups {
 		version := metav1.GroupVersionForDiscovery{GroupVersion: name + "/v1", Version: "v1"}
-		groups = append(groups, &metav1.APIGroup{Name: name, Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version})
+		group := &metav1.APIGroup{Name: name}
+		groups = append(groups, group)
+		if c.fails[name] == nil || !c.aggregated {
+			group.Versions, group.PreferredVersion = []metav1.GroupVersionForDiscovery{version}, version
+		}
 		if why := c.fails[name]; why != nil {
 			failed[schema.GroupVersion{Group: name, Version: "v1"}] = why
 			continue
@@ -74,33 +80,37 @@ func TestGroupThatCannotBeDiscovered(t *testing.T) {
 
 // TestWhatWasKnownServesOn: while a group, or nothing at all, can be discovered.
 func TestWhatWasKnownServesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		down := errors.New("the server is currently unable to handle the request")
-		c := &cluster{groups: []string{"a", "b"}, fails: map[string]error{"b": down}}
-		m := New(c)
+	for _, aggregated := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) { whatWasKnownServesOn(t, aggregated) })
+	}
+}
+
+func whatWasKnownServesOn(t *testing.T, aggregated bool) {
+	down := errors.New("the server is currently unable to handle the request")
+	c := &cluster{groups: []string{"a", "b"}, fails: map[string]error{"b": down}, aggregated: aggregated}
+	m := New(c)
+	m.Start()
+	synctest.Wait()
+	c.fails = nil
+	m.Reset()
+	if _, err := m.RESTMappings(till("b")); err != nil {
+		t.Errorf("discovered again: %v", err)
+	}
+	c.fails, c.err = map[string]error{"b": down}, nil
+	for range 2 {
+		m.Reset()
 		m.Start()
 		synctest.Wait()
-		c.fails = nil
-		m.Reset()
-		if _, err := m.RESTMappings(till("b")); err != nil {
-			t.Errorf("discovered again: %v", err)
-		}
-		c.fails, c.err = map[string]error{"b": down}, nil
-		for range 2 {
-			m.Reset()
-			m.Start()
-			synctest.Wait()
-			for _, group := range c.groups {
-				if _, err := m.RESTMappings(till(group)); err != nil {
-					t.Errorf("what was known of %s: %v", group, err)
-				}
+		for _, group := range c.groups {
+			if _, err := m.RESTMappings(till(group)); err != nil {
+				t.Errorf("what was known of %s: %v", group, err)
 			}
-			c.err = down
 		}
-		if _, err := m.RESTMappings(till("c")); meta.IsNoMatchError(err) || !errors.Is(err, ErrUnknown) {
-			t.Errorf("while nothing can be discovered: %v", err)
-		}
-	})
+		c.err = down
+	}
+	if _, err := m.RESTMappings(till("c")); meta.IsNoMatchError(err) || !errors.Is(err, ErrUnknown) {
+		t.Errorf("while nothing can be discovered: %v", err)
+	}
 }
 
 // TestDiscoveryThatHangs: what is known is answered at once meanwhile; what is not waits

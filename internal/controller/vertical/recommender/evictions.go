@@ -18,9 +18,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// confirmWithin is how long an event waits for the pod's status to say the same, and the
-// status for the event: they come by two watches.
-const confirmWithin = 2 * time.Minute
+const (
+	// confirmWithin is how long an event waits for the pod's status to say the same, and
+	// the status for the event: they come by two watches.
+	confirmWithin = 2 * time.Minute
+	// maxContainers is how many containers an event may name: no pod that runs has more.
+	// The annotations of a made-up one have room for 20,000.
+	maxContainers = 250
+)
 
 // evictions finds pods that kubelets evicted because their node ran out of memory.
 type evictions struct{ *Recommender }
@@ -77,16 +82,20 @@ func (r *Recommender) expect(claims []claim) {
 	until := r.forgetClaims(time.Now())
 	for _, c := range claims {
 		c.until = until
-		r.keep(c)
+		if !r.keep(c) {
+			// Nor are the others of the event, which is of one namespace. To find that out
+			// for each would keep the lock for seconds.
+			break
+		}
 	}
 	r.mu.Unlock()
 	r.believe()
 }
 
 // keep keeps a claim. Where there are too many, the latest of the namespace that has
-// the most makes room: who makes up events takes no other namespace's place. The caller
-// holds mu.
-func (r *Recommender) keep(c claim) {
+// the most makes room: who makes up events takes no other namespace's place. It is false
+// of a claim whose namespace that is. The caller holds mu.
+func (r *Recommender) keep(c claim) bool {
 	if len(r.claims) >= maxPending {
 		counts := map[string]int{c.namespace: 1}
 		most := c.namespace
@@ -97,7 +106,7 @@ func (r *Recommender) keep(c claim) {
 			}
 		}
 		if most == c.namespace {
-			return
+			return false
 		}
 		latest := len(r.claims) - 1
 		for r.claims[latest].namespace != most {
@@ -106,6 +115,7 @@ func (r *Recommender) keep(c claim) {
 		r.claims = slices.Delete(r.claims, latest, latest+1)
 	}
 	r.claims = append(r.claims, c)
+	return true
 }
 
 // confirm notes the status of a pod, if it was evicted.
@@ -180,7 +190,7 @@ func evicted(event *corev1.Event) []claim {
 		return nil
 	}
 	containers, used, starved := list("offending_containers"), list("offending_containers_usage"), list("starved_resource")
-	if len(used) != len(containers) || len(starved) != len(containers) {
+	if len(used) != len(containers) || len(starved) != len(containers) || len(containers) > maxContainers {
 		return nil
 	}
 	var found []claim

@@ -2,6 +2,7 @@ package recommender
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,31 @@ func TestForgedEvictionsDisplaceNoOthers(t *testing.T) {
 		w.pass(3 * time.Second)
 		if _, memory := w.target("web"); memory < 2<<30*120/100 {
 			t.Errorf("memory is %d, want more than 2 GiB and a fifth", memory)
+		}
+	})
+}
+
+// An event that names more containers than a pod has is made up, and nothing of it is kept. Where as much is kept as may be, an
+// event of the namespace that has the most of it is looked at for one of its containers alone.
+func TestEvictionOfTooManyContainers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.start()
+		of := func(n int) *corev1.Event {
+			forged := evictedEvent("1Ti")
+			for key, text := range forged.Annotations {
+				forged.Annotations[key] = strings.Repeat(text+",", n-1) + text
+			}
+			return forged
+		}
+		evictions{r}.OnAdd(of(maxContainers+1), false)
+		if len(r.claims) != 0 {
+			t.Errorf("%d claims are kept", len(r.claims))
+		}
+		for range 2 * maxPending / maxContainers {
+			evictions{r}.OnAdd(of(maxContainers), false)
+		}
+		if len(r.claims) != maxPending || r.keep(r.claims[0]) {
+			t.Errorf("%d claims are kept, or room is made for another", len(r.claims))
 		}
 	})
 }

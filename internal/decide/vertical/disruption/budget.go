@@ -124,7 +124,7 @@ func stateOf(pod *vertical.Pod, together, troubled bool) state {
 
 // NewBudget counts the pods: those on a node that have not ended. Troubled ones, by
 // their UIDs, do not come up for what was changed.
-func NewBudget(p *Policy, w *Workload, pods []vertical.Pod, troubled map[string]bool) Budget {
+func NewBudget(now time.Time, p *Policy, w *Workload, pods []vertical.Pod, troubled map[string]bool) Budget {
 	together := p.Divergences.Has(divergence.WorkloadBudget)
 	b := Budget{of: make([]int, len(pods)), states: make([]state, len(pods)), together: together}
 	members := b.group(pods)
@@ -133,7 +133,7 @@ func NewBudget(p *Policy, w *Workload, pods []vertical.Pod, troubled map[string]
 		if together {
 			replicas = w.Target
 		}
-		b.groups[g] = p.newGroup(replicas, pods, members[g])
+		b.groups[g] = p.newGroup(replicas, pods, members[g], w.stuck(now))
 		for _, i := range members[g] {
 			b.states[i] = stateOf(&pods[i], together, troubled[pods[i].UID])
 			if b.states[i] == alive {
@@ -168,7 +168,7 @@ func (b *Budget) group(pods []vertical.Pod) (members [][]int) {
 // newGroup follows upstream (pkg/updater/restriction/
 // pods_restriction_factory.go, v1.8.1): tolerance is cut to a whole number, and
 // a pod with a start-up boost opens a group that is too small.
-func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int) group {
+func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int, stuck int) group {
 	var g group
 	together := p.Divergences.Has(divergence.WorkloadBudget)
 	if len(members) < p.MinReplicas {
@@ -185,7 +185,11 @@ func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int) group 
 		return g
 	}
 	g.configured = r.Configured
-	if r.AsFound || together && r.isCountless() {
+	switch {
+	case together && r.isCountless():
+		// Those that hang in their deletion were found before, and are away.
+		g.configured = len(members) + stuck
+	case r.AsFound:
 		g.configured = len(members)
 	}
 	g.tolerance = int(float64(g.configured) * p.Tolerance)

@@ -27,7 +27,7 @@ func workload(configured int) *Workload {
 
 // evictAll evicts one pod after the other and counts those that may go.
 func evictAll(p *Policy, w *Workload, all []vertical.Pod) (evicted int) {
-	b := NewBudget(p, w, all, nil)
+	b := NewBudget(time.Time{}, p, w, all, nil)
 	for i := range all {
 		if b.Evict(i) == reason.None {
 			b.Evicted(i)
@@ -78,7 +78,7 @@ func TestEnoughStay(t *testing.T) {
 				ready++
 			}
 		}
-		b := NewBudget(&p, workload(configured), all, nil)
+		b := NewBudget(time.Time{}, &p, workload(configured), all, nil)
 		stay := ready
 		for i := range all {
 			if b.Evict(i) == reason.None {
@@ -99,7 +99,7 @@ func TestEnoughStay(t *testing.T) {
 func TestResizesCount(t *testing.T) {
 	p := Policy{Tolerance: 0.25}
 	all := pods(4, 0)
-	b := NewBudget(&p, workload(4), all, nil)
+	b := NewBudget(time.Time{}, &p, workload(4), all, nil)
 	if why := b.Spare(0); why != reason.None {
 		t.Fatal(why)
 	}
@@ -111,7 +111,7 @@ func TestResizesCount(t *testing.T) {
 
 func TestUnknownReplicas(t *testing.T) {
 	w := &Workload{Creators: map[string]Replicas{"ReplicaSet/a": {Unknown: true}}, Target: Replicas{Unknown: true}}
-	b := NewBudget(&Policy{}, w, pods(2, 0), nil)
+	b := NewBudget(time.Time{}, &Policy{}, w, pods(2, 0), nil)
 	if why := b.Evict(0); why != reason.UnknownReplicas {
 		t.Errorf("%q", why)
 	}

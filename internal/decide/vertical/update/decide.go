@@ -65,7 +65,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	s.Resize.Prune(o.Pods, p.Divergences)
 	budget := p.disruption()
-	d.budget = disruption.NewBudget(&budget, &o.Workload, d.pods, d.troubled)
+	d.budget = disruption.NewBudget(now, &budget, &o.Workload, d.pods, d.troubled)
 	d.Pods = make([]Verdict, len(d.pods))
 	for i := range d.pods {
 		d.Pods[i].Pod = &d.pods[i]

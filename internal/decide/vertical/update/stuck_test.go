@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
@@ -35,15 +36,22 @@ func TestStuckDeletionHoldsTheOthersForAWhile(t *testing.T) {
 	}
 }
 
-// Pods whose deletion hangs are away: of four, of which two may be, no third one goes.
+// Pods whose deletion hangs are away: of four, of which two may be, no third one goes; nor where nobody says that there should be four.
 func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
-	f := newFleet(vertical.ModeRecreate, 4, nil)
-	f.replace, f.hanging = admitted, 4
-	for range 120 {
-		f.pass()
-	}
-	if f.evicted != 2 || f.last.Pods[0].Against != reason.DisruptionBudget {
-		t.Errorf("%d evicted, %q", f.evicted, f.last.Pods[0].Against)
+	for name, countless := range map[string]*disruption.Replicas{"counted": nil, "countless": {}, "as found": {AsFound: true}} {
+		f := newFleet(vertical.ModeRecreate, 4, nil)
+		f.replace, f.hanging = admitted, 4
+		f.change = func(o *update.Observation) {
+			if countless != nil {
+				o.Workload.Target = *countless
+			}
+		}
+		for range 120 {
+			f.pass()
+		}
+		if f.evicted != 2 || f.last.Pods[0].Against != reason.DisruptionBudget {
+			t.Errorf("%s: %d evicted, %q", name, f.evicted, f.last.Pods[0].Against)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -27,6 +28,11 @@ import (
 func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	target, selector := s.target()
 	o := horizontal.Observation{Target: target, ScaledToZero: observe.ScaledToZero(s.HPA)}
+	var known bool
+	if o.Trigger, known = trigger.Parse(s.Snapshot.Trigger); !known {
+		return o, fmt.Errorf("trigger: %q is neither periodic nor samples nor event", s.Snapshot.Trigger)
+	}
+	o.NewerAwaited = s.Snapshot.NewerAwaited
 	if message := s.Snapshot.VerticalConflict; message != nil {
 		o.Conflict = report.Conflict{Message: *message, Shown: observe.InConflict(s.HPA)}
 	}

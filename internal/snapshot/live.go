@@ -17,6 +17,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -59,6 +60,9 @@ func Of(l *Live) *Step {
 	state.Version = horizontal.StateVersion
 	if o.Target.Selector.Problem == horizontal.SelectorAmbiguous {
 		step.Snapshot.AmbiguousSelector = o.Target.Selector.Message
+	}
+	if step.Snapshot.NewerAwaited = o.NewerAwaited; o.Trigger != trigger.Periodic {
+		step.Snapshot.Trigger = o.Trigger.String()
 	}
 	if l.LooksForConflicts {
 		message := o.Conflict.Message

@@ -83,6 +83,12 @@ type Snapshot struct {
 	// VerticalConflict says how a vertical autoscaler is in the way; empty means that
 	// none is, absent that nobody looked.
 	VerticalConflict *string `json:"verticalConflict,omitempty"`
+	// Trigger is why it is decided then: "periodic", which is the default, "samples" for new
+	// samples, "event" for pods or a replica count that changed. The latter lowers nothing.
+	Trigger string `json:"trigger,omitempty"`
+	// NewerAwaited says that the kubelets' first samples are awaited, so that nothing is
+	// lowered.
+	NewerAwaited bool `json:"newerAwaited,omitempty"`
 }
 
 // Options are the flags of the controller; what is absent has its default.

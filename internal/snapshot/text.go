@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // page collects the lines of an explanation: labels in one column, words in
@@ -68,6 +69,9 @@ func (r *Result) WriteText(w io.Writer) error {
 	target := strings.Trim(ref.Kind+"/"+ref.Name, "/")
 	p.line("target", "%s: %d wanted, %d there; min %d, max %d", target, d.Current,
 		r.Observation.Target.StatusReplicas, r.Policy.MinReplicas, r.Policy.MaxReplicas)
+	if why := whyNow(d.Trigger); why != "" {
+		p.line("trigger", "%s", why)
+	}
 	p.line("way", "%s", r.way())
 	for i := range d.Metrics {
 		r.explainMetric(p, i)
@@ -88,6 +92,18 @@ func (r *Result) WriteText(w io.Writer) error {
 	return err
 }
 
+// whyNow says why it was decided then, where that was not because a sync period was over.
+func whyNow(kind trigger.Kind) string {
+	switch kind {
+	case trigger.Samples:
+		return "new samples"
+	case trigger.Event:
+		return "pods or the replica count changed, which alone lowers nothing"
+	default:
+		return ""
+	}
+}
+
 // way says which way the decision took, as far as the target alone decides it.
 func (r *Result) way() string {
 	switch r.Decision.Branch {
@@ -105,6 +121,9 @@ func (r *Result) way() string {
 		}
 		return "stopped: the metrics that could be computed are not enough to decide"
 	case horizontal.BranchAwaiting:
+		if r.Decision.Failed+r.Decision.Pending+r.Decision.Outdated == 0 {
+			return "kept: the metrics ask for less, which is left to newer samples"
+		}
 		return "kept: values that are awaited, or newer than the last scale-up, may not ask for less"
 	default:
 		return "the metrics decide"

@@ -17,7 +17,7 @@ type Result struct {
 
 	Objects int `json:"objects"`
 	// VerticalObjects of them have a VerticalPodAutoscaler as well.
-	VerticalObjects int     `json:"verticalObjects"`
+	VerticalObjects int     `json:"verticalObjects,omitempty"`
 	PodsPerObject   int     `json:"podsPerObject"`
 	Nodes           int     `json:"nodes"`
 	Namespaces      int     `json:"namespaces"`

@@ -15,6 +15,7 @@ import (
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -35,8 +36,8 @@ type pass struct {
 	// is known, which is later where the target's scale had to be asked for; decided when
 	// the decision was made.
 	began, start, decided time.Time
-	// asks says that everything is asked anew, mayLower that the count may be lowered.
-	asks, mayLower bool
+	// asks says that everything is asked anew.
+	asks bool
 
 	desk        *desk
 	observation decide.Observation
@@ -101,7 +102,8 @@ func (c *Controller) workOn(ctx context.Context, t turn) {
 // decided in full again.
 func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t turn) (due time.Time) {
 	now := time.Now()
-	p := &pass{hpa: hpa, track: c.take(hpa), began: now, start: now, asks: t.asks, mayLower: t.asks || t.sampled}
+	p := &pass{hpa: hpa, track: c.take(hpa), began: now, start: now, asks: t.asks}
+	p.observation.Trigger = t.trigger()
 	due = t.full
 	if t.asks {
 		due = following(hpa.UID, p.start, c.config.SyncPeriod)
@@ -161,23 +163,14 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 		c.shadow(p)
 		return nil
 	}
-	var before decide.State
-	if !p.mayLower {
-		before = p.track.state.Clone()
-	}
 	step := c.prepare(p)
 	p.decided = time.Now()
 	decision, state := decide.Decide(p.decided, &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
-	if !p.mayLower && isLower(&decision) {
-		p.track.state = before
-		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "current", decision.Current, "wish", decision.Wish.Replicas)
-		return nil
-	}
 	if decision.Branch == decide.BranchAwaiting {
-		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "current", decision.Current,
-			"pending", decision.Pending, "outdated", decision.Outdated)
+		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "trigger", decision.Trigger.String(),
+			"current", decision.Current, "wish", decision.Wish.Replicas, "pending", decision.Pending, "outdated", decision.Outdated)
 		return nil
 	}
 	c.inspect(p, step, &decision)
@@ -185,12 +178,9 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 	return c.act(ctx, p, &decision)
 }
 
-// isLower reports whether the metrics ask for less. When a pod goes its load has
-// not come to the others yet, or their samples do not show it: what is left looks
-// like too little load. So nothing that only happened lowers a count; new samples
-// do, and the object's turn by the clock.
-func isLower(d *decide.Decision) bool {
-	return d.Branch == decide.BranchMetrics && d.Wish.Replicas < d.Current
+// mayLower reports whether a decision on what is known may lower the count.
+func (p *pass) mayLower() bool {
+	return p.observation.Trigger != trigger.Event && !p.observation.NewerAwaited
 }
 
 // observe looks at the target, its pods and the metrics.

@@ -67,7 +67,7 @@ func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) err
 	}
 	// Samples of the kubelets come within seconds; others may be of the time before what
 	// the count was last decided on.
-	p.mayLower = p.mayLower && lacking != lackTime
+	p.observation.NewerAwaited = lacking == lackTime
 	c.useOthers(p, q, lacking)
 	if c.readsKubelets(p) {
 		c.tellUnreadable(p)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/ask"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 const (
@@ -153,7 +154,7 @@ func (c *Controller) isGood(p *pass, a *answer, i int, lacking lack) bool {
 		return age < c.config.SyncPeriod
 	default:
 		// Pods that changed want another answer, where kubelets do not give it.
-		return age < standInPeriod && (lacking != lackRight || p.mayLower)
+		return age < standInPeriod && (lacking != lackRight || p.observation.Trigger != trigger.Event)
 	}
 }
 
@@ -218,7 +219,7 @@ func (c *Controller) came(r *requests, i int, a answer) {
 	}
 	due := time.Now()
 	if left > 0 {
-		due = due.Add(sampleDelay)
+		due = due.Add(trigger.SampleDelay)
 	}
 	c.schedule.soon(r.object, due, true)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // schedule says which object is decided next, and when. Each object is decided
@@ -57,6 +59,17 @@ type turn struct {
 	due, full time.Time
 	// asks says that this is now, sampled that there are new samples.
 	asks, sampled bool
+}
+
+// trigger is why.
+func (t *turn) trigger() trigger.Kind {
+	switch {
+	case t.asks:
+		return trigger.Periodic
+	case t.sampled:
+		return trigger.Samples
+	}
+	return trigger.Event
 }
 
 func newSchedule() *schedule {

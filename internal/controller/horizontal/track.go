@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -52,7 +53,7 @@ type track struct {
 	// scale-ups whose pods are awaited.
 	begun, asked time.Time
 	podsChanged  bool
-	round        round
+	round        trigger.Round
 	wrote        *int32
 	aim          targets.ID
 	rises        rises
@@ -194,7 +195,8 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.trackOf(nameOf(hpa))
-	t.begun, t.round.isDecided = time.Now(), true
+	t.begun = time.Now()
+	t.round.Decided()
 	if t.uid != hpa.UID {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)

@@ -9,50 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 )
-
-const (
-	// sampleDelay is how long the samples of an object's other nodes are waited for
-	// after those of the first. What follows takes the rest of 200 ms at most.
-	sampleDelay = 150 * time.Millisecond
-	// eventDelay gathers changes of pods and counts, which seldom come alone.
-	eventDelay = 50 * time.Millisecond
-	// eventGap is the least time from a decision to one that such a change causes,
-	// askGap that from the last question to metrics.k8s.io.
-	eventGap = 200 * time.Millisecond
-	askGap   = time.Second
-)
-
-// round is one round of scrapes over the nodes of an object's pods: it begins with
-// new samples of a node that had its turn in the round before.
-type round struct {
-	began time.Time
-	// reported is how many of the nodes had their turn.
-	reported int
-	// isDecided says that a decision has begun since.
-	isDecided bool
-}
-
-// report takes in new samples of one of so many nodes, and says when they lead to
-// a decision: once in a round, at once if all nodes have reported, otherwise a
-// little after the first.
-func (r *round) report(told resource.Sampled, nodes int) (due time.Time, yes bool) {
-	if r.began.IsZero() || !told.Before.Before(r.began) {
-		*r = round{began: told.At}
-	}
-	r.reported++
-	switch {
-	case r.isDecided:
-		return time.Time{}, false
-	case r.reported >= nodes:
-		return told.At, true
-	case r.reported == 1:
-		return told.At.Add(sampleDelay), true
-	}
-	return time.Time{}, false
-}
 
 // audience is who is told of new samples of a node; it is used again.
 type audience struct {
@@ -80,7 +40,7 @@ func (c *Controller) sampled(told resource.Sampled) {
 	for i := range a.seats {
 		// Looking up a track for each object on each node was a tenth of all CPU.
 		if t, known := a.seats[i].Follower.(*track); known {
-			if due, yes := t.round.report(told, a.seats[i].Nodes); yes {
+			if due, yes := t.round.Report(told.At, told.Before, a.seats[i].Nodes); yes {
 				a.hurries = append(a.hurries, hurry{a.seats[i].Object, due})
 			}
 		}
@@ -99,13 +59,14 @@ func (c *Controller) sampled(told resource.Sampled) {
 func (c *Controller) happened(objects []types.NamespacedName) {
 	now := time.Now()
 	for _, object := range objects {
-		due := now.Add(eventDelay)
+		var decided, asked time.Time
 		c.mu.Lock()
 		if t, known := c.records[object]; known {
 			t.podsChanged = true
-			due = later(due, later(t.begun.Add(eventGap), t.asked.Add(askGap)))
+			decided, asked = t.begun, t.asked
 		}
 		c.mu.Unlock()
+		due := trigger.AfterEvent(now, decided, asked)
 		c.schedule.soon(object, due, false)
 	}
 }

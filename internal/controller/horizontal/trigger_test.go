@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
-	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
@@ -313,47 +312,6 @@ func soonAfter(decided, moments []time.Time) (most time.Duration) {
 		}
 	}
 	return most
-}
-
-// TestRounds: whatever the order in which nodes report, a round that begins leads
-// to a decision within sampleDelay, and no node reports twice within one round.
-func TestRounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
-		last, seen := map[int]time.Time{}, map[int]bool{} // seen since the last round began
-		var r round
-		var due time.Time
-		now := time.Unix(1000, 0)
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(1, 700).Draw(t, "ms")) * time.Millisecond)
-			if !due.IsZero() && !due.After(now) {
-				r.isDecided, due = true, time.Time{}
-			}
-			node := rapid.IntRange(0, nodes-1).Draw(t, "node")
-			begins := seen[node] || len(seen) == 0
-			if begins {
-				seen = map[int]bool{}
-			}
-			seen[node] = true
-			at, yes := r.report(resource.Sampled{At: now, Before: last[node]}, nodes)
-			last[node] = now
-			if begins != r.began.Equal(now) || r.reported != len(seen) {
-				t.Fatalf("%+v, want that it begins: %v, with %d nodes", r, begins, len(seen))
-			}
-			want := time.Time{}
-			switch {
-			case r.isDecided:
-			case len(seen) == nodes:
-				want = now
-			case begins:
-				want = now.Add(sampleDelay)
-			}
-			if yes == want.IsZero() || !at.Equal(want) {
-				t.Fatalf("%+v is due at %v, want %v", r, at, want)
-			}
-			due = earlier(due, at)
-		}
-	})
 }
 
 // TestKubeletThatCannotBeRead: metrics.k8s.io stands in for it, which is said once,

@@ -79,6 +79,8 @@ func (c *Controller) backsOff(b *backoff) bool {
 func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
 	w := &p.track.writing
 	if c.backsOff(&w.backoff) {
+		// Nothing else may happen before the next sync period.
+		c.schedule.soon(nameOf(p.hpa), w.backoff.until, p.mayLower())
 		return errBackoff
 	}
 	kind, err := scale.KindOf(p.hpa.Spec.ScaleTargetRef)
@@ -189,7 +191,7 @@ func (c *Controller) again(p *pass, full time.Time) time.Time {
 		// Each decision asks metrics.k8s.io, and nothing else has happened.
 		now = later(now, asked.Add(standInPeriod))
 	}
-	c.schedule.soon(nameOf(p.hpa), now, p.mayLower)
+	c.schedule.soon(nameOf(p.hpa), now, p.mayLower())
 	return full
 }
 

@@ -42,14 +42,15 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		s.work = new(workspace)
 	}
 	d := Decision{
-		At: now, Branch: branch(p, o), Current: o.Target.SpecReplicas,
+		At: now, Branch: branch(p, o), Trigger: o.Trigger, Current: o.Target.SpecReplicas,
 		policy: p, target: o.Target, scaledToZero: o.ScaledToZero, conflict: o.Conflict,
 	}
 	d.Desired = d.Current
 	if d.Branch == BranchNoScale {
 		return d, s
 	}
-	if s.Recommendations.Empty() {
+	isFirst := s.Recommendations.Empty()
+	if isFirst {
 		// The count as it stands, so that a controller that has just started does
 		// not scale down before it has seen a whole window.
 		first := signal.Recommendation{Time: now, Replicas: d.Current}
@@ -62,6 +63,9 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		d.correct(p.MinReplicas, s.work, o)
 	case BranchMetrics:
 		d.fromMetrics(&s, o)
+	}
+	if isFirst && d.isDeferred(o) {
+		s.Recommendations = signal.Recommendations{}
 	}
 	if d.Rescale && (p.Behavior != nil || p.Divergences&(divergence.OneDoubling|divergence.NewerSamples) != 0) {
 		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current, d.Metrics)
@@ -126,8 +130,15 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	if p.Divergences.Has(divergence.NewerSamples) {
 		d.Outdated = basis.Outdated(d.At, s.LastScaleUp, d.Metrics)
 	}
+	before := s.Surges
 	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)
-	if !d.combine() {
+	usable := d.combine()
+	if usable && d.Wish.Replicas < d.Current && o.defersLowering() {
+		// Nothing is remembered of it either.
+		d.Branch, s.Surges = BranchAwaiting, before
+		return
+	}
+	if !usable {
 		if d.Branch = BranchFailed; d.Pending > 0 || d.Outdated > 0 && d.Failed == 0 {
 			d.Branch = BranchAwaiting
 		}
@@ -178,18 +189,6 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 	c.Pods = nil
 }
 
-// Suspects appends the places of the pods whose newest sample may be the first of
-// a surge: a second one, which an early scrape of their nodes gives, would decide.
-// The observation is the decision's own. There are none where nothing more could
-// be asked for.
-func (d *Decision) Suspects(o *Observation, dst []int) []int {
-	if !d.Surge.Suspicious || d.Surge.Asks() || d.Branch != BranchMetrics || d.Desired >= d.policy.MaxReplicas {
-		return dst
-	}
-	c := d.context(o)
-	return surge.Suspects(&d.policy.Surge, &surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
-}
-
 // combine takes the largest of the proposals, the first of equals. The wish is
 // not usable if there is none or if it would lower the count and may not.
 //
@@ -197,14 +196,7 @@ func (d *Decision) Suspects(o *Observation, dst []int) []int {
 // window. While one metric could not, or has no values yet, the others may not lower
 // the count: it might be the one that needs it.
 func (d *Decision) combine() (usable bool) {
-	var best proposal.Proposal
-	for i := range d.Metrics {
-		if d.Metrics[i].Failure == nil && !d.Metrics[i].Pending {
-			best = best.Or(proposal.Proposal{
-				Source: proposal.Metric, Index: i, Replicas: d.Metrics[i].Replicas, MayLower: d.Failed+d.Pending+d.Outdated == 0,
-			})
-		}
-	}
+	best := proposal.OfMetrics(d.Metrics, d.Failed+d.Pending+d.Outdated == 0)
 	if d.Surge.Asks() {
 		best = best.Or(proposal.Proposal{Source: proposal.Surge, Index: d.Surge.Metric, Replicas: d.Surge.Replicas})
 	}

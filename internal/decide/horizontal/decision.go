@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // Decision is what is wanted and everything that led there. Status, events,
@@ -20,6 +21,8 @@ import (
 type Decision struct {
 	At     time.Time
 	Branch Branch
+	// Trigger is why it was made then.
+	Trigger trigger.Kind
 	// Current is the count the decision starts from, Desired what the target
 	// shall have.
 	Current, Desired int32

@@ -198,8 +198,8 @@ func TestSuspects(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&p, &o)
 			}
-			d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-			if diff := cmp.Diff(tt.want, d.Suspects(&o, nil)); diff != "" {
+			d, state := horizontal.Decide(noon, &p, horizontal.State{}, &o)
+			if diff := cmp.Diff(tt.want, d.Next(&state, &o, nil).Suspects); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 			}
 		})
@@ -218,7 +218,7 @@ func TestSurgeAllocatesNothing(t *testing.T) {
 				i++
 				var d horizontal.Decision
 				d, s = horizontal.Decide(noon.Add(time.Duration(i)*time.Second), &p, s, &o)
-				suspects = d.Suspects(&o, suspects[:0])
+				suspects = d.Next(&s, &o, suspects[:0]).Suspects
 			}
 			step()
 			if n := testing.AllocsPerRun(100, step); n > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -39,6 +40,11 @@ type Policy struct {
 // Observation is what was seen of the target and its metrics.
 type Observation struct {
 	Target Target
+	// Trigger is why it is decided now, which Decide returns with the decision.
+	Trigger trigger.Kind
+	// NewerAwaited says that the kubelets' first samples are awaited, and what there is
+	// instead may be older: nothing is lowered on it.
+	NewerAwaited bool
 	// ScaledToZero is the status of the object's ScaledToZero condition.
 	ScaledToZero bool
 	// Conflict is with a vertical autoscaler.
@@ -49,6 +55,9 @@ type Observation struct {
 	// if NeedsReadings says so.
 	Readings []metric.Reading
 }
+
+// defersLowering reports whether a lower count is left to a later decision.
+func (o *Observation) defersLowering() bool { return o.Trigger == trigger.Event || o.NewerAwaited }
 
 // Target is the scale of the target.
 type Target struct {

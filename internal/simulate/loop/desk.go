@@ -134,18 +134,12 @@ func isEmpty(r *metric.Reading) bool {
 	return true
 }
 
-// decide is one decision on what was observed, and what follows from it. One that may
-// not lower the count is forgotten if its metrics ask for less, as the controller does.
-func (d *desk) decide(mayLower bool) horizontal.Decision {
+// decide is one decision on what was observed, and what follows from it.
+func (d *desk) decide() horizontal.Decision {
 	now := world.Time(d.World.Now())
-	var before horizontal.State
-	if !mayLower {
-		before = d.state.Clone()
-	}
 	var decision horizontal.Decision
 	decision, d.state = horizontal.Decide(now, &d.Policy, d.state, &d.observation)
-	if !mayLower && decision.Branch == horizontal.BranchMetrics && decision.Wish.Replicas < decision.Current {
-		d.state = before
+	if decision.Branch == horizontal.BranchAwaiting {
 		return decision
 	}
 	if d.OnDecision != nil {

@@ -8,8 +8,9 @@
 // divergence and no surge window is on in the policy that it is given.
 //
 // [Plimsoll] is what internal/controller/horizontal does: rounds of scrapes over the
-// nodes, a decision once in each round, decisions because of pods that came or became
-// ready, which do not lower the count, and early scrapes where a surge is suspected.
+// nodes, a decision once in each round, and decisions because of pods that came or became
+// ready. When that is, and what is scraped early, is internal/decide/horizontal/trigger's
+// and Decision.Next's to say, for both.
 //
 // Where both begin within their periods is chance, made from the seed.
 package loop

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
@@ -25,16 +26,6 @@ func DefaultPlimsollTiming() PlimsollTiming {
 	return PlimsollTiming{Interval: time.Second, Jitter: 20 * time.Millisecond, Sync: 15 * time.Second}
 }
 
-// As in internal/controller/horizontal and internal/collect/kubelet/rounds: how long
-// the samples of the other nodes are waited for, how long changes of pods gather and
-// lie apart, and the least between two scrapes of a node.
-const (
-	sampleDelay = 150 * time.Millisecond
-	eventDelay  = 50 * time.Millisecond
-	eventGap    = 200 * time.Millisecond
-	urgentGap   = 200 * time.Millisecond
-)
-
 // group are nodes that are scraped together.
 type group struct {
 	phase time.Duration
@@ -48,11 +39,7 @@ type Plimsoll struct {
 	desk
 	timing PlimsollTiming
 	groups []group
-	// began is when the present round of scrapes did; reported is how many groups had
-	// their turn in it.
-	began     time.Duration
-	reported  int
-	isDecided bool
+	round  trigger.Round
 	// sampled, event and sync are when a decision is due, because of samples, of pods,
 	// and of metrics that have to be asked for.
 	sampled, event, sync time.Duration
@@ -67,7 +54,7 @@ var _ Loop = (*Plimsoll)(nil)
 func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 	p := &Plimsoll{
 		desk: newDesk(c), timing: timing, groups: make([]group, c.World.Groups()),
-		began: -time.Hour, sampled: never, event: never, sync: never, decidedAt: -time.Hour,
+		sampled: never, event: never, sync: never, decidedAt: -time.Hour,
 	}
 	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
 	scrapes := false
@@ -109,7 +96,8 @@ func (p *Plimsoll) Act() {
 		}
 	}
 	if p.World.Changed() {
-		p.event = min(p.event, max(now+eventDelay, p.decidedAt+eventGap))
+		due := trigger.AfterEvent(world.Time(now), world.Time(p.decidedAt), time.Time{})
+		p.event = min(p.event, due.Sub(world.Epoch))
 	}
 	asks, sampled := p.sync <= now, p.sampled <= now
 	if !asks && !sampled && p.event > now {
@@ -118,9 +106,17 @@ func (p *Plimsoll) Act() {
 	if asks {
 		p.sync += p.timing.Sync
 	}
-	p.sampled, p.event, p.decidedAt, p.isDecided = never, never, now, true
+	p.sampled, p.event, p.decidedAt = never, never, now
+	p.round.Decided()
+	p.observation.Trigger = trigger.Event
+	switch {
+	case asks:
+		p.observation.Trigger = trigger.Periodic
+	case sampled:
+		p.observation.Trigger = trigger.Samples
+	}
 	p.observe(asks)
-	d := p.decide(asks || sampled)
+	d := p.decide()
 	p.lookAgain(&d)
 }
 
@@ -135,16 +131,8 @@ func (p *Plimsoll) scrape(i int) {
 			pod.Meter.Read(r)
 		}
 	}
-	if g.last >= p.began {
-		p.began, p.reported, p.isDecided = now, 0, false
-	}
-	p.reported++
-	switch {
-	case p.isDecided:
-	case p.reported >= len(p.groups):
-		p.sampled = now
-	case p.reported == 1:
-		p.sampled = now + sampleDelay
+	if due, yes := p.round.Report(world.Time(now), world.Time(g.last), len(p.groups)); yes {
+		p.sampled = due.Sub(world.Epoch)
 	}
 	g.last = now
 	// Whoever was early takes its own place in the period again.
@@ -233,12 +221,17 @@ func readyFor(pod *world.Pod) (age time.Duration, isKnown bool) {
 	return newest.At - pod.Ready.Truncate(time.Second) - time.Second, found && pod.IsReady
 }
 
-// lookAgain scrapes the groups early in which a surge is suspected.
+// lookAgain does what the decision asks for before the next one: it scrapes the groups
+// early in which a surge is suspected, and decides again.
 func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
-	p.suspects = d.Suspects(&p.observation, p.suspects[:0])
+	next := d.Next(&p.state, &p.observation, p.suspects[:0])
+	p.suspects = next.Suspects
 	pods := p.World.Pods()
 	for _, place := range p.suspects {
 		g := &p.groups[pods[place].Group]
-		g.next = min(g.next, max(p.World.Now(), g.last+urgentGap))
+		g.next = min(g.next, max(p.World.Now(), g.last+trigger.EarlyScrapeGap))
+	}
+	if !next.Again.IsZero() {
+		p.sampled = min(p.sampled, next.Again.Sub(world.Epoch))
 	}
 }

@@ -70,7 +70,7 @@ func (u *Upstream) Act() {
 	if u.sync <= now {
 		u.sync += u.timing.Sync
 		u.observe()
-		u.decide(true)
+		u.decide()
 	}
 }
 

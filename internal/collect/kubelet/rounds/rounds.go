@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // The defaults of Config.
@@ -18,7 +19,7 @@ const (
 	// DefaultMaxCPU is what DefaultMaxPerSecond scrapes of nodes with 110 pods cost.
 	DefaultMaxCPU     = 0.5
 	DefaultSlowAfter  = 250 * time.Millisecond
-	DefaultUrgentGap  = 200 * time.Millisecond
+	DefaultUrgentGap  = trigger.EarlyScrapeGap
 	DefaultMaxBackoff = 30 * time.Second
 )
 

@@ -11,8 +11,9 @@ import (
 // in a sync period. Plimsoll decides when something is known, which may be
 // milliseconds later, on values that do not show the new replicas yet.
 const (
-	// doublingPeriod is how long a scale-up keeps the next one away.
-	doublingPeriod = time.Second
+	// DoublingPeriod is how long a scale-up of an object without behavior keeps the next
+	// one away.
+	DoublingPeriod = time.Second
 	// longestHold is how long old samples do. A source whose clock is behind, or
 	// always says the same time, must not end scaling up for good.
 	longestHold = time.Minute
@@ -89,7 +90,7 @@ func doubling(l *Limits, h *History, w Wish) (rate int32, held Hold) {
 	switch {
 	case !l.Divergences.Has(divergence.OneDoubling) || h.LastUp.IsZero():
 		return rate, NotHeld
-	case h.sinceUp(w.Now) < doublingPeriod:
+	case h.sinceUp(w.Now) < DoublingPeriod:
 		return w.Current, TooSoon
 	case fresh < rate:
 		return fresh, NothingNewer

@@ -2,6 +2,8 @@
 // window, and whoever comes later.
 package proposal
 
+import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+
 // Source is who makes a proposal.
 type Source uint8
 
@@ -32,4 +34,14 @@ func (p Proposal) Or(later Proposal) Proposal {
 		return later
 	}
 	return p
+}
+
+// OfMetrics is the largest of those of the metrics that could be computed.
+func OfMetrics(results []metric.Result, mayLower bool) (best Proposal) {
+	for i := range results {
+		if r := &results[i]; r.Failure == nil && !r.Pending {
+			best = best.Or(Proposal{Source: Metric, Index: i, Replicas: r.Replicas, MayLower: mayLower})
+		}
+	}
+	return best
 }

@@ -1,0 +1,55 @@
+package horizontal
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+)
+
+// Next is what a decision asks for before the object's next sync period.
+type Next struct {
+	// Again is when to decide once more, on what is known then; zero for no reason to.
+	Again time.Time
+	// Suspects are the places of the pods whose newest sample may be the first of a surge:
+	// a second one, which an early scrape of their nodes gives, would decide.
+	Suspects []int
+	// Near says that a metric of the pods' resources has come halfway through the tolerance
+	// above its target, or further: their nodes are scraped before those of others.
+	Near bool
+}
+
+// Next says what the decision asks for. The observation is the decision's own, the state
+// the one that came with it, and the suspects are appended to dst.
+func (d *Decision) Next(s *State, o *Observation, dst []int) Next {
+	next := Next{Suspects: d.suspects(o, dst), Near: d.isNear()}
+	if d.Limited.Held == pace.TooSoon {
+		next.Again = s.LastScaleUp.Add(pace.DoublingPeriod)
+	}
+	return next
+}
+
+// suspects are none where nothing more could be asked for.
+func (d *Decision) suspects(o *Observation, dst []int) []int {
+	if !d.Surge.Suspicious || d.Surge.Asks() || d.Branch != BranchMetrics || d.Desired >= d.policy.MaxReplicas {
+		return dst
+	}
+	c := d.context(o)
+	return surge.Suspects(&d.policy.Surge, &surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
+}
+
+func (d *Decision) isNear() bool {
+	for i := range d.Metrics {
+		r, kind := &d.Metrics[i], d.policy.Metrics[i].Type
+		if r.Failure == nil && (kind == metric.Resource || kind == metric.ContainerResource) && r.Ratio > 1+d.policy.Tolerance.Up/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// isDeferred reports whether a lower count was left to a later decision.
+func (d *Decision) isDeferred(o *Observation) bool {
+	return d.Branch == BranchAwaiting && o.defersLowering() && d.Failed+d.Pending+d.Outdated == 0
+}

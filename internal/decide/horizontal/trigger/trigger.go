@@ -1,0 +1,96 @@
+// Package trigger says when an object is decided between its sync periods: what leads to
+// a decision, and after which delay. The controller and the simulator both follow it.
+package trigger
+
+import "time"
+
+// Kind is why a decision is made now.
+type Kind uint8
+
+// The kinds. The zero value is what upstream has.
+const (
+	// Periodic: a sync period is over, or the object is new or was edited.
+	Periodic Kind = iota
+	// Samples: there are new samples of its pods.
+	Samples
+	// Event: pods of the target changed, or somebody else set its replica count. When a
+	// pod goes, its load has not come to the others yet, or their samples do not show it:
+	// what is left looks like too little load. So an event alone lowers nothing.
+	Event
+)
+
+var names = [...]string{"periodic", "samples", "event"}
+
+// String is the kind as snapshots and logs write it.
+func (k Kind) String() string { return names[k] }
+
+// Parse reads what String wrote; nothing is Periodic.
+func Parse(text string) (k Kind, known bool) {
+	if text == "" {
+		return Periodic, true
+	}
+	for i, name := range names {
+		if name == text {
+			return Kind(i), true
+		}
+	}
+	return Periodic, false
+}
+
+// The delays.
+const (
+	// SampleDelay is how long the samples of an object's other nodes are waited for after
+	// those of the first. What follows takes the rest of 200 ms at most.
+	SampleDelay = 150 * time.Millisecond
+	// EventDelay gathers changes of pods and replica counts, which seldom come alone.
+	EventDelay = 50 * time.Millisecond
+	// EventGap is the least time from a decision to one that such a change causes,
+	// RequestGap that from the last request to metrics.k8s.io.
+	EventGap   = 200 * time.Millisecond
+	RequestGap = time.Second
+	// EarlyScrapeGap is the least time from a scrape of a node to an early one.
+	EarlyScrapeGap = 200 * time.Millisecond
+)
+
+// AfterEvent is when an object is decided because of a change that was seen now.
+func AfterEvent(now, lastDecision, lastRequest time.Time) time.Time {
+	due := now.Add(EventDelay)
+	for _, earliest := range [...]time.Time{lastDecision.Add(EventGap), lastRequest.Add(RequestGap)} {
+		if earliest.After(due) {
+			due = earliest
+		}
+	}
+	return due
+}
+
+// Round is one round of scrapes over the nodes of an object's pods. It begins with new
+// samples of a node that was already scraped in the round before.
+type Round struct {
+	began time.Time
+	// reported is how many of the nodes have been scraped in it.
+	reported int
+	// decided says that a decision has begun since.
+	decided bool
+}
+
+// Report takes in new samples of one of so many nodes, taken at a time, after those
+// before. It says when they lead to a decision: once in a round, at once if all nodes have
+// reported, otherwise a little after the first.
+func (r *Round) Report(at, before time.Time, nodes int) (due time.Time, yes bool) {
+	if r.began.IsZero() || !before.Before(r.began) {
+		*r = Round{began: at}
+	}
+	r.reported++
+	switch {
+	case r.decided:
+		return time.Time{}, false
+	case r.reported >= nodes:
+		return at, true
+	case r.reported == 1:
+		return at.Add(SampleDelay), true
+	}
+	return time.Time{}, false
+}
+
+// Decided says that a decision begins, for whatever reason.
+func (r *Round) Decided() { r.decided = true }

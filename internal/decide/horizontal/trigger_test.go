@@ -1,0 +1,78 @@
+package horizontal_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// TestTriggers: what a decision was made for says whether it may lower the replica count, and
+// the decision says what that was. One that is left to a later one leaves nothing behind.
+func TestTriggers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reason  string
+		trigger trigger.Kind
+		awaited bool
+		asks    int32
+		want    int32
+		branch  horizontal.Branch
+	}{
+		"sync period, less":     {"all was asked anew", trigger.Periodic, false, 2, 2, horizontal.BranchMetrics},
+		"samples, less":         {"they show the pods that there are", trigger.Samples, false, 2, 2, horizontal.BranchMetrics},
+		"event, less":           {"the load of a pod that went has not come to the others", trigger.Event, false, 2, 4, horizontal.BranchAwaiting},
+		"event, as many":        {"there is nothing to lower", trigger.Event, false, 4, 4, horizontal.BranchMetrics},
+		"event, more":           {"more is never too early", trigger.Event, false, 6, 6, horizontal.BranchMetrics},
+		"awaited, less":         {"what stands in may be older", trigger.Periodic, true, 2, 4, horizontal.BranchAwaiting},
+		"awaited samples, less": {"what stands in may be older", trigger.Samples, true, 2, 4, horizontal.BranchAwaiting},
+		"awaited, more":         {"more is never too early", trigger.Periodic, true, 6, 6, horizontal.BranchMetrics},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := policy(1, 100)
+			p.DownscaleStabilization, p.Divergences = 0, p.Divergences&^divergence.NewerSamples
+			o := see(4, sampled(tt.asks, 0))
+			o.Trigger, o.NewerAwaited = tt.trigger, tt.awaited
+			before := remembering(past{time.Hour, 1})
+			before.Version = horizontal.StateVersion
+			d, after := horizontal.Decide(noon, &p, before.Clone(), &o)
+			if d.Desired != tt.want || d.Branch != tt.branch || d.Trigger != tt.trigger {
+				t.Errorf("%s: %d by %s on %s, want %d by %s", tt.reason, d.Desired, d.Branch, d.Trigger, tt.want, tt.branch)
+			}
+			left := cmp.Diff(before, after, cmpopts.IgnoreUnexported(horizontal.State{}), cmpopts.EquateEmpty())
+			if (left == "") != (tt.branch == horizontal.BranchAwaiting) {
+				t.Errorf("the state (-before +after):\n%s", left)
+			}
+		})
+	}
+}
+
+// TestNothingIsRememberedOfADeferredDecision: the first window begins with the first decision that counts.
+func TestNothingIsRememberedOfADeferredDecision(t *testing.T) {
+	p, o := policy(1, 100), see(4, sampled(2, 0))
+	o.Trigger = trigger.Event
+	if _, s := horizontal.Decide(noon, &p, horizontal.State{}, &o); !s.Recommendations.Empty() {
+		t.Error("the window has begun")
+	}
+}
+
+// TestNext: an object that was held only because it has just been scaled up is decided again
+// when that is over, and nodes near a scale-up are scraped before others.
+func TestNext(t *testing.T) {
+	p := policy(1, 100)
+	o := see(2, sampled(6, 0))
+	state := horizontal.State{LastScaleUp: noon.Add(-300 * time.Millisecond)}
+	d, state := horizontal.Decide(noon, &p, state, &o)
+	if next := d.Next(&state, &o, nil); !next.Again.Equal(noon.Add(700 * time.Millisecond)) {
+		t.Errorf("again at %v, of a decision held as %s", next.Again, d.Limited.Held)
+	}
+	o = see(2, sampled(2, 0))
+	d, state = horizontal.Decide(noon.Add(time.Minute), &p, state, &o)
+	if next := d.Next(&state, &o, nil); !next.Again.IsZero() {
+		t.Errorf("again at %v, with nothing to raise", next.Again)
+	}
+}

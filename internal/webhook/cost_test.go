@@ -98,14 +98,15 @@ func allocated(t *testing.T, h http.Handler, body []byte) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestWhatARequestAllocates: some times its text, whatever is in it. The Guard counts bytes of text.
+// TestWhatARequestAllocates: some times its text, whatever is in it. The Guard counts bytes of text. The bounds leave room for
+// what the race detector adds.
 func TestWhatARequestAllocates(t *testing.T) {
 	h := newHandler(t, always(shop()))
 	for _, plural := range []string{pods, vpas} {
 		for what, object := range costly(plural) {
 			body := reviewOf(plural, object)
-			if got := allocated(t, h, body); got > 8*uint64(len(body)) {
-				t.Errorf("%s: %d bytes of text allocate %d, more than 8 times as much", what, len(body), got)
+			if got := allocated(t, h, body); got > 12*uint64(len(body)) {
+				t.Errorf("%s: %d bytes of text allocate %d, more than 12 times as much", what, len(body), got)
 			}
 		}
 	}
@@ -119,8 +120,8 @@ func TestWhatASmallRequestAllocates(t *testing.T) {
 		"containers": reviewOf(pods, `{"spec":{"containers":[`+repeat(maxEntries, `{"name":"web","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}`)+`]}}`),
 		"policies":   reviewOf(vpas, `{"spec":{"resourcePolicy":{"containerPolicies":[`+repeat(maxValues/2-5, `{}`)+`]}}}`),
 	} {
-		if got := allocated(t, h, body); len(body) > leastBytes || got > 16*leastBytes {
-			t.Errorf("%s: %d bytes of text allocate %d, more than 16 times what they count for", what, len(body), got)
+		if got := allocated(t, h, body); len(body) > leastBytes || got > 24*leastBytes {
+			t.Errorf("%s: %d bytes of text allocate %d, more than 24 times what they count for", what, len(body), got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package horizontal
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -14,30 +15,31 @@ func TestCountThatAlwaysMoves(t *testing.T) {
 	for name, isTriggered := range map[string]bool{"by the clock alone": false, "by samples and events, too": true} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				asked, puts, isMoving := 0, 0, true
+				var asked, puts atomic.Int32
+				var isMoving atomic.Bool
+				isMoving.Store(true)
 				w.external = func(context.Context) (int64, error) {
-					w.set(func() { asked++ })
+					asked.Add(1)
 					return 400, nil
 				}
 				w.beforeScale = func() error {
-					puts++
-					if isMoving {
-						w.setReplicas("web", int32(2+puts%2))
+					if n := puts.Add(1); isMoving.Load() {
+						w.setReplicas("web", 2+n%2)
 					}
 					return nil
 				}
 				w.addHPA(externally(w.web("web", 2)))
 				w.start(func(c *Config) { c.Triggers = isTriggered })
 				w.pass(time.Minute)
-				t.Logf("in a minute: %d requests for metrics, %d scale writes", asked, puts)
+				t.Logf("in a minute: %d requests for metrics, %d scale writes", asked.Load(), puts.Load())
 				// The first turns of an object may be half a period apart.
-				if most := 2 * (int(time.Minute/period) + 2); asked > most {
-					t.Errorf("%d requests for metrics in a minute, want %d at most", asked, most)
+				if got, most := asked.Load(), 2*(int32(time.Minute/period)+2); got > most {
+					t.Errorf("%d requests for metrics in a minute, want %d at most", got, most)
 				}
-				if most := 60; puts > most {
-					t.Errorf("%d scale writes in a minute, want %d at most", puts, most)
+				if got, most := puts.Load(), int32(60); got > most {
+					t.Errorf("%d scale writes in a minute, want %d at most", got, most)
 				}
-				isMoving = false
+				isMoving.Store(false)
 				w.pass(period + time.Second)
 				w.wantReplicas("web", 4, fmt.Sprint("nobody moves it any more, and ", name, " it is decided anew"))
 			})

@@ -10,7 +10,7 @@ DEMO_SECONDS ?= 180
 KEEP ?=
 
 # One set of flags for everything that is built, so that Plimsoll, the control plane's parts, the unit tests and the linter's
-# type checking share each compiled package; a test compares them with internal/devcluster/build. -race needs cgo, therefore
+# type checking share each compiled package; a test compares them with internal/dev/devcluster/build. -race needs cgo, therefore
 # the tests under it are compiled a second time.
 BUILD_FLAGS := -trimpath -gcflags=all=-dwarf=false -buildvcs=false
 GO := CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' go
@@ -33,10 +33,10 @@ LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 MODULES := . test/oracle
 
 # The core, what feeds it, and the workload model.
-BENCHED := ./internal/decide/... ./internal/observe ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/sim/... ./internal/webhook
+BENCHED := ./internal/decide/... ./internal/observe ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
 
 # The packages whose tests start clusters run one after the other: two control planes at a time starve each other on two cores.
-CLUSTERED := /test/integration(/|$$)|/internal/devcluster$$
+CLUSTERED := /test/integration(/|$$)|/internal/dev/devcluster$$
 UNIT = $$(go list ./... | grep -vE '$(CLUSTERED)')
 WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)')
 
@@ -77,7 +77,7 @@ test-node: ## test on a real node: kills for want of memory, resizes, admission 
 	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)')
 
 .PHONY: unit
-unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/sim for one)
+unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/workloadmodel for one)
 	@$(GO) test -timeout 5m $(or $(PKG),$(UNIT))
 
 .PHONY: lint

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll-dev/plimsoll/internal/bench/noise"
-	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/noise"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
 func noiseCommand() *cobra.Command {

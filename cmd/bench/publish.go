@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 )
 
 // finish publishes the result of a benchmark that has run, unless it failed.

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
 
-	"github.com/plimsoll-dev/plimsoll/internal/bench/reaction"
-	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/reaction"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // More names of subjects.

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
 
-	"github.com/plimsoll-dev/plimsoll/internal/bench/scale"
-	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/population"
-	"github.com/plimsoll-dev/plimsoll/internal/bench/scale/telemetry"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 // The names of the subjects.

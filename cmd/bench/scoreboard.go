@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll-dev/plimsoll/internal/bench/report"
-	"github.com/plimsoll-dev/plimsoll/internal/bench/scoreboard"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scoreboard"
 )
 
 func scoreboardCommand() *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 func main() {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 func buildCommand() *cobra.Command {

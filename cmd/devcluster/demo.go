@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll-dev/plimsoll/internal/demo"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/demo"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
 // demoOptions are the demo command's flags.

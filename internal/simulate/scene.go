@@ -13,10 +13,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // Side is whose controller decides.
@@ -181,7 +181,7 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	w := &s.Workload
 	return world.New(world.Config{
 		Seed: s.Seed, Load: arrivals, Profile: w.Profile,
-		Resources:  sim.Resources{CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes},
+		Resources:  workloadmodel.Resources{CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes},
 		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter, Grace: w.Grace,
 		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply,
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -25,7 +25,7 @@ type Workload struct {
 	MemoryLimitBytes               float64
 	// Burst is how many times its request a pod without a limit gets at most.
 	Burst   float64
-	Profile sim.Profile
+	Profile workloadmodel.Profile
 	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
 	// until it is ready; Grace how long it may go on when it is to go.
 	StartAfter, ReadyAfter, Grace time.Duration
@@ -41,7 +41,7 @@ const requestsAtFull = 50
 // DefaultWorkload is one that nobody has described.
 func DefaultWorkload() Workload {
 	w := Workload{
-		Name: "a pod of 500m", CPURequestMilli: 500, Burst: 2, Profile: sim.DefaultProfile(),
+		Name: "a pod of 500m", CPURequestMilli: 500, Burst: 2, Profile: workloadmodel.DefaultProfile(),
 		StartAfter: 2 * time.Second, ReadyAfter: 5 * time.Second, Grace: 30 * time.Second, Containers: 1,
 	}
 	w.Profile.IdleCPUMilli, w.Profile.CPUPerRequestMilliCoreSeconds = 0, 0

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 )
 
 const root = "../.."

@@ -4,12 +4,9 @@ import "slices"
 
 // Import paths below this module, as they stand in never.
 const (
-	devcluster = modulePath + "/internal/devcluster"
-	demo       = modulePath + "/internal/demo"
-	benchmarks = modulePath + "/internal/bench"
-	simulator  = modulePath + "/internal/sim"
-	realnode   = modulePath + "/internal/realnode"
-	tests      = modulePath + "/test"
+	development = modulePath + "/internal/dev"
+	simulator   = modulePath + "/internal/workloadmodel"
+	tests       = modulePath + "/test"
 )
 
 // elsewhere is where other people's packages come from.
@@ -29,9 +26,9 @@ var layers = []wall{
 		except: []string{modulePath + "/internal/decide"},
 	},
 	{
-		within: "internal/sim",
+		within: "internal/workloadmodel",
 		why:    "the workload model runs under virtual time, in the development cluster and offline: no Kubernetes, no clock, no input or output",
-		ours:   []string{"internal/sim", "internal/decide"},
+		ours:   []string{"internal/workloadmodel", "internal/decide"},
 		never:  []string{"k8s.io", "sigs.k8s.io", "context", "log", "net", "os", "sync", "syscall", "testing"},
 	},
 	{
@@ -56,7 +53,7 @@ var layers = []wall{
 	{
 		within: "internal/simulate",
 		why:    "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core does not",
-		ours:   []string{"internal/simulate", "internal/sim", "internal/observe", "internal/decide", "internal/quantity"},
+		ours:   []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide", "internal/quantity"},
 		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
 	},
 	{
@@ -90,7 +87,7 @@ var layers = []wall{
 			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/observe", "internal/decide", "internal/snapshot",
 			"api", "internal/quantity",
 		},
-		never: []string{"testing", devcluster, realnode, demo, benchmarks, simulator, tests},
+		never: []string{"testing", development, simulator, tests},
 	},
 	{
 		within: "internal/explain",
@@ -116,49 +113,49 @@ var layers = []wall{
 		within: "internal/webhook",
 		why:    "it answers from caches that it is given, and knows no loop",
 		ours:   []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
-		never:  []string{"testing", devcluster, demo, benchmarks, simulator, tests},
+		never:  []string{"testing", development, simulator, tests},
 	},
 	{
-		within: "internal/image",
+		within: "internal/dev/image",
 		why:    "it packs programs that are already built, and runs none of them",
-		ours:   []string{"internal/image"},
+		ours:   []string{"internal/dev/image"},
 		never:  []string{"k8s.io"},
 	},
 	{
-		within: "internal/devcluster",
+		within: "internal/dev/devcluster",
 		why:    "it stands for the world outside, which does not know how Plimsoll decides",
-		ours:   []string{"internal/devcluster", "internal/sim"},
+		ours:   []string{"internal/dev/devcluster", "internal/workloadmodel"},
 	},
 	{
-		within: "internal/devcluster/build",
+		within: "internal/dev/devcluster/build",
 		why:    "the program that shows the progress of a long build must itself be built within seconds",
-		ours:   []string{"internal/devcluster/build"},
+		ours:   []string{"internal/dev/devcluster/build"},
 		never:  elsewhere,
 		except: []string{modulePath},
 	},
 	{
 		within: "cmd/devbuild",
 		why:    "the program that shows the progress of a long build must itself be built within seconds",
-		ours:   []string{"internal/devcluster/build"},
+		ours:   []string{"internal/dev/devcluster/build"},
 		never:  elsewhere,
 		except: []string{modulePath},
 	},
 	{
-		within: "internal/realnode",
+		within: "internal/dev/realnode",
 		why:    "it adds a machine's own containers to the world outside, for whoever wants to see them run",
-		ours:   []string{"internal/realnode", "internal/devcluster", "internal/image", "internal/sim"},
+		ours:   []string{"internal/dev/realnode", "internal/dev/devcluster", "internal/dev/image", "internal/workloadmodel"},
 		never:  []string{"testing"},
 	},
 	{
-		within: "internal/demo",
+		within: "internal/dev/demo",
 		why:    "it watches Plimsoll from outside, as a user does: through the API",
-		ours:   []string{"internal/demo", "internal/devcluster", "internal/sim", "internal/decide", "internal/observe", "internal/snapshot"},
+		ours:   []string{"internal/dev/demo", "internal/dev/devcluster", "internal/workloadmodel", "internal/decide", "internal/observe", "internal/snapshot"},
 	},
 	{
-		within: "internal/bench",
+		within: "internal/dev/bench",
 		why:    "it measures from outside, through the API and the processes' own numbers, or drives the pure parts; the shell has its own tests",
 		ours: []string{
-			"internal/bench", "internal/devcluster", "internal/realnode", "internal/image", "internal/sim", "internal/decide", "internal/observe",
+			"internal/dev/bench", "internal/dev/devcluster", "internal/dev/realnode", "internal/dev/image", "internal/workloadmodel", "internal/decide", "internal/observe",
 			"internal/snapshot", "internal/simulate", "api",
 		},
 		never: []string{"testing"},
@@ -167,7 +164,7 @@ var layers = []wall{
 		within: "cmd/plimsoll",
 		why:    "what is shipped carries neither the development cluster nor the server side of Kubernetes",
 		never: []string{
-			devcluster, realnode, demo, benchmarks, tests, modulePath + "/internal/image", modulePath + "/cmd/devcluster",
+			development, tests, modulePath + "/cmd/devcluster",
 			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver/pkg/apiserver", "go.etcd.io",
 			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
 			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",

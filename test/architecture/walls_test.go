@@ -68,9 +68,9 @@ func TestWalls(t *testing.T) {
 			p: Package{
 				ImportPath: ours("cmd/plimsoll"),
 				Imports:    []string{ours("internal/controller")},
-				Deps:       []string{ours("internal/controller"), ours("internal/devcluster/world")},
+				Deps:       []string{ours("internal/controller"), ours("internal/dev/devcluster/world")},
 			},
-			want: []string{"depends on " + ours("internal/devcluster/world")},
+			want: []string{"depends on " + ours("internal/dev/devcluster/world")},
 		},
 		"the product may use a part of the API server's library, not the server": {
 			p: Package{
@@ -85,8 +85,8 @@ func TestWalls(t *testing.T) {
 		"the program that builds grows a command line library": {
 			p: Package{
 				ImportPath: ours("cmd/devbuild"),
-				Imports:    []string{"flag", "github.com/spf13/cobra", ours("internal/devcluster/build")},
-				Deps:       []string{"flag", "github.com/spf13/cobra", ours("internal/devcluster/build")},
+				Imports:    []string{"flag", "github.com/spf13/cobra", ours("internal/dev/devcluster/build")},
+				Deps:       []string{"flag", "github.com/spf13/cobra", ours("internal/dev/devcluster/build")},
 			},
 			want: []string{"depends on github.com/spf13/cobra"},
 		},

@@ -20,10 +20,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/build"
-	"github.com/plimsoll-dev/plimsoll/internal/image"
-	"github.com/plimsoll-dev/plimsoll/internal/realnode"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/image"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 const (
@@ -32,8 +32,8 @@ var midnight = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 type world struct {
 	t     *testing.T
 	now   time.Time
-	model *sim.Model
-	work  *sim.Workload
+	model *workloadmodel.Model
+	work  *workloadmodel.Workload
 	pods  []*pod
 	made  int
 	// initial is what new pods request until somebody recommends.
@@ -57,7 +57,7 @@ type world struct {
 
 // pod is a pod of both worlds.
 type pod struct {
-	*sim.Pod
+	*workloadmodel.Pod
 	name     string
 	created  time.Time
 	requests vertical.Amounts
@@ -69,11 +69,11 @@ type pod struct {
 // lowest, 10 milli core-seconds a request.
 func newWorld(t *testing.T, target metric.Spec) *world {
 	t.Helper()
-	load, err := sim.NewSine(60, 40, day)
+	load, err := workloadmodel.NewSine(60, 40, day)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, now: midnight, model: sim.New(7), initial: vertical.Of(500, 1<<30)}
+	w := &world{t: t, now: midnight, model: workloadmodel.New(7), initial: vertical.Of(500, 1<<30)}
 	w.work = w.model.AddWorkload("web")
 	w.model.SetLoad(w.work, load)
 	w.horizontal = horizontal.Policy{
@@ -103,11 +103,11 @@ func (w *world) scale(count int32) {
 		if r, ok := vertical.RecommendationOf(w.recommended, container); ok && w.acts {
 			requests = with(requests, r.Target)
 		}
-		profile := sim.DefaultProfile()
+		profile := workloadmodel.DefaultProfile()
 		profile.CPUPerRequestMilliCoreSeconds, profile.MemoryBaseBytes, profile.MemoryPerRequestBytes = 10, 200<<20, 1<<20
 		profile.Noise, profile.Startup, profile.StartupCPUMilli = 0.2, 0, 0
 		p := &pod{name: fmt.Sprintf("web-%d", w.made), created: w.now, requests: requests}
-		p.Pod = w.model.AddPod(sim.PodConfig{Name: p.name, Profile: profile})
+		p.Pod = w.model.AddPod(workloadmodel.PodConfig{Name: p.name, Profile: profile})
 		p.SetWorkload(w.work)
 		p.SetReady(true)
 		w.pods = append(w.pods, p)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // day is how long generated loads are.
@@ -60,13 +60,13 @@ func Generated(name string) (*Load, error) {
 	}
 	random := rand.New(rand.NewPCG(uint64(len(name)), 20260101))
 	l := &Load{Name: "generated:" + name, Length: day, Burstiness: math.NaN(), speedUp: 1}
-	var points []sim.Point
+	var points []workloadmodel.Point
 	for minute := range int(day / time.Minute) {
 		rate := 100 * max(0, generate(float64(minute), random))
 		l.Peak = max(l.Peak, rate)
-		points = append(points, sim.Point{At: time.Duration(minute) * time.Minute, RequestsPerSecond: rate})
+		points = append(points, workloadmodel.Point{At: time.Duration(minute) * time.Minute, RequestsPerSecond: rate})
 	}
-	shape, err := sim.NewSteps(points)
+	shape, err := workloadmodel.NewSteps(points)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // Load is a rate over time.
@@ -21,7 +21,7 @@ type Load struct {
 	// Burstiness is what the load itself names; NaN if it does not.
 	Burstiness float64
 
-	shape   sim.Shape
+	shape   workloadmodel.Shape
 	speedUp float64
 }
 
@@ -35,7 +35,7 @@ func Parse(text string) (*Load, error) {
 	kind, rest, found := strings.Cut(text, ":")
 	switch {
 	case found && (kind == "step" || kind == "ramp" || kind == "sine"):
-		shape, err := sim.ParseShape(text)
+		shape, err := workloadmodel.ParseShape(text)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func Parse(text string) (*Load, error) {
 	}
 }
 
-func ofShape(name string, shape sim.Shape) *Load {
+func ofShape(name string, shape workloadmodel.Shape) *Load {
 	l := &Load{Name: name, Burstiness: math.NaN(), shape: shape, speedUp: 1}
 	// Lines are highest at a point, and points are at whole seconds as a rule.
 	for at := time.Duration(0); at < shapeLength; at += stepOf(at) {
@@ -89,13 +89,13 @@ func parsePoisson(text, rest string) (*Load, error) {
 	if math.IsNaN(mean) {
 		return nil, fmt.Errorf("load %q: say how much, as in poisson:100 or poisson:mean=100,burstiness=4", text)
 	}
-	l := ofShape(text, sim.Constant(mean))
+	l := ofShape(text, workloadmodel.Constant(mean))
 	l.Burstiness = burstiness
 	return l, nil
 }
 
 // FromShape is a load of a shape that a program has made.
-func FromShape(name string, shape sim.Shape) *Load { return ofShape(name, shape) }
+func FromShape(name string, shape workloadmodel.Shape) *Load { return ofShape(name, shape) }
 
 // SpedUp is the same load so many times as fast.
 func (l *Load) SpedUp(times float64) *Load {

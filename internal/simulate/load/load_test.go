@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 func TestTrace(t *testing.T) {
@@ -109,7 +109,7 @@ func TestGenerated(t *testing.T) {
 func TestArrivals(t *testing.T) {
 	for _, test := range []struct{ mean, burstiness float64 }{{5, 1}, {5, 0}, {50, 4}, {2000, 1}, {2000, 10}} {
 		draw := func(seed uint64) (mean, variance float64) {
-			a, err := NewArrivals(ArrivalsConfig{Load: FromShape("", sim.Constant(test.mean/2)), PerUnit: 2, Burstiness: test.burstiness, Seed: seed})
+			a, err := NewArrivals(ArrivalsConfig{Load: FromShape("", workloadmodel.Constant(test.mean/2)), PerUnit: 2, Burstiness: test.burstiness, Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestArrivals(t *testing.T) {
 
 // TestArrivalsBackwards: the model asks for the end of a step before its beginning.
 func TestArrivalsBackwards(t *testing.T) {
-	a, err := NewArrivals(ArrivalsConfig{Load: FromShape("", sim.Constant(10)), PerUnit: 1, Before: time.Minute})
+	a, err := NewArrivals(ArrivalsConfig{Load: FromShape("", workloadmodel.Constant(10)), PerUnit: 1, Before: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

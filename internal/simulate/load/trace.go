@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // What is read at most: a trace of five years at a minute each, and no more bytes
@@ -158,14 +158,14 @@ func since(from, to float64) time.Duration {
 }
 
 // shape holds each value for a step. What is longer is a gap.
-func (t *trace) shape() (sim.Shape, error) {
+func (t *trace) shape() (workloadmodel.Shape, error) {
 	step := t.step()
-	points := make([]sim.Point, 0, len(t.values)+1)
+	points := make([]workloadmodel.Point, 0, len(t.values)+1)
 	for i, at := range t.seconds {
-		points = append(points, sim.Point{At: since(t.seconds[0], at), RequestsPerSecond: t.values[i]})
+		points = append(points, workloadmodel.Point{At: since(t.seconds[0], at), RequestsPerSecond: t.values[i]})
 		if i+1 < len(t.seconds) && t.seconds[i+1]-at > 1.5*step {
-			points = append(points, sim.Point{At: since(t.seconds[0], at+step)})
+			points = append(points, workloadmodel.Point{At: since(t.seconds[0], at+step)})
 		}
 	}
-	return sim.NewSteps(points)
+	return workloadmodel.NewSteps(points)
 }

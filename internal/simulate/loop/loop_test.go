@@ -8,18 +8,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // pod requests 500m, of which it shall use half; a request costs 10 milli-core-seconds,
 // so that it shall serve 25 a second.
-func fixture(t *testing.T, load sim.Shape, specs ...metric.Spec) Config {
+func fixture(t *testing.T, load workloadmodel.Shape, specs ...metric.Spec) Config {
 	t.Helper()
-	profile := sim.DefaultProfile()
+	profile := workloadmodel.DefaultProfile()
 	profile.IdleCPUMilli = 0
 	w, err := world.New(world.Config{
-		Load: load, Resources: sim.Resources{CPURequestMilli: 500, CPULimitMilli: 1000, MemoryLimitBytes: 1 << 30}, Profile: profile,
+		Load: load, Resources: workloadmodel.Resources{CPURequestMilli: 500, CPULimitMilli: 1000, MemoryLimitBytes: 1 << 30}, Profile: profile,
 		StartAfter: time.Second, ReadyAfter: 2 * time.Second, Replicas: 4, Groups: 3,
 	})
 	if err != nil {
@@ -57,9 +57,9 @@ func play(w *world.World, l Loop, until time.Duration) {
 	}
 }
 
-func steps(t *testing.T, before, after float64, at time.Duration) sim.Shape {
+func steps(t *testing.T, before, after float64, at time.Duration) workloadmodel.Shape {
 	t.Helper()
-	s, err := sim.NewSteps([]sim.Point{{RequestsPerSecond: before}, {At: at, RequestsPerSecond: after}})
+	s, err := workloadmodel.NewSteps([]workloadmodel.Point{{RequestsPerSecond: before}, {At: at, RequestsPerSecond: after}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestPeriods(t *testing.T) {
 		"upstream": {func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) }, 40, 40},
 		"plimsoll": {func(c Config) Loop { return NewPlimsoll(withDivergences(c), DefaultPlimsollTiming()) }, 598, 603},
 	} {
-		c := fixture(t, sim.Constant(100))
+		c := fixture(t, workloadmodel.Constant(100))
 		decisions := 0
 		c.OnDecision = func(*horizontal.Observation, *horizontal.Decision) { decisions++ }
 		play(c.World, test.loop(c), 10*time.Minute)
@@ -134,7 +134,7 @@ func TestOtherMetrics(t *testing.T) {
 			"upstream": func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) },
 			"plimsoll": func(c Config) Loop { return NewPlimsoll(withDivergences(c), DefaultPlimsollTiming()) },
 		} {
-			c := fixture(t, sim.Constant(100), test.spec)
+			c := fixture(t, workloadmodel.Constant(100), test.spec)
 			seen := int32(0)
 			c.OnDecision = func(_ *horizontal.Observation, d *horizontal.Decision) {
 				if d.Failed > 0 && c.World.Now() > 40*time.Second {
@@ -156,7 +156,7 @@ func TestOtherMetrics(t *testing.T) {
 
 // TestAligned: aligned scrapes are at whole seconds.
 func TestAligned(t *testing.T) {
-	c := withDivergences(fixture(t, sim.Constant(100)))
+	c := withDivergences(fixture(t, workloadmodel.Constant(100)))
 	timing := DefaultPlimsollTiming()
 	timing.Aligned = true
 	p := NewPlimsoll(c, timing)

@@ -1,5 +1,5 @@
 // Package world is a workload and its pods under virtual time: the model of
-// internal/sim with what a cluster adds to it. A pod that is asked for takes time to
+// internal/workloadmodel with what a cluster adds to it. A pod that is asked for takes time to
 // be placed, to run and to become ready; nodes may be few, and a new one takes
 // minutes; a pod that is to go takes no more requests, finishes those that wait in it
 // and is gone, at the latest after its grace period.

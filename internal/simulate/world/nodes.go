@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // Supply says where pods find room. The zero value is room without end, whose CPU
@@ -22,7 +22,7 @@ type Supply struct {
 
 // node is a machine.
 type node struct {
-	model *sim.Node
+	model *workloadmodel.Node
 	pods  int
 	// emptySince is since when it has no pods.
 	emptySince time.Duration

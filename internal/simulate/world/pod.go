@@ -3,8 +3,8 @@ package world
 import (
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // Pod is one of the workload's.
@@ -24,19 +24,19 @@ type Pod struct {
 	Meter meter.Meter
 
 	node  *node
-	model *sim.Pod
+	model *workloadmodel.Pod
 }
 
 // Stats are what the pod used and served; false before it runs.
-func (p *Pod) Stats() (sim.PodStats, bool) {
+func (p *Pod) Stats() (workloadmodel.PodStats, bool) {
 	if p.model == nil {
-		return sim.PodStats{}, false
+		return workloadmodel.PodStats{}, false
 	}
 	return p.model.Stats(), true
 }
 
 // SetProfile changes how a pod that runs behaves.
-func (p *Pod) SetProfile(profile sim.Profile) {
+func (p *Pod) SetProfile(profile workloadmodel.Profile) {
 	if p.model != nil {
 		p.model.SetProfile(profile)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 // Epoch is the time at which virtual time begins.
@@ -21,12 +21,12 @@ const settled = time.Hour
 type Config struct {
 	Seed uint64
 	// Load are the requests.
-	Load sim.Shape
+	Load workloadmodel.Shape
 	// Resources and Profile are each pod's.
-	Resources sim.Resources
-	Profile   sim.Profile
+	Resources workloadmodel.Resources
+	Profile   workloadmodel.Profile
 	// ProfileOf changes the profile of a pod that starts to run; it may be nil.
-	ProfileOf func(p *Pod) sim.Profile
+	ProfileOf func(p *Pod) workloadmodel.Profile
 	// StartAfter is from a pod's place on a node until it runs, ReadyAfter from there
 	// until it is ready.
 	StartAfter, ReadyAfter time.Duration
@@ -44,8 +44,8 @@ type World struct {
 	config Config
 	now    time.Duration
 
-	model    *sim.Model
-	workload *sim.Workload
+	model    *workloadmodel.Model
+	workload *workloadmodel.Workload
 
 	// pods are in the order of their creation, those that are to go among them; want is
 	// how many there shall be without them.
@@ -74,7 +74,7 @@ func New(c Config) (*World, error) {
 		return nil, errors.New("a world needs a load, and no count or time of it may be negative")
 	}
 	c.Groups = max(1, c.Groups)
-	w := &World{config: c, model: sim.New(c.Seed)}
+	w := &World{config: c, model: workloadmodel.New(c.Seed)}
 	w.workload = w.model.AddWorkload("workload")
 	w.model.SetLoad(w.workload, c.Load)
 	for range c.Supply.Nodes {
@@ -118,7 +118,7 @@ func (w *World) Groups() int { return w.config.Groups }
 func (w *World) RequestMilli() float64 { return w.config.Resources.CPURequestMilli }
 
 // Stats are the workload's.
-func (w *World) Stats() sim.WorkloadStats { return w.workload.Stats() }
+func (w *World) Stats() workloadmodel.WorkloadStats { return w.workload.Stats() }
 
 // Changed reports whether a pod came, ran, became ready or went since the last time
 // that it was asked.
@@ -223,7 +223,7 @@ func (w *World) run(p *Pod) {
 	if w.config.ProfileOf != nil {
 		profile = w.config.ProfileOf(p)
 	}
-	config := sim.PodConfig{Name: p.Name, Resources: w.config.Resources, Profile: profile, Age: w.now - p.Running}
+	config := workloadmodel.PodConfig{Name: p.Name, Resources: w.config.Resources, Profile: profile, Age: w.now - p.Running}
 	if p.node != nil {
 		config.Node = p.node.model
 	}

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/sim"
+	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
 func config(load float64) Config {
-	profile := sim.DefaultProfile()
+	profile := workloadmodel.DefaultProfile()
 	profile.IdleCPUMilli = 0
 	return Config{
-		Load: sim.Constant(load), Resources: sim.Resources{CPURequestMilli: 500, CPULimitMilli: 500}, Profile: profile,
+		Load: workloadmodel.Constant(load), Resources: workloadmodel.Resources{CPURequestMilli: 500, CPULimitMilli: 500}, Profile: profile,
 		StartAfter: 2 * time.Second, ReadyAfter: 3 * time.Second, Grace: 10 * time.Second, Replicas: 2, Groups: 3,
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 

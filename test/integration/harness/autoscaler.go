@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/adapter"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/adapter"
 )
 
 // Autoscaler scales the Deployment of the same name between 1 and 10 replicas, without behavior. Tests change what they

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
 // Beside is a `plimsoll controller` whose metrics the test reads. Several can run at a time.

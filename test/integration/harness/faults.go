@@ -12,9 +12,9 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	metrics "k8s.io/metrics/pkg/client/clientset/versioned"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/adapter"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/adapter"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
 )
 
 // Fault makes one of the adapter's metrics misbehave for those who ask for it in the namespace, until the test ends; the

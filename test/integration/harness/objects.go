@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/world"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 )
 
 // Workload makes objects with pods. Its zero value is one replica of "web" with a container "app" that requests 100m of
@@ -23,7 +23,7 @@ import (
 type Workload struct {
 	Name     string
 	Replicas *int32
-	// Annotations are added to the pods' own; package internal/devcluster/world lists them.
+	// Annotations are added to the pods' own; package internal/dev/devcluster/world lists them.
 	Annotations map[string]string
 	// Containers replace the default one.
 	Containers []corev1.Container

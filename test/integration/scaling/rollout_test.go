@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/world"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 

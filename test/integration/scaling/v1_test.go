@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/adapter"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/adapter"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 

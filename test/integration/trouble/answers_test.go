@@ -8,7 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/adapter"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/adapter"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 

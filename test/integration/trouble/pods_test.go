@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/kubelet"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/world"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 

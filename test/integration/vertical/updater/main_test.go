@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/devcluster/devclustertest"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 

@@ -1,0 +1,339 @@
+package reaction
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+)
+
+func TestMomentsCountFromTheLoad(t *testing.T) {
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(seconds float64, wanted, ready int32) sighting {
+		return sighting{at: began.Add(time.Duration(seconds * float64(time.Second))), wanted: wanted, ready: ready}
+	}
+	for name, c := range map[string]struct {
+		seen []sighting
+		want moments
+	}{
+		"each milestone is the first sighting at or beyond it": {
+			[]sighting{at(0, 2, 2), at(1.5, 4, 2), at(1.6, 4, 2), at(2.5, 9, 3), at(3.5, 10, 4), at(7, 10, 10), at(8, 10, 10)},
+			moments{firstWrite: 1.5, almostWanted: 2.5, allWanted: 3.5, allReady: 7},
+		},
+		"what was before the load was not caused by it": {
+			[]sighting{at(-3, 4, 4), at(0.5, 2, 2), at(2, 3, 2)},
+			moments{firstWrite: 2, almostWanted: math.NaN(), allWanted: math.NaN(), allReady: math.NaN()},
+		},
+		"one write may be all of them": {
+			[]sighting{at(4, 10, 2)},
+			moments{firstWrite: 4, almostWanted: 4, allWanted: 4, allReady: math.NaN()},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, momentsOf(began, c.seen), cmp.AllowUnexported(moments{}), cmpopts.EquateNaNs()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSightingOfADeploymentWithoutCount(t *testing.T) {
+	if s := sightingOf(&appsv1.Deployment{Status: appsv1.DeploymentStatus{ReadyReplicas: 3}}, time.Now()); s.wanted != 0 || s.ready != 3 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestJournalWakesWhoeverWaits(t *testing.T) {
+	j := newJournal(nil)
+	done := make(chan error, 1)
+	go func() { done <- j.await(t.Context(), time.Minute, func(s sighting) bool { return s.ready == 2 }) }()
+	began := time.Now()
+	j.note(sighting{at: began, ready: 1})
+	j.note(sighting{at: began.Add(time.Second), ready: 2})
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if seen := j.since(began.Add(time.Millisecond)); len(seen) != 1 || seen[0].ready != 2 {
+		t.Errorf("got %+v", seen)
+	}
+	err := j.await(t.Context(), time.Millisecond, func(s sighting) bool { return s.ready == 9 })
+	if !errors.Is(err, errTooLong) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestABReport(t *testing.T) {
+	const text = "Concurrency Level:      4\nTime taken for tests:   11.000 seconds\nComplete requests:      123456\nFailed requests:        0\n"
+	if got, err := parseAB(text); err != nil || got != 123456 {
+		t.Errorf("got %d, %v", got, err)
+	}
+	for _, bad := range []string{"", "Complete requests: many\n", "Total of 3 requests completed\n"} {
+		if _, err := parseAB(bad); err == nil {
+			t.Errorf("read a number from %q", bad)
+		}
+	}
+}
+
+// ab takes whole seconds, and a time alone makes it stop at 50,000 requests.
+func TestABArguments(t *testing.T) {
+	got := strings.Join(abArguments(10700*time.Millisecond, "10.213.0.7"), " ")
+	if want := "-q -r -k -t 11 -n 2000000 -c 4 http://10.213.0.7/"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := abArguments(400*time.Millisecond, "10.213.0.7"); got != nil {
+		t.Errorf("too little is left, got %v", got)
+	}
+}
+
+func TestEachPodIsLoadedOnce(t *testing.T) {
+	l := &abLoad{loaded: map[string]bool{}}
+	if !l.isNew("a") || l.isNew("a") || !l.isNew("b") {
+		t.Error("a pod is new once")
+	}
+}
+
+func TestReadyMeansReadyAndStaying(t *testing.T) {
+	pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
+	if !ready(pod) {
+		t.Error("is ready")
+	}
+	pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	if ready(pod) || ready(&corev1.Pod{}) {
+		t.Error("is not ready")
+	}
+}
+
+func TestComputedSaysWhyNot(t *testing.T) {
+	hpa := func(status corev1.ConditionStatus) *autoscalingv2.HorizontalPodAutoscaler {
+		return &autoscalingv2.HorizontalPodAutoscaler{Status: autoscalingv2.HorizontalPodAutoscalerStatus{
+			Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive, Status: status, Reason: "Why"}},
+		}}
+	}
+	if err := computed(hpa(corev1.ConditionTrue)); err != nil {
+		t.Error(err)
+	}
+	if err := computed(hpa(corev1.ConditionFalse)); err == nil || !strings.Contains(err.Error(), "Why") {
+		t.Errorf("got %v", err)
+	}
+	if err := computed(&autoscalingv2.HorizontalPodAutoscaler{}); err == nil {
+		t.Error("nothing was computed")
+	}
+}
+
+// The Deployment that the experiment edits is the one that is shipped: its image can be had without a registry, flags
+// come after its own, and nothing else changes.
+func TestEditOfTheShippedDeployment(t *testing.T) {
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "config", "base", "deployment.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &object.Object); err != nil {
+		t.Fatal(err)
+	}
+	shipped := container(t, object.DeepCopy())
+	if kept, err := keep(object, []string{"-v=1"}); err != nil || !kept {
+		t.Fatalf("kept: %v, %v", kept, err)
+	}
+	edited := container(t, object)
+	args := edited["args"].([]any)
+	if edited["imagePullPolicy"] != "Never" || args[len(args)-1] != "-v=1" {
+		t.Errorf("got %v", edited)
+	}
+	edited["imagePullPolicy"], edited["args"] = shipped["imagePullPolicy"], args[:len(args)-1]
+	if diff := cmp.Diff(shipped, edited); diff != "" {
+		t.Error(diff)
+	}
+	empty := &unstructured.Unstructured{Object: map[string]any{"kind": "Deployment"}}
+	empty.SetName(plimsollDeployment)
+	if _, err := keep(empty, nil); err == nil {
+		t.Error("edited a Deployment without containers")
+	}
+	for kind, want := range map[string]bool{"ServiceAccount": true, "ClusterRole": true, "PriorityClass": true, "MutatingWebhookConfiguration": false, "CustomResourceDefinition": false} {
+		if kept, err := keep(&unstructured.Unstructured{Object: map[string]any{"kind": kind}}, nil); err != nil || kept != want {
+			t.Errorf("%s: kept %v, %v", kind, kept, err)
+		}
+	}
+	object.SetName("plimsoll-recommender")
+	if kept, err := keep(object, nil); err != nil || kept {
+		t.Errorf("another Deployment: kept %v, %v", kept, err)
+	}
+}
+
+func container(t *testing.T, object *unstructured.Unstructured) map[string]any {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("%d containers, %v", len(containers), err)
+	}
+	return containers[0].(map[string]any)
+}
+
+func TestSettlingOutlastsTwoScrapes(t *testing.T) {
+	for subject, want := range map[string]time.Duration{"upstream, defaults": 35 * time.Second, "upstream, tuned": 25 * time.Second, "Plimsoll": 20 * time.Second} {
+		for _, s := range []Subject{UpstreamDefaults(), UpstreamTuned(), PlimsollDefaults()} {
+			if s.Name == subject && s.settle() != want {
+				t.Errorf("%s settles for %s", s.Name, s.settle())
+			}
+			if s.Kind == Upstream && s.RequestTimeout >= s.Resolution {
+				t.Errorf("%s: metrics-server would refuse to start", s.Name)
+			}
+		}
+	}
+}
+
+func TestConfigIsCompleted(t *testing.T) {
+	for _, bad := range []Config{{}, {Stage: &stage{}}, {Stage: &stage{}, Subjects: []Subject{PlimsollDefaults()}, Runs: -1}} {
+		if _, err := bad.completed(); err == nil {
+			t.Errorf("took %+v", bad)
+		}
+	}
+	c, err := Config{Stage: &stage{}, Subjects: []Subject{PlimsollDefaults()}}.completed()
+	if err != nil || c.Runs != DefaultRuns || c.Patience != DefaultPatience || c.Rest != DefaultRest {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}
+
+// stage is one where nothing happens but what the test does.
+type stage struct {
+	client kubernetes.Interface
+	failed chan error
+	used   time.Duration
+}
+
+func (s *stage) Title() string                                    { return "a stage" }
+func (s *stage) Client() kubernetes.Interface                     { return s.client }
+func (s *stage) Failed() <-chan error                             { return s.failed }
+func (s *stage) Template() corev1.PodTemplateSpec                 { return corev1.PodTemplateSpec{} }
+func (s *stage) Begin(context.Context, Subject) error             { return nil }
+func (s *stage) End(context.Context) error                        { return nil }
+func (s *stage) Load(context.Context, time.Duration) (int, error) { return 22, nil }
+func (s *stage) KubeletCPU() (time.Duration, bool, error) {
+	s.used += time.Second
+	return s.used, true, nil
+}
+
+// A workload that is scaled before the load is no measurement.
+func TestScaledEarly(t *testing.T) {
+	c := Config{Stage: &stage{}, Rest: time.Millisecond, Patience: time.Second, Say: func(string, ...any) {}}
+	j := newJournal(nil)
+	j.note(sighting{at: time.Now(), wanted: minReplicas, ready: minReplicas})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("ended by the test")
+	cancel(reason)
+	if err := c.play(ctx, j, &trial{}); !errors.Is(err, reason) {
+		t.Errorf("got %v", err)
+	}
+	j.note(sighting{at: time.Now(), wanted: 4, ready: minReplicas})
+	c.Patience = time.Millisecond
+	if err := c.play(t.Context(), j, &trial{}); !errors.Is(err, errScaledEarly) {
+		t.Errorf("scaled before it was at rest: got %v", err)
+	}
+	j.note(sighting{at: time.Now(), wanted: minReplicas, ready: minReplicas - 1})
+	if err := c.play(t.Context(), j, &trial{}); !errors.Is(err, errTooLong) || errors.Is(err, errScaledEarly) {
+		t.Errorf("never at rest: got %v", err)
+	}
+}
+
+// A stage that fails ends the experiment with its reason.
+func TestFailureEndsTheExperiment(t *testing.T) {
+	failed := make(chan error, 1)
+	reason := errors.New("etcd ended")
+	failed <- reason
+	_, err := Run(t.Context(), Config{Stage: &stage{client: fake.NewClientset(), failed: failed}, Subjects: []Subject{PlimsollDefaults()}, Runs: 1})
+	if !errors.Is(err, reason) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestKubeletCores(t *testing.T) {
+	c := Config{Stage: &stage{}}
+	got, err := c.kubeletCores(t.Context(), 10*time.Millisecond)
+	// One second of CPU for each reading, 10 ms apart or a little more.
+	if err != nil || got < 1 || got > 100 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestResult(t *testing.T) {
+	c := Config{Stage: &stage{}}
+	result := c.newResult(report.Machine{CPUs: 2, CPUModel: "Some CPU"})
+	nan := math.NaN()
+	result.Subjects = []SubjectResult{
+		resultOf(UpstreamDefaults(), []trial{
+			{moments: moments{7, 22, 37, 38}, answered: 100, coresAlone: 0.05, coresWatched: 0.05},
+			{moments: moments{19, 34, 49, nan}, answered: 100, coresAlone: 0.05, coresWatched: 0.05},
+		}, 1),
+		resultOf(PlimsollDefaults(), []trial{
+			{moments: moments{1.3, 2.4, 4.5, 8}, answered: 100, coresAlone: 0.05, coresWatched: 0.07},
+		}, 0),
+	}
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Seconds from the begin of the load, a stage, Kubernetes v1.37.1, on 2 CPUs (Some CPU). Median of the runs (least to most).
+
+                                        upstream, defaults  Plimsoll
+-------------------------------------  -------------------  --------
+first scale write, s                    13.0 (7.0 to 19.0)      1.30
+8 wanted, s                            28.0 (22.0 to 34.0)      2.40
+10 wanted, s                           43.0 (37.0 to 49.0)      4.50
+10 ready, s                                           38.0      8.00
+requests answered a second                             100       100
+kubelet at rest, no autoscaler, cores                0.050     0.050
+kubelet at rest, autoscaler, cores                   0.050     0.070
+
+Note: upstream, defaults did not have 10 replicas ready in 1 of 2 runs, which its medians leave out.
+
+Note: upstream, defaults scaled without load before 1 of the runs, which was begun again.
+
+Target of Plimsoll: first scale write within 1.50 s, median: met.
+
+Target of Plimsoll: 10 wanted within 4.00 s, median: MISSED by 0.500 s.
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	text, err := json.Marshal(result)
+	if err != nil || !strings.Contains(string(text), `"tenWantedSeconds":{"median":4.5,"min":4.5,"max":4.5,"runs":[4.5]}`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// Without a kubelet there are no rows about it.
+func TestResultOfSimulatedNodes(t *testing.T) {
+	result := Config{Stage: &stage{}}.newResult(report.Machine{})
+	nan := math.NaN()
+	result.Subjects = []SubjectResult{resultOf(PlimsollDefaults(), []trial{{moments: moments{nan, nan, nan, nan}, coresAlone: nan, coresWatched: nan}}, 0)}
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "kubelet") || !strings.Contains(out.String(), "MISSED, it did not happen") {
+		t.Errorf("got %s", out.String())
+	}
+}

@@ -1,0 +1,262 @@
+package reaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/image"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/realnode"
+)
+
+// What config/ calls Plimsoll.
+const (
+	plimsollNamespace  = "plimsoll-system"
+	plimsollDeployment = "plimsoll-controller"
+)
+
+// RealConfig says how to build up a real node.
+type RealConfig struct {
+	// BinDir is the folder of the control plane's parts, the kubelet and pause.
+	BinDir string
+	// Plimsoll is the program to pack and measure.
+	Plimsoll string
+	// Log is told of each step.
+	Log func(format string, args ...any)
+}
+
+// CheckReal names what this machine lacks for the experiment on a real node.
+func CheckReal() error {
+	return realnode.Check(
+		realnode.Requirement{Program: "ab", Package: "apache2-utils"},
+		realnode.Requirement{Program: "nginx", Package: "nginx-light"},
+		realnode.Requirement{Program: "ldd", Package: "libc-bin"},
+	)
+}
+
+// Real is the experiment's stage on a real node.
+type Real struct {
+	cluster *devcluster.Cluster
+	node    *realnode.Node
+	subject Subject
+}
+
+// StartReal builds up a control plane and a node. The caller closes what it returns.
+func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
+	if err := CheckReal(); err != nil {
+		return nil, err
+	}
+	cluster, err := devcluster.Start(ctx, devcluster.Config{
+		BinDir: config.BinDir, ControlPlaneOnly: true, Scheduler: true, Log: config.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Real{cluster: cluster}
+	if r.node, err = realnode.Start(ctx, realnode.Config{Cluster: cluster, BinDir: config.BinDir, Log: config.Log}); err == nil {
+		err = r.importImages(ctx, config.Plimsoll)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Real) importImages(ctx context.Context, plimsoll string) error {
+	program, err := os.ReadFile(plimsoll)
+	if err != nil {
+		return fmt.Errorf("plimsoll's image: %w", err)
+	}
+	own, err := image.Build(program, "bench")
+	if err != nil {
+		return fmt.Errorf("plimsoll's image: %w", err)
+	}
+	if err := r.node.Import(ctx, image.DefaultTag, own); err != nil {
+		return err
+	}
+	nginx, err := newNginxImage(ctx)
+	if err != nil {
+		return err
+	}
+	return r.node.Import(ctx, nginxImage, nginx)
+}
+
+// Close takes down the node and then the control plane.
+func (r *Real) Close() error {
+	var err error
+	if r.node != nil {
+		err = r.node.Stop()
+	}
+	return errors.Join(err, r.cluster.Stop())
+}
+
+// Title implements Stage.
+func (r *Real) Title() string { return "nginx and ab on a real node" }
+
+// Client implements Stage.
+func (r *Real) Client() kubernetes.Interface { return r.cluster.Client() }
+
+// Failed implements Stage.
+func (r *Real) Failed() <-chan error { return r.cluster.Failed() }
+
+// Template implements Stage. A pod is ready when nginx answers; it is asked once a second, which costs it far less than
+// a tenth of its target.
+func (r *Real) Template() corev1.PodTemplateSpec {
+	grace := int64(1)
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		TerminationGracePeriodSeconds: &grace,
+		Containers: []corev1.Container{{
+			Name: "nginx", Image: nginxImage, ImagePullPolicy: corev1.PullNever,
+			ReadinessProbe: &corev1.Probe{
+				ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt32(80)}},
+				PeriodSeconds: 1,
+			},
+		}},
+	}}
+}
+
+// Begin implements Stage. metrics-server runs for upstream alone, so that the kubelet's CPU tells whose scrapes it
+// serves.
+func (r *Real) Begin(ctx context.Context, subject Subject) error {
+	r.subject = subject
+	if err := r.node.SetHousekeepingInterval(ctx, subject.Housekeeping); err != nil {
+		return err
+	}
+	if subject.Kind == Upstream {
+		return beginUpstream(ctx, r.cluster, subject)
+	}
+	if err := r.cluster.DeployPlimsoll(ctx, func(object *unstructured.Unstructured) (bool, error) {
+		return keep(object, subject.Flags)
+	}); err != nil {
+		return err
+	}
+	err := poll(ctx, time.Minute, func(ctx context.Context) error {
+		d, err := r.Client().AppsV1().Deployments(plimsollNamespace).Get(ctx, plimsollDeployment, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if d.Spec.Replicas == nil || d.Status.ReadyReplicas != *d.Spec.Replicas {
+			return fmt.Errorf("%d replicas are ready", d.Status.ReadyReplicas)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("plimsoll's pods: %w", err)
+	}
+	return nil
+}
+
+// End implements Stage.
+func (r *Real) End(ctx context.Context) error {
+	if r.subject.Kind == Upstream {
+		return endUpstream(ctx, r.cluster)
+	}
+	return endPlimsoll(ctx, r.Client())
+}
+
+// endPlimsoll returns when its pods are gone, too: what is deployed over a Deployment that is going, goes with it.
+func endPlimsoll(ctx context.Context, client kubernetes.Interface) error {
+	deployments, foreground := client.AppsV1().Deployments(plimsollNamespace), metav1.DeletePropagationForeground
+	err := poll(ctx, time.Minute, func(ctx context.Context) error {
+		err := deployments.Delete(ctx, plimsollDeployment, metav1.DeleteOptions{PropagationPolicy: &foreground})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		return errors.New("its Deployment is still there")
+	})
+	if err != nil {
+		return fmt.Errorf("end plimsoll: %w", err)
+	}
+	return nil
+}
+
+// beginUpstream turns on kube-controller-manager's loop and metrics-server, as the subject sets them.
+func beginUpstream(ctx context.Context, cluster *devcluster.Cluster, subject Subject) error {
+	err := cluster.RestartMetricsServer(ctx, devcluster.MetricsServerConfig{
+		Resolution: subject.Resolution, RequestTimeout: subject.RequestTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	return cluster.RestartControllerManager(ctx, "--controllers=*", "--horizontal-pod-autoscaler-sync-period="+subject.SyncPeriod.String())
+}
+
+func endUpstream(ctx context.Context, cluster *devcluster.Cluster) error {
+	if err := cluster.StopMetricsServer(ctx); err != nil {
+		return err
+	}
+	return cluster.RestartControllerManager(ctx)
+}
+
+// keep leaves out what does not scale horizontally, and makes config/'s Deployment one of an image that no registry has,
+// with more flags. All else stays.
+func keep(object *unstructured.Unstructured, flags []string) (bool, error) {
+	switch object.GetKind() {
+	case "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "PriorityClass":
+		return true, nil
+	case "Deployment":
+		if object.GetName() != plimsollDeployment {
+			return false, nil
+		}
+		return true, edit(object, flags)
+	default:
+		return false, nil
+	}
+}
+
+func edit(object *unstructured.Unstructured, flags []string) error {
+	path := []string{"spec", "template", "spec", "containers"}
+	containers, found, err := unstructured.NestedSlice(object.Object, path...)
+	if err != nil || !found || len(containers) != 1 {
+		return fmt.Errorf("it has no one container: %w", errors.Join(err))
+	}
+	container, ok := containers[0].(map[string]any)
+	if !ok {
+		return errors.New("its container is no object")
+	}
+	container["imagePullPolicy"] = string(corev1.PullNever)
+	args, ok := container["args"].([]any)
+	if !ok {
+		return errors.New("its container has no arguments")
+	}
+	for _, flag := range flags {
+		args = append(args, flag)
+	}
+	container["args"] = args
+	if err := unstructured.SetNestedSlice(object.Object, containers, path...); err != nil {
+		return fmt.Errorf("edit: %w", err)
+	}
+	return nil
+}
+
+// Load implements Stage.
+func (r *Real) Load(ctx context.Context, duration time.Duration) (int, error) {
+	ends := time.Now().Add(duration)
+	program, err := realnode.Find("ab")
+	if err != nil {
+		return 0, fmt.Errorf("ab: %w", err)
+	}
+	load := &abLoad{client: r.Client(), program: program, ends: ends, loaded: map[string]bool{}}
+	return load.run(ctx)
+}
+
+// KubeletCPU implements Stage.
+func (r *Real) KubeletCPU() (time.Duration, bool, error) {
+	used, err := r.node.KubeletCPU()
+	return used, true, err
+}
+
+var _ Stage = (*Real)(nil)

@@ -1,0 +1,137 @@
+package reaction
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+)
+
+// The targets, in seconds.
+const (
+	targetFirstWrite = 1.5
+	targetAllWanted  = 4.0
+)
+
+// Result is what Run measured.
+type Result struct {
+	Benchmark  string          `json:"benchmark"`
+	Stage      string          `json:"stage"`
+	Machine    report.Machine  `json:"machine"`
+	Kubernetes string          `json:"kubernetes"`
+	Subjects   []SubjectResult `json:"subjects"`
+}
+
+// SubjectResult is one subject's numbers over all runs.
+type SubjectResult struct {
+	Subject
+	Runs int `json:"runs"`
+	// Repeated runs were scaled before any load.
+	Repeated int `json:"repeated"`
+
+	FirstWriteSeconds   report.Spread `json:"firstScaleWriteSeconds"`
+	AlmostWantedSeconds report.Spread `json:"eightWantedSeconds"`
+	AllWantedSeconds    report.Spread `json:"tenWantedSeconds"`
+	AllReadySeconds     report.Spread `json:"tenReadySeconds"`
+
+	RequestsPerSecond report.Spread `json:"requestsPerSecond"`
+
+	KubeletCoresAlone   report.Spread `json:"kubeletCoresWithoutAutoscaler"`
+	KubeletCoresWatched report.Spread `json:"kubeletCoresWithAutoscaler"`
+}
+
+func (c Config) newResult(machine report.Machine) Result {
+	return Result{Benchmark: "reaction", Stage: c.Stage.Title(), Machine: machine, Kubernetes: build.KubernetesVersion}
+}
+
+func resultOf(subject Subject, trials []trial, repeated int) SubjectResult {
+	over := func(of func(*trial) float64) report.Spread {
+		values := make([]float64, len(trials))
+		for i := range trials {
+			values[i] = of(&trials[i])
+		}
+		return report.Of(values...)
+	}
+	return SubjectResult{
+		Subject: subject, Runs: len(trials), Repeated: repeated,
+		FirstWriteSeconds:   over(func(t *trial) float64 { return t.firstWrite }),
+		AlmostWantedSeconds: over(func(t *trial) float64 { return t.almostWanted }),
+		AllWantedSeconds:    over(func(t *trial) float64 { return t.allWanted }),
+		AllReadySeconds:     over(func(t *trial) float64 { return t.allReady }),
+		RequestsPerSecond:   over(func(t *trial) float64 { return t.answered }),
+		KubeletCoresAlone:   over(func(t *trial) float64 { return t.coresAlone }),
+		KubeletCoresWatched: over(func(t *trial) float64 { return t.coresWatched }),
+	}
+}
+
+// Write prints the table and, below it, the targets and what may make its numbers doubtful.
+func (r *Result) Write(w io.Writer) error {
+	table := report.Table{
+		Title: fmt.Sprintf("Seconds from the begin of the load, %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+			r.Stage, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
+		Head: []string{""},
+	}
+	for i := range r.Subjects {
+		table.Head = append(table.Head, r.Subjects[i].Name)
+	}
+	add := func(name string, of func(*SubjectResult) report.Spread) {
+		cells, measured := []any{name}, false
+		for i := range r.Subjects {
+			spread := of(&r.Subjects[i])
+			cells, measured = append(cells, spread), measured || len(spread.Runs) > 0
+		}
+		if measured {
+			table.Add(cells...)
+		}
+	}
+	add("first scale write, s", func(s *SubjectResult) report.Spread { return s.FirstWriteSeconds })
+	add("8 wanted, s", func(s *SubjectResult) report.Spread { return s.AlmostWantedSeconds })
+	add("10 wanted, s", func(s *SubjectResult) report.Spread { return s.AllWantedSeconds })
+	add("10 ready, s", func(s *SubjectResult) report.Spread { return s.AllReadySeconds })
+	add("requests answered a second", func(s *SubjectResult) report.Spread { return s.RequestsPerSecond })
+	add("kubelet at rest, no autoscaler, cores", func(s *SubjectResult) report.Spread { return s.KubeletCoresAlone })
+	add("kubelet at rest, autoscaler, cores", func(s *SubjectResult) report.Spread { return s.KubeletCoresWatched })
+	if _, err := table.WriteTo(w); err != nil {
+		return err
+	}
+	for _, note := range r.notes() {
+		if _, err := fmt.Fprintln(w, "\n"+note); err != nil {
+			return fmt.Errorf("print the notes: %w", err)
+		}
+	}
+	return nil
+}
+
+// notes judge Plimsoll by the targets, and say what is missing in the medians.
+func (r *Result) notes() []string {
+	var notes []string
+	for i := range r.Subjects {
+		s := &r.Subjects[i]
+		if s.Kind == Plimsoll {
+			notes = append(notes, judged(s.Name, "first scale write", s.FirstWriteSeconds.Median(), targetFirstWrite),
+				judged(s.Name, "10 wanted", s.AllWantedSeconds.Median(), targetAllWanted))
+		}
+		if missing := s.Runs - len(s.AllReadySeconds.Runs); missing > 0 {
+			notes = append(notes, fmt.Sprintf("Note: %s did not have %d replicas ready in %d of %d runs, which its medians leave out.",
+				s.Name, maxReplicas, missing, s.Runs))
+		}
+		if s.Repeated > 0 {
+			notes = append(notes, fmt.Sprintf("Note: %s scaled without load before %d of the runs, which was begun again.", s.Name, s.Repeated))
+		}
+	}
+	return notes
+}
+
+func judged(subject, what string, median, target float64) string {
+	text := fmt.Sprintf("Target of %s: %s within %s s, median: ", subject, what, report.Number(target))
+	switch {
+	case math.IsNaN(median):
+		return text + "MISSED, it did not happen."
+	case median <= target:
+		return text + "met."
+	default:
+		return text + fmt.Sprintf("MISSED by %s s.", report.Number(median-target))
+	}
+}

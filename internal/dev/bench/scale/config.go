@@ -1,0 +1,118 @@
+package scale
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
+)
+
+// Decisions is a way to see when an autoscaler decides.
+type Decisions string
+
+// The ways.
+const (
+	// FromLog reads a line about each decision, which costs who writes it some microseconds.
+	FromLog Decisions = "log"
+	// FromRequests is for who asks the metrics API about each object, as upstream does.
+	FromRequests Decisions = "requests"
+	// OnlyCounted leaves it at the number of decisions: neither periods nor ages are known then, and nothing is paid for it.
+	OnlyCounted Decisions = "count"
+)
+
+// Config says what to measure.
+type Config struct {
+	Size population.Size
+	// VerticalObjects is how many of the Deployments have a VerticalPodAutoscaler of mode Off as well: Plimsoll then
+	// recommends beside scaling. 0 leaves the definitions of these objects out, as in a cluster that has none.
+	VerticalObjects int
+	// Runs is how often each subject is started and measured.
+	Runs int
+	// Subjects are measured one after the other in each run.
+	Subjects []Subject
+
+	// Settle is the least time between a subject's start and its measurement. The measurement also waits until every
+	// object has been decided once, and until no more statuses are written than at rest.
+	Settle time.Duration
+	// Window is the least length of a measurement, PlimsollWindow that of Plimsoll. It goes on until a period of every
+	// object has ended in it.
+	Window, PlimsollWindow time.Duration
+	// Patience is the longest that a measurement waits for the first decisions, again for the statuses, and again for the
+	// periods.
+	Patience time.Duration
+	// Idle is how long the API server is watched at a time without any autoscaler.
+	Idle time.Duration
+
+	// Resolution is metrics-server's; 0 means its manifests'.
+	Resolution time.Duration
+	// Noise is the amplitude of the pods' CPU; 0 means telemetry.DefaultNoise.
+	Noise float64
+	// Decisions is how Plimsoll's are seen; empty means FromLog.
+	Decisions Decisions
+
+	// Nice is the nice value that the subjects start with: below zero they get their share of
+	// the processor before the control plane and the kubelets do.
+	Nice int
+
+	// BinDir has the control plane's binaries, Plimsoll is Plimsoll's.
+	BinDir, Plimsoll string
+	// Out is told of the progress.
+	Out io.Writer
+}
+
+// The defaults of Config. Upstream's sync period is 15 s: a window of two. Plimsoll writes status each minute at most: one
+// of those.
+const (
+	DefaultRuns           = 3
+	DefaultSettle         = 10 * time.Second
+	DefaultWindow         = 30 * time.Second
+	DefaultPlimsollWindow = time.Minute
+	DefaultPatience       = 15 * time.Minute
+	DefaultIdle           = 5 * time.Second
+)
+
+func (c Config) completed() (Config, error) {
+	var err error
+	if c.Size, err = c.Size.Completed(); err != nil {
+		return c, err
+	}
+	if c.Decisions == "" {
+		c.Decisions = FromLog
+	}
+	if err := c.validate(); err != nil {
+		return c, err
+	}
+	if c.Resolution == 0 {
+		c.Resolution = telemetry.DefaultResolution
+	}
+	if c.Noise == 0 {
+		c.Noise = telemetry.DefaultNoise
+	}
+	if c.Out == nil {
+		c.Out = io.Discard
+	}
+	return c, nil
+}
+
+func (c *Config) validate() error {
+	if c.Runs < 1 || len(c.Subjects) == 0 {
+		return errors.New("there must be at least one run and one subject")
+	}
+	if c.VerticalObjects < 0 || c.VerticalObjects > c.Size.Objects {
+		return fmt.Errorf("there are %d objects, so that %d cannot have a VerticalPodAutoscaler", c.Size.Objects, c.VerticalObjects)
+	}
+	if c.Settle < 0 || c.Window <= 0 || c.PlimsollWindow <= 0 || c.Patience <= 0 || c.Idle <= 0 {
+		return fmt.Errorf("settle %s must not be negative, windows %s and %s, patience %s and idle %s must be positive",
+			c.Settle, c.Window, c.PlimsollWindow, c.Patience, c.Idle)
+	}
+	if c.Decisions != FromLog && c.Decisions != FromRequests && c.Decisions != OnlyCounted {
+		return fmt.Errorf("decisions can be seen by %s, by %s and by %s, not by %q", FromLog, FromRequests, OnlyCounted, c.Decisions)
+	}
+	if c.BinDir == "" || c.Plimsoll == "" {
+		return errors.New("the folder of the control plane's binaries and Plimsoll's binary are needed")
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package scale
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
+)
+
+// measurement is one run of one subject.
+type measurement struct {
+	seconds float64
+	// seen is how many decisions were seen from outside, counted how many the subject itself counted: in the whole of its
+	// life, so that what is under way at the ends plays no part.
+	seen, counted float64
+	// perSecond is how many it counted in a second.
+	perSecond float64
+	// Periods and ages in seconds; NaN where single decisions are not seen.
+	periodP50, periodP99, sampleAgeP99 float64
+	// waiting counts objects of which no period ended.
+	waiting int
+	// CPU in seconds of one core.
+	cpuPerThousand, cores, serverCPUPerThousand float64
+	residentBytes, liveHeapBytes                float64
+	// requestsPerSecond is by verb; metrics requests are those that the metrics API answered.
+	requestsPerSecond           map[string]float64
+	metricsRequestsPerSecond    float64
+	statusWritesPerObjectMinute float64
+	scaleWrites                 float64
+	start                       beginning
+}
+
+// server is what the API server says of itself at one time.
+type server struct {
+	process
+	requests
+}
+
+// rates are what the API server does in a second.
+type rates struct {
+	cores    float64
+	seconds  float64
+	requests requests // as many as in seconds
+}
+
+func (s server) since(before server) rates {
+	return rates{
+		seconds:  s.at.Sub(before.at).Seconds(),
+		cores:    (s.cpuSeconds - before.cpuSeconds) / s.at.Sub(before.at).Seconds(),
+		requests: s.requests.since(before.requests),
+	}
+}
+
+func (b *bench) serverNumbers(ctx context.Context) (server, error) {
+	p, err := exposition.Fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
+	if err != nil {
+		return server{}, err
+	}
+	return server{process: page{p}.process(time.Now()), requests: page{p}.requests()}, nil
+}
+
+// observer notes what a subject does while it runs.
+type observer struct {
+	title     string
+	kind      Kind
+	window    time.Duration
+	decisions Decisions
+	journal   *journal
+	asked     atomic.Int64 // questions to the metrics API
+}
+
+// waiting is a wait until a time has come and a count has reached what is wanted.
+type waiting struct {
+	until  time.Time
+	count  func() int
+	want   int
+	format string // of the count and what is wanted
+}
+
+// measure runs a subject and looks at it once it has settled.
+func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
+	o := &observer{journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title, kind: subject.Kind}
+	if subject.Kind == Plimsoll {
+		o.window, o.decisions = b.PlimsollWindow, b.Decisions
+	}
+	b.telemetry.Listen(func(a telemetry.Asked) {
+		o.asked.Add(1)
+		if o.decisions == FromRequests {
+			o.journal.note(a.Object, decision{at: a.At, age: a.At.Sub(a.Newest), aged: true})
+		}
+	})
+	defer b.telemetry.Listen(nil)
+	var more []string
+	if o.decisions == FromLog {
+		more = logFlags()
+	}
+	b.progress.Say("%s: starting", title)
+	log := endOf(b.launcher.logPath(subject))
+	r, err := b.launcher.start(ctx, subject, more)
+	if err != nil {
+		return measurement{}, err
+	}
+	defer r.program.Stop(ctx)
+	if o.decisions == FromLog {
+		stop := b.follow(ctx, log, o.journal)
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	return b.observe(ctx, r, o)
+}
+
+// follow notes the decisions of a log until stop is called.
+func (b *bench) follow(ctx context.Context, from position, j *journal) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- followLog(ctx, from, b.Size, func(object int, at time.Time) {
+			newest, found := b.telemetry.NewestScrape(object, at)
+			j.note(object, decision{at: at, age: at.Sub(newest), aged: found})
+		})
+	}()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// observe waits until the subject has settled, and looks at it for a while.
+func (b *bench) observe(ctx context.Context, r *running, o *observer) (measurement, error) {
+	start, err := b.settle(ctx, r, o)
+	if err != nil {
+		return measurement{}, err
+	}
+	before, err := b.lookWhenQuiet(ctx, r, o)
+	if err != nil {
+		return measurement{}, err
+	}
+	from := before.subject.at
+	wait := waiting{
+		until: from.Add(o.window), count: func() int { return o.journal.repeated(from) }, want: b.Size.Objects,
+		format: o.title + ": measuring, %d of %d objects decided again",
+	}
+	if o.decisions == OnlyCounted {
+		wait.want = 0
+	}
+	if err := b.await(ctx, wait); err != nil {
+		return measurement{}, err
+	}
+	after, err := b.lookWhenQuiet(ctx, r, o)
+	if err != nil {
+		return measurement{}, err
+	}
+	m := b.compare(before, after)
+	m.start = start
+	if o.decisions != OnlyCounted {
+		m.see(o.journal.between(from, after.subject.at))
+	}
+	b.progress.Say("%s: period p50 %s s, p99 %s s; %s CPU s per thousand decisions", o.title,
+		report.Number(m.periodP50), report.Number(m.periodP99), report.Number(m.cpuPerThousand))
+	return m, nil
+}
+
+// await says now and then how far a wait is, and ends it when patience has ended.
+func (b *bench) await(ctx context.Context, w waiting) error {
+	deadline := time.Now().Add(b.Patience)
+	said := time.Now()
+	for {
+		now := time.Now()
+		reached := w.count()
+		if !now.Before(w.until) && (reached >= w.want || now.After(deadline)) {
+			return nil
+		}
+		if now.Sub(said) >= progressPeriod {
+			b.progress.Say(w.format, reached, w.want)
+			said = now
+		}
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// numbers are everything that is counted, at one time.
+type numbers struct {
+	subject process
+	server  server
+	asked   int64
+	seen    int
+}
+
+// Upstream decides all objects in bursts as long as its limits do not spread them: whatever is counted begins and ends
+// between two of them.
+const (
+	quiet         = 300 * time.Millisecond
+	quietPatience = 3 * time.Second
+)
+
+func (b *bench) lookWhenQuiet(ctx context.Context, r *running, o *observer) (numbers, error) {
+	for deadline := time.Now().Add(quietPatience); time.Now().Before(deadline); {
+		before := o.journal.total()
+		if err := pause(ctx, quiet); err != nil {
+			return numbers{}, err
+		}
+		if o.journal.total() == before {
+			break
+		}
+	}
+	return b.look(ctx, r, o)
+}
+
+func (b *bench) look(ctx context.Context, r *running, o *observer) (numbers, error) {
+	var n numbers
+	var err error
+	if n.server, err = b.serverNumbers(ctx); err != nil {
+		return n, err
+	}
+	n.asked, n.seen = o.asked.Load(), o.journal.total()
+	n.subject, err = b.launcher.process(ctx, r)
+	return n, err
+}
+
+// see adds what was seen of single decisions.
+func (m *measurement) see(s stretch) {
+	m.periodP50, m.periodP99 = report.Quantile(s.periods, 0.5), report.Quantile(s.periods, 0.99)
+	m.sampleAgeP99 = report.Quantile(s.ages, 0.99)
+	m.waiting = s.waiting
+}
+
+// compare makes a measurement of what was counted before and after a stretch of time.
+func (b *bench) compare(before, after numbers) measurement {
+	seconds := after.subject.at.Sub(before.subject.at).Seconds()
+	cpu := after.subject.cpuSeconds - before.subject.cpuSeconds
+	// The CPU and the count are of one page, so that each decision that was counted was paid for.
+	thousands := (after.subject.decisions - before.subject.decisions) / 1000
+	served := after.server.since(before.server)
+	m := measurement{
+		seconds: seconds, seen: float64(after.seen), counted: after.subject.decisions,
+		periodP50: math.NaN(), periodP99: math.NaN(), sampleAgeP99: math.NaN(),
+		perSecond:      (after.subject.decisions - before.subject.decisions) / seconds,
+		cpuPerThousand: cpu / thousands, cores: cpu / seconds,
+		serverCPUPerThousand: max(served.cores-b.idle.cores, 0) * served.seconds / thousands,
+		residentBytes:        after.subject.residentBytes, liveHeapBytes: after.subject.liveHeapBytes,
+		requestsPerSecond: map[string]float64{}, metricsRequestsPerSecond: float64(after.asked-before.asked) / seconds,
+		statusWritesPerObjectMinute: served.requests.statusWrites / float64(b.Size.Objects) / (served.seconds / 60),
+		scaleWrites:                 served.requests.scaleWrites,
+	}
+	for verb, count := range served.requests.verbs {
+		m.requestsPerSecond[verb] = max(count/served.seconds-b.idle.requests.verbs[verb]/b.idle.seconds, 0)
+	}
+	return m
+}

@@ -1,0 +1,104 @@
+package scale
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+)
+
+const (
+	// steadyPeriod is how long writes of status are counted to see whether they have come to rest.
+	steadyPeriod = 5 * time.Second
+	// steadyMargin is by how much more than they are at rest they may be.
+	steadyMargin = 1.25
+	// pacedAtRest is what Plimsoll writes a second for numbers alone while few objects have their first turn, ten, and what
+	// else there may be beside it: waiting for the last of them would take longer than measuring.
+	pacedAtRest = 12
+)
+
+// mostAtRest is how many statuses of so many objects an autoscaler at rest writes a second at most.
+func mostAtRest(kind Kind, objects int) float64 {
+	most := steadyMargin * float64(objects) / statusPeriod(kind).Seconds()
+	if kind == Plimsoll {
+		return max(most, pacedAtRest)
+	}
+	return most
+}
+
+// statusPeriod is how often an autoscaler at rest writes an object's status at most: Plimsoll, numbers alone, each minute,
+// upstream at each sync.
+func statusPeriod(kind Kind) time.Duration {
+	if kind == Plimsoll {
+		return time.Minute
+	}
+	return 15 * time.Second
+}
+
+// beginning is how a subject's start went.
+type beginning struct {
+	// decidedSeconds is when each object had been decided once; NaN where single decisions are not seen.
+	decidedSeconds float64
+	// restSeconds is when the measurement could begin.
+	restSeconds float64
+	// isRestless says that it began although there was more to write than there is at rest.
+	isRestless bool
+}
+
+// settle waits until each object has been decided once, and then until their first statuses are written: until both have
+// happened what is measured is the start.
+func (b *bench) settle(ctx context.Context, r *running, o *observer) (beginning, error) {
+	wait := waiting{until: r.began.Add(b.Settle), count: o.journal.decided, want: b.Size.Objects, format: o.title + ": settling, %d of %d objects decided"}
+	if o.decisions == OnlyCounted {
+		wait.count = func() int { return b.counted(ctx, r) }
+	}
+	if err := b.await(ctx, wait); err != nil {
+		return beginning{}, err
+	}
+	s := beginning{decidedSeconds: math.NaN()}
+	if decided, all := o.journal.allDecided(); all {
+		s.decidedSeconds = decided.Sub(r.began).Seconds()
+	}
+	var err error
+	s.isRestless, err = b.awaitRest(ctx, o)
+	s.restSeconds = time.Since(r.began).Seconds()
+	b.progress.Say("%s: each object had been decided once after %s s; measuring from %s s on", o.title,
+		report.Number(s.decidedSeconds), report.Number(s.restSeconds))
+	return s, err
+}
+
+// counted is how many decisions a subject has counted itself, 0 if it does not answer.
+func (b *bench) counted(ctx context.Context, r *running) int {
+	p, err := b.launcher.process(ctx, r)
+	if err != nil {
+		return 0
+	}
+	return int(p.decisions)
+}
+
+// awaitRest waits until no more statuses are written than there are at rest. It is restless when patience has ended before.
+func (b *bench) awaitRest(ctx context.Context, o *observer) (isRestless bool, err error) {
+	most := mostAtRest(o.kind, b.Size.Objects)
+	before, err := b.serverNumbers(ctx)
+	if err != nil {
+		return false, err
+	}
+	for deadline := time.Now().Add(b.Patience); time.Now().Before(deadline); {
+		if err := pause(ctx, steadyPeriod); err != nil {
+			return false, err
+		}
+		after, err := b.serverNumbers(ctx)
+		if err != nil {
+			return false, err
+		}
+		written := after.since(before)
+		rate := written.requests.statusWrites / written.seconds
+		if rate <= most {
+			return false, nil
+		}
+		b.progress.Say("%s: settling, %.0f statuses written a second, at most %.0f at rest", o.title, rate, most)
+		before = after
+	}
+	return true, nil
+}

@@ -1,0 +1,178 @@
+package scale
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+)
+
+// Kind is an autoscaler.
+type Kind string
+
+// The autoscalers.
+const (
+	Upstream Kind = "upstream"
+	Plimsoll Kind = "plimsoll"
+)
+
+// Subject is an autoscaler with the flags that it is measured with.
+type Subject struct {
+	Name  string   `json:"name"`
+	Kind  Kind     `json:"kind"`
+	Flags []string `json:"flags"`
+}
+
+// OpenedFlags are kube-controller-manager's limits, opened as far as makes sense.
+func OpenedFlags() []string {
+	return []string{"--concurrent-horizontal-pod-autoscaler-syncs=50", "--kube-api-qps=2000", "--kube-api-burst=4000"}
+}
+
+// running is an autoscaler that runs.
+type running struct {
+	program *devcluster.Program
+	metrics string // URL
+	began   time.Time
+}
+
+// launcher starts autoscalers on one cluster.
+type launcher struct {
+	cluster    *devcluster.Cluster
+	controller string // kube-controller-manager's binary
+	plimsoll   string // Plimsoll's
+	nice       int
+	rights     string // kubeconfig of Plimsoll's service account
+	serving    files  // certificate of upstream's own pages
+	client     *http.Client
+}
+
+// files are a certificate and its key.
+type files struct{ certificate, key string }
+
+func newLauncher(ctx context.Context, cluster *devcluster.Cluster, c *Config) (*launcher, error) {
+	rights, err := cluster.InstallPlimsoll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := cluster.CA().ServerCertificate("127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	serving, err := save(certificate, filepath.Join(cluster.Dir(), "upstream-serving"))
+	if err != nil {
+		return nil, err
+	}
+	return &launcher{
+		cluster: cluster, controller: filepath.Join(c.BinDir, "kube-controller-manager"), plimsoll: c.Plimsoll, nice: c.Nice,
+		rights: rights, serving: serving,
+		client: &http.Client{Transport: &http.Transport{
+			DisableKeepAlives: true,
+			TLSClientConfig:   &tls.Config{RootCAs: cluster.CA().Pool(), MinVersion: tls.VersionTLS12},
+		}},
+	}, nil
+}
+
+// save writes a certificate and its key for a program that reads them from files.
+func save(certificate tls.Certificate, path string) (files, error) {
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		return files{}, fmt.Errorf("serving key: %w", err)
+	}
+	f := files{certificate: path + ".crt", key: path + ".key"}
+	for _, part := range []struct {
+		path, kind string
+		der        []byte
+	}{{f.certificate, "CERTIFICATE", certificate.Certificate[0]}, {f.key, "PRIVATE KEY", key}} {
+		text := pem.EncodeToMemory(&pem.Block{Type: part.kind, Bytes: part.der})
+		if err := os.WriteFile(part.path, text, 0o600); err != nil {
+			return files{}, fmt.Errorf("serving certificate: %w", err)
+		}
+	}
+	return f, nil
+}
+
+func (l *launcher) logPath(subject Subject) string { return l.cluster.LogPath(string(subject.Kind)) }
+
+// start runs a subject until it is ready. More flags come after its own and win.
+func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*running, error) {
+	ports, err := exposition.FreePorts(ctx, 2)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{began: time.Now()}
+	command := l.plimsollCommand(ports)
+	r.metrics = "http://" + exposition.Loopback(ports[0]) + "/metrics"
+	health := "http://" + exposition.Loopback(ports[1]) + "/readyz"
+	if subject.Kind == Upstream {
+		r.metrics, health = "https://"+exposition.Loopback(ports[0])+"/metrics", "https://"+exposition.Loopback(ports[0])+"/healthz"
+		if command, err = l.upstreamCommand(ports[0]); err != nil {
+			return nil, err
+		}
+	}
+	command = niced(l.nice, append(append(command, subject.Flags...), more...))
+	r.program, err = l.cluster.StartProgram(ctx, string(subject.Kind), command, func(ctx context.Context) error { return l.answers(ctx, health) })
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", subject.Name, err)
+	}
+	return r, nil
+}
+
+// upstreamCommand is kube-controller-manager with this one controller, which has a service account of its own as it has
+// in most clusters. No election, as there is nobody to elect between.
+func (l *launcher) upstreamCommand(port int) ([]string, error) {
+	kubeconfig, err := l.cluster.KubeconfigFor("system:kube-controller-manager")
+	if err != nil {
+		return nil, err
+	}
+	return []string{
+		l.controller, "--controllers=horizontal-pod-autoscaler-controller", "--use-service-account-credentials=true",
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
+		"--tls-cert-file=" + l.serving.certificate, "--tls-private-key-file=" + l.serving.key,
+		"--authorization-always-allow-paths=/healthz,/metrics",
+	}, nil
+}
+
+func (l *launcher) plimsollCommand(ports []int) []string {
+	return []string{
+		l.plimsoll, "controller", "--kubeconfig=" + l.rights, "--leader-elect=false",
+		"--metrics-bind-address=" + exposition.Loopback(ports[0]), "--health-probe-bind-address=" + exposition.Loopback(ports[1]),
+		"--inspection-bind-address=0",
+	}
+}
+
+func (l *launcher) answers(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := l.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	return nil
+}
+
+// process reads what a running autoscaler says of itself.
+func (l *launcher) process(ctx context.Context, r *running) (process, error) {
+	p, err := exposition.Fetch(ctx, l.client, r.metrics)
+	if err != nil {
+		return process{}, err
+	}
+	return page{p}.process(time.Now()), nil
+}

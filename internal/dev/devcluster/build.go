@@ -1,0 +1,29 @@
+package devcluster
+
+import (
+	"context"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+)
+
+// Versions of the parts.
+const (
+	KubernetesVersion    = build.KubernetesVersion
+	KWOKVersion          = build.KWOKVersion
+	MetricsServerVersion = build.MetricsServerVersion
+)
+
+// BinEnv names the environment variable with a folder of ready binaries.
+const BinEnv = "PLIMSOLL_BIN"
+
+// BuildConfig says what to build.
+type BuildConfig = build.Config
+
+// BuildResult tells what was built.
+type BuildResult = build.Result
+
+// Build brings the control plane's parts up to date, or checks a folder of ready binaries if the configuration names
+// one.
+func Build(ctx context.Context, config BuildConfig) (BuildResult, error) {
+	return build.Run(ctx, config)
+}

@@ -1,0 +1,352 @@
+// Package build makes the programs of the development cluster from pinned modules. It uses the standard library alone,
+// so that the program that shows the progress of a ten-minute build is itself there within seconds.
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Versions of the parts, as tools/controlplane/go.mod pins them (a test compares).
+const (
+	KubernetesVersion    = "v1.37.1"
+	KWOKVersion          = "v0.8.0"
+	MetricsServerVersion = "v0.9.0"
+)
+
+// part is a program and where it comes from.
+type part struct {
+	name    string
+	module  string // folder of the module that builds it, below the repository's root
+	pkg     string
+	outName string // what go build calls it, where that differs
+	ours    bool   // changes with this repository, so the go command alone knows whether it is up to date
+	apart   bool   // which only few need: not one of ControlPlane
+}
+
+// allParts lists the programs in the order of the cluster's start.
+var allParts = []part{
+	{name: "etcd", module: controlPlane, pkg: "go.etcd.io/etcd/server/v3", outName: "server"},
+	{name: "kube-apiserver", module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kube-apiserver"},
+	{name: "kube-controller-manager", module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kube-controller-manager"},
+	{name: "kube-scheduler", module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kube-scheduler"},
+	{name: "kwok", module: controlPlane, pkg: "sigs.k8s.io/kwok/cmd/kwok"},
+	{name: "metrics-server", module: controlPlane, pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server"},
+	{name: "kubectl", module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubectl"},
+	{name: Kubelet, module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubelet", apart: true},
+	{name: UpstreamRecommender, module: autoscaler, pkg: verticalAutoscaler + "recommender", outName: "recommender", apart: true},
+	{name: UpstreamUpdater, module: autoscaler, pkg: verticalAutoscaler + "updater", outName: "updater", apart: true},
+	{name: Pause, module: ".", pkg: "./internal/dev/realnode/pause", ours: true},
+	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
+	{name: "plimsoll", module: ".", pkg: "./cmd/plimsoll", ours: true},
+}
+
+// The modules that pin the parts.
+const (
+	controlPlane = "tools/controlplane"
+	autoscaler   = "tools/autoscaler"
+)
+
+const verticalAutoscaler = "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/"
+
+// The parts of a real node.
+const (
+	Kubelet = "kubelet"
+	Pause   = "pause"
+)
+
+// The parts of upstream's vertical autoscaler that a benchmark measures beside Plimsoll.
+const (
+	UpstreamRecommender = "upstream-vpa-recommender"
+	UpstreamUpdater     = "upstream-vpa-updater"
+)
+
+// Flags are the compiler's and linker's, the same for all parts and for Plimsoll, so that each shared package is
+// compiled once. Debug information would be thrown away by the linker (-w), and not making it saves 15 % of the
+// compiler's time. What is built otherwise (make's own go build) shares packages if it has the same -trimpath and
+// -gcflags.
+func Flags() []string {
+	return []string{"-trimpath", "-gcflags=all=-dwarf=false", "-buildvcs=false", "-ldflags=" + strings.Join([]string{
+		"-s", "-w",
+		"-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion,
+		"-X k8s.io/component-base/version.gitMajor=1", "-X k8s.io/component-base/version.gitMinor=37",
+		"-X k8s.io/component-base/version.gitTreeState=clean",
+		"-X k8s.io/client-go/pkg/version.gitVersion=" + KubernetesVersion,
+		"-X sigs.k8s.io/metrics-server/pkg/version.gitVersion=" + MetricsServerVersion,
+	}, " ")}
+}
+
+// Environment is that of the go command: no cgo, so that the parts are static and a C compiler's speed does not
+// matter; no flags or workspace of the caller's, which would make other binaries. A compiler lives for a second: without
+// garbage collection, up to a limit that only the largest packages reach, it needs a quarter less processor time.
+func environment() []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOGC=off", "GOMEMLIMIT=2GiB")
+}
+
+// Config says what to build.
+type Config struct {
+	// Root is the repository; empty means the one around the working directory.
+	Root string
+	// BinDir names a folder of ready binaries, which are then used instead of building; empty means <Root>/bin.
+	BinDir string
+	// Parts are the names of the programs wanted; empty means the control plane's, all of them.
+	Parts []string
+	// Out is told of the progress; nil is silence.
+	Out io.Writer
+	// Terminal rewrites one line of Out instead of adding lines.
+	Terminal bool
+}
+
+// Result tells what was done.
+type Result struct {
+	// BinDir is the folder of the binaries.
+	BinDir string
+	// Built are the parts that were not up to date.
+	Built []string
+	// Download is the time spent on downloading and listing modules, Compile that on compiling and linking.
+	Download, Compile time.Duration
+	// Profile says where the compiler's and linker's time went.
+	Profile Profile
+}
+
+// ControlPlane are the names of the parts of the control plane; those that only few need are not among them.
+func ControlPlane() []string {
+	var names []string
+	for _, p := range allParts {
+		if !p.ours && !p.apart {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// Run brings the wanted programs up to date. Several may run at the same time: the later ones wait.
+func Run(ctx context.Context, config Config) (Result, error) {
+	if len(config.Parts) == 0 {
+		config.Parts = ControlPlane()
+	}
+	if config.Out == nil {
+		config.Out = io.Discard
+	}
+	wanted, err := find(config.Parts)
+	if err != nil {
+		return Result{}, err
+	}
+	if config.BinDir != "" {
+		return ready(config.BinDir, config.Parts)
+	}
+	if config.Root == "" {
+		if config.Root, err = Root(); err != nil {
+			return Result{}, err
+		}
+	}
+	b := &builder{config: config, binDir: filepath.Join(config.Root, "bin")}
+	if err := os.MkdirAll(b.binDir, 0o755); err != nil {
+		return Result{}, fmt.Errorf("folder of binaries: %w", err)
+	}
+	unlock, err := lock(ctx, filepath.Join(b.binDir, ".lock"), config.Out)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	return b.run(ctx, wanted)
+}
+
+func find(names []string) ([]part, error) {
+	var found []part
+	for _, name := range names {
+		i := slices.IndexFunc(allParts, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no part is called %q", name)
+		}
+		found = append(found, allParts[i])
+	}
+	return found, nil
+}
+
+// ready uses a folder of binaries that somebody else built.
+func ready(dir string, parts []string) (Result, error) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return Result{}, fmt.Errorf("folder of binaries: %w", err)
+	}
+	return Result{BinDir: absolute}, CheckBinaries(absolute, parts)
+}
+
+// CheckBinaries says which programs a folder lacks.
+func CheckBinaries(dir string, parts []string) error {
+	var missing []string
+	for _, name := range parts {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("folder of binaries %s lacks the executable %s", dir, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// Root finds the repository around the working directory.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("repository: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, controlPlane, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("not inside Plimsoll's repository (no " + controlPlane + "/go.mod above)")
+		}
+		dir = parent
+	}
+}
+
+// builder does one Run.
+type builder struct {
+	config Config
+	binDir string
+	result Result
+}
+
+func (b *builder) run(ctx context.Context, wanted []part) (Result, error) {
+	b.result.BinDir = b.binDir
+	var ours []part
+	theirs := map[string][]part{} // by module
+	for _, p := range wanted {
+		if p.ours {
+			ours = append(ours, p)
+		} else {
+			theirs[p.module] = append(theirs[p.module], p)
+		}
+	}
+	for _, module := range slices.Sorted(maps.Keys(theirs)) {
+		if err := b.update(ctx, module, theirs[module]); err != nil {
+			return b.result, err
+		}
+	}
+	if len(ours) == 0 {
+		return b.result, nil
+	}
+	return b.result, b.build(ctx, ours)
+}
+
+// update builds those parts of a module that are not up to date.
+func (b *builder) update(ctx context.Context, module string, parts []part) error {
+	stamp, err := newStamp(ctx, b.config.Root, module)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(b.binDir, "."+filepath.Base(module)+".json")
+	recorded := readStamp(path)
+	stale := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return recorded.covers(stamp.Key, b.binDir, p.name) })
+	if len(stale) == 0 {
+		return nil
+	}
+	if err := b.build(ctx, stale); err != nil {
+		return err
+	}
+	if err := recorded.record(stamp.Key, b.binDir, stale); err != nil {
+		return err
+	}
+	return recorded.write(path)
+}
+
+// build makes parts of one module with a single go command, so that what they share is compiled once and both
+// processors are busy to the end. It builds into a folder of its own: a binary under bin/ is whole.
+func (b *builder) build(ctx context.Context, parts []part) (err error) {
+	dir := filepath.Join(b.config.Root, parts[0].module)
+	packages := make([]string, len(parts))
+	for i, p := range parts {
+		packages[i] = p.pkg
+	}
+	began := time.Now()
+	total, err := b.list(ctx, dir, packages)
+	if err != nil {
+		return err
+	}
+	b.result.Download += time.Since(began)
+
+	scratch, err := os.MkdirTemp(b.binDir, ".build-")
+	if err != nil {
+		return fmt.Errorf("build folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	began = time.Now()
+	if err := b.compile(ctx, compilation{dir: dir, packages: packages, total: total, scratch: scratch}); err != nil {
+		return err
+	}
+	b.result.Compile += time.Since(began)
+	for _, p := range parts {
+		if err := os.Rename(filepath.Join(scratch, p.output()), filepath.Join(b.binDir, p.name)); err != nil {
+			return fmt.Errorf("install %s: %w", p.name, err)
+		}
+		b.result.Built = append(b.result.Built, p.name)
+	}
+	profile, err := readProfile(filepath.Join(scratch, graphName))
+	if err != nil {
+		return err
+	}
+	b.result.Profile.add(profile)
+	return nil
+}
+
+func (p part) output() string {
+	if p.outName != "" {
+		return p.outName
+	}
+	return p.name
+}
+
+// list resolves the packages, which downloads the modules that hold them and no others, and counts them.
+func (b *builder) list(ctx context.Context, dir string, packages []string) (int, error) {
+	download := newDownload(b.config)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-f", "{{.ImportPath}}"}, packages...)...)
+	cmd.Dir, cmd.Env = dir, environment()
+	cmd.Stderr = download
+	out, err := cmd.Output()
+	download.finish()
+	if err != nil {
+		return 0, fmt.Errorf("list the packages of %s: %w\n%s", dir, err, download.errors())
+	}
+	return strings.Count(string(out), "\n"), nil
+}
+
+// compilation is one run of the go command.
+type compilation struct {
+	dir      string
+	packages []string
+	total    int
+	scratch  string
+}
+
+const graphName = "graph.json"
+
+func (b *builder) compile(ctx context.Context, c compilation) error {
+	progress := newProgress(b.config, c.total)
+	defer progress.finish()
+	args := slices.Concat([]string{"build", "-v", "-debug-actiongraph=" + filepath.Join(c.scratch, graphName),
+		"-o", c.scratch + string(filepath.Separator)}, Flags(), c.packages)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = c.dir, environment()
+	cmd.Stderr = progress
+	// Ctrl-C must end the compilers too, which are the go command's children.
+	setGroup(cmd)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go build in %s: %w\n%s", c.dir, err, progress.errors())
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+// Package devclustertest gives tests a cluster: one of their own, or one that all tests of a package share. The parts
+// are built if they are not there; nothing is ever skipped.
+package devclustertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+)
+
+// Start runs a cluster for one test and ends it with the test.
+func Start(tb testing.TB, config devcluster.Config) *devcluster.Cluster {
+	tb.Helper()
+	config.Log = tb.Logf
+	cluster, err := start(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return cluster
+}
+
+// Bin returns the folder of the parts' binaries, which it builds first if need be.
+func Bin(ctx context.Context) (string, error) {
+	result, err := devcluster.Build(ctx, devcluster.BuildConfig{BinDir: os.Getenv(devcluster.BinEnv), Out: os.Stderr})
+	return result.BinDir, err
+}
+
+func start(ctx context.Context, config devcluster.Config) (*devcluster.Cluster, error) {
+	var err error
+	if config.BinDir, err = Bin(ctx); err != nil {
+		return nil, err
+	}
+	return devcluster.Start(ctx, config)
+}
+
+// Shared is one cluster for all tests of a package:
+//
+//	var shared = devclustertest.Shared{Config: devcluster.Config{MetricsServer: true}}
+//
+//	func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+//
+//	func TestIt(t *testing.T) { cluster := shared.Cluster(t) ... }
+type Shared struct {
+	Config devcluster.Config
+
+	once    sync.Once
+	cluster *devcluster.Cluster
+	err     error
+}
+
+// Cluster returns the cluster. The first test that asks starts it; tests that need none do not wait for one.
+func (s *Shared) Cluster(tb testing.TB) *devcluster.Cluster {
+	tb.Helper()
+	s.once.Do(func() {
+		config := s.Config
+		if config.Log == nil {
+			config.Log = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+		}
+		// The cluster outlives the test that starts it.
+		s.cluster, s.err = start(context.WithoutCancel(tb.Context()), config)
+	})
+	if s.err != nil {
+		tb.Fatal(s.err)
+	}
+	return s.cluster
+}
+
+// Main runs the tests, ends the cluster, and returns the exit code for os.Exit. A cluster that cannot be ended fails
+// the tests.
+func (s *Shared) Main(m *testing.M) int {
+	code := m.Run()
+	if s.cluster == nil {
+		return code
+	}
+	if err := s.cluster.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	return code
+}

@@ -1,0 +1,24 @@
+package devcluster
+
+import "testing"
+
+// TestManifestsCanBeEdited: whoever deploys config/ with a change copies parts of its objects, which panics on numbers
+// that are not those of JSON.
+func TestManifestsCanBeEdited(t *testing.T) {
+	objects, account, err := manifests("../../../config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if account.GetName() != controllerAccount {
+		t.Errorf("the controller's account is %s", account.GetName())
+	}
+	deployments := 0
+	for _, object := range objects {
+		if edited := object.DeepCopy(); edited.GetKind() == "Deployment" {
+			deployments++
+		}
+	}
+	if deployments == 0 {
+		t.Error("config/ has no Deployment")
+	}
+}

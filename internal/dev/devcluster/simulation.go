@@ -1,0 +1,126 @@
+package devcluster
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"sync"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/adapter"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
+)
+
+// simulation is what runs in this process rather than in a child: the model of what pods use, and the kubelets that
+// report it and the adapter that serves it as metrics.
+type simulation struct {
+	world    *world.World
+	kubelets *kubelet.Servers
+	adapter  *adapter.Server
+	ctx      context.Context // ends with the cluster, not with its start
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+}
+
+// World is the model of what the cluster's pods use; nil without metrics.
+func (c *Cluster) World() *world.World { return c.simulation.world }
+
+// Kubelets are the simulated kubelets' endpoints, with the faults that tests set; nil without metrics.
+func (c *Cluster) Kubelets() *kubelet.Servers { return c.simulation.kubelets }
+
+// Adapter serves custom and external metrics, with the faults that tests set; nil without metrics.
+func (c *Cluster) Adapter() *adapter.Server { return c.simulation.adapter }
+
+// startSimulation serves the kubelets, whose ports the nodes then name, and starts the model behind them.
+func (c *Cluster) startSimulation(ctx context.Context) error {
+	s := c.simulation
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	certificate, err := c.pki.ca.ServerCertificate("127.0.0.1")
+	if err != nil {
+		return fmt.Errorf("kubelets: %w", err)
+	}
+	if s.world, err = world.New(world.Config{Client: c.client}); err != nil {
+		return fmt.Errorf("model of the workloads: %w", err)
+	}
+	s.kubelets, err = kubelet.Serve(s.ctx, kubelet.Config{
+		Nodes: c.nodeNames, Source: s.world,
+		TLS: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	})
+	if err != nil {
+		return fmt.Errorf("kubelets: %w", err)
+	}
+	s.run("model of the workloads", c.supervisor, s.world.Run)
+	return nil
+}
+
+// startAdapter serves the custom and external metrics of the model and registers them.
+func (c *Cluster) startAdapter(ctx context.Context) error {
+	const name = "metrics-adapter"
+	kubeconfig, err := c.pki.writeKubeconfig(c.server, name)
+	if err != nil {
+		return err
+	}
+	if err := c.pki.writeServer(name, APIServiceHost(customMetricsGroup), APIServiceHost(externalMetricsGroup)); err != nil {
+		return err
+	}
+	if err := c.bindClusterRole(ctx, name, "system:auth-delegator"); err != nil {
+		return err
+	}
+	if err := c.bindAuthReader(ctx, name); err != nil {
+		return err
+	}
+	s := c.simulation
+	s.adapter, err = adapter.Serve(s.ctx, adapter.Config{
+		Source: s.world, Kubeconfig: kubeconfig, CertFile: c.pki.path(name + ".crt"), KeyFile: c.pki.path(name + ".key"),
+	})
+	if err != nil {
+		return err
+	}
+	for _, api := range adaptedAPIs() {
+		api.Port, api.CABundle = s.adapter.Port(), c.pki.ca.CertPEM()
+		if err := c.RegisterAPIService(ctx, api); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adaptedAPIs are the group versions that the adapter serves.
+func adaptedAPIs() []APIService {
+	return []APIService{
+		{Group: customMetricsGroup, Version: "v1beta2", Priority: 200},
+		{Group: customMetricsGroup, Version: "v1beta1"},
+		{Group: externalMetricsGroup, Version: "v1beta1"},
+	}
+}
+
+// run runs a part in this process; its error is a failure of the cluster.
+func (s *simulation) run(name string, supervisor *supervisor, part func(context.Context) error) {
+	s.done.Go(func() {
+		if err := part(s.ctx); err != nil && s.ctx.Err() == nil {
+			supervisor.fail(fmt.Errorf("%s: %w", name, err))
+		}
+	})
+}
+
+// stop ends what runs in this process and waits for it.
+func (s *simulation) stop() {
+	if s.cancel == nil {
+		return // was not started
+	}
+	s.cancel()
+	if s.adapter != nil {
+		<-s.adapter.Done()
+	}
+	if s.kubelets != nil {
+		s.kubelets.Close()
+	}
+	s.done.Wait()
+}
+
+func (s *simulation) kubeletPort(node string) int {
+	if s.kubelets == nil {
+		return 0
+	}
+	return s.kubelets.Ports()[node]
+}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 )
 
 // contentionTimeout is how long a kubelet may take: the answer has all of cAdvisor.
@@ -18,7 +18,7 @@ const contentionTimeout = 15 * time.Second
 
 // newContention asks the kubelets that the source scrapes what containers did not get
 // of the CPU.
-func newContention(config *rest.Config, f *kubeletFlags, source *resource.Source, log logr.Logger) (
+func newContention(config *rest.Config, f *kubeletFlags, source *podusage.Source, log logr.Logger) (
 	func(context.Context) (map[contention.Key]contention.Shares, error), error,
 ) {
 	if source == nil {

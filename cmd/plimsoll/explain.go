@@ -16,8 +16,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -248,8 +248,8 @@ func (o *explainOptions) explainSaved(step *snapshot.Step) (*explain.Explanation
 	return unseen(step, controller, nil, o.period, "the file does not have it")
 }
 
-func unseen(step *snapshot.Step, controller explain.Controller, rescales []past.Rescale, period time.Duration, why string) (*explain.Explanation, error) {
-	known := &past.Known{HPA: step.HPA, Rescales: rescales, Period: period, Divergences: controller.Divergences()}
+func unseen(step *snapshot.Step, controller explain.Controller, rescales []historybounds.Rescale, period time.Duration, why string) (*explain.Explanation, error) {
+	known := &historybounds.Known{HPA: step.HPA, Rescales: rescales, Period: period, Divergences: controller.Divergences()}
 	if step.Scale != nil {
 		known.Current = step.Scale.Spec.Replicas
 	}

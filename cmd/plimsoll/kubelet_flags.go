@@ -24,8 +24,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/token"
 )
@@ -61,13 +61,13 @@ func (f *kubeletFlags) add(fs *pflag.FlagSet) {
 		"Where CPU and memory come from: kubelet, each second from the kubelets of the nodes that run pods of autoscaled targets; api, from "+
 			"metrics.k8s.io; auto, from the kubelets where Plimsoll may list and watch nodes, and --kubelet-service-account get nodes/metrics. "+
 			"metrics.k8s.io stands in for kubelets that cannot be read. With --shadow auto means api.")
-	fs.DurationVar(&f.interval, "kubelet-scrape-interval", rounds.DefaultPeriod, "How often each kubelet is asked.")
-	fs.Float64Var(&f.maxPerSecond, "kubelet-max-scrapes-per-second", rounds.DefaultMaxPerSecond,
+	fs.DurationVar(&f.interval, "kubelet-scrape-interval", scrape.DefaultPeriod, "How often each kubelet is asked.")
+	fs.Float64Var(&f.maxPerSecond, "kubelet-max-scrapes-per-second", scrape.DefaultMaxPerSecond,
 		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets near a change first.")
-	fs.Float64Var(&f.maxCPU, "kubelet-max-cpu", rounds.DefaultMaxCPU,
+	fs.Float64Var(&f.maxCPU, "kubelet-max-cpu", scrape.DefaultMaxCPU,
 		"How much of its own CPU Plimsoll spends at most on reading and parsing the answers of kubelets, in cores. Beyond it each is asked "+
 			"less often, those of targets near a change first.")
-	fs.IntVar(&f.maxConcurrent, "kubelet-max-concurrent-scrapes", rounds.DefaultMaxConcurrent,
+	fs.IntVar(&f.maxConcurrent, "kubelet-max-concurrent-scrapes", scrape.DefaultMaxConcurrent,
 		"How many kubelets are asked at a time at most. Beside them three times as many may be under way that have taken longer than 250 ms.")
 	fs.StringSliceVar(&o.PreferredAddressTypes, "kubelet-preferred-address-types", o.PreferredAddressTypes,
 		"The priority of node address types to use when determining which address to use to connect to a particular node.")
@@ -128,9 +128,9 @@ func (f *kubeletFlags) access(config *rest.Config, client kubernetes.Interface) 
 	tokens := f.options.Authentication()
 	if tokens == nil {
 		// The API server need not know who a client certificate of kubelets is.
-		return resource.Rights(own, nil)
+		return podusage.Rights(own, nil)
 	}
-	return resource.Rights(own, func(ctx context.Context) (resource.Reviews, error) {
+	return podusage.Rights(own, func(ctx context.Context) (podusage.Reviews, error) {
 		shown, err := tokens.Token(ctx)
 		if err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func (f *kubeletFlags) access(config *rest.Config, client kubernetes.Interface) 
 // readerReviews asks as whom the kubelets see. An API server that does not know the token
 // knows another one, where the account was made anew under its name.
 type readerReviews struct {
-	resource.Reviews
+	podusage.Reviews
 	refused func()
 }
 
@@ -169,31 +169,31 @@ func (f *kubeletFlags) reads(shadow bool) bool {
 }
 
 // newDirect reads the kubelets.
-func newDirect(config *rest.Config, client kubernetes.Interface, f *kubeletFlags, log logr.Logger) (*resource.Source, error) {
+func newDirect(config *rest.Config, client kubernetes.Interface, f *kubeletFlags, log logr.Logger) (*podusage.Source, error) {
 	return newDirectFor(config, client, f, ctrlmetrics.Registry, log)
 }
 
 // newDirectFor reads the kubelets and tells the registerer about it.
 func newDirectFor(
 	config *rest.Config, client kubernetes.Interface, f *kubeletFlags, registerer prometheus.Registerer, log logr.Logger,
-) (*resource.Source, error) {
+) (*podusage.Source, error) {
 	kubelets, err := kubelet.NewClient(config, f.options, log)
 	if err != nil {
 		return nil, err
 	}
-	cfg := resource.Config{
-		Scraper: func(store *rate.Store) (resource.Scraper, error) { return kubelet.NewScraper(kubelets, store) },
+	cfg := podusage.Config{
+		Scraper: func(store *rate.Store) (podusage.Scraper, error) { return kubelet.NewScraper(kubelets, store) },
 		Target:  f.options.Target,
 		Nodes: func() cache.SharedIndexInformer {
 			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
 			return factory.Core().V1().Nodes().Informer()
 		},
-		Rounds:     rounds.Config{Period: f.interval, MaxPerSecond: f.maxPerSecond, MaxCPU: f.maxCPU, MaxConcurrent: f.maxConcurrent},
+		Rounds:     scrape.Config{Period: f.interval, MaxPerSecond: f.maxPerSecond, MaxCPU: f.maxCPU, MaxConcurrent: f.maxConcurrent},
 		Registerer: registerer,
 		Log:        log,
 	}
 	if f.source == sourceAuto {
 		cfg.Access = f.access(config, client)
 	}
-	return resource.New(cfg)
+	return podusage.New(cfg)
 }

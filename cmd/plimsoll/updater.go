@@ -18,7 +18,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
@@ -198,7 +198,7 @@ func (l *updaterLoop) seen(namespace string, names []string) map[string]map[stri
 	if l.direct == nil {
 		return used
 	}
-	var view resource.View
+	var view podusage.View
 	store := l.shared.informers.Core().V1().Pods().Informer().GetStore()
 	for _, name := range names {
 		// A store's own keys can be asked for without errors.

@@ -5,11 +5,11 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/outlook"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -23,10 +23,10 @@ type Explanation struct {
 	// NoHistory says why it was not.
 	NoHistory string
 	// Period is how often the object is decided at least.
-	Period  time.Duration
-	Binds   outlook.Limit
-	Uses    []pace.Use
-	Outlook outlook.Outlook
+	Period     time.Duration
+	Binds      projection.Limit
+	Uses       []behavior.Use
+	Projection projection.Projection
 }
 
 // Controller is who decides on an object.
@@ -81,14 +81,14 @@ func Explain(step *snapshot.Step, set divergence.Set, period time.Duration) (*Ex
 }
 
 // Unseen explains a step with what can be known of its history.
-func Unseen(step *snapshot.Step, known *past.Known, why string) (*Explanation, error) {
+func Unseen(step *snapshot.Step, known *historybounds.Known, why string) (*Explanation, error) {
 	forecast, err := Foretell(step, known)
 	if err != nil {
 		return nil, err
 	}
 	e := &Explanation{Forecast: forecast, Period: known.Period, NoHistory: why}
 	// What is remembered at most says how long the count may be held.
-	bounds := past.Bounds(known, step.Snapshot.Time)
+	bounds := historybounds.Bounds(known, step.Snapshot.Time)
 	before := bounds[min(1, len(bounds)-1)]
 	_, after, err := snapshot.Evaluate(step, before.Clone(), known.Divergences)
 	if err != nil {
@@ -101,7 +101,7 @@ func Unseen(step *snapshot.Step, known *past.Known, why string) (*Explanation, e
 // look fills in what follows from the decision and the states around it.
 func (e *Explanation) look(before, after horizontal.State) {
 	d := &e.Decision
-	e.Binds = outlook.Binds(d)
-	e.Uses = outlook.Uses(&e.Policy, &before, d)
-	e.Outlook = outlook.Ahead(&e.Policy, &after, d, e.Period)
+	e.Binds = projection.BindingLimit(d)
+	e.Uses = projection.Uses(&e.Policy, &before, d)
+	e.Projection = projection.Project(&e.Policy, &after, d, e.Period)
 }

@@ -1,7 +1,7 @@
 package explain
 
 import (
-	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -18,9 +18,9 @@ type Forecast struct {
 func (f *Forecast) IsCertain() bool { return f.Least == f.Most }
 
 // Foretell decides a step with each of the histories that it may have.
-func Foretell(step *snapshot.Step, known *past.Known) (Forecast, error) {
+func Foretell(step *snapshot.Step, known *historybounds.Known) (Forecast, error) {
 	var f Forecast
-	for i, state := range past.Bounds(known, step.Snapshot.Time) {
+	for i, state := range historybounds.Bounds(known, step.Snapshot.Time) {
 		result, _, err := snapshot.Evaluate(step, state, known.Divergences)
 		if err != nil {
 			return f, err

@@ -7,8 +7,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/outlook"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -59,13 +59,13 @@ type Lower struct {
 func (e *Explanation) output() Output {
 	out := Output{
 		Output: e.Result.Output(), Controller: e.Controller, KnowsHistory: e.KnowsHistory, NoHistory: e.NoHistory,
-		Least: e.Least, Most: e.Most, Binds: e.Binds.String(), Settled: e.Outlook.Settled,
+		Least: e.Least, Most: e.Most, Binds: e.Binds.String(), Settled: e.Projection.Settled,
 	}
 	for _, u := range e.Uses {
 		policy := Policy{
 			Type: "Pods", Value: u.Policy.Value, PeriodSeconds: int64(u.Policy.Period.Seconds()), Direction: "down", Start: u.Start, Permits: u.Permits,
 		}
-		if u.Policy.Type == pace.RatePercent {
+		if u.Policy.Type == behavior.RatePercent {
 			policy.Type = "Percent"
 		}
 		if u.Up {
@@ -73,19 +73,19 @@ func (e *Explanation) output() Output {
 		}
 		out.Policies = append(out.Policies, policy)
 	}
-	for _, s := range e.Outlook.Steps {
+	for _, s := range e.Projection.Steps {
 		out.Steps = append(out.Steps, Step{Time: s.At, Replicas: s.Replicas, Reason: s.Limited.Reason.String()})
 	}
-	out.Lower = lowerOf(e.Outlook.Lower)
+	out.Lower = lowerOf(e.Projection.Lower)
 	return out
 }
 
-func lowerOf(s *outlook.Step) *Lower {
+func lowerOf(s *projection.Step) *Lower {
 	if s == nil {
 		return nil
 	}
 	lower := &Lower{Time: s.At}
-	if s.Held != nil && s.Held.Stabilized.Reason != pace.ReadyForNewScale {
+	if s.Held != nil && s.Held.Stabilized.Reason != behavior.ReadyForNewScale {
 		by := s.Held.Stabilized.By
 		lower.HeldBy = &snapshot.Recommendation{Time: by.Time, Replicas: by.Replicas}
 	}

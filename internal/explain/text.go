@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/outlook"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 )
 
 // Style is how a page may look.
@@ -55,9 +55,9 @@ func (p *page) strong(label, text string) {
 }
 
 // useText is "Pods 4 in 60 s up: from 2 at the period's start, permits 6".
-func useText(u pace.Use) string {
+func useText(u behavior.Use) string {
 	unit, way := "Pods", "down"
-	if u.Policy.Type == pace.RatePercent {
+	if u.Policy.Type == behavior.RatePercent {
 		unit = "Percent"
 	}
 	if u.Up {
@@ -78,7 +78,7 @@ func (e *Explanation) nextText() string {
 	case d.Desired != d.Current:
 		parts = append(parts, fmt.Sprintf("%s at the next decision", e.count(d.Desired)))
 	}
-	for _, s := range e.Outlook.Steps {
+	for _, s := range e.Projection.Steps {
 		parts = append(parts, fmt.Sprintf("%s in about %s", e.count(s.Replicas), shortly(s.At.Sub(d.At))))
 	}
 	switch {
@@ -86,7 +86,7 @@ func (e *Explanation) nextText() string {
 		return fmt.Sprintf("stays at %s as long as the metrics stay", e.count(d.Desired))
 	case len(parts) == 0:
 		return fmt.Sprintf("stays at %s until that changes", e.count(d.Desired))
-	case e.Outlook.Settled:
+	case e.Projection.Settled:
 		return strings.Join(parts, ", ") + ", then steady, if the load stays"
 	default:
 		return strings.Join(parts, ", ") + ", and on, if the load stays"
@@ -107,22 +107,22 @@ func (e *Explanation) count(n int32) string {
 
 // lowerText is how early the count can fall, and because of what no earlier.
 func (e *Explanation) lowerText() string {
-	if e.Outlook.Lower == nil {
+	if e.Projection.Lower == nil {
 		return ""
 	}
-	text := "no earlier than " + e.Outlook.Lower.At.Format(time.TimeOnly)
-	if held := e.Outlook.Lower.Held; held != nil {
+	text := "no earlier than " + e.Projection.Lower.At.Format(time.TimeOnly)
+	if held := e.Projection.Lower.Held; held != nil {
 		text += because(held)
 	}
 	return text + ", even if the load ends now"
 }
 
-func because(held *outlook.Turn) string {
+func because(held *projection.Hold) string {
 	switch {
-	case held.Stabilized.Reason != pace.ReadyForNewScale:
+	case held.Stabilized.Reason != behavior.ReadyForNewScale:
 		by := held.Stabilized.By
 		return fmt.Sprintf(" because of %d at %s", by.Replicas, by.Time.Format(time.TimeOnly))
-	case held.Limited.Reason == pace.ScaleDownLimit:
+	case held.Limited.Reason == behavior.ScaleDownLimit:
 		return " because of the scale-down rate"
 	default:
 		return ""

@@ -10,8 +10,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
@@ -79,21 +79,21 @@ func shows(hpa *autoscalingv2.HorizontalPodAutoscaler, kind autoscalingv2.Horizo
 // behaviorOf fills what is missing with the API server's defaults (pkg/apis/
 // autoscaling/v2/defaults.go), so that objects that never passed an API server
 // mean the same.
-func behaviorOf(b *autoscalingv2.HorizontalPodAutoscalerBehavior, o Options) *pace.Behavior {
+func behaviorOf(b *autoscalingv2.HorizontalPodAutoscalerBehavior, o Options) *behavior.Behavior {
 	const period = 15 * time.Second
-	up := pace.Rules{Policies: []pace.RatePolicy{
-		{Type: pace.RatePods, Value: 4, Period: period},
-		{Type: pace.RatePercent, Value: 100, Period: period},
+	up := behavior.Rules{Policies: []behavior.RatePolicy{
+		{Type: behavior.RatePods, Value: 4, Period: period},
+		{Type: behavior.RatePercent, Value: 100, Period: period},
 	}}
-	down := pace.Rules{
+	down := behavior.Rules{
 		// The flag in whole seconds, as the field would hold it.
 		Stabilization: o.DownscaleStabilization.Truncate(time.Second),
-		Policies:      []pace.RatePolicy{{Type: pace.RatePercent, Value: 100, Period: period}},
+		Policies:      []behavior.RatePolicy{{Type: behavior.RatePercent, Value: 100, Period: period}},
 	}
-	return &pace.Behavior{Up: rulesOf(b.ScaleUp, up), Down: rulesOf(b.ScaleDown, down)}
+	return &behavior.Behavior{Up: rulesOf(b.ScaleUp, up), Down: rulesOf(b.ScaleDown, down)}
 }
 
-func rulesOf(set *autoscalingv2.HPAScalingRules, rules pace.Rules) pace.Rules {
+func rulesOf(set *autoscalingv2.HPAScalingRules, rules behavior.Rules) behavior.Rules {
 	if set == nil {
 		return rules
 	}
@@ -104,25 +104,25 @@ func rulesOf(set *autoscalingv2.HPAScalingRules, rules pace.Rules) pace.Rules {
 		rules.Select = selectOf(*set.SelectPolicy)
 	}
 	if set.Policies != nil {
-		rules.Policies = make([]pace.RatePolicy, len(set.Policies))
+		rules.Policies = make([]behavior.RatePolicy, len(set.Policies))
 		for i, p := range set.Policies {
-			rules.Policies[i] = pace.RatePolicy{Value: p.Value, Period: seconds(p.PeriodSeconds)}
+			rules.Policies[i] = behavior.RatePolicy{Value: p.Value, Period: seconds(p.PeriodSeconds)}
 			if p.Type == autoscalingv2.PercentScalingPolicy {
-				rules.Policies[i].Type = pace.RatePercent
+				rules.Policies[i].Type = behavior.RatePercent
 			}
 		}
 	}
 	return rules
 }
 
-func selectOf(s autoscalingv2.ScalingPolicySelect) pace.Select {
+func selectOf(s autoscalingv2.ScalingPolicySelect) behavior.Select {
 	switch s {
 	case autoscalingv2.DisabledPolicySelect:
-		return pace.SelectDisabled
+		return behavior.SelectDisabled
 	case autoscalingv2.MinChangePolicySelect:
-		return pace.SelectMin
+		return behavior.SelectMin
 	default:
-		return pace.SelectMax
+		return behavior.SelectMax
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -44,11 +44,11 @@ func plain() horizontal.Policy {
 }
 
 func TestPolicy(t *testing.T) {
-	upDefault := []pace.RatePolicy{
-		{Type: pace.RatePods, Value: 4, Period: 15 * time.Second},
-		{Type: pace.RatePercent, Value: 100, Period: 15 * time.Second},
+	upDefault := []behavior.RatePolicy{
+		{Type: behavior.RatePods, Value: 4, Period: 15 * time.Second},
+		{Type: behavior.RatePercent, Value: 100, Period: 15 * time.Second},
 	}
-	downDefault := []pace.RatePolicy{{Type: pace.RatePercent, Value: 100, Period: 15 * time.Second}}
+	downDefault := []behavior.RatePolicy{{Type: behavior.RatePercent, Value: 100, Period: 15 * time.Second}}
 	flagWindow := 5 * time.Minute
 	cases := map[string]struct {
 		reason  string
@@ -69,9 +69,9 @@ func TestPolicy(t *testing.T) {
 			reason: "the API server's defaults fill both directions; the window down is the flag's",
 			spec:   autoscalingv2.HorizontalPodAutoscalerSpec{Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{}},
 			want: func(p *horizontal.Policy) {
-				p.Behavior = &pace.Behavior{
-					Up:   pace.Rules{Policies: upDefault},
-					Down: pace.Rules{Policies: downDefault, Stabilization: flagWindow},
+				p.Behavior = &behavior.Behavior{
+					Up:   behavior.Rules{Policies: upDefault},
+					Down: behavior.Rules{Policies: downDefault, Stabilization: flagWindow},
 				}
 			},
 		},
@@ -81,9 +81,9 @@ func TestPolicy(t *testing.T) {
 			options: func(o *Options) { o.DownscaleStabilization = 90*time.Second + 700*time.Millisecond },
 			want: func(p *horizontal.Policy) {
 				p.DownscaleStabilization = 90*time.Second + 700*time.Millisecond
-				p.Behavior = &pace.Behavior{
-					Up:   pace.Rules{Policies: upDefault},
-					Down: pace.Rules{Policies: downDefault, Stabilization: 90 * time.Second},
+				p.Behavior = &behavior.Behavior{
+					Up:   behavior.Rules{Policies: upDefault},
+					Down: behavior.Rules{Policies: downDefault, Stabilization: 90 * time.Second},
 				}
 			},
 		},
@@ -101,11 +101,11 @@ func TestPolicy(t *testing.T) {
 				},
 			}},
 			want: func(p *horizontal.Policy) {
-				p.Behavior = &pace.Behavior{
-					Up: pace.Rules{Select: pace.SelectMin, Policies: []pace.RatePolicy{
-						{Type: pace.RatePercent, Value: 10, Period: time.Minute},
+				p.Behavior = &behavior.Behavior{
+					Up: behavior.Rules{Select: behavior.SelectMin, Policies: []behavior.RatePolicy{
+						{Type: behavior.RatePercent, Value: 10, Period: time.Minute},
 					}},
-					Down: pace.Rules{Select: pace.SelectDisabled, Policies: downDefault},
+					Down: behavior.Rules{Select: behavior.SelectDisabled, Policies: downDefault},
 				}
 				p.Tolerance.Down = 0.05
 			},

@@ -8,9 +8,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -71,7 +71,7 @@ func (h *History) state(set divergence.Set) horizontal.State {
 	recommendations := slices.Clone(h.Recommendations)
 	slices.SortStableFunc(recommendations, func(a, b Recommendation) int { return a.Time.Compare(b.Time) })
 	for _, r := range recommendations {
-		pace.Remember(&state.Recommendations, set, signal.Recommendation{Time: r.Time, Replicas: r.Replicas}, time.Time{})
+		behavior.Remember(&state.Recommendations, set, signal.Recommendation{Time: r.Time, Replicas: r.Replicas}, time.Time{})
 	}
 	for _, e := range h.ScaleEvents {
 		if e.Change > 0 {

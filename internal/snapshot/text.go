@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -147,7 +147,7 @@ func (r *Result) explainMetric(p *page, i int) {
 	p.detail("ratio", r.ratioText(result))
 	r.explainPods(p, result)
 	p.detail("wish", wishText(spec, result))
-	if s := &r.Decision.Surge; s.Verdict != surge.Blind && s.Metric == i {
+	if s := &r.Decision.Surge; s.Verdict != surge.NoData && s.Metric == i {
 		p.detail("surge", surgeText(spec, s))
 	}
 }
@@ -157,9 +157,9 @@ func surgeText(spec *metric.Spec, s *surge.Result) string {
 	text := fmt.Sprintf("%d samples within %s: at least %s of the target in each (%s on average), a surge is above %s",
 		s.Intervals, s.Span, short(s.Ratio), amount(spec, s.Milli), short(s.Factor))
 	switch s.Verdict {
-	case surge.Calm:
+	case surge.BelowThreshold:
 		return text
-	case surge.Lopsided:
+	case surge.TooFewPods:
 		return text + fmt.Sprintf("; %s: %d of %d", s.Verdict, s.Showing, s.Counted)
 	case surge.Asking:
 		if s.Sharing > 0 {
@@ -270,10 +270,10 @@ func (r *Result) explainLimits(p *page) {
 		return
 	}
 	window := ""
-	if d.Wish.Source == proposal.Surge {
+	if d.Proposed.Source == proposal.Surge {
 		window = ", by the surge window"
 	}
-	p.line("wish", "%d, from metric %d%s", d.Wish.Replicas, d.Wish.Index+1, window)
+	p.line("wish", "%d, from metric %d%s", d.Proposed.Replicas, d.Proposed.Index+1, window)
 	p.line("stabilized", "%s", stabilizedText(&d.Stabilized))
 	p.line("limited", "%s", limitedText(d))
 	if d.RaisedToMin {
@@ -281,8 +281,8 @@ func (r *Result) explainLimits(p *page) {
 	}
 }
 
-func stabilizedText(s *pace.Stabilized) string {
-	if s.Reason == pace.ReadyForNewScale {
+func stabilizedText(s *behavior.Stabilized) string {
+	if s.Reason == behavior.ReadyForNewScale {
 		return fmt.Sprintf("%d, no earlier recommendation holds it", s.Replicas)
 	}
 	return fmt.Sprintf("%d, held by the recommendation of %d at %s within the window of %s",
@@ -297,7 +297,7 @@ func limitedText(d *horizontal.Decision) string {
 	if d.Limited.LeftZero {
 		text += ", as otherwise the target could never leave 0"
 	}
-	if d.Limited.Held != pace.NotHeld {
+	if d.Limited.Held != behavior.NotHeld {
 		text += ": " + d.Limited.Held.String()
 	}
 	return text

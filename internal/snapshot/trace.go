@@ -10,8 +10,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -164,21 +164,21 @@ func (r *Result) trace() Trace {
 	for i := range d.Metrics {
 		t.Metrics = append(t.Metrics, r.metricTrace(i))
 	}
-	if d.Surge.Verdict != surge.Blind {
+	if d.Surge.Verdict != surge.NoData {
 		t.Surge = surgeTrace(&d.Surge)
 	}
-	switch d.Wish.Source {
+	switch d.Proposed.Source {
 	case proposal.None:
 	case proposal.Surge:
-		t.Wish = &WishTrace{MetricIndex: d.Wish.Index, Replicas: d.Wish.Replicas, Window: observe.SurgeWindow}
+		t.Wish = &WishTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observe.SurgeWindow}
 	default:
-		t.Wish = &WishTrace{MetricIndex: d.Wish.Index, Replicas: d.Wish.Replicas}
+		t.Wish = &WishTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas}
 	}
 	if d.Branch != horizontal.BranchMetrics {
 		return t
 	}
 	t.Stabilized = &StabilizedTrace{Replicas: d.Stabilized.Replicas, Reason: d.Stabilized.Reason.String()}
-	if d.Stabilized.Reason != pace.ReadyForNewScale {
+	if d.Stabilized.Reason != behavior.ReadyForNewScale {
 		t.Stabilized.Held = &Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
 		t.Stabilized.Window = d.Stabilized.Window.String()
 	}

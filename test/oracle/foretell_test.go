@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/explain"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -77,8 +77,8 @@ func (f *foretold) step(t *testing.T, l *Timeline, i int, events []corev1.Event)
 	t.Helper()
 	s := l.Situations[i]
 	step := s.snapshot(&l.Upstream[i-1].Status)
-	known := past.Known{
-		HPA: step.HPA, Current: s.Scale.Spec, Rescales: past.Rescales(events), Period: s.At - l.Situations[i-1].At, Divergences: divergence.None,
+	known := historybounds.Known{
+		HPA: step.HPA, Current: s.Scale.Spec, Rescales: historybounds.Rescales(events), Period: s.At - l.Situations[i-1].At, Divergences: divergence.None,
 	}
 	forecast, err := explain.Foretell(step, &known)
 	if err != nil {
@@ -112,8 +112,8 @@ func interesting(l *Timeline, i int) bool {
 	}
 	for _, c := range l.Upstream[i].Status.Conditions {
 		switch c.Reason {
-		case pace.ScaleDownStabilized.String(), pace.ScaleUpStabilized.String(), pace.ScaleUpLimit.String(),
-			pace.ScaleDownLimit.String(), pace.TooFewReplicas.String(), pace.TooManyReplicas.String():
+		case behavior.ScaleDownStabilized.String(), behavior.ScaleUpStabilized.String(), behavior.ScaleUpLimit.String(),
+			behavior.ScaleDownLimit.String(), behavior.TooFewReplicas.String(), behavior.TooManyReplicas.String():
 			return true
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/monitor"
 
 	horizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )

@@ -60,7 +60,7 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *r
 }
 
 func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *report.Report) error {
-	s := &p.track.said
+	s := &p.track.reported
 	if !r.Rescaled && c.backsOff(&s.backoff) {
 		return nil
 	}
@@ -101,13 +101,13 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decisio
 
 // noteStatus notes how writing a status went.
 func (c *Controller) noteStatus(p *pass, written *autoscalingv2.HorizontalPodAutoscaler, err error) {
-	p.track.said.backoff.note(err, c.config.SyncPeriod)
+	p.track.reported.backoff.note(err, c.config.SyncPeriod)
 	if err != nil {
 		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
 		c.log.V(1).Info("status not written", "object", nameOf(p.hpa).String(), "why", err.Error())
 	}
 	if written != nil {
-		p.track.written, p.track.said.status = written.ResourceVersion, time.Now()
+		p.track.written, p.track.reported.status = written.ResourceVersion, time.Now()
 	}
 }
 

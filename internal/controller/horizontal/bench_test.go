@@ -31,7 +31,7 @@ func BenchmarkTurn(b *testing.B) {
 				hpa := hpas[i%objects]
 				i++
 				c.workers <- struct{}{}
-				c.turn(b.Context(), hpa, turn{object: nameOf(hpa), full: time.Now().Add(time.Hour), sampled: true})
+				c.reconcile(b.Context(), hpa, dueItem{object: nameOf(hpa), full: time.Now().Add(time.Hour), sampled: true})
 				<-c.workers
 			}
 			b.StopTimer()
@@ -88,7 +88,7 @@ func ready(c *Controller, dst []*autoscalingv2.HorizontalPodAutoscaler, pods int
 		}
 		c.mu.Lock()
 		t := c.records[nameOf(hpa)]
-		isReady := t != nil && t.lack == lackNothing && len(c.pods.Pods(nameOf(hpa))) == pods && len(hpa.Status.Conditions) > 0
+		isReady := t != nil && t.fallback == noFallback && len(c.pods.Pods(nameOf(hpa))) == pods && len(hpa.Status.Conditions) > 0
 		c.mu.Unlock()
 		if isReady {
 			dst = append(dst, hpa)

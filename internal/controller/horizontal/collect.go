@@ -5,19 +5,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/ask"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // MetricsSource answers for the three metrics APIs.
-type MetricsSource = ask.Source
+type MetricsSource = query.Source
 
 // answer is what is known to one metric.
 type answer struct {
 	// usage stands for an answer where nobody had to be asked.
 	usage observe.PodUsage
-	ask.Answer
+	query.Answer
 	// asked is when it was asked for; zero where nobody was.
 	asked time.Time
 	// took is how long it took, with any waiting.

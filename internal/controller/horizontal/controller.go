@@ -9,7 +9,7 @@
 // its target's count.
 //
 // Such decisions do not ask more of others. Answers of the custom and external
-// metrics APIs serve until the object's next turn by the clock, with the times that
+// metrics APIs serve until the object's next sync period, with the times that
 // they came with, and so does the scale of a target that is in no cache; metrics.k8s.io, where it is needed, is asked once a second at
 // most because of pods, and each five seconds while it stands in for kubelets that
 // cannot be read. While no kubelet has been read twice, as at the start, few objects ask
@@ -44,7 +44,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/flowcontrol"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
@@ -135,16 +135,16 @@ type Controller struct {
 	numbers *rate.Limiter
 	// early are questions to metrics.k8s.io that need not wait for kubelets' samples.
 	early *rate.Limiter
-	// desks are those that nobody sits at.
-	desks sync.Pool
-	// audiences are those that nobody uses.
-	audiences sync.Pool
+	// scratches pools unused buffers of decisions.
+	scratches sync.Pool
+	// subscribers pools unused lists of those that are told of a node's samples.
+	subscribers sync.Pool
 
 	// mu guards what follows.
 	mu      sync.Mutex
 	records map[types.NamespacedName]*track
-	// aims are the objects by what they scale.
-	aims map[targets.ID][]types.NamespacedName
+	// byTarget are the objects by what they scale.
+	byTarget map[targets.ID][]types.NamespacedName
 	// present counts the objects in the cache.
 	present int
 	// wentBack is when resource versions were last found to have gone back.
@@ -194,7 +194,7 @@ func New(cfg Config) (*Controller, error) {
 		numbers:  rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace),
 		early:    rate.NewLimiter(earlyPerSecond, earlyBurst),
 		records:  map[types.NamespacedName]*track{},
-		aims:     map[targets.ID][]types.NamespacedName{},
+		byTarget: map[targets.ID][]types.NamespacedName{},
 
 		inspectors: map[types.NamespacedName][]*Inspector{},
 	}, nil
@@ -256,7 +256,7 @@ func (c *Controller) Run(ctx context.Context) error {
 func (c *Controller) collect(ctx context.Context) (wait func()) {
 	var collecting sync.WaitGroup
 	if c.config.Direct != nil {
-		watch := resource.Watch{Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.sampled}
+		watch := podusage.Watch{Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.sampled}
 		collecting.Go(func() { c.config.Direct.Run(ctx, watch) })
 	}
 	return collecting.Wait
@@ -292,7 +292,7 @@ func (c *Controller) loop(ctx context.Context) {
 }
 
 // wait blocks until an object is due; false when the context ends.
-func (c *Controller) wait(ctx context.Context, timer *time.Timer) (turn, bool) {
+func (c *Controller) wait(ctx context.Context, timer *time.Timer) (dueItem, bool) {
 	for ctx.Err() == nil {
 		t, pause, due := c.schedule.next(time.Now())
 		if due {
@@ -309,7 +309,7 @@ func (c *Controller) wait(ctx context.Context, timer *time.Timer) (turn, bool) {
 		case <-ctx.Done():
 		}
 	}
-	return turn{}, false
+	return dueItem{}, false
 }
 
 func (c *Controller) count() int {

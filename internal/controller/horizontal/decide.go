@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -39,7 +39,7 @@ type pass struct {
 	// asks says that everything is asked anew.
 	asks bool
 
-	desk        *desk
+	scratch     *scratch
 	observation decide.Observation
 	target      scale.Target
 	targetErr   error
@@ -66,7 +66,7 @@ const turnTime = 10 * time.Millisecond
 
 // work decides objects that are due, this one first. It came with a worker's token
 // and gives it back.
-func (c *Controller) work(ctx context.Context, t turn) {
+func (c *Controller) work(ctx context.Context, t dueItem) {
 	defer func() { <-c.workers }()
 	for end := time.Now().Add(turnTime); ; {
 		c.workOn(ctx, t)
@@ -82,7 +82,7 @@ func (c *Controller) work(ctx context.Context, t turn) {
 }
 
 // workOn decides one object.
-func (c *Controller) workOn(ctx context.Context, t turn) {
+func (c *Controller) workOn(ctx context.Context, t dueItem) {
 	c.metrics.lateness.Observe(time.Since(t.due).Seconds())
 	full := time.Now().Add(c.config.SyncPeriod)
 	defer func() { c.schedule.done(t.object, full) }()
@@ -95,12 +95,12 @@ func (c *Controller) workOn(ctx context.Context, t turn) {
 		c.log.Error(err, "reading the cache", "object", t.object.String())
 		return
 	}
-	full = c.turn(ctx, hpa, t)
+	full = c.reconcile(ctx, hpa, t)
 }
 
-// turn decides on the object, unless it is not the time, and says when it is to be
+// reconcile decides on the object, unless it is not the time, and says when it is to be
 // decided in full again.
-func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t turn) (due time.Time) {
+func (c *Controller) reconcile(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t dueItem) (due time.Time) {
 	now := time.Now()
 	p := &pass{hpa: hpa, track: c.take(hpa), began: now, start: now, asks: t.asks}
 	p.observation.Trigger = t.trigger()
@@ -116,7 +116,7 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 		if c.unchangedInCache(hpa) {
 			return due
 		}
-		// It came while this turn looked away.
+		// It came in the meantime.
 		c.seen(p.track, nameOf(hpa))
 		return due
 	}
@@ -146,10 +146,10 @@ func (c *Controller) turn(ctx context.Context, hpa *autoscalingv2.HorizontalPodA
 
 // decide is one pass: observe, decide, act.
 func (c *Controller) decide(ctx context.Context, p *pass) error {
-	c.sit(p)
-	// Not after a panic: what lies on the desk then may be anything.
+	c.acquireScratch(p)
+	// Not after a panic: the buffers may hold anything then.
 	err := c.decideAt(ctx, p)
-	c.rise(p)
+	c.releaseScratch(p)
 	return err
 }
 
@@ -158,7 +158,7 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 	if err := c.observe(ctx, p); err != nil {
 		return err
 	}
-	p.track.heard = p.start
+	p.track.lastComplete = p.start
 	if c.config.Shadow {
 		c.shadow(p)
 		return nil
@@ -170,11 +170,11 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 	p.track.state = state
 	if decision.Branch == decide.BranchAwaiting {
 		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "trigger", decision.Trigger.String(),
-			"current", decision.Current, "wish", decision.Wish.Replicas, "pending", decision.Pending, "outdated", decision.Outdated)
+			"current", decision.Current, "wish", decision.Proposed.Replicas, "pending", decision.Pending, "outdated", decision.Outdated)
 		return nil
 	}
 	c.inspect(p, step, &decision)
-	c.prefer(p, &decision)
+	c.followUp(p, &decision)
 	return c.act(ctx, p, &decision)
 }
 
@@ -222,10 +222,10 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 		p.observation.Readings = make([]metric.Reading, len(p.policy.Metrics))
 		return nil
 	}
-	p.desk.pods = c.pods.AppendPods(p.desk.pods[:0], nameOf(p.hpa))
-	pods := p.shadowPods(p.desk.pods)
-	p.desk.observed = observe.AppendPods(p.desk.observed[:0], pods)
-	p.observation.Pods = p.desk.observed
+	p.scratch.pods = c.pods.AppendPods(p.scratch.pods[:0], nameOf(p.hpa))
+	pods := p.shadowPods(p.scratch.pods)
+	p.scratch.observed = observe.AppendPods(p.scratch.observed[:0], pods)
+	p.observation.Pods = p.scratch.observed
 	p.pods = pods
 	if err := c.read(ctx, p, pods); err != nil {
 		return err

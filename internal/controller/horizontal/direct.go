@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -16,35 +16,35 @@ import (
 // Direct knows what pods use without being asked for it.
 type Direct interface {
 	// Run collects until ctx ends.
-	Run(ctx context.Context, watch resource.Watch)
+	Run(ctx context.Context, watch podusage.Watch)
 	// Look finds what is known of the pods now; an error says why that is not enough
 	// to decide on.
-	Look(now time.Time, pods []*observe.Pod, v *resource.View) error
+	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
 	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
 	// for some seconds where the budget is too short for all.
 	Prefer(atOnce bool, nodes ...string)
 }
 
-var _ Direct = (*resource.Source)(nil)
+var _ Direct = (*podusage.Source)(nil)
 
 // standInPeriod is how often metrics.k8s.io is asked while it stands in for
 // kubelets, whose other samples lead to decisions each second. Its answers change
 // less often.
 const standInPeriod = 5 * time.Second
 
-// lack is what is missing for resource metrics without asking.
-type lack uint8
+// fallbackReason is what is missing for resource metrics without asking.
+type fallbackReason uint8
 
 const (
-	// lackUnknown: nobody has looked yet.
-	lackUnknown lack = iota
-	lackNothing
-	// lackTime: too little is known yet.
-	lackTime
-	// lackNode: a node cannot be read.
-	lackNode
-	// lackRight: kubelets may not be asked at all.
-	lackRight
+	// fallbackUnknown: nobody has looked yet.
+	fallbackUnknown fallbackReason = iota
+	noFallback
+	// samplesAwaited: too little is known yet.
+	samplesAwaited
+	// nodeUnreadable: a node cannot be read.
+	nodeUnreadable
+	// notPermitted: kubelets may not be asked at all.
+	notPermitted
 )
 
 // read reads all metrics: from what is known, from what was answered a moment ago,
@@ -53,83 +53,83 @@ func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) err
 	q := newCollection(len(p.policy.Metrics))
 	lacking, why := c.look(p, q, pods)
 	p.seen = pods
-	if lacking != lackNothing {
+	if lacking != noFallback {
 		p.seen = nil
 	}
-	p.isDirect = q.isComplete() && lacking == lackNothing
+	p.isDirect = q.isComplete() && lacking == noFallback
 	if !q.isComplete() {
 		if err := c.request(ctx, p, q, lacking); err != nil {
 			return err
 		}
 	}
 	if c.readsKubelets(p) {
-		c.tellLack(p, lacking, why)
+		c.reportFallback(p, lacking, why)
 	}
 	// Samples of the kubelets come within seconds; others may be of the time before what
 	// the count was last decided on.
-	p.observation.NewerAwaited = lacking == lackTime
+	p.observation.NewerAwaited = lacking == samplesAwaited
 	c.useOthers(p, q, lacking)
 	if c.readsKubelets(p) {
 		c.tellUnreadable(p)
 	}
-	translate, readings := &p.desk.answers, p.desk.readings[:0]
+	translate, readings := &p.scratch.answers, p.scratch.readings[:0]
 	translate.Reset(&p.policy, pods)
 	for i := range q.answers {
 		readings = append(readings, read(translate, i, p.policy.Metrics[i].Type, &q.answers[i]))
 	}
-	p.desk.readings = readings
+	p.scratch.readings = readings
 	p.observation.Readings, p.answers = readings, q.answers
 	return nil
 }
 
 // look answers for resource metrics with what is known without asking, or says why
 // that cannot be.
-func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) (lack, error) {
+func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) (fallbackReason, error) {
 	if !c.readsKubelets(p) {
-		return lackRight, nil
+		return notPermitted, nil
 	}
-	view := &p.desk.view
+	view := &p.scratch.view
 	err := c.config.Direct.Look(p.start, pods, view)
-	lacking := lackNode
+	lacking := nodeUnreadable
 	switch {
 	case err == nil:
-		lacking, p.unreadable = lackNothing, view.Unreadable().Pods
+		lacking, p.unreadable = noFallback, view.Unreadable().Pods
 		for i := range q.answers {
 			if isResource(p.policy.Metrics[i].Type) {
 				q.answers[i], q.known[i] = answer{usage: view}, true
 			}
 		}
-	case errors.Is(err, resource.ErrNotGranted):
-		lacking = lackRight
-	case errors.Is(err, resource.ErrStarting):
-		lacking = lackTime
+	case errors.Is(err, podusage.ErrNotGranted):
+		lacking = notPermitted
+	case errors.Is(err, podusage.ErrStarting):
+		lacking = samplesAwaited
 	}
 	return lacking, err
 }
 
-// tellLack says when an object's resource metrics begin to come from elsewhere, and
+// reportFallback says when an object's resource metrics begin to come from elsewhere, and
 // when they cease to.
-func (c *Controller) tellLack(p *pass, lacking lack, err error) {
+func (c *Controller) reportFallback(p *pass, lacking fallbackReason, err error) {
 	source := sourceKubelet
-	if lacking != lackNothing {
+	if lacking != noFallback {
 		source = sourceAPI
 	}
 	c.metrics.readings.WithLabelValues(source).Inc()
 	c.mu.Lock()
-	before := p.track.lack
-	c.lacks(p.track, lacking)
+	before := p.track.fallback
+	c.setFallback(p.track, lacking)
 	c.mu.Unlock()
-	if before == lacking || lacking == lackRight {
+	if before == lacking || lacking == notPermitted {
 		return
 	}
-	object, said := nameOf(p.hpa).String(), &p.track.said.standIn
+	object, said := nameOf(p.hpa).String(), &p.track.reported.standIn
 	switch {
-	case lacking == lackNothing && *said:
+	case lacking == noFallback && *said:
 		*said = false
 		c.log.Info("resource metrics come from the kubelets again", "object", object)
-	case lacking == lackNothing:
+	case lacking == noFallback:
 		c.log.V(1).Info("resource metrics come from the kubelets", "object", object)
-	case lacking == lackNode && !*said:
+	case lacking == nodeUnreadable && !*said:
 		*said = true
 		c.log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())
 		if !c.config.Shadow {
@@ -142,15 +142,15 @@ func (c *Controller) tellLack(p *pass, lacking lack, err error) {
 	}
 }
 
-// lacks counts the objects for which metrics.k8s.io stands in. It needs the lock.
-func (c *Controller) lacks(t *track, now lack) {
-	if t.lack == lackNode {
+// setFallback counts the objects for which metrics.k8s.io stands in. It needs the lock.
+func (c *Controller) setFallback(t *track, now fallbackReason) {
+	if t.fallback == nodeUnreadable {
 		c.metrics.standIns.Dec()
 	}
-	if now == lackNode {
+	if now == nodeUnreadable {
 		c.metrics.standIns.Inc()
 	}
-	t.lack = now
+	t.fallback = now
 }
 
 // askedForResources notes when metrics.k8s.io was asked.

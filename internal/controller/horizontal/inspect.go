@@ -97,6 +97,6 @@ func (p *pass) tell(step *snapshot.Step) {
 		}
 	}
 	if isMeasured {
-		step.AddPodMetrics(p.desk.view.PodMetrics(p.pods, p.policy.Metrics))
+		step.AddPodMetrics(p.scratch.view.PodMetrics(p.pods, p.policy.Metrics))
 	}
 }

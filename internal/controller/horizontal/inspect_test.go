@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -98,8 +98,8 @@ func TestSurgeReplays(t *testing.T) {
 		w.pass(123456789 * time.Nanosecond)
 		w.set(func() { k.milli = 900 })
 		w.pass(10 * time.Second)
-		r.want("of the surge window", func(d *decide.Decision) bool { return d.Rescale && d.Wish.Source == proposal.Surge })
-		r.want("that a rate limits", func(d *decide.Decision) bool { return d.Limited.Rated && d.Limited.Replicas < d.Wish.Replicas })
+		r.want("of the surge window", func(d *decide.Decision) bool { return d.Rescale && d.Proposed.Source == proposal.Surge })
+		r.want("that a rate limits", func(d *decide.Decision) bool { return d.Limited.Rated && d.Limited.Replicas < d.Proposed.Replicas })
 		last := r.saved[len(r.saved)-1]
 		for _, part := range []string{"plimsoll.dev/window: surge", "scaleUps:", "recommendations:", "lastScaleUp:", "plimsoll.dev/divergences: default"} {
 			if !strings.Contains(last, part) {
@@ -122,7 +122,7 @@ func TestDoublingReplays(t *testing.T) {
 		w.set(func() { k.milli = 1000 })
 		w.pass(5 * time.Second)
 		r.want("that doubles", func(d *decide.Decision) bool { return d.Rescale && d.Desired == 2*d.Current })
-		r.want("that was too soon", func(d *decide.Decision) bool { return d.Limited.Held == pace.TooSoon })
+		r.want("that was too soon", func(d *decide.Decision) bool { return d.Limited.Held == behavior.TooSoon })
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 const (
 	// leastPace is how many statuses a second may always be written for their numbers alone.
 	leastPace = 10
-	// paceMargin is by how much faster than necessary all objects get their turn.
+	// paceMargin is by how much faster than necessary all objects may be written.
 	paceMargin = 1.25
 )
 

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/ask"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
@@ -27,9 +27,9 @@ const (
 // errAwaited stands for an answer that is on its way.
 var errAwaited = errors.New("the answer is on its way")
 
-// kept is what was answered to an object's requests, and those that are under way. Both
-// serve decisions that come before its next turn by the clock.
-type kept struct {
+// cachedAnswers is what was answered to an object's requests, and those that are under way. Both
+// serve decisions that come before its next sync period is over.
+type cachedAnswers struct {
 	// metrics and selector are what was asked for.
 	metrics  []autoscalingv2.MetricSpec
 	selector string
@@ -62,8 +62,8 @@ type requests struct {
 
 // keptOf is what is kept for the object as it is now. What was asked for before its
 // metrics or its target's selector changed is cancelled.
-func (c *Controller) keptOf(ctx context.Context, p *pass) *kept {
-	k, selector := &p.track.kept, p.target.Scale.Status.Selector
+func (c *Controller) keptOf(ctx context.Context, p *pass) *cachedAnswers {
+	k, selector := &p.track.cached, p.target.Scale.Status.Selector
 	if k.requests != nil && k.selector == selector && equality.Semantic.DeepEqual(k.metrics, p.hpa.Spec.Metrics) {
 		return k
 	}
@@ -71,20 +71,20 @@ func (c *Controller) keptOf(ctx context.Context, p *pass) *kept {
 	n := len(p.policy.Metrics)
 	r := &requests{object: nameOf(p.hpa), arrived: make(chan struct{}, 1), pending: make([]bool, n), came: map[int]answer{}}
 	r.ctx, r.cancel = context.WithCancel(ctx)
-	*k = kept{metrics: p.hpa.Spec.Metrics, selector: selector, answers: make([]answer, n), unused: make([]bool, n), requests: r}
+	*k = cachedAnswers{metrics: p.hpa.Spec.Metrics, selector: selector, answers: make([]answer, n), unused: make([]bool, n), requests: r}
 	return k
 }
 
 // end cancels what is under way.
-func (k *kept) end() {
+func (k *cachedAnswers) end() {
 	if k.requests != nil {
 		k.requests.cancel()
 	}
-	*k = kept{}
+	*k = cachedAnswers{}
 }
 
 // take takes in what has come, and says what is on its way.
-func (k *kept) take(pending []bool) {
+func (k *cachedAnswers) take(pending []bool) {
 	r := k.requests
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (k *kept) take(pending []bool) {
 
 // request fills in answers: those that are still good, and those that come at once. What
 // is missing after that is on its way.
-func (c *Controller) request(ctx context.Context, p *pass, q *collection, lacking lack) error {
+func (c *Controller) request(ctx context.Context, p *pass, q *collection, lacking fallbackReason) error {
 	k := c.keptOf(ctx, p)
 	k.take(q.pending)
 	var missing []int
@@ -113,7 +113,7 @@ func (c *Controller) request(ctx context.Context, p *pass, q *collection, lackin
 		}
 	}
 	if asksResource {
-		if lacking == lackTime && c.awaitsSamples(p) {
+		if lacking == samplesAwaited && c.awaitsSamples(p) {
 			return errTooEarly
 		}
 		c.askedForResources(p)
@@ -136,7 +136,7 @@ func (c *Controller) request(ctx context.Context, p *pass, q *collection, lackin
 }
 
 // use takes the kept answer to a metric. How long it took is told once.
-func (q *collection) use(k *kept, i int) {
+func (q *collection) use(k *cachedAnswers, i int) {
 	q.answers[i], q.known[i] = k.answers[i], true
 	if !k.unused[i] {
 		q.answers[i].took = 0
@@ -145,7 +145,7 @@ func (q *collection) use(k *kept, i int) {
 }
 
 // isGood reports whether an answer need not be asked for again.
-func (c *Controller) isGood(p *pass, a *answer, i int, lacking lack) bool {
+func (c *Controller) isGood(p *pass, a *answer, i int, lacking fallbackReason) bool {
 	age := p.start.Sub(a.asked)
 	switch {
 	case p.asks, a.asked.IsZero():
@@ -154,7 +154,7 @@ func (c *Controller) isGood(p *pass, a *answer, i int, lacking lack) bool {
 		return age < c.config.SyncPeriod
 	default:
 		// Pods that changed want another answer, where kubelets do not give it.
-		return age < standInPeriod && (lacking != lackRight || p.observation.Trigger != trigger.Event)
+		return age < standInPeriod && (lacking != notPermitted || p.observation.Trigger != trigger.Event)
 	}
 }
 
@@ -176,7 +176,7 @@ func (c *Controller) begin(p *pass, r *requests, metrics []int) {
 	r.left += len(metrics)
 	r.mu.Unlock()
 	policy := p.policy
-	questions := &ask.Questions{Source: c.config.Metrics, HPA: p.hpa, Policy: &policy, Selector: p.target.Scale.Status.Selector}
+	questions := &query.Questions{Source: c.config.Metrics, HPA: p.hpa, Policy: &policy, Selector: p.target.Scale.Status.Selector}
 	queue := make(chan int, len(metrics))
 	for _, i := range metrics {
 		queue <- i
@@ -226,7 +226,7 @@ func (c *Controller) came(r *requests, i int, a answer) {
 
 // await waits for answers, keeping no worker: for a moment where there is something to
 // go by, otherwise for the first one, and a sync period at most.
-func (c *Controller) await(ctx context.Context, p *pass, q *collection, k *kept) {
+func (c *Controller) await(ctx context.Context, p *pass, q *collection, k *cachedAnswers) {
 	r, started := k.requests, time.Now()
 	longest := started.Add(c.config.SyncPeriod)
 	if !c.isWorthWaiting(p, q, k, 0) {
@@ -250,7 +250,7 @@ func (c *Controller) await(ctx context.Context, p *pass, q *collection, k *kept)
 // It is not where kubelets' samples are there, nor for a metric that took long the last
 // time, nor for longer than a moment, unless nothing is known without. Shadow mode waits
 // for all, as the other controller has.
-func (c *Controller) isWorthWaiting(p *pass, q *collection, k *kept, waited time.Duration) bool {
+func (c *Controller) isWorthWaiting(p *pass, q *collection, k *cachedAnswers, waited time.Duration) bool {
 	k.take(q.pending)
 	isAny, isMissing := false, false
 	for i := range q.answers {

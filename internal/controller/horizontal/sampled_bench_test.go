@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -38,7 +38,7 @@ func BenchmarkSampled(b *testing.B) {
 		node := fmt.Sprint("node-", i%nodes)
 		i++
 		now = now.Add(5 * time.Millisecond)
-		c.sampled(resource.Sampled{Node: node, At: now, Before: last[node]})
+		c.sampled(podusage.Sampled{Node: node, At: now, Before: last[node]})
 		last[node] = now
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // schedule says which object is decided next, and when. Each object is decided
 // by one worker at a time. What is wanted for an object several times before it is
-// its turn is one turn.
+// decided is one decision.
 type schedule struct {
 	// mu guards what follows.
 	mu      sync.Mutex
@@ -51,8 +51,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// turn is an object whose turn it is.
-type turn struct {
+// dueItem is an object that is due.
+type dueItem struct {
 	object types.NamespacedName
 	// due is when it was, full when it is, or was, to be decided with everything asked
 	// anew.
@@ -62,7 +62,7 @@ type turn struct {
 }
 
 // trigger is why.
-func (t *turn) trigger() trigger.Kind {
+func (t *dueItem) trigger() trigger.Kind {
 	switch {
 	case t.asks:
 		return trigger.Periodic
@@ -116,19 +116,19 @@ func (s *schedule) hasten(e *entry, full, soon time.Time) {
 
 // next takes the object that is due and marks it running. Otherwise it says how
 // long it is until one is; zero if there is none.
-func (s *schedule) next(now time.Time) (t turn, wait time.Duration, due bool) {
+func (s *schedule) next(now time.Time) (t dueItem, wait time.Duration, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 {
-		return turn{}, 0, false
+		return dueItem{}, 0, false
 	}
 	first := s.queue[0]
 	if first.due().After(now) {
-		return turn{}, first.due().Sub(now), false
+		return dueItem{}, first.due().Sub(now), false
 	}
 	heap.Pop(&s.queue)
 	s.taken = now
-	t = turn{object: first.object, due: first.due(), full: first.full, asks: !first.full.After(now), sampled: first.sampled}
+	t = dueItem{object: first.object, due: first.due(), full: first.full, asks: !first.full.After(now), sampled: first.sampled}
 	first.running, first.full, first.soon, first.sampled = true, time.Time{}, time.Time{}, false
 	return t, 0, true
 }

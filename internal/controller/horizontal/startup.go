@@ -36,17 +36,17 @@ func newStartup() (byPart *prometheus.HistogramVec, whole prometheus.Histogram) 
 	})
 }
 
-// rises are an object's scale-ups, oldest first, with how many of their pods have
+// scaleUps are an object's scale-ups, oldest first, with how many of their pods have
 // not become ready yet.
-type rises []rise
+type scaleUps []scaleUp
 
-type rise struct {
+type scaleUp struct {
 	at   time.Time
 	pods int32
 }
 
 // add notes a change of the count at a time.
-func (r rises) add(at time.Time, change int32) rises {
+func (r scaleUps) add(at time.Time, change int32) scaleUps {
 	if change <= 0 {
 		// Which pods go is not known: those that start are taken first.
 		return nil
@@ -54,12 +54,12 @@ func (r rises) add(at time.Time, change int32) rises {
 	if len(r) == mostRises {
 		r = r[1:]
 	}
-	return append(r, rise{at: at, pods: change})
+	return append(r, scaleUp{at: at, pods: change})
 }
 
 // take is the scale-up that a pod of this time came of: the last one before that
 // lacks pods. Of one pod more than that, such as a rollout's, there is none.
-func (r rises) take(created time.Time) (rest rises, at time.Time, found bool) {
+func (r scaleUps) take(created time.Time) (rest scaleUps, at time.Time, found bool) {
 	for i := len(r) - 1; i >= 0; i-- {
 		// Pods are created in whole seconds.
 		before := created.Sub(r[i].at.Truncate(time.Second))
@@ -75,11 +75,11 @@ func (r rises) take(created time.Time) (rest rises, at time.Time, found bool) {
 	return r, time.Time{}, false
 }
 
-// rose notes a count that was written.
-func (c *Controller) rose(t *track, at time.Time, change int32) {
+// noteScaleUp notes a count that was written.
+func (c *Controller) noteScaleUp(t *track, at time.Time, change int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t.rises = t.rises.add(at, change)
+	t.scaleUps = t.scaleUps.add(at, change)
 }
 
 // podsHandler feeds the index of pods, and measures those that become ready.
@@ -105,7 +105,7 @@ func (f podsFeed) OnUpdate(before, after any) {
 // started measures how a pod came to be ready that a scale-up of ours asked for.
 func (c *Controller) started(pod *observe.Pod) {
 	for _, object := range c.pods.Of(pod.Namespace(), pod.Name) {
-		at, found := c.riseOf(object, time.Unix(0, pod.Created))
+		at, found := c.scaleUpOf(object, time.Unix(0, pod.Created))
 		if !found {
 			continue
 		}
@@ -117,14 +117,14 @@ func (c *Controller) started(pod *observe.Pod) {
 	}
 }
 
-// riseOf is when the scale-up was written that a pod of the object came of.
-func (c *Controller) riseOf(object types.NamespacedName, created time.Time) (at time.Time, found bool) {
+// scaleUpOf is when the scale-up was written that a pod of the object came of.
+func (c *Controller) scaleUpOf(object types.NamespacedName, created time.Time) (at time.Time, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, known := c.records[object]
 	if !known {
 		return time.Time{}, false
 	}
-	t.rises, at, found = t.rises.take(created)
+	t.scaleUps, at, found = t.scaleUps.take(created)
 	return at, found
 }

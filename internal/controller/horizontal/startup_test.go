@@ -90,7 +90,7 @@ func TestMeasuresHowPodsStart(t *testing.T) {
 func TestRises(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
-	var r rises
+	var r scaleUps
 	r = r.add(at(0.5), 2).add(at(3.5), 1)
 	for _, c := range []struct {
 		reason  string

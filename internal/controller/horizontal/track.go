@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -34,17 +34,17 @@ type track struct {
 	stale       staleness
 	contest     contest
 	shadow      shadow
-	said        said
-	kept        kept
-	known       known
-	// lack is what was last missing for resource metrics without asking.
-	lack lack
+	reported    reported
+	cached      cachedAnswers
+	derived     derived
+	// fallback is what was last missing for resource metrics without asking.
+	fallback fallbackReason
 	// unreadable is how many pods last counted as missing because their nodes cannot be
 	// read.
 	unreadable int
-	// heard is when all that a decision needs was last there, or when the object was
+	// lastComplete is when all that a decision needs was last there, or when the object was
 	// first seen.
-	heard time.Time
+	lastComplete time.Time
 
 	// The following are guarded by Controller.mu too: when the last decision began
 	// and when metrics.k8s.io was last asked; whether pods of the target have changed since
@@ -55,8 +55,8 @@ type track struct {
 	podsChanged  bool
 	round        trigger.Round
 	wrote        *int32
-	aim          targets.ID
-	rises        rises
+	scaleTarget  targets.ID
+	scaleUps     scaleUps
 }
 
 // handler feeds the schedule from the informer.
@@ -104,7 +104,7 @@ func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.endContest(t)
 	newest, junior := c.foreignWrites(hpa)
 	t.contest.newest, t.contest.junior = newest.at, junior.at
-	c.aim(nameOf(hpa), hpa)
+	c.noteTarget(nameOf(hpa), hpa)
 	c.mu.Unlock()
 	c.schedule.at(nameOf(hpa), time.Now())
 }
@@ -125,7 +125,7 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 	}
 	if specChanged(old, hpa) {
 		c.mu.Lock()
-		c.aim(nameOf(hpa), hpa)
+		c.noteTarget(nameOf(hpa), hpa)
 		c.mu.Unlock()
 		c.schedule.at(nameOf(hpa), time.Now())
 		return
@@ -156,7 +156,7 @@ func (c *Controller) deleted(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.pods.Delete(nameOf(hpa))
 	c.dropSeries(nameOf(hpa))
 	c.mu.Lock()
-	c.aim(nameOf(hpa), nil)
+	c.noteTarget(nameOf(hpa), nil)
 	c.mu.Unlock()
 	if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 		c.schedule.at(nameOf(hpa), time.Now())
@@ -173,13 +173,13 @@ func (c *Controller) drop(object types.NamespacedName) {
 	defer c.mu.Unlock()
 	t := c.trackOf(object)
 	c.endContest(t)
-	c.lacks(t, lackUnknown)
-	t.kept.end()
+	c.setFallback(t, fallbackUnknown)
+	t.cached.end()
 	c.counts(t, 0)
 	c.endStaleness(t)
 	delete(c.records, object)
 	if isBack {
-		c.trackOf(object).aim = t.aim
+		c.trackOf(object).scaleTarget = t.scaleTarget
 	}
 }
 
@@ -201,9 +201,9 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
 			t.state = observe.FirstState(hpa)
 		}
-		t.kept.end()
-		t.uid, t.written, t.moved, t.shadow, t.said, t.kept, t.known, t.rises = hpa.UID, "", 0, shadow{}, c.firstSaid(hpa, t.begun), kept{}, known{}, nil
-		t.heard, t.overtaken, t.writing, t.scale = t.begun, time.Time{}, writing{}, keptScale{}
+		t.cached.end()
+		t.uid, t.written, t.moved, t.shadow, t.reported, t.cached, t.derived, t.scaleUps = hpa.UID, "", 0, shadow{}, c.firstReported(hpa, t.begun), cachedAnswers{}, derived{}, nil
+		t.lastComplete, t.overtaken, t.writing, t.scale = t.begun, time.Time{}, writing{}, keptScale{}
 	}
 	return t
 }

@@ -8,55 +8,55 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 )
 
-// audience is who is told of new samples of a node; it is used again.
-type audience struct {
-	seats   []podindex.Seat
-	hurries []hurry
+// subscribers is who is told of new samples of a node; it is used again.
+type subscribers struct {
+	subscriptions []podindex.Subscription
+	due           []dueObject
 }
 
-// hurry is an object that is to be decided then.
-type hurry struct {
+// dueObject is an object that is to be decided then.
+type dueObject struct {
 	object types.NamespacedName
-	due    time.Time
+	at     time.Time
 }
 
 // sampled lets the objects with pods on a node be decided on its new samples.
-func (c *Controller) sampled(told resource.Sampled) {
+func (c *Controller) sampled(told podusage.Sampled) {
 	if !c.config.Triggers {
 		return
 	}
-	a, isUsed := c.audiences.Get().(*audience)
+	a, isUsed := c.subscribers.Get().(*subscribers)
 	if !isUsed {
-		a = &audience{}
+		a = &subscribers{}
 	}
-	a.seats, a.hurries = c.pods.On(told.Node, a.seats[:0]), a.hurries[:0]
+	a.subscriptions, a.due = c.pods.On(told.Node, a.subscriptions[:0]), a.due[:0]
 	c.mu.Lock()
-	for i := range a.seats {
+	for i := range a.subscriptions {
 		// Looking up a track for each object on each node was a tenth of all CPU.
-		if t, known := a.seats[i].Follower.(*track); known {
-			if due, yes := t.round.Report(told.At, told.Before, a.seats[i].Nodes); yes {
-				a.hurries = append(a.hurries, hurry{a.seats[i].Object, due})
+		if t, known := a.subscriptions[i].Follower.(*track); known {
+			if due, yes := t.round.Report(told.At, told.Before, a.subscriptions[i].Nodes); yes {
+				a.due = append(a.due, dueObject{a.subscriptions[i].Object, due})
 			}
 		}
 	}
 	c.mu.Unlock()
-	for i := range a.hurries {
-		c.schedule.soon(a.hurries[i].object, a.hurries[i].due, true)
+	for i := range a.due {
+		c.schedule.soon(a.due[i].object, a.due[i].at, true)
 	}
 	// What lies there would keep tracks alive that are gone.
-	clear(a.seats)
-	c.audiences.Put(a)
+	clear(a.subscriptions)
+	c.subscribers.Put(a)
 }
 
-// happened lets objects be decided because of what their pods or their targets
+// onChanged lets objects be decided because of what their pods or their targets
 // are now.
-func (c *Controller) happened(objects []types.NamespacedName) {
+func (c *Controller) onChanged(objects []types.NamespacedName) {
 	now := time.Now()
 	for _, object := range objects {
 		var decided, asked time.Time
@@ -83,7 +83,7 @@ func (c *Controller) podsChanged() func([]types.NamespacedName) {
 	if !c.config.Triggers {
 		return nil
 	}
-	return c.happened
+	return c.onChanged
 }
 
 // watchCounts hears of counts that others set.
@@ -91,21 +91,21 @@ func (c *Controller) watchCounts() (stop func(), err error) {
 	if !c.config.Triggers {
 		return func() {}, nil
 	}
-	return c.targets.Watch(c.counted)
+	return c.targets.Watch(c.onReplicasChanged)
 }
 
-// counted hears of a target's count. One that Plimsoll has set is no news.
-func (c *Controller) counted(id targets.ID, replicas int32) {
+// onReplicasChanged hears of a target's count. One that Plimsoll has set is no news.
+func (c *Controller) onReplicasChanged(id targets.ID, replicas int32) {
 	var objects []types.NamespacedName
 	c.mu.Lock()
-	for _, object := range c.aims[id] {
+	for _, object := range c.byTarget[id] {
 		if t := c.trackOf(object); t.wrote == nil || *t.wrote != replicas {
 			t.wrote = nil
 			objects = append(objects, object)
 		}
 	}
 	c.mu.Unlock()
-	c.happened(objects)
+	c.onChanged(objects)
 }
 
 // writes notes the count that is about to be written.
@@ -115,14 +115,14 @@ func (c *Controller) writes(t *track, replicas *int32) {
 	t.wrote = replicas
 }
 
-// aim notes what an object scales; nil for one that is gone. It needs the lock.
-func (c *Controller) aim(object types.NamespacedName, hpa *autoscalingv2.HorizontalPodAutoscaler) {
+// noteTarget notes what an object scales; nil for one that is gone. It needs the lock.
+func (c *Controller) noteTarget(object types.NamespacedName, hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	t := c.trackOf(object)
-	others := slices.DeleteFunc(c.aims[t.aim], func(o types.NamespacedName) bool { return o == object })
-	if c.aims[t.aim] = others; len(others) == 0 {
-		delete(c.aims, t.aim)
+	others := slices.DeleteFunc(c.byTarget[t.scaleTarget], func(o types.NamespacedName) bool { return o == object })
+	if c.byTarget[t.scaleTarget] = others; len(others) == 0 {
+		delete(c.byTarget, t.scaleTarget)
 	}
-	t.aim = targets.ID{}
+	t.scaleTarget = targets.ID{}
 	if hpa == nil || !c.config.Triggers {
 		return
 	}
@@ -131,9 +131,9 @@ func (c *Controller) aim(object types.NamespacedName, hpa *autoscalingv2.Horizon
 	if err != nil {
 		return
 	}
-	t.aim = targets.ID{
+	t.scaleTarget = targets.ID{
 		Kind: schema.GroupKind{Group: version.Group, Kind: ref.Kind},
 		Name: types.NamespacedName{Namespace: object.Namespace, Name: ref.Name},
 	}
-	c.aims[t.aim] = append(c.aims[t.aim], object)
+	c.byTarget[t.scaleTarget] = append(c.byTarget[t.scaleTarget], object)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rounds"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
 
@@ -39,7 +39,7 @@ type kubelets struct {
 	decided []time.Time
 
 	// rounds has the budget.
-	rounds rounds.Config
+	rounds scrape.Config
 	// isPatient says that no node goes before others, whatever the decisions say.
 	isPatient bool
 }
@@ -60,7 +60,7 @@ func (w *world) kubelets(nodes ...string) *kubelets {
 		})
 	}
 	return &kubelets{
-		w: w, milli: 100, rounds: rounds.Config{Period: time.Second}, counter: map[string]int64{}, read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
+		w: w, milli: 100, rounds: scrape.Config{Period: time.Second}, counter: map[string]int64{}, read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
 	}
 }
 
@@ -110,8 +110,8 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 // a decision is otherwise no silence.
 func (k *kubelets) direct(c *Config) {
 	options := kubelet.DefaultOptions()
-	source, err := resource.New(resource.Config{
-		Scraper: func(store *rate.Store) (resource.Scraper, error) { return &scraper{k, store}, nil },
+	source, err := podusage.New(podusage.Config{
+		Scraper: func(store *rate.Store) (podusage.Scraper, error) { return &scraper{k, store}, nil },
 		Target:  options.Target, Rounds: k.rounds, Registerer: k.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
 			return informers.NewSharedInformerFactoryWithOptions(k.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()

@@ -8,9 +8,9 @@ import (
 
 // useOthers decides on the pods that can be read where metrics.k8s.io was to stand in
 // and does not answer: the pods of the nodes that cannot be read count as missing.
-func (c *Controller) useOthers(p *pass, q *collection, lacking lack) {
-	view := &p.desk.view
-	if lacking != lackNode || !view.IsUsable() {
+func (c *Controller) useOthers(p *pass, q *collection, lacking fallbackReason) {
+	view := &p.scratch.view
+	if lacking != nodeUnreadable || !view.IsUsable() {
 		return
 	}
 	for i := range q.answers {
@@ -32,7 +32,7 @@ func (c *Controller) tellUnreadable(p *pass) {
 	c.mu.Lock()
 	c.counts(p.track, p.unreadable)
 	c.mu.Unlock()
-	is, said := p.unreadable > 0, &p.track.said.unreadable
+	is, said := p.unreadable > 0, &p.track.reported.unreadable
 	if is == *said {
 		return
 	}
@@ -42,7 +42,7 @@ func (c *Controller) tellUnreadable(p *pass) {
 		c.log.Info("no pods count as missing any more because their nodes cannot be read", "object", object)
 		return
 	}
-	why := p.desk.view.Unreadable().String()
+	why := p.scratch.view.Unreadable().String()
 	c.log.Info("pods count as missing because their nodes cannot be read", "object", object, "pods", p.unreadable, "why", why)
 	if !c.config.Shadow {
 		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedReadKubelet", Message: "counted as missing: " + why})

@@ -112,7 +112,7 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) e
 		return err
 	}
 	w.backoff.note(nil, 0)
-	c.rose(p.track, began, desired-d.Current)
+	c.noteScaleUp(p.track, began, desired-d.Current)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (c *Controller) overtaken(p *pass, full time.Time) time.Time {
 		return now
 	}
 	if c.config.Triggers {
-		c.happened([]types.NamespacedName{nameOf(p.hpa)})
+		c.onChanged([]types.NamespacedName{nameOf(p.hpa)})
 	}
 	return full
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -101,7 +101,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			}, several,
 		},
 	} {
-		for behavior, b := range map[string]*pace.Behavior{"with behavior": defaults(), "without behavior": nil} {
+		for behavior, b := range map[string]*behavior.Behavior{"with behavior": defaults(), "without behavior": nil} {
 			t.Run(name+" "+behavior, func(t *testing.T) {
 				w := tide{policy: policy(1, 10_000), observation: tt.observation}
 				w.policy.Metrics, w.policy.Behavior, w.policy.Surge = tt.metrics, b, surge.Defaults()
@@ -159,7 +159,7 @@ func TestBuffersCarryNothing(t *testing.T) {
 			if diff := cmp.Diff(want.Report(horizontal.Outcome{}), got.Report(horizontal.Outcome{})); diff != "" {
 				t.Fatalf("another report (-new buffers +used):\n%s", diff)
 			}
-			if fmt.Sprint(want.Wish, want.Surge, want.Limited) != fmt.Sprint(got.Wish, got.Surge, got.Limited) {
+			if fmt.Sprint(want.Proposed, want.Surge, want.Limited) != fmt.Sprint(got.Proposed, got.Surge, got.Limited) {
 				t.Fatalf("%+v and %+v", want, got)
 			}
 			if diff := cmp.Diff(expected, next, remembered); diff != "" {

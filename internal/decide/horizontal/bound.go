@@ -2,7 +2,7 @@ package horizontal
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
@@ -10,21 +10,21 @@ import (
 // bound takes the wish through the windows, the rates, min and max.
 func (d *Decision) bound(s *State, wish int32) {
 	p := d.policy
-	limits := pace.Limits{
+	limits := behavior.Limits{
 		MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas, Behavior: p.Behavior,
 		DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
 	}
-	history := pace.History{
+	history := behavior.History{
 		Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns,
 		LastUp: s.LastScaleUp, LastUpOn: s.LastScaleUpOn,
 	}
 	lasting := basis.Lasting(d.Metrics, &s.work.context, s.Surges.Without)
-	w := pace.Wish{
+	w := behavior.Proposed{
 		Now: d.At, Current: d.Current, Replicas: wish, Passing: max(0, wish-lasting), PassingHold: surge.Confirmation,
 		Fresh: basis.Fresh(d.At, &history, d.Metrics, &d.Surge),
 	}
-	d.Stabilized = pace.Stabilize(&limits, &history, w)
+	d.Stabilized = behavior.Stabilize(&limits, &history, w)
 	w.Replicas = d.Stabilized.Replicas
-	d.Limited = pace.Limit(&limits, &history, w)
-	s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Wish.Source == proposal.Surge)
+	d.Limited = behavior.Limit(&limits, &history, w)
+	s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Proposed.Source == proposal.Surge)
 }

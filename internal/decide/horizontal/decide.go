@@ -3,10 +3,10 @@ package horizontal
 import (
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
@@ -54,7 +54,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		// The count as it stands, so that a controller that has just started does
 		// not scale down before it has seen a whole window.
 		first := signal.Recommendation{Time: now, Replicas: d.Current}
-		pace.Remember(&s.Recommendations, p.Divergences, first, time.Time{})
+		behavior.Remember(&s.Recommendations, p.Divergences, first, time.Time{})
 	}
 	switch d.Branch {
 	case BranchAboveMax:
@@ -133,7 +133,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	before := s.Surges
 	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)
 	usable := d.combine()
-	if usable && d.Wish.Replicas < d.Current && o.defersLowering() {
+	if usable && d.Proposed.Replicas < d.Current && o.defersLowering() {
 		// Nothing is remembered of it either.
 		d.Branch, s.Surges = BranchAwaiting, before
 		return
@@ -145,7 +145,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		return
 	}
 	// Upstream takes the wish only if it is above zero.
-	d.bound(s, max(0, d.Wish.Replicas))
+	d.bound(s, max(0, d.Proposed.Replicas))
 	d.Desired = d.Limited.Replicas
 	if d.Current == 0 && d.Desired < p.MinReplicas {
 		d.Desired, d.RaisedToMin = p.MinReplicas, true
@@ -170,7 +170,7 @@ var unread = metric.Reading{Error: "the metric was not read"}
 func (d *Decision) evaluate(w *workspace, o *Observation) {
 	p, c := d.policy, &w.context
 	*c = d.context(o)
-	d.Metrics = w.room(len(p.Metrics), len(o.Pods))
+	d.Metrics = w.grow(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
 		reading := &unread
 		if i < len(o.Readings) {
@@ -200,6 +200,6 @@ func (d *Decision) combine() (usable bool) {
 	if d.Surge.Asks() {
 		best = best.Or(proposal.Proposal{Source: proposal.Surge, Index: d.Surge.Metric, Replicas: d.Surge.Replicas})
 	}
-	d.Wish = best
+	d.Proposed = best
 	return best.Source != proposal.None && (best.MayLower || best.Replicas >= d.Current)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
@@ -183,8 +183,8 @@ func TestCombine(t *testing.T) {
 			if d.Desired != tt.desired || (d.Branch == horizontal.BranchFailed) != tt.failed {
 				t.Errorf("got %d on %v: %s", d.Desired, d.Branch, tt.reason)
 			}
-			if !tt.failed && d.Wish.Index != tt.index {
-				t.Errorf("metric %d won: %s", d.Wish.Index, tt.reason)
+			if !tt.failed && d.Proposed.Index != tt.index {
+				t.Errorf("metric %d won: %s", d.Proposed.Index, tt.reason)
 			}
 			if tt.failed && len(s.Recommendations.Highs) != 1 {
 				t.Errorf("a decision that failed is remembered: %v", s.Recommendations)
@@ -197,7 +197,7 @@ func TestCombine(t *testing.T) {
 func TestSeed(t *testing.T) {
 	p, o := policy(1, 10), see(8, length(2))
 	d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-	if d.Desired != 8 || d.Stabilized.Reason != pace.ScaleDownStabilized {
+	if d.Desired != 8 || d.Stabilized.Reason != behavior.ScaleDownStabilized {
 		t.Errorf("got %d, %v: the count at the start counts as a recommendation", d.Desired, d.Stabilized.Reason)
 	}
 	d, s = horizontal.Decide(noon.Add(5*time.Minute), &p, s, &o)
@@ -252,7 +252,7 @@ func TestSettle(t *testing.T) {
 	free.Down.Policies = append(free.Down.Policies, pods(1, time.Minute))
 	for name, tt := range map[string]struct {
 		reason      string
-		behavior    *pace.Behavior
+		behavior    *behavior.Behavior
 		observation horizontal.Observation
 		outcome     horizontal.Outcome
 		ups, downs  int

@@ -3,8 +3,8 @@ package horizontal
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -37,12 +37,12 @@ type Decision struct {
 	Failed, Pending, Outdated int
 	// Surge is what the surge window made of the last few seconds.
 	Surge surge.Result
-	// Wish is the proposal that won, before any limit.
-	Wish proposal.Proposal
+	// Proposed is the proposal that won, before any limit.
+	Proposed proposal.Proposal
 	// Stabilized and Limited are the limits on the way, in this order. They are
 	// set on BranchMetrics only.
-	Stabilized pace.Stabilized
-	Limited    pace.Limited
+	Stabilized behavior.Stabilized
+	Limited    behavior.Limited
 	// RaisedToMin says that a target at zero goes to min replicas at least.
 	RaisedToMin bool
 

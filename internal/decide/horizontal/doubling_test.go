@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
@@ -28,27 +28,27 @@ func TestOneDoubling(t *testing.T) {
 		ago      time.Duration
 		readings []metric.Reading
 		want     int32
-		held     pace.Hold
+		held     behavior.Hold
 	}{
-		"at once":              {"the second is not over", 0, of(sampled(99, 0)), 4, pace.TooSoon},
-		"just before":          {"not yet", second - 1, of(sampled(99, 0)), 4, pace.TooSoon},
-		"a second":             {"a second is enough", second, of(sampled(99, 0)), 8, pace.NotHeld},
-		"less than double":     {"any scale-up is one", second / 2, of(sampled(5, 0)), 4, pace.TooSoon},
-		"down":                 {"only scaling up waits", second / 2, of(sampled(2, 0)), 2, pace.NotHeld},
-		"stay":                 {"nothing to hold", second / 2, of(sampled(4, 0)), 4, pace.NotHeld},
-		"old sample":           {"it does not know of the 4", 15 * second, of(sampled(99, 20*second)), 4, pace.NothingNewer},
-		"as old":               {"nor does one of the same moment", 15 * second, of(sampled(99, 15*second)), 4, pace.NothingNewer},
-		"just newer":           {"this one may", 15 * second, of(sampled(99, 15*second-1)), 8, pace.NotHeld},
-		"old sample, down":     {"less is no doubling", 15 * second, of(sampled(2, 20*second)), 2, pace.NotHeld},
-		"without a time":       {"taken for new", 15 * second, of(length(99)), 8, pace.NotHeld},
-		"without a time, soon": {"a second all the same", second / 2, of(length(99)), 4, pace.TooSoon},
-		"a slow clock":         {"an hour behind, it is waited for a minute", minute, of(sampled(99, time.Hour)), 8, pace.NotHeld},
-		"almost a minute":      {"not yet", minute - 1, of(sampled(99, time.Hour)), 4, pace.NothingNewer},
-		"clock set back":       {"that was in an hour", -time.Hour, of(sampled(99, 0)), 8, pace.NotHeld},
-		"two metrics":          {"the new one asks for 6, the old one may not", 15 * second, of(sampled(99, 20*second), sampled(6, second)), 6, pace.NothingNewer},
-		"two metrics, enough":  {"the new one asks for more than the double", 15 * second, of(sampled(99, 20*second), sampled(9, second)), 8, pace.NotHeld},
-		"two, the new one low": {"it does not ask for more", 15 * second, of(sampled(99, 20*second), sampled(1, second)), 4, pace.NothingNewer},
-		"one fails":            {"its time is not known, and does not matter", 15 * second, of(broken(), sampled(99, second)), 8, pace.NotHeld},
+		"at once":              {"the second is not over", 0, of(sampled(99, 0)), 4, behavior.TooSoon},
+		"just before":          {"not yet", second - 1, of(sampled(99, 0)), 4, behavior.TooSoon},
+		"a second":             {"a second is enough", second, of(sampled(99, 0)), 8, behavior.NotHeld},
+		"less than double":     {"any scale-up is one", second / 2, of(sampled(5, 0)), 4, behavior.TooSoon},
+		"down":                 {"only scaling up waits", second / 2, of(sampled(2, 0)), 2, behavior.NotHeld},
+		"stay":                 {"nothing to hold", second / 2, of(sampled(4, 0)), 4, behavior.NotHeld},
+		"old sample":           {"it does not know of the 4", 15 * second, of(sampled(99, 20*second)), 4, behavior.NothingNewer},
+		"as old":               {"nor does one of the same moment", 15 * second, of(sampled(99, 15*second)), 4, behavior.NothingNewer},
+		"just newer":           {"this one may", 15 * second, of(sampled(99, 15*second-1)), 8, behavior.NotHeld},
+		"old sample, down":     {"less is no doubling", 15 * second, of(sampled(2, 20*second)), 2, behavior.NotHeld},
+		"without a time":       {"taken for new", 15 * second, of(length(99)), 8, behavior.NotHeld},
+		"without a time, soon": {"a second all the same", second / 2, of(length(99)), 4, behavior.TooSoon},
+		"a slow clock":         {"an hour behind, it is waited for a minute", minute, of(sampled(99, time.Hour)), 8, behavior.NotHeld},
+		"almost a minute":      {"not yet", minute - 1, of(sampled(99, time.Hour)), 4, behavior.NothingNewer},
+		"clock set back":       {"that was in an hour", -time.Hour, of(sampled(99, 0)), 8, behavior.NotHeld},
+		"two metrics":          {"the new one asks for 6, the old one may not", 15 * second, of(sampled(99, 20*second), sampled(6, second)), 6, behavior.NothingNewer},
+		"two metrics, enough":  {"the new one asks for more than the double", 15 * second, of(sampled(99, 20*second), sampled(9, second)), 8, behavior.NotHeld},
+		"two, the new one low": {"it does not ask for more", 15 * second, of(sampled(99, 20*second), sampled(1, second)), 4, behavior.NothingNewer},
+		"one fails":            {"its time is not known, and does not matter", 15 * second, of(broken(), sampled(99, second)), 8, behavior.NotHeld},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 100)
@@ -70,15 +70,15 @@ func TestOneDoubling(t *testing.T) {
 			if d.Desired != tt.want || d.Limited.Held != tt.held {
 				t.Errorf("%s: got %d, %q; want %d, %q", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held)
 			}
-			if tt.held != pace.NotHeld && (d.Limited.Reason != pace.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
+			if tt.held != behavior.NotHeld && (d.Limited.Reason != behavior.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
 				t.Errorf("held, but limited by %v: %+v", d.Limited.Reason, r.Conditions)
 			}
 			p.Divergences &^= divergence.OneDoubling
-			if d, _ := decide(); d.Desired != min(8, max(d.Wish.Replicas, 1)) || d.Limited.Held != pace.NotHeld {
+			if d, _ := decide(); d.Desired != min(8, max(d.Proposed.Replicas, 1)) || d.Limited.Held != behavior.NotHeld {
 				t.Errorf("upstream doubles at each decision: got %d, %q", d.Desired, d.Limited.Held)
 			}
 			p.Divergences, p.Behavior = divergence.Default&^divergence.NewerSamples, rates(unlimited(), unlimited())
-			if d, _ := decide(); d.Limited.Held != pace.NotHeld || d.Desired != max(d.Wish.Replicas, 1) {
+			if d, _ := decide(); d.Limited.Held != behavior.NotHeld || d.Desired != max(d.Proposed.Replicas, 1) {
 				t.Errorf("with behavior its policies hold alone: got %d, %q", d.Desired, d.Limited.Held)
 			}
 		})
@@ -92,13 +92,13 @@ func TestOneDoublingLeavesBoundsAlone(t *testing.T) {
 		min, max int32
 		o        horizontal.Observation
 		want     int32
-		reason   pace.LimitReason
+		reason   behavior.LimitReason
 	}{
-		"at max":         {1, 4, see(4, sampled(99, 0)), 4, pace.TooManyReplicas},
+		"at max":         {1, 4, see(4, sampled(99, 0)), 4, behavior.TooManyReplicas},
 		"above max":      {1, 3, see(4, sampled(99, 0)), 3, 0},
 		"below min":      {6, 9, see(4, sampled(99, 0)), 6, 0},
-		"from 0 to min":  {2, 9, scaledToZero(see(0, sampled(1, 0))), 2, pace.TooFewReplicas},
-		"more than min":  {2, 9, scaledToZero(see(0, sampled(5, 0))), 2, pace.ScaleUpLimit},
+		"from 0 to min":  {2, 9, scaledToZero(see(0, sampled(1, 0))), 2, behavior.TooFewReplicas},
+		"more than min":  {2, 9, scaledToZero(see(0, sampled(5, 0))), 2, behavior.ScaleUpLimit},
 		"nothing wished": {1, 9, see(4, sampled(4, 0)), 4, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

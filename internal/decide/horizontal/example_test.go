@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
@@ -30,7 +30,7 @@ func ExampleDecide() {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 	decision, state := horizontal.Decide(now, &policy, horizontal.State{}, &observation)
-	fmt.Println("wished", decision.Wish.Replicas, "desired", decision.Desired, "because", decision.Limited.Reason)
+	fmt.Println("wished", decision.Proposed.Replicas, "desired", decision.Desired, "because", decision.Limited.Reason)
 
 	outcome := horizontal.Outcome{At: now} // the write went well
 	state = horizontal.Settle(state, outcome)

@@ -96,7 +96,7 @@ func (g *seen) value(key string) (value string, known bool) {
 		}
 		return decimal(*g.report.DesiredReplicas), true
 	case "wish":
-		return onlyIf(d.Wish.Source != proposal.None, decimal(d.Wish.Replicas)), true
+		return onlyIf(d.Proposed.Source != proposal.None, decimal(d.Proposed.Replicas)), true
 	case "stabilized":
 		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Stabilized.Replicas)), true
 	case "limited":

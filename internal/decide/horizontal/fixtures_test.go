@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -46,36 +46,36 @@ func policy(minReplicas, maxReplicas int32) horizontal.Policy {
 
 // defaults is what the API server makes of an empty behavior, with the flag's
 // window.
-func defaults() *pace.Behavior {
+func defaults() *behavior.Behavior {
 	const period = 15 * time.Second
-	return &pace.Behavior{
-		Up: pace.Rules{Policies: []pace.RatePolicy{
-			{Type: pace.RatePods, Value: 4, Period: period},
-			{Type: pace.RatePercent, Value: 100, Period: period},
+	return &behavior.Behavior{
+		Up: behavior.Rules{Policies: []behavior.RatePolicy{
+			{Type: behavior.RatePods, Value: 4, Period: period},
+			{Type: behavior.RatePercent, Value: 100, Period: period},
 		}},
-		Down: pace.Rules{
+		Down: behavior.Rules{
 			Stabilization: 5 * time.Minute,
-			Policies:      []pace.RatePolicy{{Type: pace.RatePercent, Value: 100, Period: period}},
+			Policies:      []behavior.RatePolicy{{Type: behavior.RatePercent, Value: 100, Period: period}},
 		},
 	}
 }
 
-func pods(value int32, period time.Duration) pace.RatePolicy {
-	return pace.RatePolicy{Type: pace.RatePods, Value: value, Period: period}
+func pods(value int32, period time.Duration) behavior.RatePolicy {
+	return behavior.RatePolicy{Type: behavior.RatePods, Value: value, Period: period}
 }
 
-func percent(value int32, period time.Duration) pace.RatePolicy {
-	return pace.RatePolicy{Type: pace.RatePercent, Value: value, Period: period}
+func percent(value int32, period time.Duration) behavior.RatePolicy {
+	return behavior.RatePolicy{Type: behavior.RatePercent, Value: value, Period: period}
 }
 
 // rates is a behavior without windows.
-func rates(up, down pace.Rules) *pace.Behavior {
-	return &pace.Behavior{Up: up, Down: down}
+func rates(up, down behavior.Rules) *behavior.Behavior {
+	return &behavior.Behavior{Up: up, Down: down}
 }
 
 // unlimited permits any change.
-func unlimited() pace.Rules {
-	return pace.Rules{Policies: []pace.RatePolicy{pods(1<<20, time.Second)}}
+func unlimited() behavior.Rules {
+	return behavior.Rules{Policies: []behavior.RatePolicy{pods(1<<20, time.Second)}}
 }
 
 // see is an observation of a target with as many replicas and one reading for

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
@@ -235,8 +235,8 @@ const header = "    time  current             usage/target        wish  stabiliz
 func draw(who string, of *seen) string {
 	d := &of.decision
 	wish, held, limited := "-", "-", "-"
-	if d.Wish.Source != proposal.None {
-		wish = strconv.Itoa(int(d.Wish.Replicas))
+	if d.Proposed.Source != proposal.None {
+		wish = strconv.Itoa(int(d.Proposed.Replicas))
 	}
 	if d.Branch == horizontal.BranchMetrics {
 		held, limited = strconv.Itoa(int(d.Stabilized.Replicas)), strconv.Itoa(int(d.Limited.Replicas))
@@ -276,12 +276,12 @@ func why(of *seen) string {
 	var all []string
 	d, r := &of.decision, &of.report
 	for _, c := range r.Conditions {
-		untrue := c.Reason == "ReadyForNewScale" && d.Wish.Replicas != d.Current
+		untrue := c.Reason == "ReadyForNewScale" && d.Proposed.Replicas != d.Current
 		if untrue || !slices.Contains(routine, c.Reason) {
 			all = append(all, c.Reason)
 		}
 	}
-	if d.Stabilized.Reason != pace.ReadyForNewScale && !slices.Contains(all, d.Stabilized.Reason.String()) {
+	if d.Stabilized.Reason != behavior.ReadyForNewScale && !slices.Contains(all, d.Stabilized.Reason.String()) {
 		all = append(all, d.Stabilized.Reason.String())
 	}
 	for _, m := range d.Metrics {
@@ -289,7 +289,7 @@ func why(of *seen) string {
 			all = append(all, m.Verdict.String())
 		}
 	}
-	if d.Limited.Held != pace.NotHeld {
+	if d.Limited.Held != behavior.NotHeld {
 		all = append(all, d.Limited.Held.String())
 	}
 	if r.Reason != "" {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -141,8 +141,8 @@ func (s *stage) rules(direction string, words []string) {
 			rules.Stabilization = s.period(value)
 			continue
 		case "select":
-			rules.Select = map[string]pace.Select{
-				"Max": pace.SelectMax, "Min": pace.SelectMin, "Disabled": pace.SelectDisabled,
+			rules.Select = map[string]behavior.Select{
+				"Max": behavior.SelectMax, "Min": behavior.SelectMin, "Disabled": behavior.SelectDisabled,
 			}[value]
 			continue
 		}
@@ -152,7 +152,7 @@ func (s *stage) rules(direction string, words []string) {
 		amount, period, _ := strings.Cut(value, "/")
 		rate := pods(s.count(amount), s.period(period))
 		if key == "percent" {
-			rate.Type = pace.RatePercent
+			rate.Type = behavior.RatePercent
 		}
 		rules.Policies = append(rules.Policies, rate)
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
 // TestLimitWithoutBehavior: at most double, or four, at each decision.
@@ -18,39 +18,39 @@ func TestLimitWithoutBehavior(t *testing.T) {
 		reason                  string
 		min, max, current, wish int32
 		set                     divergence.Set
-		want                    pace.Limited
+		want                    behavior.Limited
 	}{
 		"free": {
 			"5 is no more than double", 1, 10, 3, 5, divergence.Default,
-			pace.Limited{Replicas: 5},
+			behavior.Limited{Replicas: 5},
 		},
 		"four at least": {
 			"from 1, 4 are allowed", 1, 10, 1, 9, divergence.Default,
-			pace.Limited{Replicas: 4, Reason: pace.ScaleUpLimit, RateLimit: 4, Rated: true},
+			behavior.Limited{Replicas: 4, Reason: behavior.ScaleUpLimit, RateLimit: 4, Rated: true},
 		},
 		"double": {
 			"from 3, 6", 1, 10, 3, 9, divergence.Default,
-			pace.Limited{Replicas: 6, Reason: pace.ScaleUpLimit, RateLimit: 6, Rated: true},
+			behavior.Limited{Replicas: 6, Reason: behavior.ScaleUpLimit, RateLimit: 6, Rated: true},
 		},
 		"max": {
 			"max is less than double", 1, 5, 3, 9, divergence.Default,
-			pace.Limited{Replicas: 5, Reason: pace.TooManyReplicas, RateLimit: 6, Rated: true},
+			behavior.Limited{Replicas: 5, Reason: behavior.TooManyReplicas, RateLimit: 6, Rated: true},
 		},
 		"max is double": {
 			"max is named", 1, 6, 3, 9, divergence.Default,
-			pace.Limited{Replicas: 6, Reason: pace.TooManyReplicas, RateLimit: 6, Rated: true},
+			behavior.Limited{Replicas: 6, Reason: behavior.TooManyReplicas, RateLimit: 6, Rated: true},
 		},
 		"min": {
 			"downwards there is only min", 2, 10, 9, 1, divergence.Default,
-			pace.Limited{Replicas: 2, Reason: pace.TooFewReplicas},
+			behavior.Limited{Replicas: 2, Reason: behavior.TooFewReplicas},
 		},
 		"double of a billion, upstream": {
 			"2·(2^30+1) wraps to the smallest number: the write can only fail", 1, math.MaxInt32, 1<<30 + 1, math.MaxInt32, divergence.None,
-			pace.Limited{Replicas: math.MinInt32, Reason: pace.ScaleUpLimit, RateLimit: math.MinInt32, Rated: true},
+			behavior.Limited{Replicas: math.MinInt32, Reason: behavior.ScaleUpLimit, RateLimit: math.MinInt32, Rated: true},
 		},
 		"double of a billion": {
 			"it stops at the largest number", 1, math.MaxInt32, 1<<30 + 1, math.MaxInt32, divergence.Default,
-			pace.Limited{Replicas: math.MaxInt32},
+			behavior.Limited{Replicas: math.MaxInt32},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,28 +71,28 @@ func TestLimitWithoutBehavior(t *testing.T) {
 // its period.
 func TestRate(t *testing.T) {
 	const minute = time.Minute
-	up := func(s pace.Select, policies ...pace.RatePolicy) *pace.Behavior {
-		return rates(pace.Rules{Select: s, Policies: policies}, unlimited())
+	up := func(s behavior.Select, policies ...behavior.RatePolicy) *behavior.Behavior {
+		return rates(behavior.Rules{Select: s, Policies: policies}, unlimited())
 	}
-	down := func(s pace.Select, policies ...pace.RatePolicy) *pace.Behavior {
-		return rates(unlimited(), pace.Rules{Select: s, Policies: policies})
+	down := func(s behavior.Select, policies ...behavior.RatePolicy) *behavior.Behavior {
+		return rates(unlimited(), behavior.Rules{Select: s, Policies: policies})
 	}
-	limit := func(n int32, reason pace.LimitReason) pace.Limited {
-		return pace.Limited{Replicas: n, Reason: reason, RateLimit: n, Rated: true}
+	limit := func(n int32, reason behavior.LimitReason) behavior.Limited {
+		return behavior.Limited{Replicas: n, Reason: reason, RateLimit: n, Rated: true}
 	}
-	free := func(n, rate int32) pace.Limited {
-		return pace.Limited{Replicas: n, RateLimit: rate, Rated: true}
+	free := func(n, rate int32) behavior.Limited {
+		return behavior.Limited{Replicas: n, RateLimit: rate, Rated: true}
 	}
-	upTo := func(n int32) pace.Limited { return limit(n, pace.ScaleUpLimit) }
-	downTo := func(n int32) pace.Limited { return limit(n, pace.ScaleDownLimit) }
-	const most, least, off = pace.SelectMax, pace.SelectMin, pace.SelectDisabled
+	upTo := func(n int32) behavior.Limited { return limit(n, behavior.ScaleUpLimit) }
+	downTo := func(n int32) behavior.Limited { return limit(n, behavior.ScaleDownLimit) }
+	const most, least, off = behavior.SelectMax, behavior.SelectMin, behavior.SelectDisabled
 
 	for name, tt := range map[string]struct {
 		reason        string
-		behavior      *pace.Behavior
+		behavior      *behavior.Behavior
 		ups, downs    []past
 		current, wish int32
-		want          pace.Limited
+		want          behavior.Limited
 	}{
 		"up, pods":           {"4 a minute", up(most, pods(4, minute)), nil, nil, 10, 99, upTo(14)},
 		"up, percent":        {"half of 5 rounded up", up(most, percent(50, minute)), nil, nil, 5, 99, upTo(8)},
@@ -104,7 +104,7 @@ func TestRate(t *testing.T) {
 		"up, disabled, down": {"downwards goes on", up(off, pods(4, minute)), nil, nil, 10, 5, free(5, 10-1<<20)},
 		"up, no policies":    {"nothing permits a change", up(most), nil, nil, 10, 99, upTo(10)},
 		"up, enough":         {"the wish is within the rate", up(most, pods(4, minute)), nil, nil, 10, 13, free(13, 14)},
-		"up, to max":         {"max is 100", up(most, pods(400, minute)), nil, nil, 90, 200, pace.Limited{Replicas: 100, Reason: pace.TooManyReplicas, RateLimit: 490, Rated: true}},
+		"up, to max":         {"max is 100", up(most, pods(400, minute)), nil, nil, 90, 200, behavior.Limited{Replicas: 100, Reason: behavior.TooManyReplicas, RateLimit: 490, Rated: true}},
 		"up, spent":          {"3 of 4 were added in this minute", up(most, pods(4, minute)), []past{{30 * time.Second, 3}}, nil, 10, 99, upTo(11)},
 		"up, overspent":      {"5 of 4 were added: no further, but not back", up(most, pods(4, minute)), []past{{30 * time.Second, 5}}, nil, 10, 99, upTo(10)},
 		"up, spent long ago": {"an event exactly as old as the period does not count", up(most, pods(4, minute)), []past{{minute, 3}}, nil, 10, 99, upTo(14)},
@@ -125,11 +125,11 @@ func TestRate(t *testing.T) {
 		"down, disabled, up":    {"upwards goes on", down(off, pods(4, minute)), nil, nil, 10, 15, free(15, 10+1<<20)},
 		"down, no policies":     {"nothing permits a change", down(most), nil, nil, 10, 1, downTo(10)},
 		"down, enough":          {"the wish is within the rate", down(most, pods(4, minute)), nil, nil, 10, 7, free(7, 6)},
-		"down, to min":          {"min is 1", down(most, pods(40, minute)), nil, nil, 10, 0, pace.Limited{Replicas: 1, Reason: pace.TooFewReplicas, RateLimit: -30, Rated: true}},
+		"down, to min":          {"min is 1", down(most, pods(40, minute)), nil, nil, 10, 0, behavior.Limited{Replicas: 1, Reason: behavior.TooFewReplicas, RateLimit: -30, Rated: true}},
 		"down, spent":           {"3 of 4 were removed in this minute", down(most, pods(4, minute)), nil, []past{{30 * time.Second, 3}}, 10, 1, downTo(9)},
 		"down, overspent":       {"5 of 4 were removed: no further, but not back", down(most, pods(4, minute)), nil, []past{{30 * time.Second, 5}}, 10, 1, downTo(10)},
 		"down, after up":        {"the period started with 8", down(most, pods(4, minute)), []past{{30 * time.Second, 2}}, nil, 10, 1, downTo(4)},
-		"no wish for change":    {"no rate is asked", down(most, pods(4, minute)), nil, []past{{time.Second, 9}}, 10, 10, pace.Limited{Replicas: 10}},
+		"no wish for change":    {"no rate is asked", down(most, pods(4, minute)), nil, []past{{time.Second, 9}}, 10, 10, behavior.Limited{Replicas: 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, o := policy(1, 100), see(tt.current, length(tt.wish))
@@ -151,23 +151,23 @@ func TestLeaveZero(t *testing.T) {
 	const minute = time.Minute
 	for name, tt := range map[string]struct {
 		reason string
-		up     pace.Rules
+		up     behavior.Rules
 		ups    []past
 		// upstream is without the divergence, desired with it.
 		upstream, desired int32
 	}{
 		"percent": {
-			"100 % of nothing is nothing", pace.Rules{Policies: []pace.RatePolicy{percent(100, minute)}}, nil, 0, 1,
+			"100 % of nothing is nothing", behavior.Rules{Policies: []behavior.RatePolicy{percent(100, minute)}}, nil, 0, 1,
 		},
 		"min": {
-			"the smaller of 4 and nothing", pace.Rules{Select: pace.SelectMin, Policies: []pace.RatePolicy{pods(4, minute), percent(100, minute)}},
+			"the smaller of 4 and nothing", behavior.Rules{Select: behavior.SelectMin, Policies: []behavior.RatePolicy{pods(4, minute), percent(100, minute)}},
 			nil, 0, 1,
 		},
 		"spent": {
-			"4 came and went within the minute", pace.Rules{Policies: []pace.RatePolicy{pods(4, minute)}}, []past{{30 * time.Second, 4}}, 0, 1,
+			"4 came and went within the minute", behavior.Rules{Policies: []behavior.RatePolicy{pods(4, minute)}}, []past{{30 * time.Second, 4}}, 0, 1,
 		},
-		"pods":     {"4 are permitted", pace.Rules{Policies: []pace.RatePolicy{pods(4, minute)}}, nil, 4, 4},
-		"disabled": {"switched off is not a rate", pace.Rules{Select: pace.SelectDisabled}, nil, 0, 0},
+		"pods":     {"4 are permitted", behavior.Rules{Policies: []behavior.RatePolicy{pods(4, minute)}}, nil, 4, 4},
+		"disabled": {"switched off is not a rate", behavior.Rules{Select: behavior.SelectDisabled}, nil, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, o := policy(0, 10), scaledToZero(see(0, length(9)))
@@ -185,7 +185,7 @@ func TestLeaveZero(t *testing.T) {
 	}
 	t.Run("elsewhere a spent budget means none", func(t *testing.T) {
 		p, o := policy(0, 10), see(1, length(9))
-		p.Behavior = rates(pace.Rules{Policies: []pace.RatePolicy{pods(1, minute)}}, unlimited())
+		p.Behavior = rates(behavior.Rules{Policies: []behavior.RatePolicy{pods(1, minute)}}, unlimited())
 		d, _ := horizontal.Decide(noon, &p, horizontal.State{ScaleUps: changes(past{time.Second, 1})}, &o)
 		if d.Rescale || d.Limited.LeftZero {
 			t.Errorf("got %d", d.Desired)
@@ -196,13 +196,13 @@ func TestLeaveZero(t *testing.T) {
 // TestRateOverflow: a policy value as large as validation permits.
 func TestRateOverflow(t *testing.T) {
 	const minute = time.Minute
-	for name, policies := range map[string][]pace.RatePolicy{
+	for name, policies := range map[string][]behavior.RatePolicy{
 		"pods":    {pods(math.MaxInt32, minute)},
 		"percent": {percent(math.MaxInt32, minute)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, o := policy(1, 1000), see(200, length(900))
-			p.Behavior = rates(pace.Rules{Policies: policies}, unlimited())
+			p.Behavior = rates(behavior.Rules{Policies: policies}, unlimited())
 			if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 900 {
 				t.Errorf("got %d: the largest value means as many as you like", d.Desired)
 			}

@@ -3,8 +3,8 @@ package horizontal
 import (
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -24,8 +24,8 @@ type Next struct {
 // the one that came with it, and the suspects are appended to dst.
 func (d *Decision) Next(s *State, o *Observation, dst []int) Next {
 	next := Next{Suspects: d.suspects(o, dst), Near: d.isNear()}
-	if d.Limited.Held == pace.TooSoon {
-		next.Again = s.LastScaleUp.Add(pace.DoublingPeriod)
+	if d.Limited.Held == behavior.TooSoon {
+		next.Again = s.LastScaleUp.Add(behavior.DoublingPeriod)
 	}
 	return next
 }

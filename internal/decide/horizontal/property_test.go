@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
@@ -161,7 +161,7 @@ func TestIdempotent(t *testing.T) {
 		first, state := s.decide()
 		s.state = state
 		second, again := s.decide()
-		if first.Desired != second.Desired || first.Wish != second.Wish {
+		if first.Desired != second.Desired || first.Proposed != second.Proposed {
 			t.Fatalf("%d, then %d", first.Desired, second.Desired)
 		}
 		diff := cmp.Diff(state, again, remembered)

@@ -5,10 +5,10 @@ import (
 	"math"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -80,7 +80,7 @@ func (m maker) policy() horizontal.Policy {
 		p.Metrics = append(p.Metrics, m.spec())
 	}
 	if m.pick("behavior", 0, 2) > 0 {
-		p.Behavior = &pace.Behavior{Up: m.rules(), Down: m.rules()}
+		p.Behavior = &behavior.Behavior{Up: m.rules(), Down: m.rules()}
 	}
 	return p
 }
@@ -97,18 +97,18 @@ func (m maker) surge() surge.Settings {
 	return s
 }
 
-func (m maker) rules() pace.Rules {
-	r := pace.Rules{
+func (m maker) rules() behavior.Rules {
+	r := behavior.Rules{
 		Stabilization: m.duration("window", time.Hour),
-		Select:        pace.Select(m.pick("select", 0, 2)),
+		Select:        behavior.Select(m.pick("select", 0, 2)),
 	}
 	for range m.pick("policies", 1, 3) {
 		value := m.pick("rate", 1, 200)
 		if m.chance("fast", 10) {
 			value = math.MaxInt32
 		}
-		r.Policies = append(r.Policies, pace.RatePolicy{
-			Type: pace.RateType(m.pick("unit", 0, 1)), Value: int32(value),
+		r.Policies = append(r.Policies, behavior.RatePolicy{
+			Type: behavior.RateType(m.pick("unit", 0, 1)), Value: int32(value),
 			Period: time.Second + m.duration("period", 30*time.Minute),
 		})
 	}

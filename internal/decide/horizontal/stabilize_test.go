@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -15,12 +15,12 @@ import (
 // that holds it, as its age.
 type stabilized struct {
 	Replicas int32
-	Reason   pace.StabilizedReason
+	Reason   behavior.StabilizedReason
 	By       past
 	Window   time.Duration
 }
 
-func stabilizedOf(s pace.Stabilized) stabilized {
+func stabilizedOf(s behavior.Stabilized) stabilized {
 	got := stabilized{Replicas: s.Replicas, Reason: s.Reason, Window: s.Window}
 	if s.By != (signal.Recommendation{}) {
 		got.By = past{noon.Sub(s.By.Time), s.By.Replicas}
@@ -53,7 +53,7 @@ func TestStabilizeWithoutBehavior(t *testing.T) {
 	const window = 5 * time.Minute
 	free := func(n int32) stabilized { return stabilized{Replicas: n, Window: window} }
 	held := func(by past) stabilized {
-		return stabilized{by.replicas, pace.ScaleDownStabilized, by, window}
+		return stabilized{by.replicas, behavior.ScaleDownStabilized, by, window}
 	}
 	checkStabilized(t, policy(1, 100), map[string]stabilizeRow{
 		"up":            {"upwards there is no window", []past{{time.Minute, 3}}, 3, 9, free(9)},
@@ -78,10 +78,10 @@ func TestStabilizeWithBehavior(t *testing.T) {
 	p.Behavior.Up.Stabilization, p.Behavior.Down.Stabilization = upWindow, downWindow
 	free := func(n int32) stabilized { return stabilized{Replicas: n} }
 	up := func(n int32, by past) stabilized {
-		return stabilized{n, pace.ScaleUpStabilized, by, upWindow}
+		return stabilized{n, behavior.ScaleUpStabilized, by, upWindow}
 	}
 	down := func(n int32, by past) stabilized {
-		return stabilized{n, pace.ScaleDownStabilized, by, downWindow}
+		return stabilized{n, behavior.ScaleDownStabilized, by, downWindow}
 	}
 	checkStabilized(t, p, map[string]stabilizeRow{
 		"up":              {"nothing lower in the window", []past{{2 * time.Minute, 3}}, 3, 9, free(9)},
@@ -118,7 +118,7 @@ func TestStabilizedReasonFollowsTheWish(t *testing.T) {
 	p.Behavior.Down.Stabilization = time.Minute
 	o := see(9, length(3))
 	d, _ := horizontal.Decide(noon, &p, remembering(past{30 * time.Second, 9}), &o)
-	if d.Stabilized.Reason != pace.ScaleDownStabilized || d.Rescale {
+	if d.Stabilized.Reason != behavior.ScaleDownStabilized || d.Rescale {
 		t.Errorf("got %v, %d", d.Stabilized.Reason, d.Desired)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
@@ -25,13 +25,13 @@ func TestSurgeNeverLowers(t *testing.T) {
 		with, _ := s.decide()
 		s.policy.Surge = surge.Settings{}
 		without, _ := s.decide()
-		if with.Desired < without.Desired || with.Wish.Replicas < without.Wish.Replicas {
+		if with.Desired < without.Desired || with.Proposed.Replicas < without.Proposed.Replicas {
 			t.Fatalf("%d, without the surge window %d: %+v", with.Desired, without.Desired, with.Surge)
 		}
 		if diff := cmp.Diff(without.Metrics, with.Metrics, cmpopts.EquateNaNs()); diff != "" {
 			t.Fatalf("it changes the metrics:\n%s", diff)
 		}
-		if with.Wish.Source != proposal.Surge && (with.Desired != without.Desired || with.Wish != without.Wish) {
+		if with.Proposed.Source != proposal.Surge && (with.Desired != without.Desired || with.Proposed != without.Proposed) {
 			t.Fatalf("it asks for nothing and changes the decision from %d to %d", without.Desired, with.Desired)
 		}
 	})
@@ -54,7 +54,7 @@ func TestSurgeNeedsItsName(t *testing.T) {
 		}
 		with, state := s.decide()
 		without, expected := off.decide()
-		if with.Desired != without.Desired || with.Wish != without.Wish || with.Surge != without.Surge {
+		if with.Desired != without.Desired || with.Proposed != without.Proposed || with.Surge != without.Surge {
 			t.Fatalf("%d and %d", with.Desired, without.Desired)
 		}
 		if diff := cmp.Diff(expected, state, remembered); diff != "" {
@@ -93,14 +93,14 @@ func surging() horizontal.Policy {
 // follows 4, were remembered: without behavior the highest one is gone for, and each
 // second doubles.
 func TestSurgeIsNotChased(t *testing.T) {
-	for name, behavior := range map[string]*pace.Behavior{"without behavior": nil, "with behavior": defaults()} {
+	for name, behavior := range map[string]*behavior.Behavior{"without behavior": nil, "with behavior": defaults()} {
 		t.Run(name, func(t *testing.T) {
 			p := surging()
 			p.Behavior = behavior
 			o := busy(4, 10, 10, 1)
 			d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-			if d.Wish.Replicas != 40 || d.Wish.Source != proposal.Surge {
-				t.Fatalf("no surge: %+v", d.Wish)
+			if d.Proposed.Replicas != 40 || d.Proposed.Source != proposal.Surge {
+				t.Fatalf("no surge: %+v", d.Proposed)
 			}
 			reached := d.Desired
 			for second := range 299 {
@@ -127,12 +127,12 @@ func TestSurgeAndDoubling(t *testing.T) {
 		ago    time.Duration
 		stable time.Duration
 		want   int32
-		held   pace.Hold
+		held   behavior.Hold
 	}{
-		"newer":            {"the surge and the average are", 2 * time.Second, 0, 8, pace.NotHeld},
-		"too soon":         {"half a second later", time.Second / 2, 0, 4, pace.TooSoon},
-		"both old":         {"nothing was seen since", -time.Second, 2 * time.Second, 4, pace.NothingNewer},
-		"only the average": {"the surge asks for enough by itself", 2 * time.Second, 20 * time.Second, 8, pace.NotHeld},
+		"newer":            {"the surge and the average are", 2 * time.Second, 0, 8, behavior.NotHeld},
+		"too soon":         {"half a second later", time.Second / 2, 0, 4, behavior.TooSoon},
+		"both old":         {"nothing was seen since", -time.Second, 2 * time.Second, 4, behavior.NothingNewer},
+		"only the average": {"the surge asks for enough by itself", 2 * time.Second, 20 * time.Second, 8, behavior.NotHeld},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := surging()
@@ -147,7 +147,7 @@ func TestSurgeAndDoubling(t *testing.T) {
 			s := remembering(past{time.Hour, 1})
 			s.LastScaleUp = now.Add(-tt.ago)
 			d, _ := horizontal.Decide(now, &p, s, &o)
-			if d.Wish.Source != proposal.Surge || d.Desired != tt.want || d.Limited.Held != tt.held {
+			if d.Proposed.Source != proposal.Surge || d.Desired != tt.want || d.Limited.Held != tt.held {
 				t.Errorf("%s: %d, %q; want %d, %q (%+v)", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held, d.Surge)
 			}
 		})

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
 // twin decides as upstream describes it, without a thought for memory or time:
@@ -152,8 +152,8 @@ func isAnother(i int, m entry, last scaleUp) bool {
 }
 
 // farthest is how far the rules let the count go, never back beyond where it is.
-func (n *twin) farthest(now time.Time, rules *pace.Rules, current int32, up bool) int32 {
-	if rules.Select == pace.SelectDisabled || len(rules.Policies) == 0 {
+func (n *twin) farthest(now time.Time, rules *behavior.Rules, current int32, up bool) int32 {
+	if rules.Select == behavior.SelectDisabled || len(rules.Policies) == 0 {
 		return current
 	}
 	var permitted []int32
@@ -161,9 +161,9 @@ func (n *twin) farthest(now time.Time, rules *pace.Rules, current int32, up bool
 		start := current - sum(n.ups, now, policy.Period) + sum(n.downs, now, policy.Period)
 		share := float64(policy.Value) / 100
 		switch {
-		case policy.Type == pace.RatePods && up:
+		case policy.Type == behavior.RatePods && up:
 			permitted = append(permitted, start+policy.Value)
-		case policy.Type == pace.RatePods:
+		case policy.Type == behavior.RatePods:
 			permitted = append(permitted, start-policy.Value)
 		case up:
 			permitted = append(permitted, int32(math.Ceil(float64(start)*(1+share))))
@@ -175,11 +175,11 @@ func (n *twin) farthest(now time.Time, rules *pace.Rules, current int32, up bool
 	lowest, highest := permitted[0], permitted[len(permitted)-1]
 	// The largest change is the highest count on the way up, the lowest on the way down.
 	switch {
-	case up && rules.Select == pace.SelectMax:
+	case up && rules.Select == behavior.SelectMax:
 		return max(current, highest)
 	case up:
 		return max(current, lowest)
-	case rules.Select == pace.SelectMax:
+	case rules.Select == behavior.SelectMax:
 		return min(current, lowest)
 	default:
 		return min(current, highest)
@@ -217,13 +217,13 @@ func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
 // drawRules draws rules of one direction. The first policy has the longest
 // period: both directions keep their events as long then, and a period never
 // grows, so that what upstream forgets nobody asks for.
-func drawRules(t *rapid.T, longest time.Duration) pace.Rules {
-	rules := pace.Rules{
-		Select: pace.Select(rapid.IntRange(0, 2).Draw(t, "select")),
+func drawRules(t *rapid.T, longest time.Duration) behavior.Rules {
+	rules := behavior.Rules{
+		Select: behavior.Select(rapid.IntRange(0, 2).Draw(t, "select")),
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "policies") {
-		policy := pace.RatePolicy{
-			Type:   pace.RateType(rapid.IntRange(0, 1).Draw(t, "type")),
+		policy := behavior.RatePolicy{
+			Type:   behavior.RateType(rapid.IntRange(0, 1).Draw(t, "type")),
 			Value:  rapid.SampledFrom([]int32{1, 2, 4, 10, 50, 100, 150}).Draw(t, "value"),
 			Period: longest,
 		}

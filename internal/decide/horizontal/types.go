@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -24,7 +24,7 @@ type Policy struct {
 	Metrics                  []metric.Spec
 	// Behavior is nil for an object without spec.behavior, which upstream treats
 	// by rules of its own.
-	Behavior *pace.Behavior
+	Behavior *behavior.Behavior
 	// Tolerance is the flag's or, where behavior names one, the object's.
 	Tolerance metric.Tolerance
 	// DownscaleStabilization is the flag's window; it holds without Behavior.
@@ -101,7 +101,7 @@ type State struct {
 	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
 	// LastScaleUpOn are the samples that it was decided on, metric for metric; only
 	// without behavior.
-	LastScaleUpOn []pace.Sample `json:"lastScaleUpOn,omitempty"`
+	LastScaleUpOn []behavior.Sample `json:"lastScaleUpOn,omitempty"`
 	// Surges is what is remembered of surges.
 	Surges surge.Memory `json:"surges,omitzero"`
 	// Pending is the change that was decided and not yet settled.
@@ -119,7 +119,7 @@ type Pending struct {
 	// nanoseconds; 0 without behavior, where changes are not remembered.
 	Longest time.Duration `json:"longest"`
 	// Samples are those that a scale-up without behavior was decided on.
-	Samples []pace.Sample `json:"samples,omitempty"`
+	Samples []behavior.Sample `json:"samples,omitempty"`
 }
 
 // Outcome is what became of the scale write.

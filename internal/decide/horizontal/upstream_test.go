@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
@@ -19,7 +19,7 @@ import (
 // v1.37.1). Subtests have upstream's names.
 func TestUpstreamScaleEvents(t *testing.T) {
 	ago := func(seconds int, replicas int32) past { return past{time.Duration(seconds) * time.Second, replicas} }
-	two := []pace.RatePolicy{pods(10, time.Minute), percent(100, time.Minute)}
+	two := []behavior.RatePolicy{pods(10, time.Minute), percent(100, time.Minute)}
 	stored := func(replicas ...int32) signal.Changes {
 		var c signal.Changes
 		for _, n := range replicas {
@@ -30,7 +30,7 @@ func TestUpstreamScaleEvents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before []past
 		// policies are nil for an object without behavior.
-		policies []pace.RatePolicy
+		policies []behavior.RatePolicy
 		minute   int64
 		after    signal.Changes
 	}{
@@ -40,16 +40,16 @@ func TestUpstreamScaleEvents(t *testing.T) {
 		"one outdated entry to be replaced with behavior":          {[]past{ago(61, 7)}, two, 0, stored(5)},
 		"one actual entry to be not touched with behavior":         {[]past{ago(58, 7)}, two, 7, stored(7, 5)},
 		"two entries, one of them to be replaced": {
-			[]past{ago(61, 7), ago(59, 6)}, []pace.RatePolicy{pods(10, time.Minute)}, 6, stored(5, 6),
+			[]past{ago(61, 7), ago(59, 6)}, []behavior.RatePolicy{pods(10, time.Minute)}, 6, stored(5, 6),
 		},
 		"replace one entry, use policies with different periods": {
 			[]past{ago(29, 8), ago(59, 6), ago(61, 7), ago(61, 9)},
-			[]pace.RatePolicy{pods(10, time.Minute), percent(100, 30*time.Second)},
+			[]behavior.RatePolicy{pods(10, time.Minute), percent(100, 30*time.Second)},
 			14, signal.Changes{{Replicas: 8}, {Replicas: 6}, {Replicas: 7, Outdated: true}, {Replicas: 5}},
 		},
 		"two entries, both actual": {
 			[]past{ago(58, 7), ago(59, 6)},
-			[]pace.RatePolicy{pods(10, 2*time.Minute), percent(100, 30*time.Second)}, 13, stored(7, 6, 5),
+			[]behavior.RatePolicy{pods(10, 2*time.Minute), percent(100, 30*time.Second)}, 13, stored(7, 6, 5),
 		},
 	} {
 		for direction, change := range map[string]int32{"up": 5, "down": -5} {

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 )
 
 // workspace is the room that a decision takes. It goes along with the state, so
@@ -18,12 +18,12 @@ type workspace struct {
 	results []metric.Result
 	groups  []metric.Group
 	pending Pending
-	samples []pace.Sample
+	samples []behavior.Sample
 }
 
-// room makes room for the results of a decision. It is never nil: no metrics is
+// grow makes room for the results of a decision. It is never nil: no metrics is
 // something else than metrics that were not looked at.
-func (w *workspace) room(metrics, pods int) []metric.Result {
+func (w *workspace) grow(metrics, pods int) []metric.Result {
 	if w.results == nil || cap(w.results) < metrics {
 		w.results = make([]metric.Result, metrics)
 	}
@@ -39,7 +39,7 @@ func (w *workspace) room(metrics, pods int) []metric.Result {
 }
 
 // pend is the change that is to be settled.
-func (w *workspace) pend(b *pace.Behavior, change int32, results []metric.Result) *Pending {
+func (w *workspace) pend(b *behavior.Behavior, change int32, results []metric.Result) *Pending {
 	w.pending = Pending{Change: change}
 	if b == nil {
 		if change > 0 {

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/ask"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/past"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -28,7 +28,7 @@ import (
 type Reader struct {
 	Client  kubernetes.Interface
 	Scales  *scale.Client
-	Metrics ask.Source
+	Metrics query.Source
 	// Options are the flags that the object's controller is taken to have.
 	Options observe.Options
 }
@@ -80,8 +80,8 @@ func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutos
 
 // ask asks for all metrics side by side.
 func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizontal.Policy) error {
-	questions := ask.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
-	answers := make([]ask.Answer, len(policy.Metrics))
+	questions := query.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
+	answers := make([]query.Answer, len(policy.Metrics))
 	var asking sync.WaitGroup
 	asked := time.Now()
 	for i := range answers {
@@ -100,7 +100,7 @@ func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizonta
 
 // Rescales are the changes of the count that events tell of. Without the right to
 // list events there are none, and no error: they only make a forecast surer.
-func (r *Reader) Rescales(ctx context.Context, object types.NamespacedName) []past.Rescale {
+func (r *Reader) Rescales(ctx context.Context, object types.NamespacedName) []historybounds.Rescale {
 	list, err := r.Client.CoreV1().Events(object.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.Set{
 			"involvedObject.kind": "HorizontalPodAutoscaler", "involvedObject.name": object.Name, "reason": "SuccessfulRescale",
@@ -109,7 +109,7 @@ func (r *Reader) Rescales(ctx context.Context, object types.NamespacedName) []pa
 	if err != nil {
 		return nil
 	}
-	return past.Rescales(ownEvents(list.Items, object.Name))
+	return historybounds.Rescales(ownEvents(list.Items, object.Name))
 }
 
 func ownEvents(events []corev1.Event, name string) []corev1.Event {

@@ -81,7 +81,7 @@ func BenchmarkIndex(b *testing.B) {
 		}
 	})
 	b.Run("objects on a node of 100 pods", func(b *testing.B) {
-		var seats []Seat
+		var seats []Subscription
 		i := 0
 		b.ReportAllocs()
 		for b.Loop() {

@@ -21,8 +21,8 @@ type place struct {
 	pods int
 }
 
-// Seat is an object with pods on a node.
-type Seat struct {
+// Subscription is an object with pods on a node.
+type Subscription struct {
 	Object types.NamespacedName
 	// Follower is what the object's claim named; nil if Follow alone was called.
 	Follower any
@@ -54,7 +54,7 @@ func (x *Index) Nodes(dst []string) []string {
 func (x *Index) Moved() <-chan struct{} { return x.moved }
 
 // On appends the followed objects with pods on the node, in no order.
-func (x *Index) On(name string, dst []Seat) []Seat {
+func (x *Index) On(name string, dst []Subscription) []Subscription {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	n, known := x.nodes[name]
@@ -63,7 +63,7 @@ func (x *Index) On(name string, dst []Seat) []Seat {
 	}
 	dst = slices.Grow(dst, len(n.groups))
 	for _, g := range n.groups {
-		dst = append(dst, Seat{Object: g.object, Follower: g.follower, Nodes: len(g.places)})
+		dst = append(dst, Subscription{Object: g.object, Follower: g.follower, Nodes: len(g.places)})
 	}
 	return dst
 }

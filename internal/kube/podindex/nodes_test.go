@@ -49,15 +49,15 @@ func TestNodesOfFollowedObjects(t *testing.T) {
 	x.Put(observe.PodOf(on(pod("web-3", map[string]string{"app": "web"}), "b")))
 	wantMoved(t, x, true)
 	x.SetSelector(object("web"), SelectorOf(selector(t, "app in (web,api)")))
-	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Nodes: 1}}; !slices.Equal(got, want) {
+	if got, want := x.On("b", nil), []Subscription{{Object: object("web"), Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v: another selector does not end following", got, want)
 	}
 	x.Claim(object("web"), SelectorOf(selector(t, "app in (web,api)")), "somebody")
-	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Follower: "somebody", Nodes: 1}}; !slices.Equal(got, want) {
+	if got, want := x.On("b", nil), []Subscription{{Object: object("web"), Follower: "somebody", Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v", got, want)
 	}
 	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "somebody else")
-	if got, want := x.On("b", nil), []Seat{{Object: object("web"), Follower: "somebody else", Nodes: 1}}; !slices.Equal(got, want) {
+	if got, want := x.On("b", nil), []Subscription{{Object: object("web"), Follower: "somebody else", Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v", got, want)
 	}
 	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), nil)
@@ -207,7 +207,7 @@ func (p *plan) check(t *rapid.T) {
 				all[node] = map[string]bool{}
 			}
 			all[node][name] = true
-			if want := (Seat{Object: object(name), Nodes: len(mine)}); !slices.Contains(p.x.On(node, nil), want) {
+			if want := (Subscription{Object: object(name), Nodes: len(mine)}); !slices.Contains(p.x.On(node, nil), want) {
 				t.Fatalf("on %s are %v, want %v among them", node, p.x.On(node, nil), want)
 			}
 		}

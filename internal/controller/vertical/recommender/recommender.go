@@ -31,8 +31,8 @@ import (
 
 	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	history "github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
@@ -63,8 +63,8 @@ type Store interface {
 
 // Direct knows what pods use without asking.
 type Direct interface {
-	Run(ctx context.Context, watch resource.Watch)
-	Look(now time.Time, pods []*observe.Pod, v *resource.View) error
+	Run(ctx context.Context, watch podusage.Watch)
+	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
 }
 
 // Metrics is metrics.k8s.io; an empty namespace means all.
@@ -75,7 +75,7 @@ type Metrics interface {
 var (
 	_ Targets = (*ownership.Tree)(nil)
 	_ Store   = (*vpa.Client)(nil)
-	_ Direct  = (*resource.Source)(nil)
+	_ Direct  = (*podusage.Source)(nil)
 )
 
 // Conflicts finds what horizontal autoscalers of an object's workload control, of a
@@ -225,7 +225,7 @@ func (r *Recommender) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if r.config.Direct != nil {
-		watch := resource.Watch{Nodes: r.pods.Nodes, Moved: r.pods.Moved(), Sampled: func(resource.Sampled) {}}
+		watch := podusage.Watch{Nodes: r.pods.Nodes, Moved: r.pods.Moved(), Sampled: func(podusage.Sampled) {}}
 		beside.Go(func() { r.config.Direct.Run(ctx, watch) })
 	}
 	beside.Go(func() { r.sampleAll(ctx) })

@@ -12,7 +12,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/resource"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -52,7 +52,7 @@ func (r *Recommender) sampleAll(ctx context.Context) {
 type sampler struct {
 	*Recommender
 	pods   []*pods.Pod
-	view   resource.View
+	view   podusage.View
 	tracks []*track
 	// lacking are pods that nobody but metrics.k8s.io may know; asked is when it was.
 	lacking []lacking

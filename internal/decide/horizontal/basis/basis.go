@@ -8,31 +8,31 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/pace"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // Samples appends what the results were computed from. Those of a metric that failed
 // are empty: whatever it has next is new.
-func Samples(dst []pace.Sample, results []metric.Result) []pace.Sample {
+func Samples(dst []behavior.Sample, results []metric.Result) []behavior.Sample {
 	for i := range results {
 		dst = append(dst, sampleOf(&results[i]))
 	}
 	return dst
 }
 
-func sampleOf(r *metric.Result) pace.Sample {
-	return pace.Sample{At: r.At, Asked: r.Asked, Total: r.Total}
+func sampleOf(r *metric.Result) behavior.Sample {
+	return behavior.Sample{At: r.At, Asked: r.Asked, Total: r.Total}
 }
 
 // Fresh is the largest wish of the metrics with samples that the last scale-up was not
 // decided on, so that one metric's old samples hold its own wish and no other's. Where
 // all have them, nothing is held, be it remembered.
-func Fresh(now time.Time, h *pace.History, results []metric.Result, s *surge.Result) int32 {
+func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge.Result) int32 {
 	largest, all := int32(0), true
 	if s.Asks() {
-		if all = h.Fresh(now, s.Metric, pace.Sample{At: s.At}); all {
+		if all = h.Fresh(now, s.Metric, behavior.Sample{At: s.At}); all {
 			largest = s.Replicas
 		}
 	}

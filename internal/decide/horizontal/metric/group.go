@@ -3,7 +3,7 @@ package metric
 import (
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
 // Group says what part a pod plays in a metric.

@@ -82,7 +82,7 @@ func (m *Memory) Judge(now time.Time, r *Result, current int32, specs []metric.S
 	m.Last = now
 	stable := max(current, results[r.Metric].Replicas)
 	if r.Counted < quorum {
-		r.cap(arithmetic.Saturate.Trunc32(2*float64(stable)), stable, NoMore)
+		r.cap(arithmetic.Saturate.Trunc32(2*float64(stable)), stable, NotHigher)
 	}
 	if !m.helps(r) {
 		r.cap(m.Wish, stable, Unhelped)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
@@ -56,17 +56,17 @@ type Verdict uint8
 
 // The verdicts, each a step further than the one before.
 const (
-	// Blind: there is nothing to look at, or the surge window is off.
-	Blind Verdict = iota
-	// Calm: the intervals are not all above the multiple of the target.
-	Calm
-	// Slight: they are, but of too little CPU.
-	Slight
-	// Lopsided: fewer than half of the pods show it, or one of several alone.
-	Lopsided
-	// NoMore: it would ask for no more replicas than there are or the stable window
+	// NoData: there is nothing to look at, or the surge window is off.
+	NoData Verdict = iota
+	// BelowThreshold: the intervals are not all above the multiple of the target.
+	BelowThreshold
+	// BelowLeastCPU: they are, but of too little CPU.
+	BelowLeastCPU
+	// TooFewPods: fewer than half of the pods show it, or one of several alone.
+	TooFewPods
+	// NotHigher: it would ask for no more replicas than there are or the stable window
 	// asks for.
-	NoMore
+	NotHigher
 	// Unhelped: it would ask for more, as it did before, but the pods that came since
 	// have not made the others' load less.
 	Unhelped
@@ -241,11 +241,11 @@ func (in *Input) judge(s *Settings, i int, v *view, k int) Result {
 func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 	switch {
 	case !(r.Ratio > max(r.Factor, 1+in.Context.Tolerance.Up)):
-		return Calm
+		return BelowThreshold
 	case averageMilli < float64(s.LeastCPUMilli):
-		return Slight
+		return BelowLeastCPU
 	case 2*r.Showing < r.Counted, r.Showing < min(2, r.Counted):
-		return Lopsided
+		return TooFewPods
 	default:
 		return Asking
 	}
@@ -283,6 +283,6 @@ func (in *Input) ask(s *Settings, r *Result, sum total) {
 	}
 	r.Replicas = arithmetic.Saturate.Ceil32(r.Adjusted * float64(r.Base))
 	if r.Replicas <= max(c.SpecReplicas, in.Results[r.Metric].Replicas) {
-		r.Verdict = NoMore
+		r.Verdict = NotHigher
 	}
 }

@@ -5,7 +5,7 @@ package source
 import (
 	"fmt"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
 // Type is the type of a metric source, in the words of autoscaling/v2.

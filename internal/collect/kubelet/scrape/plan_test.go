@@ -1,0 +1,180 @@
+package scrape
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func some(names ...int) []kubelet.Target {
+	var all []kubelet.Target
+	for _, n := range names {
+		all = append(all, kubelet.Target{Node: fmt.Sprintf("node-%d", n)})
+	}
+	return all
+}
+
+// TestPlanKeepsItsBounds: whatever happens in whatever order, a node is in exactly
+// one place, the budget holds over every stretch of time, urgent or not, and a
+// plan that says to wait says how long. What a scrape costs is known when it has ended:
+// the bound on CPU holds but for what is under way.
+func TestPlanKeepsItsBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config := Config{
+			MaxPerSecond:  float64(rapid.IntRange(1, 300).Draw(t, "per second")),
+			MaxCPU:        float64(rapid.IntRange(1, 2000).Draw(t, "milli-cores")) / 1000,
+			MaxConcurrent: rapid.IntRange(1, 9).Draw(t, "at a time"),
+		}.withDefaults()
+		p := newPlan(config)
+		now := noon
+		var running []*entry
+		var started []time.Time
+		cost := map[*entry]int{} // the place in spent
+		var spent []time.Duration
+		for range rapid.IntRange(1, 200).Draw(t, "events") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "millis")) * time.Millisecond)
+			switch rapid.IntRange(0, 5).Draw(t, "event") {
+			case 0:
+				p.set(now, some(rapid.SliceOfDistinct(rapid.IntRange(0, 30), rapid.ID).Draw(t, "nodes")...))
+			case 1:
+				p.mark(now, fmt.Sprintf("node-%d", rapid.IntRange(0, 30).Draw(t, "urgent")))
+			case 2, 3:
+				if len(running) == 0 {
+					break
+				}
+				var err error
+				if rapid.Bool().Draw(t, "fails") {
+					err = errors.New("no")
+				}
+				cpu := time.Duration(rapid.IntRange(0, int(mostCost/time.Microsecond)).Draw(t, "cpu")) * time.Microsecond
+				spent[cost[running[0]]] = cpu
+				p.done(now, running[0], cpu, err)
+				running = running[1:]
+			default:
+				e, cancelled, wait := p.next(now)
+				running = p.cancel(t, now, cancelled, running)
+				if e != nil {
+					running, started, spent = append(running, e), append(started, now), append(spent, 0)
+					cost[e] = len(spent) - 1
+				} else if wait == 0 && len(running) == 0 && len(p.nodes) > 0 {
+					t.Fatal("nothing to wait for, and nodes to scrape")
+				}
+			}
+			p.check(t, running)
+		}
+		// As many scrapes as run at a time may turn out to cost more than was taken for
+		// them, as many from before less, and one more begins at the end.
+		slack := float64(2*(1+slowPerSlot)*config.MaxConcurrent+1) * mostCost.Seconds()
+		for i := range started {
+			cpu := 0.0
+			for j := i; j < len(started); j++ {
+				took := started[j].Sub(started[i])
+				if n, most := float64(j-i+1), p.budget.mostScrapes()+took.Seconds()*config.MaxPerSecond; n > most+1e-6 {
+					t.Fatalf("%g scrapes began within %s", n, took)
+				}
+				cpu += spent[j].Seconds()
+				if most := p.budget.mostCPU() + took.Seconds()*config.MaxCPU + slack; cpu > most+1e-6 {
+					t.Fatalf("%g s of CPU for what began within %s, at most %g", cpu, took, most)
+				}
+			}
+		}
+	})
+}
+
+// cancel ends the scrapes that the plan cancelled, and returns those still under way.
+func (p *plan) cancel(t *rapid.T, now time.Time, cancelled, running []*entry) []*entry {
+	for _, e := range cancelled {
+		if e.state.IsFailing() || now.Sub(e.state.Started) < p.config.SlowAfter {
+			t.Fatalf("%+v is cancelled", e)
+		}
+		running = without(running, e)
+		p.done(now, e, 0, errors.New("cancelled"))
+	}
+	return running
+}
+
+// mostCost is what a scrape costs at most here.
+const mostCost = 5 * time.Millisecond
+
+func (p *plan) check(t *rapid.T, running []*entry) {
+	failing := 0
+	for _, e := range running {
+		if e.queue != nil {
+			t.Fatalf("%s runs and waits", e.state.Target.Node)
+		}
+		if e.state.IsFailing() {
+			failing++
+		}
+	}
+	p.checkSlots(t, len(running), failing)
+	waiting := 0
+	for _, q := range []*queue{&p.regular, &p.urgent, &p.failing} {
+		for i, e := range *q {
+			if e.at != i || e.queue != q || p.nodes[e.state.Target.Node] != e || (q == &p.failing) != e.state.IsFailing() {
+				t.Fatalf("%+v is not where it should be", e)
+			}
+			waiting++
+		}
+	}
+	if waiting+len(running) != len(p.nodes) {
+		t.Fatalf("%d wait, %d run, of %d", waiting, len(running), len(p.nodes))
+	}
+}
+
+func (p *plan) checkSlots(t *rapid.T, running, failing int) {
+	quick, slow := len(p.slots.running), len(p.slots.slow)
+	if quick+slow != running || quick > p.config.MaxConcurrent || slow > slowPerSlot*p.config.MaxConcurrent {
+		t.Fatalf("%d run, the plan says %d, and %d slow ones, of %d", running, quick, slow, p.config.MaxConcurrent)
+	}
+	if p.slots.retries != failing || failing > max(1, p.config.MaxConcurrent/4) {
+		t.Fatalf("%d that failed run, the plan says %d, of %d", failing, p.slots.retries, p.config.MaxConcurrent)
+	}
+}
+
+func TestOnGrid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		period := time.Duration(rapid.IntRange(1, 1e10).Draw(t, "period"))
+		p := newPlan(Config{Scrape: nil, Period: period}.withDefaults())
+		e := &entry{hash: rapid.Uint64().Draw(t, "hash")}
+		after := noon.Add(time.Duration(rapid.IntRange(0, 1e12).Draw(t, "after")))
+		first := p.onGrid(e, after)
+		if wait := first.Sub(after); wait < 0 || wait >= period {
+			t.Fatalf("a wait of %s in a period of %s", wait, period)
+		}
+		if again := p.onGrid(e, first); !again.Equal(first) {
+			t.Fatalf("from %s to %s", first, again)
+		}
+		if second := p.onGrid(e, first.Add(1)); second.Sub(first) != period {
+			t.Fatalf("%s apart", second.Sub(first))
+		}
+	})
+}
+
+// BenchmarkPlan is what one scrape costs the schedule, among 1000 nodes.
+func BenchmarkPlan(b *testing.B) {
+	p := newPlan(Config{}.withDefaults())
+	names := make([]int, 1000)
+	for i := range names {
+		names[i] = i
+	}
+	p.set(noon, some(names...))
+	now := noon
+	b.ReportAllocs()
+	for b.Loop() {
+		for {
+			e, _, wait := p.next(now)
+			if e != nil {
+				p.done(now, e, 0, nil)
+				break
+			}
+			now = now.Add(wait)
+		}
+	}
+}

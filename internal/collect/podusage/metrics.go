@@ -1,0 +1,89 @@
+package podusage
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/series"
+)
+
+// metrics are the source's own series.
+type metrics struct {
+	source   *prometheus.GaugeVec
+	scrapes  *prometheus.CounterVec
+	duration prometheus.Histogram
+	cpu      prometheus.Counter
+	held     *prometheus.CounterVec
+	nodes    prometheus.Gauge
+	failing  prometheus.Gauge
+	unfound  prometheus.Gauge
+}
+
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: "plimsoll", Name: name, Help: help})
+	}
+	m := &metrics{
+		source: prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "plimsoll", Name: "resource_metrics_source",
+			Help: "1 for where resource metrics come from: the label 'source' is 'kubelet' or 'api'."}, []string{"source"}),
+		scrapes: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrapes_total",
+			Help: "Scrapes of kubelets. The label 'result' is 'success' or 'failure'."}, []string{"result"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "plimsoll", Name: "kubelet_scrape_duration_seconds",
+			Help: "The time that scrapes of kubelets take, until their answers are stored.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+		cpu: prometheus.NewCounter(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrape_cpu_seconds_total",
+			Help: "The CPU that reading and parsing the answers of kubelets cost, which --kubelet-max-cpu bounds."}),
+		held: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_held_scrapes_total",
+			Help: "Scrapes of kubelets that the budget let begin more than a tenth of an interval late. The label 'bound' is what they waited for: " +
+				"'scrapes' a second, 'cpu' or 'concurrency'."}, []string{"bound"}),
+		nodes:   gauge("kubelet_nodes", "Nodes with pods of targets that have resource metrics."),
+		failing: gauge("kubelet_failing_nodes", "Nodes of which the last scrape failed."),
+		unfound: gauge("kubelet_unfound_nodes", "Nodes that are not scraped because no address is known of their kubelets."),
+	}
+	return m, errors.Join(
+		series.Register(registerer, &m.source),
+		series.Register(registerer, &m.scrapes),
+		series.Register(registerer, &m.duration),
+		series.Register(registerer, &m.cpu),
+		series.Register(registerer, &m.held),
+		series.Register(registerer, &m.nodes),
+		series.Register(registerer, &m.failing),
+		series.Register(registerer, &m.unfound),
+	)
+}
+
+func (m *metrics) from(source string) {
+	for _, s := range []string{"kubelet", "api"} {
+		value := 0.0
+		if s == source {
+			value = 1
+		}
+		m.source.WithLabelValues(s).Set(value)
+	}
+}
+
+func (m *metrics) scraped(took, cpu time.Duration, err error) {
+	result := "success"
+	if err != nil {
+		result = "failure"
+	}
+	m.scrapes.WithLabelValues(result).Inc()
+	m.duration.Observe(took.Seconds())
+	m.cpu.Add(cpu.Seconds())
+}
+
+// heldBack adds what the budget held back since before.
+func (m *metrics) heldBack(before, now *scrape.Totals) {
+	for bound := scrape.ByScrapes; bound < scrape.Bounds; bound++ {
+		m.held.WithLabelValues(bound.String()).Add(float64(now.Held[bound] - before.Held[bound]))
+	}
+}
+
+// reset ends a session: nothing is scraped, so that nothing fails.
+func (m *metrics) reset() {
+	m.nodes.Set(0)
+	m.failing.Set(0)
+	m.unfound.Set(0)
+}

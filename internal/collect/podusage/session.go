@@ -1,0 +1,296 @@
+package podusage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+// settle is how long changes of the nodes are gathered before the rounds learn of
+// them.
+const settle = 100 * time.Millisecond
+
+// listingTime is how long listing the nodes takes at most, if it works.
+const listingTime = 10 * time.Second
+
+// session is a time in which kubelets are scraped.
+type session struct {
+	source *Source
+	watch  Watch
+	store  *rate.Store
+	rounds *scrape.Rounds
+	nodes  cache.SharedIndexInformer
+	// kubelets are asked for what goes into store.
+	kubelets Scraper
+	// readdressed has an element when a node's kubelet may be elsewhere.
+	readdressed chan struct{}
+	period      time.Duration
+	// grace is how long a node may fail before its samples are too old.
+	grace time.Duration
+	began time.Time
+
+	// mu guards the following.
+	mu sync.RWMutex
+	// heard is when each node that is scraped brought something new.
+	heard map[string]hearing
+	// unfound says why nodes that are to be scraped are not.
+	unfound map[string]error
+	// failing are the nodes of which the last scrape failed.
+	failing map[string]struct{}
+	// preferred is until when nodes go before others.
+	preferred map[string]time.Time
+}
+
+// hearing is when a node brought something new: for the first time since it was last
+// silent for too long, and the last time, and how long after the one before that was.
+type hearing struct {
+	first, last time.Time
+	gap         time.Duration
+}
+
+// add takes in that the node brought something new.
+func (h *hearing) add(now time.Time) {
+	if !h.last.IsZero() {
+		h.gap = now.Sub(h.last)
+	}
+	if h.first.IsZero() || h.gap > maxAge {
+		h.first = now
+	}
+	h.last = now
+}
+
+// silence is how old the newest samples are, or were when these came.
+func (h *hearing) silence(now time.Time) time.Duration { return max(h.gap, now.Sub(h.last)) }
+
+func newSession(source *Source, watch Watch) (*session, error) {
+	s := &session{
+		source: source, watch: watch, store: rate.New(rate.Config{Span: signal.StableWindow, MaxAge: maxAge}), nodes: source.config.Nodes(),
+		readdressed: make(chan struct{}, 1), heard: map[string]hearing{}, unfound: map[string]error{},
+		failing: map[string]struct{}{}, preferred: map[string]time.Time{}, began: time.Now(),
+	}
+	config := source.config.Rounds
+	config.Scrape, config.Forget, config.Changed = s.scrape, s.forget, s.changed
+	if config.Period == 0 {
+		config.Period = scrape.DefaultPeriod
+	}
+	s.period, s.grace = config.Period, max(3*config.Period, 3*time.Second)
+	var err error
+	if s.rounds, err = scrape.New(config); err == nil {
+		s.kubelets, err = source.config.Scraper(s.store)
+	}
+	return s, err
+}
+
+// run scrapes until ctx ends.
+func (s *session) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer s.source.metrics.reset()
+	_, err := s.nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { s.poke() },
+		UpdateFunc: func(before, after any) { s.updated(before, after) },
+		DeleteFunc: func(any) { s.poke() },
+	})
+	if err != nil {
+		s.source.config.Log.Error(err, "watching nodes")
+		return
+	}
+	running.Go(func() { s.nodes.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), s.nodes.HasSynced) {
+		return
+	}
+	running.Go(func() { s.rounds.Run(ctx) })
+	running.Go(func() { s.hurry(ctx) })
+	for ctx.Err() == nil {
+		s.choose()
+		if !pause(ctx, settle) {
+			return
+		}
+		select {
+		case <-s.watch.Moved:
+		case <-s.readdressed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// pause is false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *session) updated(before, after any) {
+	old, ok := before.(*corev1.Node)
+	node, alsoOK := after.(*corev1.Node)
+	if !ok || !alsoOK || !equality.Semantic.DeepEqual(old.Status.Addresses, node.Status.Addresses) ||
+		old.Status.DaemonEndpoints != node.Status.DaemonEndpoints {
+		s.poke()
+	}
+}
+
+func (s *session) poke() {
+	select {
+	case s.readdressed <- struct{}{}:
+	default:
+	}
+}
+
+// choose makes the nodes that are wanted now those that are scraped.
+func (s *session) choose() {
+	targets, unfound := s.targets()
+	s.mu.Lock()
+	before := s.unfound
+	s.unfound = unfound
+	s.mu.Unlock()
+	for name, err := range unfound {
+		if before[name] == nil {
+			s.source.config.Log.Info("a kubelet cannot be asked", "node", name, "why", err.Error())
+		}
+	}
+	s.source.metrics.nodes.Set(float64(len(targets) + len(unfound)))
+	s.source.metrics.unfound.Set(float64(len(unfound)))
+	s.rounds.Set(targets)
+}
+
+// targets are the kubelets of the nodes that are wanted, and what is wrong with those
+// that cannot be asked.
+func (s *session) targets() (targets []kubelet.Target, unfound map[string]error) {
+	unfound = map[string]error{}
+	for _, name := range s.watch.Nodes(nil) {
+		target, err := s.find(name)
+		if err != nil {
+			unfound[name] = err
+			continue
+		}
+		targets = append(targets, target)
+	}
+	return targets, unfound
+}
+
+func (s *session) find(name string) (kubelet.Target, error) {
+	object, exists, err := s.nodes.GetStore().GetByKey(name)
+	if err != nil {
+		return kubelet.Target{}, fmt.Errorf("node %s: %w", name, err)
+	}
+	node, ok := object.(*corev1.Node)
+	if !exists || !ok {
+		return kubelet.Target{}, fmt.Errorf("there is no node %s", name)
+	}
+	return s.source.config.Target(node)
+}
+
+// scrape asks one kubelet and tells of what is new, and what that cost.
+func (s *session) scrape(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error) {
+	began := time.Now()
+	round, err := s.ask(ctx, target)
+	if ctx.Err() != nil {
+		return round.CPU, err
+	}
+	now := time.Now()
+	s.source.metrics.scraped(now.Sub(began), round.CPU, err)
+	if err != nil || round.Fresh == 0 {
+		return round.CPU, err
+	}
+	s.mu.Lock()
+	h := s.heard[target.Node]
+	told := Sampled{Node: target.Node, At: now, Before: h.last}
+	h.add(now)
+	s.heard[target.Node] = h
+	s.mu.Unlock()
+	s.watch.Sampled(told)
+	return round.CPU, nil
+}
+
+// ask asks one kubelet. Reading what a stranger sent must not end the process.
+func (s *session) ask(ctx context.Context, target kubelet.Target) (round rate.Round, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a kubelet failed", "node", target.Node, "stack", string(debug.Stack()))
+			round, err = rate.Round{}, fmt.Errorf("kubelet of node %s at %s: reading its answer failed: %v", target.Node, target.Address, r)
+		}
+	}()
+	return s.kubelets.Scrape(ctx, target)
+}
+
+func (s *session) forget(node string) {
+	s.mu.Lock()
+	delete(s.heard, node)
+	delete(s.failing, node)
+	s.source.metrics.failing.Set(float64(len(s.failing)))
+	s.mu.Unlock()
+	s.store.Forget(node)
+}
+
+// changed tells when a node begins or ceases to fail.
+func (s *session) changed(state scrape.State) {
+	node, log := state.Target.Node, s.source.config.Log
+	if _, isAsked := s.rounds.State(node); !isAsked {
+		return // told late: it is gone
+	}
+	s.mu.Lock()
+	if state.IsFailing() {
+		s.failing[node] = struct{}{}
+	} else {
+		delete(s.failing, node)
+	}
+	s.source.metrics.failing.Set(float64(len(s.failing)))
+	s.mu.Unlock()
+	if state.IsFailing() {
+		log.Info("a kubelet cannot be read", "node", node, "why", state.LastError.Error())
+		return
+	}
+	log.Info("a kubelet can be read again", "node", node)
+}
+
+// health says since when a node has brought something, or why what it brought
+// does not hold any more.
+func (s *session) health(node string, now time.Time) (hearing, error) {
+	state, isAsked := s.rounds.State(node)
+	s.mu.RLock()
+	h, err := s.heard[node], s.unfound[node]
+	s.mu.RUnlock()
+	switch {
+	case err != nil:
+		return h, err
+	case !s.nodes.HasSynced() && now.Sub(s.began) > listingTime:
+		return h, errNoNodes
+	case !isAsked:
+		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
+	case state.IsFailing() && now.Sub(state.Succeeded) > s.grace:
+		return h, state.LastError
+	case state.Started.After(state.Succeeded) && now.Sub(state.Started) > s.grace:
+		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errNoAnswer)
+	case h.first.IsZero():
+		return h, fmt.Errorf("node %s: %w", node, ErrStarting)
+	case h.silence(now) > maxAge:
+		return h, fmt.Errorf("kubelet of node %s at %s: %w", node, state.Target.Address, errTooOld)
+	}
+	return h, nil
+}
+
+var (
+	errNoAnswer = errors.New("no answer yet")
+	// errTooOld is also what becomes of nodes that a short budget leaves to themselves
+	// for too long: now and then a sample between two that are too old helps nobody.
+	errTooOld  = fmt.Errorf("its samples are more than %s old before there are newer ones", maxAge)
+	errNoNodes = errors.New("the nodes' addresses are not known: the API server has not listed them")
+)

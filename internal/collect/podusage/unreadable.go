@@ -1,0 +1,56 @@
+package podusage
+
+import "fmt"
+
+// fewPods is the share of a target's ready pods, one in so many, that may be on nodes
+// that cannot be read without metrics.k8s.io being asked. They count as pods whose
+// metrics are missing: nothing on the way up, their whole request on the way down.
+const fewPods = 10
+
+// Unreadable are the ready pods on nodes that cannot be read. The view has no samples
+// of them.
+type Unreadable struct {
+	// Pods is how many there are, of Ready ready pods; 0 if all can be read.
+	Pods, Ready int
+	// Node is one of their nodes, and Err why it cannot be read. OtherNodes is how many
+	// more there are.
+	Node       string
+	Err        error
+	OtherNodes int
+}
+
+// String says how many pods are missing, where and why.
+func (u *Unreadable) String() string {
+	where := "node " + u.Node
+	if u.OtherNodes > 0 {
+		where = fmt.Sprintf("%s and %d more", where, u.OtherNodes)
+	}
+	return fmt.Sprintf("%d of %d ready pods are on nodes that cannot be read (%s): %v", u.Pods, u.Ready, where, u.Err)
+}
+
+// areFew tells that the others are enough, whoever else could be asked.
+func (u *Unreadable) areFew() bool { return u.Pods*fewPods <= u.Ready }
+
+// areHalf tells that at most half of the pods cannot be read: where nobody else answers,
+// the others are enough.
+func (u *Unreadable) areHalf() bool { return u.Pods*2 <= u.Ready }
+
+// add counts a ready pod on a node that cannot be read.
+func (u *Unreadable) add(node string, o *nodeHealth) {
+	u.Pods++
+	switch {
+	case u.Node == "":
+		u.Node, u.Err = node, o.err
+	case !o.isCounted:
+		u.OtherNodes++
+	}
+	o.isCounted = true
+}
+
+// Unreadable are the pods that the last Look could not read.
+func (v *View) Unreadable() *Unreadable { return &v.unreadable }
+
+// IsUsable tells whether decisions may be made on what the last Look found, with the
+// pods that it could not read counted as missing, if nobody else knows them. Look's
+// error says that somebody else is to be asked first.
+func (v *View) IsUsable() bool { return v.isComplete && v.unreadable.areHalf() }

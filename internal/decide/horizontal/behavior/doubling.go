@@ -1,0 +1,100 @@
+package behavior
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+)
+
+// Without behavior an object may double at each decision. Upstream decides once
+// in a sync period. Plimsoll decides when something is known, which may be
+// milliseconds later, on values that do not show the new replicas yet.
+const (
+	// DoublingPeriod is how long a scale-up of an object without behavior keeps the next
+	// one away.
+	DoublingPeriod = time.Second
+	// longestHold is how long old samples do. A source whose clock is behind, or
+	// always says the same time, must not end scaling up for good.
+	longestHold = time.Minute
+)
+
+// Hold is why an object without behavior may not double.
+type Hold uint8
+
+// The reasons.
+const (
+	// NotHeld is none: it may.
+	NotHeld Hold = iota
+	// TooSoon says that it has just been scaled up.
+	TooSoon
+	// NothingNewer says that the metrics that ask for more have no value that was not
+	// known at the last scale-up.
+	NothingNewer
+)
+
+// String is the reason as explanations print it.
+func (h Hold) String() string {
+	return [...]string{"", "too soon after the last scale-up", "no sample is newer than the last scale-up"}[h]
+}
+
+// Sample says where the value of a metric comes from, as far as it takes to know
+// whether a later one is another.
+type Sample struct {
+	// At is when it was taken, by the clock of whoever took it; zero if nobody says.
+	At time.Time `json:"at,omitzero"`
+	// Asked is when the answer was asked for, by the clock of this process; zero for
+	// samples that are there without asking.
+	Asked time.Time `json:"asked,omitzero"`
+	// Total is the value, where it is one for the whole target.
+	Total int64 `json:"total,omitempty"`
+}
+
+// Fresh reports whether the metric in that place has another sample than the one
+// that the last scale-up was decided on.
+//
+// An answer that was asked for before the scale-up is not, whatever time it gives. One
+// that was asked for later is, if it gives another time or value: that time is
+// compared with nothing but the one before, as adapters of cloud metrics give times
+// some minutes ago, and others the time of the answer. One without a time counts as
+// new. After a restart it is not known what the last scale-up was decided on; the
+// times have to do then, for as long as old samples hold.
+func (h *History) Fresh(now time.Time, metric int, s Sample) bool {
+	if h.sinceUp(now) >= longestHold {
+		return true
+	}
+	isAsked := !s.Asked.IsZero()
+	switch {
+	case isAsked && !s.Asked.After(h.LastUp):
+		return false
+	case s.At.IsZero():
+		return true
+	case metric >= len(h.LastUpOn):
+		return s.At.After(h.LastUp)
+	case isAsked:
+		return !s.At.Equal(h.LastUpOn[metric].At) || s.Total != h.LastUpOn[metric].Total
+	default:
+		return s.At.After(h.LastUpOn[metric].At)
+	}
+}
+
+// sinceUp has no sign: whoever set its clock back must not wait for it.
+func (h *History) sinceUp(now time.Time) time.Duration { return now.Sub(h.LastUp).Abs() }
+
+// doubling is how far an object without behavior may go: to the double, or to
+// four replicas.
+func doubling(l *Limits, h *History, w Proposed) (rate int32, held Hold) {
+	const factor, least = 2, 4
+	rate = l.arithmetic().Trunc32(math.Max(factor*float64(w.Current), least))
+	fresh := max(w.Current, w.Fresh)
+	switch {
+	case !l.Divergences.Has(divergence.OneDoubling) || h.LastUp.IsZero():
+		return rate, NotHeld
+	case h.sinceUp(w.Now) < DoublingPeriod:
+		return w.Current, TooSoon
+	case fresh < rate:
+		return fresh, NothingNewer
+	default:
+		return rate, NotHeld
+	}
+}

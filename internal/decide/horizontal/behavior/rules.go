@@ -1,0 +1,109 @@
+// Package behavior bounds how fast and how far the count may move: stabilization
+// windows, rate policies, min and max.
+package behavior
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+// Limits are what the owner of the object and the controller's flags allow.
+type Limits struct {
+	MinReplicas, MaxReplicas int32
+	// Behavior is nil for an object without spec.behavior, which upstream treats
+	// by rules of its own.
+	Behavior *Behavior
+	// DownscaleStabilization is the flag's window; it holds without Behavior.
+	DownscaleStabilization time.Duration
+	Divergences            divergence.Set
+}
+
+func (l *Limits) arithmetic() arithmetic.Mode {
+	return arithmetic.Mode(l.Divergences.Has(divergence.Saturate))
+}
+
+// History is what the limits look back on.
+type History struct {
+	Recommendations *signal.Recommendations
+	// Ups and Downs are the scale events.
+	Ups, Downs signal.Changes
+	// LastUp is when the count was last raised; zero if that is not known.
+	LastUp time.Time
+	// LastUpOn are the samples that it was decided on, metric for metric; none if that
+	// is not known.
+	LastUpOn []Sample
+}
+
+// Proposed is a wish for a count, and the count as it is.
+type Proposed struct {
+	Now               time.Time
+	Current, Replicas int32
+	// Fresh is how far the samples lead that the last scale-up was not decided on. Only
+	// the rate without behavior looks at it.
+	Fresh int32
+	// Passing is how many of Replicas only the last few seconds ask for, or asked for
+	// when they raised the count. They hold the count for PassingHold at most. Without
+	// behavior they are remembered as far as they are followed now: there a
+	// recommendation that is remembered raises the count later on, too.
+	Passing int32
+	// PassingHold is how long they do.
+	PassingHold time.Duration
+}
+
+// Behavior holds the scaling rules of both directions.
+type Behavior struct {
+	Up, Down Rules
+}
+
+// LongestPeriod is the longest period of one direction's rate policies.
+func (b *Behavior) LongestPeriod(up bool) (longest time.Duration) {
+	rules := &b.Down
+	if up {
+		rules = &b.Up
+	}
+	for i := range rules.Policies {
+		longest = max(longest, rules.Policies[i].Period)
+	}
+	return longest
+}
+
+// Rules are the scaling rules of one direction.
+type Rules struct {
+	Stabilization time.Duration
+	Select        Select
+	Policies      []RatePolicy
+}
+
+// Select says which of several rate policies holds.
+type Select uint8
+
+// The ways to select.
+const (
+	// SelectMax takes the policy that permits the largest change.
+	SelectMax Select = iota
+	// SelectMin takes the policy that permits the smallest change.
+	SelectMin
+	// SelectDisabled permits no change in this direction.
+	SelectDisabled
+)
+
+// RateType is the unit of a rate policy.
+type RateType uint8
+
+// The units.
+const (
+	// RatePods counts replicas.
+	RatePods RateType = iota
+	// RatePercent counts percent of the replicas at the period's start.
+	RatePercent
+)
+
+// RatePolicy permits a change of Value in each Period.
+type RatePolicy struct {
+	Type   RateType
+	Value  int32
+	Period time.Duration
+}

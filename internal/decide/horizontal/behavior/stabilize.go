@@ -1,0 +1,149 @@
+package behavior
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+)
+
+// Stabilized is what the stabilization windows made of the wish.
+type Stabilized struct {
+	// Replicas is the wish after stabilization.
+	Replicas int32
+	Reason   StabilizedReason
+	// By is the remembered recommendation that holds the wish; zero if none does.
+	By signal.Recommendation
+	// Window is the window that By is in.
+	Window time.Duration
+}
+
+// StabilizedReason is the reason that AbleToScale gives.
+type StabilizedReason uint8
+
+// The reasons.
+const (
+	ReadyForNewScale StabilizedReason = iota
+	ScaleUpStabilized
+	ScaleDownStabilized
+)
+
+// String is the reason's name in the condition.
+func (r StabilizedReason) String() string {
+	return [...]string{"ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"}[r]
+}
+
+// Stabilize holds the wish against the recommendations within the windows, and
+// remembers it.
+func Stabilize(l *Limits, h *History, w Proposed) Stabilized {
+	var result Stabilized
+	longest := l.DownscaleStabilization
+	if l.Behavior == nil {
+		result = stabilizeDown(l.DownscaleStabilization, h, w)
+	} else {
+		result = stabilizeBoth(l.Behavior, h, w)
+		longest = max(l.Behavior.Up.Stabilization, l.Behavior.Down.Stabilization)
+	}
+	remember(l, h, w, w.Now.Add(-longest))
+	return result
+}
+
+// remember adds the wish to the recommendations. What is passing of it holds scaling
+// down for its own time alone; a scale-up window wants to see it all the while.
+func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
+	r, lasting := h.Recommendations, w.Replicas-w.Passing
+	passing := w.Replicas
+	if w.Passing > 0 && l.Behavior == nil {
+		passing = max(lasting, min(w.Replicas, limitPlain(l, h, w).Replicas))
+	}
+	r.ExpirePassing(w.Now.Add(-w.PassingHold))
+	if passing > lasting {
+		r.AddPassing(w.Now, passing)
+	}
+	if !l.Divergences.Has(divergence.WindowHistory) {
+		r.Overwrite(w.Now, lasting, cutoff)
+		return
+	}
+	r.Expire(cutoff)
+	r.AddBoth(w.Now, lasting, w.Replicas)
+}
+
+// highest is the highest recommendation that holds scaling down: of the window, or
+// passing and inside of it.
+func highest(window time.Duration, h *History, w Proposed, inside func(time.Time) bool) (signal.Recommendation, bool) {
+	high, found := h.Recommendations.Highest(inside)
+	passing, isThere := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingHold)))
+	if isThere && inside(passing.Time) && (!found || passing.Replicas > high.Replicas) {
+		return passing, true
+	}
+	return high, found
+}
+
+// Remember adds a wish to the recommendations, of which those older than the
+// cutoff are in no window.
+func Remember(r *signal.Recommendations, d divergence.Set, wish signal.Recommendation, cutoff time.Time) {
+	if !d.Has(divergence.WindowHistory) {
+		r.Overwrite(wish.Time, wish.Replicas, cutoff)
+		return
+	}
+	r.Expire(cutoff)
+	r.Add(wish.Time, wish.Replicas)
+}
+
+// stabilizeDown is for objects without behavior: the highest recommendation of
+// the flag's window holds (upstream: stabilizeRecommendation). One exactly as
+// old as the window counts.
+func stabilizeDown(window time.Duration, h *History, w Proposed) Stabilized {
+	cutoff := w.Now.Add(-window)
+	result := Stabilized{Replicas: w.Replicas, Window: window}
+	high, found := highest(window, h, w, func(t time.Time) bool { return !t.Before(cutoff) })
+	if found && high.Replicas > w.Replicas {
+		result.Replicas, result.Reason, result.By = high.Replicas, ScaleDownStabilized, high
+	}
+	return result
+}
+
+// stabilizeBoth keeps the count between the lowest recommendation of the
+// scale-up window and the highest of the scale-down window (upstream:
+// stabilizeRecommendationWithBehaviors). One exactly as old as its window does
+// not count.
+func stabilizeBoth(b *Behavior, h *History, w Proposed) Stabilized {
+	low := w.unless(h.Recommendations.Lowest(younger(w.Now.Add(-b.Up.Stabilization))))
+	high := w.unless(highest(b.Down.Stabilization, h, w, younger(w.Now.Add(-b.Down.Stabilization))))
+	low.Replicas, high.Replicas = min(low.Replicas, w.Replicas), max(high.Replicas, w.Replicas)
+
+	result := Stabilized{Replicas: w.Current}
+	if result.Replicas < low.Replicas {
+		result.Replicas, result.By, result.Window = low.Replicas, low, b.Up.Stabilization
+	}
+	if result.Replicas > high.Replicas {
+		result.Replicas, result.By, result.Window = high.Replicas, high, b.Down.Stabilization
+	}
+	if result.Replicas == w.Replicas {
+		return Stabilized{Replicas: w.Replicas}
+	}
+	if result.Replicas == w.Current {
+		// Neither bound moved the count: the one that the wish would pass holds it.
+		result.By, result.Window = low, b.Up.Stabilization
+		if w.Replicas < w.Current {
+			result.By, result.Window = high, b.Down.Stabilization
+		}
+	}
+	result.Reason = ScaleUpStabilized
+	if w.Replicas < w.Current {
+		result.Reason = ScaleDownStabilized
+	}
+	return result
+}
+
+func younger(cutoff time.Time) func(time.Time) bool {
+	return func(t time.Time) bool { return t.After(cutoff) }
+}
+
+// unless is the entry that was found or, without one, the wish itself.
+func (w Proposed) unless(entry signal.Recommendation, found bool) signal.Recommendation {
+	if found {
+		return entry
+	}
+	return signal.Recommendation{Time: w.Now, Replicas: w.Replicas}
+}

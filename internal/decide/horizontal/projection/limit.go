@@ -1,0 +1,93 @@
+package projection
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// Limit is one of the limits on the way from the metrics to a count.
+type Limit uint8
+
+// The limits, in the order in which a decision meets them.
+const (
+	// None: the count is what the metrics want.
+	None Limit = iota
+	// Unusable: there is no target, or too few metrics, to decide on.
+	Unusable
+	// Maintenance: the target was put to 0 by hand.
+	Maintenance
+	// Tolerance: the metrics are near enough to their targets.
+	Tolerance
+	// Stabilization: an earlier recommendation holds.
+	Stabilization
+	// ScaleUpRate and ScaleDownRate: the rate's budget is spent.
+	ScaleUpRate
+	ScaleDownRate
+	// MinReplicas and MaxReplicas are the object's.
+	MinReplicas
+	MaxReplicas
+)
+
+// String is what an explanation calls the limit.
+func (l Limit) String() string {
+	return [...]string{
+		"nothing", "unusable input", "maintenance (0 replicas)", "tolerance", "stabilization", "scale-up rate", "scale-down rate",
+		"min replicas", "max replicas",
+	}[l]
+}
+
+// Name is the limit's as a label or a key.
+func (l Limit) Name() string {
+	return [...]string{
+		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate", "min_replicas", "max_replicas",
+	}[l]
+}
+
+// BindingLimit is the limit that made the decision's count what it is: the last that
+// changed it.
+func BindingLimit(d *horizontal.Decision) Limit {
+	switch d.Branch {
+	case horizontal.BranchDisabled:
+		return Maintenance
+	case horizontal.BranchAboveMax:
+		return MaxReplicas
+	case horizontal.BranchBelowMin:
+		return MinReplicas
+	case horizontal.BranchMetrics:
+		return bindsMetrics(d)
+	default:
+		return Unusable
+	}
+}
+
+func bindsMetrics(d *horizontal.Decision) Limit {
+	switch {
+	case d.RaisedToMin, d.Limited.Reason == behavior.TooFewReplicas:
+		return MinReplicas
+	case d.Limited.Reason == behavior.TooManyReplicas:
+		return MaxReplicas
+	case d.Limited.Reason == behavior.ScaleUpLimit:
+		return ScaleUpRate
+	case d.Limited.Reason == behavior.ScaleDownLimit:
+		return ScaleDownRate
+	case d.Stabilized.Reason != behavior.ReadyForNewScale:
+		return Stabilization
+	case d.Metrics[d.Proposed.Index].Verdict == metric.WithinTolerance:
+		return Tolerance
+	default:
+		return None
+	}
+}
+
+// Uses says of each rate policy what it permits and what is used up, in the
+// direction that the decision wants to go; none where there are no policies or it
+// does not want to go anywhere. The state is the one before the decision.
+func Uses(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) []behavior.Use {
+	wish := d.Stabilized.Replicas
+	if d.Branch != horizontal.BranchMetrics || wish == d.Current {
+		return nil
+	}
+	w := newWalk(p, s, d, 0)
+	return behavior.Uses(&w.limits, w.history(), behavior.Proposed{Now: d.At, Current: d.Current, Replicas: wish}, wish > d.Current)
+}

@@ -1,0 +1,180 @@
+// Package historybounds bounds a history that only its controller has.
+//
+// What an object's controller remembers, its recommendations and scale events, is
+// in nobody's API. Its traces are: status says what the last decision came to,
+// and events say what was scaled when. From these come histories that the real one
+// lies between. What all of them decide is certain.
+package historybounds
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Rescale is a change of the count that an event tells of.
+type Rescale struct {
+	At time.Time
+	// To is the new count.
+	To int32
+	// IsWanted says that a metric asked for that many pods or more: it was above its
+	// target.
+	IsWanted bool
+}
+
+// rescaled is the message of an upstream SuccessfulRescale event.
+var rescaled = regexp.MustCompile(`^New size: (\d+); reason: (?:.*( above target)$)?`)
+
+// Rescales are the changes that the events tell of, oldest first. Events of other
+// kinds are left out.
+func Rescales(events []corev1.Event) []Rescale {
+	var found []Rescale
+	for i := range events {
+		e := &events[i]
+		match := rescaled.FindStringSubmatch(e.Message)
+		if e.Reason != "SuccessfulRescale" || match == nil {
+			continue
+		}
+		if to, err := strconv.ParseInt(match[1], 10, 32); err == nil {
+			found = append(found, Rescale{At: timeOf(e), To: int32(to), IsWanted: match[2] != ""})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Rescale) int { return a.At.Compare(b.At) })
+	return found
+}
+
+func timeOf(e *corev1.Event) time.Time {
+	if e.LastTimestamp.IsZero() {
+		return e.EventTime.Time
+	}
+	return e.LastTimestamp.Time
+}
+
+// Known is what can be known of an object from outside.
+type Known struct {
+	// HPA is the object with the status of its last decision.
+	HPA *autoscalingv2.HorizontalPodAutoscaler
+	// Current is the target's count.
+	Current int32
+	// Rescales are from events, oldest first.
+	Rescales []Rescale
+	// Period is how often the object is decided.
+	Period      time.Duration
+	Divergences divergence.Set
+}
+
+// Bounds are histories between which the real one lies: the first holds back
+// least, the others most, each in a way of its own.
+func Bounds(k *Known, now time.Time) []horizontal.State {
+	if !k.decided() {
+		return []horizontal.State{observe.FirstState(k.HPA)}
+	}
+	last := now.Add(-k.Period)
+	sure := k.sure(last)
+	unsure := slices.Clone(sure)
+	for _, count := range []int32{k.HPA.Status.DesiredReplicas, k.Current} {
+		unsure = append(unsure, signal.Recommendation{Time: last, Replicas: count})
+	}
+	// Not empty: a controller without any history holds the count as it stands.
+	sure = append([]signal.Recommendation{{Replicas: k.Current}}, sure...)
+	bounds := []horizontal.State{k.state(sure)}
+	first, isKnown := k.first()
+	if isKnown {
+		return append(bounds, k.state(unsure))
+	}
+	// How far the first change went, and which way, is not known: either budget may be
+	// spent.
+	for _, by := range []int32{k.largest(), -k.largest()} {
+		s := k.state(unsure)
+		k.change(&s, first, by)
+		bounds = append(bounds, s)
+	}
+	return bounds
+}
+
+// first is when the oldest change was of which it is not known how far it went; none
+// if nothing was scaled.
+func (k *Known) first() (at time.Time, isKnown bool) {
+	if len(k.Rescales) > 0 {
+		return k.Rescales[0].At, false
+	}
+	if scaled := k.HPA.Status.LastScaleTime; scaled != nil {
+		return scaled.Time, false
+	}
+	return at, true
+}
+
+// state is a history with these recommendations.
+func (k *Known) state(made []signal.Recommendation) horizontal.State {
+	s := observe.FirstState(k.HPA)
+	for _, r := range made {
+		behavior.Remember(&s.Recommendations, k.Divergences, r, time.Time{})
+	}
+	for i := 1; i < len(k.Rescales); i++ {
+		k.change(&s, k.Rescales[i].At, k.Rescales[i].To-k.Rescales[i-1].To)
+	}
+	return s
+}
+
+// decided reports whether metrics have ever decided on the object.
+func (k *Known) decided() bool {
+	return slices.ContainsFunc(k.HPA.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
+		return c.Type == autoscalingv2.ScalingActive
+	})
+}
+
+func (k *Known) condition(kind autoscalingv2.HorizontalPodAutoscalerConditionType) (reason string) {
+	for i := range k.HPA.Status.Conditions {
+		if k.HPA.Status.Conditions[i].Type == kind {
+			return k.HPA.Status.Conditions[i].Reason
+		}
+	}
+	return ""
+}
+
+// sure are the recommendations that must have been made. A decision that came to
+// its count without any limit recommended it; a scale-up recommended as much as it
+// came to or more, and a scale-down as little or less: what is more extreme would
+// only hold more.
+func (k *Known) sure(last time.Time) []signal.Recommendation {
+	var made []signal.Recommendation
+	before := int32(-1)
+	for _, r := range k.Rescales {
+		if r.IsWanted || before >= 0 && r.To != before {
+			made = append(made, signal.Recommendation{Time: r.At, Replicas: r.To})
+		}
+		before = r.To
+	}
+	free := k.condition(autoscalingv2.ScalingLimited) == "DesiredWithinRange"
+	able := k.condition(autoscalingv2.AbleToScale)
+	if free && (able == "ReadyForNewScale" || able == "SucceededRescale") {
+		made = append(made, signal.Recommendation{Time: last, Replicas: k.HPA.Status.DesiredReplicas})
+	}
+	slices.SortStableFunc(made, func(a, b signal.Recommendation) int { return a.Time.Compare(b.Time) })
+	return made
+}
+
+// largest is a change that spends any budget.
+func (k *Known) largest() int32 {
+	return cmp.Or(k.Current, 1) + k.HPA.Spec.MaxReplicas
+}
+
+func (k *Known) change(s *horizontal.State, at time.Time, by int32) {
+	switch {
+	case by > 0:
+		s.ScaleUps = append(s.ScaleUps, signal.Change{Time: at, Replicas: by})
+	case by < 0:
+		s.ScaleDowns = append(s.ScaleDowns, signal.Change{Time: at, Replicas: -by})
+	}
+}

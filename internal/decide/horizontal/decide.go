@@ -43,7 +43,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	d := Decision{
 		At: now, Branch: branch(p, o), Trigger: o.Trigger, Current: o.Target.SpecReplicas,
-		policy: p, target: o.Target, scaledToZero: o.ScaledToZero, conflict: o.Conflict,
+		policy: p, target: o.Target, conflict: o.Conflict,
 	}
 	d.Desired = d.Current
 	if d.Branch == BranchNoScale {

@@ -46,10 +46,9 @@ type Decision struct {
 	// RaisedToMin says that a target at zero goes to min replicas at least.
 	RaisedToMin bool
 
-	policy       *Policy
-	target       Target
-	scaledToZero bool
-	conflict     report.Conflict
+	policy   *Policy
+	target   Target
+	conflict report.Conflict
 }
 
 // Branch is the way that a decision took.

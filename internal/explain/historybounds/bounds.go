@@ -89,8 +89,8 @@ func Bounds(k *Known, now time.Time) []horizontal.State {
 	// Not empty: a controller without any history holds the count as it stands.
 	sure = append([]signal.Recommendation{{Replicas: k.Current}}, sure...)
 	bounds := []horizontal.State{k.state(sure)}
-	first, isKnown := k.first()
-	if isKnown {
+	first, wasScaled := k.first()
+	if !wasScaled {
 		return append(bounds, k.state(unsure))
 	}
 	// How far the first change went, and which way, is not known: either budget may be
@@ -103,16 +103,16 @@ func Bounds(k *Known, now time.Time) []horizontal.State {
 	return bounds
 }
 
-// first is when the oldest change was of which it is not known how far it went; none
-// if nothing was scaled.
-func (k *Known) first() (at time.Time, isKnown bool) {
+// first is when the oldest change was of which it is not known how far it went, if
+// anything was scaled.
+func (k *Known) first() (at time.Time, wasScaled bool) {
 	if len(k.Rescales) > 0 {
-		return k.Rescales[0].At, false
+		return k.Rescales[0].At, true
 	}
 	if scaled := k.HPA.Status.LastScaleTime; scaled != nil {
-		return scaled.Time, false
+		return scaled.Time, true
 	}
-	return at, true
+	return time.Time{}, false
 }
 
 // state is a history with these recommendations.

@@ -129,7 +129,10 @@ func (f *Finder) forward(pod string) (address string, stop func(), err error) {
 		return "", nil, fmt.Errorf("no way to pod %s/%s within %s", f.Namespace, pod, forwardTimeout)
 	}
 	ports, err := forwarder.GetPorts()
-	if err != nil || len(ports) == 0 {
+	if err == nil && len(ports) == 0 {
+		err = errors.New("no port was opened")
+	}
+	if err != nil {
 		stop()
 		return "", nil, fmt.Errorf("forwarding a port to pod %s/%s: %w", f.Namespace, pod, err)
 	}

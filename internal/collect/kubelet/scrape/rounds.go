@@ -150,18 +150,6 @@ func (r *Rounds) State(node string) (State, bool) {
 	return e.state, true
 }
 
-// States appends the state of each node of the set to dst, in no order.
-func (r *Rounds) States(dst []State) []State {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.plan.nodes {
-		if !e.isGone {
-			dst = append(dst, e.state)
-		}
-	}
-	return dst
-}
-
 // Totals counts scrapes that have ended.
 func (r *Rounds) Totals() Totals {
 	r.mu.Lock()

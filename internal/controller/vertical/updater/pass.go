@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// hands is how many workloads are acted on at a time; under a rate limit it is one, so that their turns are kept. One
+	// maxWorkers is how many workloads are acted on at a time; under a rate limit it is one, so that their turns are kept. One
 	// call after the other leaves the API server idle in between; 32 are a small part of what it lets one client have under way.
-	hands = 32
+	maxWorkers = 32
 	// stalePasses is how many passes are left out before objects say why.
 	stalePasses = 2
 )
@@ -129,7 +129,7 @@ func (c *Controller) catch(w *workload, ok *bool) {
 func (c *Controller) act(ctx context.Context, tasks []*task) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	workers := hands
+	workers := maxWorkers
 	if c.cfg.EvictionRate > 0 {
 		workers = 1
 	}

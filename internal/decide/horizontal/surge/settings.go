@@ -47,11 +47,11 @@ func Defaults() Settings {
 	return Settings{Window: 10 * time.Second, SteepFactor: 8, Margin: 1.5, LeastCPUMilli: 50, ReadyFor: 15 * time.Second}
 }
 
-// Suspicious reports whether a pod's newest interval alone is above the steep
+// isSuspicious reports whether a pod's newest interval alone is above the steep
 // multiple of what the pod is to use: a second one, which scraping its node early
 // gives at once, would decide. After a short one it would not, as two short ones do
 // not agree.
-func Suspicious(s *Settings, recent *metric.Recent, wantedMilli float64) bool {
+func isSuspicious(s *Settings, recent *metric.Recent, wantedMilli float64) bool {
 	newest := &recent[0]
 	return s.isSteep(newest, wantedMilli) && newest.Window >= shortest && newest.Milli >= s.LeastCPUMilli &&
 		!s.isSteep(&recent[1], wantedMilli)

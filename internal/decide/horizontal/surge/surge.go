@@ -137,7 +137,7 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 		if recent[0].Present && float64(recent[0].Milli) > s.Margin*target {
 			showing++
 		}
-		if Suspicious(s, recent, target) && !slices.Contains(dst[:before], pod) {
+		if isSuspicious(s, recent, target) && !slices.Contains(dst[:before], pod) {
 			dst = append(dst, pod)
 		}
 	}

@@ -42,7 +42,9 @@ WITH_CLUSTER = $$(go list ./... | grep -E '$(CLUSTERED)')
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## |^##@ ' '/^##@ / {printf "\n%s\n", $$2} /^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Use
 
 .PHONY: demo
 demo: ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up)
@@ -52,6 +54,17 @@ demo: ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=18
 .PHONY: cluster
 cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C removes it
 	@bin/devcluster cluster
+
+.PHONY: build
+build: ## build the program: bin/plimsoll
+	@$(DEVBUILD) -only plimsoll
+
+.PHONY: image
+image: build ## write the container image as an OCI archive under dist/ (no registry needed)
+	@mkdir -p dist
+	@$(GO) run ./cmd/image --program=bin/plimsoll
+
+##@ Test
 
 .PHONY: test
 test: tools ## run every test with the race detector, those on a real API server too
@@ -64,41 +77,21 @@ test: tools ## run every test with the race detector, those on a real API server
 	@mkdir -p dist
 	@$(GO_RACE) -timeout 40m -p 1 -v $(WITH_CLUSTER) 2>&1 | tee dist/cluster-tests.log | awk -f test/progress.awk
 
-.PHONY: test-prometheus
-test-prometheus: ## test history, alerts and dashboard with a real Prometheus (builds it: some minutes the first time)
-	@mkdir -p bin
-	@echo "Building Prometheus and promtool; some minutes the first time."
-	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
-	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
+.PHONY: unit
+unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/workloadmodel for one)
+	@$(GO) test -timeout 5m $(or $(PKG),$(UNIT))
 
 .PHONY: test-node
 test-node: ## test on a real node: kills for want of memory, resizes, admission servers (root; ten minutes; RUN=TestThrottled for one)
 	@echo "Compiling the tests. They then say what this machine lacks, or build the rest: the kubelet takes minutes the first time."
 	@$(GO) test -count 1 -timeout 60m -v -tags node ./test/node $(if $(RUN),-run '$(RUN)')
 
-.PHONY: unit
-unit: ## run the tests that need no cluster, without the race detector (PKG=./internal/workloadmodel for one)
-	@$(GO) test -timeout 5m $(or $(PKG),$(UNIT))
-
-.PHONY: lint
-lint: $(LINT) ## check style, walls, formatting and module files
-	@status=0; \
-	unformatted=$$(gofmt -s -l .); \
-	if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; status=1; fi; \
-	for module in $(MODULES); do \
-		echo "== $$module"; \
-		(cd $$module && go mod tidy -diff && CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(CURDIR)/$(LINT) run ./...) || status=1; \
-	done; \
-	exit $$status
-
-.PHONY: build
-build: ## build the program: bin/plimsoll
-	@$(DEVBUILD) -only plimsoll
-
-.PHONY: image
-image: build ## write the container image as an OCI archive under dist/ (no registry needed)
-	@mkdir -p dist
-	@$(GO) run ./cmd/image --program=bin/plimsoll
+.PHONY: test-prometheus
+test-prometheus: ## test history, alerts and dashboard with a real Prometheus (builds it: some minutes the first time)
+	@mkdir -p bin
+	@echo "Building Prometheus and promtool; some minutes the first time."
+	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
+	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
 
 .PHONY: oracle
 oracle: ## compare Plimsoll with upstream's own controller in random timelines (N=100000 steps, SEED=1)
@@ -110,6 +103,8 @@ oracle-vertical: ## compare recommender, updater and admission with upstream's o
 		-histories=$(or $(N),10000) -history-seed=$(or $(SEED),1) -history-divergences=50 \
 		-updater-timelines=$(or $(N),10000) -updater-seed=$(or $(SEED),1) \
 		-admission-pods=$(or $(N),10000) -admission-objects=$(or $(N),10000) -admission-seed=$(or $(SEED),1)
+
+##@ Measure
 
 .PHONY: bench
 bench: ## run the benchmarks, upstream's calculator beside the core too; ends in benchstat's output (about five minutes)
@@ -147,20 +142,32 @@ bench-vertical: ## many vertical autoscalers, upstream's recommender and updater
 bench-noise: ## what the surge window adds to noise, and what it is worth when load rises, in virtual time (OUT=file.json)
 	@$(GO) run ./cmd/bench noise $(if $(OUT),--out='$(OUT)')
 
+.PHONY: scoreboard
+scoreboard: ## upstream's settings against Plimsoll's on the traces of a folder, in virtual time (TRACES=dir OUT=file.json FLAGS=...)
+	@$(GO) run ./cmd/bench scoreboard $(if $(TRACES),--traces='$(TRACES)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
+
+##@ Maintain
+
+.PHONY: lint
+lint: $(LINT) ## check style, walls, formatting and module files
+	@status=0; \
+	unformatted=$$(gofmt -s -l .); \
+	if [[ -n $$unformatted ]]; then echo "run gofmt -s -w on:"; echo "$$unformatted"; status=1; fi; \
+	for module in $(MODULES); do \
+		echo "== $$module"; \
+		(cd $$module && go mod tidy -diff && CGO_ENABLED=0 GOFLAGS='$(BUILD_FLAGS)' $(CURDIR)/$(LINT) run ./...) || status=1; \
+	done; \
+	exit $$status
+
 # The API server stores the quantities of custom resources as they are written. A length, and at most two digits of an exponent,
 # keep them readable: internal/quantity says why, and has the same bounds.
 BOUND_QUANTITIES := s/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?)\(\(\[0-9\].*\)\)\)\?\$$$$/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/
-
 .PHONY: generate
 generate: ## write what is generated from api/: deep copies and CustomResourceDefinitions; a test tells when it is stale
 	@rm -f config/crd/*.yaml api/autoscaling/*/zz_generated.deepcopy.go
 	@$(GO) tool -modfile=tools/codegen/go.mod controller-gen object crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
 	@sed -i -E '$(BOUND_QUANTITIES)' config/crd/*.yaml
 	@ls api/autoscaling/*/*.go config/crd/*.yaml tools/codegen/go.mod | grep -v _test.go | xargs sha256sum > api/generated.sum
-
-.PHONY: scoreboard
-scoreboard: ## upstream's settings against Plimsoll's on the traces of a folder, in virtual time (TRACES=dir OUT=file.json FLAGS=...)
-	@$(GO) run ./cmd/bench scoreboard $(if $(TRACES),--traces='$(TRACES)') $(if $(OUT),--out='$(OUT)') $(FLAGS)
 
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)

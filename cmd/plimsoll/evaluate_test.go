@@ -61,7 +61,7 @@ func TestEvaluateJSON(t *testing.T) {
 
 // The surge of a rollout raises the count upstream and not here.
 func TestEvaluateDivergences(t *testing.T) {
-	for set, want := range map[string]string{"none": "scale from 2 to 3", "default": "stay at 2", "surge": "stay at 2"} {
+	for set, want := range map[string]string{"none": "scale from 2 to 3", "default": "stay at 2", "rollout-surge": "stay at 2"} {
 		got, err := run(t, "", "evaluate", "-f", scenarios+"range.yaml", "--divergences", set)
 		steps := strings.Split(got, "\n\n")
 		if err != nil || len(steps) != 4 || !strings.Contains(steps[2], want) {
@@ -145,7 +145,7 @@ func TestVerticalDivergences(t *testing.T) {
 	if err != nil || !strings.Contains(got, "finite-upper here; where the snapshot was saved: default") {
 		t.Errorf("with others: %v, printed:\n%s", err, got)
 	}
-	if _, err := run(t, "", "evaluate", "-f", file, "--divergences", "surge"); err == nil || !strings.Contains(err.Error(), `unknown divergence "surge"`) {
+	if _, err := run(t, "", "evaluate", "-f", file, "--divergences", "rollout-surge"); err == nil || !strings.Contains(err.Error(), `unknown divergence "rollout-surge"`) {
 		t.Errorf("with those of the other side: %v", err)
 	}
 }

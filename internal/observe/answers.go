@@ -226,7 +226,7 @@ func (a *Answers) External(i int, list *externalmetricsv1beta1.ExternalMetricVal
 
 // doubts reports whether an answer is checked for being one to the question.
 // Upstream believes whatever it gets.
-func (a *Answers) doubts() bool { return a.policy.Divergences.Has(divergence.RejectNegative) }
+func (a *Answers) doubts() bool { return a.policy.Divergences.Has(divergence.RejectImplausible) }
 
 func (a *Answers) implausible(items int) string {
 	limit := maxItemsPerPod*len(a.pods) + maxItemsSpare

@@ -139,7 +139,7 @@ func TestResource(t *testing.T) {
 		},
 		"another namespace": {
 			reason: "an answer to another question is an error, not a number",
-			set:    divergence.RejectNegative, spec: cpuAverage,
+			set:    divergence.RejectImplausible, spec: cpuAverage,
 			items: []metricsv1beta1.PodMetrics{elsewhere},
 			want:  metric.Reading{Error: "the answer holds pod p1 of namespace bank"},
 		},

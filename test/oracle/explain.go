@@ -23,7 +23,7 @@ func (s seen) look(now *Situation) {
 	// Surge pods, and pods that are not ready: neither turns a ratio round.
 	uneven := int32(len(now.Pods)) != now.Scale.Spec || now.Scale.Status != now.Scale.Spec || slices.ContainsFunc(now.Pods, unready)
 	for about, is := range map[divergence.Set]bool{
-		divergence.Surge:             uneven,
+		divergence.RolloutSurge:      uneven,
 		divergence.NoReadyPods:       hasValueTarget(spec.Metrics),
 		divergence.SucceededPods:     slices.ContainsFunc(now.Pods, succeeded),
 		divergence.UncountedRequests: hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, uncounted),
@@ -31,9 +31,9 @@ func (s seen) look(now *Situation) {
 		divergence.DropSeries:        now.Recreate || now.Rival,
 		divergence.HistoryByUID:      now.Recreate,
 		divergence.OutOfRange:        now.Scale.Spec > spec.MaxReplicas || now.Scale.Spec < least || now.Rival,
-		divergence.TrueMessages:      true,
+		divergence.AccurateMessages:  true,
 		divergence.PartialContainer:  hasContainerMetric(spec.Metrics),
-		divergence.RejectNegative:    now.Wild,
+		divergence.RejectImplausible: now.Wild,
 		divergence.WindowHistory:     now.Lengthened,
 		divergence.OneDoubling:       spec.Behavior == nil,
 		divergence.NewerSamples:      true,
@@ -51,7 +51,7 @@ func (s seen) permits(d divergence.Set, with, without *Result) bool {
 		return false
 	}
 	// Words do not scale.
-	return d != divergence.TrueMessages || slices.Equal(with.Writes, without.Writes) &&
+	return d != divergence.AccurateMessages || slices.Equal(with.Writes, without.Writes) &&
 		with.Status.DesiredReplicas == without.Status.DesiredReplicas
 }
 

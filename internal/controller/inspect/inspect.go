@@ -96,7 +96,7 @@ func (s *Server) Start(ctx context.Context) error {
 
 // Handler answers GET /snapshots/NAMESPACE/NAME with a YAML document that plimsoll
 // evaluate reads. Elsewhere than in the leader nothing is decided: 504. GET
-// /memories/NAMESPACE/NAME is answered with what the vertical side remembers of an
+// /updater/NAMESPACE/NAME is answered with what the vertical side remembers of an
 // object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -114,7 +114,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		s.answer(w, r, object)
 	})
-	mux.HandleFunc("GET /memories/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /updater/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
 		if object, ok := objectOf(w, r); ok {
 			s.remember(w, object)
 		}

@@ -126,10 +126,10 @@ func TestNewWantsLoopback(t *testing.T) {
 	}
 }
 
-// memories remembers shop/web alone.
-type memories struct{}
+// remembered remembers shop/web alone.
+type remembered struct{}
 
-func (memories) Memory(object types.NamespacedName) *snapshot.VerticalSnapshot {
+func (remembered) Memory(object types.NamespacedName) *snapshot.VerticalSnapshot {
 	if object.Name != "web" {
 		return nil
 	}
@@ -144,10 +144,10 @@ func TestMemories(t *testing.T) {
 		status int
 		words  string
 	}{
-		"it is known":            {memories{}, "/memories/shop/web", http.StatusOK, `"time":"1970-01-01T00:00:01.000000005Z"`},
-		"it is not":              {memories{}, "/memories/shop/api", http.StatusNotFound, "the updater does not run here"},
-		"no name":                {memories{}, "/memories/shop/NO!", http.StatusBadRequest, "no such name"},
-		"no vertical side there": {nil, "/memories/shop/web", http.StatusNotFound, "does not run here"},
+		"it is known":            {remembered{}, "/updater/shop/web", http.StatusOK, `"time":"1970-01-01T00:00:01.000000005Z"`},
+		"it is not":              {remembered{}, "/updater/shop/api", http.StatusNotFound, "the updater does not run here"},
+		"no name":                {remembered{}, "/updater/shop/NO!", http.StatusBadRequest, "no such name"},
+		"no vertical side there": {nil, "/updater/shop/web", http.StatusNotFound, "does not run here"},
 	} {
 		server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, Vertical: c.source}, logr.Discard())
 		if err != nil {

@@ -143,7 +143,7 @@ func (d *Decision) reportComputed(r *report.Report) {
 		r.Set(AbleToScale, true, "ScaleDownStabilized",
 			"recent recommendations were higher than current one, applying the highest recent recommendation")
 	case behavior.ReadyForNewScale:
-		if matches || !d.policy.Divergences.Has(divergence.TrueMessages) {
+		if matches || !d.policy.Divergences.Has(divergence.AccurateMessages) {
 			r.Set(AbleToScale, true, "ReadyForNewScale", "recommended size matches current size")
 		}
 	}
@@ -153,7 +153,7 @@ func (d *Decision) reportComputed(r *report.Report) {
 
 func (d *Decision) validMetricMessage() string {
 	message := "the HPA was able to successfully calculate a replica count from " + d.metricName(d.Proposed.Index)
-	if d.Failed == 0 || !d.policy.Divergences.Has(divergence.TrueMessages) {
+	if d.Failed == 0 || !d.policy.Divergences.Has(divergence.AccurateMessages) {
 		return message
 	}
 	var failed []string
@@ -229,7 +229,7 @@ func (d *Decision) within() string {
 // raise it: a remembered recommendation does, or min. Upstream then gives no
 // reason, or that all metrics are below target.
 func (d *Decision) raisedAgainst(wish int32) bool {
-	return d.policy.Divergences.Has(divergence.TrueMessages) && d.Desired > d.Current && wish <= d.Current
+	return d.policy.Divergences.Has(divergence.AccurateMessages) && d.Desired > d.Current && wish <= d.Current
 }
 
 func (d *Decision) reportOutcome(r *report.Report, outcome Outcome) {
@@ -243,7 +243,7 @@ func (d *Decision) reportOutcome(r *report.Report, outcome Outcome) {
 		r.Set(AbleToScale, false, "FailedUpdateScale",
 			"the HPA controller was unable to update the target scale: "+outcome.Error)
 		// Upstream takes the condition through True on the way, at each failure.
-		r.Conditions[0].Moved = !d.policy.Divergences.Has(divergence.TrueMessages)
+		r.Conditions[0].Moved = !d.policy.Divergences.Has(divergence.AccurateMessages)
 		r.Error = "failed to rescale: " + outcome.Error
 		return
 	}

@@ -62,7 +62,7 @@ func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *s
 // Memory is what the vertical side remembers of the object, and the flags that it has.
 func (f *Finder) Memory(ctx context.Context, object types.NamespacedName) (*snapshot.VerticalSnapshot, error) {
 	var memory snapshot.VerticalSnapshot
-	err := f.ask(ctx, "memories", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&memory) })
+	err := f.ask(ctx, "updater", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&memory) })
 	if err != nil {
 		return nil, err
 	}

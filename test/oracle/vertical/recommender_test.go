@@ -47,7 +47,7 @@ var (
 var recommenderDivergences = []divergence.Set{
 	divergence.FiniteUpper, divergence.LiveContainers, divergence.OpenWindow, divergence.KeepHistory, divergence.ZeroMemory,
 	divergence.MemoryOnly, divergence.StartOOM, divergence.OOMLimit, divergence.ResetOverrides, divergence.SkipConflict,
-	divergence.QuietStatus, divergence.AbsurdSamples,
+	divergence.QuietStatus, divergence.ImplausibleSamples,
 }
 
 // TestRecommender runs upstream's recommender and Plimsoll's core through the same

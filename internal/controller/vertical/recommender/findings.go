@@ -35,7 +35,7 @@ const (
 // owned are the conditions that the recommender writes. Others' stay as they are.
 var owned = []string{
 	recommend.RecommendationProvided, recommend.NoPodsMatched, recommend.ConfigUnsupported, recommend.ConfigDeprecated,
-	recommend.LowConfidence, recommend.AbsurdSamples, recommend.DamagedCheckpoint, conflict.Condition, ConfigInvalid, TargetShared,
+	recommend.LowConfidence, recommend.ImplausibleSamples, recommend.DamagedCheckpoint, conflict.Condition, ConfigInvalid, TargetShared,
 	CPUContended, MetricsMissing,
 }
 

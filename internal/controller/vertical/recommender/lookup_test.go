@@ -121,7 +121,7 @@ func TestMissingMetrics(t *testing.T) {
 }
 
 // Absurd samples are said once and change nothing, though others of the same minute are sound: an average would hide them.
-func TestAbsurdSamples(t *testing.T) {
+func TestImplausibleSamples(t *testing.T) {
 	for why, bad := range map[string][2]int64{
 		"memory": {100, 2 << 50}, "negative memory": {100, -5}, "cpu": {5e9, 500 << 20}, "negative cpu": {-5, 500 << 20},
 	} {
@@ -134,24 +134,24 @@ func TestAbsurdSamples(t *testing.T) {
 				w.start()
 				w.pass(time.Hour)
 				cpu, memory := w.target("web")
-				if w.condition("web", recommend.AbsurdSamples) != nil || cpu == 0 {
+				if w.condition("web", recommend.ImplausibleSamples) != nil || cpu == 0 {
 					t.Fatalf("before: %v, %dm", w.status("web").Conditions, cpu)
 				}
 				w.do(func() { w.milli["web"], w.bytes["web"] = bad[0], bad[1] })
 				w.pass(30 * time.Second) // one sample of two in a minute
 				w.do(func() { w.milli["web"], w.bytes["web"] = 100, 500<<20 })
 				w.pass(10 * time.Minute)
-				if c := w.condition("web", recommend.AbsurdSamples); c == nil || w.warnings("web", recommend.AbsurdSamples) != 1 {
+				if c := w.condition("web", recommend.ImplausibleSamples); c == nil || w.warnings("web", recommend.ImplausibleSamples) != 1 {
 					t.Errorf("the condition is %v, the events are %v", c, w.told)
 				}
 				if nextCPU, nextMemory := w.target("web"); nextCPU != cpu || nextMemory != memory {
 					t.Errorf("%dm and %d bytes became %dm and %d bytes", cpu, memory, nextCPU, nextMemory)
 				}
-				if c := w.condition("sound", recommend.AbsurdSamples); c != nil {
+				if c := w.condition("sound", recommend.ImplausibleSamples); c != nil {
 					t.Errorf("of another workload: %v", c)
 				}
 				w.pass(time.Hour)
-				if c := w.condition("web", recommend.AbsurdSamples); c != nil {
+				if c := w.condition("web", recommend.ImplausibleSamples); c != nil {
 					t.Errorf("it stays: %v", c)
 				}
 			})

@@ -11,8 +11,8 @@ type Set uint64
 // The divergences. docs/compatibility.md describes each with upstream's
 // behaviour, Plimsoll's and the Kubernetes issue it answers.
 const (
-	// Surge keeps the surge pods of a rollout from pushing replicas up.
-	Surge Set = 1 << iota
+	// RolloutSurge keeps the surge pods of a rollout from pushing replicas up.
+	RolloutSurge Set = 1 << iota
 	// NoReadyPods keeps the count where a Value target finds no ready pod.
 	NoReadyPods
 	// SucceededPods ignores pods that have finished.
@@ -28,15 +28,15 @@ const (
 	// OutOfRange keeps metrics, conditions and the ambiguity check while the
 	// count is outside of min and max.
 	OutOfRange
-	// TrueMessages makes conditions and reasons say what is the case.
-	TrueMessages
+	// AccurateMessages makes conditions and reasons say what is the case.
+	AccurateMessages
 	// DropSeries removes the metric series of a deleted object.
 	DropSeries
 	// PartialContainer sets pods aside that lack the container of a
 	// ContainerResource metric, instead of failing the metric.
 	PartialContainer
-	// RejectNegative makes a negative metric value an error of its metric.
-	RejectNegative
+	// RejectImplausible makes a negative metric value an error of its metric.
+	RejectImplausible
 	// WindowHistory forgets a recommendation for good once it has left the
 	// stabilization windows. Upstream keeps it until its slot is needed, and a
 	// window that is lengthened meanwhile may bring it back.
@@ -64,8 +64,8 @@ const None Set = 0
 
 // known has the names by which the flag switches them, in the order above.
 var known = names.Names{
-	"surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
-	"out-of-range", "true-messages", "drop-series", "partial-container", "reject-negative", "window-history",
+	"rollout-surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
+	"out-of-range", "accurate-messages", "drop-series", "partial-container", "reject-implausible", "window-history",
 	"one-doubling", "surge-window", "recently-ready", "newer-samples",
 }
 

@@ -32,10 +32,10 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]divergence.Set{
-		"":                        divergence.Default,
-		"surge , saturate":        divergence.Surge | divergence.Saturate,
-		"surge,surge":             divergence.Surge,
-		divergence.Surge.String(): divergence.Surge,
+		"":                               divergence.Default,
+		"rollout-surge , saturate":       divergence.RolloutSurge | divergence.Saturate,
+		"rollout-surge,rollout-surge":    divergence.RolloutSurge,
+		divergence.RolloutSurge.String(): divergence.RolloutSurge,
 	} {
 		if got, err := divergence.Parse(text); err != nil || got != want {
 			t.Errorf("%q reads as %v, %v, want %v", text, got, err, want)
@@ -51,8 +51,8 @@ func TestParse(t *testing.T) {
 }
 
 func TestHas(t *testing.T) {
-	s := divergence.Surge | divergence.Saturate
-	if !s.Has(divergence.Surge) || s.Has(divergence.Surge|divergence.LeaveZero) || !s.Has(divergence.None) {
+	s := divergence.RolloutSurge | divergence.Saturate
+	if !s.Has(divergence.RolloutSurge) || s.Has(divergence.RolloutSurge|divergence.LeaveZero) || !s.Has(divergence.None) {
 		t.Errorf("%v has the wrong members", s)
 	}
 }

@@ -28,7 +28,7 @@ func sourceError(spec *Spec, reading *Reading, c *Context) string {
 		return spec.Before(c.Namespace) + fmt.Sprintf("no metrics returned from %s metrics API", spec.Type.API())
 	case !fits(spec, reading, c):
 		return spec.Before(c.Namespace) + "the values do not belong to the pods"
-	case c.Divergences.Has(divergence.RejectNegative):
+	case c.Divergences.Has(divergence.RejectImplausible):
 		if text := negative(reading, c); text != "" {
 			return spec.Before(c.Namespace) + text
 		}

@@ -387,14 +387,14 @@ func TestMetricDivergences(t *testing.T) {
 	finished.pods[1].Deleting = true
 
 	for d, s := range map[divergence.Set]scene{
-		divergence.Surge:             running(utilization(100), 890, 890, 890).at(2, 3),
+		divergence.RolloutSurge:      running(utilization(100), 890, 890, 890).at(2, 3),
 		divergence.NoReadyPods:       unready(total(valueOf(metric.Object, 100), 1, 500), 0),
 		divergence.SucceededPods:     succeeded,
 		divergence.Saturate:          total(averageOf(metric.Object, 1), 1, 1<<62),
 		divergence.UncountedRequests: finished,
 		divergence.PartialContainer: running(partial, 1000, 1000, 0).
 			asking(2, metric.Request{Missing: metric.ContainerNotFound, Container: "app"}),
-		divergence.RejectNegative: total(valueOf(metric.External, 100), 1, 7, -1),
+		divergence.RejectImplausible: total(valueOf(metric.External, 100), 1, 7, -1),
 	} {
 		t.Run(d.String(), func(t *testing.T) {
 			off, on := s.with(divergence.None).evaluate(), s.with(d).evaluate()

@@ -255,7 +255,7 @@ func (p *perPod) assumed(pod int) int64 {
 // they are: where pods share a load, the surge is why the ratio is low, and
 // without it a rollout would ask for fewer pods than the load needs.
 func (p *perPod) base(ratio float64, upstream int64) int64 {
-	if p.c.Divergences.Has(divergence.Surge) && ratio > 1 {
+	if p.c.Divergences.Has(divergence.RolloutSurge) && ratio > 1 {
 		return min(upstream, int64(p.c.SpecReplicas))
 	}
 	return upstream
@@ -263,7 +263,7 @@ func (p *perPod) base(ratio float64, upstream int64) int64 {
 
 // guarded reports whether the simple way, too, must not go against its ratio.
 func (p *perPod) guarded() bool {
-	return p.c.Divergences.Has(divergence.Surge) || p.result.Counts.Lacking > 0
+	return p.c.Divergences.Has(divergence.RolloutSurge) || p.result.Counts.Lacking > 0
 }
 
 func (p *perPod) keep(v Verdict) {

@@ -41,7 +41,7 @@ func scaleValue(r *Result, c *Context) string {
 		r.Verdict = NothingReady
 		return ""
 	}
-	surge := c.Divergences.Has(divergence.Surge)
+	surge := c.Divergences.Has(divergence.RolloutSurge)
 	if surge {
 		ready = min(ready, int64(c.SpecReplicas))
 	}
@@ -60,7 +60,7 @@ func scaleValue(r *Result, c *Context) string {
 // divides by the pods that exist, which a rollout's surge inflates.
 func perReplica(spec *Spec, c *Context, usage int64, r *Result) {
 	replicas := c.StatusReplicas
-	if c.Divergences.Has(divergence.Surge) {
+	if c.Divergences.Has(divergence.RolloutSurge) {
 		replicas = c.SpecReplicas
 	}
 	r.Replicas, r.Verdict = replicas, WithinTolerance

@@ -278,7 +278,7 @@ func (in *Input) ask(s *Settings, r *Result, sum total) {
 	r.Adjusted = sum.used / sum.wanted
 	// As for the stable window, the surge pods of a rollout are not multiplied.
 	r.Base = int64(r.Counted + r.Sharing)
-	if c.Divergences.Has(divergence.Surge) {
+	if c.Divergences.Has(divergence.RolloutSurge) {
 		r.Base = min(r.Base, int64(c.SpecReplicas))
 	}
 	r.Replicas = arithmetic.Saturate.Ceil32(r.Adjusted * float64(r.Base))

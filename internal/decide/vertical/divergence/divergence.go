@@ -57,8 +57,8 @@ const (
 	UnchangedRequests
 	// QuietStatus writes a status only when a recommendation moves by enough to matter.
 	QuietStatus
-	// AbsurdSamples leaves out samples that no machine can have given.
-	AbsurdSamples
+	// ImplausibleSamples leaves out samples that no machine can have given.
+	ImplausibleSamples
 	// SurviveRestart takes the circuit breaker, the timers of resizes and the rate limit
 	// up where the process before left them, as far as the API shows it.
 	SurviveRestart

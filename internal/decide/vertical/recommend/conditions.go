@@ -20,8 +20,8 @@ const (
 	ConfigUnsupported      = "ConfigUnsupported"
 	ConfigDeprecated       = "ConfigDeprecated"
 	LowConfidence          = "LowConfidence"
-	// AbsurdSamples is true for an hour after such a sample.
-	AbsurdSamples = "AbsurdSamples"
+	// ImplausibleSamples is true for an hour after such a sample.
+	ImplausibleSamples = "ImplausibleSamples"
 	// DamagedCheckpoint is true until a checkpoint is saved instead, and for as long as
 	// what was recommended before is a floor.
 	DamagedCheckpoint = "DamagedCheckpoint"
@@ -40,7 +40,7 @@ const (
 )
 
 // warned are the conditions that an owner also hears of by an event.
-var warned = []string{ConfigUnsupported, AbsurdSamples, DamagedCheckpoint, conflict.Condition}
+var warned = []string{ConfigUnsupported, ImplausibleSamples, DamagedCheckpoint, conflict.Condition}
 
 // conditions are the published ones, changed by what is now known.
 func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) []Condition {
@@ -76,9 +76,9 @@ func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
 		set.when(LowConfidence, len(few) > 0, "LittleHistory",
 			"There are samples of less than a confidence interval: "+strings.Join(few, ", "))
 	}
-	if p.Has(divergence.AbsurdSamples) {
+	if p.Has(divergence.ImplausibleSamples) {
 		recent := !s.Absurd.IsZero() && set.now.Sub(s.Absurd.Time()) < absurdFor
-		set.when(AbsurdSamples, recent, "SamplesLeftOut", "Samples were left out that no machine can have given")
+		set.when(ImplausibleSamples, recent, "SamplesLeftOut", "Samples were left out that no machine can have given")
 	}
 	if p.Has(divergence.SkipConflict) {
 		set.when(conflict.Condition, len(o.Conflicts) > 0, conflict.ReasonUtilization, conflict.ForVertical(o.Conflicts, o.SkipsConflicts))

@@ -260,12 +260,12 @@ func TestRefusedSamples(t *testing.T) {
 	w.lives(time.Hour)
 	w.seen.Refused = []Discarded{{Pod: "a", Container: "app", Resource: vertical.Memory, Why: "no amount"}}
 	w.pass()
-	if diff := cmp.Diff(w.seen.Refused, w.decision.Discarded); diff != "" || len(w.decision.Events) != 1 || w.condition(AbsurdSamples) == "" {
-		t.Errorf("%s, events %+v, condition %q", diff, w.decision.Events, w.condition(AbsurdSamples))
+	if diff := cmp.Diff(w.seen.Refused, w.decision.Discarded); diff != "" || len(w.decision.Events) != 1 || w.condition(ImplausibleSamples) == "" {
+		t.Errorf("%s, events %+v, condition %q", diff, w.decision.Events, w.condition(ImplausibleSamples))
 	}
 }
 
-func TestAbsurdSamples(t *testing.T) {
+func TestImplausibleSamples(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.uses(100, 1<<28)
 	w.lives(time.Hour)
@@ -275,16 +275,16 @@ func TestAbsurdSamples(t *testing.T) {
 	if len(w.decision.Discarded) != 2 || w.decision.Recommendations[0].Target != before {
 		t.Errorf("left out %+v, target %+v, before %+v", w.decision.Discarded, w.decision.Recommendations[0].Target, before)
 	}
-	if got := w.condition(AbsurdSamples); got == "" {
+	if got := w.condition(ImplausibleSamples); got == "" {
 		t.Error("nobody is told")
 	}
 	w.uses(100, 1<<28)
 	w.lives(59 * time.Minute)
-	if got := w.condition(AbsurdSamples); got == "" {
+	if got := w.condition(ImplausibleSamples); got == "" {
 		t.Error("the condition flaps")
 	}
 	w.lives(2 * time.Minute)
-	if got := w.condition(AbsurdSamples); got != "" {
+	if got := w.condition(ImplausibleSamples); got != "" {
 		t.Errorf("an hour later it is %q", got)
 	}
 	w.seen.Samples[0].Use = vertical.Of(-1, -1)

@@ -135,7 +135,7 @@ func (l *learner) sample(s *Sample) {
 
 func (l *learner) outOfMemory(oom *OOM) {
 	why := l.policy.Refuse(l.now, vertical.Memory, max(oom.Request, oom.Limit), oom.At)
-	if why != "" && l.policy.Has(divergence.AbsurdSamples) {
+	if why != "" && l.policy.Has(divergence.ImplausibleSamples) {
 		l.refuse(Discarded{Pod: oom.Pod, Container: oom.Container, Resource: vertical.Memory, Why: why})
 		return
 	}
@@ -153,7 +153,7 @@ func (p *Policy) Refuse(now time.Time, r vertical.Resource, amount vertical.Amou
 	switch {
 	case amount < 0:
 		return "negative"
-	case !p.Has(divergence.AbsurdSamples):
+	case !p.Has(divergence.ImplausibleSamples):
 		return ""
 	case amount > absurd[r]:
 		return "more than any machine has"

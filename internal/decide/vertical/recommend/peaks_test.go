@@ -58,10 +58,10 @@ func TestAbsurdOutOfMemory(t *testing.T) {
 		w.uses(100, 200<<20)
 		w.seen.OOMs = []OOM{{Container: "app", OOM: oom}}
 		w.pass()
-		if got, _ := w.decision.Recommendations[0].Target.Get(vertical.Memory); got > 1<<30 || w.condition(AbsurdSamples) == "" {
-			t.Errorf("%s: memory is %d, AbsurdSamples %q", why, got, w.condition(AbsurdSamples))
+		if got, _ := w.decision.Recommendations[0].Target.Get(vertical.Memory); got > 1<<30 || w.condition(ImplausibleSamples) == "" {
+			t.Errorf("%s: memory is %d, ImplausibleSamples %q", why, got, w.condition(ImplausibleSamples))
 		}
-		w = newWorkload(divergence.Default&^divergence.AbsurdSamples, "app")
+		w = newWorkload(divergence.Default&^divergence.ImplausibleSamples, "app")
 		w.seen.OOMs = []OOM{{Container: "app", OOM: oom}}
 		if w.pass(); w.decision.Recommendations == nil {
 			t.Errorf("%s: upstream believes it", why)

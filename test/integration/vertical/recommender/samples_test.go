@@ -40,16 +40,16 @@ func TestBadSamples(t *testing.T) {
 	began := time.Now()
 
 	// The memory of the huge one is not learnt, its CPU is.
-	awaitCondition(s, "huge", "AbsurdSamples", "no machine")
-	awaitEvent(s, "huge", "AbsurdSamples")
+	awaitCondition(s, "huge", "ImplausibleSamples", "no machine")
+	awaitEvent(s, "huge", "ImplausibleSamples")
 	awaitCPU(s, "huge", 90, 160)
 	if _, memory, err := target(t.Context(), s, "huge"); err != nil || memory > 1<<30 {
 		t.Errorf("%d bytes are recommended of samples of 2Pi, %v", memory, err)
 	}
 	for name, fault := range faults {
 		if !fault.Missing {
-			awaitCondition(s, name, "AbsurdSamples", "no machine")
-			awaitEvent(s, name, "AbsurdSamples")
+			awaitCondition(s, name, "ImplausibleSamples", "no machine")
+			awaitEvent(s, name, "ImplausibleSamples")
 		}
 	}
 	s.SetLoad("web", 50)
@@ -63,7 +63,7 @@ func TestBadSamples(t *testing.T) {
 			t.Errorf("%s is recommended %dm and %d bytes, %v", name, cpu, memory, err)
 		}
 	}
-	lacks(s, "web", "AbsurdSamples", "MetricsMissing")
+	lacks(s, "web", "ImplausibleSamples", "MetricsMissing")
 
 	s.FaultPod(onlyPod(s, "silent"), kubelet.PodFault{})
 	lacks(s, "silent", "MetricsMissing")

@@ -75,7 +75,7 @@ func (s *Spec) Describe(set divergence.Set) string {
 	case Pods:
 		return "pods metric " + s.Name
 	case Object:
-		if s.Target.Type == Value || set.Has(divergence.TrueMessages) {
+		if s.Target.Type == Value || set.Has(divergence.AccurateMessages) {
 			return fmt.Sprintf("%s metric %s", s.Object.Kind, s.Name)
 		}
 	}

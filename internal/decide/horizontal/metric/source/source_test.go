@@ -18,7 +18,7 @@ func TestDescribe(t *testing.T) {
 
 	for name, tt := range map[string]struct {
 		spec source.Spec
-		// upstream is without any divergence, true with TrueMessages.
+		// upstream is without any divergence, true with AccurateMessages.
 		upstream, truth string
 	}{
 		"resource utilization": {
@@ -42,7 +42,7 @@ func TestDescribe(t *testing.T) {
 			if got := tt.spec.Describe(divergence.None); got != tt.upstream {
 				t.Errorf("upstream says %q, got %q", tt.upstream, got)
 			}
-			if got := tt.spec.Describe(divergence.TrueMessages); got != tt.truth {
+			if got := tt.spec.Describe(divergence.AccurateMessages); got != tt.truth {
 				t.Errorf("the truth is %q, got %q", tt.truth, got)
 			}
 		})

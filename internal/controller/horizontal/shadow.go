@@ -10,6 +10,7 @@ import (
 
 	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -113,6 +114,8 @@ func (c *Controller) shadow(p *pass) {
 	if between {
 		state = state.Clone()
 	}
+	// The other one decides by its sync period alone.
+	p.observation.Trigger, p.observation.NewerAwaited = trigger.Periodic, false
 	step := c.prepare(p)
 	d, state := decide.Decide(now, &p.policy, state, &p.observation)
 	c.inspect(p, step, &d)

@@ -25,7 +25,7 @@ const (
 	interval = 200 * time.Millisecond
 )
 
-// space is a test's namespace.
+// namespace is a test's namespace.
 type space struct {
 	t         *testing.T
 	namespace string

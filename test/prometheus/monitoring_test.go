@@ -64,18 +64,18 @@ func queries(t *testing.T) map[string]string {
 // TestDashboard: with Plimsoll deciding on a cluster, each query of the dashboard has
 // data.
 func TestDashboard(t *testing.T) {
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	s.Kubectl("apply", "-f", "../../config/crd")
 	s.Kubectl("wait", "--for=condition=Established", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
 	web := harness.Workload{}
 	s.Create(web.Deployment(), web.Service(0))
 	s.Kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=10")
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": %q},
-		"spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}}`, s.Namespace), "apply", "-f", "-")
+		"spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}}`, s.Name), "apply", "-f", "-")
 	shared.Plimsoll(t).Stop(t.Context()) // two must not work on the same objects
-	beside := shared.Plimsoll(t).StartBeside(t, "measured", "--leader-elect=false", "--resource-metrics-source=auto", "--recommender-interval=5s")
-	defer beside.Stop()
-	_, port, err := net.SplitHostPort(beside.Address())
+	instance := shared.Plimsoll(t).StartInstance(t, "measured", "--leader-elect=false", "--resource-metrics-source=auto", "--recommender-interval=5s")
+	defer instance.Stop()
+	_, port, err := net.SplitHostPort(instance.Address())
 	if err != nil {
 		t.Fatal(err)
 	}

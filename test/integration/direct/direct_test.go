@@ -27,7 +27,7 @@ const (
 )
 
 // web makes two pods at half of their target, and waits until their kubelets are read.
-func web(s *harness.Space) {
+func web(s *harness.Namespace) {
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Workload{}.Service(5))
 	s.Create(harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(50))))
 	s.AwaitConditions("web", harness.Condition{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound"})
@@ -35,13 +35,13 @@ func web(s *harness.Space) {
 }
 
 // awaitLog waits until Plimsoll has said the words about the object as its last words about where metrics come from.
-func awaitLog(s *harness.Space, deadline time.Duration, words string) {
+func awaitLog(s *harness.Namespace, deadline time.Duration, words string) {
 	s.EventuallyWithin(deadline, words, func(context.Context) error {
 		lines, err := s.LogLines("resource metrics come from")
 		if err != nil {
 			return err
 		}
-		lines = slices.DeleteFunc(lines, func(fields map[string]string) bool { return fields["object"] != s.Namespace+"/web" })
+		lines = slices.DeleteFunc(lines, func(fields map[string]string) bool { return fields["object"] != s.Name+"/web" })
 		// A node's first scrape may have failed.
 		if len(lines) == 0 || !strings.HasPrefix(lines[len(lines)-1]["msg"], words) {
 			return fmt.Errorf("the log says %v", lines)
@@ -55,7 +55,7 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 	// case more than the tolerance of 10 % above the target: within it (47.5/s on 9 pods) the count would rightly rest there.
 	for name, load := range map[string]float64{"to the double": 17.5, "to the fivefold": 52.5, "to the tenfold": 97.5} {
 		t.Run(name, func(t *testing.T) {
-			s := shared.Space(t)
+			s := shared.Namespace(t)
 			web(s)
 			counts := s.WatchCounts("web")
 			s.HoldsReplicas(20*time.Second, harness.Deployment, "web", 2) // so that the pods have been ready for long
@@ -86,7 +86,7 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 }
 
 func TestDecisionsWaitForNoTimer(t *testing.T) {
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web(s)
 	before := len(s.Decisions("web"))
 	began := time.Now()
@@ -108,9 +108,9 @@ func TestDecisionsWaitForNoTimer(t *testing.T) {
 }
 
 func TestKubeletDown(t *testing.T) {
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web(s)
-	pods, err := s.Client.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{})
+	pods, err := s.Client.CoreV1().Pods(s.Name).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestKubeletDown(t *testing.T) {
 
 // Without the right, auto asks metrics.k8s.io, and finds out by itself when it is granted.
 func TestRightTakenAway(t *testing.T) {
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	plimsoll := shared.Plimsoll(t)
 	roles := s.Client.RbacV1().ClusterRoles()
 	change := func(how func([]rbacv1.PolicyRule) []rbacv1.PolicyRule) {

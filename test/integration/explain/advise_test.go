@@ -59,7 +59,7 @@ spec:
 `
 
 // advise runs the program as the cluster's administrator.
-func advise(t *testing.T, s *harness.Space, args ...string) (report show.Report, code int) {
+func advise(t *testing.T, s *harness.Namespace, args ...string) (report show.Report, code int) {
 	t.Helper()
 	args = append([]string{"advise", "-o", "json", "--kubeconfig=" + s.Cluster.KubeconfigPath()}, args...)
 	stdout, stderr, code := shared.Plimsoll(t).Run(t, args...)
@@ -83,9 +83,9 @@ func keys(report show.Report) []string {
 // the API server. What is only missing is found on the cluster alone: in a file's stead there may be another file.
 func TestAdvisesOnClusters(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	file := filepath.Join(t.TempDir(), "unwise.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(unwise, "NAMESPACE", s.Namespace)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(unwise, "NAMESPACE", s.Name)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.Kubectl("apply", "-f", file)
@@ -93,7 +93,7 @@ func TestAdvisesOnClusters(t *testing.T) {
 	if code != 1 {
 		t.Errorf("exit status %d of files with errors", code)
 	}
-	onCluster, code := advise(t, s, "-n", s.Namespace)
+	onCluster, code := advise(t, s, "-n", s.Name)
 	if code != 1 {
 		t.Errorf("exit status %d on a cluster with errors", code)
 	}
@@ -110,17 +110,17 @@ func TestAdvisesOnClusters(t *testing.T) {
 		t.Errorf("annotations ignore %d and %d findings, want one", inFiles.Ignored, onCluster.Ignored)
 	}
 	triesPatches(t, s, onCluster)
-	if _, code := advise(t, s, "-n", s.Namespace, "--fail-on=never"); code != 0 {
+	if _, code := advise(t, s, "-n", s.Name, "--fail-on=never"); code != 0 {
 		t.Errorf("exit status %d with --fail-on=never", code)
 	}
-	one, code := advise(t, s, "-n", s.Namespace, "--rules=single-replica")
+	one, code := advise(t, s, "-n", s.Name, "--rules=single-replica")
 	if got := keys(one); code != 0 || len(got) != 1 || !strings.HasPrefix(got[0], "single-replica ") {
 		t.Errorf("--rules=single-replica: exit status %d, %v", code, got)
 	}
 }
 
 // triesPatches lets the API server say whether it would take each.
-func triesPatches(t *testing.T, s *harness.Space, on show.Report) {
+func triesPatches(t *testing.T, s *harness.Namespace, on show.Report) {
 	t.Helper()
 	for _, f := range on.Findings {
 		if f.Patch == nil || len(f.Patch.Operations) == 0 {
@@ -138,16 +138,16 @@ func triesPatches(t *testing.T, s *harness.Space, on show.Report) {
 // are left out and the right is named.
 func TestAdviceNamesMissingRights(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
-	s.KubectlInput(strings.ReplaceAll(unwise, "NAMESPACE", s.Namespace), "apply", "-f", "-")
-	user := "--as=system:serviceaccount:" + s.Namespace + ":reader"
-	args := []string{"advise", "-n", s.Namespace, user, "--kubeconfig=" + s.Cluster.KubeconfigPath()}
+	s := shared.Namespace(t)
+	s.KubectlInput(strings.ReplaceAll(unwise, "NAMESPACE", s.Name), "apply", "-f", "-")
+	user := "--as=system:serviceaccount:" + s.Name + ":reader"
+	args := []string{"advise", "-n", s.Name, user, "--kubeconfig=" + s.Cluster.KubeconfigPath()}
 	_, stderr, code := shared.Plimsoll(t).Run(t, args...)
-	if code == 0 || !strings.Contains(stderr, "you may not list horizontalpodautoscalers.autoscaling in namespace "+s.Namespace) {
+	if code == 0 || !strings.Contains(stderr, "you may not list horizontalpodautoscalers.autoscaling in namespace "+s.Name) {
 		t.Errorf("without rights: exit status %d: %s", code, stderr)
 	}
 	s.Kubectl("create", "role", "reader", "--verb=list", "--resource=horizontalpodautoscalers.autoscaling,deployments.apps,limitranges")
-	s.Kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount="+s.Namespace+":reader")
+	s.Kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount="+s.Name+":reader")
 	s.Eventually("the rights given", func(context.Context) error {
 		_, stderr, _ := shared.Plimsoll(t).Run(t, args...)
 		if strings.Contains(stderr, "you may not list horizontalpodautoscalers") {
@@ -155,17 +155,17 @@ func TestAdviceNamesMissingRights(t *testing.T) {
 		}
 		return nil
 	})
-	report, code := advise(t, s, "-n", s.Namespace, user)
+	report, code := advise(t, s, "-n", s.Name, user)
 	if found := strings.Join(keys(report), "\n"); code != 1 || !strings.Contains(found, "missing-request Deployment web") || strings.Contains(found, "PodDisruptionBudget") {
 		t.Errorf("exit status %d:\n%s", code, found)
 	}
 	for rule, why := range map[string]string{
-		"budget-forbids-eviction": "you may not list poddisruptionbudgets.policy in namespace " + s.Namespace,
-		"no-disruption-budget":    "you may not list poddisruptionbudgets.policy in namespace " + s.Namespace,
-		"selector-matches-others": "you may not list pods in namespace " + s.Namespace,
-		"request-far-from-usage":  "you may not list pods.metrics.k8s.io in namespace " + s.Namespace,
+		"budget-forbids-eviction": "you may not list poddisruptionbudgets.policy in namespace " + s.Name,
+		"no-disruption-budget":    "you may not list poddisruptionbudgets.policy in namespace " + s.Name,
+		"selector-matches-others": "you may not list pods in namespace " + s.Name,
+		"request-far-from-usage":  "you may not list pods.metrics.k8s.io in namespace " + s.Name,
 		"max-allowed-beyond-node": "you may not list ",
-		"update-mode-auto":        "you may not list verticalpodautoscalers.autoscaling.k8s.io in namespace " + s.Namespace,
+		"update-mode-auto":        "you may not list verticalpodautoscalers.autoscaling.k8s.io in namespace " + s.Name,
 	} {
 		at := slices.IndexFunc(report.Skipped, func(s show.Skipped) bool { return s.Rule == rule })
 		if at < 0 || !strings.Contains(report.Skipped[at].Why, why) {

@@ -18,9 +18,9 @@ import (
 
 // waiting makes an autoscaler that wants four pods and may have one more a minute, and
 // waits until the first has come and the status tells of it.
-func waiting(t *testing.T) *harness.Space {
+func waiting(t *testing.T) *harness.Namespace {
 	t.Helper()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
 	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
 		Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: 60}},
@@ -38,14 +38,14 @@ func waiting(t *testing.T) *harness.Space {
 }
 
 // explain runs the program as the cluster's administrator.
-func explain(t *testing.T, s *harness.Space, args ...string) (stdout, stderr string, code int) {
+func explain(t *testing.T, s *harness.Namespace, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	p := shared.Plimsoll(t)
-	return p.Run(t, append([]string{"explain", "hpa/web", "-n", s.Namespace, "--kubeconfig=" + s.Cluster.KubeconfigPath()}, args...)...)
+	return p.Run(t, append([]string{"explain", "hpa/web", "-n", s.Name, "--kubeconfig=" + s.Cluster.KubeconfigPath()}, args...)...)
 }
 
 // explained is an explanation with the controller's history.
-func explained(t *testing.T, s *harness.Space) explanation.Output {
+func explained(t *testing.T, s *harness.Namespace) explanation.Output {
 	t.Helper()
 	stdout, stderr, code := explain(t, s, "-o", "json", "--sync-period=1s", "--controller-address="+shared.Plimsoll(t).Inspection())
 	var out explanation.Output
@@ -85,7 +85,7 @@ func TestTellsPeople(t *testing.T) {
 		t.Fatalf("exit status %d: %s", code, stderr)
 	}
 	for _, want := range []string{
-		"HorizontalPodAutoscaler " + s.Namespace + "/web", "Deployment/web: 2 wanted", "wish", "stabilized", "the rate permits 2",
+		"HorizontalPodAutoscaler " + s.Name + "/web", "Deployment/web: 2 wanted", "wish", "stabilized", "the rate permits 2",
 		"policy       Pods 1 in 60 s up: from 1 at the period's start, permits 2", "binds        scale-up rate",
 		"next         3 in about ", "then steady, if the load stays", "history      the controller's own",
 	} {
@@ -141,16 +141,16 @@ func TestWithoutTheController(t *testing.T) {
 func TestSaysWhatRightIsMissing(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
-	stdout, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Namespace+":nobody")
-	if code == 0 || !strings.Contains(stderr, "you may not get horizontalpodautoscalers.autoscaling in namespace "+s.Namespace) {
+	stdout, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":nobody")
+	if code == 0 || !strings.Contains(stderr, "you may not get horizontalpodautoscalers.autoscaling in namespace "+s.Name) {
 		t.Errorf("exit status %d: %s%s", code, stdout, stderr)
 	}
 	s.Kubectl("create", "role", "looker", "--verb=get", "--resource=horizontalpodautoscalers.autoscaling,deployments.apps/scale")
-	s.Kubectl("create", "rolebinding", "looker", "--role=looker", "--serviceaccount="+s.Namespace+":looker")
+	s.Kubectl("create", "rolebinding", "looker", "--role=looker", "--serviceaccount="+s.Name+":looker")
 	// The API server comes to know of a right given just now.
 	s.Eventually("the next right that is missing", func(context.Context) error {
-		_, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Namespace+":looker")
-		if code == 0 || !strings.Contains(stderr, "you may not list pods in namespace "+s.Namespace) {
+		_, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":looker")
+		if code == 0 || !strings.Contains(stderr, "you may not list pods in namespace "+s.Name) {
 			return fmt.Errorf("exit status %d: %s", code, stderr)
 		}
 		return nil
@@ -160,7 +160,7 @@ func TestSaysWhatRightIsMissing(t *testing.T) {
 // TestSaysWhatIsNotThere: a name that does not exist, and an argument that is none.
 func TestSaysWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	_, stderr, code := explain(t, s)
 	if code == 0 || !strings.Contains(stderr, `horizontalpodautoscalers.autoscaling "web" not found`) {
 		t.Errorf("exit status %d: %s", code, stderr)

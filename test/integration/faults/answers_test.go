@@ -45,12 +45,12 @@ func TestBadAnswersOfAMetricsAPI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := shared.Space(t)
+			s := shared.Namespace(t)
 			web(s, c.metric)
 			metric := metricName(c.metric)
 			ordeal{
-				breaks:    func(s *harness.Space) { s.Fault(metric, c.fault) },
-				heals:     func(s *harness.Space) { s.Fault(metric, adapter.Fault{}) },
+				breaks:    func(s *harness.Namespace) { s.Fault(metric, c.fault) },
+				heals:     func(s *harness.Namespace) { s.Fault(metric, adapter.Fault{}) },
 				condition: inactive("FailedGet" + string(c.metric.Type) + "Metric"),
 				event:     "FailedGet" + string(c.metric.Type) + "Metric",
 				words:     c.words,
@@ -62,7 +62,7 @@ func TestBadAnswersOfAMetricsAPI(t *testing.T) {
 // The series of strangers carry none of the labels that a selector asks for, so that this object asks for all series.
 func TestFarTooManySeries(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	metric := harness.QueueLength("jobs", harness.AverageValue("10"))
 	metric.External.Metric.Selector = nil
 	w := harness.Workload{Replicas: ptr.To[int32](2)}
@@ -88,7 +88,7 @@ func TestFarTooManySeries(t *testing.T) {
 // While one of two metrics fails, the other may raise the count but not lower it.
 func TestOneOfTwoMetricsFails(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")),
 		harness.ServiceRequests("web", harness.AverageValue("10")))
 	hpa.Spec.Behavior = harness.DownAtOnce()
@@ -118,7 +118,7 @@ func TestOneOfTwoMetricsFails(t *testing.T) {
 // than there are workers and slots.
 func TestSlowMetricsAPIDelaysOnlyItsObjects(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	const waiting = 18 // more than 5 workers and 16 slots
 	name := func(i int) string { return fmt.Sprintf("slow-%d", i) }
 	one := ptr.To[int32](1)

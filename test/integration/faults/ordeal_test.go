@@ -16,7 +16,7 @@ import (
 // ordeal is one kind of bad input that befalls an object that was fine.
 type ordeal struct {
 	// breaks makes the trouble and heals ends it.
-	breaks, heals func(s *harness.Space)
+	breaks, heals func(s *harness.Namespace)
 	// condition is what the object then shows, event the reason of the Warning event. Both messages contain the words:
 	// what is wrong, with the names of object and field.
 	condition symptom
@@ -34,20 +34,20 @@ func unable(reason string) symptom   { return symptom{autoscalingv2.AbleToScale,
 func inactive(reason string) symptom { return symptom{autoscalingv2.ScalingActive, reason} }
 
 // web is what most ordeals befall: two pods, loads that want two, and an object that scales by the metric.
-func web(s *harness.Space, metric autoscalingv2.MetricSpec) {
+func web(s *harness.Namespace, metric autoscalingv2.MetricSpec) {
 	w := harness.Workload{Replicas: ptr.To[int32](2)}
 	s.Create(w.Deployment(), w.Service(15), harness.Queue("jobs", 15), harness.Autoscaler("web", metric))
 }
 
 // more raises the loads of web so that four pods are wanted.
-func more(s *harness.Space) {
+func more(s *harness.Namespace) {
 	s.SetLoad("web", 35)
 	s.SetQueue("jobs", 35)
 }
 
 // undergo puts the object "web" through the ordeal: it says what is wrong, it does not scale although more pods are
 // wanted, and it does as soon as the trouble is over.
-func (o ordeal) undergo(t *testing.T, s *harness.Space) {
+func (o ordeal) undergo(t *testing.T, s *harness.Namespace) {
 	t.Helper()
 	awaitFine(s, "web")
 	record := s.WatchCounts("web")
@@ -99,7 +99,7 @@ func contains(what, message string, words []string) error {
 }
 
 // awaitFine waits until the object can be scaled and is, by its metrics.
-func awaitFine(s *harness.Space, name string) {
+func awaitFine(s *harness.Namespace, name string) {
 	s.AwaitHPA(name, "good health", func(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 		if c := conditionOf(hpa, autoscalingv2.AbleToScale); c.Status != corev1.ConditionTrue {
 			return fmt.Errorf("AbleToScale is %s", c.Status)

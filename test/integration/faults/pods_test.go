@@ -20,7 +20,7 @@ import (
 // One container of each pod has no request, which a target in percent of the request needs.
 func TestMissingRequest(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	sidecar := harness.Container("sidecar", "100m", "64Mi")
 	sidecar.Resources = corev1.ResourceRequirements{}
 	w := harness.Workload{Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "100m", "64Mi"), sidecar}}
@@ -41,7 +41,7 @@ func TestMissingRequest(t *testing.T) {
 	wantCounts(t, record, 2)
 
 	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"sidecar","resources":{"requests":{"cpu":"100m"}}}]}}}}`
-	_, err := s.Client.AppsV1().Deployments(s.Namespace).Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := s.Client.AppsV1().Deployments(s.Name).Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestKubeletSaysNaN(t *testing.T) {
 }
 
 func kubeletLies(t *testing.T, lie float64) {
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	// Each pod is at 75 % of its request and of its target, and the memory is as the model has it.
 	w := harness.Workload{Replicas: ptr.To[int32](2)}
 	hpa := harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(75)))
@@ -73,7 +73,7 @@ func kubeletLies(t *testing.T, lie float64) {
 	awaitFine(s, "web")
 	record := s.WatchCounts("web")
 
-	pods, err := s.Client.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{})
+	pods, err := s.Client.CoreV1().Pods(s.Name).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func kubeletLies(t *testing.T, lie float64) {
 
 // awaitMeasured waits until metrics-server knows that many pods. Objects that are created before fail until then, and their
 // events count against the limit that the API's clients set themselves.
-func awaitMeasured(s *harness.Space, pods int) {
+func awaitMeasured(s *harness.Namespace, pods int) {
 	s.Eventually("metrics of the pods", func(ctx context.Context) error {
 		list, err := s.PodMetrics(ctx)
 		if err == nil && len(list.Items) < pods {
@@ -111,7 +111,7 @@ func awaitMeasured(s *harness.Space, pods int) {
 }
 
 // awaitPodMetrics waits until what metrics-server says of a pod's CPU is as looked for; nothing is 0.
-func awaitPodMetrics(s *harness.Space, name, what string, is func(cpu resource.Quantity) bool) {
+func awaitPodMetrics(s *harness.Namespace, name, what string, is func(cpu resource.Quantity) bool) {
 	s.Eventually(what, func(ctx context.Context) error {
 		list, err := s.PodMetrics(ctx)
 		if err != nil {

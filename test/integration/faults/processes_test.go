@@ -19,7 +19,7 @@ import (
 
 // All three metrics APIs are unreachable.
 func TestMetricsAPIsAreDown(t *testing.T) {
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	metrics := map[string]autoscalingv2.MetricSpec{
 		"resource": harness.Resource(corev1.ResourceCPU, harness.Utilization(100)),
 		"pods":     harness.PodRequests(harness.AverageValue("10")),
@@ -80,7 +80,7 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 // Plimsoll is killed with -9 in the middle of a surge, and the load falls before the next instance leads. That one knows
 // nothing of what was before: it holds the count, as five minutes of stabilization demand, and goes on from there.
 func TestKilledInTheMiddleOfASurge(t *testing.T) {
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	plimsoll := shared.Plimsoll(t)
 	hpa := harness.Autoscaler("web", jobs())
 	hpa.Spec.MaxReplicas = 20
@@ -125,7 +125,7 @@ func TestAPIServerIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := harness.NewSpace(t, cluster)
+	s := harness.NewNamespace(t, cluster)
 	s.Refused = true // for as long as the API server has not read RBAC's objects
 	hpa := harness.Autoscaler("web", jobs())
 	hpa.Spec.MaxReplicas = 20
@@ -145,7 +145,7 @@ func TestAPIServerIsKilled(t *testing.T) {
 	checkClimb(t, record, 2)
 }
 
-func awaitAtLeast(s *harness.Space, least int64) {
+func awaitAtLeast(s *harness.Namespace, least int64) {
 	s.Eventually(fmt.Sprintf("%d replicas", least), func(context.Context) error {
 		if n := s.Replicas(harness.Deployment, "web"); n < least {
 			return fmt.Errorf("%d replicas", n)

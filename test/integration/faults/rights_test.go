@@ -26,7 +26,7 @@ const (
 // What the controller's service account may do is what it needs and nothing beside, as the API server with RBAC sees it.
 func TestRightsOfTheServiceAccount(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	impersonated := s.Cluster.RESTConfig()
 	impersonated.Impersonate = rest.ImpersonationConfig{
 		UserName: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + installed, "system:authenticated"},
@@ -38,23 +38,23 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 	// Of each: verb, group/resource/subresource, namespace.
 	for want, actions := range map[bool][]string{
 		true: {
-			"watch autoscaling/horizontalpodautoscalers ", "update autoscaling/horizontalpodautoscalers/status " + s.Namespace,
-			"get apps/deployments/scale " + s.Namespace, "update apps/deployments/scale " + s.Namespace,
-			"update trouble.example/gadgets/scale " + s.Namespace, "watch /pods ", "list metrics.k8s.io/pods " + s.Namespace,
-			"get custom.metrics.k8s.io/services/requests_per_second " + s.Namespace, "list external.metrics.k8s.io/queue_length " + s.Namespace,
+			"watch autoscaling/horizontalpodautoscalers ", "update autoscaling/horizontalpodautoscalers/status " + s.Name,
+			"get apps/deployments/scale " + s.Name, "update apps/deployments/scale " + s.Name,
+			"update trouble.example/gadgets/scale " + s.Name, "watch /pods ", "list metrics.k8s.io/pods " + s.Name,
+			"get custom.metrics.k8s.io/services/requests_per_second " + s.Name, "list external.metrics.k8s.io/queue_length " + s.Name,
 			"list /nodes ", "watch /nodes ",
-			"patch autoscaling.k8s.io/verticalpodautoscalers/status " + s.Namespace, "create /pods/eviction " + s.Namespace,
-			"patch /pods/resize " + s.Namespace, "create /events " + s.Namespace, "create coordination.k8s.io/leases " + installed,
+			"patch autoscaling.k8s.io/verticalpodautoscalers/status " + s.Name, "create /pods/eviction " + s.Name,
+			"patch /pods/resize " + s.Name, "create /events " + s.Name, "create coordination.k8s.io/leases " + installed,
 		},
 		false: {
-			"update autoscaling/horizontalpodautoscalers " + s.Namespace, "patch autoscaling/horizontalpodautoscalers " + s.Namespace,
-			"create autoscaling/horizontalpodautoscalers " + s.Namespace, "delete autoscaling/horizontalpodautoscalers " + s.Namespace,
+			"update autoscaling/horizontalpodautoscalers " + s.Name, "patch autoscaling/horizontalpodautoscalers " + s.Name,
+			"create autoscaling/horizontalpodautoscalers " + s.Name, "delete autoscaling/horizontalpodautoscalers " + s.Name,
 			"get /secrets " + installed, "list /secrets ", "list /configmaps ", "get /nodes ", "list /namespaces ",
-			"update apps/deployments " + s.Namespace, "patch apps/deployments " + s.Namespace, "delete apps/deployments " + s.Namespace,
-			"create /pods " + s.Namespace, "delete /pods " + s.Namespace, "update /pods " + s.Namespace,
-			"create /pods/exec " + s.Namespace, "create /serviceaccounts/token " + installed, "impersonate /users ",
+			"update apps/deployments " + s.Name, "patch apps/deployments " + s.Name, "delete apps/deployments " + s.Name,
+			"create /pods " + s.Name, "delete /pods " + s.Name, "update /pods " + s.Name,
+			"create /pods/exec " + s.Name, "create /serviceaccounts/token " + installed, "impersonate /users ",
 			"create rbac.authorization.k8s.io/clusterrolebindings ", "escalate rbac.authorization.k8s.io/clusterroles ",
-			"create coordination.k8s.io/leases " + s.Namespace, "update coordination.k8s.io/leases kube-system", "delete /events " + s.Namespace,
+			"create coordination.k8s.io/leases " + s.Name, "update coordination.k8s.io/leases kube-system", "delete /events " + s.Name,
 			"update /nodes/status ", "get /nodes/proxy ", "get /nodes/stats ", "get /nodes/log ", "create /nodes/metrics ", "get /nodes/metrics ",
 		},
 	} {
@@ -86,7 +86,7 @@ func reviewOf(action string) *authorizationv1.SelfSubjectAccessReview {
 // the pods of its Deployment.
 func TestInstallationIsAdmitted(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t) // Plimsoll's namespace, as config/ has it, is there
+	s := shared.Namespace(t) // Plimsoll's namespace, as config/ has it, is there
 	root, err := build.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestInstallationIsAdmitted(t *testing.T) {
 }
 
 // podOf is a pod after the template of the Deployment in config/.
-func podOf(t *testing.T, s *harness.Space, config string) string {
+func podOf(t *testing.T, s *harness.Namespace, config string) string {
 	t.Helper()
 	rendered, err := s.Cluster.Kubectl(t.Context(), "kustomize", config)
 	if err != nil {

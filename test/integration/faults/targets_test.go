@@ -31,12 +31,12 @@ func TestReferenceThatNamesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := shared.Space(t)
+			s := shared.Namespace(t)
 			web(s, jobs())
 			right := s.HPA("web").Spec.ScaleTargetRef
 			ordeal{
-				breaks:    func(s *harness.Space) { refer(s, c.reference) },
-				heals:     func(s *harness.Space) { refer(s, right) },
+				breaks:    func(s *harness.Namespace) { refer(s, c.reference) },
+				heals:     func(s *harness.Namespace) { refer(s, right) },
 				condition: unable("FailedGetScale"),
 				event:     "FailedGetScale",
 				words:     c.words,
@@ -45,7 +45,7 @@ func TestReferenceThatNamesNothing(t *testing.T) {
 	}
 }
 
-func refer(s *harness.Space, reference autoscalingv2.CrossVersionObjectReference) {
+func refer(s *harness.Namespace, reference autoscalingv2.CrossVersionObjectReference) {
 	s.UpdateHPA("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef = reference })
 }
 
@@ -53,11 +53,11 @@ func refer(s *harness.Space, reference autoscalingv2.CrossVersionObjectReference
 // to say so.
 func TestReferenceWithImpossibleVersion(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	for name, version := range map[string]string{"web": "apps/v1/beta", "web-too": "", "web-three": "v1"} {
 		hpa := harness.Autoscaler(name, jobs())
 		hpa.Spec.ScaleTargetRef.APIVersion = version
-		_, err := s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Namespace).Create(t.Context(), hpa, metav1.CreateOptions{})
+		_, err := s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Create(t.Context(), hpa, metav1.CreateOptions{})
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.scaleTargetRef.apiVersion") {
 			t.Errorf("apiVersion %q: %v", version, err)
 		}
@@ -66,10 +66,10 @@ func TestReferenceWithImpossibleVersion(t *testing.T) {
 
 func TestTargetGone(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web(s, jobs())
 	awaitFine(s, "web")
-	deployments := s.Client.AppsV1().Deployments(s.Namespace)
+	deployments := s.Client.AppsV1().Deployments(s.Name)
 	if err := deployments.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestTargetGone(t *testing.T) {
 // Two objects whose targets select the same pods: neither may scale, and deleting one heals the other.
 func TestTwoObjectsOnTheSamePods(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web(s, jobs())
 	awaitFine(s, "web")
 	record := s.WatchCounts("web")
@@ -105,7 +105,7 @@ func TestTwoObjectsOnTheSamePods(t *testing.T) {
 	for name, rival := range map[string]string{"web": "web-too", "web-too": "web"} {
 		o := ordeal{
 			condition: inactive("AmbiguousSelector"),
-			words:     []string{"pods by selector app=web are controlled by more than one HPA", s.Namespace + "/" + rival},
+			words:     []string{"pods by selector app=web are controlled by more than one HPA", s.Name + "/" + rival},
 		}
 		s.AwaitHPA(name, "the symptom", o.shown)
 		if event := s.AwaitEvent(name, "AmbiguousSelector", o.words[0]); event.Type != corev1.EventTypeWarning {
@@ -117,7 +117,7 @@ func TestTwoObjectsOnTheSamePods(t *testing.T) {
 	s.AwaitDecisions("web-too", 2)
 	wantCounts(t, record, 2)
 
-	err := s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Namespace).Delete(t.Context(), "web-too", metav1.DeleteOptions{})
+	err := s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Delete(t.Context(), "web-too", metav1.DeleteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ status: {replicas: 2, selector: app=web}
 
 func TestScaleWithoutSelector(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	define := func(selectorPath string) {
 		s.KubectlInput(fmt.Sprintf(gadgets, selectorPath), "apply", "-f", "-")
 	}

@@ -23,7 +23,7 @@ import (
 // A policy forbids to scale. The object says so, its target stays as it is, and it is scaled when the policy goes.
 func TestScaleWriteIsRefused(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web(s, jobs())
 	awaitFine(s, "web")
 	record := s.WatchCounts("web")
@@ -53,15 +53,15 @@ func TestScaleWriteIsRefused(t *testing.T) {
 }
 
 // forbidScaling waits until no scale in the namespace can be written.
-func forbidScaling(t *testing.T, s *harness.Space) (lift func()) {
+func forbidScaling(t *testing.T, s *harness.Namespace) (lift func()) {
 	t.Helper()
 	admission := s.Client.AdmissionregistrationV1()
-	name := metav1.ObjectMeta{Name: "freeze-" + s.Namespace}
+	name := metav1.ObjectMeta{Name: "freeze-" + s.Name}
 	_, err := admission.ValidatingAdmissionPolicies().Create(t.Context(), &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: name,
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.Namespace}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.Name}},
 				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: []admissionv1.OperationType{admissionv1.Update},
 					Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments/scale"}},
@@ -91,7 +91,7 @@ func forbidScaling(t *testing.T, s *harness.Space) (lift func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployments := s.Client.AppsV1().Deployments(s.Namespace)
+	deployments := s.Client.AppsV1().Deployments(s.Name)
 	s.Eventually("the policy in force", func(ctx context.Context) error {
 		scale, err := deployments.GetScale(ctx, "web", metav1.GetOptions{})
 		if err != nil {
@@ -113,12 +113,12 @@ func forbidScaling(t *testing.T, s *harness.Space) (lift func()) {
 // writes, it is from the count that it decided on: nothing is overwritten unseen.
 func TestScaleWriteInConflict(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web(s, jobs())
 	awaitFine(s, "web")
 	changes := s.WatchChanges("web")
 	more(s)
-	deployments := s.Client.AppsV1().Deployments(s.Namespace)
+	deployments := s.Client.AppsV1().Deployments(s.Name)
 	ended := time.Now().Add(8 * time.Second)
 	for n := int32(0); time.Now().Before(ended); n++ {
 		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, 5+n%2)
@@ -134,7 +134,7 @@ func TestScaleWriteInConflict(t *testing.T) {
 
 // compareWithLog checks that Plimsoll's writes, as its log tells from what count it decided on to which, are those that
 // the API server has stored.
-func compareWithLog(t *testing.T, s *harness.Space, seen *harness.Changes) {
+func compareWithLog(t *testing.T, s *harness.Namespace, seen *harness.Changes) {
 	t.Helper()
 	s.Eventually("what Plimsoll wrote, and nothing else, from what it decided on", func(context.Context) error {
 		var decided []harness.Change
@@ -154,7 +154,7 @@ func compareWithLog(t *testing.T, s *harness.Space, seen *harness.Changes) {
 // While the count climbs, bounds and target are edited: each edit holds at once.
 func TestObjectIsEditedWhileItScales(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	w := harness.Workload{Replicas: ptr.To[int32](1)}
 	hpa := harness.Autoscaler("web", jobs())
 	hpa.Spec.MaxReplicas = 20
@@ -191,7 +191,7 @@ func TestObjectIsEditedWhileItScales(t *testing.T) {
 // climb is the count of "web" on its way up.
 type climb struct {
 	t      *testing.T
-	s      *harness.Space
+	s      *harness.Namespace
 	record *harness.Record
 }
 

@@ -18,9 +18,9 @@ import (
 )
 
 // explained is what the program says of "web" where kube-controller-manager alone decides.
-func explained(t *testing.T, s *harness.Space, p *harness.Plimsoll) explain.Output {
+func explained(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) explain.Output {
 	t.Helper()
-	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Namespace, "--kubeconfig="+s.Cluster.KubeconfigPath(), "-o", "json")
+	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath(), "-o", "json")
 	var out explain.Output
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
 		t.Fatalf("exit status %d, %v: %s%s", code, err, stdout, stderr)
@@ -29,9 +29,9 @@ func explained(t *testing.T, s *harness.Space, p *harness.Plimsoll) explain.Outp
 }
 
 // explainText is what it tells people.
-func explainText(t *testing.T, s *harness.Space, p *harness.Plimsoll) string {
+func explainText(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) string {
 	t.Helper()
-	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Namespace, "--kubeconfig="+s.Cluster.KubeconfigPath())
+	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath())
 	if code != 0 {
 		t.Fatalf("exit status %d: %s", code, stderr)
 	}
@@ -50,7 +50,7 @@ func wantWords(t *testing.T, text string, words ...string) {
 // On a cluster without Plimsoll the explanation says that nobody tells the history, and commits itself to what every
 // history comes to; kube-controller-manager then does that: it scales up at its next sync, and holds what falls.
 func TestExplainForetellsUpstream(t *testing.T) {
-	s, p := space(t)
+	s, p := namespace(t)
 	restart(t, s, loopOn, "--horizontal-pod-autoscaler-sync-period=10s")
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
@@ -88,7 +88,7 @@ func TestExplainForetellsUpstream(t *testing.T) {
 
 // Without the API that a metric comes from, the explanation says which it is, as the controller's own event does.
 func TestExplainSaysWhichAPIIsMissing(t *testing.T) {
-	s, p := space(t)
+	s, p := namespace(t)
 	restart(t, s, often, loopOn)
 	if err := s.Cluster.StopMetricsServer(t.Context()); err != nil {
 		t.Fatal(err)

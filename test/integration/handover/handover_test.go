@@ -22,7 +22,7 @@ func validMetric() harness.Condition {
 // load wants what it has. The other's has fallen, and only the stabilization of the one before keeps its count up: who
 // takes over does not know that history and must not scale down at once.
 func TestHandoverUnderSteadyLoad(t *testing.T) {
-	s, p := space(t)
+	s, p := namespace(t)
 	restart(t, s, often, loopOn)
 	names := []string{"steady", "fallen"}
 	for _, name := range names {
@@ -74,7 +74,7 @@ func TestHandoverUnderSteadyLoad(t *testing.T) {
 }
 
 // awaitAverage waits until the status shows the average of the external metric.
-func awaitAverage(s *harness.Space, name string, want int64) {
+func awaitAverage(s *harness.Namespace, name string, want int64) {
 	s.AwaitHPA(name, fmt.Sprintf("an average of %d", want), func(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 		if len(hpa.Status.CurrentMetrics) == 0 || hpa.Status.CurrentMetrics[0].External == nil ||
 			hpa.Status.CurrentMetrics[0].External.Current.AverageValue.Value() != want {
@@ -86,7 +86,7 @@ func awaitAverage(s *harness.Space, name string, want int64) {
 
 // Both loops are on. Plimsoll says so, leaves the objects alone, and takes them up two minutes after the other's last word.
 func TestRefusesToFight(t *testing.T) {
-	s, p := space(t)
+	s, p := namespace(t)
 	restart(t, s, often, loopOn)
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
@@ -94,7 +94,7 @@ func TestRefusesToFight(t *testing.T) {
 	awaitAverage(s, "web", 8) // of both pods, 7.5: from here on its loop has nothing to write
 	changes := s.WatchChanges("web")
 	const name = "plimsoll" // whose log the harness reads
-	rival := p.StartBeside(t, name)
+	rival := p.StartInstance(t, name)
 	s.AwaitDecisions("web", 3)
 	// Each change of the metric makes both write the status, neither scale.
 	provoke(s)
@@ -146,7 +146,7 @@ func TestRefusesToFight(t *testing.T) {
 }
 
 // provoke changes the metric within the tolerance until Plimsoll has noticed the other's write.
-func provoke(s *harness.Space) {
+func provoke(s *harness.Namespace) {
 	length := 15
 	s.Eventually("the contest", func(context.Context) error {
 		if len(s.Events("web", "ScalingContested")) > 0 {

@@ -114,7 +114,7 @@ const (
 )
 
 // restart starts kube-controller-manager again with other flags.
-func restart(t *testing.T, s *harness.Space, flags ...string) {
+func restart(t *testing.T, s *harness.Namespace, flags ...string) {
 	t.Helper()
 	if err := s.Cluster.RestartControllerManager(t.Context(), flags...); err != nil {
 		t.Fatal(err)
@@ -126,16 +126,16 @@ var plimsoll = sync.OnceValues(func() (*harness.Plimsoll, error) {
 	return harness.NewPlimsoll(context.Background(), present)
 })
 
-// present is the running cluster; set by space.
+// present is the running cluster; set by namespace.
 var present *devcluster.Cluster
 
-// space is a namespace for the test, in the cluster of all.
-func space(t *testing.T) (*harness.Space, *harness.Plimsoll) {
+// namespace is a namespace for the test, in the cluster of all.
+func namespace(t *testing.T) (*harness.Namespace, *harness.Plimsoll) {
 	t.Helper()
 	present = cluster.Cluster(t)
 	p, err := plimsoll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness.NewSpace(t, present), p
+	return harness.NewNamespace(t, present), p
 }

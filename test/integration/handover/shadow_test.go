@@ -16,7 +16,7 @@ const comparisons = "plimsoll_shadow_comparisons_total"
 // Two shadows beside kube-controller-manager's loop: one with its settings, which agrees with it up and down, and one with
 // another tolerance, which says where it would have decided otherwise and why. Neither writes anything.
 func TestShadowDecidesAndWritesNothing(t *testing.T) {
-	s, p := space(t)
+	s, p := namespace(t)
 	settings := []string{often, "--horizontal-pod-autoscaler-downscale-stabilization=10s"}
 	restart(t, s, append(settings, loopOn)...)
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15),
@@ -27,8 +27,8 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 
 	before := len(writesBy(t, plimsollUser))
 	settings = append(settings, "--shadow")
-	twin := p.StartBeside(t, "shadow-twin", settings...)
-	lazy := p.StartBeside(t, "shadow-lazy", append(settings, "--horizontal-pod-autoscaler-tolerance=0.5")...)
+	twin := p.StartInstance(t, "shadow-twin", settings...)
+	lazy := p.StartInstance(t, "shadow-lazy", append(settings, "--horizontal-pod-autoscaler-tolerance=0.5")...)
 	awaitAgreement(s, twin)
 	awaitAgreement(s, lazy)
 	if n := lazy.Metric(comparisons, `result="replicas"`); n != 0 {
@@ -76,7 +76,7 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 }
 
 // awaitAgreement waits until the shadow has agreed three times more.
-func awaitAgreement(s *harness.Space, shadow *harness.Beside) {
+func awaitAgreement(s *harness.Namespace, shadow *harness.Instance) {
 	before := shadow.Metric(comparisons, `result="agree"`)
 	s.Eventually("agreement of "+shadow.Name, func(context.Context) error {
 		if now := shadow.Metric(comparisons, `result="agree"`); now < before+3 {
@@ -87,9 +87,9 @@ func awaitAgreement(s *harness.Space, shadow *harness.Beside) {
 }
 
 // awaitDifference waits for the log line that says that the lazy one would have stayed at 2, and why.
-func awaitDifference(s *harness.Space, shadow *harness.Beside) {
+func awaitDifference(s *harness.Namespace, shadow *harness.Instance) {
 	s.Eventually("the difference in the log", func(context.Context) error {
-		lines, err := s.LogLinesOf(shadow.Name, s.Namespace+"/web")
+		lines, err := s.LogLinesOf(shadow.Name, s.Name+"/web")
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type Changes struct {
 }
 
 // WatchChanges follows each version of a Deployment until the test ends. The Deployment must exist.
-func (s *Space) WatchChanges(deployment string) *Changes {
+func (s *Namespace) WatchChanges(deployment string) *Changes {
 	s.t.Helper()
 	c := &Changes{}
 	c.follower = s.follow(deployment, c.see)
@@ -51,7 +51,7 @@ func ownerOfReplicas(deployment *appsv1.Deployment) string {
 
 // All are the changes until now. The test ends if some may be missing.
 func (c *Changes) All() []Change {
-	s := c.follower.space
+	s := c.follower.namespace
 	s.t.Helper()
 	if err := c.follower.caughtUp(); err != nil {
 		s.t.Fatal(err)

@@ -20,15 +20,15 @@ type Decision struct {
 }
 
 // Decisions are all that Plimsoll has decided about a HorizontalPodAutoscaler, as its log tells.
-func (s *Space) Decisions(name string) []Decision {
+func (s *Namespace) Decisions(name string) []Decision {
 	s.t.Helper()
-	lines, err := s.LogLines(s.Namespace + "/" + name)
+	lines, err := s.LogLines(s.Name + "/" + name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var decisions []Decision
 	for _, fields := range lines {
-		if fields["msg"] != "decided" && fields["msg"] != "scaled" || fields["object"] != s.Namespace+"/"+name {
+		if fields["msg"] != "decided" && fields["msg"] != "scaled" || fields["object"] != s.Name+"/"+name {
 			continue
 		}
 		d, err := decisionOf(fields)
@@ -42,7 +42,7 @@ func (s *Space) Decisions(name string) []Decision {
 
 // AwaitDecisions waits until Plimsoll has decided this many times more about a HorizontalPodAutoscaler. The first one may
 // have been under way before, so that it takes two to see what happens now.
-func (s *Space) AwaitDecisions(name string, more int) {
+func (s *Namespace) AwaitDecisions(name string, more int) {
 	s.t.Helper()
 	before := len(s.Decisions(name))
 	s.Eventually(fmt.Sprintf("%d more decisions about %s", more, name), func(context.Context) error {
@@ -54,12 +54,12 @@ func (s *Space) AwaitDecisions(name string, more int) {
 }
 
 // LogLines are the lines of Plimsoll's log that contain the words, by their keys.
-func (s *Space) LogLines(words string) ([]map[string]string, error) {
+func (s *Namespace) LogLines(words string) ([]map[string]string, error) {
 	return s.LogLinesOf(plimsollName, words)
 }
 
 // LogLinesOf is LogLines of the program of that name.
-func (s *Space) LogLinesOf(program, words string) ([]map[string]string, error) {
+func (s *Namespace) LogLinesOf(program, words string) ([]map[string]string, error) {
 	content, err := os.ReadFile(s.Cluster.LogPath(program))
 	if err != nil {
 		return nil, fmt.Errorf("log of %s: %w", program, err)

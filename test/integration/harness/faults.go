@@ -19,26 +19,26 @@ import (
 
 // Fault makes one of the adapter's metrics misbehave for those who ask for it in the namespace, until the test ends; the
 // zero value heals it.
-func (s *Space) Fault(metric string, fault adapter.Fault) {
+func (s *Namespace) Fault(metric string, fault adapter.Fault) {
 	faults := s.Cluster.Adapter().Faults
-	faults.SetIn(s.Namespace, metric, fault)
-	s.t.Cleanup(func() { faults.SetIn(s.Namespace, metric, adapter.Fault{}) })
+	faults.SetIn(s.Name, metric, fault)
+	s.t.Cleanup(func() { faults.SetIn(s.Name, metric, adapter.Fault{}) })
 }
 
 // FaultPod makes the kubelet's report about a pod wrong, until the test ends; the zero value heals it.
-func (s *Space) FaultPod(pod string, fault kubelet.PodFault) {
+func (s *Namespace) FaultPod(pod string, fault kubelet.PodFault) {
 	faults := s.Cluster.Kubelets().Faults
-	faults.SetPod(s.Namespace, pod, fault)
-	s.t.Cleanup(func() { faults.SetPod(s.Namespace, pod, kubelet.PodFault{}) })
+	faults.SetPod(s.Name, pod, fault)
+	s.t.Cleanup(func() { faults.SetPod(s.Name, pod, kubelet.PodFault{}) })
 }
 
 // PodMetrics is what metrics-server says of the namespace's pods.
-func (s *Space) PodMetrics(ctx context.Context) (*metricsv1beta1.PodMetricsList, error) {
+func (s *Namespace) PodMetrics(ctx context.Context) (*metricsv1beta1.PodMetricsList, error) {
 	clients, err := metrics.NewForConfig(s.Cluster.RESTConfig())
 	if err != nil {
 		return nil, err
 	}
-	return clients.MetricsV1beta1().PodMetricses(s.Namespace).List(ctx, metav1.ListOptions{})
+	return clients.MetricsV1beta1().PodMetricses(s.Name).List(ctx, metav1.ListOptions{})
 }
 
 // CutOff makes the API server look for a group's version at a port where nobody listens, until the test ends or the

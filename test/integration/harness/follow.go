@@ -15,7 +15,7 @@ import (
 
 // follower hands each version of a Deployment, in their order, to a function.
 type follower struct {
-	space      *Space
+	namespace  *Namespace
 	deployment string
 	see        func(*appsv1.Deployment) // called under mu
 
@@ -25,9 +25,9 @@ type follower struct {
 }
 
 // follow begins with the version that is stored now, and ends with the test. The Deployment must exist.
-func (s *Space) follow(deployment string, see func(*appsv1.Deployment)) *follower {
+func (s *Namespace) follow(deployment string, see func(*appsv1.Deployment)) *follower {
 	s.t.Helper()
-	f := &follower{space: s, deployment: deployment, see: see}
+	f := &follower{namespace: s, deployment: deployment, see: see}
 	watcher, err := f.begin(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
@@ -38,14 +38,14 @@ func (s *Space) follow(deployment string, see func(*appsv1.Deployment)) *followe
 
 // begin hands over what is stored and watches what becomes of it.
 func (f *follower) begin(ctx context.Context) (watch.Interface, error) {
-	client := f.space.Client.AppsV1().Deployments(f.space.Namespace)
+	client := f.namespace.Client.AppsV1().Deployments(f.namespace.Name)
 	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, f.deployment).String()
 	list, err := client.List(ctx, metav1.ListOptions{FieldSelector: selector})
 	if err != nil {
 		return nil, err
 	}
 	if len(list.Items) == 0 {
-		return nil, fmt.Errorf("no Deployment %s/%s", f.space.Namespace, f.deployment)
+		return nil, fmt.Errorf("no Deployment %s/%s", f.namespace.Name, f.deployment)
 	}
 	f.add(&list.Items[0])
 	// Without a version the watch may begin with what was before.
@@ -95,16 +95,16 @@ func (f *follower) add(deployment *appsv1.Deployment) {
 // caughtUp waits until what is stored now has been seen: a watch may tell of a write later than a read does. An error means
 // that versions may be missing.
 func (f *follower) caughtUp() error {
-	ctx, cancel := context.WithTimeout(f.space.t.Context(), Long)
+	ctx, cancel := context.WithTimeout(f.namespace.t.Context(), Long)
 	defer cancel()
-	stored, err := f.space.Client.AppsV1().Deployments(f.space.Namespace).Get(ctx, f.deployment, metav1.GetOptions{})
+	stored, err := f.namespace.Client.AppsV1().Deployments(f.namespace.Name).Get(ctx, f.deployment, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil // nothing is written to it any more
 	}
 	if err != nil {
 		return err
 	}
-	reached := f.space.each(ctx, func() bool { return f.hasSeen(stored.ResourceVersion) })
+	reached := f.namespace.each(ctx, func() bool { return f.hasSeen(stored.ResourceVersion) })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil && !reached {

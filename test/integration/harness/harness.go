@@ -7,7 +7,7 @@
 //
 //	func TestScalesUp(t *testing.T) {
 //		t.Parallel()
-//		s := shared.Space(t)
+//		s := shared.Namespace(t)
 //		s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35))
 //		s.Create(harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 //		s.AwaitReplicas(harness.Deployment, "web", 4)
@@ -81,11 +81,11 @@ func (s *Shared) shared() *devclustertest.Shared {
 	return s.cluster
 }
 
-// Space gives the test a namespace of its own in the cluster. The first test that asks starts cluster and Plimsoll.
-func (s *Shared) Space(t *testing.T) *Space {
+// Namespace gives the test a namespace of its own in the cluster. The first test that asks starts cluster and Plimsoll.
+func (s *Shared) Namespace(t *testing.T) *Namespace {
 	t.Helper()
 	s.start(t)
-	return NewSpace(t, s.cluster.Cluster(t))
+	return NewNamespace(t, s.cluster.Cluster(t))
 }
 
 // Plimsoll is the running controller, for tests that end it and start it again.
@@ -112,33 +112,33 @@ func (s *Shared) start(t *testing.T) {
 	}
 }
 
-// Space is a test's namespace. Its methods end the test if they fail.
-type Space struct {
-	Cluster   *devcluster.Cluster
-	Client    kubernetes.Interface
-	Namespace string
+// Namespace is a test's namespace. Its methods end the test if they fail.
+type Namespace struct {
+	Cluster *devcluster.Cluster
+	Client  kubernetes.Interface
+	Name    string
 	// Refused is for tests in which the API server refuses what config/ grants, as one does that has just started.
 	Refused bool
 
 	t *testing.T
 }
 
-// NewSpace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are shown.
-func NewSpace(t *testing.T, cluster *devcluster.Cluster) *Space {
+// NewNamespace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are shown.
+func NewNamespace(t *testing.T, cluster *devcluster.Cluster) *Namespace {
 	t.Helper()
 	namespace, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: spaceName(t.Name())},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: generateName(t.Name())},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Space{Cluster: cluster, Client: cluster.Client(), Namespace: namespace.Name, t: t}
+	s := &Namespace{Cluster: cluster, Client: cluster.Client(), Name: namespace.Name, t: t}
 	t.Cleanup(s.end)
 	return s
 }
 
-// spaceName is the beginning of a namespace's name that tells whose it is.
-func spaceName(test string) string {
+// generateName is the beginning of a namespace's name that tells whose it is.
+func generateName(test string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
@@ -151,7 +151,7 @@ func spaceName(test string) string {
 	return strings.Trim(name[:min(len(name), 50)], "-") + "-"
 }
 
-func (s *Space) end() {
+func (s *Namespace) end() {
 	lines, err := s.logLines()
 	if err != nil {
 		s.t.Errorf("Plimsoll's log: %v", err)
@@ -164,16 +164,16 @@ func (s *Space) end() {
 	if s.t.Failed() {
 		const most = 30
 		lines = lines[max(0, len(lines)-most):]
-		s.t.Logf("Plimsoll's last %d log lines about %s:\n%s", len(lines), s.Namespace, strings.Join(lines, ""))
+		s.t.Logf("Plimsoll's last %d log lines about %s:\n%s", len(lines), s.Name, strings.Join(lines, ""))
 	}
-	err = s.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(s.t.Context()), s.Namespace, metav1.DeleteOptions{})
+	err = s.Client.CoreV1().Namespaces().Delete(context.WithoutCancel(s.t.Context()), s.Name, metav1.DeleteOptions{})
 	if err != nil {
-		s.t.Errorf("delete namespace %s: %v", s.Namespace, err)
+		s.t.Errorf("delete namespace %s: %v", s.Name, err)
 	}
 }
 
 // logLines are Plimsoll's log lines that name the namespace.
-func (s *Space) logLines() ([]string, error) {
+func (s *Namespace) logLines() ([]string, error) {
 	content, err := os.ReadFile(s.Cluster.LogPath(plimsollName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // the test has Plimsoll beside, or none
@@ -183,7 +183,7 @@ func (s *Space) logLines() ([]string, error) {
 	}
 	var lines []string
 	for line := range strings.Lines(string(content)) {
-		if strings.Contains(line, s.Namespace) {
+		if strings.Contains(line, s.Name) {
 			lines = append(lines, line)
 		}
 	}
@@ -191,15 +191,15 @@ func (s *Space) logLines() ([]string, error) {
 }
 
 // Kubectl runs kubectl in the namespace and returns its standard output.
-func (s *Space) Kubectl(args ...string) string {
+func (s *Namespace) Kubectl(args ...string) string {
 	s.t.Helper()
 	return s.KubectlInput("", args...)
 }
 
 // KubectlInput is Kubectl with text on standard input, for "apply", "-f", "-".
-func (s *Space) KubectlInput(input string, args ...string) string {
+func (s *Namespace) KubectlInput(input string, args ...string) string {
 	s.t.Helper()
-	out, err := s.Cluster.KubectlInput(s.t.Context(), input, append([]string{"--namespace=" + s.Namespace}, args...)...)
+	out, err := s.Cluster.KubectlInput(s.t.Context(), input, append([]string{"--namespace=" + s.Name}, args...)...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -207,9 +207,9 @@ func (s *Space) KubectlInput(input string, args ...string) string {
 }
 
 // SetLoad offers a Service this many requests per second from now on.
-func (s *Space) SetLoad(service string, requestsPerSecond float64) {
+func (s *Namespace) SetLoad(service string, requestsPerSecond float64) {
 	s.t.Helper()
-	if err := s.Cluster.World().SetLoad(s.Namespace, service, requestsPerSecond); err != nil {
+	if err := s.Cluster.World().SetLoad(s.Name, service, requestsPerSecond); err != nil {
 		s.t.Fatal(err)
 	}
 }

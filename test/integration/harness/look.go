@@ -23,7 +23,7 @@ var (
 )
 
 // HPA reads a HorizontalPodAutoscaler.
-func (s *Space) HPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
+func (s *Namespace) HPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	s.t.Helper()
 	hpa, err := s.hpa(s.t.Context(), name)
 	if err != nil {
@@ -32,12 +32,12 @@ func (s *Space) HPA(name string) *autoscalingv2.HorizontalPodAutoscaler {
 	return hpa
 }
 
-func (s *Space) hpa(ctx context.Context, name string) (*autoscalingv2.HorizontalPodAutoscaler, error) {
-	return s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Namespace).Get(ctx, name, metav1.GetOptions{})
+func (s *Namespace) hpa(ctx context.Context, name string) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+	return s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Get(ctx, name, metav1.GetOptions{})
 }
 
 // UpdateHPA changes a HorizontalPodAutoscaler's spec or metadata; a conflict with Plimsoll's status is tried again.
-func (s *Space) UpdateHPA(name string, change func(*autoscalingv2.HorizontalPodAutoscaler)) {
+func (s *Namespace) UpdateHPA(name string, change func(*autoscalingv2.HorizontalPodAutoscaler)) {
 	s.t.Helper()
 	s.Eventually("update of "+name, func(ctx context.Context) error {
 		hpa, err := s.hpa(ctx, name)
@@ -45,13 +45,13 @@ func (s *Space) UpdateHPA(name string, change func(*autoscalingv2.HorizontalPodA
 			return err
 		}
 		change(hpa)
-		_, err = s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Namespace).Update(ctx, hpa, metav1.UpdateOptions{})
+		_, err = s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Update(ctx, hpa, metav1.UpdateOptions{})
 		return err
 	})
 }
 
 // AwaitHPA waits until check returns nil; if it never does, the failure shows the last status.
-func (s *Space) AwaitHPA(name, what string, check func(*autoscalingv2.HorizontalPodAutoscaler) error) {
+func (s *Namespace) AwaitHPA(name, what string, check func(*autoscalingv2.HorizontalPodAutoscaler) error) {
 	s.t.Helper()
 	s.Eventually(fmt.Sprintf("%s of %s", what, name), func(ctx context.Context) error {
 		hpa, err := s.hpa(ctx, name)
@@ -93,7 +93,7 @@ func has(hpa *autoscalingv2.HorizontalPodAutoscaler, want Condition) bool {
 }
 
 // AwaitConditions waits until the status has all the conditions at the same time.
-func (s *Space) AwaitConditions(name string, wanted ...Condition) {
+func (s *Namespace) AwaitConditions(name string, wanted ...Condition) {
 	s.t.Helper()
 	s.AwaitHPA(name, "conditions", func(hpa *autoscalingv2.HorizontalPodAutoscaler) error { return Has(hpa, wanted...) })
 }
@@ -120,7 +120,7 @@ func number[N int32 | int64](n *N) string {
 }
 
 // Events are the events about a HorizontalPodAutoscaler with a reason, in no order; an empty reason means all.
-func (s *Space) Events(name, reason string) []corev1.Event {
+func (s *Namespace) Events(name, reason string) []corev1.Event {
 	s.t.Helper()
 	events, err := s.events(s.t.Context(), name, reason)
 	if err != nil {
@@ -129,12 +129,12 @@ func (s *Space) Events(name, reason string) []corev1.Event {
 	return events
 }
 
-func (s *Space) events(ctx context.Context, name, reason string) ([]corev1.Event, error) {
+func (s *Namespace) events(ctx context.Context, name, reason string) ([]corev1.Event, error) {
 	selector := fields.Set{"involvedObject.kind": "HorizontalPodAutoscaler", "involvedObject.name": name}
 	if reason != "" {
 		selector["reason"] = reason
 	}
-	list, err := s.Client.CoreV1().Events(s.Namespace).List(ctx, metav1.ListOptions{FieldSelector: selector.String()})
+	list, err := s.Client.CoreV1().Events(s.Name).List(ctx, metav1.ListOptions{FieldSelector: selector.String()})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *Space) events(ctx context.Context, name, reason string) ([]corev1.Event
 }
 
 // AwaitEvent waits for an event of a reason whose message contains the words, and returns it.
-func (s *Space) AwaitEvent(name, reason, words string) corev1.Event {
+func (s *Namespace) AwaitEvent(name, reason, words string) corev1.Event {
 	s.t.Helper()
 	var found corev1.Event
 	s.Eventually(fmt.Sprintf("event %s %q about %s", reason, words, name), func(ctx context.Context) error {
@@ -164,7 +164,7 @@ func (s *Space) AwaitEvent(name, reason, words string) corev1.Event {
 }
 
 // Replicas reads spec.replicas of anything that has it.
-func (s *Space) Replicas(kind schema.GroupVersionResource, name string) int64 {
+func (s *Namespace) Replicas(kind schema.GroupVersionResource, name string) int64 {
 	s.t.Helper()
 	replicas, err := s.replicas(s.t.Context(), kind, name)
 	if err != nil {
@@ -173,12 +173,12 @@ func (s *Space) Replicas(kind schema.GroupVersionResource, name string) int64 {
 	return replicas
 }
 
-func (s *Space) replicas(ctx context.Context, kind schema.GroupVersionResource, name string) (int64, error) {
+func (s *Namespace) replicas(ctx context.Context, kind schema.GroupVersionResource, name string) (int64, error) {
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())
 	if err != nil {
 		return 0, err
 	}
-	object, err := client.Resource(kind).Namespace(s.Namespace).Get(ctx, name, metav1.GetOptions{})
+	object, err := client.Resource(kind).Namespace(s.Name).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return 0, err
 	}
@@ -191,19 +191,19 @@ func (s *Space) replicas(ctx context.Context, kind schema.GroupVersionResource, 
 }
 
 // AwaitReplicas waits until spec.replicas is the count. That it stays there is another question: HoldsReplicas.
-func (s *Space) AwaitReplicas(kind schema.GroupVersionResource, name string, want int64) {
+func (s *Namespace) AwaitReplicas(kind schema.GroupVersionResource, name string, want int64) {
 	s.t.Helper()
 	s.Eventually(fmt.Sprintf("%d replicas of %s %s", want, kind.Resource, name), s.wants(kind, name, want))
 }
 
 // HoldsReplicas ends the test if spec.replicas leaves the count within the duration.
-func (s *Space) HoldsReplicas(duration time.Duration, kind schema.GroupVersionResource, name string, want int64) {
+func (s *Namespace) HoldsReplicas(duration time.Duration, kind schema.GroupVersionResource, name string, want int64) {
 	s.t.Helper()
 	s.Holds(duration, fmt.Sprintf("%d replicas of %s %s", want, kind.Resource, name), s.wants(kind, name, want))
 }
 
 // wants shows the HorizontalPodAutoscaler of the same name, if there is one, where the count is another.
-func (s *Space) wants(kind schema.GroupVersionResource, name string, want int64) func(context.Context) error {
+func (s *Namespace) wants(kind schema.GroupVersionResource, name string, want int64) func(context.Context) error {
 	return func(ctx context.Context) error {
 		got, err := s.replicas(ctx, kind, name)
 		if err != nil || got == want {

@@ -138,17 +138,17 @@ func Queue(name string, length int) *corev1.Service {
 }
 
 // SetQueue makes this many requests wait in a Queue.
-func (s *Space) SetQueue(name string, length int) {
+func (s *Namespace) SetQueue(name string, length int) {
 	s.t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, world.AnnotationBacklogLimit, length)
-	_, err := s.Client.CoreV1().Services(s.Namespace).Patch(s.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := s.Client.CoreV1().Services(s.Name).Patch(s.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 // Create creates objects of the kinds that this package makes.
-func (s *Space) Create(objects ...metav1.Object) {
+func (s *Namespace) Create(objects ...metav1.Object) {
 	s.t.Helper()
 	for _, object := range objects {
 		if err := s.create(s.t.Context(), object); err != nil {
@@ -157,28 +157,28 @@ func (s *Space) Create(objects ...metav1.Object) {
 	}
 }
 
-func (s *Space) create(ctx context.Context, object metav1.Object) error {
+func (s *Namespace) create(ctx context.Context, object metav1.Object) error {
 	options := metav1.CreateOptions{}
 	var err error
 	switch o := object.(type) {
 	case *appsv1.Deployment:
-		_, err = s.Client.AppsV1().Deployments(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.AppsV1().Deployments(s.Name).Create(ctx, o, options)
 	case *appsv1.StatefulSet:
-		_, err = s.Client.AppsV1().StatefulSets(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.AppsV1().StatefulSets(s.Name).Create(ctx, o, options)
 	case *appsv1.ReplicaSet:
-		_, err = s.Client.AppsV1().ReplicaSets(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.AppsV1().ReplicaSets(s.Name).Create(ctx, o, options)
 	case *appsv1.DaemonSet:
-		_, err = s.Client.AppsV1().DaemonSets(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.AppsV1().DaemonSets(s.Name).Create(ctx, o, options)
 	case *corev1.ReplicationController:
-		_, err = s.Client.CoreV1().ReplicationControllers(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.CoreV1().ReplicationControllers(s.Name).Create(ctx, o, options)
 	case *corev1.Pod:
-		_, err = s.Client.CoreV1().Pods(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.CoreV1().Pods(s.Name).Create(ctx, o, options)
 	case *corev1.Service:
-		_, err = s.Client.CoreV1().Services(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.CoreV1().Services(s.Name).Create(ctx, o, options)
 	case *autoscalingv1.HorizontalPodAutoscaler:
-		_, err = s.Client.AutoscalingV1().HorizontalPodAutoscalers(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.AutoscalingV1().HorizontalPodAutoscalers(s.Name).Create(ctx, o, options)
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		_, err = s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Namespace).Create(ctx, o, options)
+		_, err = s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Create(ctx, o, options)
 	default:
 		err = fmt.Errorf("a kind that harness does not know")
 	}

@@ -29,15 +29,15 @@ type Installation struct {
 	err  error
 }
 
-// Space is a namespace of the cluster, on which install was run once.
-func (i *Installation) Space(t *testing.T, shared *devclustertest.Shared, install func(context.Context, *devcluster.Cluster) error) *Space {
+// Namespace is a namespace of the cluster, on which install was run once.
+func (i *Installation) Namespace(t *testing.T, shared *devclustertest.Shared, install func(context.Context, *devcluster.Cluster) error) *Namespace {
 	t.Helper()
 	cluster := shared.Cluster(t)
 	i.once.Do(func() { i.err = install(context.WithoutCancel(t.Context()), cluster) })
 	if i.err != nil {
 		t.Fatal(i.err)
 	}
-	return NewSpace(t, cluster)
+	return NewNamespace(t, cluster)
 }
 
 // Program builds Plimsoll and is where it stands.
@@ -69,7 +69,7 @@ func InstallWebhook(ctx context.Context, cluster *devcluster.Cluster) error {
 	return err
 }
 
-// NoController says to a Space, which looks into the controller's log, that there is none.
+// NoController tells a Namespace, which looks into the controller's log, that there is none.
 func NoController(cluster *devcluster.Cluster) error {
 	return os.WriteFile(cluster.LogPath("plimsoll"), nil, 0o600)
 }

@@ -23,7 +23,7 @@ type Record struct {
 }
 
 // WatchCounts records a Deployment's counts until the test ends. The Deployment must exist.
-func (s *Space) WatchCounts(deployment string) *Record {
+func (s *Namespace) WatchCounts(deployment string) *Record {
 	s.t.Helper()
 	record := &Record{}
 	record.follower = s.follow(deployment, record.see)

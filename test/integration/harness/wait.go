@@ -14,13 +14,13 @@ const (
 
 // Eventually looks until check returns nil. If it never does within Long, the test ends with what was waited for and the
 // last error, which should say what was seen instead.
-func (s *Space) Eventually(what string, check func(context.Context) error) {
+func (s *Namespace) Eventually(what string, check func(context.Context) error) {
 	s.t.Helper()
 	s.EventuallyWithin(Long, what, check)
 }
 
 // EventuallyWithin is Eventually with another deadline.
-func (s *Space) EventuallyWithin(deadline time.Duration, what string, check func(context.Context) error) {
+func (s *Namespace) EventuallyWithin(deadline time.Duration, what string, check func(context.Context) error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), deadline)
 	defer cancel()
@@ -38,7 +38,7 @@ func (s *Space) EventuallyWithin(deadline time.Duration, what string, check func
 }
 
 // Holds looks for the whole duration and ends the test as soon as check returns an error.
-func (s *Space) Holds(duration time.Duration, what string, check func(context.Context) error) {
+func (s *Namespace) Holds(duration time.Duration, what string, check func(context.Context) error) {
 	s.t.Helper()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(s.t.Context(), duration)
@@ -53,7 +53,7 @@ func (s *Space) Holds(duration time.Duration, what string, check func(context.Co
 }
 
 // each calls look again and again until it returns true or the context ends.
-func (s *Space) each(ctx context.Context, look func() bool) bool {
+func (s *Namespace) each(ctx context.Context, look func() bool) bool {
 	s.t.Helper()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

@@ -39,9 +39,9 @@ spec:
 const twoReplicas = "  replicas: 2"
 
 // autoscaled applies a manifest with 2 replicas in it and lets it be autoscaled to 4.
-func autoscaled(t *testing.T, apply ...string) *harness.Space {
+func autoscaled(t *testing.T, apply ...string) *harness.Namespace {
 	t.Helper()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	s.KubectlInput(deployed(twoReplicas, "1"), apply...)
 	s.Create(harness.Queue("jobs", 35), harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitReplicas(harness.Deployment, "web", 4)
@@ -104,7 +104,7 @@ func TestHandingReplicasOverLeavesTheCountAlone(t *testing.T) {
 func TestServerSideApplyOfReplicasConflictsWithTheAutoscaler(t *testing.T) {
 	t.Parallel()
 	s := autoscaled(t, serverSide...)
-	_, err := s.Cluster.KubectlInput(t.Context(), deployed(twoReplicas, "2"), append([]string{"--namespace=" + s.Namespace}, serverSide...)...)
+	_, err := s.Cluster.KubectlInput(t.Context(), deployed(twoReplicas, "2"), append([]string{"--namespace=" + s.Name}, serverSide...)...)
 	if err == nil || !strings.Contains(err.Error(), "conflict") || !strings.Contains(err.Error(), ".spec.replicas") {
 		t.Errorf("applying 2 replicas: %v, want a conflict over .spec.replicas", err)
 	}
@@ -112,7 +112,7 @@ func TestServerSideApplyOfReplicasConflictsWithTheAutoscaler(t *testing.T) {
 }
 
 // staysAtFour checks that the manifest was applied and that the count never was another.
-func staysAtFour(t *testing.T, s *harness.Space, record *harness.Record) {
+func staysAtFour(t *testing.T, s *harness.Namespace, record *harness.Record) {
 	t.Helper()
 	if image := s.Kubectl("get", "deployment/web", "-o", "jsonpath={.spec.template.spec.containers[0].image}"); !strings.HasSuffix(image, ":2") {
 		t.Fatalf("image %s: the manifest was not applied", image)
@@ -122,7 +122,7 @@ func staysAtFour(t *testing.T, s *harness.Space, record *harness.Record) {
 }
 
 // editLastApplied is `kubectl apply edit-last-applied deployment/web` by somebody who deletes the line with replicas.
-func editLastApplied(t *testing.T, s *harness.Space) {
+func editLastApplied(t *testing.T, s *harness.Namespace) {
 	t.Helper()
 	editor := filepath.Join(t.TempDir(), "editor")
 	if err := os.WriteFile(editor, []byte("#!/bin/sh\nsed -i '/^ *replicas:/d' \"$1\"\n"), 0o700); err != nil {
@@ -130,7 +130,7 @@ func editLastApplied(t *testing.T, s *harness.Space) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Long)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, kubectlPath(t, s), "--namespace="+s.Namespace, "apply", "edit-last-applied", "deployment/web")
+	cmd := exec.CommandContext(ctx, kubectlPath(t, s), "--namespace="+s.Name, "apply", "edit-last-applied", "deployment/web")
 	cmd.Env = append(s.Cluster.Env(), "KUBE_EDITOR="+editor)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("edit-last-applied: %v: %s", err, out)
@@ -138,7 +138,7 @@ func editLastApplied(t *testing.T, s *harness.Space) {
 }
 
 // kubectlPath finds kubectl in the PATH of the cluster's environment.
-func kubectlPath(t *testing.T, s *harness.Space) string {
+func kubectlPath(t *testing.T, s *harness.Namespace) string {
 	t.Helper()
 	for _, variable := range s.Cluster.Env() {
 		list, isPath := strings.CutPrefix(variable, "PATH=")

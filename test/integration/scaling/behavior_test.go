@@ -16,7 +16,7 @@ import (
 
 func TestPolicyOfOnePodAMinute(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
 	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
 		Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: 60}},
@@ -46,7 +46,7 @@ func TestPolicyOfOnePodAMinute(t *testing.T) {
 // The defaults allow the larger of four pods and a doubling in each 15 s: from 1 to 5, to 10, to 20.
 func TestDefaultBehaviorScalesUpInSteps(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
 	hpa.Spec.MaxReplicas = 100
 	hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{
@@ -75,7 +75,7 @@ func TestDefaultBehaviorScalesUpInSteps(t *testing.T) {
 	awaitSequence(s, record, 1, 5, 10, 20, 3)
 }
 
-func awaitSequence(s *harness.Space, record *harness.Record, want ...int32) {
+func awaitSequence(s *harness.Namespace, record *harness.Record, want ...int32) {
 	s.Eventually(fmt.Sprintf("counts %v", want), func(context.Context) error {
 		got, err := record.Replicas()
 		if err == nil && !slices.Equal(got, want) {
@@ -88,7 +88,7 @@ func awaitSequence(s *harness.Space, record *harness.Record, want ...int32) {
 // Without behavior a scale-down waits for the five minutes of --horizontal-pod-autoscaler-downscale-stabilization.
 func TestScaleDownWaitsWithoutBehavior(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitReplicas(harness.Deployment, "web", 4)

@@ -45,12 +45,12 @@ spec:
 // The kind is not known when Plimsoll starts.
 func TestCustomResourceScalesUpUnderLoad(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	s.KubectlInput(crewDefinition, "apply", "-f", "-")
 	s.Kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/crews.sailing.example")
 	s.Eventually("the new kind", func(ctx context.Context) error {
 		const crew = "{apiVersion: sailing.example/v1, kind: Crew, metadata: {name: web}, spec: {replicas: 1}}"
-		_, err := s.Cluster.KubectlInput(ctx, crew, "--namespace="+s.Namespace, "apply", "-f", "-")
+		_, err := s.Cluster.KubectlInput(ctx, crew, "--namespace="+s.Name, "apply", "-f", "-")
 		return err
 	})
 
@@ -83,18 +83,18 @@ func TestCustomResourceScalesUpUnderLoad(t *testing.T) {
 
 // boatswain is the custom resource's controller: it makes the pods that the resource asks for.
 type boatswain struct {
-	space *harness.Space
+	space *harness.Namespace
 	crews dynamic.ResourceInterface
 	web   harness.Workload
 }
 
-func newBoatswain(t *testing.T, s *harness.Space, web harness.Workload) boatswain {
+func newBoatswain(t *testing.T, s *harness.Namespace, web harness.Workload) boatswain {
 	t.Helper()
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return boatswain{space: s, crews: client.Resource(crew).Namespace(s.Namespace), web: web}
+	return boatswain{space: s, crews: client.Resource(crew).Namespace(s.Name), web: web}
 }
 
 // reconcile makes missing pods, reports what is there, and returns what is asked for.
@@ -107,7 +107,7 @@ func (b boatswain) reconcile(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	pods := b.space.Client.CoreV1().Pods(b.space.Namespace)
+	pods := b.space.Client.CoreV1().Pods(b.space.Name)
 	selector := labels.SelectorFromSet(b.web.Labels()).String()
 	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // The walk through kubectl of the documentation: autoscale, get, describe, delete.
 func TestKubectlAutoscaleGetDescribeDelete(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web := harness.Workload{}
 	s.Create(web.Deployment(), web.Service(0))
 	wantOutput(t, s.Kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=10"),
@@ -43,7 +43,7 @@ func TestKubectlAutoscaleGetDescribeDelete(t *testing.T) {
 		}
 	}
 
-	wantOutput(t, s.Kubectl("delete", "hpa", "web"), fmt.Sprintf("horizontalpodautoscaler.autoscaling %q deleted from %s namespace", "web", s.Namespace))
+	wantOutput(t, s.Kubectl("delete", "hpa", "web"), fmt.Sprintf("horizontalpodautoscaler.autoscaling %q deleted from %s namespace", "web", s.Name))
 	if got := s.Replicas(harness.Deployment, "web"); got != 4 {
 		t.Errorf("the deleted autoscaler left %d replicas, want 4", got)
 	}
@@ -59,11 +59,11 @@ func wantOutput(t *testing.T, got, want string) {
 }
 
 // awaitTargets waits for a row of `kubectl get hpa` with these targets, a regular expression, and replicas.
-func awaitTargets(s *harness.Space, targets, replicas string) {
+func awaitTargets(s *harness.Namespace, targets, replicas string) {
 	row := regexp.MustCompile(`^web +Deployment/web +` + targets + ` +1 +10 +` + replicas + ` +\S+\n$`)
 	header := regexp.MustCompile(`^NAME +REFERENCE +TARGETS +MINPODS +MAXPODS +REPLICAS +AGE\n`)
 	s.Eventually("targets "+targets+" in kubectl get hpa", func(ctx context.Context) error {
-		out, err := s.Cluster.Kubectl(ctx, "--namespace="+s.Namespace, "get", "hpa")
+		out, err := s.Cluster.Kubectl(ctx, "--namespace="+s.Name, "get", "hpa")
 		if err != nil {
 			return err
 		}

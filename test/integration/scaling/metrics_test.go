@@ -71,7 +71,7 @@ func TestResourceMetricsGiveTheComputedCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := shared.Space(t)
+			s := shared.Namespace(t)
 			hpa := harness.Autoscaler("web", c.metric)
 			hpa.Spec.Behavior = harness.DownAtOnce() // so that a count that is too high is not held
 			s.Create(c.workload.Deployment(), c.workload.Service(c.load), hpa)
@@ -114,7 +114,7 @@ func TestCustomAndExternalMetricsGiveTheComputedCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := shared.Space(t)
+			s := shared.Namespace(t)
 			// A second queue and a second load, which the metric is not to see.
 			s.Create(harness.Queue("other", 500), harness.Workload{Name: "busy"}.Service(500), c.source)
 			twoReadyPods(s)
@@ -129,7 +129,7 @@ func TestCustomAndExternalMetricsGiveTheComputedCount(t *testing.T) {
 
 // twoReadyPods creates a Deployment with two ready pods whose further pods never become ready: targets of type Value count
 // from the ready pods, and a value that does not fall as pods are added would otherwise lead to ever more.
-func twoReadyPods(s *harness.Space) {
+func twoReadyPods(s *harness.Namespace) {
 	const annotation = "sim.plimsoll.dev/ready"
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2), Annotations: map[string]string{annotation: "false"}}.Deployment())
 	s.Eventually("two pods", func(ctx context.Context) error { return podCount(ctx, s, 2) })
@@ -137,8 +137,8 @@ func twoReadyPods(s *harness.Space) {
 	s.Eventually("two ready pods", func(ctx context.Context) error { return readyPods(ctx, s, 2) })
 }
 
-func podCount(ctx context.Context, s *harness.Space, want int) error {
-	pods, err := s.Client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
+func podCount(ctx context.Context, s *harness.Namespace, want int) error {
+	pods, err := s.Client.CoreV1().Pods(s.Name).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func podCount(ctx context.Context, s *harness.Space, want int) error {
 	return nil
 }
 
-func readyPods(ctx context.Context, s *harness.Space, want int32) error {
-	deployment, err := s.Client.AppsV1().Deployments(s.Namespace).Get(ctx, "web", metav1.GetOptions{})
+func readyPods(ctx context.Context, s *harness.Namespace, want int32) error {
+	deployment, err := s.Client.AppsV1().Deployments(s.Name).Get(ctx, "web", metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func readyPods(ctx context.Context, s *harness.Space, want int32) error {
 }
 
 // awaitCount waits until the count is there and the status shows the reading of that many pods.
-func awaitCount(s *harness.Space, want int64, show reading) {
+func awaitCount(s *harness.Namespace, want int64, show reading) {
 	s.AwaitReplicas(harness.Deployment, "web", want)
 	s.AwaitHPA("web", "status", func(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 		if len(hpa.Status.CurrentMetrics) != 1 {
@@ -217,11 +217,11 @@ func near(what string, got *resource.Quantity, want float64) error {
 
 func TestKubectlTopShowsWhatPodsUse(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web := harness.Workload{Replicas: ptr.To[int32](2)}
 	s.Create(web.Deployment(), web.Service(40)) // 200m each
 	s.Eventually("200m of CPU in kubectl top", func(ctx context.Context) error {
-		out, err := s.Cluster.Kubectl(ctx, "--namespace="+s.Namespace, "top", "pods", "--no-headers")
+		out, err := s.Cluster.Kubectl(ctx, "--namespace="+s.Name, "top", "pods", "--no-headers")
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 // do everything, nothing would be shown about config/.
 func TestPlimsollHasOnlyTheRightsOfItsServiceAccount(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	as := "--kubeconfig=" + shared.Plimsoll(t).Kubeconfig()
 	wantOutput(t, s.Kubectl(as, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"),
 		"system:serviceaccount:plimsoll-system:plimsoll-controller")
@@ -28,7 +28,7 @@ func TestPlimsollHasOnlyTheRightsOfItsServiceAccount(t *testing.T) {
 		"create clusterrolebindings.rbac.authorization.k8s.io":             "no",
 	} {
 		// A "no" is also an exit status of 1.
-		out, _ := s.Cluster.Kubectl(t.Context(), append([]string{as, "--namespace=" + s.Namespace, "auth", "can-i"}, strings.Fields(action)...)...)
+		out, _ := s.Cluster.Kubectl(t.Context(), append([]string{as, "--namespace=" + s.Name, "auth", "can-i"}, strings.Fields(action)...)...)
 		if got := strings.TrimSpace(out); got != want {
 			t.Errorf("can-i %s: %q, want %s", action, got, want)
 		}

@@ -26,7 +26,7 @@ func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := shared.Space(t)
+			s := shared.Namespace(t)
 			web := harness.Workload{Annotations: map[string]string{
 				"sim.plimsoll.dev/startup-delay": "3s", world.AnnotationStartupCPU: "300m", world.AnnotationStartupDuration: "2s",
 			}}

@@ -13,7 +13,7 @@ import (
 
 func TestStatusAndEvents(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	began := time.Now().Add(-time.Second) // times in the API are whole seconds
 	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 5),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))

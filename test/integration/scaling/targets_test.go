@@ -27,7 +27,7 @@ func TestEachKindOfTargetScalesUpUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := shared.Space(t)
+			s := shared.Namespace(t)
 			// What each pod serves is measured, so that the pods must exist, be found by the target's selector and be ready.
 			hpa := harness.Autoscaler("web", harness.PodRequests(harness.AverageValue("10")))
 			hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: c.apiVersion, Kind: name, Name: "web"}
@@ -47,7 +47,7 @@ func TestEachKindOfTargetScalesUpUnderLoad(t *testing.T) {
 
 func TestDaemonSetHasNoScale(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
 	hpa.Spec.ScaleTargetRef.Kind = "DaemonSet"
 	s.Create(harness.Workload{}.DaemonSet(), harness.Queue("jobs", 35), hpa)

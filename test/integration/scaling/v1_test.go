@@ -26,7 +26,7 @@ const (
 
 func TestAnnotationsOfV1AreActedOnAndShownAgain(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	web := harness.Workload{}
 	s.Create(web.Deployment(), web.Service(2.5), harness.Queue("jobs", 5), &autoscalingv1.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{
@@ -54,7 +54,7 @@ func TestAnnotationsOfV1AreActedOnAndShownAgain(t *testing.T) {
 	s.AwaitReplicas(harness.Deployment, "web", 3)
 	s.HoldsReplicas(5*time.Second, harness.Deployment, "web", 3)
 	s.Eventually("annotations of v1 that show it", func(ctx context.Context) error {
-		hpa, err := s.Client.AutoscalingV1().HorizontalPodAutoscalers(s.Namespace).Get(ctx, "web", metav1.GetOptions{})
+		hpa, err := s.Client.AutoscalingV1().HorizontalPodAutoscalers(s.Name).Get(ctx, "web", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}

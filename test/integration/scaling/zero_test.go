@@ -18,7 +18,7 @@ var disabled = harness.Condition{
 
 func TestTargetAtZeroStopsAndResumes(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitReplicas(harness.Deployment, "web", 4)
@@ -38,7 +38,7 @@ func TestTargetAtZeroStopsAndResumes(t *testing.T) {
 
 func TestScalesToZeroAndBackByAnExternalMetric(t *testing.T) {
 	t.Parallel()
-	s := shared.Space(t)
+	s := shared.Namespace(t)
 	hpa := harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10")))
 	hpa.Spec.MinReplicas = ptr.To[int32](0)
 	hpa.Spec.Behavior = harness.DownAtOnce()

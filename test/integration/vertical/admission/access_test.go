@@ -24,7 +24,7 @@ import (
 // TestStrangersGetNoAnswer: who does not know the path is not answered once the API server knows it, and the API server
 // is all the while.
 func TestStrangersGetNoAnswer(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	// Another test's certificates would be replaced now.
 	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestStrangersGetNoAnswer(t *testing.T) {
 
 // TestApplyingAgainKeepsTheAuthority: kubectl apply of what ships takes neither authority nor path away.
 func TestApplyingAgainKeepsTheAuthority(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	root, err := build.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestApplyingAgainKeepsTheAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A copy that is asked about nothing.
-	name := "copy-" + s.Namespace
+	name := "copy-" + s.Name
 	copied := strings.NewReplacer("name: "+webhook.ConfigurationName, "name: "+name, "operator: NotIn", "operator: In", "[plimsoll-system]", "[nowhere]").
 		Replace(string(text))
 	configurations := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()

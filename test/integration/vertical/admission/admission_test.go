@@ -27,7 +27,7 @@ import (
 )
 
 // recommend makes a VerticalPodAutoscaler for the Deployment of the same name that recommends so much for "app".
-func recommend(t *testing.T, s *harness.Space, name, cpu, memory string) {
+func recommend(t *testing.T, s *harness.Namespace, name, cpu, memory string) {
 	t.Helper()
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler","metadata":{"name":%q},
 		"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":%q}}}`, name, name), "create", "-f", "-")
@@ -38,10 +38,10 @@ func recommend(t *testing.T, s *harness.Space, name, cpu, memory string) {
 }
 
 // pods waits for so many pods of a Deployment.
-func pods(s *harness.Space, name string, count int) []corev1.Pod {
+func pods(s *harness.Namespace, name string, count int) []corev1.Pod {
 	var found []corev1.Pod
 	s.Eventually(fmt.Sprintf("%d pods of %s", count, name), func(ctx context.Context) error {
-		list, err := s.Client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+		list, err := s.Client.CoreV1().Pods(s.Name).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func has(list corev1.ResourceList, cpu, memory string) bool {
 }
 
 // until waits until the server has seen the recommendation: it answers from caches.
-func until(t *testing.T, s *harness.Space, name, cpu string) {
+func until(t *testing.T, s *harness.Namespace, name, cpu string) {
 	t.Helper()
 	s.EventuallyWithin(soon, "a pod with what is recommended", func(ctx context.Context) error {
 		pod, err := tried(ctx, s, name)
@@ -88,8 +88,8 @@ func until(t *testing.T, s *harness.Space, name, cpu string) {
 }
 
 // tried is a pod as the API server would create it for a Deployment.
-func tried(ctx context.Context, s *harness.Space, name string) (*corev1.Pod, error) {
-	sets, err := s.Client.AppsV1().ReplicaSets(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+func tried(ctx context.Context, s *harness.Namespace, name string) (*corev1.Pod, error) {
+	sets, err := s.Client.AppsV1().ReplicaSets(s.Name).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
 	if err != nil || len(sets.Items) == 0 {
 		return nil, errors.Join(err, errors.New("no ReplicaSet"))
 	}
@@ -97,12 +97,12 @@ func tried(ctx context.Context, s *harness.Space, name string) (*corev1.Pod, err
 	pod := &corev1.Pod{ObjectMeta: *set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *set.Spec.Template.Spec.DeepCopy()}
 	pod.GenerateName = set.Name + "-"
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
-	return s.Client.CoreV1().Pods(s.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return s.Client.CoreV1().Pods(s.Name).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
 // TestNewPodsGetWhatIsRecommended, all of them, also the first of a rollout, whose ReplicaSet nobody has seen yet.
 func TestNewPodsGetWhatIsRecommended(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	p := start(t, s, "admission-new")
 	p.registered(s)
 	s.Create(deployment("web", 0))
@@ -142,10 +142,10 @@ func TestNewPodsGetWhatIsRecommended(t *testing.T) {
 // TestInjectedSidecar: a LimitRange of pods and a container that nobody recommends for. Upstream's server panics there,
 // and its updater dies.
 func TestInjectedSidecar(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	p := start(t, s, "admission-sidecar")
 	p.registered(s)
-	_, err := s.Client.CoreV1().LimitRanges(s.Namespace).Create(t.Context(), &corev1.LimitRange{
+	_, err := s.Client.CoreV1().LimitRanges(s.Name).Create(t.Context(), &corev1.LimitRange{
 		ObjectMeta: metav1.ObjectMeta{Name: "pods"},
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
 			{Type: corev1.LimitTypePod, Max: corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi")}},
@@ -176,7 +176,7 @@ func TestInjectedSidecar(t *testing.T) {
 
 // TestDeadServerLosesNoPods: it is killed and does not come back.
 func TestDeadServerLosesNoPods(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	p := start(t, s, "admission-dead")
 	p.registered(s)
 	s.Create(deployment("web", 0))
@@ -199,7 +199,7 @@ func (w *warned) HandleWarningHeader(_ int, _, text string) { w.texts = append(w
 
 // TestAutoscalersAreChecked: in upstream's words, and with warnings.
 func TestAutoscalersAreChecked(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	start(t, s, "admission-checked").registered(s)
 	s.Create(&autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: "wide"},
@@ -224,7 +224,7 @@ func TestAutoscalersAreChecked(t *testing.T) {
 	create := func(name, spec string) error {
 		body := fmt.Sprintf(`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler","metadata":{"name":%q},
 			"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}%s}}`, name, spec)
-		return client.Post().Namespace(s.Namespace).Resource(autoscaling.VerticalPodAutoscalers).Body([]byte(body)).Do(t.Context()).Error()
+		return client.Post().Namespace(s.Name).Resource(autoscaling.VerticalPodAutoscalers).Body([]byte(body)).Do(t.Context()).Error()
 	}
 	const words = `spec.resourcePolicy.containerPolicies[0].maxAllowed[cpu]: Invalid value: "1": max resource for cpu is lower than min of "2"`
 	// The API server may still ask whoever was registered before, and admits what nobody answers for.
@@ -257,7 +257,7 @@ func TestAutoscalersAreChecked(t *testing.T) {
 // TestRotation: two servers share certificates that are renewed each ten seconds, their authority each half minute.
 // Whoever is asked is believed, each time.
 func TestRotation(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	const lifetime = 15 * time.Second
 	flags := []string{"--webhook-cert-lifetime=" + lifetime.String()}
 	first := start(t, s, "admission-rotation", flags...)
@@ -303,7 +303,7 @@ func TestRotation(t *testing.T) {
 // TestConfigurationIsChangedInPlace: what somebody else did to it is mended, it is never another object, and nothing is
 // written while all is well.
 func TestConfigurationIsChangedInPlace(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	// Another test's certificates would be replaced now.
 	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)

@@ -46,10 +46,10 @@ var installation struct {
 	binary, kubeconfig string
 }
 
-// space is a namespace of a cluster with the vertical objects' definitions and the rights of config/.
-func space(t *testing.T) *harness.Space {
+// namespace is a namespace of a cluster with the vertical objects' definitions and the rights of config/.
+func namespace(t *testing.T) *harness.Namespace {
 	t.Helper()
-	return installation.Space(t, &shared, install)
+	return installation.Namespace(t, &shared, install)
 }
 
 func install(ctx context.Context, cluster *devcluster.Cluster) error {
@@ -79,7 +79,7 @@ type server struct {
 }
 
 // start runs a server until it is registered. It ends with the test.
-func start(t *testing.T, s *harness.Space, name string, flags ...string) *server {
+func start(t *testing.T, s *harness.Namespace, name string, flags ...string) *server {
 	t.Helper()
 	p := &server{address: harness.FreeAddress(t), health: harness.FreeAddress(t)}
 	_, port, err := net.SplitHostPort(p.address)
@@ -100,7 +100,7 @@ func start(t *testing.T, s *harness.Space, name string, flags ...string) *server
 }
 
 // registered waits until the API server asks this server, and knows it.
-func (p *server) registered(s *harness.Space) {
+func (p *server) registered(s *harness.Namespace) {
 	s.Eventually("the registration", func(ctx context.Context) error {
 		configuration, err := registration(ctx, s)
 		if err != nil {
@@ -113,7 +113,7 @@ func (p *server) registered(s *harness.Space) {
 	})
 }
 
-func registration(ctx context.Context, s *harness.Space) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+func registration(ctx context.Context, s *harness.Namespace) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	configuration, err := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
 	if err == nil && len(configuration.Webhooks) == 0 {
 		err = errors.New("no webhook in the configuration")

@@ -18,12 +18,12 @@ import (
 // TestSchemaBoundsQuantities: the API server itself, whoever else answers, stores no quantity that takes hours to read, and
 // all that others have always stored. Nothing is registered to look at these objects.
 func TestSchemaBoundsQuantities(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := client.Resource(autoscaling.SchemeGroupVersion.WithResource(autoscaling.VerticalPodAutoscalers)).Namespace(s.Namespace)
+	objects := client.Resource(autoscaling.SchemeGroupVersion.WithResource(autoscaling.VerticalPodAutoscalers)).Namespace(s.Name)
 	create := func(cpu any) error {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": autoscaling.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"generateName": "web-"},

@@ -18,12 +18,12 @@ import (
 // TestInvalidObjectFromBeforeCanBeLabelledAndDeleted: what was stored while nobody looked can be labelled, held by a
 // finalizer and deleted with one, once the server refuses its like. Its spec cannot be changed to another that is wrong.
 func TestInvalidObjectFromBeforeCanBeLabelledAndDeleted(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := client.Resource(autoscaling.SchemeGroupVersion.WithResource(autoscaling.VerticalPodAutoscalers)).Namespace(s.Namespace)
+	objects := client.Resource(autoscaling.SchemeGroupVersion.WithResource(autoscaling.VerticalPodAutoscalers)).Namespace(s.Name)
 	create := func(name string) error {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": autoscaling.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"name": name},

@@ -20,11 +20,11 @@ import (
 )
 
 // arguments explain vpa/web as the cluster's administrator.
-func arguments(s *harness.Space, more ...string) []string {
-	return append([]string{"explain", "vpa/web", "-n", s.Namespace, "--kubeconfig=" + s.Cluster.KubeconfigPath()}, more...)
+func arguments(s *harness.Namespace, more ...string) []string {
+	return append([]string{"explain", "vpa/web", "-n", s.Name, "--kubeconfig=" + s.Cluster.KubeconfigPath()}, more...)
 }
 
-func explain(t *testing.T, s *harness.Space, more ...string) (stdout, stderr string, code int) {
+func explain(t *testing.T, s *harness.Namespace, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	return installation.plimsoll.Run(t, arguments(s, more...)...)
 }
@@ -32,7 +32,7 @@ func explain(t *testing.T, s *harness.Space, more ...string) (stdout, stderr str
 // TestExplains: what explain makes of the checkpoints is what the recommender made of its samples, step by step. Of each
 // pod it says why it is left alone, and what would become of it in another mode. Who lacks a right learns which.
 func TestExplains(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	web := harness.Workload{Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "200m", "64Mi")}}
 	s.Create(web.Deployment())
 	// A pod that serves alone bears the load of both.
@@ -56,7 +56,7 @@ func TestExplains(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit status %d: %s", code, stderr)
 		}
-		wantWords(t, stdout, "VerticalPodAutoscaler "+s.Namespace+"/web", "Deployment/web: 2 pods; mode Off", "samples of CPU", "confidence 0.",
+		wantWords(t, stdout, "VerticalPodAutoscaler "+s.Name+"/web", "Deployment/web: 2 pods; mode Off", "samples of CPU", "confidence 0.",
 			"target   p90 of use ", "with the margin ", "capped to 210m", "published 210m", "requests app cpu 200m and memory 64Mi", "stays as it is: the update mode changes no running pods")
 	})
 	t.Run("json", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestExplains(t *testing.T) {
 }
 
 // judge compares with what the recommender has published and learnt.
-func judge(t *testing.T, s *harness.Space, out *sizes.Output) {
+func judge(t *testing.T, s *harness.Namespace, out *sizes.Output) {
 	t.Helper()
 	saved, err := checkpoint(t.Context(), s, "web")
 	if err != nil {
@@ -112,7 +112,7 @@ func judge(t *testing.T, s *harness.Space, out *sizes.Output) {
 	}
 }
 
-func judgeTarget(t *testing.T, s *harness.Space, b sizes.Bound) {
+func judgeTarget(t *testing.T, s *harness.Namespace, b sizes.Bound) {
 	t.Helper()
 	published, _, err := target(t.Context(), s, "web")
 	if err != nil {
@@ -134,7 +134,7 @@ func wantWords(t *testing.T, text string, words ...string) {
 }
 
 // watch explains until it is interrupted, and ends well then.
-func watch(t *testing.T, s *harness.Space) {
+func watch(t *testing.T, s *harness.Namespace) {
 	t.Helper()
 	binary, err := harness.Program(t.Context())
 	if err != nil {
@@ -154,7 +154,7 @@ func watch(t *testing.T, s *harness.Space) {
 	}
 	explanations := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if !strings.Contains(lines.Text(), "VerticalPodAutoscaler "+s.Namespace+"/web") {
+		if !strings.Contains(lines.Text(), "VerticalPodAutoscaler "+s.Name+"/web") {
 			continue
 		}
 		if explanations++; explanations == 2 {
@@ -167,9 +167,9 @@ func watch(t *testing.T, s *harness.Space) {
 }
 
 // lackRights gives a user one right after the other, and wants the next one named.
-func lackRights(t *testing.T, s *harness.Space) {
+func lackRights(t *testing.T, s *harness.Namespace) {
 	t.Helper()
-	user := "--as=system:serviceaccount:" + s.Namespace + ":looker"
+	user := "--as=system:serviceaccount:" + s.Name + ":looker"
 	for i, c := range []struct{ verb, resource, named string }{
 		{"get", "verticalpodautoscalers.autoscaling.k8s.io", "get verticalpodautoscalers.autoscaling.k8s.io"},
 		{"list", "verticalpodautoscalercheckpoints.autoscaling.k8s.io", "list verticalpodautoscalercheckpoints.autoscaling.k8s.io"},
@@ -179,14 +179,14 @@ func lackRights(t *testing.T, s *harness.Space) {
 		// The API server comes to know of a right given just now.
 		s.Eventually("the lack of the right to "+c.named, func(context.Context) error {
 			_, stderr, code := explain(t, s, user)
-			if code == 0 || !strings.Contains(stderr, "you may not "+c.named+" in namespace "+s.Namespace) {
+			if code == 0 || !strings.Contains(stderr, "you may not "+c.named+" in namespace "+s.Name) {
 				return fmt.Errorf("exit status %d: %s", code, stderr)
 			}
 			return nil
 		})
 		name := fmt.Sprint("right-", i)
 		s.Kubectl("create", "role", name, "--verb="+c.verb, "--resource="+c.resource)
-		s.Kubectl("create", "rolebinding", name, "--role="+name, "--serviceaccount="+s.Namespace+":looker")
+		s.Kubectl("create", "rolebinding", name, "--role="+name, "--serviceaccount="+s.Name+":looker")
 	}
 	s.Eventually("an explanation with all rights", func(context.Context) error {
 		if _, stderr, code := explain(t, s, user); code != 0 {

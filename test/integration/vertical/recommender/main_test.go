@@ -46,10 +46,10 @@ const (
 	recommending = "msg=recommending"
 )
 
-// space is a namespace of a cluster in which Plimsoll recommends.
-func space(t *testing.T) *harness.Space {
+// namespace is a namespace of a cluster in which Plimsoll recommends.
+func namespace(t *testing.T) *harness.Namespace {
 	t.Helper()
-	return installation.Space(t, &shared, install)
+	return installation.Namespace(t, &shared, install)
 }
 
 // install starts Plimsoll on a cluster that does not know vertical autoscalers yet: it has to wait for them.
@@ -87,7 +87,7 @@ func awaitLog(ctx context.Context, cluster *devcluster.Cluster, words string, ti
 }
 
 // restart ends Plimsoll, does what is to be done meanwhile, and starts it again.
-func restart(t *testing.T, s *harness.Space, meanwhile func()) {
+func restart(t *testing.T, s *harness.Namespace, meanwhile func()) {
 	t.Helper()
 	content, err := os.ReadFile(s.Cluster.LogPath("plimsoll"))
 	if err != nil {
@@ -113,7 +113,7 @@ func restart(t *testing.T, s *harness.Space, meanwhile func()) {
 }
 
 // autoscaler creates an object for a Deployment of this name; more is YAML below spec.
-func autoscaler(s *harness.Space, name, target, more string) {
+func autoscaler(s *harness.Namespace, name, target, more string) {
 	s.KubectlInput(fmt.Sprintf(`
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscaler
@@ -125,12 +125,12 @@ spec:
 }
 
 // get reads an object.
-func get(ctx context.Context, s *harness.Space, name string) (*autoscaling.VerticalPodAutoscaler, error) {
-	return installation.client.Get(ctx, s.Namespace, name)
+func get(ctx context.Context, s *harness.Namespace, name string) (*autoscaling.VerticalPodAutoscaler, error) {
+	return installation.client.Get(ctx, s.Name, name)
 }
 
 // target is what is recommended for the container app.
-func target(ctx context.Context, s *harness.Space, name string) (cpuMilli, memoryBytes int64, err error) {
+func target(ctx context.Context, s *harness.Namespace, name string) (cpuMilli, memoryBytes int64, err error) {
 	object, err := get(ctx, s, name)
 	if err != nil {
 		return 0, 0, err
@@ -147,7 +147,7 @@ func target(ctx context.Context, s *harness.Space, name string) (cpuMilli, memor
 }
 
 // awaitCPU waits until the target is between two numbers of thousandths.
-func awaitCPU(s *harness.Space, name string, least, most int64) {
+func awaitCPU(s *harness.Namespace, name string, least, most int64) {
 	s.Eventually(fmt.Sprintf("a CPU target from %dm to %dm", least, most), func(ctx context.Context) error {
 		cpu, _, err := target(ctx, s, name)
 		if err == nil && (cpu < least || cpu > most) {
@@ -158,7 +158,7 @@ func awaitCPU(s *harness.Space, name string, least, most int64) {
 }
 
 // awaitCondition waits until a condition is true and says these words.
-func awaitCondition(s *harness.Space, name, kind, words string) {
+func awaitCondition(s *harness.Namespace, name, kind, words string) {
 	s.Eventually(name+" has "+kind, func(ctx context.Context) error {
 		object, err := get(ctx, s, name)
 		if err != nil {
@@ -174,9 +174,9 @@ func awaitCondition(s *harness.Space, name, kind, words string) {
 }
 
 // checkpoint reads the checkpoint of an object's container app.
-func checkpoint(ctx context.Context, s *harness.Space, name string) (*autoscaling.VerticalPodAutoscalerCheckpoint, error) {
+func checkpoint(ctx context.Context, s *harness.Namespace, name string) (*autoscaling.VerticalPodAutoscalerCheckpoint, error) {
 	var found *autoscaling.VerticalPodAutoscalerCheckpoint
-	err := installation.client.EachCheckpoint(ctx, s.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+	err := installation.client.EachCheckpoint(ctx, s.Name, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
 		if c.Name == name+"-app" {
 			found = c
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 func TestRecommendationFollowsLoad(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Workload{}.Service(20))
 	began := time.Now()
 	autoscaler(s, "web", "web", "")
@@ -41,7 +41,7 @@ func TestRecommendationFollowsLoad(t *testing.T) {
 }
 
 func TestHistorySurvivesARestart(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(30))
 	autoscaler(s, "web", "web", "")
 	awaitCPU(s, "web", 270, 450)
@@ -82,7 +82,7 @@ func TestHistorySurvivesARestart(t *testing.T) {
 
 // A checkpoint as upstream's recommender left it, eight days of a container that used 1 core and 2 GB.
 func TestCheckpointOfUpstreamIsTakenOver(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(1))
 	s.Create(harness.Workload{Name: "damaged"}.Deployment(), harness.Workload{Name: "damaged"}.Service(10))
 	restart(t, s, func() {
@@ -132,7 +132,7 @@ status:
 }
 
 // damage leaves an object with a checkpoint that cannot be: fewer samples than none, a weight without a time.
-func damage(s *harness.Space) {
+func damage(s *harness.Namespace) {
 	autoscaler(s, "damaged", "damaged", "")
 	s.KubectlInput(`
 apiVersion: autoscaling.k8s.io/v1
@@ -144,14 +144,14 @@ status: {version: v3, totalSamplesCount: -5, cpuHistogram: {bucketWeights: {"35"
 }
 
 func TestBadObjects(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	// The API server itself keeps an object without a target out.
 	_, err := s.Cluster.KubectlInput(t.Context(), `
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscaler
 metadata: {name: aimless}
 spec: {updatePolicy: {updateMode: "Off"}}
-`, "--namespace="+s.Namespace, "apply", "-f", "-")
+`, "--namespace="+s.Name, "apply", "-f", "-")
 	if err == nil || !strings.Contains(err.Error(), "spec.targetRef") {
 		t.Errorf("an object without a target: %v", err)
 	}
@@ -172,7 +172,7 @@ spec:
 	s.Create(harness.Workload{Name: "child"}.Deployment())
 	var sets *appsv1.ReplicaSetList
 	s.Eventually("a ReplicaSet", func(ctx context.Context) error {
-		if sets, err = s.Client.AppsV1().ReplicaSets(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=child"}); err == nil && len(sets.Items) != 1 {
+		if sets, err = s.Client.AppsV1().ReplicaSets(s.Name).List(ctx, metav1.ListOptions{LabelSelector: "app=child"}); err == nil && len(sets.Items) != 1 {
 			err = errors.New("there is none")
 		}
 		return err
@@ -187,7 +187,7 @@ spec:
 	autoscaler(s, "web", "web", "")
 
 	for name, want := range map[string][2]string{
-		"gone":    {"ConfigUnsupported", "Cannot read targetRef. Reason: Deployment " + s.Namespace + "/gone does not exist"},
+		"gone":    {"ConfigUnsupported", "Cannot read targetRef. Reason: Deployment " + s.Name + "/gone does not exist"},
 		"strange": {"ConfigUnsupported", "unhandled targetRef example.com/v1 / Sculpture / david"},
 		"below":   {"ConfigUnsupported", "has a parent controller"},
 		"first":   {"TargetShared", "pods get what first says"},
@@ -201,9 +201,9 @@ spec:
 }
 
 // awaitEvent waits for an event about an object.
-func awaitEvent(s *harness.Space, name, reason string) {
+func awaitEvent(s *harness.Namespace, name, reason string) {
 	s.Eventually(name+" has an event of "+reason, func(ctx context.Context) error {
-		events, err := s.Client.CoreV1().Events(s.Namespace).List(ctx, metav1.ListOptions{
+		events, err := s.Client.CoreV1().Events(s.Name).List(ctx, metav1.ListOptions{
 			FieldSelector: "involvedObject.kind=VerticalPodAutoscaler,involvedObject.name=" + name,
 		})
 		if err != nil {
@@ -220,13 +220,13 @@ func awaitEvent(s *harness.Space, name, reason string) {
 
 // What the kubelet says of a container that ran out of memory is enough.
 func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	container := harness.Container("app", "100m", "300Mi")
 	s.Create(harness.Workload{Containers: []corev1.Container{container}}.Deployment())
 	autoscaler(s, "web", "web", "")
 	var pod *corev1.Pod
 	s.Eventually("a pod that is ready", func(ctx context.Context) error {
-		pods, err := s.Client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
+		pods, err := s.Client.CoreV1().Pods(s.Name).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 	patch := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":"app","image":"x","imageID":"x","restartCount":1,"ready":true,`+
 		`"lastState":{"terminated":{"reason":"OOMKilled","exitCode":137,"startedAt":%q,"finishedAt":%q}}}]}}`,
 		ended.Add(-time.Second).UTC().Format(time.RFC3339), ended.UTC().Format(time.RFC3339))
-	_, err := s.Client.CoreV1().Pods(s.Namespace).Patch(t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	_, err := s.Client.CoreV1().Pods(s.Name).Patch(t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 
 // plimsoll recommender runs with upstream's flags as its manifests have them.
 func TestAlone(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
 	binary, err := harness.Program(t.Context())
 	if err != nil {
@@ -267,7 +267,7 @@ func TestAlone(t *testing.T) {
 	alone, err := s.Cluster.StartProgram(t.Context(), "plimsoll-recommender", []string{
 		binary, "recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--recommender-name=alone",
 		"--recommender-interval=3s", "--v=4", "--stderrthreshold=info", "--pod-recommendation-min-cpu-millicores=1", "--kube-api-qps=200",
-		"--kube-api-burst=250", "--memory-saver=true", "--vpa-object-namespace=" + s.Namespace, "--kubelet-preferred-address-types=InternalIP",
+		"--kube-api-burst=250", "--memory-saver=true", "--vpa-object-namespace=" + s.Name, "--kubelet-preferred-address-types=InternalIP",
 	}, health)
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +293,7 @@ func TestAlone(t *testing.T) {
 
 // A kind of one's own is a target, if it has a scale that tells its selector.
 func TestCustomTarget(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
 	s.KubectlInput(`
 apiVersion: apiextensions.k8s.io/v1

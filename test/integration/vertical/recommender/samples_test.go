@@ -18,7 +18,7 @@ import (
 
 // Kubelets say of some pods what cannot be, or nothing: each object says so, none is moved by it, and what is sound goes on.
 func TestBadSamples(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(10))
 	s.Create(harness.Workload{Name: "huge", Annotations: map[string]string{world.AnnotationMemoryBase: "2Pi"}}.Deployment(),
 		harness.Workload{Name: "huge"}.Service(10))
@@ -70,9 +70,9 @@ func TestBadSamples(t *testing.T) {
 }
 
 // onlyPod is the name of a workload's one pod.
-func onlyPod(s *harness.Space, name string) (pod string) {
+func onlyPod(s *harness.Namespace, name string) (pod string) {
 	s.Eventually(name+" has one pod", func(ctx context.Context) error {
-		pods, err := s.Client.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+		pods, err := s.Client.CoreV1().Pods(s.Name).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
 		if err == nil && len(pods.Items) != 1 {
 			err = fmt.Errorf("there are %d", len(pods.Items))
 		}
@@ -85,7 +85,7 @@ func onlyPod(s *harness.Space, name string) (pod string) {
 }
 
 // lacks waits until none of these conditions is true.
-func lacks(s *harness.Space, name string, conditions ...string) {
+func lacks(s *harness.Namespace, name string, conditions ...string) {
 	s.Eventually(fmt.Sprintf("%s without %v", name, conditions), func(ctx context.Context) error {
 		object, err := get(ctx, s, name)
 		if err != nil {

@@ -14,11 +14,11 @@ func TestControllerUpdates(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
 	p := &process{address: harness.FreeAddress(t), t: t}
-	name := "controller-" + w.Namespace
+	name := "controller-" + w.Name
 	program, err := w.Cluster.StartProgram(t.Context(), name, []string{
 		installation.binary, "controller", "--kubeconfig=" + installation.kubeconfig, "--metrics-bind-address=" + p.address, "--v=1",
 		"--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0", "--resource-metrics-source=api",
-		"--vpa-object-namespace=" + w.Namespace, "--updater-interval=1s", "--updater-feature-gates=InPlace=true",
+		"--vpa-object-namespace=" + w.Name, "--updater-interval=1s", "--updater-feature-gates=InPlace=true",
 		"--updater-admission-controller-status-lease-namespace=" + leaseNamespace,
 	}, func(ctx context.Context) error {
 		_, err := p.metric(ctx, "plimsoll_build_info", nil)
@@ -40,5 +40,5 @@ func TestControllerUpdates(t *testing.T) {
 	}, ""), "create", "-f", "-")
 	w.recommendNow("150m")
 	w.awaitResized("150m", before)
-	p.passes(w.Space, 1)
+	p.passes(w.Namespace, 1)
 }

@@ -32,10 +32,10 @@ var installation struct {
 	binary, kubeconfig string
 }
 
-// space is a namespace of a cluster with the vertical objects' definitions and a fresh Lease.
-func space(t *testing.T) *harness.Space {
+// namespace is a namespace of a cluster with the vertical objects' definitions and a fresh Lease.
+func namespace(t *testing.T) *harness.Namespace {
 	t.Helper()
-	return installation.Space(t, &shared, install)
+	return installation.Namespace(t, &shared, install)
 }
 
 func install(ctx context.Context, cluster *devcluster.Cluster) error {
@@ -88,28 +88,28 @@ type process struct {
 	t       *testing.T
 }
 
-func start(t *testing.T, s *harness.Space, flags ...string) *process {
+func start(t *testing.T, s *harness.Namespace, flags ...string) *process {
 	t.Helper()
 	p := &process{address: harness.FreeAddress(t), t: t}
 	command := append([]string{
 		installation.binary, "updater", "--kubeconfig=" + installation.kubeconfig, "--address=" + p.address, "--v=1",
-		"--vpa-object-namespace=" + s.Namespace, "--updater-interval=1s",
+		"--vpa-object-namespace=" + s.Name, "--updater-interval=1s",
 		"--admission-controller-status-lease-namespace=" + leaseNamespace, "--feature-gates=InPlace=true,CPUStartupBoost=true",
 	}, flags...)
 	var err error
-	p.program, err = s.Cluster.StartProgram(t.Context(), "updater-"+s.Namespace, command, func(ctx context.Context) error {
+	p.program, err = s.Cluster.StartProgram(t.Context(), "updater-"+s.Name, command, func(ctx context.Context) error {
 		_, err := p.metric(ctx, "plimsoll_build_info", nil)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.Granted(t, s.Cluster, p.program, "updater-"+s.Namespace)
+	harness.Granted(t, s.Cluster, p.program, "updater-"+s.Name)
 	return p
 }
 
 // passes waits until so many more passes are over.
-func (p *process) passes(s *harness.Space, more float64) {
+func (p *process) passes(s *harness.Namespace, more float64) {
 	p.t.Helper()
 	const name, label = "vpa_updater_execution_latency_seconds_count", `step="total"`
 	first, err := p.metric(p.t.Context(), name, []string{label})

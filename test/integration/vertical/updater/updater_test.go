@@ -25,14 +25,14 @@ import (
 
 // world is a namespace with a Deployment "web" of pods that are ready.
 type world struct {
-	*harness.Space
+	*harness.Namespace
 	t *testing.T
 }
 
 func newWorld(t *testing.T, replicas int32, change func(*harness.Workload)) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{Space: space(t), t: t}
+	w := &world{Namespace: namespace(t), t: t}
 	workload := harness.Workload{Replicas: ptr.To(replicas)}
 	if change != nil {
 		change(&workload)
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, replicas int32, change func(*harness.Workload)) *wor
 
 func (w *world) pods(ctx context.Context) []corev1.Pod {
 	w.t.Helper()
-	list, err := w.Client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{})
+	list, err := w.Client.CoreV1().Pods(w.Name).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		if ctx.Err() == nil {
 			w.t.Fatal(err)
@@ -147,7 +147,7 @@ func (w *world) awaitEvicted(before map[types.UID]corev1.Pod) {
 	})
 	for kind, reason := range map[string]string{"VerticalPodAutoscaler": "EvictedPod", "Pod": "EvictedByVPA"} {
 		w.Eventually("event "+reason, func(ctx context.Context) error {
-			list, err := w.Client.CoreV1().Events(w.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason + ",involvedObject.kind=" + kind})
+			list, err := w.Client.CoreV1().Events(w.Name).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason + ",involvedObject.kind=" + kind})
 			if err == nil && (len(list.Items) == 0 || list.Items[0].Source.Component != "vpa-updater") {
 				err = fmt.Errorf("%v", list.Items)
 			}
@@ -159,7 +159,7 @@ func (w *world) awaitEvicted(before map[types.UID]corev1.Pod) {
 // keepsPods checks that for a number of passes the pods stay.
 func (w *world) keepsPods(p *process, before map[types.UID]corev1.Pod) {
 	w.t.Helper()
-	p.passes(w.Space, 4)
+	p.passes(w.Namespace, 4)
 	if now := w.ready(w.t.Context()); !slices.Equal(slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(now))) {
 		w.t.Errorf("the pods are others")
 	}
@@ -170,7 +170,7 @@ func TestModesThatChangeNothing(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			w := newWorld(t, 2, nil)
 			before := w.ready(t.Context())
-			p := start(t, w.Space)
+			p := start(t, w.Namespace)
 			w.recommend(mode, "500m", "")
 			w.keepsPods(p, before)
 			for _, pod := range w.pods(t.Context()) {
@@ -187,7 +187,7 @@ func TestRecreateEvicts(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			w := newWorld(t, 3, nil)
 			before := w.ready(t.Context())
-			p := start(t, w.Space)
+			p := start(t, w.Namespace)
 			w.recommend(mode, "500m", "")
 			w.awaitEvicted(before)
 			w.Eventually("the metric", func(ctx context.Context) error {
@@ -207,7 +207,7 @@ func TestResizesInPlace(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			w := newWorld(t, 2, nil)
 			before := w.ready(t.Context())
-			p := start(t, w.Space)
+			p := start(t, w.Namespace)
 			w.recommend(mode, "150m", "")
 			w.awaitResized("150m", before)
 			w.recommendNow("60m")
@@ -228,7 +228,7 @@ func TestInfeasibleResize(t *testing.T) {
 	t.Run("InPlace", func(t *testing.T) {
 		w := newWorld(t, 2, refuses)
 		before := w.ready(t.Context())
-		p := start(t, w.Space)
+		p := start(t, w.Namespace)
 		w.recommend("InPlace", "150m", "")
 		w.awaitCondition(corev1.ConditionTrue, "InfeasibleBefore")
 		w.keepsPods(p, before)
@@ -236,7 +236,7 @@ func TestInfeasibleResize(t *testing.T) {
 	t.Run("InPlaceOrRecreate", func(t *testing.T) {
 		w := newWorld(t, 2, refuses)
 		before := w.ready(t.Context())
-		start(t, w.Space)
+		start(t, w.Namespace)
 		w.recommend("InPlaceOrRecreate", "150m", "")
 		w.awaitEvicted(before)
 	})
@@ -246,7 +246,7 @@ func TestInfeasibleResize(t *testing.T) {
 func TestNodeTooSmall(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
-	p := start(t, w.Space)
+	p := start(t, w.Namespace)
 	w.recommend("InPlace", "5000", "")
 	w.awaitCondition(corev1.ConditionTrue, "NodeTooSmall")
 	w.keepsPods(p, before)
@@ -259,7 +259,7 @@ func TestNodeTooSmall(t *testing.T) {
 
 func TestPodDisruptionBudgetHolds(t *testing.T) {
 	w := newWorld(t, 3, nil)
-	_, err := w.Client.PolicyV1().PodDisruptionBudgets(w.Namespace).Create(t.Context(), &policyv1.PodDisruptionBudget{
+	_, err := w.Client.PolicyV1().PodDisruptionBudgets(w.Name).Create(t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable: ptr.To(intstr.FromInt32(3)), Selector: &metav1.LabelSelector{MatchLabels: harness.Workload{}.Labels()},
@@ -269,7 +269,7 @@ func TestPodDisruptionBudgetHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := w.ready(t.Context())
-	p := start(t, w.Space)
+	p := start(t, w.Namespace)
 	w.recommend("Recreate", "500m", "")
 	w.awaitCondition(corev1.ConditionTrue, "PodDisruptionBudget")
 	w.keepsPods(p, before)
@@ -281,7 +281,7 @@ func TestPodDisruptionBudgetHolds(t *testing.T) {
 func TestMinReplicas(t *testing.T) {
 	w := newWorld(t, 1, nil)
 	before := w.ready(t.Context())
-	p := start(t, w.Space)
+	p := start(t, w.Namespace)
 	w.recommend("Recreate", "500m", "")
 	w.awaitCondition(corev1.ConditionTrue, "MinReplicas")
 	w.keepsPods(p, before)
@@ -292,7 +292,7 @@ func TestMinReplicas(t *testing.T) {
 func TestEvictionRequirements(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
-	p := start(t, w.Space)
+	p := start(t, w.Namespace)
 	w.recommend("Recreate", "50m", `,"evictionRequirements":[{"resources":["cpu"],"changeRequirement":"TargetHigherThanRequests"}]`)
 	w.awaitCondition(corev1.ConditionTrue, "EvictionRequirements")
 	w.keepsPods(p, before)
@@ -301,7 +301,7 @@ func TestEvictionRequirements(t *testing.T) {
 // One eviction at once, then one each five seconds: the budget alone would allow three at a time.
 func TestEvictionRateLimit(t *testing.T) {
 	w := newWorld(t, 6, nil)
-	p := start(t, w.Space, "--eviction-rate-limit=0.2", "--eviction-rate-burst=1", "--eviction-tolerance=1",
+	p := start(t, w.Namespace, "--eviction-rate-limit=0.2", "--eviction-rate-burst=1", "--eviction-tolerance=1",
 		"--divergences=none") // Nothing gives new pods what is recommended here: one eviction would be all.
 	w.recommend("Recreate", "500m", "")
 	evictions := func() float64 {
@@ -335,7 +335,7 @@ func TestStaleLease(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
 	// By its time alone, as upstream: a renewal that is observed is fresh.
-	p := start(t, w.Space, "--admission-controller-status-lease-timeout=1ns", "--divergences=none")
+	p := start(t, w.Namespace, "--admission-controller-status-lease-timeout=1ns", "--divergences=none")
 	w.recommend("Recreate", "500m", "")
 	w.awaitCondition(corev1.ConditionTrue, "LeaseStale")
 	w.keepsPods(p, before)
@@ -352,7 +352,7 @@ func TestLimitRangeWithInjectedSidecar(t *testing.T) {
 		app.Resources.Limits, injected.Resources.Limits = app.Resources.Requests, injected.Resources.Requests
 		workload.Containers = []corev1.Container{app, injected, bare}
 	})
-	_, err := w.Client.CoreV1().LimitRanges(w.Namespace).Create(t.Context(), &corev1.LimitRange{
+	_, err := w.Client.CoreV1().LimitRanges(w.Name).Create(t.Context(), &corev1.LimitRange{
 		ObjectMeta: metav1.ObjectMeta{Name: "pods"},
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
 			Type: corev1.LimitTypePod, Max: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")},
@@ -363,10 +363,10 @@ func TestLimitRangeWithInjectedSidecar(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := w.ready(t.Context())
-	p := start(t, w.Space)
+	p := start(t, w.Namespace)
 	w.recommend("Recreate", "200m", "")
 	w.awaitEvicted(before)
-	p.passes(w.Space, 2)
+	p.passes(w.Namespace, 2)
 	if n, err := p.metric(t.Context(), "plimsoll_updater_panics_total", nil); err != nil || n != 0 {
 		t.Errorf("%g panics, %v", n, err)
 	}
@@ -378,7 +378,7 @@ func TestStartupBoostEnds(t *testing.T) {
 		workload.Annotations = map[string]string{"vpaCpuStartupBoost/app": `{"requests":{"cpu":"40m","memory":"64Mi"},"limits":{}}`}
 	})
 	before := w.ready(t.Context())
-	start(t, w.Space)
+	start(t, w.Namespace)
 	w.KubectlInput(`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler","metadata":{"name":"web"},
 		"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"updatePolicy":{"updateMode":"Off"},
 		"startupBoost":{"cpu":{"type":"Factor","factor":2,"durationSeconds":1}}}}`, "create", "-f", "-")
@@ -394,7 +394,7 @@ func TestStartupBoostEnds(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	s := space(t)
+	s := namespace(t)
 	p := start(t, s)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.address+"/health-check", http.NoBody)
 	if err != nil {

@@ -48,7 +48,7 @@ var explanations = []explained{
 // TestExplainsWhatComes: before the updater's first pass explain names, pod by pod, what that does: which it changes, and what
 // keeps it from the others. Then it does that, says the same of its last pass, and what was saved is decided alike.
 func TestExplainsWhatComes(t *testing.T) {
-	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	showAdmission(w)
 	for i := range explanations {
 		w.arrange(&explanations[i])
@@ -109,7 +109,7 @@ func (w *world) arrange(x *explained) {
 func (w *world) awaitRecommendation(name string) {
 	w.t.Helper()
 	w.Eventually("a recommendation for "+name, func(ctx context.Context) error {
-		object, err := installation.client.Get(ctx, w.Namespace, name)
+		object, err := installation.client.Get(ctx, w.Name, name)
 		if err == nil && object.Status.Recommendation == nil {
 			err = errors.New("none")
 		}
@@ -121,7 +121,7 @@ func (w *world) awaitRecommendation(name string) {
 func (w *world) explain(name string, more ...string) (out sizes.Output, text string) {
 	w.t.Helper()
 	args := append([]string{
-		"explain", "vpa/" + name, "-n", w.Namespace, "--kubeconfig=" + w.Cluster.KubeconfigPath(), "-o", "json",
+		"explain", "vpa/" + name, "-n", w.Name, "--kubeconfig=" + w.Cluster.KubeconfigPath(), "-o", "json",
 		"--controller-address=" + installation.plimsoll.Inspection(),
 	}, more...)
 	stdout, stderr, code := installation.plimsoll.Run(w.t, args...)
@@ -229,7 +229,7 @@ func (w *world) checkSaved(name string) {
 
 // TestExplainsRateLimit: pods whose turn does not come within a pass are told so, before it and of it.
 func TestExplainsRateLimit(t *testing.T) {
-	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	x := explained{name: "slow", mode: "Recreate", replicas: 2, against: map[string]int{"RateLimit": 2}}
 	w.arrange(&x)
 	// A process that starts has nothing left of the burst.
@@ -266,7 +266,7 @@ func (w *world) checkCircuit(name string) {
 
 // TestExplainsStaleLease: while nobody gives new pods their requests, no pass is made, and that is said of each pod.
 func TestExplainsStaleLease(t *testing.T) {
-	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	x := explained{name: "alone", mode: "Recreate", replicas: 2, against: map[string]int{"LeaseStale": 2}}
 	w.arrange(&x)
 	start := append(slices.Clone(flags), "--updater-admission-controller-status-lease-name=nobodys")

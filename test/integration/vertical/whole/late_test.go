@@ -109,7 +109,7 @@ func (l *late) Read(into []byte) (int, error) {
 func TestAdmissionControllerHearsLater(t *testing.T) {
 	lag.Store(int64(time.Second))
 	t.Cleanup(func() { lag.Store(0) })
-	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{"late": {}}}
+	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{"late": {}}}
 	showAdmission(w)
 	w.Create(harness.Workload{Name: "late", Replicas: ptr.To[int32](2)}.Deployment())
 	w.Eventually("two pods", func(ctx context.Context) error {
@@ -173,7 +173,7 @@ func startUpdater(w *world, interval time.Duration) (passes func() float64) {
 	address := harness.FreeAddress(w.t)
 	program, err := w.Cluster.StartProgram(w.t.Context(), "updater", []string{
 		binary, "updater", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--v=1",
-		"--vpa-object-namespace=" + w.Namespace, "--updater-interval=" + interval.String(),
+		"--vpa-object-namespace=" + w.Name, "--updater-interval=" + interval.String(),
 		"--admission-controller-status-lease-namespace=" + own,
 	}, func(ctx context.Context) error { return harness.Answers(ctx, "http://"+address+"/health-check") })
 	if err != nil {
@@ -192,7 +192,7 @@ func startUpdater(w *world, interval time.Duration) (passes func() float64) {
 // recommendWanted writes what a recommender would.
 func recommendWanted(w *world, name string) {
 	w.t.Helper()
-	object, err := installation.client.Get(w.t.Context(), w.Namespace, name)
+	object, err := installation.client.Get(w.t.Context(), w.Name, name)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -44,10 +44,10 @@ var installation struct {
 	health string
 }
 
-// space is a namespace of a cluster with an admission controller. Plimsoll itself does not run yet.
-func space(t *testing.T) *harness.Space {
+// namespace is a namespace of a cluster with an admission controller. Plimsoll itself does not run yet.
+func namespace(t *testing.T) *harness.Namespace {
 	t.Helper()
-	return installation.Space(t, &shared, install)
+	return installation.Namespace(t, &shared, install)
 }
 
 func install(ctx context.Context, cluster *devcluster.Cluster) error {

@@ -29,7 +29,7 @@ type readiness struct {
 func watchReady(w *world) *readiness {
 	w.t.Helper()
 	r := &readiness{w: w, ready: map[string]map[types.UID]bool{}, seen: map[string]map[types.UID]bool{}, least: map[string]int{}}
-	list, err := w.Client.CoreV1().Pods(w.Namespace).List(w.t.Context(), metav1.ListOptions{})
+	list, err := w.Client.CoreV1().Pods(w.Name).List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func watchReady(w *world) *readiness {
 			r.ready[pod.Labels["app"]][pod.UID] = true
 		}
 	}
-	watcher, err := w.Client.CoreV1().Pods(w.Namespace).Watch(w.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	watcher, err := w.Client.CoreV1().Pods(w.Name).Watch(w.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 
 // world is a namespace with a Deployment for each mode.
 type world struct {
-	*harness.Space
+	*harness.Namespace
 	t *testing.T
 	// before are the pods of each Deployment before anything was recommended.
 	before map[string]map[types.UID]bool
@@ -53,7 +53,7 @@ const (
 )
 
 func newWorld(t *testing.T) *world {
-	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	for _, one := range workloads {
 		w.Create(harness.Workload{Name: one.name, Replicas: &one.replicas}.Deployment())
 		if one.least > 0 {
@@ -80,7 +80,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) protect(name string, least int32) {
 	w.t.Helper()
-	_, err := w.Client.PolicyV1().PodDisruptionBudgets(w.Namespace).Create(w.t.Context(), &policyv1.PodDisruptionBudget{
+	_, err := w.Client.PolicyV1().PodDisruptionBudgets(w.Name).Create(w.t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable: ptr.To(intstr.FromInt32(least)), Selector: &metav1.LabelSelector{MatchLabels: harness.Workload{Name: name}.Labels()},
@@ -122,7 +122,7 @@ status:
 // pods are a Deployment's that are not being deleted.
 func (w *world) pods(ctx context.Context, name string) []corev1.Pod {
 	w.t.Helper()
-	list, err := w.Client.CoreV1().Pods(w.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+	list, err := w.Client.CoreV1().Pods(w.Name).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
 	if err != nil {
 		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > time.Second {
 			w.t.Fatal(err)
@@ -210,7 +210,7 @@ func (w *world) awaitInPlace(name string) {
 }
 
 func (w *world) condition(ctx context.Context, name, kind string) (autoscaling.VerticalPodAutoscalerCondition, error) {
-	object, err := installation.client.Get(ctx, w.Namespace, name)
+	object, err := installation.client.Get(ctx, w.Name, name)
 	if err != nil {
 		return autoscaling.VerticalPodAutoscalerCondition{}, err
 	}
@@ -250,7 +250,7 @@ func (w *world) crash(name string, well bool) {
 	}
 	for _, pod := range w.fresh(w.t.Context(), name) {
 		patch := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":"app","image":"x","imageID":"x","restartCount":4,"ready":true,%s}]}}`, state)
-		_, err := w.Client.CoreV1().Pods(w.Namespace).Patch(w.t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		_, err := w.Client.CoreV1().Pods(w.Name).Patch(w.t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -331,7 +331,7 @@ func (w *world) checkUntouched(names ...string) {
 				w.t.Errorf("pod %s requests %v", pod.Name, requests(&pod))
 			}
 		}
-		object, err := installation.client.Get(w.t.Context(), w.Namespace, name)
+		object, err := installation.client.Get(w.t.Context(), w.Name, name)
 		if err != nil || object.Status.Recommendation == nil {
 			w.t.Errorf("nothing is recommended for %s, %v", name, err)
 		}
@@ -343,7 +343,7 @@ func (w *world) checkNewPods() {
 	w.t.Helper()
 	for _, name := range []string{"initial", "off"} {
 		for _, pod := range w.pods(w.t.Context(), name) {
-			if err := w.Client.CoreV1().Pods(w.Namespace).Delete(w.t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil {
+			if err := w.Client.CoreV1().Pods(w.Name).Delete(w.t.Context(), pod.Name, metav1.DeleteOptions{}); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -367,7 +367,7 @@ func (w *world) checkHistory() {
 	w.t.Helper()
 	installation.plimsoll.Stop(w.t.Context())
 	found := 0
-	err := installation.client.EachCheckpoint(w.t.Context(), w.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+	err := installation.client.EachCheckpoint(w.t.Context(), w.Name, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
 		found++
 		if c.Status.Version != "v3" || c.Status.TotalSamplesCount <= 11520 || c.Status.CPUHistogram.BucketWeights[12] == 0 {
 			w.t.Errorf("checkpoint %s: version %s, %d samples, weights %v", c.Name, c.Status.Version, c.Status.TotalSamplesCount, c.Status.CPUHistogram.BucketWeights)
@@ -382,14 +382,14 @@ func (w *world) checkHistory() {
 // A LimitRange of pods, and a sidecar that another webhook injected and nobody recommends for: upstream's updater and its
 // admission controller panic.
 func TestInjectedSidecarUnderALimitRange(t *testing.T) {
-	w := &world{Space: space(t), t: t, before: map[string]map[types.UID]bool{}}
+	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	showAdmission(w)
 	app, injected := harness.Container("app", "100m", "64Mi"), harness.Container("injected", "50m", "32Mi")
 	app.Resources.Limits, injected.Resources.Limits = app.Resources.Requests, injected.Resources.Requests
 	w.Create(harness.Workload{Name: "meshed", Replicas: ptr.To[int32](2), Containers: []corev1.Container{
 		injected, app, {Name: "bare", Image: "registry.example/simulated:1"},
 	}}.Deployment())
-	_, err := w.Client.CoreV1().LimitRanges(w.Namespace).Create(t.Context(), &corev1.LimitRange{
+	_, err := w.Client.CoreV1().LimitRanges(w.Name).Create(t.Context(), &corev1.LimitRange{
 		ObjectMeta: metav1.ObjectMeta{Name: "pods"},
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
 			{Type: corev1.LimitTypePod, Max: corev1.ResourceList{"cpu": resource.MustParse("2")}, Min: corev1.ResourceList{"cpu": resource.MustParse("10m")}},
@@ -441,7 +441,7 @@ func TestInjectedSidecarUnderALimitRange(t *testing.T) {
 
 // The horizontal side scales on the caches that it shares with the vertical one.
 func TestHorizontalBesideVertical(t *testing.T) {
-	s := space(t)
+	s := namespace(t)
 	hpa := harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(50)))
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(1), hpa)
 	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), flags...); err != nil {

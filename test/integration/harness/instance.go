@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
 
-// Beside is a `plimsoll controller` whose metrics the test reads. Several can run at a time.
-type Beside struct {
+// Instance is a `plimsoll controller` whose metrics the test reads. Several can run at a time.
+type Instance struct {
 	// Name is that of its log: Cluster.LogPath of it.
 	Name    string
 	program *devcluster.Program
@@ -19,10 +19,10 @@ type Beside struct {
 	t       *testing.T
 }
 
-// StartBeside runs the program under a name of its own until the test ends. The flags are added to SyncFlags.
-func (p *Plimsoll) StartBeside(t *testing.T, name string, flags ...string) *Beside {
+// StartInstance runs the program under a name of its own until the test ends. The flags are added to SyncFlags.
+func (p *Plimsoll) StartInstance(t *testing.T, name string, flags ...string) *Instance {
 	t.Helper()
-	b := &Beside{Name: name, address: FreeAddress(t), t: t}
+	b := &Instance{Name: name, address: FreeAddress(t), t: t}
 	health := FreeAddress(t)
 	command := append([]string{
 		p.binary, "controller", "--kubeconfig=" + p.kubeconfig,
@@ -39,13 +39,13 @@ func (p *Plimsoll) StartBeside(t *testing.T, name string, flags ...string) *Besi
 }
 
 // Address is where its metrics are.
-func (b *Beside) Address() string { return b.address }
+func (b *Instance) Address() string { return b.address }
 
 // Stop ends the program politely.
-func (b *Beside) Stop() { b.program.Stop(context.WithoutCancel(b.t.Context())) }
+func (b *Instance) Stop() { b.program.Stop(context.WithoutCancel(b.t.Context())) }
 
 // Metric is the sum of all series of a metric that have the labels, as /metrics shows them: name="value".
-func (b *Beside) Metric(name string, labels ...string) float64 {
+func (b *Instance) Metric(name string, labels ...string) float64 {
 	b.t.Helper()
 	sum, err := Metric(b.t.Context(), b.address, name, labels...)
 	if err != nil {

@@ -62,6 +62,9 @@ type world struct {
 	// made is told of each controller before it runs; it may be nil.
 	made func(*Controller)
 
+	podsMu sync.Mutex
+	listed map[string][]corev1.Pod // guarded by podsMu; by namespace, since the last write of a pod
+
 	// mu guards what follows.
 	mu       sync.Mutex
 	version  int
@@ -235,6 +238,42 @@ func (w *world) add(resource schema.GroupVersionResource, object metav1.Object) 
 	if err := w.client.Tracker().Create(resource, object.(runtime.Object), object.GetNamespace()); err != nil {
 		w.t.Fatal(err)
 	}
+	w.forgetPods()
+}
+
+// pods are a namespace's pods. They are shared: tests and kubelets must not change them. The fake API copies every pod
+// that it lists, which is most of what a test of many scrapes would do.
+func (w *world) pods(namespace string) []corev1.Pod {
+	w.podsMu.Lock()
+	defer w.podsMu.Unlock()
+	if listed, found := w.listed[namespace]; found {
+		return listed
+	}
+	list, err := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), namespace)
+	if err != nil {
+		w.t.Error(err)
+		return nil
+	}
+	if w.listed == nil {
+		w.listed = map[string][]corev1.Pod{}
+	}
+	w.listed[namespace] = list.(*corev1.PodList).Items
+	return w.listed[namespace]
+}
+
+// forgetPods has pods list them again. It comes after every write of a pod.
+func (w *world) forgetPods() {
+	w.podsMu.Lock()
+	defer w.podsMu.Unlock()
+	w.listed = nil
+}
+
+func (w *world) deletePod(name string) {
+	w.t.Helper()
+	if err := w.client.Tracker().Delete(podResource, "shop", name); err != nil {
+		w.t.Fatal(err)
+	}
+	w.forgetPods()
 }
 
 func (w *world) addHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) {
@@ -292,6 +331,7 @@ func (w *world) store(resource schema.GroupVersionResource, object metav1.Object
 	if err := w.client.Tracker().Update(resource, object.(runtime.Object), object.GetNamespace()); err != nil {
 		w.t.Fatal(err)
 	}
+	w.forgetPods()
 }
 
 func (w *world) deployment(name string) *appsv1.Deployment {
@@ -397,11 +437,9 @@ func (w *world) Resource(_ context.Context, namespace, selector string) (*metric
 	defer w.mu.Unlock()
 	w.asked = append(w.asked, time.Now())
 	list := &metricsv1beta1.PodMetricsList{}
-	pods, err := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), namespace)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range pods.(*corev1.PodList).Items {
+	pods := w.pods(namespace)
+	for i := range pods {
+		p := &pods[i]
 		if metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: p.Labels}) != selector {
 			continue
 		}

@@ -53,11 +53,7 @@ func (w *world) podCounters(every time.Duration, use func(*corev1.Pod, int64) in
 			case <-time.After(200 * time.Millisecond):
 			}
 			now := time.Now()
-			pods, err := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
-			if err != nil {
-				return
-			}
-			items := pods.(*corev1.PodList).Items
+			items := w.pods("shop")
 			w.mu.Lock()
 			for i := range items {
 				p := &items[i]
@@ -92,14 +88,12 @@ type countedScraper struct {
 }
 
 func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
-	pods, err := s.w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
-	if err != nil {
-		return rate.Round{}, err
-	}
+	pods := s.w.pods("shop")
 	s.w.mu.Lock()
 	node := &kubelettest.Node{}
 	var at time.Time
-	for _, p := range pods.(*corev1.PodList).Items {
+	for i := range pods {
+		p := &pods[i]
 		if known := s.sampled[p.Name]; !known.at.IsZero() {
 			at = known.at
 			node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name, Containers: []kubelettest.Container{
@@ -137,13 +131,11 @@ type scrapedMetrics struct {
 
 func (s scrapedMetrics) Resource(_ context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
 	list := &metricsv1beta1.PodMetricsList{}
-	pods, err := s.w().client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), namespace)
-	if err != nil {
-		return nil, err
-	}
+	pods := s.w().pods(namespace)
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	for _, p := range pods.(*corev1.PodList).Items {
+	for i := range pods {
+		p := &pods[i]
 		two := s.f.scraped[p.Name]
 		// metrics-server's rule for young containers: their start is the sample before.
 		if age := two[1].at.Sub(p.Status.StartTime.Time); two[0].at.Before(p.Status.StartTime.Time) && age >= 10*time.Second && age < 15*time.Second {
@@ -214,12 +206,10 @@ func loadStep(t *testing.T, every time.Duration, warmMilli int64, warmFor time.D
 // started so long ago, and returns how many are.
 func (w *world) startPods(name string, startup time.Duration) (ready int64) {
 	w.t.Helper()
-	pods, err := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	pods := w.pods("shop")
 	have := map[string]bool{}
-	for _, p := range pods.(*corev1.PodList).Items {
+	for i := range pods {
+		p := &pods[i]
 		have[p.Name] = true
 		switch {
 		case p.Status.Conditions[0].Status == corev1.ConditionTrue:

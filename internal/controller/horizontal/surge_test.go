@@ -9,7 +9,6 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -31,13 +30,11 @@ type periodicKubelet struct {
 }
 
 func (h *periodicKubelet) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
-	pods, err := h.w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
-	if err != nil {
-		return rate.Round{}, err
-	}
+	pods := h.w.pods("shop")
 	h.w.mu.Lock()
 	node := &kubelettest.Node{}
-	for _, p := range pods.(*corev1.PodList).Items {
+	for i := range pods {
+		p := &pods[i]
 		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name, Containers: []kubelettest.Container{
 			{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: h.counter["all"], MemoryBytes: 1 << 20},
 		}})
@@ -92,10 +89,10 @@ func (w *world) periodicKubelets(k *kubelets, every time.Duration) func(*Config)
 func (w *world) replicate(name string, node string) {
 	w.t.Helper()
 	want := int(w.replicas(name))
-	pods, _ := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
+	pods := w.pods("shop")
 	have := map[string]bool{}
-	for _, p := range pods.(*corev1.PodList).Items {
-		have[p.Name] = true
+	for i := range pods {
+		have[pods[i].Name] = true
 	}
 	for i := range want {
 		if n := fmt.Sprintf("%s-%d", name, i); !have[n] {
@@ -107,7 +104,7 @@ func (w *world) replicate(name string, node string) {
 		}
 	}
 	for i := want; have[fmt.Sprintf("%s-%d", name, i)]; i++ {
-		_ = w.client.Tracker().Delete(podResource, "shop", fmt.Sprintf("%s-%d", name, i))
+		w.deletePod(fmt.Sprintf("%s-%d", name, i))
 	}
 }
 

@@ -73,15 +73,13 @@ type scraper struct {
 // Scrape implements resource.Scraper.
 func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
 	w, now := k.w, time.Now()
-	pods, err := w.client.Tracker().List(podResource, corev1.SchemeGroupVersion.WithKind("Pod"), "shop")
-	if err != nil {
-		return rate.Round{}, err
-	}
+	pods := w.pods("shop")
 	w.mu.Lock()
 	k.asked[target.Node] = append(k.asked[target.Node], now)
 	broken := k.broken[target.Node]
 	node := &kubelettest.Node{}
-	for _, p := range pods.(*corev1.PodList).Items {
+	for i := range pods {
+		p := &pods[i]
 		if p.Spec.NodeName != target.Node || p.Status.Phase != corev1.PodRunning {
 			continue
 		}
@@ -396,9 +394,7 @@ func TestPodsLeadToDecisions(t *testing.T) {
 			w.changePod("web-0", func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
 		},
 		"one goes": func(w *world) {
-			if err := w.client.Tracker().Delete(podResource, "shop", "web-0"); err != nil {
-				w.t.Fatal(err)
-			}
+			w.deletePod("web-0")
 		},
 		"one fails":   func(w *world) { w.changePod("web-0", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }) },
 		"one appears": func(w *world) { w.add(podResource, pod("web-new", map[string]string{"app": "web"})) },

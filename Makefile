@@ -33,7 +33,7 @@ LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 MODULES := . test/oracle
 
 # The core, what feeds it, and the workload model.
-BENCHED := ./internal/decide/... ./internal/observe ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
+BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
 
 # The packages whose tests start clusters run one after the other: two control planes at a time starve each other on two cores.
 CLUSTERED := /test/integration(/|$$)|/internal/dev/devcluster$$

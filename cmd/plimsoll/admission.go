@@ -28,7 +28,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
@@ -36,7 +36,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
 )
@@ -177,7 +177,7 @@ func (p *admissionProcess) newHandler(never []string) (*webhook.Handler, error) 
 		Ranges: func(namespace string) *bounds.Ranges {
 			// A lister's cache has no errors.
 			found, _ := ranges.Lister().LimitRanges(namespace).List(labels.Everything())
-			return observe.RangesOf(found)
+			return observevertical.RangesOf(found)
 		},
 		Warnings: warnings,
 		Ignores:  func(namespace string) bool { return slices.Contains(never, namespace) },
@@ -189,13 +189,13 @@ func (p *admissionProcess) newHandler(never []string) (*webhook.Handler, error) 
 }
 
 // warnings tell the owner of an object that it fights with a horizontal one.
-func (p *admissionProcess) warnings() (func(*autoscaling.VerticalPodAutoscaler) []string, error) {
+func (p *admissionProcess) warnings() (func(*vpav1.VerticalPodAutoscaler) []string, error) {
 	skips := p.flags.conflict == "skip"
 	finder, err := conflicts.New(p.factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(), p.vpas, skips)
 	if err != nil {
 		return nil, err
 	}
-	return func(v *autoscaling.VerticalPodAutoscaler) []string { return webhook.ConflictWarnings(finder, v) }, nil
+	return func(v *vpav1.VerticalPodAutoscaler) []string { return webhook.ConflictWarnings(finder, v) }, nil
 }
 
 func (p *admissionProcess) addUpkeep(registration *webhook.Registration) error {

@@ -15,12 +15,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 )
 
 const adviseLong = `Advise looks at HorizontalPodAutoscalers, VerticalPodAutoscalers and what they
@@ -202,7 +202,7 @@ func (o *adviseOptions) read(ctx context.Context) (c *objects.Collection, why st
 		return nil, "", fmt.Errorf("--usage: %w", err)
 	}
 	defer file.Close()
-	if c.Usage, err = usage.ReadCSV(file, o.usage); err != nil {
+	if c.Usage, err = containerusage.ReadCSV(file, o.usage); err != nil {
 		return nil, "", fmt.Errorf("--usage: %w", err)
 	}
 	return c, "", nil

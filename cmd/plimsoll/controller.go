@@ -26,7 +26,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -187,7 +187,7 @@ func registerBuildInfo(registerer prometheus.Registerer) error {
 // loop is the horizontal controller as a part of the process that only the
 // leader runs.
 type loop struct {
-	controller *horizontal.Controller
+	controller *controllerhorizontal.Controller
 	reach      *reach
 	stopEvents func()
 	// vertical shares the caches, and knows where the two sides fight.
@@ -226,7 +226,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 		rest: config, client: client, informers: verticals, reach: reach, metrics: source,
 		recommender: &flags.recommender, updater: &flags.updater, kubelet: &flags.kubelet, isWhole: true, log: log.WithName("vertical"),
 	}}
-	cfg := horizontal.Config{
+	cfg := controllerhorizontal.Config{
 		Client:     client,
 		Informers:  horizontals,
 		Metrics:    source,
@@ -257,7 +257,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 			return nil, err
 		}
 	}
-	l.controller, err = horizontal.New(cfg)
+	l.controller, err = controllerhorizontal.New(cfg)
 	return l, err
 }
 
@@ -265,7 +265,7 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 // have different names, and so find each other.
 func fieldManager(namespace, name string) string {
 	const most = 128 // the API server's
-	manager := horizontal.FieldManager
+	manager := controllerhorizontal.FieldManager
 	if namespace != defaultLeaseNamespace || name != defaultLeaseName {
 		manager += "/" + namespace
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // controllerFlags are the flags of plimsoll controller. Those that
@@ -34,7 +34,7 @@ type controllerFlags struct {
 	metricsRequests   int32
 	statusInterval    time.Duration
 	eventInterval     time.Duration
-	options           observe.Options
+	options           observehorizontal.Options
 	kubelet           kubeletFlags
 	recommender       recommenderFlags
 	updater           updaterFlags
@@ -48,7 +48,7 @@ type controllerFlags struct {
 }
 
 func (f *controllerFlags) add(fs *pflag.FlagSet) {
-	f.options = observe.DefaultOptions()
+	f.options = observehorizontal.DefaultOptions()
 	f.addHorizontal(fs)
 	f.addSurge(fs)
 	f.kubelet.add(fs)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
+	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -152,7 +152,7 @@ func (e *evaluation) verticalStep(out io.Writer, step *snapshot.VerticalStep) er
 	if e.notVertical != nil {
 		return fmt.Errorf("--divergences: %w", e.notVertical)
 	}
-	explanation, err := sizes.Explain(step, e.vertical)
+	explanation, err := explainvertical.Explain(step, e.vertical)
 	if err != nil {
 		return err
 	}

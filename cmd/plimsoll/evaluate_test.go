@@ -120,7 +120,7 @@ func TestVersion(t *testing.T) {
 // TestVerticalFile: a file about a VerticalPodAutoscaler is evaluated and explained alike, and can be saved again.
 func TestVerticalFile(t *testing.T) {
 	const file = scenarios + "vertical/web.yaml"
-	want, err := os.ReadFile("../../internal/explain/sizes/testdata/saved.txt")
+	want, err := os.ReadFile("../../internal/explain/vertical/testdata/saved.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

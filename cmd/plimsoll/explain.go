@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/plimsoll-dev/plimsoll/internal/explain"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -93,8 +93,8 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	switch {
 	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
 		return subject{}, fmt.Errorf("--output: %q, want text, json or yaml", o.output)
-	case !slices.Contains([]string{"auto", string(explain.Plimsoll), string(explain.Upstream)}, o.decider):
-		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explain.Plimsoll, explain.Upstream)
+	case !slices.Contains([]string{"auto", string(explainhorizontal.Plimsoll), string(explainhorizontal.Upstream)}, o.decider):
+		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explainhorizontal.Plimsoll, explainhorizontal.Upstream)
 	case o.period <= 0 || o.interval <= 0:
 		return subject{}, errors.New("--sync-period and --interval must be greater than 0")
 	case o.from != "" && len(args) > 0:
@@ -161,7 +161,7 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 }
 
 // show prints an explanation, and saves what it is made of.
-func (o *explainOptions) show(e *explain.Explanation) error {
+func (o *explainOptions) show(e *explainhorizontal.Explanation) error {
 	if o.save != "" {
 		if err := save(o.save, func(w io.Writer) error { return snapshot.Encode(w, e.Step) }); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (o *explainOptions) show(e *explain.Explanation) error {
 	case "yaml":
 		return e.WriteYAML(o.out)
 	}
-	style := explain.Style{AllPods: o.verbose}
+	style := explainhorizontal.Style{AllPods: o.verbose}
 	if o.isTerminal && os.Getenv("NO_COLOR") == "" {
 		style.Bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
 	}
@@ -230,16 +230,16 @@ func (o *explainOptions) showSaved(step *snapshot.Step) error {
 
 // explainSaved explains a step of a file. One that Plimsoll's controller did not
 // save has no state.
-func (o *explainOptions) explainSaved(step *snapshot.Step) (*explain.Explanation, error) {
-	controller := explain.ControllerOf(step.HPA)
+func (o *explainOptions) explainSaved(step *snapshot.Step) (*explainhorizontal.Explanation, error) {
+	controller := explainhorizontal.ControllerOf(step.HPA)
 	switch {
 	case o.decider != "auto":
-		controller = explain.Controller(o.decider)
+		controller = explainhorizontal.Controller(o.decider)
 	case step.Snapshot.State != nil:
-		controller = explain.Plimsoll
+		controller = explainhorizontal.Plimsoll
 	}
 	if step.Snapshot.State != nil || step.Snapshot.History != nil {
-		e, err := explain.Explain(step, controller.Divergences(), o.period)
+		e, err := explainhorizontal.Explain(step, controller.Divergences(), o.period)
 		if e != nil {
 			e.Controller = controller
 		}
@@ -248,16 +248,16 @@ func (o *explainOptions) explainSaved(step *snapshot.Step) (*explain.Explanation
 	return unseen(step, controller, nil, o.period, "the file does not have it")
 }
 
-func unseen(step *snapshot.Step, controller explain.Controller, rescales []historybounds.Rescale, period time.Duration, why string) (*explain.Explanation, error) {
+func unseen(step *snapshot.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, period time.Duration, why string) (*explainhorizontal.Explanation, error) {
 	known := &historybounds.Known{HPA: step.HPA, Rescales: rescales, Period: period, Divergences: controller.Divergences()}
 	if step.Scale != nil {
 		known.Current = step.Scale.Spec.Replicas
 	}
-	e, err := explain.Unseen(step, known, why)
+	e, err := explainhorizontal.Unseen(step, known, why)
 	if e != nil {
 		e.Controller = controller
 	}
-	if e != nil && controller == explain.Plimsoll && e.Decision.Failed > 0 {
+	if e != nil && controller == explainhorizontal.Plimsoll && e.Decision.Failed > 0 {
 		e.NoHistory += "; it reads CPU and memory from the kubelets, so that a metric that fails here need not fail there"
 	}
 	return e, err

@@ -12,13 +12,13 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/explain"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/live"
-	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
+	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -70,7 +70,7 @@ func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, e
 	if err != nil {
 		return live.Reader{}, err
 	}
-	return live.Reader{Client: client, Scales: scales, Metrics: metrics, Options: observe.DefaultOptions()}, nil
+	return live.Reader{Client: client, Scales: scales, Metrics: metrics, Options: observehorizontal.DefaultOptions()}, nil
 }
 
 // explain explains an object as it is now.
@@ -106,7 +106,7 @@ func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) 
 	if step.Snapshot.Updater == nil {
 		step.Snapshot.UpdaterUnknown = why
 	}
-	e, err := sizes.Explain(step, set)
+	e, err := explainvertical.Explain(step, set)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) 
 // verticalDivergences are those of whoever decides: what is said to have been decided
 // with, or what follows from who wrote the status.
 func verticalDivergences(step *snapshot.VerticalStep, decider string) divergence.Set {
-	if decider == string(explain.Upstream) {
+	if decider == string(explainhorizontal.Upstream) {
 		return divergence.None
 	}
 	if text := step.Snapshot.Annotations[snapshot.DivergencesAnnotation]; text != "" {
@@ -124,14 +124,14 @@ func verticalDivergences(step *snapshot.VerticalStep, decider string) divergence
 			return set
 		}
 	}
-	if sizes.IsPlimsolls(step.Object) || decider == string(explain.Plimsoll) {
+	if explainvertical.IsPlimsolls(step.Object) || decider == string(explainhorizontal.Plimsoll) {
 		return divergence.Default
 	}
 	return divergence.None
 }
 
 // showSizes prints an explanation, and saves what it is made of.
-func (o *explainOptions) showSizes(e *sizes.Explanation) error {
+func (o *explainOptions) showSizes(e *explainvertical.Explanation) error {
 	if o.save != "" {
 		err := save(o.save, func(w io.Writer) error { return snapshot.EncodeVertical(w, e.Step) })
 		if err != nil {
@@ -150,7 +150,7 @@ func (o *explainOptions) showSizes(e *sizes.Explanation) error {
 
 // explainSavedSizes explains a step of a file.
 func (o *explainOptions) explainSavedSizes(step *snapshot.VerticalStep) error {
-	e, err := sizes.Explain(step, verticalDivergences(step, o.decider))
+	e, err := explainvertical.Explain(step, verticalDivergences(step, o.decider))
 	if err != nil {
 		return err
 	}
@@ -158,22 +158,22 @@ func (o *explainOptions) explainSavedSizes(step *snapshot.VerticalStep) error {
 }
 
 // look explains the object as it is now.
-func (l *looker) look(ctx context.Context, object types.NamespacedName) (*explain.Explanation, error) {
+func (l *looker) look(ctx context.Context, object types.NamespacedName) (*explainhorizontal.Explanation, error) {
 	hpa, err := l.reader.Object(ctx, object)
 	if err != nil {
 		return nil, err
 	}
-	controller := explain.ControllerOf(hpa)
+	controller := explainhorizontal.ControllerOf(hpa)
 	if l.options.decider != "auto" {
-		controller = explain.Controller(l.options.decider)
+		controller = explainhorizontal.Controller(l.options.decider)
 	}
 	why := "kube-controller-manager keeps it to itself"
-	if controller != explain.Upstream || l.options.controllerAddress != "" {
+	if controller != explainhorizontal.Upstream || l.options.controllerAddress != "" {
 		own, err := l.finder.Next(ctx, object)
 		if err == nil {
-			e, err := explain.Explain(own, explain.Plimsoll.Divergences(), l.options.period)
+			e, err := explainhorizontal.Explain(own, explainhorizontal.Plimsoll.Divergences(), l.options.period)
 			if e != nil {
-				e.Controller = explain.Plimsoll
+				e.Controller = explainhorizontal.Plimsoll
 			}
 			return e, err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 )
 
 // historyFlags are upstream's about a Prometheus that knows the past: used with
@@ -14,15 +14,15 @@ import (
 // labels, which have had other names for years.
 type historyFlags struct {
 	storage            string
-	config             prometheus.Config
+	config             prometheushistory.Config
 	length, resolution string
 	timeout            string
 	// client is made of them; nil without --storage=prometheus.
-	client *prometheus.Client
+	client *prometheushistory.Client
 }
 
 func (f *historyFlags) add(fs *pflag.FlagSet) {
-	f.config = prometheus.DefaultConfig()
+	f.config = prometheushistory.DefaultConfig()
 	c := &f.config
 	fs.StringVar(&f.storage, "storage", "checkpoint",
 		"Where history comes from at the start: checkpoint, or prometheus. With prometheus no checkpoints are read or written.")
@@ -54,12 +54,12 @@ func (f *historyFlags) validate(check func(fine bool, flag string, value any, wa
 		return
 	}
 	var err error
-	f.config.Length, err = prometheus.ParseDuration(f.length)
+	f.config.Length, err = prometheushistory.ParseDuration(f.length)
 	check(err == nil, "history-length", f.length, fmt.Sprint(err))
-	f.config.Resolution, err = prometheus.ParseDuration(f.resolution)
+	f.config.Resolution, err = prometheushistory.ParseDuration(f.resolution)
 	check(err == nil, "history-resolution", f.resolution, fmt.Sprint(err))
-	f.config.QueryTimeout, err = prometheus.ParseDuration(f.timeout)
+	f.config.QueryTimeout, err = prometheushistory.ParseDuration(f.timeout)
 	check(err == nil, "prometheus-query-timeout", f.timeout, fmt.Sprint(err))
-	f.client, err = prometheus.New(f.config)
+	f.client, err = prometheushistory.New(f.config)
 	check(err == nil, "storage", f.storage, fmt.Sprint(err))
 }

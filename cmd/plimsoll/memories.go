@@ -5,7 +5,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -20,7 +20,7 @@ func (l *verticalLoop) Memory(object types.NamespacedName) *snapshot.VerticalSna
 	}
 	recommends, updates := l.recommender.config(), l.updater.config()
 	settings := snapshot.VerticalSettings{
-		Recommender: observe.RecommendFlags{Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU},
+		Recommender: observevertical.RecommendFlags{Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU},
 		Updater:     updates.Flags, Gates: updates.Gates, KnowsGates: true,
 	}
 	differs := l.recommender.differs

@@ -11,7 +11,7 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/util/flowcontrol"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/kinds"
 )
 
@@ -67,7 +67,7 @@ func (r *reach) newScales(config *rest.Config) (scaleclient.ScalesGetter, error)
 }
 
 // give lets the horizontal loop read and write scales.
-func (r *reach) give(c *horizontal.Config) {
+func (r *reach) give(c *controllerhorizontal.Config) {
 	c.Scales, c.ScaleWrites, c.ScaleKinds, c.WriteLimiter, c.Mapper = r.scales, r.scaleWrites, r.scaleKinds, r.limiter, r.mapper
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
@@ -181,7 +181,7 @@ func (f *recommenderFlags) policy() recommend.Policy {
 	if !f.maxMemory.IsZero() {
 		most[corev1.ResourceMemory] = f.maxMemory.Quantity
 	}
-	p.MaxAllowed = observe.AmountsOf(most)
+	p.MaxAllowed = observevertical.AmountsOf(most)
 	return p
 }
 

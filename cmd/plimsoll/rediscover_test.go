@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // later is an API server that serves a kind only after a while.
@@ -65,7 +65,7 @@ func TestAdmissionFindsKindsThatComeLater(t *testing.T) {
 		}
 		p := &admissionProcess{
 			reach: reach, factory: informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0),
-			vpas: cache.NewSharedIndexInformer(nothing, &autoscaling.VerticalPodAutoscaler{}, 0, cache.Indexers{}),
+			vpas: cache.NewSharedIndexInformer(nothing, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{}),
 		}
 		if p.tree, err = newTree(reach, p.factory, p.vpas); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // updaterComponent is the source of the updater's events, upstream's.
@@ -186,7 +186,7 @@ func (l *updaterLoop) usedBy(ctx context.Context, namespace string, names []stri
 		}
 		used[pod.Name] = make(map[string]vertical.Amounts, len(pod.Containers))
 		for j := range pod.Containers {
-			used[pod.Name][pod.Containers[j].Name] = observe.AmountsOf(pod.Containers[j].Usage)
+			used[pod.Name][pod.Containers[j].Name] = observevertical.AmountsOf(pod.Containers[j].Usage)
 		}
 	}
 	return used

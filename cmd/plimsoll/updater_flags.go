@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // updaterFlags are what the updater's loop is told, by upstream's names and
@@ -109,7 +109,7 @@ func (f *updaterFlags) config() updater.Config {
 
 // gateFlag is upstream's --feature-gates.
 type gateFlag struct {
-	gates observe.Gates
+	gates observevertical.Gates
 	text  string
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // upstreamTypes are upstream's names of types that pflag calls otherwise.
@@ -67,7 +67,7 @@ func TestUpdaterTakesUpstreamsManifest(t *testing.T) {
 	if cfg.Lease.Namespace != "vpa" || cfg.Flags.MinReplicas != 1 || f.set != divergence.None || cfg.Interval != time.Minute {
 		t.Errorf("the flags mean %+v", cfg)
 	}
-	if want := (observe.Gates{InPlace: true, PerVPAConfig: true}); cfg.Gates != want {
+	if want := (observevertical.Gates{InPlace: true, PerVPAConfig: true}); cfg.Gates != want {
 		t.Errorf("the gates are %+v, want %+v", cfg.Gates, want)
 	}
 }

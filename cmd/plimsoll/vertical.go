@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
@@ -129,7 +129,7 @@ func (s *verticalShared) start(ctx context.Context) {
 func verticalKinds() (*runtime.Scheme, error) {
 	kinds := runtime.NewScheme()
 	kinds.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Pod{})
-	if err := autoscaling.AddToScheme(kinds); err != nil {
+	if err := vpav1.AddToScheme(kinds); err != nil {
 		return nil, fmt.Errorf("events' kinds: %w", err)
 	}
 	return kinds, nil

@@ -1,3 +1,6 @@
+// Package observe has the pods of the API as decisions see them, for both directions.
+// observe/horizontal and observe/vertical translate everything else, each for one. They
+// are pure: no client, no clock.
 package observe
 
 import (

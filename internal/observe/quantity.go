@@ -6,8 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	bounds "github.com/plimsoll-dev/plimsoll/internal/quantity"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // exactBelow is a bound in milli-units under which Quantity.MilliValue is
@@ -19,19 +18,14 @@ var (
 	smallest = resource.NewMilliQuantity(math.MinInt64, resource.DecimalSI)
 )
 
-// modeOf is how numbers that do not fit are treated.
-func modeOf(set divergence.Set) arithmetic.Mode {
-	return arithmetic.Mode(set.Has(divergence.Saturate))
-}
-
-// milli is the quantity in milli-units, rounded up. Quantity.MilliValue, which
+// Milli is the quantity in milli-units, rounded up. Quantity.MilliValue, which
 // upstream uses, does not say when the result does not fit: 1E reads as 0, the
 // equal 1000000000000000000000m as another number again.
-func milli(q *resource.Quantity, mode arithmetic.Mode) int64 {
+func Milli(q *resource.Quantity, mode arithmetic.Mode) int64 {
 	if mode == arithmetic.Wrap || math.Abs(q.AsApproximateFloat64()*1000) < exactBelow {
 		return q.MilliValue()
 	}
-	if !bounds.IsBounded(q) {
+	if !quantity.IsBounded(q) {
 		// To compare 1e999999999 is to compute it.
 		if q.Sign() < 0 {
 			return math.MinInt64

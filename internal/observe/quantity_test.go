@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 )
 
@@ -48,10 +50,48 @@ func TestQuantitiesThatCannotBeComputedWithSaturate(t *testing.T) {
 			t.Fatalf("%s: not read within 20 s", why)
 		}
 	}
-	if got := milli(&negative, arithmetic.Saturate); got != math.MinInt64 {
+	if got := Milli(&negative, arithmetic.Saturate); got != math.MinInt64 {
 		t.Error(got)
 	}
 	if q := list[corev1.ResourceCPU]; q.String() != huge.String() {
 		t.Error("the pod of the cache was changed:", q.String())
+	}
+}
+
+func TestMilli(t *testing.T) {
+	cases := map[string]struct {
+		quantity string
+		want     int64
+	}{
+		"small":                     {"1500m", 1500},
+		"rounded up":                {"1u", 1},
+		"negative":                  {"-3", -3000},
+		"largest that fits":         {"9223372036854775807m", math.MaxInt64},
+		"one less":                  {"9223372036854775806m", math.MaxInt64 - 1},
+		"near the end":              {"9100000000000000", 9100000000000000000},
+		"one exa reads as zero":     {"1E", math.MaxInt64},
+		"the same in units":         {"1000000000000000000", math.MaxInt64},
+		"largest integer":           {"9223372036854775807", math.MaxInt64},
+		"a little too large":        {"9223372036854776", math.MaxInt64},
+		"negative and too large":    {"-9223372036854776", math.MinInt64},
+		"huge decimal":              {"123456789012345678901234567890.5", math.MaxInt64},
+		"binary suffix, too large":  {"8Ei", math.MaxInt64},
+		"binary suffix, negative":   {"-8Ei", math.MinInt64},
+		"binary suffix, large, fit": {"8Pi", 9007199254740992000},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := resource.MustParse(tc.quantity)
+			before := q.DeepCopy()
+			if got := Milli(&q, arithmetic.Saturate); got != tc.want {
+				t.Errorf("saturating: %s is %d, want %d", tc.quantity, got, tc.want)
+			}
+			if got := Milli(&q, arithmetic.Wrap); got != q.MilliValue() {
+				t.Errorf("as upstream: %s is %d, MilliValue says %d", tc.quantity, got, q.MilliValue())
+			}
+			if diff := cmp.Diff(before.String(), q.String()); diff != "" {
+				t.Errorf("the quantity was changed: %s", diff)
+			}
+		})
 	}
 }

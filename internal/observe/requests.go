@@ -11,7 +11,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	bounds "github.com/plimsoll-dev/plimsoll/internal/quantity"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // requests is what a pod requests. The pods of a workload request the same, and
@@ -56,7 +57,7 @@ func (r *request) quantity() resource.Quantity {
 func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
 	var r requests
 	if r.isPodLevel = resourcehelpers.IsPodLevelRequestsSet(pod); r.isPodLevel {
-		r.pod = listOf(resourcehelpers.PodRequests(bounds.Pod(pod), resourcehelpers.PodResourcesOptions{}))
+		r.pod = listOf(resourcehelpers.PodRequests(quantity.Pod(pod), resourcehelpers.PodResourcesOptions{}))
 	}
 	for _, c := range slices.Backward(slices.Collect(lasting(pod))) {
 		r.containers = unique.Make(container{name: c.Name, requests: listOf(c.Resources.Requests), next: r.containers})
@@ -67,7 +68,7 @@ func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
 func listOf(quantities corev1.ResourceList) (list unique.Handle[request]) {
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(quantities))) {
 		q := quantities[name]
-		r := request{resource: name, saturated: milli(&q, arithmetic.Saturate), wrapped: milli(&q, arithmetic.Wrap), next: list}
+		r := request{resource: name, saturated: Milli(&q, arithmetic.Saturate), wrapped: Milli(&q, arithmetic.Wrap), next: list}
 		if r.saturated != r.wrapped {
 			r.text = q.String()
 		}
@@ -109,7 +110,7 @@ func (r *requests) all() func(yield func(*container) bool) {
 // calculateRequests): the named container's request; or what is set for the pod
 // as a whole (KEP-2837); or the sum over the containers and the init containers
 // that keep running beside them.
-func (r *requests) of(spec *metric.Spec, mode arithmetic.Mode) metric.Request {
+func (r *requests) of(spec *source.Spec, mode arithmetic.Mode) metric.Request {
 	if spec.Container != "" {
 		return r.ofContainer(spec, mode)
 	}
@@ -131,7 +132,7 @@ func (r *requests) of(spec *metric.Spec, mode arithmetic.Mode) metric.Request {
 	return sum
 }
 
-func (r *requests) ofContainer(spec *metric.Spec, mode arithmetic.Mode) metric.Request {
+func (r *requests) ofContainer(spec *source.Spec, mode arithmetic.Mode) metric.Request {
 	for c := range r.all() {
 		if c.name != spec.Container {
 			continue
@@ -143,6 +144,21 @@ func (r *requests) ofContainer(spec *metric.Spec, mode arithmetic.Mode) metric.R
 		return metric.Request{Milli: milli}
 	}
 	return metric.Request{Missing: metric.ContainerNotFound, Container: spec.Container}
+}
+
+// AppendRequests appends what each pod requests of the metric's resource.
+func AppendRequests(dst []metric.Request, pods []*Pod, spec *source.Spec, mode arithmetic.Mode) []metric.Request {
+	// The pods of a workload mostly request the same.
+	var last unique.Handle[requests]
+	var same metric.Request
+	for i, pod := range pods {
+		if i == 0 || pod.requests != last {
+			r := pod.requests.Value()
+			last, same = pod.requests, r.of(spec, mode)
+		}
+		dst = append(dst, same)
+	}
+	return dst
 }
 
 // quantities are those of a list.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -81,7 +81,7 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	policy := observe.Policy(setting.HPA, setting.Side.options())
+	policy := observehorizontal.Policy(setting.HPA, setting.Side.options())
 	requests, err := s.Workload.requests(&policy)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting.Name, err)

@@ -10,9 +10,9 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -92,7 +92,7 @@ const (
 // NewScene is a scene of defaults, fitted to a load, a workload and the first of the
 // settings.
 func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutoscaler) (*Scene, error) {
-	policy := observe.Policy(first, observe.DefaultOptions())
+	policy := observehorizontal.Policy(first, observehorizontal.DefaultOptions())
 	s := &Scene{
 		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, w.CPURequestMilli), MinReplicas: policy.MinReplicas,
 		Burstiness: 1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
@@ -117,11 +117,11 @@ func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutosc
 func targetOf(p *horizontal.Policy, requestMilli float64) float64 {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		if m.Name != metric.CPU || m.Type != metric.Resource && m.Type != metric.ContainerResource {
+		if m.Name != source.CPU || m.Type != source.Resource && m.Type != source.ContainerResource {
 			continue
 		}
 		switch {
-		case m.Target.Type == metric.Utilization && m.Target.Percent > 0:
+		case m.Target.Type == source.Utilization && m.Target.Percent > 0:
 			return float64(m.Target.Percent) / 100
 		case m.Target.Milli > 0 && requestMilli > 0:
 			return float64(m.Target.Milli) / requestMilli
@@ -147,8 +147,8 @@ func (s *Scene) validate() error {
 }
 
 // options are the flags with which a side decides.
-func (s Side) options() observe.Options {
-	o := observe.DefaultOptions()
+func (s Side) options() observehorizontal.Options {
+	o := observehorizontal.DefaultOptions()
 	if s == Upstream {
 		o.Surge, o.Divergences = surge.Settings{}, divergence.None
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Workload is what the pods are.
@@ -96,15 +98,15 @@ func (w *Workload) validate() error {
 // requests are what a pod requests of each metric's resource, as the controller reads
 // them.
 func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
-	translate := observe.NewAnswers(p, observe.PodsOf([]*corev1.Pod{w.Pod}))
+	translate := observehorizontal.NewAnswers(p, observe.PodsOf([]*corev1.Pod{w.Pod}))
 	requests := make([]metric.Request, len(p.Metrics))
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		switch {
-		case m.Type == metric.ContainerResource && w.Containers > 1:
+		case m.Type == source.ContainerResource && w.Containers > 1:
 			return nil, fmt.Errorf("metric %d is of container %s; a pod of %d containers is simulated as a whole", i, m.Container, w.Containers)
-		case m.Type == metric.Resource || m.Type == metric.ContainerResource:
-			if m.Name != metric.CPU && m.Name != string(corev1.ResourceMemory) {
+		case m.Type == source.Resource || m.Type == source.ContainerResource:
+			if m.Name != source.CPU && m.Name != string(corev1.ResourceMemory) {
 				return nil, fmt.Errorf("metric %d is of %s; cpu and memory are simulated", i, m.Name)
 			}
 		default:
@@ -112,7 +114,7 @@ func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 		}
 		reading := translate.Measured(i, nothing{})
 		requests[i] = reading.Requests[0]
-		if m.Target.Type != metric.Utilization {
+		if m.Target.Type != source.Utilization {
 			continue
 		}
 		if r := &requests[i]; r.Missing != metric.RequestSet {
@@ -126,13 +128,13 @@ func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 // nothing is a usage of which only what surrounds it is of interest.
 type nothing struct{}
 
-var _ observe.PodUsage = nothing{}
+var _ observehorizontal.PodUsage = nothing{}
 
 // IsEmpty implements observe.PodUsage.
 func (nothing) IsEmpty() bool { return false }
 
 // Sample implements observe.PodUsage.
-func (nothing) Sample(int, *metric.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
+func (nothing) Sample(int, *source.Spec, arithmetic.Mode) metric.Sample { return metric.Sample{} }
 
 // Recent implements observe.PodUsage.
-func (nothing) Recent(int, *metric.Spec, arithmetic.Mode) metric.Recent { return metric.Recent{} }
+func (nothing) Recent(int, *source.Spec, arithmetic.Mode) metric.Recent { return metric.Recent{} }

@@ -21,27 +21,28 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // observe is what the step's decision saw. Pods and readings are left out where
 // the decision would not look at them, as the controller does.
 func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	target, selector := s.target()
-	o := horizontal.Observation{Target: target, ScaledToZero: observe.ScaledToZero(s.HPA)}
+	o := horizontal.Observation{Target: target, ScaledToZero: observehorizontal.ScaledToZero(s.HPA)}
 	var known bool
 	if o.Trigger, known = trigger.Parse(s.Snapshot.Trigger); !known {
 		return o, fmt.Errorf("trigger: %q is neither periodic nor samples nor event", s.Snapshot.Trigger)
 	}
 	o.NewerAwaited = s.Snapshot.NewerAwaited
 	if message := s.Snapshot.VerticalConflict; message != nil {
-		o.Conflict = report.Conflict{Message: *message, Shown: observe.InConflict(s.HPA)}
+		o.Conflict = report.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
 	}
 	if target.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(p, &o) {
 		return o, nil
 	}
 	pods := observe.PodsOf(s.pods(selector))
 	o.Pods = observe.Pods(pods)
-	answers := &answers{Answers: observe.NewAnswers(p, pods), step: s, selector: selector}
+	answers := &answers{Answers: observehorizontal.NewAnswers(p, pods), step: s, selector: selector}
 	o.Readings = make([]metric.Reading, len(p.Metrics))
 	for i := range p.Metrics {
 		var err error
@@ -68,7 +69,7 @@ func (s *Step) target() (horizontal.Target, labels.Selector) {
 	if s.Snapshot.ScaleError != "" {
 		return horizontal.Target{Error: s.Snapshot.ScaleError}, labels.Nothing()
 	}
-	target, selector := observe.Target(s.Scale)
+	target, selector := observehorizontal.Target(s.Scale)
 	if message := s.Snapshot.AmbiguousSelector; message != "" && target.Selector.Problem == horizontal.SelectorFine {
 		target.Selector = horizontal.Selector{Problem: horizontal.SelectorAmbiguous, Message: message}
 	}
@@ -93,7 +94,7 @@ func (s *Step) pods(selector labels.Selector) []*corev1.Pod {
 
 // answers picks from a step what the metrics APIs would have answered.
 type answers struct {
-	*observe.Answers
+	*observehorizontal.Answers
 	step     *Step
 	selector labels.Selector
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // complete checks that a step can be decided and fills in what the API server
@@ -138,11 +138,11 @@ func checkSurge(s *surge.Settings) error {
 func (s *Step) checkWindows() error {
 	for i := range s.PodMetrics {
 		m := &s.PodMetrics[i]
-		window, marked := m.Annotations[observe.WindowAnnotation]
+		window, marked := m.Annotations[observehorizontal.WindowAnnotation]
 		switch {
 		case !marked:
-		case window != observe.SurgeWindow:
-			return invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q", observe.WindowAnnotation, window, observe.SurgeWindow)
+		case window != observehorizontal.SurgeWindow:
+			return invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q", observehorizontal.WindowAnnotation, window, observehorizontal.SurgeWindow)
 		case m.Timestamp.IsZero():
 			return invalid("PodMetrics "+m.Name, "timestamp: Required value")
 		case m.Window.Duration <= 0:

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // TestDocumentation: each field and mark is told of, and what is shown can be read.
@@ -19,7 +19,7 @@ func TestDocumentation(t *testing.T) {
 	}
 	doc := string(text)
 	for _, name := range append(fieldsOf(reflect.TypeFor[Snapshot]()), NoteAnnotation, DivergencesAnnotation, MetricLabel,
-		observe.WindowAnnotation, observe.ContainerAnnotation) {
+		observehorizontal.WindowAnnotation, observehorizontal.ContainerAnnotation) {
 		if !strings.Contains(doc, name) {
 			t.Errorf("%s is not told of", name)
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // What is written decides as what was read did.
@@ -92,7 +92,7 @@ func TestEncodeStateAndTimes(t *testing.T) {
 	state.Recommendations.Add(sharp, 4)
 	state.Recommendations.Add(sharp.Add(time.Second), 2)
 	step.Snapshot.State = &state
-	step.Snapshot.Options = OptionsOf(observe.DefaultOptions())
+	step.Snapshot.Options = OptionsOf(observehorizontal.DefaultOptions())
 	step.Snapshot.Errors = []Error{{MetricIndex: 0, Message: "gone"}}
 
 	var out bytes.Buffer
@@ -111,13 +111,13 @@ func TestEncodeStateAndTimes(t *testing.T) {
 
 // A snapshot carries the flags of the surge window, each by itself.
 func TestSurgeOptions(t *testing.T) {
-	want := observe.DefaultOptions()
+	want := observehorizontal.DefaultOptions()
 	want.Surge = surge.Settings{Window: 4 * time.Second, SteepFactor: 5, Margin: 2, LeastCPUMilli: 7, ReadyFor: time.Minute}
 	if diff := cmp.Diff(want, OptionsOf(want).flags()); diff != "" {
 		t.Errorf("(-saved +read):\n%s", diff)
 	}
 	some := Options{Surge: &SurgeOptions{Window: &metav1.Duration{}}}
-	want = observe.DefaultOptions()
+	want = observehorizontal.DefaultOptions()
 	want.Surge.Window = 0
 	if diff := cmp.Diff(want, some.flags()); diff != "" {
 		t.Errorf("what is absent has its default (-want +got):\n%s", diff)
@@ -245,11 +245,11 @@ func writesJSON(t *testing.T, name string) {
 	decoder.DisallowUnknownFields()
 	for i := range results {
 		var object struct {
-			DesiredReplicas *int32          `json:"desiredReplicas"`
-			Rescale         *bool           `json:"rescale"`
-			Status          json.RawMessage `json:"status"`
-			Events          []observe.Event `json:"events"`
-			Trace           json.RawMessage `json:"trace"`
+			DesiredReplicas *int32                    `json:"desiredReplicas"`
+			Rescale         *bool                     `json:"rescale"`
+			Status          json.RawMessage           `json:"status"`
+			Events          []observehorizontal.Event `json:"events"`
+			Trace           json.RawMessage           `json:"trace"`
 		}
 		if err := decoder.Decode(&object); err != nil {
 			t.Fatalf("step %d: %v", i, err)

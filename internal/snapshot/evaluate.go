@@ -11,9 +11,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Result is the decision of one step and what comes of it.
@@ -24,7 +24,7 @@ type Result struct {
 	Decision    horizontal.Decision
 	Report      report.Report
 	Status      autoscalingv2.HorizontalPodAutoscalerStatus
-	Events      []observe.Event
+	Events      []observehorizontal.Event
 	// NameAllPods lets WriteText name all the pods that are set aside, not the first
 	// few.
 	NameAllPods bool
@@ -36,7 +36,7 @@ type Result struct {
 func Evaluate(step *Step, previous horizontal.State, set divergence.Set) (Result, horizontal.State, error) {
 	options := step.Snapshot.Options.flags()
 	options.Divergences = set
-	r := &Result{Step: step, Policy: observe.Policy(step.HPA, options)}
+	r := &Result{Step: step, Policy: observehorizontal.Policy(step.HPA, options)}
 	var err error
 	if r.Observation, err = step.observe(&r.Policy); err != nil {
 		return *r, previous, err
@@ -49,8 +49,8 @@ func Evaluate(step *Step, previous horizontal.State, set divergence.Set) (Result
 		state = horizontal.Settle(state, outcome)
 	}
 	r.Report = decision.Report(outcome)
-	r.Status = observe.Status(step.HPA, &decision, &r.Report, now)
-	r.Events = observe.Events(&r.Report)
+	r.Status = observehorizontal.Status(step.HPA, &decision, &r.Report, now)
+	r.Events = observehorizontal.Events(&r.Report)
 	return *r, state, nil
 }
 
@@ -71,16 +71,16 @@ func (h *History) state(set divergence.Set) horizontal.State {
 	recommendations := slices.Clone(h.Recommendations)
 	slices.SortStableFunc(recommendations, func(a, b Recommendation) int { return a.Time.Compare(b.Time) })
 	for _, r := range recommendations {
-		behavior.Remember(&state.Recommendations, set, signal.Recommendation{Time: r.Time, Replicas: r.Replicas}, time.Time{})
+		behavior.Remember(&state.Recommendations, set, history.Recommendation{Time: r.Time, Replicas: r.Replicas}, time.Time{})
 	}
 	for _, e := range h.ScaleEvents {
 		if e.Change > 0 {
-			state.ScaleUps = append(state.ScaleUps, signal.Change{Time: e.Time, Replicas: e.Change})
+			state.ScaleUps = append(state.ScaleUps, history.Change{Time: e.Time, Replicas: e.Change})
 			if e.Time.After(state.LastScaleUp) {
 				state.LastScaleUp = e.Time
 			}
 		} else {
-			state.ScaleDowns = append(state.ScaleDowns, signal.Change{Time: e.Time, Replicas: -e.Change})
+			state.ScaleDowns = append(state.ScaleDowns, history.Change{Time: e.Time, Replicas: -e.Change})
 		}
 	}
 	return state
@@ -108,7 +108,7 @@ func (e *Evaluator) Next(step *Step) (Result, error) {
 	key := types.NamespacedName{Namespace: step.HPA.Namespace, Name: step.HPA.Name}
 	before, known := e.states[key]
 	if !known || before.uid != step.HPA.UID && e.divergences.Has(divergence.HistoryByUID) {
-		before.state = observe.FirstState(step.HPA)
+		before.state = observehorizontal.FirstState(step.HPA)
 	}
 	result, state, err := Evaluate(step, before.state, e.divergences)
 	if err != nil {

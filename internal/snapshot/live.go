@@ -18,7 +18,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Live is what a decision is made of, apart from what the metrics' sources answered:
@@ -29,7 +29,7 @@ type Live struct {
 	Scale *autoscalingv1.Scale
 	// Pods are those of Observation.
 	Pods    []*corev1.Pod
-	Options observe.Options
+	Options observehorizontal.Options
 	// State goes into the decision; Observation is what it sees.
 	State       *horizontal.State
 	Observation *horizontal.Observation

@@ -15,15 +15,15 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // live is a decision of which nothing is known but the object and its scale.
 func live(t *testing.T) *Live {
 	step := stepOf(t, document)
-	target, _ := observe.Target(step.Scale)
+	target, _ := observehorizontal.Target(step.Scale)
 	return &Live{
-		HPA: step.HPA, Scale: step.Scale, Options: observe.DefaultOptions(), State: &horizontal.State{},
+		HPA: step.HPA, Scale: step.Scale, Options: observehorizontal.DefaultOptions(), State: &horizontal.State{},
 		Observation: &horizontal.Observation{Target: target},
 	}
 }

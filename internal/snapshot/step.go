@@ -19,10 +19,10 @@ import (
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // GroupVersion is the API version of the Snapshot object.
@@ -169,7 +169,7 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 
 // OptionsOf writes the flags down, all of them: a snapshot means the same when
 // a default has changed.
-func OptionsOf(o observe.Options) *Options {
+func OptionsOf(o observehorizontal.Options) *Options {
 	return &Options{
 		Tolerance:               &o.Tolerance,
 		DownscaleStabilization:  &metav1.Duration{Duration: o.DownscaleStabilization},
@@ -187,8 +187,8 @@ func OptionsOf(o observe.Options) *Options {
 
 // flags are the options with the defaults of what is absent. Divergences are
 // the caller's choice.
-func (o *Options) flags() observe.Options {
-	flags := observe.DefaultOptions()
+func (o *Options) flags() observehorizontal.Options {
+	flags := observehorizontal.DefaultOptions()
 	if o == nil {
 		return flags
 	}
@@ -239,7 +239,7 @@ var scheme, verticalScheme = newScheme(), newVerticalScheme()
 func newVerticalScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	s.AddKnownTypes(GroupVersion, &VerticalSnapshot{})
-	s.AddKnownTypes(autoscaling.SchemeGroupVersion, &autoscaling.VerticalPodAutoscaler{}, &autoscaling.VerticalPodAutoscalerCheckpoint{})
+	s.AddKnownTypes(vpav1.SchemeGroupVersion, &vpav1.VerticalPodAutoscaler{}, &vpav1.VerticalPodAutoscalerCheckpoint{})
 	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{}, &corev1.LimitRange{}, &corev1.ResourceQuota{}, &corev1.Node{})
 	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.PodDisruptionBudget{})
 	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})

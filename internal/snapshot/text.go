@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -153,7 +154,7 @@ func (r *Result) explainMetric(p *page, i int) {
 }
 
 // surgeText says what the last few seconds showed, and what comes of it.
-func surgeText(spec *metric.Spec, s *surge.Result) string {
+func surgeText(spec *source.Spec, s *surge.Result) string {
 	text := fmt.Sprintf("%d samples within %s: at least %s of the target in each (%s on average), a surge is above %s",
 		s.Intervals, s.Span, short(s.Ratio), amount(spec, s.Milli), short(s.Factor))
 	switch s.Verdict {
@@ -175,29 +176,29 @@ func surgeText(spec *metric.Spec, s *surge.Result) string {
 	}
 }
 
-func value(spec *metric.Spec, result *metric.Result) string {
+func value(spec *source.Spec, result *metric.Result) string {
 	switch {
-	case spec.Target.Type == metric.Utilization:
+	case spec.Target.Type == source.Utilization:
 		return fmt.Sprintf("%d%% of the requests, %s on average", result.Percent, amount(spec, result.Milli))
-	case spec.Target.Type == metric.Value:
+	case spec.Target.Type == source.Value:
 		return amount(spec, result.Milli)
-	case spec.Type == metric.Object || spec.Type == metric.External:
+	case spec.Type == source.Object || spec.Type == source.External:
 		return amount(spec, result.Milli) + " for each replica"
 	default:
 		return amount(spec, result.Milli) + " on average"
 	}
 }
 
-func targetText(spec *metric.Spec) string {
-	if spec.Target.Type == metric.Utilization {
+func targetText(spec *source.Spec) string {
+	if spec.Target.Type == source.Utilization {
 		return fmt.Sprintf("%d%%", spec.Target.Percent)
 	}
 	return amount(spec, spec.Target.Milli)
 }
 
-func amount(spec *metric.Spec, milli int64) string {
+func amount(spec *source.Spec, milli int64) string {
 	format := resource.DecimalSI
-	if spec.Name == "memory" && (spec.Type == metric.Resource || spec.Type == metric.ContainerResource) {
+	if spec.Name == "memory" && (spec.Type == source.Resource || spec.Type == source.ContainerResource) {
 		format = resource.BinarySI
 	}
 	return resource.NewMilliQuantity(milli, format).String()
@@ -252,13 +253,13 @@ func (r *Result) explainPods(p *page, result *metric.Result) {
 	p.detail("pods", text)
 }
 
-func wishText(spec *metric.Spec, result *metric.Result) string {
+func wishText(spec *source.Spec, result *metric.Result) string {
 	text := strconv.Itoa(int(result.Replicas))
-	whole := spec.Type == metric.Object || spec.Type == metric.External
+	whole := spec.Type == source.Object || spec.Type == source.External
 	switch {
 	case result.Base > 0:
 		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)
-	case result.Verdict == metric.Scaled && whole && spec.Target.Type == metric.AverageValue:
+	case result.Verdict == metric.Scaled && whole && spec.Target.Type == source.AverageValue:
 		return text + ", the whole value over the target, rounded up"
 	}
 	return text + " (" + result.Verdict.String() + ")"

@@ -12,9 +12,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Output is a result as JSON prints it.
@@ -22,7 +23,7 @@ type Output struct {
 	DesiredReplicas int32                                       `json:"desiredReplicas"`
 	Rescale         bool                                        `json:"rescale"`
 	Status          autoscalingv2.HorizontalPodAutoscalerStatus `json:"status"`
-	Events          []observe.Event                             `json:"events"`
+	Events          []observehorizontal.Event                   `json:"events"`
 	Trace           Trace                                       `json:"trace"`
 }
 
@@ -170,7 +171,7 @@ func (r *Result) trace() Trace {
 	switch d.Proposed.Source {
 	case proposal.None:
 	case proposal.Surge:
-		t.Wish = &WishTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observe.SurgeWindow}
+		t.Wish = &WishTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observehorizontal.SurgeWindow}
 	default:
 		t.Wish = &WishTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas}
 	}
@@ -214,7 +215,7 @@ func (r *Result) metricTrace(i int) MetricTrace {
 	}
 	first, adjusted := ratio(result.Ratio), ratio(result.Adjusted)
 	t.Replicas, t.ValueMilli, t.Ratio, t.Base = &result.Replicas, &result.Milli, &first, result.Base
-	if spec.Target.Type == metric.Utilization {
+	if spec.Target.Type == source.Utilization {
 		t.Percent = &result.Percent
 	}
 	if refilled(result) {

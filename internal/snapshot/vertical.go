@@ -15,7 +15,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -25,9 +25,9 @@ import (
 // what recommending for its workload, and one pass over its pods, see.
 type VerticalStep struct {
 	Snapshot *VerticalSnapshot
-	Object   *autoscaling.VerticalPodAutoscaler
+	Object   *vpav1.VerticalPodAutoscaler
 	// Checkpoints may be those of other objects too.
-	Checkpoints []*autoscaling.VerticalPodAutoscalerCheckpoint
+	Checkpoints []*vpav1.VerticalPodAutoscalerCheckpoint
 	// Pods are all that the workload's selector selects.
 	Pods []*corev1.Pod
 	// PodMetrics are what containers use now, for a resize.
@@ -137,12 +137,12 @@ func (s *VerticalStep) add(item runtime.Object) error {
 			return errSecond
 		}
 		s.Snapshot = item
-	case *autoscaling.VerticalPodAutoscaler:
+	case *vpav1.VerticalPodAutoscaler:
 		if s.Object != nil {
 			return errSecond
 		}
 		s.Object = item
-	case *autoscaling.VerticalPodAutoscalerCheckpoint:
+	case *vpav1.VerticalPodAutoscalerCheckpoint:
 		s.Checkpoints = append(s.Checkpoints, item)
 	case *corev1.Pod:
 		s.Pods = append(s.Pods, item)
@@ -169,7 +169,7 @@ func (s *VerticalStep) add(item runtime.Object) error {
 func (s *VerticalStep) complete() error {
 	switch {
 	case s.Object == nil:
-		return fmt.Errorf("items: no %s VerticalPodAutoscaler", autoscaling.SchemeGroupVersion)
+		return fmt.Errorf("items: no %s VerticalPodAutoscaler", vpav1.SchemeGroupVersion)
 	case s.Snapshot == nil:
 		return fmt.Errorf("items: no %s VerticalSnapshot", GroupVersion)
 	case s.Object.Name == "":

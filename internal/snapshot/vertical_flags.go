@@ -13,15 +13,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // VerticalSettings are what the flags of the recommender and the updater mean.
 // Divergences are the caller's choice.
 type VerticalSettings struct {
-	Recommender observe.RecommendFlags
+	Recommender observevertical.RecommendFlags
 	Updater     update.Policy
-	Gates       observe.Gates
+	Gates       observevertical.Gates
 	// KnowsGates says that the gates were given; otherwise the object's status may
 	// tell of them.
 	KnowsGates bool
@@ -34,7 +34,7 @@ type VerticalSettings struct {
 
 // DefaultVerticalSettings are the flags' defaults.
 func DefaultVerticalSettings() VerticalSettings {
-	return VerticalSettings{Recommender: observe.RecommendFlags{Policy: recommend.DefaultPolicy()}, Updater: update.DefaultPolicy(), overrides: true}
+	return VerticalSettings{Recommender: observevertical.RecommendFlags{Policy: recommend.DefaultPolicy()}, Updater: update.DefaultPolicy(), overrides: true}
 }
 
 const gatePrefix = "updater-feature-gates."

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
@@ -90,11 +90,11 @@ func verticalOf(t *testing.T, text string) *VerticalStep {
 func TestEncodeVertical(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 	step := verticalOf(t, verticalDocument)
-	step.Checkpoints = []*autoscaling.VerticalPodAutoscalerCheckpoint{{
+	step.Checkpoints = []*vpav1.VerticalPodAutoscalerCheckpoint{{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-app", Namespace: "shop"},
-		Status: autoscaling.VerticalPodAutoscalerCheckpointStatus{
+		Status: vpav1.VerticalPodAutoscalerCheckpointStatus{
 			FirstSampleStart: metav1.NewTime(at), TotalSamplesCount: 7,
-			CPUHistogram: autoscaling.HistogramCheckpoint{TotalWeight: 0.1 + 0.2, BucketWeights: map[int]uint32{3: 10000}, ReferenceTimestamp: metav1.NewTime(at)},
+			CPUHistogram: vpav1.HistogramCheckpoint{TotalWeight: 0.1 + 0.2, BucketWeights: map[int]uint32{3: 10000}, ReferenceTimestamp: metav1.NewTime(at)},
 		},
 	}}
 	started := metav1.NewTime(at)

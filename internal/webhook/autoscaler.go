@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
@@ -32,11 +32,11 @@ func (h *Handler) reviewAutoscaler(request *admissionv1.AdmissionRequest) answer
 	if err != nil {
 		return invalid(request, nil, field.ErrorList{unreadable(err)})
 	}
-	var old *v1.VerticalPodAutoscaler
+	var old *vpav1.VerticalPodAutoscaler
 	if request.Operation == admissionv1.Update {
 		if old, err = parse(request.OldObject.Raw); err != nil {
 			// It asks for nothing that the new one may keep.
-			old = &v1.VerticalPodAutoscaler{}
+			old = &vpav1.VerticalPodAutoscaler{}
 		}
 	}
 	warnings, errs := validation.Validate(vpa, old, h.cfg.Features)
@@ -45,8 +45,8 @@ func (h *Handler) reviewAutoscaler(request *admissionv1.AdmissionRequest) answer
 	}
 	var p patch
 	if vpa.Spec.UpdatePolicy == nil && vpa.DeletionTimestamp == nil {
-		mode := v1.UpdateModeRecreate
-		p.add("/spec/updatePolicy", v1.PodUpdatePolicy{UpdateMode: &mode})
+		mode := vpav1.UpdateModeRecreate
+		p.add("/spec/updatePolicy", vpav1.PodUpdatePolicy{UpdateMode: &mode})
 	}
 	if vpa.Namespace == "" {
 		vpa.Namespace = request.Namespace
@@ -76,9 +76,9 @@ type parts struct {
 	Spec json.RawMessage `json:"spec"`
 }
 
-func parse(raw []byte) (*v1.VerticalPodAutoscaler, error) {
+func parse(raw []byte) (*vpav1.VerticalPodAutoscaler, error) {
 	var checked struct {
-		Spec v1.VerticalPodAutoscalerSpec `json:"spec"`
+		Spec vpav1.VerticalPodAutoscalerSpec `json:"spec"`
 	}
 	if err := quantity.Check(raw, &checked); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func parse(raw []byte) (*v1.VerticalPodAutoscaler, error) {
 	if n := countEntries(p.Spec, math.MaxInt); n > maxValues {
 		return nil, field.TooMany(field.NewPath("spec"), n, maxValues)
 	}
-	vpa := &v1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
+	vpa := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
 		Name: p.Metadata.Name, Namespace: p.Metadata.Namespace, DeletionTimestamp: p.Metadata.DeletionTimestamp,
 	}}
 	if len(p.Spec) == 0 {

@@ -3,14 +3,14 @@ package webhook
 import (
 	"slices"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
 // Conflicts finds what an object fights over with horizontal autoscalers, from
 // caches.
 type Conflicts interface {
-	OfVertical(v *v1.VerticalPodAutoscaler, containers []string) []conflict.Conflict
+	OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string) []conflict.Conflict
 	// Skips says that the vertical side leaves that alone.
 	Skips() bool
 }
@@ -18,8 +18,8 @@ type Conflicts interface {
 // ConflictWarnings tell the owner of an object of a horizontal autoscaler with a
 // Utilization target on what this object controls. Which containers there are is
 // not known here: those with a policy are named, the others are "*".
-func ConflictWarnings(found Conflicts, v *v1.VerticalPodAutoscaler) []string {
-	containers := []string{v1.DefaultContainerResourcePolicy}
+func ConflictWarnings(found Conflicts, v *vpav1.VerticalPodAutoscaler) []string {
+	containers := []string{vpav1.DefaultContainerResourcePolicy}
 	if policy := v.Spec.ResourcePolicy; policy != nil {
 		for i := range policy.ContainerPolicies {
 			if name := policy.ContainerPolicies[i].ContainerName; !slices.Contains(containers, name) {

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
@@ -27,7 +27,7 @@ const maxBodyBytes = 5 << 20
 // Matcher finds the VerticalPodAutoscaler that a new pod is under; nil is none.
 // It calls nobody. An error says that this is not known now.
 type Matcher interface {
-	Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error)
+	Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error)
 }
 
 // Config is what a Handler needs.
@@ -37,7 +37,7 @@ type Config struct {
 	Ranges func(namespace string) *bounds.Ranges
 	// Warnings are for the owner of an object that is created or updated; nil for
 	// none.
-	Warnings func(*v1.VerticalPodAutoscaler) []string
+	Warnings func(*vpav1.VerticalPodAutoscaler) []string
 	// Ignores reports whether pods of a namespace are left alone.
 	Ignores  func(namespace string) bool
 	Options  admit.Options
@@ -57,7 +57,7 @@ func NewHandler(cfg Config) (*Handler, error) {
 		return nil, errors.New("webhook: a matcher, LimitRanges and metrics are needed")
 	}
 	if cfg.Warnings == nil {
-		cfg.Warnings = func(*v1.VerticalPodAutoscaler) []string { return nil }
+		cfg.Warnings = func(*vpav1.VerticalPodAutoscaler) []string { return nil }
 	}
 	if cfg.Ignores == nil {
 		cfg.Ignores = func(string) bool { return false }
@@ -142,7 +142,7 @@ func resourceOf(request *admissionv1.AdmissionRequest) string {
 	switch (metav1.GroupResource{Group: request.Resource.Group, Resource: request.Resource.Resource}) {
 	case metav1.GroupResource{Resource: "pods"}:
 		return resourcePod
-	case metav1.GroupResource{Group: v1.SchemeGroupVersion.Group, Resource: v1.VerticalPodAutoscalers}:
+	case metav1.GroupResource{Group: vpav1.SchemeGroupVersion.Group, Resource: vpav1.VerticalPodAutoscalers}:
 		return resourceVPA
 	}
 	return resourceUnknown

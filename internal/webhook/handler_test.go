@@ -23,16 +23,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
 // matchFunc is a Matcher.
-type matchFunc func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error)
+type matchFunc func(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error)
 
-func (f matchFunc) Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) { return f(pod) }
+func (f matchFunc) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) { return f(pod) }
 
 func newHandler(t testing.TB, matcher Matcher, change ...func(*Config)) *Handler {
 	t.Helper()
@@ -52,20 +52,20 @@ func newHandler(t testing.TB, matcher Matcher, change ...func(*Config)) *Handler
 }
 
 // shop recommends 150m and 60Mi for web.
-func shop() *v1.VerticalPodAutoscaler {
-	return &v1.VerticalPodAutoscaler{
+func shop() *vpav1.VerticalPodAutoscaler {
+	return &vpav1.VerticalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"},
-		Spec:       v1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}},
-		Status: v1.VerticalPodAutoscalerStatus{Recommendation: &v1.RecommendedPodResources{
-			ContainerRecommendations: []v1.RecommendedContainerResources{{
+		Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}},
+		Status: vpav1.VerticalPodAutoscalerStatus{Recommendation: &vpav1.RecommendedPodResources{
+			ContainerRecommendations: []vpav1.RecommendedContainerResources{{
 				ContainerName: "web", Target: corev1.ResourceList{"cpu": resource.MustParse("150m"), "memory": resource.MustParse("60Mi")},
 			}},
 		}},
 	}
 }
 
-func always(vpa *v1.VerticalPodAutoscaler) Matcher {
-	return matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { return vpa, nil })
+func always(vpa *vpav1.VerticalPodAutoscaler) Matcher {
+	return matchFunc(func(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) { return vpa, nil })
 }
 
 const pods, vpas = "pods", "verticalpodautoscalers"
@@ -135,10 +135,10 @@ func operations(t *testing.T, response *admissionv1.AdmissionResponse) []string 
 func TestPodIsPatched(t *testing.T) {
 	const bare = `{"metadata":{"generateName":"web-"},"spec":{"containers":[{"name":"web","resources":{}}]}}`
 	boosting := shop()
-	boosting.Spec.StartupBoost = &v1.StartupBoost{CPU: &v1.GenericStartupBoost{Type: v1.FactorStartupBoostType, Factor: ptr.To[int32](2)}}
+	boosting.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.FactorStartupBoostType, Factor: ptr.To[int32](2)}}
 	for why, c := range map[string]struct {
 		pod    string
-		vpa    *v1.VerticalPodAutoscaler
+		vpa    *vpav1.VerticalPodAutoscaler
 		boosts bool
 		want   []string
 	}{
@@ -191,9 +191,9 @@ func TestPodIsPatched(t *testing.T) {
 // counted.
 func TestPodsAreNeverLost(t *testing.T) {
 	const pod = `{"spec":{"containers":[{"name":"web"}]}}`
-	unknown := matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { return nil, ownership.ErrUnknown })
-	missing := matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { return nil, ownership.ErrNotFound })
-	defect := matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) { panic("a defect") })
+	unknown := matchFunc(func(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) { return nil, ownership.ErrUnknown })
+	missing := matchFunc(func(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) { return nil, ownership.ErrNotFound })
+	defect := matchFunc(func(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) { panic("a defect") })
 	for why, c := range map[string]struct {
 		matcher Matcher
 		body    any
@@ -213,7 +213,7 @@ func TestPodsAreNeverLost(t *testing.T) {
 		"nothing at all": {matcher: always(shop()), body: []byte{}, reason: Unreadable, code: http.StatusBadRequest},
 	} {
 		h := newHandler(t, c.matcher, func(cfg *Config) {
-			cfg.Warnings = func(*v1.VerticalPodAutoscaler) []string { panic("a defect") }
+			cfg.Warnings = func(*vpav1.VerticalPodAutoscaler) []string { panic("a defect") }
 		})
 		response, code := ask(t, h, c.body)
 		switch {
@@ -245,7 +245,7 @@ func TestPodWaitsForItsOwner(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now().Add(-time.Nanosecond)
-				h := newHandler(t, matchFunc(func(*corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
+				h := newHandler(t, matchFunc(func(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 					if c.comes == 0 || time.Since(began) < c.comes {
 						return nil, fmt.Errorf("ReplicaSet web-1: %w", c.err)
 					}
@@ -269,7 +269,7 @@ func TestIgnoredNamespace(t *testing.T) {
 
 func TestAutoscaler(t *testing.T) {
 	warns := func(cfg *Config) {
-		cfg.Warnings = func(vpa *v1.VerticalPodAutoscaler) []string { return []string{"seen in " + vpa.Namespace} }
+		cfg.Warnings = func(vpa *vpav1.VerticalPodAutoscaler) []string { return []string{"seen in " + vpa.Namespace} }
 	}
 	h := newHandler(t, always(nil), warns)
 

@@ -12,7 +12,7 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/utils/ptr"
 
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Lease says that pods which are created now are looked at: the updater, upstream's
@@ -46,8 +46,8 @@ func (l *Lease) Renew(ctx context.Context, now time.Time) error {
 	if lease.Annotations == nil {
 		lease.Annotations = map[string]string{}
 	}
-	lease.Annotations[observe.AnnotationIgnoredNamespaces] = strings.Join(l.Ignored, ",")
-	lease.Annotations[observe.AnnotationOnlyNamespace] = l.Only
+	lease.Annotations[observevertical.AnnotationIgnoredNamespaces] = strings.Join(l.Ignored, ",")
+	lease.Annotations[observevertical.AnnotationOnlyNamespace] = l.Only
 	if isNew {
 		_, err = l.Client.Create(ctx, lease, metav1.CreateOptions{})
 	} else {

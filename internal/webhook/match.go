@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Owners knows who owns whom, from caches alone; ownership.Tree does.
@@ -28,7 +28,7 @@ const byTarget = "plimsoll.dev/admission-target"
 // ByTarget is the indexer that NewMatcher needs an informer to have.
 func ByTarget() cache.Indexers {
 	return cache.Indexers{byTarget: func(object any) ([]string, error) {
-		vpa, isVPA := object.(*v1.VerticalPodAutoscaler)
+		vpa, isVPA := object.(*vpav1.VerticalPodAutoscaler)
 		if !isVPA || vpa.Spec.TargetRef == nil {
 			return nil, nil
 		}
@@ -51,7 +51,7 @@ func NewMatcher(vpas cache.Indexer, owners Owners) Matcher {
 }
 
 // Match implements Matcher.
-func (m *match) Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
+func (m *match) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	// Most namespaces have none, and their pods may be owned by anything.
 	if some, err := m.vpas.IndexKeys(cache.NamespaceIndex, pod.Namespace); err != nil || len(some) == 0 {
 		return nil, err
@@ -64,10 +64,10 @@ func (m *match) Match(pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	var strongest *v1.VerticalPodAutoscaler
+	var strongest *vpav1.VerticalPodAutoscaler
 	for _, object := range found {
-		if vpa, isVPA := object.(*v1.VerticalPodAutoscaler); isVPA {
-			strongest = observe.Stronger(strongest, vpa)
+		if vpa, isVPA := object.(*vpav1.VerticalPodAutoscaler); isVPA {
+			strongest = observevertical.Stronger(strongest, vpa)
 		}
 	}
 	if strongest == nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
@@ -40,7 +40,7 @@ func (o owners) TopmostKnown(object metav1.Object) (ownership.Owner, bool, error
 
 func (o owners) SelectorKnown(ownership.Owner) (labels.Selector, error) { return o.selector, o.err }
 
-func indexer(t testing.TB, vpas ...*v1.VerticalPodAutoscaler) cache.Indexer {
+func indexer(t testing.TB, vpas ...*vpav1.VerticalPodAutoscaler) cache.Indexer {
 	t.Helper()
 	indexers := ByTarget()
 	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
@@ -53,7 +53,7 @@ func indexer(t testing.TB, vpas ...*v1.VerticalPodAutoscaler) cache.Indexer {
 	return i
 }
 
-func named(name string, change ...func(*v1.VerticalPodAutoscaler)) *v1.VerticalPodAutoscaler {
+func named(name string, change ...func(*vpav1.VerticalPodAutoscaler)) *vpav1.VerticalPodAutoscaler {
 	vpa := shop()
 	vpa.Name = name
 	vpa.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
@@ -63,8 +63,8 @@ func named(name string, change ...func(*v1.VerticalPodAutoscaler)) *v1.VerticalP
 	return vpa
 }
 
-func mode(m v1.UpdateMode) func(*v1.VerticalPodAutoscaler) {
-	return func(vpa *v1.VerticalPodAutoscaler) { vpa.Spec.UpdatePolicy = &v1.PodUpdatePolicy{UpdateMode: &m} }
+func mode(m vpav1.UpdateMode) func(*vpav1.VerticalPodAutoscaler) {
+	return func(vpa *vpav1.VerticalPodAutoscaler) { vpa.Spec.UpdatePolicy = &vpav1.PodUpdatePolicy{UpdateMode: &m} }
 }
 
 func owned(kind, name string, podLabels map[string]string) *corev1.Pod {
@@ -84,48 +84,48 @@ func TestMatch(t *testing.T) {
 		},
 		selector: labels.Everything(),
 	}
-	older := func(vpa *v1.VerticalPodAutoscaler) { vpa.CreationTimestamp = metav1.NewTime(time.Unix(1, 0)) }
-	elsewhere := func(vpa *v1.VerticalPodAutoscaler) { vpa.Namespace = "elsewhere" }
-	forNightly := func(vpa *v1.VerticalPodAutoscaler) {
+	older := func(vpa *vpav1.VerticalPodAutoscaler) { vpa.CreationTimestamp = metav1.NewTime(time.Unix(1, 0)) }
+	elsewhere := func(vpa *vpav1.VerticalPodAutoscaler) { vpa.Namespace = "elsewhere" }
+	forNightly := func(vpa *vpav1.VerticalPodAutoscaler) {
 		vpa.Spec.TargetRef = &autoscalingv1.CrossVersionObjectReference{Kind: "CronJob", Name: "nightly"}
 	}
-	boosted := func(vpa *v1.VerticalPodAutoscaler) { vpa.Spec.StartupBoost = &v1.StartupBoost{} }
+	boosted := func(vpa *vpav1.VerticalPodAutoscaler) { vpa.Spec.StartupBoost = &vpav1.StartupBoost{} }
 	picky := known
 	picky.selector = labels.SelectorFromSet(labels.Set{"tier": "front"})
 	for why, c := range map[string]struct {
-		vpas   []*v1.VerticalPodAutoscaler
+		vpas   []*vpav1.VerticalPodAutoscaler
 		pod    *corev1.Pod
 		owners owners
 		want   string
 		err    error
 	}{
-		"through the ReplicaSet": {vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-abc", nil), want: "a"},
+		"through the ReplicaSet": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-abc", nil), want: "a"},
 		"a ReplicaSet that is not in the cache yet": {
-			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", map[string]string{"pod-template-hash": "xyz"}), want: "a",
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", map[string]string{"pod-template-hash": "xyz"}), want: "a",
 		},
 		"a ReplicaSet that looks like the Deployment's": {
-			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", nil), err: ownership.ErrNotFound,
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", nil), err: ownership.ErrNotFound,
 		},
 		"a Job that is not in the cache yet": {
-			vpas: []*v1.VerticalPodAutoscaler{named("a", forNightly)}, pod: owned("Job", "nightly-29394720", nil), want: "a",
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a", forNightly)}, pod: owned("Job", "nightly-29394720", nil), want: "a",
 		},
 		"an owner that nobody knows": {
-			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("DaemonSet", "agent", nil), err: ownership.ErrNotFound,
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("DaemonSet", "agent", nil), err: ownership.ErrNotFound,
 		},
 		"an owner that nobody knows where there is nothing": {pod: owned("DaemonSet", "agent", nil)},
-		"nobody's pod":                 {vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}},
-		"of the same name, of another": {vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("StatefulSet", "web", nil)},
-		"elsewhere":                    {vpas: []*v1.VerticalPodAutoscaler{named("a", elsewhere)}, pod: owned("Deployment", "web", nil)},
+		"nobody's pod":                 {vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}},
+		"of the same name, of another": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("StatefulSet", "web", nil)},
+		"elsewhere":                    {vpas: []*vpav1.VerticalPodAutoscaler{named("a", elsewhere)}, pod: owned("Deployment", "web", nil)},
 		"the oldest": {
-			vpas: []*v1.VerticalPodAutoscaler{named("a"), named("b", older), named("c")}, pod: owned("Deployment", "web", nil), want: "b",
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a"), named("b", older), named("c")}, pod: owned("Deployment", "web", nil), want: "b",
 		},
-		"the first by name": {vpas: []*v1.VerticalPodAutoscaler{named("c"), named("a"), named("b")}, pod: owned("Deployment", "web", nil), want: "a"},
+		"the first by name": {vpas: []*vpav1.VerticalPodAutoscaler{named("c"), named("a"), named("b")}, pod: owned("Deployment", "web", nil), want: "a"},
 		"not one that is off": {
-			vpas: []*v1.VerticalPodAutoscaler{named("a", mode("Off")), named("b", mode("Initial"))}, pod: owned("Deployment", "web", nil), want: "b",
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a", mode("Off")), named("b", mode("Initial"))}, pod: owned("Deployment", "web", nil), want: "b",
 		},
-		"one that is off, but boosts": {vpas: []*v1.VerticalPodAutoscaler{named("a", mode("Off"), boosted)}, pod: owned("Deployment", "web", nil), want: "a"},
+		"one that is off, but boosts": {vpas: []*vpav1.VerticalPodAutoscaler{named("a", mode("Off"), boosted)}, pod: owned("Deployment", "web", nil), want: "a"},
 		"pods that the workload does not select": {
-			vpas: []*v1.VerticalPodAutoscaler{named("a")}, pod: owned("Deployment", "web", map[string]string{"tier": "back"}), owners: picky,
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("Deployment", "web", map[string]string{"tier": "back"}), owners: picky,
 		},
 	} {
 		if c.owners.top == nil {
@@ -144,11 +144,11 @@ func TestMatch(t *testing.T) {
 // BenchmarkReview: one pod among 2,000 objects, from the bytes that the API server
 // sends to those that it gets.
 func BenchmarkReview(b *testing.B) {
-	var all []*v1.VerticalPodAutoscaler
+	var all []*vpav1.VerticalPodAutoscaler
 	known := owners{top: map[string]ownership.Owner{}, selector: labels.Everything()}
 	for i := range 2000 {
 		name := fmt.Sprintf("web-%d", i)
-		all = append(all, named(name, func(vpa *v1.VerticalPodAutoscaler) { vpa.Spec.TargetRef.Name = name }))
+		all = append(all, named(name, func(vpa *vpav1.VerticalPodAutoscaler) { vpa.Spec.TargetRef.Name = name }))
 		known.top["ReplicaSet/"+name+"-abc"] = ownership.Owner{Kind: "Deployment", Namespace: "default", Name: name}
 	}
 	h := newHandler(b, NewMatcher(indexer(b, all...), known), func(cfg *Config) {

@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // patch is a JSON patch (RFC 6902).
@@ -29,16 +29,16 @@ func (p *patch) annotate(name, value string) {
 }
 
 // set sets amounts in a list that may not be there yet.
-func (p *patch) set(path string, isNew bool, amounts core.Amounts) {
+func (p *patch) set(path string, isNew bool, amounts vertical.Amounts) {
 	if amounts.IsEmpty() {
 		return
 	}
 	if isNew {
 		p.add(path, corev1.ResourceList{})
 	}
-	for r := range core.Resource(core.Resources) {
+	for r := range vertical.Resource(vertical.Resources) {
 		if _, has := amounts.Get(r); has {
-			p.add(path+"/"+r.String(), observe.QuantityOf(r, amounts).String())
+			p.add(path+"/"+r.String(), observevertical.QuantityOf(r, amounts).String())
 		}
 	}
 }

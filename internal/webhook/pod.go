@@ -10,11 +10,11 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionRequest) answer {
@@ -65,7 +65,7 @@ const (
 )
 
 // match finds the object that a pod is under, within catchUp at most.
-func (h *Handler) match(ctx context.Context, pod *corev1.Pod) (*v1.VerticalPodAutoscaler, error) {
+func (h *Handler) match(ctx context.Context, pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	vpa, err := h.cfg.Matcher.Match(pod)
 	if !errors.Is(err, ownership.ErrNotFound) {
 		return vpa, err
@@ -87,15 +87,15 @@ func (h *Handler) match(ctx context.Context, pod *corev1.Pod) (*v1.VerticalPodAu
 }
 
 // policyOf is what an object says about new pods.
-func policyOf(vpa *v1.VerticalPodAutoscaler) admit.Policy {
+func policyOf(vpa *vpav1.VerticalPodAutoscaler) admit.Policy {
 	return admit.Policy{
 		Name:            vpa.Name,
-		Mode:            observe.ModeOf(&vpa.Spec),
-		Containers:      observe.PoliciesOf(&vpa.Spec),
+		Mode:            observevertical.ModeOf(&vpa.Spec),
+		Containers:      observevertical.PoliciesOf(&vpa.Spec),
 		Recommended:     vpa.Status.Recommendation != nil,
-		Recommendations: observe.RecommendationsOf(&vpa.Status),
-		LittleHistory:   observe.HasLittleHistory(&vpa.Status),
-		Boost:           observe.BoostOf(vpa.Spec.StartupBoost),
+		Recommendations: observevertical.RecommendationsOf(&vpa.Status),
+		LittleHistory:   observevertical.HasLittleHistory(&vpa.Status),
+		Boost:           observevertical.BoostOf(vpa.Spec.StartupBoost),
 	}
 }
 
@@ -104,7 +104,7 @@ func (pod *newPod) observed() admit.Pod {
 	containers := make([]admit.Container, len(pod.Spec.Containers))
 	of := admit.Pod{Containers: containers}
 	if whole := pod.Spec.Resources; whole != nil {
-		of.Resources = core.Resized{Requests: whole.Requests.amounts(), Limits: whole.Limits.amounts()}
+		of.Resources = vertical.Resized{Requests: whole.Requests.amounts(), Limits: whole.Limits.amounts()}
 	}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -136,7 +136,7 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 			if err != nil {
 				return nil, err
 			}
-			p.annotate(observe.AnnotationBoostPrefix+c.Name, before)
+			p.annotate(observevertical.AnnotationBoostPrefix+c.Name, before)
 		}
 		at := containerPath(i) + "/resources"
 		if c.Resources.isBare() {
@@ -146,9 +146,9 @@ func (pod *newPod) patch(decision admit.Decision) (patch, error) {
 		p.set(at+"/limits", c.Resources.Limits == nil, change.Limits)
 	}
 	if decision.Updates != "" {
-		p.annotate(observe.AnnotationUpdates, decision.Updates)
+		p.annotate(observevertical.AnnotationUpdates, decision.Updates)
 	}
-	p.annotate(observe.AnnotationObserved, decision.Observed)
+	p.annotate(observevertical.AnnotationObserved, decision.Observed)
 	return p, nil
 }
 

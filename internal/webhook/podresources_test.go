@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
@@ -20,7 +20,7 @@ func TestPodResources(t *testing.T) {
 		"cpu": resource.MustParse("300m"), "memory": resource.MustParse("800Mi"),
 	}
 	factor := int32(3)
-	vpa.Spec.StartupBoost = &v1.StartupBoost{CPU: &v1.GenericStartupBoost{Type: v1.FactorStartupBoostType, Factor: &factor}}
+	vpa.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.FactorStartupBoostType, Factor: &factor}}
 	const pod = `{"metadata":{"annotations":{"a":"b"}},"spec":{"resources":{"requests":{"cpu":"500m","memory":"512Mi"},"limits":{"cpu":"1","memory":"512Mi"}},
 "initContainers":[{"name":"first","resources":{"requests":{"cpu":"2"}}},{"name":"mesh","restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}}],
 "containers":[{"name":"web","resources":{"requests":{"cpu":"200m","memory":"256Mi"}}}]}}`

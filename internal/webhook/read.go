@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	jsonutil "k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
@@ -121,7 +121,7 @@ func (l *resourceList) UnmarshalJSON(text []byte) error {
 		Memory *resource.Quantity `json:"memory"`
 	}
 	// A name in capitals is that of another resource.
-	if err := jsonutil.Unmarshal(text, &read); err != nil || read == nil {
+	if err := utiljson.Unmarshal(text, &read); err != nil || read == nil {
 		return err
 	}
 	if *l == nil {
@@ -136,7 +136,9 @@ func (l *resourceList) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func (l resourceList) amounts() core.Amounts { return observe.AmountsOf(corev1.ResourceList(l)) }
+func (l resourceList) amounts() vertical.Amounts {
+	return observevertical.AmountsOf(corev1.ResourceList(l))
+}
 
 // isThere is of what matters only that it is there.
 type isThere bool

@@ -19,7 +19,7 @@ import (
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	"k8s.io/utils/ptr"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // Upstream's names.
@@ -221,7 +221,7 @@ func (r *Registration) configuration(authorities []byte, path string) *apply.Mut
 			apply.RuleWithOperations().WithOperations(admissionregistrationv1.Create).
 				WithAPIGroups("").WithAPIVersions("v1").WithResources("pods"),
 			apply.RuleWithOperations().WithOperations(admissionregistrationv1.Create, admissionregistrationv1.Update).
-				WithAPIGroups(v1.SchemeGroupVersion.Group).WithAPIVersions("*").WithResources(v1.VerticalPodAutoscalers),
+				WithAPIGroups(vpav1.SchemeGroupVersion.Group).WithAPIVersions("*").WithResources(vpav1.VerticalPodAutoscalers),
 		))
 }
 

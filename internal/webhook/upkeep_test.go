@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
 )
 
@@ -238,7 +238,7 @@ func TestLeaseSaysWhatIsIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Annotations[observe.AnnotationIgnoredNamespaces] != "kube-system,plimsoll-system" || got.Annotations[observe.AnnotationOnlyNamespace] != "shop" {
+	if got.Annotations[observevertical.AnnotationIgnoredNamespaces] != "kube-system,plimsoll-system" || got.Annotations[observevertical.AnnotationOnlyNamespace] != "shop" {
 		t.Errorf("%v", got.Annotations)
 	}
 }

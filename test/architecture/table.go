@@ -106,7 +106,7 @@ var layers = []wall{
 	{
 		within: "internal/advise/rules",
 		why:    "a rule is a function of the objects at hand: it asks nobody, and reads no clock",
-		ours:   []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/usage", "api", "internal/quantity"},
+		ours:   []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage", "api", "internal/quantity"},
 		never:  []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{

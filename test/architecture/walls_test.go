@@ -28,9 +28,9 @@ func TestWalls(t *testing.T) {
 		"the core may use itself and plain standard packages": {
 			p: Package{
 				ImportPath: ours("internal/decide/horizontal"),
-				Imports:    []string{"fmt", "time", ours("internal/decide/signal")},
+				Imports:    []string{"fmt", "time", ours("internal/decide/horizontal/history")},
 				// fmt reaches os and sync; that is no breach.
-				Deps: []string{"fmt", "os", "sync", "time", ours("internal/decide/signal")},
+				Deps: []string{"fmt", "os", "sync", "time", ours("internal/decide/horizontal/history")},
 			},
 		},
 		"the core imports an API type": {
@@ -47,7 +47,7 @@ func TestWalls(t *testing.T) {
 		},
 		"the core imports the shell": {
 			p: Package{
-				ImportPath: ours("internal/decide/signal"),
+				ImportPath: ours("internal/decide/horizontal/history"),
 				Imports:    []string{ours("internal/observe")},
 				Deps:       []string{ours("internal/observe")},
 			},
@@ -102,7 +102,7 @@ func TestWalls(t *testing.T) {
 
 func TestHomeless(t *testing.T) {
 	packages := []Package{
-		{ImportPath: modulePath + "/internal/decide/signal"},
+		{ImportPath: modulePath + "/internal/decide/horizontal/history"},
 		{ImportPath: modulePath + "/internal/odd"},
 		{ImportPath: modulePath + "/cmd/plimsoll"},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
@@ -67,7 +68,7 @@ type pod struct {
 
 // newWorld has a load like that of a day: five times as high at its peak as at its
 // lowest, 10 milli core-seconds a request.
-func newWorld(t *testing.T, target metric.Spec) *world {
+func newWorld(t *testing.T, target source.Spec) *world {
 	t.Helper()
 	load, err := workloadmodel.NewSine(60, 40, day)
 	if err != nil {
@@ -77,7 +78,7 @@ func newWorld(t *testing.T, target metric.Spec) *world {
 	w.work = w.model.AddWorkload("web")
 	w.model.SetLoad(w.work, load)
 	w.horizontal = horizontal.Policy{
-		Namespace: "shop", MinReplicas: 2, MaxReplicas: 20, Metrics: []metric.Spec{target},
+		Namespace: "shop", MinReplicas: 2, MaxReplicas: 20, Metrics: []source.Spec{target},
 		Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1}, DownscaleStabilization: 5 * time.Minute,
 		CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second,
 		Divergences: divergence.Default,
@@ -243,17 +244,17 @@ func (w *world) actions() (n int) {
 	return n
 }
 
-func averageCPU(milli int64) metric.Spec {
-	return metric.Spec{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.AverageValue, Milli: milli}}
+func averageCPU(milli int64) source.Spec {
+	return source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: milli}}
 }
 
 // TestNoLoopInADay: for 24 hours with both directions acting, the horizontal side does
 // just what it does alone, as its target does not divide by requests; and what the
 // vertical side recommends settles.
 func TestNoLoopInADay(t *testing.T) {
-	for name, target := range map[string]metric.Spec{
+	for name, target := range map[string]source.Spec{
 		"average CPU":         averageCPU(150),
-		"requests per second": {Type: metric.External, Name: "requests", Target: metric.Target{Type: metric.AverageValue, Milli: 15000}},
+		"requests per second": {Type: source.External, Name: "requests", Target: source.Target{Type: source.AverageValue, Milli: 15000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -293,8 +294,8 @@ func (w *world) resizesAfter(d time.Duration) (n int) {
 // TestConflictIsLeftAlone: where the horizontal side divides by CPU requests, they stay
 // as they are, while memory is resized.
 func TestConflictIsLeftAlone(t *testing.T) {
-	w := newWorld(t, metric.Spec{
-		Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 30},
+	w := newWorld(t, source.Spec{
+		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 30},
 	})
 	w.acts = true
 	w.conflicts = conflict.Find(
@@ -317,7 +318,7 @@ func TestConflictIsLeftAlone(t *testing.T) {
 // share of them stays high however many pods there are, and the count runs away. This
 // is why the conflict is said and avoided.
 func TestTheLoopThatIsAvoided(t *testing.T) {
-	target := metric.Spec{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 30}}
+	target := source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 30}}
 	alone, both := newWorld(t, target), newWorld(t, target)
 	both.acts = true
 	alone.live(day)

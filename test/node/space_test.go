@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 const (
@@ -196,27 +196,27 @@ func (s *space) recommend(name, more string) {
 	}
 }
 
-func (s *space) vpa(ctx context.Context, name string) (*autoscaling.VerticalPodAutoscaler, error) {
+func (s *space) vpa(ctx context.Context, name string) (*vpav1.VerticalPodAutoscaler, error) {
 	text, err := stage.cluster.Kubectl(ctx, "-n", s.namespace, "get", "vpa", name, "-o", "json")
 	if err != nil {
 		return nil, err
 	}
-	object := &autoscaling.VerticalPodAutoscaler{}
+	object := &vpav1.VerticalPodAutoscaler{}
 	return object, json.Unmarshal([]byte(text), object)
 }
 
 // condition is one of a VerticalPodAutoscaler; an error if it has none of the type.
-func (s *space) condition(ctx context.Context, name, kind string) (autoscaling.VerticalPodAutoscalerCondition, error) {
+func (s *space) condition(ctx context.Context, name, kind string) (vpav1.VerticalPodAutoscalerCondition, error) {
 	object, err := s.vpa(ctx, name)
 	if err != nil {
-		return autoscaling.VerticalPodAutoscalerCondition{}, err
+		return vpav1.VerticalPodAutoscalerCondition{}, err
 	}
 	for _, c := range object.Status.Conditions {
 		if string(c.Type) == kind {
 			return c, nil
 		}
 	}
-	return autoscaling.VerticalPodAutoscalerCondition{}, fmt.Errorf("no condition %s in %+v", kind, object.Status.Conditions)
+	return vpav1.VerticalPodAutoscalerCondition{}, fmt.Errorf("no condition %s in %+v", kind, object.Status.Conditions)
 }
 
 // events are the messages of a reason in the namespace.

@@ -20,9 +20,10 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 const (
@@ -72,9 +73,9 @@ type field struct {
 	lister  corelisters.PodLister
 	now     time.Time
 
-	policy      decide.Policy
-	answers     observe.Answers
-	observation decide.Observation
+	policy      horizontal.Policy
+	answers     observehorizontal.Answers
+	observation horizontal.Observation
 }
 
 func newField(pods int) *field {
@@ -103,11 +104,11 @@ func newField(pods int) *field {
 	for i := range pods {
 		f.set(i, requestMilli/2)
 	}
-	f.policy = observe.Policy(utilization(int32(pods)), observe.DefaultOptions())
+	f.policy = observehorizontal.Policy(utilization(int32(pods)), observehorizontal.DefaultOptions())
 	f.policy.Tolerance = metric.Tolerance{}
 	f.answers.Reset(&f.policy, f.pods)
-	f.observation = decide.Observation{
-		Target: decide.Target{SpecReplicas: int32(pods), StatusReplicas: int32(pods)},
+	f.observation = horizontal.Observation{
+		Target: horizontal.Target{SpecReplicas: int32(pods), StatusReplicas: int32(pods)},
 		Pods:   observe.Pods(f.pods), Readings: []metric.Reading{f.answers.Resource(0, &f.answer)},
 	}
 	return f
@@ -159,7 +160,7 @@ func (f *field) List(context.Context, metav1.ListOptions) (*metricsv1beta1.PodMe
 // calculator is upstream's, with a tolerance of zero: another one cannot be set
 // from outside its package.
 func (f *field) calculator(client upstreammetrics.MetricsClient) side {
-	o := observe.DefaultOptions()
+	o := observehorizontal.DefaultOptions()
 	calculator := podautoscaler.NewReplicaCalculator(client, f.lister, o.CPUInitializationPeriod, o.InitialReadinessDelay)
 	selector, ctx := labels.SelectorFromSet(labels.Set{"app": "web"}), context.Background()
 	return func() int32 {
@@ -186,8 +187,8 @@ func (f *field) calculate() side {
 
 // decide decides each second, if need be on an observation that is made anew.
 func (f *field) decide(anew bool) side {
-	var state decide.State
-	var decision decide.Decision
+	var state horizontal.State
+	var decision horizontal.Decision
 	o, now := &f.observation, f.now
 	return func() int32 {
 		if anew {
@@ -196,8 +197,8 @@ func (f *field) decide(anew bool) side {
 			o.Readings[0] = f.answers.Resource(0, &f.answer)
 		}
 		now = now.Add(time.Second)
-		decision, state = decide.Decide(now, &f.policy, state, o)
-		state = decide.Settle(state, decide.Outcome{At: now})
+		decision, state = horizontal.Decide(now, &f.policy, state, o)
+		state = horizontal.Settle(state, horizontal.Outcome{At: now})
 		return decision.Metrics[0].Replicas
 	}
 }

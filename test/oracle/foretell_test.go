@@ -11,8 +11,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/explain"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -80,7 +80,7 @@ func (f *foretold) step(t *testing.T, l *Timeline, i int, events []corev1.Event)
 	known := historybounds.Known{
 		HPA: step.HPA, Current: s.Scale.Spec, Rescales: historybounds.Rescales(events), Period: s.At - l.Situations[i-1].At, Divergences: divergence.None,
 	}
-	forecast, err := explain.Foretell(step, &known)
+	forecast, err := explainhorizontal.Foretell(step, &known)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
@@ -73,8 +73,8 @@ func queue(count int32, length string) *Situation {
 				External: &autoscalingv2.ExternalMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: name}, Target: target}}},
 		}),
 		Scale: Scale{Kind: "ReplicationController", Spec: count, Status: count, Selector: "app=web"},
-		Answers: Answers{External: map[string]*externalv1beta1.ExternalMetricValueList{
-			name: {Items: []externalv1beta1.ExternalMetricValue{{MetricName: name, Value: resource.MustParse(length)}}},
+		Answers: Answers{External: map[string]*externalmetricsv1beta1.ExternalMetricValueList{
+			name: {Items: []externalmetricsv1beta1.ExternalMetricValue{{MetricName: name, Value: resource.MustParse(length)}}},
 		}},
 	}
 }

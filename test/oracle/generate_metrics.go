@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
@@ -52,7 +52,7 @@ func (g *generator) wildly(milli int64) int64 {
 
 func (g *generator) answers(s *Situation) Answers {
 	a := Answers{
-		Custom: map[string]*customv1beta2.MetricValueList{}, External: map[string]*externalv1beta1.ExternalMetricValueList{},
+		Custom: map[string]*custommetricsv1beta2.MetricValueList{}, External: map[string]*externalmetricsv1beta1.ExternalMetricValueList{},
 		Errors: map[string]string{},
 	}
 	a.Resource = g.resources(s)
@@ -73,19 +73,19 @@ func (g *generator) answer(s *Situation, spec *autoscalingv2.MetricSpec, a *Answ
 		a.Custom[name] = g.podValues(s, spec.Pods)
 	case autoscalingv2.ObjectMetricSourceType:
 		name = spec.Object.Metric.Name
-		a.Custom[name] = &customv1beta2.MetricValueList{Items: []customv1beta2.MetricValue{{
+		a.Custom[name] = &custommetricsv1beta2.MetricValueList{Items: []custommetricsv1beta2.MetricValue{{
 			DescribedObject: corev1.ObjectReference{Kind: spec.Object.DescribedObject.Kind, Name: spec.Object.DescribedObject.Name, Namespace: namespace},
-			Metric:          customv1beta2.MetricIdentifier{Name: name, Selector: spec.Object.Metric.Selector},
+			Metric:          custommetricsv1beta2.MetricIdentifier{Name: name, Selector: spec.Object.Metric.Selector},
 			Timestamp:       metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.Object.Target),
 		}}}
 	case autoscalingv2.ExternalMetricSourceType:
 		name = spec.External.Metric.Name
-		list, series := &externalv1beta1.ExternalMetricValueList{}, map[string]string{}
+		list, series := &externalmetricsv1beta1.ExternalMetricValueList{}, map[string]string{}
 		if selector := spec.External.Metric.Selector; selector != nil {
 			series = selector.MatchLabels
 		}
 		for range pick(g, 1, 1, 1, 2, 3) {
-			list.Items = append(list.Items, externalv1beta1.ExternalMetricValue{
+			list.Items = append(list.Items, externalmetricsv1beta1.ExternalMetricValue{
 				MetricLabels: series, MetricName: name, Timestamp: metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.External.Target)})
 		}
 		if g.trouble(40) {
@@ -111,14 +111,14 @@ func (g *generator) outer(s *Situation, name string, t *autoscalingv2.MetricTarg
 	return *resource.NewMilliQuantity(g.wildly(int64(all)), resource.DecimalSI)
 }
 
-func (g *generator) podValues(s *Situation, source *autoscalingv2.PodsMetricSource) *customv1beta2.MetricValueList {
-	list := &customv1beta2.MetricValueList{}
+func (g *generator) podValues(s *Situation, source *autoscalingv2.PodsMetricSource) *custommetricsv1beta2.MetricValueList {
+	list := &custommetricsv1beta2.MetricValueList{}
 	level := g.level(source.Metric.Name, s.Scale.Spec)
 	for _, pod := range g.reporting(s) {
 		milli := int64(level * float64(source.Target.AverageValue.MilliValue()) * (0.9 + 0.2*g.Float64()))
-		list.Items = append(list.Items, customv1beta2.MetricValue{
+		list.Items = append(list.Items, custommetricsv1beta2.MetricValue{
 			DescribedObject: corev1.ObjectReference{Kind: "Pod", Name: pod, Namespace: namespace},
-			Metric:          customv1beta2.MetricIdentifier{Name: source.Metric.Name, Selector: source.Metric.Selector},
+			Metric:          custommetricsv1beta2.MetricIdentifier{Name: source.Metric.Name, Selector: source.Metric.Selector},
 			Timestamp:       metav1.NewTime(g.now()), Value: *resource.NewMilliQuantity(g.wildly(milli), resource.DecimalSI),
 		})
 	}

@@ -8,15 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
-	resourceclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
-	customclient "k8s.io/metrics/pkg/client/custom_metrics"
-	externalclient "k8s.io/metrics/pkg/client/external_metrics"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
+	custommetricsclient "k8s.io/metrics/pkg/client/custom_metrics"
+	externalmetricsclient "k8s.io/metrics/pkg/client/external_metrics"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
-	horizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 )
 
 func (w *world) answers() *Answers {
@@ -39,14 +39,14 @@ func (a *Answers) resource(selector string) (*metricsv1beta1.PodMetricsList, err
 	return list, nil
 }
 
-func (a *Answers) custom(metric string) (*customv1beta2.MetricValueList, error) {
+func (a *Answers) custom(metric string) (*custommetricsv1beta2.MetricValueList, error) {
 	if text := a.Errors[metric]; text != "" {
 		return nil, errors.New(text)
 	}
 	return a.Custom[metric].DeepCopy(), nil
 }
 
-func (a *Answers) external(metric string) (*externalv1beta1.ExternalMetricValueList, error) {
+func (a *Answers) external(metric string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	if text := a.Errors[metric]; text != "" {
 		return nil, errors.New(text)
 	}
@@ -56,7 +56,7 @@ func (a *Answers) external(metric string) (*externalv1beta1.ExternalMetricValueL
 // forPlimsoll answers as Plimsoll asks.
 type forPlimsoll struct{ w *world }
 
-var _ horizontal.MetricsSource = forPlimsoll{}
+var _ controllerhorizontal.MetricsSource = forPlimsoll{}
 
 // Resource implements horizontal.MetricsSource.
 func (f forPlimsoll) Resource(_ context.Context, _, selector string) (*metricsv1beta1.PodMetricsList, error) {
@@ -64,19 +64,19 @@ func (f forPlimsoll) Resource(_ context.Context, _, selector string) (*metricsv1
 }
 
 // Custom implements horizontal.MetricsSource.
-func (f forPlimsoll) Custom(_ context.Context, query metricsapi.CustomQuery) (*customv1beta2.MetricValueList, error) {
+func (f forPlimsoll) Custom(_ context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error) {
 	return f.w.answers().custom(query.Metric)
 }
 
 // External implements horizontal.MetricsSource.
-func (f forPlimsoll) External(_ context.Context, _, metric, _ string) (*externalv1beta1.ExternalMetricValueList, error) {
+func (f forPlimsoll) External(_ context.Context, _, metric, _ string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	return f.w.answers().external(metric)
 }
 
 // The clients below answer as upstream's own metrics client asks.
 type (
 	podMetrics struct {
-		resourceclient.PodMetricsInterface
+		metricsclient.PodMetricsInterface
 		w *world
 	}
 	customMetrics   struct{ w *world }
@@ -85,13 +85,13 @@ type (
 )
 
 var (
-	_ resourceclient.PodMetricsesGetter    = resourceMetrics{}
-	_ customclient.CustomMetricsClient     = customMetrics{}
-	_ externalclient.ExternalMetricsClient = externalMetrics{}
+	_ metricsclient.PodMetricsesGetter            = resourceMetrics{}
+	_ custommetricsclient.CustomMetricsClient     = customMetrics{}
+	_ externalmetricsclient.ExternalMetricsClient = externalMetrics{}
 )
 
 // PodMetricses implements PodMetricsesGetter.
-func (m resourceMetrics) PodMetricses(string) resourceclient.PodMetricsInterface {
+func (m resourceMetrics) PodMetricses(string) metricsclient.PodMetricsInterface {
 	return podMetrics{w: m.w}
 }
 
@@ -101,13 +101,13 @@ func (m podMetrics) List(_ context.Context, o metav1.ListOptions) (*metricsv1bet
 }
 
 // RootScopedMetrics implements CustomMetricsClient.
-func (m customMetrics) RootScopedMetrics() customclient.MetricsInterface { return m }
+func (m customMetrics) RootScopedMetrics() custommetricsclient.MetricsInterface { return m }
 
 // NamespacedMetrics implements CustomMetricsClient.
-func (m customMetrics) NamespacedMetrics(string) customclient.MetricsInterface { return m }
+func (m customMetrics) NamespacedMetrics(string) custommetricsclient.MetricsInterface { return m }
 
 // GetForObject implements MetricsInterface.
-func (m customMetrics) GetForObject(_ schema.GroupKind, _, metric string, _ labels.Selector) (*customv1beta2.MetricValue, error) {
+func (m customMetrics) GetForObject(_ schema.GroupKind, _, metric string, _ labels.Selector) (*custommetricsv1beta2.MetricValue, error) {
 	list, err := m.w.answers().custom(metric)
 	if err != nil {
 		return nil, err
@@ -116,18 +116,18 @@ func (m customMetrics) GetForObject(_ schema.GroupKind, _, metric string, _ labe
 }
 
 // GetForObjects implements MetricsInterface.
-func (m customMetrics) GetForObjects(_ schema.GroupKind, _ labels.Selector, metric string, _ labels.Selector) (*customv1beta2.MetricValueList, error) {
+func (m customMetrics) GetForObjects(_ schema.GroupKind, _ labels.Selector, metric string, _ labels.Selector) (*custommetricsv1beta2.MetricValueList, error) {
 	return m.w.answers().custom(metric)
 }
 
 type externalIn struct{ w *world }
 
 // NamespacedMetrics implements ExternalMetricsClient.
-func (m externalMetrics) NamespacedMetrics(string) externalclient.MetricsInterface {
+func (m externalMetrics) NamespacedMetrics(string) externalmetricsclient.MetricsInterface {
 	return externalIn(m)
 }
 
 // List implements MetricsInterface.
-func (m externalIn) List(metric string, _ labels.Selector) (*externalv1beta1.ExternalMetricValueList, error) {
+func (m externalIn) List(metric string, _ labels.Selector) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	return m.w.answers().external(metric)
 }

@@ -8,7 +8,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -111,7 +111,7 @@ func (t *Tally) ways(r *snapshot.Result) {
 	for i := range d.Metrics {
 		t.Reached[fmt.Sprintf("metric %s %s", r.Policy.Metrics[i].Type, d.Metrics[i].Verdict)]++
 	}
-	if d.Branch != decide.BranchMetrics {
+	if d.Branch != horizontal.BranchMetrics {
 		return
 	}
 	rules := "without behavior"

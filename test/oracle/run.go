@@ -19,10 +19,10 @@ import (
 	upstreammetrics "k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/monitor"
 
-	horizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 const (
@@ -101,7 +101,7 @@ func pass(d time.Duration) {
 // upstream starts kube-controller-manager's controller with its flags' defaults.
 func upstream(ctx context.Context, w *world) func() {
 	ctx, cancel := context.WithCancel(ctx)
-	options := observe.DefaultOptions()
+	options := observehorizontal.DefaultOptions()
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	client := upstreammetrics.NewRESTMetricsClient(resourceMetrics{w}, customMetrics{w}, externalMetrics{w})
 	c := podautoscaler.NewHorizontalController(ctx, w.client.CoreV1(), w, w.client.AutoscalingV2(), mapper, client,
@@ -137,12 +137,12 @@ func replace[T any](c *podautoscaler.HorizontalController, name string, value T)
 func plimsoll(t *testing.T, divergences divergence.Set) start {
 	return func(ctx context.Context, w *world) func() {
 		ctx, cancel := context.WithCancel(ctx)
-		options := observe.DefaultOptions()
+		options := observehorizontal.DefaultOptions()
 		options.Divergences = divergences
 		factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 		registry := prometheus.NewRegistry()
 		w.measure(func() series { return gathered(registry) })
-		c, err := horizontal.New(horizontal.Config{
+		c, err := controllerhorizontal.New(controllerhorizontal.Config{
 			Client: w.client, Informers: factory, Scales: w, Mapper: mapper, Metrics: forPlimsoll{w}, Events: w,
 			Registerer: registry, Log: logr.Discard(), SyncPeriod: w.period, Workers: 1, Options: options,
 		})

@@ -5,8 +5,8 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
@@ -60,8 +60,8 @@ type Scale struct {
 type Answers struct {
 	Resource      *metricsv1beta1.PodMetricsList
 	ResourceError string
-	Custom        map[string]*customv1beta2.MetricValueList
-	External      map[string]*externalv1beta1.ExternalMetricValueList
+	Custom        map[string]*custommetricsv1beta2.MetricValueList
+	External      map[string]*externalmetricsv1beta1.ExternalMetricValueList
 	// Errors are the failures of custom and external metrics.
 	Errors map[string]string
 }

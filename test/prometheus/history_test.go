@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	collect "github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 )
 
 const (
@@ -50,9 +50,9 @@ func TestHistory(t *testing.T) {
 	}
 	data := filepath.Join(folder, "data")
 	promtool(t, "tsdb", "create-blocks-from", "openmetrics", file, data)
-	cfg := collect.DefaultConfig()
+	cfg := prometheushistory.DefaultConfig()
 	cfg.Address = start(t, data, "scrape_configs: []\n")
-	client, err := collect.New(cfg)
+	client, err := prometheushistory.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,9 +87,9 @@ func TestHistory(t *testing.T) {
 // TestOtherNames: a server that holds nothing by the names that are asked for is told
 // from one that cannot be reached.
 func TestOtherNames(t *testing.T) {
-	cfg := collect.DefaultConfig()
+	cfg := prometheushistory.DefaultConfig()
 	cfg.Address = start(t, t.TempDir(), "scrape_configs: []\n")
-	client, err := collect.New(cfg)
+	client, err := prometheushistory.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestOtherNames(t *testing.T) {
 		t.Errorf("an empty server is %v", err)
 	}
 	cfg.Address = "http://" + freeAddress(t)
-	if client, err = collect.New(cfg); err != nil {
+	if client, err = prometheushistory.New(cfg); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.History(t.Context(), []string{"shop"}, time.Now()); err == nil || strings.Contains(err.Error(), "no series") {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
@@ -182,7 +182,7 @@ func (h *Horizontal) Metrics() []autoscalingv2.MetricSpec {
 }
 
 func addVertical(c *Collection, o *Object) error {
-	v, err := decode(o, func(t *autoscaling.VerticalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
+	v, err := decode(o, func(t *vpav1.VerticalPodAutoscaler) *metav1.ObjectMeta { return &t.ObjectMeta })
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 )
 
 // IgnoreAnnotation names the rules that are not to be told of an object, separated
@@ -116,8 +116,8 @@ type Range struct {
 // Vertical is a VerticalPodAutoscaler.
 type Vertical struct {
 	Object
-	Spec   *autoscaling.VerticalPodAutoscalerSpec
-	Status *autoscaling.VerticalPodAutoscalerStatus
+	Spec   *vpav1.VerticalPodAutoscalerSpec
+	Status *vpav1.VerticalPodAutoscalerStatus
 }
 
 // Collection is all that is looked at together.
@@ -136,7 +136,7 @@ type Collection struct {
 	// Unread are the kinds that could not be read, and why.
 	Unread map[string]string
 	// Usage is what containers used; nil if nothing is known of it.
-	Usage *usage.Samples
+	Usage *containerusage.Samples
 	// Now is when a cluster was read. It is zero for files.
 	Now time.Time
 	// Repeated are objects that stand in several places. The last of them counts.
@@ -198,7 +198,7 @@ func (c *Collection) VerticalsOf(w *Workload) []*Vertical {
 	var found []*Vertical
 	for _, v := range c.indexed().verticals[reference{w.Namespace, w.Kind, w.Name}] {
 		c.compared()
-		if v.Mode() != autoscaling.UpdateModeOff {
+		if v.Mode() != vpav1.UpdateModeOff {
 			found = append(found, v)
 		}
 	}

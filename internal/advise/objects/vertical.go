@@ -6,26 +6,26 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // Mode is when the VPA's recommendation is applied. None means Recreate, and so does
 // Auto, its old name.
-func (v *Vertical) Mode() autoscaling.UpdateMode {
-	if p := v.Spec.UpdatePolicy; p != nil && p.UpdateMode != nil && *p.UpdateMode != autoscaling.UpdateModeAuto {
+func (v *Vertical) Mode() vpav1.UpdateMode {
+	if p := v.Spec.UpdatePolicy; p != nil && p.UpdateMode != nil && *p.UpdateMode != vpav1.UpdateModeAuto {
 		return *p.UpdateMode
 	}
-	return autoscaling.UpdateModeRecreate
+	return vpav1.UpdateModeRecreate
 }
 
 // Evicts reports whether pods may be evicted so that they are made anew.
 func (v *Vertical) Evicts() bool {
-	return v.Mode() == autoscaling.UpdateModeRecreate || v.Mode() == autoscaling.UpdateModeInPlaceOrRecreate
+	return v.Mode() == vpav1.UpdateModeRecreate || v.Mode() == vpav1.UpdateModeInPlaceOrRecreate
 }
 
 // Policy is what the VPA does with one container: its own policy, else that of all.
 type Policy struct {
-	*autoscaling.ContainerResourcePolicy
+	*vpav1.ContainerResourcePolicy
 	// Field is where it stands; nil if there is none.
 	Field Field
 }
@@ -34,7 +34,7 @@ var policies = Field{"spec", "resourcePolicy", "containerPolicies"}
 
 // PolicyFor is the policy for the container of that name.
 func (v *Vertical) PolicyFor(container string) Policy {
-	found := Policy{ContainerResourcePolicy: &autoscaling.ContainerResourcePolicy{}}
+	found := Policy{ContainerResourcePolicy: &vpav1.ContainerResourcePolicy{}}
 	if v.Spec.ResourcePolicy == nil {
 		return found
 	}
@@ -44,7 +44,7 @@ func (v *Vertical) PolicyFor(container string) Policy {
 		if p.ContainerName == container {
 			return own
 		}
-		if p.ContainerName == autoscaling.DefaultContainerResourcePolicy {
+		if p.ContainerName == vpav1.DefaultContainerResourcePolicy {
 			found = own
 		}
 	}
@@ -54,7 +54,7 @@ func (v *Vertical) PolicyFor(container string) Policy {
 // Controls reports whether the VPA sizes that resource under this policy.
 func (p Policy) Controls(name corev1.ResourceName) bool {
 	switch {
-	case p.Mode != nil && *p.Mode == autoscaling.ContainerScalingModeOff:
+	case p.Mode != nil && *p.Mode == vpav1.ContainerScalingModeOff:
 		return false
 	case p.ControlledResources == nil:
 		return name == corev1.ResourceCPU || name == corev1.ResourceMemory
@@ -64,5 +64,5 @@ func (p Policy) Controls(name corev1.ResourceName) bool {
 
 // ScalesLimits reports whether limits follow requests in proportion.
 func (p Policy) ScalesLimits() bool {
-	return p.ControlledValues == nil || *p.ControlledValues == autoscaling.ContainerControlledValuesRequestsAndLimits
+	return p.ControlledValues == nil || *p.ControlledValues == vpav1.ContainerControlledValuesRequestsAndLimits
 }

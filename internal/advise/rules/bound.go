@@ -6,7 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
@@ -81,7 +81,7 @@ func appliedReplicas(c *objects.Collection, w *objects.Workload) (count int32, m
 			Replicas *int32 `json:"replicas"`
 		} `json:"spec"`
 	}
-	err := json.Unmarshal([]byte(w.Meta.Annotations[corev1.LastAppliedConfigAnnotation]), &last)
+	err := utiljson.Unmarshal([]byte(w.Meta.Annotations[corev1.LastAppliedConfigAnnotation]), &last)
 	if err == nil && last.Spec.Replicas != nil {
 		return *last.Spec.Replicas, "kubectl apply", true
 	}

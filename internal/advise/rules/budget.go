@@ -6,7 +6,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
@@ -144,7 +144,7 @@ func checkUnhealthy(c *objects.Collection) []Finding {
 	told := map[*objects.Budget]bool{}
 	for _, w := range c.Workloads {
 		verticals := c.VerticalsOf(w)
-		if len(verticals) == 0 || verticals[0].Mode() == autoscaling.UpdateModeInitial {
+		if len(verticals) == 0 || verticals[0].Mode() == vpav1.UpdateModeInitial {
 			continue
 		}
 		for _, b := range c.BudgetsOf(w) {

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
@@ -15,7 +15,7 @@ func checkSameResource(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
 		for _, v := range c.VerticalsOn(h) {
-			if v.Mode() != autoscaling.UpdateModeOff {
+			if v.Mode() != vpav1.UpdateModeOff {
 				found = append(found, bothOn(c, h, v)...)
 			}
 		}
@@ -42,7 +42,7 @@ func sizedBy(c *objects.Collection, v *objects.Vertical, u utilization) (string,
 	}
 	w := c.TargetOfVertical(v)
 	if w == nil {
-		return "of its target", v.PolicyFor(autoscaling.DefaultContainerResourcePolicy).Controls(name)
+		return "of its target", v.PolicyFor(vpav1.DefaultContainerResourcePolicy).Controls(name)
 	}
 	for _, container := range w.Containers() {
 		if v.PolicyFor(container.Name).Controls(name) {
@@ -112,7 +112,7 @@ func withoutResource(v *objects.Vertical, name corev1.ResourceName) *Patch {
 	if v.Spec.ResourcePolicy != nil {
 		for i := range v.Spec.ResourcePolicy.ContainerPolicies {
 			policy := v.PolicyFor(v.Spec.ResourcePolicy.ContainerPolicies[i].ContainerName)
-			hasDefault = hasDefault || policy.ContainerName == autoscaling.DefaultContainerResourcePolicy
+			hasDefault = hasDefault || policy.ContainerName == vpav1.DefaultContainerResourcePolicy
 			if policy.Controls(name) {
 				p.set(list.In(fmt.Sprint(i), "controlledResources"), rest(policy, name))
 			}
@@ -122,7 +122,7 @@ func withoutResource(v *objects.Vertical, name corev1.ResourceName) *Patch {
 		return p
 	}
 	own := map[string]any{
-		"containerName": autoscaling.DefaultContainerResourcePolicy, "controlledResources": rest(v.PolicyFor(autoscaling.DefaultContainerResourcePolicy), name),
+		"containerName": vpav1.DefaultContainerResourcePolicy, "controlledResources": rest(v.PolicyFor(vpav1.DefaultContainerResourcePolicy), name),
 	}
 	if v.Has(list) {
 		p.Operations = append(p.Operations, Operation{Op: "add", Path: list.Pointer() + "/-", Value: own})

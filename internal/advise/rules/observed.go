@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 )
 
 func usageRules() []*Rule {
@@ -48,7 +48,7 @@ func checkRequests(c *objects.Collection) []Finding {
 			continue
 		}
 		for _, container := range w.Containers() {
-			own := usage.OfContainer(samples, container.Name)
+			own := containerusage.OfContainer(samples, container.Name)
 			if len(own) > 0 {
 				found = append(found, farRequests(c, w, container, own, factor)...)
 			}
@@ -58,7 +58,7 @@ func checkRequests(c *objects.Collection) []Finding {
 }
 
 // farRequests are a container's requests that are off by more than the factor.
-func farRequests(c *objects.Collection, w *objects.Workload, container objects.Container, own []usage.Sample, factor float64) []Finding {
+func farRequests(c *objects.Collection, w *objects.Workload, container objects.Container, own []containerusage.Sample, factor float64) []Finding {
 	var found []Finding
 	percent := percentile(c, w)
 	for _, name := range sized {
@@ -66,7 +66,7 @@ func farRequests(c *objects.Collection, w *objects.Workload, container objects.C
 		if !ok || request.IsZero() {
 			continue
 		}
-		used := resource.MustParse(quantity(name, usage.Percentile(own, percent, amount(name))))
+		used := resource.MustParse(quantity(name, containerusage.Percentile(own, percent, amount(name))))
 		times := request.AsApproximateFloat64() / used.AsApproximateFloat64()
 		if times <= factor && times >= 1/factor {
 			continue
@@ -88,7 +88,7 @@ func checkInitialReplicas(c *objects.Collection) []Finding {
 		if w.Replicas == nil || *w.Replicas == 0 || len(c.HorizontalsOf(w)) == 0 || len(samples) == 0 || c.IsCluster {
 			continue
 		}
-		observed := usage.PercentileOf(usage.Counts(samples), 5)
+		observed := containerusage.PercentileOf(containerusage.Counts(samples), 5)
 		have := int64(*w.Replicas)
 		if observed == 0 || have <= 2*observed && observed <= 2*have {
 			continue
@@ -115,7 +115,7 @@ func checkUneven(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
 		hs := c.HorizontalsOf(w)
-		byPod := usage.ByPod(samplesOf(c, w))
+		byPod := containerusage.ByPod(samplesOf(c, w))
 		if len(hs) == 0 || len(byPod) < unevenPods {
 			continue
 		}

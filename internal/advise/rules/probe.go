@@ -8,8 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 )
 
 func probeRules() []*Rule {
@@ -104,14 +104,14 @@ func checkStarting(c *objects.Collection) []Finding {
 }
 
 // aroundStart is the median CPU of a pod soon after it became ready and that of later.
-func aroundStart(pod *corev1.Pod, samples []usage.Sample) (early, late int64, ok bool) {
+func aroundStart(pod *corev1.Pod, samples []containerusage.Sample) (early, late int64, ok bool) {
 	var ready time.Time
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
 			ready = condition.LastTransitionTime.Time
 		}
 	}
-	var soon, after []usage.Sample
+	var soon, after []containerusage.Sample
 	for _, s := range samples {
 		since := s.Time.Sub(ready)
 		switch {
@@ -125,7 +125,7 @@ func aroundStart(pod *corev1.Pod, samples []usage.Sample) (early, late int64, ok
 	if ready.IsZero() || len(soon) == 0 || len(after) < 3 {
 		return 0, 0, false
 	}
-	return usage.Percentile(soon, 50, usage.CPU), usage.Percentile(after, 50, usage.CPU), true
+	return containerusage.Percentile(soon, 50, containerusage.CPU), containerusage.Percentile(after, 50, containerusage.CPU), true
 }
 
 func checkOrdered(c *objects.Collection) []Finding {

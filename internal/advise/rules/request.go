@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 )
 
 func requestRules() []*Rule {
@@ -43,7 +43,7 @@ const (
 
 // suggest is a request for a container that has none, and where it is from.
 func suggest(c *objects.Collection, w *objects.Workload, container string, name corev1.ResourceName) (request, why string) {
-	samples := usage.OfContainer(samplesOf(c, w), container)
+	samples := containerusage.OfContainer(samplesOf(c, w), container)
 	if len(samples) == 0 {
 		if name == corev1.ResourceCPU {
 			return startCPU, startCPU + " is only a number to begin with: measure, and request what the container uses."
@@ -51,7 +51,7 @@ func suggest(c *objects.Collection, w *objects.Workload, container string, name 
 		return startMemory, startMemory + " is only a number to begin with: measure, and request what the container uses."
 	}
 	percent := percentile(c, w)
-	return quantity(name, usage.Percentile(samples, percent, amount(name))),
+	return quantity(name, containerusage.Percentile(samples, percent, amount(name))),
 		fmt.Sprintf("The value is the %.0fth percentile of the usage in %s.", percent, c.Usage.Source)
 }
 
@@ -64,15 +64,15 @@ func percentile(c *objects.Collection, w *objects.Workload) float64 {
 	return 95
 }
 
-func samplesOf(c *objects.Collection, w *objects.Workload) []usage.Sample {
+func samplesOf(c *objects.Collection, w *objects.Workload) []containerusage.Sample {
 	return c.Usage.OfWorkload(w.Namespace, w.Kind, w.Name)
 }
 
-func amount(name corev1.ResourceName) func(usage.Sample) int64 {
+func amount(name corev1.ResourceName) func(containerusage.Sample) int64 {
 	if name == corev1.ResourceCPU {
-		return usage.CPU
+		return containerusage.CPU
 	}
-	return usage.Memory
+	return containerusage.Memory
 }
 
 // quantity writes thousandths of a core, or bytes as whole Mi.

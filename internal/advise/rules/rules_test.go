@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 )
 
 var update = flag.Bool("update", false, "write the files that are compared with")
@@ -41,7 +41,7 @@ func load(t *testing.T, file string) *objects.Collection {
 	samples, err := os.Open(strings.TrimSuffix(file, ".yaml") + ".csv")
 	if err == nil {
 		defer samples.Close()
-		if c.Usage, err = usage.ReadCSV(samples, "usage.csv"); err != nil {
+		if c.Usage, err = containerusage.ReadCSV(samples, "usage.csv"); err != nil {
 			t.Fatal(err)
 		}
 	}

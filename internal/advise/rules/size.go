@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 )
 
 func sizeRules() []*Rule {
@@ -143,10 +143,10 @@ type need struct {
 // typical is what a container takes, from usage over time or else from the VPA's
 // recommendation before its caps; nil if neither is known.
 func typical(c *objects.Collection, v *objects.Vertical, w *objects.Workload, container string) *need {
-	samples := usage.OfContainer(samplesOf(c, w), container)
+	samples := containerusage.OfContainer(samplesOf(c, w), container)
 	if len(samples) > 0 && !c.Usage.IsMoment {
 		return &need{
-			cpuMilli: usage.Percentile(samples, 95, usage.CPU), memoryBytes: usage.Percentile(samples, 95, usage.Memory),
+			cpuMilli: containerusage.Percentile(samples, 95, containerusage.CPU), memoryBytes: containerusage.Percentile(samples, 95, containerusage.Memory),
 			from: "95th percentile in " + c.Usage.Source,
 		}
 	}
@@ -166,13 +166,13 @@ func typical(c *objects.Collection, v *objects.Vertical, w *objects.Workload, co
 func checkTooSteady(c *objects.Collection) []Finding {
 	var found []Finding
 	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		samples := usage.OfContainer(samplesOf(c, w), container.Name)
-		if !sizesAny(v, container.Name) || usage.Length(samples) < day {
+		samples := containerusage.OfContainer(samplesOf(c, w), container.Name)
+		if !sizesAny(v, container.Name) || containerusage.Length(samples) < day {
 			return
 		}
 		why := fmt.Sprintf("The 95th percentile of container %s is", container.Name)
 		for _, name := range sized {
-			low, high := usage.Percentile(samples, 5, amount(name)), usage.Percentile(samples, 95, amount(name))
+			low, high := containerusage.Percentile(samples, 5, amount(name)), containerusage.Percentile(samples, 95, amount(name))
 			if high > steadyFactor*low {
 				return
 			}
@@ -200,8 +200,8 @@ const margin = 15
 func checkMinAllowedIdle(c *objects.Collection) []Finding {
 	var found []Finding
 	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
-		samples := usage.OfContainer(samplesOf(c, w), container.Name)
-		if !v.Evicts() || usage.Length(samples) < time.Hour || usage.Percentile(samples, 50, usage.CPU) > idleCPUMilli {
+		samples := containerusage.OfContainer(samplesOf(c, w), container.Name)
+		if !v.Evicts() || containerusage.Length(samples) < time.Hour || containerusage.Percentile(samples, 50, containerusage.CPU) > idleCPUMilli {
 			return
 		}
 		policy := v.PolicyFor(container.Name)
@@ -210,7 +210,7 @@ func checkMinAllowedIdle(c *objects.Collection) []Finding {
 			if name == corev1.ResourceMemory {
 				percent = 100
 			}
-			highest := resource.MustParse(quantity(name, usage.Percentile(samples, percent, amount(name))*(100+margin)/100))
+			highest := resource.MustParse(quantity(name, containerusage.Percentile(samples, percent, amount(name))*(100+margin)/100))
 			least, bounded := policy.MinAllowed[name]
 			if !bounded || !policy.Controls(name) || least.Cmp(highest) >= 0 {
 				continue

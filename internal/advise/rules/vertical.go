@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
 )
 
@@ -123,7 +123,7 @@ func checkDaemonSetVPA(c *objects.Collection) []Finding {
 	for _, v := range c.Verticals {
 		ref := v.Spec.TargetRef
 		// InPlaceOrRecreate evicts only where a resize cannot be done: whoever chose it has thought of that.
-		if ref == nil || ref.Kind != objects.DaemonSet || !v.Evicts() || v.Mode() == autoscaling.UpdateModeInPlaceOrRecreate {
+		if ref == nil || ref.Kind != objects.DaemonSet || !v.Evicts() || v.Mode() == vpav1.UpdateModeInPlaceOrRecreate {
 			continue
 		}
 		field := objects.Field{"spec", "updatePolicy", "updateMode"}
@@ -164,13 +164,13 @@ func checkModeAuto(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, v := range c.Verticals {
 		p := v.Spec.UpdatePolicy
-		if p == nil || p.UpdateMode == nil || *p.UpdateMode != autoscaling.UpdateModeAuto {
+		if p == nil || p.UpdateMode == nil || *p.UpdateMode != vpav1.UpdateModeAuto {
 			continue
 		}
 		field := objects.Field{"spec", "updatePolicy", "updateMode"}
 		found = append(found, Finding{
 			Object: &v.Object, Field: field, Why: "updateMode is Auto, which is deprecated and means Recreate.",
-			Patch: patch(&v.Object).set(field, string(autoscaling.UpdateModeRecreate)),
+			Patch: patch(&v.Object).set(field, string(vpav1.UpdateModeRecreate)),
 		})
 	}
 	return found

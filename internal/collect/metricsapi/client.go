@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
-	customv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
-	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	custommetricsv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
@@ -72,7 +72,7 @@ func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		metricsv1beta1.AddToScheme, customv1beta1.AddToScheme, customv1beta2.AddToScheme, externalv1beta1.AddToScheme,
+		metricsv1beta1.AddToScheme, custommetricsv1beta1.AddToScheme, custommetricsv1beta2.AddToScheme, externalmetricsv1beta1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("metrics API client: %w", err)
@@ -86,9 +86,9 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{
 		mapper:        cfg.Mapper,
 		resource:      build.source("resource metrics API", metricsv1beta1.SchemeGroupVersion),
-		custom:        build.source("custom metrics API", customv1beta2.SchemeGroupVersion),
-		external:      build.source("external metrics API", externalv1beta1.SchemeGroupVersion),
-		customV1Beta1: build.rest(customv1beta1.SchemeGroupVersion),
+		custom:        build.source("custom metrics API", custommetricsv1beta2.SchemeGroupVersion),
+		external:      build.source("external metrics API", externalmetricsv1beta1.SchemeGroupVersion),
+		customV1Beta1: build.rest(custommetricsv1beta1.SchemeGroupVersion),
 	}
 	if build.err != nil {
 		return nil, fmt.Errorf("metrics API client: %w", build.err)
@@ -127,12 +127,12 @@ func (c *Client) Resource(ctx context.Context, namespace, selector string) (*met
 }
 
 // External lists the series of an external metric.
-func (c *Client) External(ctx context.Context, namespace, metric, selector string) (*externalv1beta1.ExternalMetricValueList, error) {
+func (c *Client) External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	request := c.external.client.Get().Namespace(namespace).Resource(metric)
 	if selector != "" {
 		request = request.Param("labelSelector", selector)
 	}
-	list := &externalv1beta1.ExternalMetricValueList{}
+	list := &externalmetricsv1beta1.ExternalMetricValueList{}
 	if err := c.external.get(ctx, request, list); err != nil {
 		return nil, err
 	}

@@ -11,12 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	customv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
-	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	custommetricsv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 )
 
 // AllObjects as a query's name asks for every object that its selector selects.
-const AllObjects = customv1beta2.AllObjects
+const AllObjects = custommetricsv1beta2.AllObjects
 
 // CustomQuery names values of the custom metrics API.
 type CustomQuery struct {
@@ -35,7 +35,7 @@ type CustomQuery struct {
 
 // Custom asks the custom metrics API. The answer for a single object holds
 // exactly one item.
-func (c *Client) Custom(ctx context.Context, query CustomQuery) (*customv1beta2.MetricValueList, error) {
+func (c *Client) Custom(ctx context.Context, query CustomQuery) (*custommetricsv1beta2.MetricValueList, error) {
 	path, err := c.pathOf(query)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (c *Client) Custom(ctx context.Context, query CustomQuery) (*customv1beta2.
 			return nil, err
 		}
 		client := c.custom.client
-		if version == customv1beta1.SchemeGroupVersion {
+		if version == custommetricsv1beta1.SchemeGroupVersion {
 			client = c.customV1Beta1
 		}
 		return path.request(client, query), nil
@@ -55,9 +55,9 @@ func (c *Client) Custom(ctx context.Context, query CustomQuery) (*customv1beta2.
 	if err != nil {
 		return nil, err
 	}
-	list := &customv1beta2.MetricValueList{}
-	if version == customv1beta1.SchemeGroupVersion {
-		old := &customv1beta1.MetricValueList{}
+	list := &custommetricsv1beta2.MetricValueList{}
+	if version == custommetricsv1beta1.SchemeGroupVersion {
+		old := &custommetricsv1beta1.MetricValueList{}
 		err = c.custom.decode(body, old)
 		list = fromV1Beta1(old)
 	} else {
@@ -107,13 +107,13 @@ func (p customPath) request(client rest.Interface, query CustomQuery) *rest.Requ
 	return request
 }
 
-func fromV1Beta1(old *customv1beta1.MetricValueList) *customv1beta2.MetricValueList {
-	list := &customv1beta2.MetricValueList{ListMeta: old.ListMeta}
+func fromV1Beta1(old *custommetricsv1beta1.MetricValueList) *custommetricsv1beta2.MetricValueList {
+	list := &custommetricsv1beta2.MetricValueList{ListMeta: old.ListMeta}
 	for i := range old.Items {
 		item := &old.Items[i]
-		list.Items = append(list.Items, customv1beta2.MetricValue{
+		list.Items = append(list.Items, custommetricsv1beta2.MetricValue{
 			DescribedObject: item.DescribedObject,
-			Metric:          customv1beta2.MetricIdentifier{Name: item.MetricName, Selector: item.Selector},
+			Metric:          custommetricsv1beta2.MetricIdentifier{Name: item.MetricName, Selector: item.Selector},
 			Timestamp:       item.Timestamp,
 			WindowSeconds:   item.WindowSeconds,
 			Value:           item.Value,
@@ -155,9 +155,9 @@ func (v *versions) preferred(ctx context.Context) (schema.GroupVersion, error) {
 }
 
 func (v *versions) discover(ctx context.Context) (schema.GroupVersion, error) {
-	body, err := v.source.client.Get().AbsPath("/apis", customv1beta2.GroupName).MaxRetries(0).DoRaw(ctx)
+	body, err := v.source.client.Get().AbsPath("/apis", custommetricsv1beta2.GroupName).MaxRetries(0).DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
-		return schema.GroupVersion{}, fmt.Errorf("no custom metrics API (%s) registered", customv1beta2.GroupName)
+		return schema.GroupVersion{}, fmt.Errorf("no custom metrics API (%s) registered", custommetricsv1beta2.GroupName)
 	}
 	if err != nil {
 		return schema.GroupVersion{}, err
@@ -173,10 +173,10 @@ func choose(group *metav1.APIGroup) (schema.GroupVersion, error) {
 	offered := append([]metav1.GroupVersionForDiscovery{group.PreferredVersion}, group.Versions...)
 	for _, offer := range offered {
 		switch offer.GroupVersion {
-		case customv1beta2.SchemeGroupVersion.String():
-			return customv1beta2.SchemeGroupVersion, nil
-		case customv1beta1.SchemeGroupVersion.String():
-			return customv1beta1.SchemeGroupVersion, nil
+		case custommetricsv1beta2.SchemeGroupVersion.String():
+			return custommetricsv1beta2.SchemeGroupVersion, nil
+		case custommetricsv1beta1.SchemeGroupVersion.String():
+			return custommetricsv1beta1.SchemeGroupVersion, nil
 		}
 	}
 	return schema.GroupVersion{}, fmt.Errorf("no known available metric versions found")

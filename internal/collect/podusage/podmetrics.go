@@ -11,7 +11,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // PodMetrics are what the view has, as metrics.k8s.io would say it: of each of the
@@ -19,7 +21,7 @@ import (
 // marked as such, the last single intervals; and, marked as such, the same of each
 // container that a metric names, with that container's times. Readings of them are
 // those of the view.
-func (v *View) PodMetrics(pods []*observe.Pod, metrics []metric.Spec) *metricsv1beta1.PodMetricsList {
+func (v *View) PodMetrics(pods []*observe.Pod, metrics []source.Spec) *metricsv1beta1.PodMetricsList {
 	names := []string{""}
 	for i := range metrics {
 		if name := metrics[i].Container; !slices.Contains(names, name) {
@@ -43,7 +45,7 @@ type part struct {
 }
 
 func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
-	spec := metric.Spec{Name: metric.CPU, Container: p.container}
+	spec := source.Spec{Name: source.CPU, Container: p.container}
 	average := v.Sample(p.place, &spec, arithmetic.Saturate)
 	if !average.Present {
 		return nil
@@ -59,7 +61,7 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 		item := v.itemOf(p, &interval, func(c *rate.ContainerUsage) corev1.ResourceList {
 			return corev1.ResourceList{corev1.ResourceCPU: cores(&c.Recent[k])}
 		})
-		observe.MarkInterval(&item)
+		observehorizontal.MarkInterval(&item)
 		all = append(all, item)
 	}
 	return all
@@ -72,7 +74,7 @@ func (v *View) itemOf(p part, s *metric.Sample, usage func(*rate.ContainerUsage)
 		Timestamp:  metav1.NewTime(s.At), Window: metav1.Duration{Duration: s.Window},
 	}
 	if p.container != "" {
-		item.Annotations = map[string]string{observe.ContainerAnnotation: p.container}
+		item.Annotations = map[string]string{observehorizontal.ContainerAnnotation: p.container}
 	}
 	containers := v.of(p.place)
 	for i := range containers {

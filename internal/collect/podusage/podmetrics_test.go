@@ -13,20 +13,22 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // TestPodMetricsReadAlike: what is read from a view's PodMetrics is what is read from
 // the view, whatever the times of a pod's containers.
 func TestPodMetricsReadAlike(t *testing.T) {
-	target := metric.Target{Type: metric.AverageValue, Milli: 100}
-	policy := &horizontal.Policy{Namespace: "shop", Divergences: divergence.Default, Metrics: []metric.Spec{
-		{Type: metric.Resource, Name: "cpu", Target: target},
-		{Type: metric.Resource, Name: "memory", Target: target},
-		{Type: metric.ContainerResource, Name: "cpu", Container: "app", Target: target},
-		{Type: metric.ContainerResource, Name: "memory", Container: "proxy", Target: target},
-		{Type: metric.ContainerResource, Name: "cpu", Container: "proxy", Target: target},
-		{Type: metric.ContainerResource, Name: "cpu", Container: "nobody", Target: target},
+	target := source.Target{Type: source.AverageValue, Milli: 100}
+	policy := &horizontal.Policy{Namespace: "shop", Divergences: divergence.Default, Metrics: []source.Spec{
+		{Type: source.Resource, Name: "cpu", Target: target},
+		{Type: source.Resource, Name: "memory", Target: target},
+		{Type: source.ContainerResource, Name: "cpu", Container: "app", Target: target},
+		{Type: source.ContainerResource, Name: "memory", Container: "proxy", Target: target},
+		{Type: source.ContainerResource, Name: "cpu", Container: "proxy", Target: target},
+		{Type: source.ContainerResource, Name: "cpu", Container: "nobody", Target: target},
 	}}
 	rapid.Check(t, func(t *rapid.T) {
 		pods := observe.PodsOf([]*corev1.Pod{pod("web-0", "a"), pod("web-1", "a"), pod("web-2", "b")})
@@ -36,7 +38,7 @@ func TestPodMetricsReadAlike(t *testing.T) {
 			v.ends = append(v.ends, len(v.containers))
 		}
 		list := v.PodMetrics(pods, policy.Metrics)
-		ours, theirs := observe.NewAnswers(policy, pods), observe.NewAnswers(policy, pods)
+		ours, theirs := observehorizontal.NewAnswers(policy, pods), observehorizontal.NewAnswers(policy, pods)
 		for i := range policy.Metrics {
 			want, got := ours.Measured(i, v), theirs.Resource(i, list)
 			// No intervals of any pod are as good as empty ones of all.

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 )
 
 // settle is how long changes of the nodes are gathered before the rounds learn of
@@ -76,7 +76,7 @@ func (h *hearing) silence(now time.Time) time.Duration { return max(h.gap, now.S
 
 func newSession(source *Source, watch Watch) (*session, error) {
 	s := &session{
-		source: source, watch: watch, store: rate.New(rate.Config{Span: signal.StableWindow, MaxAge: maxAge}), nodes: source.config.Nodes(),
+		source: source, watch: watch, store: rate.New(rate.Config{Span: averaging.StableWindow, MaxAge: maxAge}), nodes: source.config.Nodes(),
 		readdressed: make(chan struct{}, 1), heard: map[string]hearing{}, unfound: map[string]error{},
 		failing: map[string]struct{}{}, preferred: map[string]time.Time{}, began: time.Now(),
 	}

@@ -10,9 +10,11 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // warmUp is how long after a node's first samples a pod without any may only not
@@ -36,7 +38,7 @@ type View struct {
 	// refused are those of which something was said that cannot be.
 	refused []rate.ContainerUsage
 	nodes   map[string]nodeHealth
-	joint   signal.Joint
+	joint   averaging.CommonWindow
 	// unreadable are the ready pods on nodes that cannot be read. isComplete says that
 	// all pods were looked at.
 	unreadable Unreadable
@@ -51,7 +53,7 @@ type nodeHealth struct {
 	isCounted bool
 }
 
-var _ observe.PodUsage = (*View)(nil)
+var _ observehorizontal.PodUsage = (*View)(nil)
 
 func (v *View) reset() {
 	v.containers, v.ends, v.refused = v.containers[:0], v.ends[:0], v.refused[:0]
@@ -66,10 +68,10 @@ func (v *View) reset() {
 // look looks a second time, over a shorter window, if so many pods have just become
 // ready that it matters.
 func (s *session) look(now time.Time, pods []*observe.Pod, v *View) error {
-	if err := s.lookOver(now, pods, signal.StableWindow, v); err != nil {
+	if err := s.lookOver(now, pods, averaging.StableWindow, v); err != nil {
 		return err
 	}
-	if window := v.joint.Window(); window < signal.StableWindow {
+	if window := v.joint.Window(); window < averaging.StableWindow {
 		if err := s.lookOver(now, pods, window, v); err != nil {
 			return err
 		}
@@ -155,7 +157,7 @@ func (s *session) use(now time.Time, pod *observe.Pod, window time.Duration, v *
 		return 0, isKnown
 	}
 	readyFor = v.readyFor(from, pod)
-	if query.Window = signal.OwnWindow(readyFor, window); query.Window < window {
+	if query.Window = averaging.PodWindow(readyFor, window); query.Window < window {
 		v.containers, isKnown = s.store.Usage(query, v.containers[:from])
 	}
 	return readyFor, isKnown
@@ -217,7 +219,7 @@ func (v *View) IsEmpty() bool { return len(v.containers) == 0 }
 
 // Sample implements observe.PodUsage. As metrics-server's, a pod's sample has the
 // time and the window of that container of which the oldest is known.
-func (v *View) Sample(pod int, spec *metric.Spec, sum arithmetic.Mode) metric.Sample {
+func (v *View) Sample(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample {
 	var s metric.Sample
 	containers := v.of(pod)
 	for i := range containers {
@@ -226,7 +228,7 @@ func (v *View) Sample(pod int, spec *metric.Spec, sum arithmetic.Mode) metric.Sa
 			continue
 		}
 		switch spec.Name {
-		case metric.CPU:
+		case source.CPU:
 			s.Milli = sum.Add(s.Milli, c.CPU.MilliCores())
 		case memory:
 			s.Milli = sum.Add(s.Milli, sum.MulDiv(c.MemoryBytes, 1000, 1))
@@ -242,8 +244,8 @@ func (v *View) Sample(pod int, spec *metric.Spec, sum arithmetic.Mode) metric.Sa
 }
 
 // Recent implements observe.PodUsage.
-func (v *View) Recent(pod int, spec *metric.Spec, sum arithmetic.Mode) (recent metric.Recent) {
-	if spec.Name != metric.CPU {
+func (v *View) Recent(pod int, spec *source.Spec, sum arithmetic.Mode) (recent metric.Recent) {
+	if spec.Name != source.CPU {
 		return recent
 	}
 	for k := range recent {
@@ -256,7 +258,7 @@ func (v *View) Recent(pod int, spec *metric.Spec, sum arithmetic.Mode) (recent m
 
 // interval is the k-th newest interval of a pod, if it is the same one of all its
 // containers.
-func (v *View) interval(pod, k int, spec *metric.Spec, sum arithmetic.Mode) metric.Sample {
+func (v *View) interval(pod, k int, spec *source.Spec, sum arithmetic.Mode) metric.Sample {
 	var s metric.Sample
 	containers := v.of(pod)
 	for i := range containers {

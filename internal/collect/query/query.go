@@ -13,22 +13,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Source answers for the three metrics APIs. Each call must end by itself,
 // whatever the API does.
 type Source interface {
 	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
-	Custom(ctx context.Context, query metricsapi.CustomQuery) (*customv1beta2.MetricValueList, error)
-	External(ctx context.Context, namespace, metric, selector string) (*externalv1beta1.ExternalMetricValueList, error)
+	Custom(ctx context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error)
+	External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error)
 }
 
 var _ Source = (*metricsapi.Client)(nil)
@@ -37,28 +38,28 @@ var _ Source = (*metricsapi.Client)(nil)
 // core finds the metric wrong by itself, and nobody was asked.
 type Answer struct {
 	Resource *metricsv1beta1.PodMetricsList
-	Custom   *customv1beta2.MetricValueList
-	External *externalv1beta1.ExternalMetricValueList
+	Custom   *custommetricsv1beta2.MetricValueList
+	External *externalmetricsv1beta1.ExternalMetricValueList
 	Err      error
 }
 
 // Reading is what the core reads in the answer to metric i.
-func (a *Answer) Reading(translate *observe.Answers, i int, kind metric.Type) metric.Reading {
+func (a *Answer) Reading(translate *observehorizontal.Answers, i int, kind source.Type) metric.Reading {
 	switch {
 	case a.Err != nil:
-		return observe.Failed(a.Err)
-	case kind == metric.Pods:
+		return observehorizontal.Failed(a.Err)
+	case kind == source.Pods:
 		return translate.Pods(i, a.Custom)
-	case kind == metric.Object:
+	case kind == source.Object:
 		return translate.Object(i, single(a.Custom))
-	case kind == metric.External:
+	case kind == source.External:
 		return translate.External(i, a.External)
 	default:
 		return translate.Resource(i, a.Resource)
 	}
 }
 
-func single(list *customv1beta2.MetricValueList) *customv1beta2.MetricValue {
+func single(list *custommetricsv1beta2.MetricValueList) *custommetricsv1beta2.MetricValue {
 	if list == nil || len(list.Items) == 0 {
 		return nil
 	}
@@ -100,18 +101,18 @@ func (q *Questions) ask(ctx context.Context, i int) (a Answer) {
 		return Answer{}
 	}
 	switch known.Type {
-	case metric.Resource, metric.ContainerResource:
+	case source.Resource, source.ContainerResource:
 		q.once.Do(func() {
 			q.resource.Resource, q.resource.Err = q.Source.Resource(ctx, q.HPA.Namespace, q.Selector)
 			q.resourceAsked = metricsapi.CallOf(ctx).Began
 		})
 		metricsapi.CallOf(ctx).Began = q.resourceAsked
 		return q.resource
-	case metric.Pods:
+	case source.Pods:
 		return q.askPods(ctx, spec.Pods)
-	case metric.Object:
+	case source.Object:
 		return q.askObject(ctx, spec.Object)
-	case metric.External:
+	case source.External:
 		selector, err := selectorText(spec.External.Metric.Selector)
 		if err == nil {
 			a.External, err = q.Source.External(ctx, q.HPA.Namespace, spec.External.Metric.Name, selector)

@@ -8,23 +8,23 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // act carries the decision out and tells of it. A write that has begun is finished also
 // while the program ends, and so is the status that tells of it; each call has its own
 // deadline.
-func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error {
+func (c *Controller) act(ctx context.Context, p *pass, d *horizontal.Decision) error {
 	if _, yes := c.contested(p.track, p.hpa); yes {
-		p.track.state = decide.Settle(p.track.state, decide.Outcome{At: time.Now(), Error: errContested.Error()})
+		p.track.state = horizontal.Settle(p.track.state, horizontal.Outcome{At: time.Now(), Error: errContested.Error()})
 		return errContested
 	}
-	outcome := decide.Outcome{At: time.Now()}
+	outcome := horizontal.Outcome{At: time.Now()}
 	if d.Rescale {
 		err := c.rescale(ctx, p, d)
 		outcome.At = time.Now()
@@ -32,21 +32,21 @@ func (c *Controller) act(ctx context.Context, p *pass, d *decide.Decision) error
 			outcome.Error = err.Error()
 		}
 		if c.isUnwritten(p, err) {
-			p.track.state = decide.Settle(p.track.state, outcome)
+			p.track.state = horizontal.Settle(p.track.state, outcome)
 			return err
 		}
 		ctx = context.WithoutCancel(ctx)
 	}
 	p.track.moved, p.track.writing.since = 0, time.Time{}
-	p.track.state = decide.Settle(p.track.state, outcome)
+	p.track.state = horizontal.Settle(p.track.state, outcome)
 	report := d.Report(outcome)
 	c.tell(ctx, p, d, &report)
 	return nil
 }
 
 // tell writes status, events, log and metrics from the one report.
-func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *report.Report) {
-	for _, event := range observe.Events(r) {
+func (c *Controller) tell(ctx context.Context, p *pass, d *horizontal.Decision, r *report.Report) {
+	for _, event := range observehorizontal.Events(r) {
 		c.record(p, event)
 	}
 	// What a line says is put together only where somebody reads it.
@@ -59,17 +59,17 @@ func (c *Controller) tell(ctx context.Context, p *pass, d *decide.Decision, r *r
 	c.measure(p, d, r, c.writeStatus(ctx, p, d, r))
 }
 
-func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decision, r *report.Report) error {
+func (c *Controller) writeStatus(ctx context.Context, p *pass, d *horizontal.Decision, r *report.Report) error {
 	s := &p.track.reported
 	if !r.Rescaled && c.backsOff(&s.backoff) {
 		return nil
 	}
 	owed := s.owed
 	s.owed = time.Time{}
-	if !c.mayTell(p) && observe.IsShown(p.hpa, d, r) {
+	if !c.mayTell(p) && observehorizontal.IsShown(p.hpa, d, r) {
 		return nil
 	}
-	after := observe.Status(p.hpa, d, r, time.Now())
+	after := observehorizontal.Status(p.hpa, d, r, time.Now())
 	isUrgent := status.Urgent(&p.hpa.Status, &after)
 	if !c.worthStatus(p, &after, isUrgent) {
 		return nil
@@ -103,7 +103,7 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *decide.Decisio
 func (c *Controller) noteStatus(p *pass, written *autoscalingv2.HorizontalPodAutoscaler, err error) {
 	p.track.reported.backoff.note(err, c.config.SyncPeriod)
 	if err != nil {
-		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
+		c.record(p, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
 		c.log.V(1).Info("status not written", "object", nameOf(p.hpa).String(), "why", err.Error())
 	}
 	if written != nil {
@@ -120,7 +120,7 @@ func causeOf(err error) string {
 }
 
 // measure counts the decision in upstream's series.
-func (c *Controller) measure(p *pass, d *decide.Decision, r *report.Report, statusErr error) {
+func (c *Controller) measure(p *pass, d *horizontal.Decision, r *report.Report, statusErr error) {
 	c.metrics.parts.note(nameOf(p.hpa), p.policy.Metrics, d, r.DesiredReplicas)
 	action := actionNone
 	if r.Rescaled {
@@ -134,8 +134,8 @@ func (c *Controller) measure(p *pass, d *decide.Decision, r *report.Report, stat
 
 // failureOf is the label for what went wrong: the object's fault is told from
 // failures inside, of which one that comes after the metrics counts more.
-func failureOf(p *pass, d *decide.Decision, r *report.Report, statusErr error) string {
-	unwritten := statusErr != nil && d.Branch != decide.BranchFailed
+func failureOf(p *pass, d *horizontal.Decision, r *report.Report, statusErr error) string {
+	unwritten := statusErr != nil && d.Branch != horizontal.BranchFailed
 	switch {
 	case errors.Is(p.targetErr, scale.ErrReference):
 		return errorSpec
@@ -154,7 +154,7 @@ const invalidType = "InvalidMetricSourceType"
 
 // firstFailure is the reason of the first metric that failed, which upstream
 // counts a decision by.
-func firstFailure(d *decide.Decision) string {
+func firstFailure(d *horizontal.Decision) string {
 	for i := range d.Metrics {
 		if d.Metrics[i].Failure != nil {
 			return d.Metrics[i].Failure.Reason

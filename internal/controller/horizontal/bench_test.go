@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // BenchmarkTurn is what a decision costs beside the core: on 10 or 100 pods whose
@@ -58,7 +58,7 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 	cfg := Config{
 		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme), Metrics: w, Events: w, Registerer: w.registry,
-		SyncPeriod: time.Hour, Workers: 2, Options: observe.DefaultOptions(), Log: logr.Discard(), StatusInterval: time.Hour, EventInterval: time.Hour,
+		SyncPeriod: time.Hour, Workers: 2, Options: observehorizontal.DefaultOptions(), Log: logr.Discard(), StatusInterval: time.Hour, EventInterval: time.Hour,
 	}
 	k.direct(&cfg)
 	cfg.Log, cfg.Triggers = logr.Discard(), false

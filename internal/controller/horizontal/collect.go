@@ -7,7 +7,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // MetricsSource answers for the three metrics APIs.
@@ -16,7 +17,7 @@ type MetricsSource = query.Source
 // answer is what is known to one metric.
 type answer struct {
 	// usage stands for an answer where nobody had to be asked.
-	usage observe.PodUsage
+	usage observehorizontal.PodUsage
 	query.Answer
 	// asked is when it was asked for; zero where nobody was.
 	asked time.Time
@@ -39,7 +40,7 @@ func newCollection(metrics int) *collection {
 // isComplete says that there is nothing to ask.
 func (q *collection) isComplete() bool { return !slices.Contains(q.known, false) }
 
-func read(translate *observe.Answers, i int, kind metric.Type, a *answer) metric.Reading {
+func read(translate *observehorizontal.Answers, i int, kind source.Type, a *answer) metric.Reading {
 	if a.usage != nil {
 		return translate.Measured(i, a.usage)
 	}

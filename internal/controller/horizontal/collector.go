@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 )
 
@@ -68,7 +68,7 @@ func newParts() *parts {
 }
 
 // note remembers a decision; desired is nil if it came to no count.
-func (p *parts) note(object types.NamespacedName, specs []metric.Spec, d *decide.Decision, desired *int32) {
+func (p *parts) note(object types.NamespacedName, specs []source.Spec, d *horizontal.Decision, desired *int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.last[object]

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/types"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 )
 
 // TestPartsOfADecision: what each metric wants and which limit binds is to be seen
@@ -38,9 +38,9 @@ func TestPartsOfADecision(t *testing.T) {
 func TestPartsAreBounded(t *testing.T) {
 	p := newParts()
 	for i := range maxListed + 7 {
-		p.note(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%06d", i)}, nil, &decide.Decision{}, new(int32))
+		p.note(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%06d", i)}, nil, &horizontal.Decision{}, new(int32))
 	}
-	p.note(types.NamespacedName{Namespace: "shop", Name: "web-000000"}, nil, &decide.Decision{}, nil)
+	p.note(types.NamespacedName{Namespace: "shop", Name: "web-000000"}, nil, &horizontal.Decision{}, nil)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(p)
 	n, err := testutil.GatherAndCount(registry, "plimsoll_horizontal_bound")

@@ -49,7 +49,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // FieldManager is Plimsoll's name in managedFields. Other installations in the cluster add
@@ -100,7 +100,7 @@ type Config struct {
 	// EventInterval is how long a warning is not repeated; 0 repeats each.
 	EventInterval time.Duration
 	// Options are the flags that take part in a decision.
-	Options observe.Options
+	Options observehorizontal.Options
 	// FieldManager is this installation's name in managedFields; FieldManager if it is empty.
 	FieldManager string
 	// Shadow decides and writes nothing.

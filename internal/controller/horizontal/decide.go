@@ -11,13 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // maxOvertaken is how often in a row a decision is given up because somebody else scaled
@@ -31,7 +32,7 @@ var errSuperseded = errors.New("the object changed meanwhile")
 type pass struct {
 	hpa    *autoscalingv2.HorizontalPodAutoscaler
 	track  *track
-	policy decide.Policy
+	policy horizontal.Policy
 	// began is when the worker began with the object; start when it began to look at what
 	// is known, which is later where the target's scale had to be asked for; decided when
 	// the decision was made.
@@ -40,7 +41,7 @@ type pass struct {
 	asks bool
 
 	scratch     *scratch
-	observation decide.Observation
+	observation horizontal.Observation
 	target      scale.Target
 	targetErr   error
 	answers     []answer
@@ -56,7 +57,7 @@ type pass struct {
 	actual actual
 }
 
-func (t *track) reset() { t.state, t.moved = decide.State{}, 0 }
+func (t *track) reset() { t.state, t.moved = horizontal.State{}, 0 }
 
 // turnTime is for how long a worker goes on with what is due next, which then waits for
 // no new goroutine: that one's stack would have to grow first, and where the processors
@@ -165,10 +166,10 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 	}
 	step := c.prepare(p)
 	p.decided = time.Now()
-	decision, state := decide.Decide(p.decided, &p.policy, p.track.state, &p.observation)
+	decision, state := horizontal.Decide(p.decided, &p.policy, p.track.state, &p.observation)
 	// The state that went in is used up, whatever happens next.
 	p.track.state = state
-	if decision.Branch == decide.BranchAwaiting {
+	if decision.Branch == horizontal.BranchAwaiting {
 		c.log.V(1).Info("left to newer samples", "object", nameOf(p.hpa).String(), "trigger", decision.Trigger.String(),
 			"current", decision.Current, "wish", decision.Proposed.Replicas, "pending", decision.Pending, "outdated", decision.Outdated)
 		return nil
@@ -185,9 +186,9 @@ func (p *pass) mayLower() bool {
 
 // observe looks at the target, its pods and the metrics.
 func (c *Controller) observe(ctx context.Context, p *pass) error {
-	p.observation.ScaledToZero = observe.ScaledToZero(p.hpa)
+	p.observation.ScaledToZero = observehorizontal.ScaledToZero(p.hpa)
 	if c.config.Conflict != nil {
-		p.observation.Conflict = report.Conflict{Message: c.config.Conflict(p.hpa), Shown: observe.InConflict(p.hpa)}
+		p.observation.Conflict = report.Conflict{Message: c.config.Conflict(p.hpa), Shown: observehorizontal.InConflict(p.hpa)}
 	}
 	if err := c.observeScale(ctx, p); err != nil {
 		return err
@@ -217,8 +218,8 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 	if c.config.Shadow {
 		p.actual = c.follow(p)
 	}
-	fine := p.observation.Target.Selector.Problem == decide.SelectorFine
-	if !fine || !decide.NeedsReadings(&p.policy, &p.observation) {
+	fine := p.observation.Target.Selector.Problem == horizontal.SelectorFine
+	if !fine || !horizontal.NeedsReadings(&p.policy, &p.observation) {
 		p.observation.Readings = make([]metric.Reading, len(p.policy.Metrics))
 		return nil
 	}
@@ -246,7 +247,7 @@ func (c *Controller) outside(wait func()) {
 func (c *Controller) observeTarget(p *pass) {
 	target, selector := targetOf(p)
 	p.observation.Target = target
-	if !decide.NeedsReadings(&p.policy, &p.observation) {
+	if !horizontal.NeedsReadings(&p.policy, &p.observation) {
 		// Whoever else selects the pods of an object that is switched off, or whose
 		// selector cannot be used, may scale them. Upstream keeps what was once claimed.
 		if p.policy.Divergences.Has(divergence.OutOfRange) {
@@ -259,8 +260,8 @@ func (c *Controller) observeTarget(p *pass) {
 		follower = p.track
 	}
 	if both := c.pods.Claim(nameOf(p.hpa), selector, follower); both != "" {
-		p.observation.Target.Selector = decide.Selector{
-			Problem: decide.SelectorAmbiguous,
+		p.observation.Target.Selector = horizontal.Selector{
+			Problem: horizontal.SelectorAmbiguous,
 			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)", p.target.Scale.Status.Selector, both),
 		}
 	}

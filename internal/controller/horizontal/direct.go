@@ -8,9 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Direct knows what pods use without being asked for it.
@@ -133,7 +134,7 @@ func (c *Controller) reportFallback(p *pass, lacking fallbackReason, err error) 
 		*said = true
 		c.log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())
 		if !c.config.Shadow {
-			c.record(p, observe.Event{
+			c.record(p, observehorizontal.Event{
 				Type: corev1.EventTypeWarning, Reason: "FailedReadKubelet", Message: "metrics.k8s.io stands in meanwhile: " + err.Error(),
 			})
 		}
@@ -165,12 +166,12 @@ func (c *Controller) readsKubelets(p *pass) bool {
 	return c.config.Direct != nil && hasResource(&p.policy)
 }
 
-func isResource(kind metric.Type) bool {
-	return kind == metric.Resource || kind == metric.ContainerResource
+func isResource(kind source.Type) bool {
+	return kind == source.Resource || kind == source.ContainerResource
 }
 
 // hasResource reports whether there is a metric that kubelets know.
-func hasResource(p *decide.Policy) bool {
+func hasResource(p *horizontal.Policy) bool {
 	for i := range p.Metrics {
 		if isResource(p.Metrics[i].Type) {
 			return true

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
@@ -17,7 +17,7 @@ type timedExternal struct {
 	at func(now time.Time) time.Time
 }
 
-func (e timedExternal) External(ctx context.Context, namespace, metric, selector string) (*externalv1beta1.ExternalMetricValueList, error) {
+func (e timedExternal) External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	list, err := e.world.External(ctx, namespace, metric, selector)
 	if err == nil {
 		for i := range list.Items {

@@ -3,12 +3,12 @@ package horizontal
 import (
 	"slices"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 )
 
 // followUp puts the nodes before others that the next decision depends on, and has the
 // object decided again where the decision asks for it.
-func (c *Controller) followUp(p *pass, d *decide.Decision) {
+func (c *Controller) followUp(p *pass, d *horizontal.Decision) {
 	if p.seen == nil {
 		return
 	}

@@ -33,13 +33,13 @@ import (
 	scaleclient "k8s.io/client-go/scale"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
-	customv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 const period = 15 * time.Second
@@ -133,7 +133,7 @@ func (w *world) start(change ...func(*Config)) {
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 	cfg := Config{
 		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme),
-		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2, Options: observe.DefaultOptions(),
+		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2, Options: observehorizontal.DefaultOptions(),
 		Log: w.log(),
 	}
 	for _, f := range change {
@@ -455,7 +455,7 @@ func (w *world) Resource(_ context.Context, namespace, selector string) (*metric
 }
 
 // Custom implements MetricsSource.
-func (w *world) Custom(ctx context.Context, query metricsapi.CustomQuery) (*customv1beta2.MetricValueList, error) {
+func (w *world) Custom(ctx context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error) {
 	w.mu.Lock()
 	f := w.custom
 	w.mu.Unlock()
@@ -466,15 +466,15 @@ func (w *world) Custom(ctx context.Context, query metricsapi.CustomQuery) (*cust
 	if err != nil {
 		return nil, err
 	}
-	return &customv1beta2.MetricValueList{Items: []customv1beta2.MetricValue{{
+	return &custommetricsv1beta2.MetricValueList{Items: []custommetricsv1beta2.MetricValue{{
 		Timestamp: metav1.Now(), Value: *resource.NewMilliQuantity(milli, resource.DecimalSI),
 		DescribedObject: corev1.ObjectReference{Kind: query.Kind.Kind, Name: query.Name, Namespace: query.Namespace},
-		Metric:          customv1beta2.MetricIdentifier{Name: query.Metric},
+		Metric:          custommetricsv1beta2.MetricIdentifier{Name: query.Metric},
 	}}}, nil
 }
 
 // External implements MetricsSource.
-func (w *world) External(ctx context.Context, _, metric, _ string) (*externalv1beta1.ExternalMetricValueList, error) {
+func (w *world) External(ctx context.Context, _, metric, _ string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	w.mu.Lock()
 	f, measured := w.external, metav1.NewTime(w.measured)
 	w.mu.Unlock()
@@ -488,7 +488,7 @@ func (w *world) External(ctx context.Context, _, metric, _ string) (*externalv1b
 	if err != nil {
 		return nil, err
 	}
-	return &externalv1beta1.ExternalMetricValueList{Items: []externalv1beta1.ExternalMetricValue{{
+	return &externalmetricsv1beta1.ExternalMetricValueList{Items: []externalmetricsv1beta1.ExternalMetricValue{{
 		MetricName: metric, Timestamp: measured, Value: *resource.NewMilliQuantity(milli, resource.DecimalSI),
 	}}}, nil
 }

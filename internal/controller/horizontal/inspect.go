@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 // Inspector is told of a decision: with all that it is made of, for plimsoll evaluate
 // to decide alike, and with the decision, which is good until the inspector returns.
 // Whoever decides waits for it, so it takes no time and calls nobody.
-type Inspector func(step *snapshot.Step, d *decide.Decision)
+type Inspector func(step *snapshot.Step, d *horizontal.Decision)
 
 // Inspect tells of each decision on the object until it is stopped. An object that
 // nobody inspects costs nothing.
@@ -67,7 +67,7 @@ func podsOf(p *pass) []*corev1.Pod {
 }
 
 // inspect tells of the decision.
-func (c *Controller) inspect(p *pass, step *snapshot.Step, d *decide.Decision) {
+func (c *Controller) inspect(p *pass, step *snapshot.Step, d *horizontal.Decision) {
 	if step == nil {
 		return
 	}

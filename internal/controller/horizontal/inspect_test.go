@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
@@ -27,7 +27,7 @@ import (
 type replayer struct {
 	t         *testing.T
 	set       divergence.Set
-	decisions []decide.Decision
+	decisions []horizontal.Decision
 	saved     []string
 }
 
@@ -40,7 +40,7 @@ func (w *world) replay(t *testing.T, object string, set divergence.Set) *replaye
 	return r
 }
 
-func (r *replayer) decided(step *snapshot.Step, d *decide.Decision) {
+func (r *replayer) decided(step *snapshot.Step, d *horizontal.Decision) {
 	var file bytes.Buffer
 	if err := snapshot.Encode(&file, step); err != nil {
 		r.t.Error(err)
@@ -53,23 +53,23 @@ func (r *replayer) decided(step *snapshot.Step, d *decide.Decision) {
 		r.t.Errorf("%v:\n%s", err, text)
 		return
 	}
-	result, _, err := snapshot.Evaluate(read, decide.State{}, r.set)
+	result, _, err := snapshot.Evaluate(read, horizontal.State{}, r.set)
 	if err != nil {
 		r.t.Errorf("%v:\n%s", err, text)
 		return
 	}
-	options := cmp.Options{cmpopts.IgnoreUnexported(decide.Decision{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs()}
+	options := cmp.Options{cmpopts.IgnoreUnexported(horizontal.Decision{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs()}
 	if diff := cmp.Diff(*d, result.Decision, options); diff != "" {
 		r.t.Errorf("decision %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}
-	report := d.Report(decide.Outcome{At: d.At})
+	report := d.Report(horizontal.Outcome{At: d.At})
 	if diff := cmp.Diff(report, result.Report, options); diff != "" {
 		r.t.Errorf("report %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}
 }
 
 // want wants a decision of that kind among those that were replayed.
-func (r *replayer) want(what string, is func(*decide.Decision) bool) {
+func (r *replayer) want(what string, is func(*horizontal.Decision) bool) {
 	r.t.Helper()
 	for i := range r.decisions {
 		if is(&r.decisions[i]) {
@@ -98,8 +98,8 @@ func TestSurgeReplays(t *testing.T) {
 		w.pass(123456789 * time.Nanosecond)
 		w.set(func() { k.milli = 900 })
 		w.pass(10 * time.Second)
-		r.want("of the surge window", func(d *decide.Decision) bool { return d.Rescale && d.Proposed.Source == proposal.Surge })
-		r.want("that a rate limits", func(d *decide.Decision) bool { return d.Limited.Rated && d.Limited.Replicas < d.Proposed.Replicas })
+		r.want("of the surge window", func(d *horizontal.Decision) bool { return d.Rescale && d.Proposed.Source == proposal.Surge })
+		r.want("that a rate limits", func(d *horizontal.Decision) bool { return d.Limited.Rated && d.Limited.Replicas < d.Proposed.Replicas })
 		last := r.saved[len(r.saved)-1]
 		for _, part := range []string{"plimsoll.dev/window: surge", "scaleUps:", "recommendations:", "lastScaleUp:", "plimsoll.dev/divergences: default"} {
 			if !strings.Contains(last, part) {
@@ -121,8 +121,8 @@ func TestDoublingReplays(t *testing.T) {
 		w.pass(30 * time.Second)
 		w.set(func() { k.milli = 1000 })
 		w.pass(5 * time.Second)
-		r.want("that doubles", func(d *decide.Decision) bool { return d.Rescale && d.Desired == 2*d.Current })
-		r.want("that was too soon", func(d *decide.Decision) bool { return d.Limited.Held == behavior.TooSoon })
+		r.want("that doubles", func(d *horizontal.Decision) bool { return d.Rescale && d.Desired == 2*d.Current })
+		r.want("that was too soon", func(d *horizontal.Decision) bool { return d.Limited.Held == behavior.TooSoon })
 	})
 }
 
@@ -147,7 +147,7 @@ func TestContainersReplay(t *testing.T) {
 		r := w.replay(t, "web", divergence.Default)
 		w.start(k.direct)
 		w.pass(20 * time.Second)
-		r.want("with four metrics", func(d *decide.Decision) bool {
+		r.want("with four metrics", func(d *horizontal.Decision) bool {
 			return len(d.Metrics) == 4 && d.Metrics[1].Failure == nil && d.Metrics[3].Failure == nil
 		})
 	})
@@ -155,22 +155,22 @@ func TestContainersReplay(t *testing.T) {
 
 // TestEveryWayReplays: whatever a decision is made of is saved with it.
 func TestEveryWayReplays(t *testing.T) {
-	branch := func(b decide.Branch) func(*decide.Decision) bool {
-		return func(d *decide.Decision) bool { return d.Branch == b }
+	branch := func(b horizontal.Branch) func(*horizontal.Decision) bool {
+		return func(d *horizontal.Decision) bool { return d.Branch == b }
 	}
 	for name, tt := range map[string]struct {
 		prepare func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler)
 		play    func(w *world)
 		change  func(*Config)
-		is      func(*decide.Decision) bool
+		is      func(*horizontal.Decision) bool
 	}{
 		"metrics.k8s.io, without labels": {
 			play: func(w *world) { w.set(func() { w.usage = 200 }) },
-			is:   func(d *decide.Decision) bool { return d.Rescale && d.Desired == 4 },
+			is:   func(d *horizontal.Decision) bool { return d.Rescale && d.Desired == 4 },
 		},
 		"it fails": {
 			prepare: func(_ *world, hpa *autoscalingv2.HorizontalPodAutoscaler) { externally(hpa) },
-			is:      branch(decide.BranchFailed),
+			is:      branch(horizontal.BranchFailed),
 		},
 		"external": {
 			prepare: func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
@@ -181,7 +181,7 @@ func TestEveryWayReplays(t *testing.T) {
 				hpa.Spec.Metrics = append(hpa.Spec.Metrics, other)
 				w.external = func(context.Context) (int64, error) { return 500, nil }
 			},
-			is: func(d *decide.Decision) bool { return d.Rescale && d.Desired == 5 },
+			is: func(d *horizontal.Decision) bool { return d.Rescale && d.Desired == 5 },
 		},
 		"custom": {
 			prepare: func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
@@ -193,19 +193,19 @@ func TestEveryWayReplays(t *testing.T) {
 				}}
 				hpa.Spec.Metrics = []autoscalingv2.MetricSpec{object, object}
 			},
-			is: func(d *decide.Decision) bool { return d.Rescale && d.Desired == 6 },
+			is: func(d *horizontal.Decision) bool { return d.Rescale && d.Desired == 6 },
 		},
 		"no scale": {
 			prepare: func(_ *world, hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef.Name = "nobody" },
-			is:      branch(decide.BranchNoScale),
+			is:      branch(horizontal.BranchNoScale),
 		},
 		"switched off": {
 			prepare: func(w *world, _ *autoscalingv2.HorizontalPodAutoscaler) { w.setReplicas("web", 0) },
-			is:      branch(decide.BranchDisabled),
+			is:      branch(horizontal.BranchDisabled),
 		},
 		"above max": {
 			prepare: func(_ *world, hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 1 },
-			is:      branch(decide.BranchAboveMax),
+			is:      branch(horizontal.BranchAboveMax),
 		},
 		"two objects": {
 			prepare: func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
@@ -213,23 +213,23 @@ func TestEveryWayReplays(t *testing.T) {
 				twin.Name, twin.UID = "twin", "twin"
 				w.addHPA(twin)
 			},
-			is: branch(decide.BranchFailed),
+			is: branch(horizontal.BranchFailed),
 		},
 		"a vertical autoscaler": {
 			change: func(c *Config) {
 				c.Conflict = func(*autoscalingv2.HorizontalPodAutoscaler) string { return "it sets the requests" }
 			},
-			is: branch(decide.BranchMetrics),
+			is: branch(horizontal.BranchMetrics),
 		},
 		"other flags": {
 			change: func(c *Config) { c.Options.Tolerance, c.Options.DownscaleStabilization = 0.9, time.Second },
 			play:   func(w *world) { w.set(func() { w.usage = 5 }) },
-			is:     func(d *decide.Decision) bool { return d.Rescale && d.Desired == 1 },
+			is:     func(d *horizontal.Decision) bool { return d.Rescale && d.Desired == 1 },
 		},
 		"as upstream": {
 			change: func(c *Config) { c.Options.Divergences = divergence.None },
 			play:   func(w *world) { w.changePod("web-0", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }) },
-			is:     branch(decide.BranchMetrics),
+			is:     branch(horizontal.BranchMetrics),
 		},
 		"in shadow mode": {
 			change: inShadow,
@@ -237,7 +237,7 @@ func TestEveryWayReplays(t *testing.T) {
 				w.set(func() { w.usage = 200 })
 				w.upstreamDecides("web", 4)
 			},
-			is: func(d *decide.Decision) bool { return d.Current == 2 && d.Desired == 4 },
+			is: func(d *horizontal.Decision) bool { return d.Current == 2 && d.Desired == 4 },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestInspectingEnds(t *testing.T) {
 		web := types.NamespacedName{Namespace: "shop", Name: "web"}
 		told := map[string]int{}
 		inspector := func(name string) Inspector {
-			return func(*snapshot.Step, *decide.Decision) { told[name]++ }
+			return func(*snapshot.Step, *horizontal.Decision) { told[name]++ }
 		}
 		var controller *Controller
 		w.made = func(c *Controller) { controller = c }

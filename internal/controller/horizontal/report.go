@@ -8,7 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // reported is what was last told of an object.
@@ -21,7 +21,7 @@ type reported struct {
 	// backoff is between status writes that fail.
 	backoff backoff
 	// events is when each event was last recorded, by what it says.
-	events map[observe.Event]time.Time
+	events map[observehorizontal.Event]time.Time
 	// standIn says that metrics.k8s.io stands in for kubelets.
 	standIn bool
 	// unreadable says that pods count as missing because their nodes cannot be read.
@@ -74,14 +74,14 @@ func (c *Controller) mayTell(p *pass) bool {
 
 // record tells of an event, unless it is a warning and the same was told in the
 // interval before.
-func (c *Controller) record(p *pass, e observe.Event) {
+func (c *Controller) record(p *pass, e observehorizontal.Event) {
 	if c.repeats(p.track, e) {
 		return
 	}
 	c.config.Events.Event(p.hpa, e.Type, e.Reason, e.Message)
 }
 
-func (c *Controller) repeats(t *track, e observe.Event) bool {
+func (c *Controller) repeats(t *track, e observehorizontal.Event) bool {
 	interval := c.config.EventInterval
 	if interval == 0 || e.Type != corev1.EventTypeWarning {
 		return false
@@ -96,7 +96,7 @@ func (c *Controller) repeats(t *track, e observe.Event) bool {
 		return true
 	}
 	if t.reported.events == nil {
-		t.reported.events = map[observe.Event]time.Time{}
+		t.reported.events = map[observehorizontal.Event]time.Time{}
 	}
 	t.reported.events[e] = now
 	return false

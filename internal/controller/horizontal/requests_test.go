@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	externalv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
@@ -40,7 +40,7 @@ func (w *world) throughClient(adapter http.RoundTripper) throughClient {
 }
 
 // External implements MetricsSource.
-func (c throughClient) External(ctx context.Context, namespace, metric, selector string) (*externalv1beta1.ExternalMetricValueList, error) {
+func (c throughClient) External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	return c.client.External(ctx, namespace, metric, selector)
 }
 

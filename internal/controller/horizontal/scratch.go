@@ -5,10 +5,11 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // scratch is the memory that a decision needs while it is made; each is used by many
@@ -18,7 +19,7 @@ type scratch struct {
 	observed []metric.Pod
 	readings []metric.Reading
 	view     podusage.View
-	answers  observe.Answers
+	answers  observehorizontal.Answers
 }
 
 // acquireScratch lends a decision buffers to work in.
@@ -33,7 +34,7 @@ func (c *Controller) acquireScratch(p *pass) {
 func (c *Controller) releaseScratch(p *pass) {
 	// What lies on it would keep objects alive that are gone.
 	clear(p.scratch.pods)
-	p.scratch.answers.Reset(&decide.Policy{}, nil)
+	p.scratch.answers.Reset(&horizontal.Policy{}, nil)
 	c.scratches.Put(p.scratch)
 	p.scratch = nil
 }
@@ -42,28 +43,28 @@ func (c *Controller) releaseScratch(p *pass) {
 // they are the same.
 type derived struct {
 	hpa    *autoscalingv2.HorizontalPodAutoscaler
-	policy decide.Policy
+	policy horizontal.Policy
 
 	scale    *autoscalingv1.Scale
-	target   decide.Target
+	target   horizontal.Target
 	selector *podindex.Selector
 }
 
 // policyOf is what the object asks for.
-func (c *Controller) policyOf(p *pass) decide.Policy {
+func (c *Controller) policyOf(p *pass) horizontal.Policy {
 	k := &p.track.derived
 	if k.hpa != p.hpa {
-		k.hpa, k.policy = p.hpa, observe.Policy(p.hpa, c.config.Options)
+		k.hpa, k.policy = p.hpa, observehorizontal.Policy(p.hpa, c.config.Options)
 	}
 	return k.policy
 }
 
 // targetOf is the scale as the core sees it, and its selector.
-func targetOf(p *pass) (decide.Target, *podindex.Selector) {
+func targetOf(p *pass) (horizontal.Target, *podindex.Selector) {
 	k := &p.track.derived
 	if k.scale != p.target.Scale {
 		k.scale = p.target.Scale
-		target, selector := observe.Target(p.target.Scale)
+		target, selector := observehorizontal.Target(p.target.Scale)
 		k.target, k.selector = target, podindex.SelectorOf(selector)
 	}
 	return k.target, k.selector

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
@@ -117,17 +117,17 @@ func (c *Controller) shadow(p *pass) {
 	// The other one decides by its sync period alone.
 	p.observation.Trigger, p.observation.NewerAwaited = trigger.Periodic, false
 	step := c.prepare(p)
-	d, state := decide.Decide(now, &p.policy, state, &p.observation)
+	d, state := horizontal.Decide(now, &p.policy, state, &p.observation)
 	c.inspect(p, step, &d)
 	if !between {
 		state.Pending = nil
 		if a.scaled && a.desired != a.current {
 			state.Pending = pendingOf(&p.policy, a.desired-a.current)
-			state = decide.Settle(state, decide.Outcome{At: p.hpa.Status.LastScaleTime.Time})
+			state = horizontal.Settle(state, horizontal.Outcome{At: p.hpa.Status.LastScaleTime.Time})
 		}
 		p.track.state, s.remembered = state, now
 	}
-	report := d.Report(decide.Outcome{At: now})
+	report := d.Report(horizontal.Outcome{At: now})
 	c.measure(p, &d, &report, nil)
 	if result, certain := c.compare(p, &d, &report); certain {
 		c.metrics.shadow.WithLabelValues(result).Inc()
@@ -137,7 +137,7 @@ func (c *Controller) shadow(p *pass) {
 
 // compare says how the two decisions differ. It is not certain while the other
 // controller may not have looked at what this one has seen.
-func (c *Controller) compare(p *pass, d *decide.Decision, r *report.Report) (result string, certain bool) {
+func (c *Controller) compare(p *pass, d *horizontal.Decision, r *report.Report) (result string, certain bool) {
 	a, s := p.actual, &p.track.shadow
 	if !a.known {
 		s.differsSince = time.Time{}
@@ -178,7 +178,7 @@ func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *report.Re
 
 // tellShadow logs changes of scale and what has not been logged before; the rest
 // is for those who ask for more.
-func (c *Controller) tellShadow(p *pass, d *decide.Decision, r *report.Report, result string) {
+func (c *Controller) tellShadow(p *pass, d *horizontal.Decision, r *report.Report, result string) {
 	a, s := p.actual, &p.track.shadow
 	message := "shadow agrees"
 	difference := ""
@@ -220,15 +220,15 @@ func joined(text, kind, reason string) string {
 }
 
 // pendingOf is what is to be remembered of a change that somebody else made.
-func pendingOf(policy *decide.Policy, change int32) *decide.Pending {
+func pendingOf(policy *horizontal.Policy, change int32) *horizontal.Pending {
 	if policy.Behavior == nil {
-		return &decide.Pending{Change: change}
+		return &horizontal.Pending{Change: change}
 	}
 	rules := policy.Behavior.Up
 	if change < 0 {
 		rules = policy.Behavior.Down
 	}
-	pending := &decide.Pending{Change: change}
+	pending := &horizontal.Pending{Change: change}
 	for _, rate := range rules.Policies {
 		pending.Longest = max(pending.Longest, rate.Period)
 	}

@@ -8,33 +8,34 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // What is said without making a status equals what comparing the statuses says.
 func TestShownIsNotUrgent(t *testing.T) {
 	var shown, news int
 	rapid.Check(t, func(t *rapid.T) {
-		hpa, decision := drawStatus(t), decide.Decision{}
+		hpa, decision := drawStatus(t), horizontal.Decision{}
 		report := drawReport(t)
 		for range rapid.IntRange(0, 2).Draw(t, "results") {
 			r := metric.Result{}
 			if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
-				r.Failure = &metric.Failure{}
+				r.Failure = &source.Failure{}
 			}
 			decision.Metrics = append(decision.Metrics, r)
 		}
 		if rapid.Bool().Draw(t, "written") {
 			// As it is after the decision was told, maybe with other numbers.
-			hpa.Status = observe.Status(hpa, &decision, report, time.Unix(100, 0))
+			hpa.Status = observehorizontal.Status(hpa, &decision, report, time.Unix(100, 0))
 			report.Rescaled = false
 		}
-		after := observe.Status(hpa, &decision, report, time.Unix(200, 0))
-		is, want := observe.IsShown(hpa, &decision, report), !status.Urgent(&hpa.Status, &after) && !status.Turned(&hpa.Status, &after)
+		after := observehorizontal.Status(hpa, &decision, report, time.Unix(200, 0))
+		is, want := observehorizontal.IsShown(hpa, &decision, report), !status.Urgent(&hpa.Status, &after) && !status.Turned(&hpa.Status, &after)
 		if is != want {
 			t.Fatalf("shown: %v, neither urgent nor turned: %v\n%+v\n%+v", is, want, hpa.Status, after)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	collected "github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
@@ -110,8 +110,8 @@ func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (rate.
 
 func (f *podCounters) direct(c *Config) {
 	options := kubelet.DefaultOptions()
-	source, err := collected.New(collected.Config{
-		Scraper: func(store *rate.Store) (collected.Scraper, error) { return &countedScraper{f, store}, nil },
+	source, err := podusage.New(podusage.Config{
+		Scraper: func(store *rate.Store) (podusage.Scraper, error) { return &countedScraper{f, store}, nil },
 		Target:  options.Target, Registerer: f.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
 			return informers.NewSharedInformerFactoryWithOptions(f.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	collected "github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
@@ -69,8 +69,8 @@ func (w *world) periodicKubelets(k *kubelets, every time.Duration) func(*Config)
 	}()
 	return func(c *Config) {
 		options := kubelet.DefaultOptions()
-		source, err := collected.New(collected.Config{
-			Scraper: func(store *rate.Store) (collected.Scraper, error) { return &periodicKubelet{k, store, at}, nil },
+		source, err := podusage.New(podusage.Config{
+			Scraper: func(store *rate.Store) (podusage.Scraper, error) { return &periodicKubelet{k, store, at}, nil },
 			Target:  options.Target, Rounds: k.rounds, Registerer: w.registry, Log: c.Log,
 			Nodes: func() cache.SharedIndexInformer {
 				return informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()

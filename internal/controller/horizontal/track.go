@@ -8,18 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // track is what the controller remembers of one object. The worker that has the
 // object owns it, apart from the fields that say otherwise.
 type track struct {
 	uid   types.UID
-	state decide.State
+	state horizontal.State
 	// written is the resource version of the last status write.
 	written string
 	// moved counts decisions in a row that somebody else's scaling overtook; overtaken is
@@ -199,7 +199,7 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 	t.round.Decided()
 	if t.uid != hpa.UID {
 		if t.uid == "" || c.config.Options.Divergences.Has(divergence.HistoryByUID) {
-			t.state = observe.FirstState(hpa)
+			t.state = observehorizontal.FirstState(hpa)
 		}
 		t.cached.end()
 		t.uid, t.written, t.moved, t.shadow, t.reported, t.cached, t.derived, t.scaleUps = hpa.UID, "", 0, shadow{}, c.firstReported(hpa, t.begun), cachedAnswers{}, derived{}, nil

@@ -3,7 +3,7 @@ package horizontal
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // useOthers decides on the pods that can be read where metrics.k8s.io was to stand in
@@ -45,7 +45,7 @@ func (c *Controller) tellUnreadable(p *pass) {
 	why := p.scratch.view.Unreadable().String()
 	c.log.Info("pods count as missing because their nodes cannot be read", "object", object, "pods", p.unreadable, "why", why)
 	if !c.config.Shadow {
-		c.record(p, observe.Event{Type: corev1.EventTypeWarning, Reason: "FailedReadKubelet", Message: "counted as missing: " + why})
+		c.record(p, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: "FailedReadKubelet", Message: "counted as missing: " + why})
 	}
 }
 

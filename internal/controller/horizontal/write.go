@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 )
@@ -76,7 +76,7 @@ func (c *Controller) backsOff(b *backoff) bool {
 }
 
 // rescale writes the count that was decided on.
-func (c *Controller) rescale(ctx context.Context, p *pass, d *decide.Decision) error {
+func (c *Controller) rescale(ctx context.Context, p *pass, d *horizontal.Decision) error {
 	w := &p.track.writing
 	if c.backsOff(&w.backoff) {
 		// Nothing else may happen before the next sync period.

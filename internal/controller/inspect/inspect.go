@@ -21,8 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
-	decide "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -37,7 +37,7 @@ const (
 
 // Source tells of decisions.
 type Source interface {
-	Inspect(object types.NamespacedName, inspector horizontal.Inspector) (stop func())
+	Inspect(object types.NamespacedName, inspector controllerhorizontal.Inspector) (stop func())
 }
 
 // VerticalSource tells what the vertical side remembers of an object: the flags and
@@ -172,7 +172,7 @@ func (s *Server) next(ctx context.Context, object types.NamespacedName) (*snapsh
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	told := make(chan *snapshot.Step, 1)
-	stop := s.source.Inspect(object, func(step *snapshot.Step, _ *decide.Decision) {
+	stop := s.source.Inspect(object, func(step *snapshot.Step, _ *horizontal.Decision) {
 		select {
 		case told <- step:
 		default: // an earlier one is taken

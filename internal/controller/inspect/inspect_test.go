@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -25,7 +25,7 @@ type decisions struct {
 	waiting int
 }
 
-func (d *decisions) Inspect(object types.NamespacedName, inspector horizontal.Inspector) (stop func()) {
+func (d *decisions) Inspect(object types.NamespacedName, inspector controllerhorizontal.Inspector) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting++

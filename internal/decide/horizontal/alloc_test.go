@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -75,29 +76,29 @@ func (w *tide) next() {
 	o.Target.SpecReplicas, o.Target.StatusReplicas = d.Desired, d.Desired
 }
 
-func cpu() metric.Spec {
-	return metric.Spec{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}
+func cpu() source.Spec {
+	return source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}
 }
 
 // TestSteadyStateAllocatesNothing: once the buffers have the size that a target
 // needs, decisions and what they remember take no memory, scale writes included.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	average := metric.Target{Type: metric.AverageValue, Milli: 500}
+	average := source.Target{Type: source.AverageValue, Milli: 500}
 	several := steady(10)
 	several.Readings = append(several.Readings, length(10),
 		metric.Reading{Samples: several.Readings[0].Samples, Extraneous: []int64{500}}, several.Readings[0])
 	for name, tt := range map[string]struct {
-		metrics     []metric.Spec
+		metrics     []source.Spec
 		observation horizontal.Observation
 	}{
-		"utilization of 10 pods":   {[]metric.Spec{cpu()}, steady(10)},
-		"utilization of 1000 pods": {[]metric.Spec{cpu()}, steady(1000)},
-		"the surge window":         {[]metric.Spec{cpu()}, busy(10, 1, 1, 1)},
-		"an external metric":       {[]metric.Spec{queue()}, see(10, length(10))},
+		"utilization of 10 pods":   {[]source.Spec{cpu()}, steady(10)},
+		"utilization of 1000 pods": {[]source.Spec{cpu()}, steady(1000)},
+		"the surge window":         {[]source.Spec{cpu()}, busy(10, 1, 1, 1)},
+		"an external metric":       {[]source.Spec{queue()}, see(10, length(10))},
 		"several metrics": {
-			[]metric.Spec{
-				cpu(), queue(), {Type: metric.Pods, Name: "requests", Target: average},
-				{Type: metric.ContainerResource, Name: "memory", Container: "main", Target: average},
+			[]source.Spec{
+				cpu(), queue(), {Type: source.Pods, Name: "requests", Target: average},
+				{Type: source.ContainerResource, Name: "memory", Container: "main", Target: average},
 			}, several,
 		},
 	} {
@@ -122,7 +123,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 // clone for ever. Settling does it no harm.
 func TestDecisionBorrows(t *testing.T) {
 	p, o, other := policy(1, 100), steady(3), steady(3)
-	p.Metrics = []metric.Spec{cpu()}
+	p.Metrics = []source.Spec{cpu()}
 	other.Pods[1].Phase, other.Readings[0].Samples[0].Milli = metric.PhasePending, 900
 	want, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
 

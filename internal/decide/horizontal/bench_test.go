@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // BenchmarkDecide is a decision a second on an object with a utilization metric
@@ -17,7 +18,7 @@ func BenchmarkDecide(b *testing.B) {
 			p := policy(1, 2000)
 			p.Behavior = defaults()
 			p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
-			p.Metrics = []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}}
+			p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
 			s, o := horizontal.State{}, steady(n)
 			b.ReportAllocs()
 			i := 0

@@ -3,13 +3,13 @@ package horizontal
 import (
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
 // NeedsReadings reports whether a decision on the observation looks at the
@@ -53,7 +53,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	if isFirst {
 		// The count as it stands, so that a controller that has just started does
 		// not scale down before it has seen a whole window.
-		first := signal.Recommendation{Time: now, Replicas: d.Current}
+		first := history.Recommendation{Time: now, Replicas: d.Current}
 		behavior.Remember(&s.Recommendations, p.Divergences, first, time.Time{})
 	}
 	switch d.Branch {
@@ -65,7 +65,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		d.fromMetrics(&s, o)
 	}
 	if isFirst && d.isDeferred(o) {
-		s.Recommendations = signal.Recommendations{}
+		s.Recommendations = history.Recommendations{}
 	}
 	if d.Rescale && (p.Behavior != nil || p.Divergences&(divergence.OneDoubling|divergence.NewerSamples) != 0) {
 		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current, d.Metrics)
@@ -96,7 +96,7 @@ func branch(p *Policy, o *Observation) Branch {
 // seesZero reports whether a metric has values without pods.
 func (p *Policy) seesZero() bool {
 	for i := range p.Metrics {
-		if p.Metrics[i].Type == metric.Object || p.Metrics[i].Type == metric.External {
+		if p.Metrics[i].Type == source.Object || p.Metrics[i].Type == source.External {
 			return true
 		}
 	}
@@ -128,7 +128,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	}
 	d.evaluate(s.work, o)
 	if p.Divergences.Has(divergence.NewerSamples) {
-		d.Outdated = basis.Outdated(d.At, s.LastScaleUp, d.Metrics)
+		d.Outdated = proposal.Outdated(d.At, s.LastScaleUp, d.Metrics)
 	}
 	before := s.Surges
 	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
@@ -34,14 +35,14 @@ func TestBranches(t *testing.T) {
 		// Needs is whether the shell has to read the metrics.
 		Needs bool
 	}
-	resource := metric.Spec{Type: metric.Resource, Name: "memory", Target: metric.Target{Type: metric.Utilization, Percent: 50}}
+	resource := source.Spec{Type: source.Resource, Name: "memory", Target: source.Target{Type: source.Utilization, Percent: 50}}
 	unreadable := see(3, length(3))
 	unreadable.Target.Error = "not found"
 
 	for name, tt := range map[string]struct {
 		reason      string
 		min, max    int32
-		metrics     []metric.Spec
+		metrics     []source.Spec
 		observation horizontal.Observation
 		set         divergence.Set
 		want        result
@@ -123,12 +124,12 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchMetrics, 6, true, true},
 		},
 		"scaled to zero, then only metrics of pods": {
-			"nothing can call it back", 0, 10, []metric.Spec{resource}, scaledToZero(see(0, broken())), divergence.Default,
+			"nothing can call it back", 0, 10, []source.Spec{resource}, scaledToZero(see(0, broken())), divergence.Default,
 			result{horizontal.BranchDisabled, 0, false, false},
 		},
 		"scaled to zero, min raised, only metrics of pods": {
 			"upstream asks the metrics first, which fail without pods: the target stays at zero",
-			2, 10, []metric.Spec{resource}, scaledToZero(see(0, metric.Reading{})), divergence.Default,
+			2, 10, []source.Spec{resource}, scaledToZero(see(0, metric.Reading{})), divergence.Default,
 			result{horizontal.BranchFailed, 0, false, true},
 		},
 		"a reading is missing": {
@@ -136,7 +137,7 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchFailed, 3, false, true},
 		},
 		"no metrics": {
-			"the API server never stores such an object", 1, 10, []metric.Spec{}, see(3), divergence.Default,
+			"the API server never stores such an object", 1, 10, []source.Spec{}, see(3), divergence.Default,
 			result{horizontal.BranchFailed, 3, false, true},
 		},
 	} {
@@ -178,7 +179,7 @@ func TestCombine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, o := policy(1, 10), see(3, tt.readings...)
-			p.Metrics = []metric.Spec{queue(), queue()}
+			p.Metrics = []source.Spec{queue(), queue()}
 			d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
 			if d.Desired != tt.desired || (d.Branch == horizontal.BranchFailed) != tt.failed {
 				t.Errorf("got %d on %v: %s", d.Desired, d.Branch, tt.reason)

@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // A shell observes, decides, writes the scale, settles what became of the
@@ -15,9 +16,9 @@ import (
 func ExampleDecide() {
 	policy := horizontal.Policy{
 		MinReplicas: 1, MaxReplicas: 10,
-		Metrics: []metric.Spec{{
-			Type: metric.External, Name: "queue", SelectorText: "nil",
-			Target: metric.Target{Type: metric.AverageValue, Milli: 1000},
+		Metrics: []source.Spec{{
+			Type: source.External, Name: "queue", SelectorText: "nil",
+			Target: source.Target{Type: source.AverageValue, Milli: 1000},
 		}},
 		Tolerance:              metric.Tolerance{Up: 0.1, Down: 0.1},
 		DownscaleStabilization: 5 * time.Minute,

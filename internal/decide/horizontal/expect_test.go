@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
@@ -17,7 +17,7 @@ import (
 type seen struct {
 	decision horizontal.Decision
 	report   report.Report
-	specs    []metric.Spec
+	specs    []source.Spec
 }
 
 // expect holds the last decision to what somebody wrote down. What is not named

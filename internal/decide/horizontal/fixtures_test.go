@@ -8,8 +8,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // noon is when the tests begin.
@@ -20,10 +21,10 @@ var remembered = cmpopts.IgnoreUnexported(horizontal.State{})
 
 // queue is an External metric whose average target is 1: as many replicas are
 // wished as the queue is long. That lets a test say a wish as a number.
-func queue() metric.Spec {
-	return metric.Spec{
-		Type: metric.External, Name: "queue", SelectorText: "nil",
-		Target: metric.Target{Type: metric.AverageValue, Milli: 1000},
+func queue() source.Spec {
+	return source.Spec{
+		Type: source.External, Name: "queue", SelectorText: "nil",
+		Target: source.Target{Type: source.AverageValue, Milli: 1000},
 	}
 }
 
@@ -37,7 +38,7 @@ func broken() metric.Reading { return metric.Reading{Error: "down"} }
 func policy(minReplicas, maxReplicas int32) horizontal.Policy {
 	return horizontal.Policy{
 		Namespace: "shop", MinReplicas: minReplicas, MaxReplicas: maxReplicas,
-		Metrics:                 []metric.Spec{queue()},
+		Metrics:                 []source.Spec{queue()},
 		DownscaleStabilization:  5 * time.Minute,
 		CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second,
 		Divergences: divergence.Default,
@@ -103,10 +104,10 @@ func remembering(entries ...past) horizontal.State {
 }
 
 // changes are scale events, oldest first.
-func changes(entries ...past) signal.Changes {
-	var c signal.Changes
+func changes(entries ...past) history.Changes {
+	var c history.Changes
 	for _, e := range entries {
-		c = append(c, signal.Change{Time: noon.Add(-e.ago), Replicas: e.replicas})
+		c = append(c, history.Change{Time: noon.Add(-e.ago), Replicas: e.replicas})
 	}
 	return c
 }

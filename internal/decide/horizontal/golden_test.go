@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
@@ -250,14 +251,14 @@ func draw(who string, of *seen) string {
 	return drawn
 }
 
-func usage(d *horizontal.Decision, specs []metric.Spec) string {
+func usage(d *horizontal.Decision, specs []source.Spec) string {
 	var all []string
 	for i, m := range d.Metrics {
 		target := specs[i].Target
 		switch {
 		case m.Failure != nil:
 			all = append(all, "failed")
-		case target.Type == metric.Utilization:
+		case target.Type == source.Utilization:
 			all = append(all, fmt.Sprintf("%d%%/%d%%", m.Percent, target.Percent))
 		default:
 			all = append(all, fmt.Sprintf("%dm/%dm", m.Milli, target.Milli))

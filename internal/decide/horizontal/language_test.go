@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -91,33 +92,33 @@ func (s *stage) surge(key string, args map[string]string) {
 // container, object, external and pods are what they say. Where there are two
 // of a kind, external:jobs has a name of its own; steps give its values by it.
 // type=Cheese makes it one that no API knows; without a target it has none.
-func (s *stage) metricOf(kind string, args map[string]string) metric.Spec {
+func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 	kind, name, named := strings.Cut(kind, ":")
 	if !named {
 		name = kind
 	}
-	spec := metric.Spec{Type: metric.Resource, Name: name, SelectorText: "nil"}
+	spec := source.Spec{Type: source.Resource, Name: name, SelectorText: "nil"}
 	container, resource, found := strings.Cut(kind, "/")
 	switch {
 	case found:
-		spec.Type, spec.Name, spec.Container = metric.ContainerResource, resource, container
+		spec.Type, spec.Name, spec.Container = source.ContainerResource, resource, container
 	case kind == "object":
-		spec.Type, spec.Object = metric.Object, metric.ObjectRef{Kind: "Service", Name: "web"}
+		spec.Type, spec.Object = source.Object, source.ObjectRef{Kind: "Service", Name: "web"}
 	case kind == "external":
-		spec.Type = metric.External
+		spec.Type = source.External
 	case kind == "pods":
-		spec.Type = metric.Pods
+		spec.Type = source.Pods
 	}
 	for key, value := range args {
 		switch key {
 		case "utilization":
-			spec.Target = metric.Target{Type: metric.Utilization, Percent: s.count(value)}
+			spec.Target = source.Target{Type: source.Utilization, Percent: s.count(value)}
 		case "average":
-			spec.Target = metric.Target{Type: metric.AverageValue, Milli: s.milli(value)}
+			spec.Target = source.Target{Type: source.AverageValue, Milli: s.milli(value)}
 		case "value":
-			spec.Target = metric.Target{Type: metric.Value, Milli: s.milli(value)}
+			spec.Target = source.Target{Type: source.Value, Milli: s.milli(value)}
 		case "type":
-			spec.Type = metric.Type(value)
+			spec.Type = source.Type(value)
 		default:
 			s.t.Fatalf("metric has no %s", key)
 		}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -42,7 +42,7 @@ func (d *Decision) suspects(o *Observation, dst []int) []int {
 func (d *Decision) isNear() bool {
 	for i := range d.Metrics {
 		r, kind := &d.Metrics[i], d.policy.Metrics[i].Type
-		if r.Failure == nil && (kind == metric.Resource || kind == metric.ContainerResource) && r.Ratio > 1+d.policy.Tolerance.Up/2 {
+		if r.Failure == nil && (kind == source.Resource || kind == source.ContainerResource) && r.Ratio > 1+d.policy.Tolerance.Up/2 {
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 func making(t *rapid.T) maker {
@@ -78,7 +79,7 @@ func TestUpstreamIsNotMonotonic(t *testing.T) {
 	p := policy(1, 10)
 	p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 	p.DownscaleStabilization = 0
-	p.Metrics = []metric.Spec{{Type: metric.Pods, Name: "rps", Target: metric.Target{Type: metric.AverageValue, Milli: 100}}}
+	p.Metrics = []source.Spec{{Type: source.Pods, Name: "rps", Target: source.Target{Type: source.AverageValue, Milli: 100}}}
 	decide := func(set divergence.Set, milli int64) int32 {
 		p.Divergences = set
 		o := see(2)
@@ -125,9 +126,9 @@ func TestMissingPodNeverRaises(t *testing.T) {
 		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.None, divergence.Default}).Draw(t, "divergences")
 		p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 		percent := rapid.Int32Range(1, 200).Draw(t, "target")
-		p.Metrics = []metric.Spec{rapid.SampledFrom([]metric.Spec{
-			{Type: metric.Resource, Name: "memory", Target: metric.Target{Type: metric.Utilization, Percent: percent}},
-			{Type: metric.Pods, Name: "rps", Target: metric.Target{Type: metric.AverageValue, Milli: int64(percent)}},
+		p.Metrics = []source.Spec{rapid.SampledFrom([]source.Spec{
+			{Type: source.Resource, Name: "memory", Target: source.Target{Type: source.Utilization, Percent: percent}},
+			{Type: source.Pods, Name: "rps", Target: source.Target{Type: source.AverageValue, Milli: int64(percent)}},
 		}).Draw(t, "metric")}
 		o := see(rapid.Int32Range(1, 12).Draw(t, "current"))
 		var r metric.Reading

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
@@ -72,9 +72,9 @@ func TestReport(t *testing.T) {
 	invalidOut := invalid
 	invalidOut.Target.SpecReplicas = 20
 	ambiguous := selecting(see(3), horizontal.SelectorAmbiguous)
-	twice := func(p *horizontal.Policy) { p.Metrics = []metric.Spec{queue(), queue()} }
+	twice := func(p *horizontal.Policy) { p.Metrics = []source.Spec{queue(), queue()} }
 	object := func(p *horizontal.Policy) {
-		p.Metrics[0].Type, p.Metrics[0].Object = metric.Object, metric.ObjectRef{Kind: "Service", Name: "web"}
+		p.Metrics[0].Type, p.Metrics[0].Object = source.Object, source.ObjectRef{Kind: "Service", Name: "web"}
 	}
 	conflict := horizontal.Outcome{At: noon, Error: "the object has been modified"}
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // observation builds what is seen.
@@ -69,8 +70,8 @@ var selectors = map[string]horizontal.Selector{
 }
 
 // key is what the details of a step call the metric.
-func key(spec *metric.Spec) string {
-	if spec.Type == metric.ContainerResource {
+func key(spec *source.Spec) string {
+	if spec.Type == source.ContainerResource {
 		return spec.Container + "/" + spec.Name
 	}
 	return spec.Name
@@ -171,7 +172,7 @@ func (s *stage) requestOf(text string) metric.Request {
 
 // reading is a metric's answer: "down" is an API error, "none" an empty list. The value
 // of an Object or External metric may say when it was asked for, as in 500@-90s?15s.
-func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Request) metric.Reading {
+func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Request) metric.Reading {
 	switch {
 	case slices.Contains(values, "down"):
 		return broken()
@@ -179,7 +180,7 @@ func (s *stage) reading(spec *metric.Spec, values []string, requests []metric.Re
 		return metric.Reading{Empty: true}
 	}
 	var r metric.Reading
-	if spec.Type == metric.Object || spec.Type == metric.External {
+	if spec.Type == source.Object || spec.Type == source.External {
 		for _, v := range values {
 			v, asked, given := strings.Cut(v, "?")
 			if given {

@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -115,30 +116,30 @@ func (m maker) rules() behavior.Rules {
 	return r
 }
 
-func (m maker) spec() metric.Spec {
-	kinds := []metric.Type{metric.Resource, metric.ContainerResource, metric.Pods, metric.Object, metric.External, "Vibes"}
+func (m maker) spec() source.Spec {
+	kinds := []source.Type{source.Resource, source.ContainerResource, source.Pods, source.Object, source.External, "Vibes"}
 	known := int64(4)
 	if m.wild {
 		known = 5
 	}
-	s := metric.Spec{
+	s := source.Spec{
 		Type: kinds[m.pick("type", 0, known)], Name: "memory", Container: "app", SelectorText: "nil",
-		Object: metric.ObjectRef{Kind: "Service", Name: "web"},
-		Target: metric.Target{Type: metric.AverageValue, Milli: max(1, m.milli("target"))},
+		Object: source.ObjectRef{Kind: "Service", Name: "web"},
+		Target: source.Target{Type: source.AverageValue, Milli: max(1, m.milli("target"))},
 	}
 	if m.pick("cpu", 0, 1) == 1 {
-		s.Name = metric.CPU
+		s.Name = source.CPU
 	}
 	second := m.pick("target type", 0, 1) == 1
 	switch {
-	case second && (s.Type == metric.Resource || s.Type == metric.ContainerResource):
-		s.Target = metric.Target{Type: metric.Utilization, Percent: int32(m.pick("percent", 1, 200))}
-	case second && s.Type != metric.Pods:
-		s.Target.Type = metric.Value
+	case second && (s.Type == source.Resource || s.Type == source.ContainerResource):
+		s.Target = source.Target{Type: source.Utilization, Percent: int32(m.pick("percent", 1, 200))}
+	case second && s.Type != source.Pods:
+		s.Target.Type = source.Value
 	}
 	if m.wild && m.chance("odd target", 10) {
-		s.Target = metric.Target{
-			Type:  []metric.TargetType{"", metric.Utilization, metric.Value, metric.AverageValue}[m.pick("odd type", 0, 3)],
+		s.Target = source.Target{
+			Type:  []source.TargetType{"", source.Utilization, source.Value, source.AverageValue}[m.pick("odd type", 0, 3)],
 			Milli: m.pick("odd value", math.MinInt64, math.MaxInt64), Percent: int32(m.pick("odd percent", math.MinInt32, math.MaxInt32)),
 		}
 	}
@@ -216,7 +217,7 @@ func (m maker) pod(name string) metric.Pod {
 	return p
 }
 
-func (m maker) reading(spec *metric.Spec, pods int) metric.Reading {
+func (m maker) reading(spec *source.Spec, pods int) metric.Reading {
 	switch m.pick("outage", 0, 30) {
 	case 29:
 		return broken()
@@ -224,12 +225,12 @@ func (m maker) reading(spec *metric.Spec, pods int) metric.Reading {
 		return metric.Reading{Empty: true}
 	}
 	var r metric.Reading
-	if spec.Type == metric.Object || spec.Type == metric.External {
+	if spec.Type == source.Object || spec.Type == source.External {
 		if m.pick("timed", 0, 1) == 1 {
 			r.At = noon.Add(-m.duration("series' age", time.Minute))
 		}
 		r.Series = append(r.Series, m.milli("series"))
-		for spec.Type == metric.External && m.pick("another", 0, 2) == 2 {
+		for spec.Type == source.External && m.pick("another", 0, 2) == 2 {
 			r.Series = append(r.Series, m.milli("series"))
 		}
 		return r

@@ -8,7 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
 // stabilized is what the tables compare: the count, the reason and the entry
@@ -22,7 +22,7 @@ type stabilized struct {
 
 func stabilizedOf(s behavior.Stabilized) stabilized {
 	got := stabilized{Replicas: s.Replicas, Reason: s.Reason, Window: s.Window}
-	if s.By != (signal.Recommendation{}) {
+	if s.By != (history.Recommendation{}) {
 		got.By = past{noon.Sub(s.By.Time), s.By.Replicas}
 	}
 	return got

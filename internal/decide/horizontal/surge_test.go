@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
@@ -82,7 +83,7 @@ func busy(n int, multiples ...float64) horizontal.Observation {
 // surging decides on CPU with a target of half of the request.
 func surging() horizontal.Policy {
 	p := policy(1, 100)
-	p.Metrics = []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}}
+	p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
 	p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 	p.Surge = surge.Defaults()
 	return p

@@ -9,11 +9,12 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
 // Policy is what the owner of the object and the flags of the controller ask
@@ -21,7 +22,7 @@ import (
 type Policy struct {
 	Namespace                string
 	MinReplicas, MaxReplicas int32
-	Metrics                  []metric.Spec
+	Metrics                  []source.Spec
 	// Behavior is nil for an object without spec.behavior, which upstream treats
 	// by rules of its own.
 	Behavior *behavior.Behavior
@@ -93,10 +94,10 @@ const StateVersion = 1
 // that goes into Decide must not be used again, as the one that comes out has
 // its buffers. To decide twice from one state, Clone it.
 type State struct {
-	Version         int                    `json:"version"`
-	Recommendations signal.Recommendations `json:"recommendations"`
-	ScaleUps        signal.Changes         `json:"scaleUps,omitempty"`
-	ScaleDowns      signal.Changes         `json:"scaleDowns,omitempty"`
+	Version         int                     `json:"version"`
+	Recommendations history.Recommendations `json:"recommendations"`
+	ScaleUps        history.Changes         `json:"scaleUps,omitempty"`
+	ScaleDowns      history.Changes         `json:"scaleDowns,omitempty"`
 	// LastScaleUp is when the count was last raised, as far as it is remembered.
 	LastScaleUp time.Time `json:"lastScaleUp,omitzero"`
 	// LastScaleUpOn are the samples that it was decided on, metric for metric; only
@@ -157,8 +158,8 @@ func (s *State) Clone() State {
 	c := *s
 	c.work = nil
 	c.Recommendations = s.Recommendations.Clone()
-	c.ScaleUps = append(signal.Changes(nil), s.ScaleUps...)
-	c.ScaleDowns = append(signal.Changes(nil), s.ScaleDowns...)
+	c.ScaleUps = append(history.Changes(nil), s.ScaleUps...)
+	c.ScaleDowns = append(history.Changes(nil), s.ScaleDowns...)
 	c.LastScaleUpOn = slices.Clone(s.LastScaleUpOn)
 	if s.Pending != nil {
 		pending := *s.Pending

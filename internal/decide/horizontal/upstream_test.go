@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
 // TestUpstreamScaleEvents: what the scale events of a direction are after one
@@ -20,10 +20,10 @@ import (
 func TestUpstreamScaleEvents(t *testing.T) {
 	ago := func(seconds int, replicas int32) past { return past{time.Duration(seconds) * time.Second, replicas} }
 	two := []behavior.RatePolicy{pods(10, time.Minute), percent(100, time.Minute)}
-	stored := func(replicas ...int32) signal.Changes {
-		var c signal.Changes
+	stored := func(replicas ...int32) history.Changes {
+		var c history.Changes
 		for _, n := range replicas {
-			c = append(c, signal.Change{Replicas: n})
+			c = append(c, history.Change{Replicas: n})
 		}
 		return c
 	}
@@ -32,7 +32,7 @@ func TestUpstreamScaleEvents(t *testing.T) {
 		// policies are nil for an object without behavior.
 		policies []behavior.RatePolicy
 		minute   int64
-		after    signal.Changes
+		after    history.Changes
 	}{
 		"empty entries with default behavior":                      {nil, nil, 0, nil},
 		"empty entries with two-policy-behavior":                   {nil, two, 0, stored(5)},
@@ -45,7 +45,7 @@ func TestUpstreamScaleEvents(t *testing.T) {
 		"replace one entry, use policies with different periods": {
 			[]past{ago(29, 8), ago(59, 6), ago(61, 7), ago(61, 9)},
 			[]behavior.RatePolicy{pods(10, time.Minute), percent(100, 30*time.Second)},
-			14, signal.Changes{{Replicas: 8}, {Replicas: 6}, {Replicas: 7, Outdated: true}, {Replicas: 5}},
+			14, history.Changes{{Replicas: 8}, {Replicas: 6}, {Replicas: 7, Outdated: true}, {Replicas: 5}},
 		},
 		"two entries, both actual": {
 			[]past{ago(58, 7), ago(59, 6)},
@@ -82,7 +82,7 @@ func TestUpstreamScaleEvents(t *testing.T) {
 				if change < 0 {
 					got = s.ScaleDowns
 				}
-				if diff := cmp.Diff(tt.after, got, cmpopts.IgnoreFields(signal.Change{}, "Time"), cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(tt.after, got, cmpopts.IgnoreFields(history.Change{}, "Time"), cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("scale events (-want +got):\n%s", diff)
 				}
 			})

@@ -3,9 +3,9 @@ package horizontal
 import (
 	"slices"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/basis"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
 // workspace is the room that a decision takes. It goes along with the state, so
@@ -43,7 +43,7 @@ func (w *workspace) pend(b *behavior.Behavior, change int32, results []metric.Re
 	w.pending = Pending{Change: change}
 	if b == nil {
 		if change > 0 {
-			w.samples = basis.Samples(w.samples[:0], results)
+			w.samples = proposal.Samples(w.samples[:0], results)
 			w.pending.Samples = w.samples
 		}
 		return &w.pending

@@ -19,8 +19,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // Rescale is a change of the count that an event tells of.
@@ -78,16 +78,16 @@ type Known struct {
 // least, the others most, each in a way of its own.
 func Bounds(k *Known, now time.Time) []horizontal.State {
 	if !k.decided() {
-		return []horizontal.State{observe.FirstState(k.HPA)}
+		return []horizontal.State{observehorizontal.FirstState(k.HPA)}
 	}
 	last := now.Add(-k.Period)
 	sure := k.sure(last)
 	unsure := slices.Clone(sure)
 	for _, count := range []int32{k.HPA.Status.DesiredReplicas, k.Current} {
-		unsure = append(unsure, signal.Recommendation{Time: last, Replicas: count})
+		unsure = append(unsure, history.Recommendation{Time: last, Replicas: count})
 	}
 	// Not empty: a controller without any history holds the count as it stands.
-	sure = append([]signal.Recommendation{{Replicas: k.Current}}, sure...)
+	sure = append([]history.Recommendation{{Replicas: k.Current}}, sure...)
 	bounds := []horizontal.State{k.state(sure)}
 	first, wasScaled := k.first()
 	if !wasScaled {
@@ -116,8 +116,8 @@ func (k *Known) first() (at time.Time, wasScaled bool) {
 }
 
 // state is a history with these recommendations.
-func (k *Known) state(made []signal.Recommendation) horizontal.State {
-	s := observe.FirstState(k.HPA)
+func (k *Known) state(made []history.Recommendation) horizontal.State {
+	s := observehorizontal.FirstState(k.HPA)
 	for _, r := range made {
 		behavior.Remember(&s.Recommendations, k.Divergences, r, time.Time{})
 	}
@@ -147,21 +147,21 @@ func (k *Known) condition(kind autoscalingv2.HorizontalPodAutoscalerConditionTyp
 // its count without any limit recommended it; a scale-up recommended as much as it
 // came to or more, and a scale-down as little or less: what is more extreme would
 // only hold more.
-func (k *Known) sure(last time.Time) []signal.Recommendation {
-	var made []signal.Recommendation
+func (k *Known) sure(last time.Time) []history.Recommendation {
+	var made []history.Recommendation
 	before := int32(-1)
 	for _, r := range k.Rescales {
 		if r.IsWanted || before >= 0 && r.To != before {
-			made = append(made, signal.Recommendation{Time: r.At, Replicas: r.To})
+			made = append(made, history.Recommendation{Time: r.At, Replicas: r.To})
 		}
 		before = r.To
 	}
 	free := k.condition(autoscalingv2.ScalingLimited) == "DesiredWithinRange"
 	able := k.condition(autoscalingv2.AbleToScale)
 	if free && (able == "ReadyForNewScale" || able == "SucceededRescale") {
-		made = append(made, signal.Recommendation{Time: last, Replicas: k.HPA.Status.DesiredReplicas})
+		made = append(made, history.Recommendation{Time: last, Replicas: k.HPA.Status.DesiredReplicas})
 	}
-	slices.SortStableFunc(made, func(a, b signal.Recommendation) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(made, func(a, b history.Recommendation) int { return a.Time.Compare(b.Time) })
 	return made
 }
 
@@ -173,8 +173,8 @@ func (k *Known) largest() int32 {
 func (k *Known) change(s *horizontal.State, at time.Time, by int32) {
 	switch {
 	case by > 0:
-		s.ScaleUps = append(s.ScaleUps, signal.Change{Time: at, Replicas: by})
+		s.ScaleUps = append(s.ScaleUps, history.Change{Time: at, Replicas: by})
 	case by < 0:
-		s.ScaleDowns = append(s.ScaleDowns, signal.Change{Time: at, Replicas: -by})
+		s.ScaleDowns = append(s.ScaleDowns, history.Change{Time: at, Replicas: -by})
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -30,7 +30,7 @@ type Reader struct {
 	Scales  *scale.Client
 	Metrics query.Source
 	// Options are the flags that the object's controller is taken to have.
-	Options observe.Options
+	Options observehorizontal.Options
 }
 
 // Object is the HorizontalPodAutoscaler itself.
@@ -62,9 +62,9 @@ func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutos
 		return step, nil //nolint:nilerr // what cannot be read is part of what a decision sees
 	}
 	step.Scale = target.Scale
-	policy := observe.Policy(hpa, r.Options)
-	seen, selector := observe.Target(target.Scale)
-	observation := horizontal.Observation{Target: seen, ScaledToZero: observe.ScaledToZero(hpa)}
+	policy := observehorizontal.Policy(hpa, r.Options)
+	seen, selector := observehorizontal.Target(target.Scale)
+	observation := horizontal.Observation{Target: seen, ScaledToZero: observehorizontal.ScaledToZero(hpa)}
 	if seen.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(&policy, &observation) {
 		return step, nil
 	}

@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -34,7 +34,7 @@ func (r *Reader) Sizes(ctx context.Context, verticals *vpa.Client, object types.
 		Object:   found,
 		Snapshot: &snapshot.VerticalSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}, Time: now},
 	}
-	err = verticals.EachCheckpoint(ctx, object.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+	err = verticals.EachCheckpoint(ctx, object.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		if c.Spec.VPAObjectName == found.Name {
 			k.Checkpoints = append(k.Checkpoints, c)
 		}
@@ -115,7 +115,7 @@ func text(selector *metav1.LabelSelector) (string, error) {
 
 // surroundings are what takes part in a decision on the pods.
 func (r *Reader) surroundings(ctx context.Context, k *snapshot.VerticalStep) {
-	if mode := observe.ModeOf(&k.Object.Spec); mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
+	if mode := observevertical.ModeOf(&k.Object.Spec); mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
 		// Without an answer the resize itself will tell.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
 		k.Snapshot.NoResize = err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })

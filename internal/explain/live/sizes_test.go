@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
@@ -12,7 +12,7 @@ import (
 func TestUnreadableObjectSaysWhy(t *testing.T) {
 	const why = "spec.resourcePolicy: 1e999999999 is out of bounds"
 	for unreadable, want := range map[string]string{why: why, "": "names no workload"} {
-		k := &snapshot.VerticalStep{Object: &autoscaling.VerticalPodAutoscaler{Unreadable: unreadable}, Snapshot: &snapshot.VerticalSnapshot{}}
+		k := &snapshot.VerticalStep{Object: &vpav1.VerticalPodAutoscaler{Unreadable: unreadable}, Snapshot: &snapshot.VerticalSnapshot{}}
 		if err := (&Reader{}).workload(t.Context(), k); err != nil || !strings.Contains(k.Snapshot.Target.Problem, want) {
 			t.Errorf("%v, %q", err, k.Snapshot.Target.Problem)
 		}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // ownedBy is a pod that an object of a kind that is not well known owns.
@@ -106,11 +106,11 @@ func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
 
 // Only what a VerticalPodAutoscaler could mean is asked for.
 func TestOwnersThatNobodyMeansAreNotAskedFor(t *testing.T) {
-	autoscalers := cache.NewSharedIndexInformer(&cache.ListWatch{}, &autoscaling.VerticalPodAutoscaler{}, 0, cache.Indexers{})
+	autoscalers := cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{})
 	w := &world{autoscalers: autoscalers}
 	inWorld(t, w, func(t *testing.T) {
 		add := func(name string, ref autoscalingv1.CrossVersionObjectReference) {
-			vpa := &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+			vpa := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
 			vpa.Spec.TargetRef = &ref
 			if err := autoscalers.GetStore().Add(vpa); err != nil {
 				t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // byTarget is the index of VerticalPodAutoscalers by what they name: the workload, and
@@ -18,7 +18,7 @@ const byTarget = "plimsoll.dev/owner-target"
 var errNotMeant = as(ErrUnsupported, errors.New("no VerticalPodAutoscaler names it"))
 
 func (t *Tree) targetKeys(object any) ([]string, error) {
-	vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
+	vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
 	if !ok || vpa.Spec.TargetRef == nil {
 		return nil, nil
 	}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // What the vertical side sees of a slim pod is what it sees of the whole one.
@@ -51,13 +51,13 @@ func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
 			},
 		},
 	}
-	want := observe.Pod(whole)
+	want := observevertical.Pod(whole)
 	object, err := Transform(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slim := object.(*corev1.Pod)
-	if diff := cmp.Diff(want, observe.Pod(slim), cmp.AllowUnexported(core.Amounts{})); diff != "" {
+	if diff := cmp.Diff(want, observevertical.Pod(slim), cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 		t.Errorf("-of the whole pod +of the slim one:\n%s", diff)
 	}
 	if len(slim.Annotations) != 2 || len(slim.Status.Conditions) != 2 || len(slim.Status.ContainerStatuses) != 1 {

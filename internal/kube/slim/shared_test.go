@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	sizes "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // typical is a pod with all that API servers, schedulers and kubelets write into one.
@@ -114,7 +114,7 @@ func wantSharedLikeOwn(t *testing.T, full *corev1.Pod) {
 		t.Fatal(err)
 	}
 	slim, _ := Pod(made)
-	if diff := cmp.Diff(sizes.Pod(slim), sizes.Pod(whole), cmp.AllowUnexported(core.Amounts{})); diff != "" {
+	if diff := cmp.Diff(observevertical.Pod(slim), observevertical.Pod(whole), cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 		t.Errorf("the vertical side (-own +shared):\n%s", diff)
 	}
 	for i := range slim.Status.Conditions {

@@ -51,11 +51,11 @@ func Transform(object any) (any, error) {
 	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
 		return quantity.Horizontal(hpa), nil
 	}
-	return vertical(object), nil
+	return workloadForVertical(object), nil
 }
 
-// vertical are the workloads that only the vertical side knows.
-func vertical(object any) any {
+// workloadForVertical keeps the workloads that only the vertical side knows.
+func workloadForVertical(object any) any {
 	switch o := object.(type) {
 	case *appsv1.DaemonSet:
 		return &appsv1.DaemonSet{

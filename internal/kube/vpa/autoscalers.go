@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // Informer makes an informer of the VerticalPodAutoscalers of a namespace, or of
@@ -23,17 +23,17 @@ import (
 func (c *Client) Informer(namespace string) cache.SharedIndexInformer {
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			list := &autoscaling.VerticalPodAutoscalerList{}
-			err := c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource(autoscaling.VerticalPodAutoscalers).
+			list := &vpav1.VerticalPodAutoscalerList{}
+			err := c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource(vpav1.VerticalPodAutoscalers).
 				VersionedParams(&options, c.parameters).Do(ctx).Into(list)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.Watch = true
-			return c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource(autoscaling.VerticalPodAutoscalers).
+			return c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource(vpav1.VerticalPodAutoscalers).
 				VersionedParams(&options, c.parameters).Watch(ctx)
 		},
-	}, &autoscaling.VerticalPodAutoscaler{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	}, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	// It fails only once the informer runs.
 	_ = informer.SetTransform(slim)
 	return informer
@@ -64,9 +64,9 @@ var ErrReplaced = errors.New("the object was deleted and made anew")
 // false from change means that there is nothing to write. Several write status,
 // each its own part: if another was faster, change sees what that one wrote. It
 // returns the object as stored, nil if nothing was written.
-func (c *Client) UpdateStatus(ctx context.Context, object *autoscaling.VerticalPodAutoscaler,
-	change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
-) (*autoscaling.VerticalPodAutoscaler, error) {
+func (c *Client) UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
+	change func(*vpav1.VerticalPodAutoscalerStatus) bool,
+) (*vpav1.VerticalPodAutoscaler, error) {
 	base := object
 	for attempt := 1; ; attempt++ {
 		next := base.Status.DeepCopy()
@@ -88,12 +88,12 @@ func (c *Client) UpdateStatus(ctx context.Context, object *autoscaling.VerticalP
 }
 
 // patchStatus replaces the status, unless the object has changed.
-func (c *Client) patchStatus(ctx context.Context, base *autoscaling.VerticalPodAutoscaler,
-	status *autoscaling.VerticalPodAutoscalerStatus,
-) (*autoscaling.VerticalPodAutoscaler, error) {
-	written := &autoscaling.VerticalPodAutoscaler{}
+func (c *Client) patchStatus(ctx context.Context, base *vpav1.VerticalPodAutoscaler,
+	status *vpav1.VerticalPodAutoscalerStatus,
+) (*vpav1.VerticalPodAutoscaler, error) {
+	written := &vpav1.VerticalPodAutoscaler{}
 	err := c.patch(ctx, target{
-		resource: autoscaling.VerticalPodAutoscalers, subresource: "status", namespace: base.Namespace, name: base.Name,
+		resource: vpav1.VerticalPodAutoscalers, subresource: "status", namespace: base.Namespace, name: base.Name,
 	}, []operation{
 		// The API server answers another version with a conflict.
 		{Op: "add", Path: "/metadata/resourceVersion", Value: base.ResourceVersion},
@@ -102,11 +102,11 @@ func (c *Client) patchStatus(ctx context.Context, base *autoscaling.VerticalPodA
 	return written, err
 }
 
-func (c *Client) get(ctx context.Context, object *autoscaling.VerticalPodAutoscaler) (*autoscaling.VerticalPodAutoscaler, error) {
+func (c *Client) get(ctx context.Context, object *vpav1.VerticalPodAutoscaler) (*vpav1.VerticalPodAutoscaler, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
-	latest := &autoscaling.VerticalPodAutoscaler{}
-	err := c.rest.Get().Namespace(object.Namespace).Resource(autoscaling.VerticalPodAutoscalers).Name(object.Name).Do(ctx).Into(latest)
+	latest := &vpav1.VerticalPodAutoscaler{}
+	err := c.rest.Get().Namespace(object.Namespace).Resource(vpav1.VerticalPodAutoscalers).Name(object.Name).Do(ctx).Into(latest)
 	if err == nil && latest.UID != object.UID {
 		err = ErrReplaced
 	}

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // FieldManager is the writer's name in managedFields.
@@ -32,7 +32,7 @@ func DistinctCheckpointName(autoscaler, container string) string {
 
 // EachCheckpoint reads the checkpoints of a namespace, or of all if it is empty,
 // page by page. What visit is given is its own.
-func (c *Client) EachCheckpoint(ctx context.Context, namespace string, visit func(*autoscaling.VerticalPodAutoscalerCheckpoint)) error {
+func (c *Client) EachCheckpoint(ctx context.Context, namespace string, visit func(*vpav1.VerticalPodAutoscalerCheckpoint)) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := c.checkpoints(ctx, namespace, options)
@@ -48,18 +48,18 @@ func (c *Client) EachCheckpoint(ctx context.Context, namespace string, visit fun
 	}
 }
 
-func (c *Client) checkpoints(ctx context.Context, namespace string, options metav1.ListOptions) (*autoscaling.VerticalPodAutoscalerCheckpointList, error) {
+func (c *Client) checkpoints(ctx context.Context, namespace string, options metav1.ListOptions) (*vpav1.VerticalPodAutoscalerCheckpointList, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
-	page := &autoscaling.VerticalPodAutoscalerCheckpointList{}
-	err := c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource(autoscaling.VerticalPodAutoscalerCheckpoints).
+	page := &vpav1.VerticalPodAutoscalerCheckpointList{}
+	err := c.rest.Get().NamespaceIfScoped(namespace, namespace != "").Resource(vpav1.VerticalPodAutoscalerCheckpoints).
 		VersionedParams(&options, c.parameters).Do(ctx).Into(page)
 	return page, err
 }
 
 // WriteCheckpoint stores a checkpoint, whether there is one already or not: its
 // status, and the annotations that it has. Others' annotations stay.
-func (c *Client) WriteCheckpoint(ctx context.Context, checkpoint *autoscaling.VerticalPodAutoscalerCheckpoint) error {
+func (c *Client) WriteCheckpoint(ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint) error {
 	err := c.patchCheckpoint(ctx, checkpoint, false)
 	if apierrors.IsInvalid(err) && len(checkpoint.Annotations) > 0 {
 		// A JSON patch cannot add an annotation to an object without any.
@@ -74,7 +74,7 @@ func (c *Client) WriteCheckpoint(ctx context.Context, checkpoint *autoscaling.Ve
 	return nil
 }
 
-func (c *Client) patchCheckpoint(ctx context.Context, checkpoint *autoscaling.VerticalPodAutoscalerCheckpoint, isFirst bool) error {
+func (c *Client) patchCheckpoint(ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint, isFirst bool) error {
 	operations := []operation{
 		{Op: "add", Path: "/spec", Value: checkpoint.Spec},
 		{Op: "add", Path: "/status", Value: checkpoint.Status},
@@ -87,17 +87,17 @@ func (c *Client) patchCheckpoint(ctx context.Context, checkpoint *autoscaling.Ve
 		}
 	}
 	return c.patch(ctx, target{
-		resource: autoscaling.VerticalPodAutoscalerCheckpoints, namespace: checkpoint.Namespace, name: checkpoint.Name,
-	}, operations, &autoscaling.VerticalPodAutoscalerCheckpoint{})
+		resource: vpav1.VerticalPodAutoscalerCheckpoints, namespace: checkpoint.Namespace, name: checkpoint.Name,
+	}, operations, &vpav1.VerticalPodAutoscalerCheckpoint{})
 }
 
 // escape is RFC 6901's.
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
-func (c *Client) createCheckpoint(ctx context.Context, checkpoint *autoscaling.VerticalPodAutoscalerCheckpoint) error {
+func (c *Client) createCheckpoint(ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint) error {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
-	return c.rest.Post().Namespace(checkpoint.Namespace).Resource(autoscaling.VerticalPodAutoscalerCheckpoints).
+	return c.rest.Post().Namespace(checkpoint.Namespace).Resource(vpav1.VerticalPodAutoscalerCheckpoints).
 		VersionedParams(&metav1.CreateOptions{FieldManager: FieldManager}, c.parameters).Body(checkpoint).Do(ctx).Error()
 }
 
@@ -105,7 +105,7 @@ func (c *Client) createCheckpoint(ctx context.Context, checkpoint *autoscaling.V
 func (c *Client) DeleteCheckpoint(ctx context.Context, namespace, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
-	err := c.rest.Delete().Namespace(namespace).Resource(autoscaling.VerticalPodAutoscalerCheckpoints).Name(name).Do(ctx).Error()
+	err := c.rest.Delete().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalerCheckpoints).Name(name).Do(ctx).Error()
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting checkpoint %s/%s: %w", namespace, name, err)
 	}

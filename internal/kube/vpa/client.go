@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // DefaultTimeout bounds one call to the API server.
@@ -32,7 +32,7 @@ func New(config *rest.Config) (*Client, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.APIPath = "/apis"
-	config.GroupVersion = &autoscaling.SchemeGroupVersion
+	config.GroupVersion = &vpav1.SchemeGroupVersion
 	config.NegotiatedSerializer = tolerant{serializer.NewCodecFactory(scheme).WithoutConversion()}
 	config.ContentType = runtime.ContentTypeJSON
 	config.AcceptContentTypes = runtime.ContentTypeJSON
@@ -41,15 +41,15 @@ func New(config *rest.Config) (*Client, error) {
 	}
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("client of %s: %w", autoscaling.SchemeGroupVersion, err)
+		return nil, fmt.Errorf("client of %s: %w", vpav1.SchemeGroupVersion, err)
 	}
 	return &Client{rest: client, parameters: runtime.NewParameterCodec(scheme)}, nil
 }
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := autoscaling.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("scheme of %s: %w", autoscaling.SchemeGroupVersion, err)
+	if err := vpav1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("scheme of %s: %w", vpav1.SchemeGroupVersion, err)
 	}
 	return scheme, nil
 }
@@ -60,7 +60,7 @@ func (c *Client) Served(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	resources := &metav1.APIResourceList{}
-	body, err := c.rest.Get().AbsPath("/apis/" + autoscaling.SchemeGroupVersion.String()).Do(ctx).Raw()
+	body, err := c.rest.Get().AbsPath("/apis/" + vpav1.SchemeGroupVersion.String()).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -68,20 +68,20 @@ func (c *Client) Served(ctx context.Context) (bool, error) {
 		err = decode(body, resources)
 	}
 	if err != nil {
-		return false, fmt.Errorf("discovering %s: %w", autoscaling.SchemeGroupVersion, err)
+		return false, fmt.Errorf("discovering %s: %w", vpav1.SchemeGroupVersion, err)
 	}
 	known := map[string]bool{}
 	for i := range resources.APIResources {
 		known[resources.APIResources[i].Name] = true
 	}
-	return known[autoscaling.VerticalPodAutoscalers] && known[autoscaling.VerticalPodAutoscalerCheckpoints], nil
+	return known[vpav1.VerticalPodAutoscalers] && known[vpav1.VerticalPodAutoscalerCheckpoints], nil
 }
 
 // Get reads one VerticalPodAutoscaler.
-func (c *Client) Get(ctx context.Context, namespace, name string) (*autoscaling.VerticalPodAutoscaler, error) {
+func (c *Client) Get(ctx context.Context, namespace, name string) (*vpav1.VerticalPodAutoscaler, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
-	object := &autoscaling.VerticalPodAutoscaler{}
-	err := c.rest.Get().Namespace(namespace).Resource(autoscaling.VerticalPodAutoscalers).Name(name).Do(ctx).Into(object)
+	object := &vpav1.VerticalPodAutoscaler{}
+	err := c.rest.Get().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalers).Name(name).Do(ctx).Into(object)
 	return object, err
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // server answers each request as the test says, and keeps what it was asked.
@@ -85,8 +85,8 @@ func TestServed(t *testing.T) {
 	}{
 		"both definitions are there": {answer: is(both), want: true},
 		"only one":                   {answer: is(&metav1.APIResourceList{APIResources: both.APIResources[:1]})},
-		"the group is not there":     {answer: fails(apierrors.NewNotFound(autoscaling.Resource(""), ""))},
-		"the API server cannot tell": {answer: fails(apierrors.NewForbidden(autoscaling.Resource(""), "", io.EOF)), fails: true},
+		"the group is not there":     {answer: fails(apierrors.NewNotFound(vpav1.Resource(""), ""))},
+		"the API server cannot tell": {answer: fails(apierrors.NewForbidden(vpav1.Resource(""), "", io.EOF)), fails: true},
 	} {
 		client, _ := start(t, map[string]func([]byte) (int, any){"GET " + group: c.answer})
 		if got, err := client.Served(t.Context()); got != c.want || (err != nil) != c.fails {
@@ -97,24 +97,24 @@ func TestServed(t *testing.T) {
 
 // Who writes status sees what others wrote meanwhile.
 func TestUpdateStatus(t *testing.T) {
-	object := &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1", ResourceVersion: "1"}}
+	object := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1", ResourceVersion: "1"}}
 	latest := object.DeepCopy()
 	latest.ResourceVersion = "2"
-	latest.Status.Conditions = []autoscaling.VerticalPodAutoscalerCondition{{Type: "Other", Status: "True"}}
+	latest.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{Type: "Other", Status: "True"}}
 	const path = group + "/namespaces/shop/verticalpodautoscalers/web"
 	stored := ""
 	client, s := start(t, map[string]func([]byte) (int, any){
 		"GET " + path: is(latest),
 		"PATCH " + path + "/status": func(body []byte) (int, any) {
 			if !strings.Contains(string(body), `{"op":"add","path":"/metadata/resourceVersion","value":"2"}`) {
-				return fails(apierrors.NewConflict(autoscaling.Resource("x"), "web", io.EOF))(body)
+				return fails(apierrors.NewConflict(vpav1.Resource("x"), "web", io.EOF))(body)
 			}
 			stored = string(body)
 			return http.StatusOK, latest
 		},
 	})
-	mine := autoscaling.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: "True"}
-	_, err := client.UpdateStatus(t.Context(), object, func(status *autoscaling.VerticalPodAutoscalerStatus) bool {
+	mine := vpav1.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: "True"}
+	_, err := client.UpdateStatus(t.Context(), object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
 		status.Conditions = append(status.Conditions, mine)
 		return true
 	})
@@ -122,22 +122,22 @@ func TestUpdateStatus(t *testing.T) {
 		t.Errorf("%v, stored %s", err, stored)
 	}
 	s.asked = nil
-	written, err := client.UpdateStatus(t.Context(), object, func(*autoscaling.VerticalPodAutoscalerStatus) bool { return false })
+	written, err := client.UpdateStatus(t.Context(), object, func(*vpav1.VerticalPodAutoscalerStatus) bool { return false })
 	if written != nil || err != nil || len(s.asked) != 0 {
 		t.Errorf("nothing to write: %v, %v, %v", written, err, s.asked)
 	}
 	latest.UID = "u2"
-	_, err = client.UpdateStatus(t.Context(), object, func(*autoscaling.VerticalPodAutoscalerStatus) bool { return true })
+	_, err = client.UpdateStatus(t.Context(), object, func(*vpav1.VerticalPodAutoscalerStatus) bool { return true })
 	if !errors.Is(err, ErrReplaced) {
 		t.Errorf("another object of the same name: %v", err)
 	}
 }
 
-func checkpoint() *autoscaling.VerticalPodAutoscalerCheckpoint {
-	return &autoscaling.VerticalPodAutoscalerCheckpoint{
+func checkpoint() *vpav1.VerticalPodAutoscalerCheckpoint {
+	return &vpav1.VerticalPodAutoscalerCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: CheckpointName("web", "app"), Annotations: map[string]string{"plimsoll.dev/window": "{}"}},
-		Spec:       autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
-		Status:     autoscaling.VerticalPodAutoscalerCheckpointStatus{Version: "v3"},
+		Spec:       vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
+		Status:     vpav1.VerticalPodAutoscalerCheckpointStatus{Version: "v3"},
 	}
 }
 
@@ -157,7 +157,7 @@ func TestWriteCheckpoint(t *testing.T) {
 	t.Run("one of upstream, without annotations", func(t *testing.T) {
 		client, s := start(t, map[string]func([]byte) (int, any){"PATCH " + path: func(body []byte) (int, any) {
 			if !strings.Contains(string(body), `"path":"/metadata/annotations","value":{"plimsoll.dev/window":"{}"}`) {
-				return fails(apierrors.NewInvalid(autoscaling.SchemeGroupVersion.WithKind("X").GroupKind(), "web-app", nil))(body)
+				return fails(apierrors.NewInvalid(vpav1.SchemeGroupVersion.WithKind("X").GroupKind(), "web-app", nil))(body)
 			}
 			return http.StatusOK, checkpoint()
 		}})
@@ -167,7 +167,7 @@ func TestWriteCheckpoint(t *testing.T) {
 	})
 	t.Run("none is there", func(t *testing.T) {
 		client, s := start(t, map[string]func([]byte) (int, any){
-			"PATCH " + path:       fails(apierrors.NewNotFound(autoscaling.Resource("x"), "web-app")),
+			"PATCH " + path:       fails(apierrors.NewNotFound(vpav1.Resource("x"), "web-app")),
 			"POST " + checkpoints: is(checkpoint()),
 		})
 		if err := client.WriteCheckpoint(t.Context(), checkpoint()); err != nil || !slices.Contains(s.asked, "POST "+checkpoints) {
@@ -175,7 +175,7 @@ func TestWriteCheckpoint(t *testing.T) {
 		}
 	})
 	t.Run("it cannot be written", func(t *testing.T) {
-		client, _ := start(t, map[string]func([]byte) (int, any){"PATCH " + path: fails(apierrors.NewForbidden(autoscaling.Resource("x"), "web-app", io.EOF))})
+		client, _ := start(t, map[string]func([]byte) (int, any){"PATCH " + path: fails(apierrors.NewForbidden(vpav1.Resource("x"), "web-app", io.EOF))})
 		if err := client.WriteCheckpoint(t.Context(), checkpoint()); !apierrors.IsForbidden(err) {
 			t.Error(err)
 		}
@@ -184,7 +184,7 @@ func TestWriteCheckpoint(t *testing.T) {
 
 func TestDeleteCheckpointThatIsGone(t *testing.T) {
 	client, _ := start(t, map[string]func([]byte) (int, any){
-		"DELETE " + checkpoints + "/web-app": fails(apierrors.NewNotFound(autoscaling.Resource("x"), "web-app")),
+		"DELETE " + checkpoints + "/web-app": fails(apierrors.NewNotFound(vpav1.Resource("x"), "web-app")),
 	})
 	if err := client.DeleteCheckpoint(t.Context(), "shop", "web-app"); err != nil {
 		t.Error(err)
@@ -192,10 +192,10 @@ func TestDeleteCheckpointThatIsGone(t *testing.T) {
 }
 
 func TestEachCheckpointReadsEveryPage(t *testing.T) {
-	page := func(next string, names ...string) *autoscaling.VerticalPodAutoscalerCheckpointList {
-		list := &autoscaling.VerticalPodAutoscalerCheckpointList{ListMeta: metav1.ListMeta{Continue: next}}
+	page := func(next string, names ...string) *vpav1.VerticalPodAutoscalerCheckpointList {
+		list := &vpav1.VerticalPodAutoscalerCheckpointList{ListMeta: metav1.ListMeta{Continue: next}}
 		for _, name := range names {
-			list.Items = append(list.Items, autoscaling.VerticalPodAutoscalerCheckpoint{ObjectMeta: metav1.ObjectMeta{Name: name}})
+			list.Items = append(list.Items, vpav1.VerticalPodAutoscalerCheckpoint{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		}
 		return list
 	}
@@ -204,16 +204,16 @@ func TestEachCheckpointReadsEveryPage(t *testing.T) {
 		"GET " + group + "/verticalpodautoscalercheckpoints b": is(page("", "3")),
 	})
 	var seen []string
-	err := client.EachCheckpoint(t.Context(), "", func(c *autoscaling.VerticalPodAutoscalerCheckpoint) { seen = append(seen, c.Name) })
+	err := client.EachCheckpoint(t.Context(), "", func(c *vpav1.VerticalPodAutoscalerCheckpoint) { seen = append(seen, c.Name) })
 	if err != nil || fmt.Sprint(seen) != "[1 2 3]" {
 		t.Errorf("%v, %v", seen, err)
 	}
 }
 
 func TestInformerLists(t *testing.T) {
-	list := &autoscaling.VerticalPodAutoscalerList{
+	list := &vpav1.VerticalPodAutoscalerList{
 		ListMeta: metav1.ListMeta{ResourceVersion: "5"},
-		Items: []autoscaling.VerticalPodAutoscaler{{ObjectMeta: metav1.ObjectMeta{
+		Items: []vpav1.VerticalPodAutoscaler{{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 			Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "other": "kept"},
 		}}},
@@ -225,7 +225,7 @@ func TestInformerLists(t *testing.T) {
 		t.Fatal("the cache was not filled")
 	}
 	object, exists, err := informer.GetStore().GetByKey("shop/web")
-	if vpa, ok := object.(*autoscaling.VerticalPodAutoscaler); !ok || !exists || err != nil || vpa.ManagedFields != nil || len(vpa.Annotations) != 1 {
+	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); !ok || !exists || err != nil || vpa.ManagedFields != nil || len(vpa.Annotations) != 1 {
 		t.Errorf("%v, %t, %v", object, exists, err)
 	}
 }

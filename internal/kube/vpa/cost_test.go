@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // many is a list of 500 objects, and some more.
@@ -59,10 +59,10 @@ func TestOneObjectThatCannotBeReadCostsTheOthersLittle(t *testing.T) {
 	}
 	codecs := tolerant{serializer.NewCodecFactory(known).WithoutConversion()}
 	json, _ := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
-	decoder := codecs.DecoderToVersion(json.Serializer, autoscaling.SchemeGroupVersion)
+	decoder := codecs.DecoderToVersion(json.Serializer, vpav1.SchemeGroupVersion)
 	cost := func(text []byte) float64 {
 		return testing.AllocsPerRun(1, func() {
-			list := &autoscaling.VerticalPodAutoscalerList{}
+			list := &vpav1.VerticalPodAutoscalerList{}
 			if _, _, err := decoder.Decode(text, nil, list); err != nil || len(list.Items) != 501 {
 				t.Errorf("%d objects, %v", len(list.Items), err)
 			}

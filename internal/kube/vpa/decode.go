@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	jsonutil "k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
@@ -32,9 +32,9 @@ type tolerantDecoder struct{ runtime.Decoder }
 // oneOrMany is an object or a list of them: which, the text is not asked before it is
 // checked, and it is checked once.
 type oneOrMany struct {
-	autoscaling.VerticalPodAutoscaler `json:",inline"`
+	vpav1.VerticalPodAutoscaler `json:",inline"`
 
-	Items []autoscaling.VerticalPodAutoscaler `json:"items"`
+	Items []vpav1.VerticalPodAutoscaler `json:"items"`
 }
 
 // Decode implements runtime.Decoder. It decodes objects one by one only where the text
@@ -67,11 +67,11 @@ func readable(text []byte) (runtime.Object, *schema.GroupVersionKind) {
 		Items           []json.RawMessage `json:"items"`
 	}
 	// A single object's metadata are no list's, and are read anew.
-	if err := jsonutil.Unmarshal(text, &document); err != nil && document.Kind == "" {
+	if err := utiljson.Unmarshal(text, &document); err != nil && document.Kind == "" {
 		return nil, nil
 	}
 	kind := document.GroupVersionKind()
-	if kind.GroupVersion() != autoscaling.SchemeGroupVersion {
+	if kind.GroupVersion() != vpav1.SchemeGroupVersion {
 		return nil, &kind
 	}
 	switch kind.Kind {
@@ -80,11 +80,11 @@ func readable(text []byte) (runtime.Object, *schema.GroupVersionKind) {
 	case "VerticalPodAutoscalerCheckpoint":
 		return nonNil(checkpointOf(text)), &kind
 	case "VerticalPodAutoscalerList":
-		list := &autoscaling.VerticalPodAutoscalerList{TypeMeta: document.TypeMeta, ListMeta: document.Metadata}
+		list := &vpav1.VerticalPodAutoscalerList{TypeMeta: document.TypeMeta, ListMeta: document.Metadata}
 		list.Items = each(document.Items, autoscalerOf)
 		return list, &kind
 	case "VerticalPodAutoscalerCheckpointList":
-		list := &autoscaling.VerticalPodAutoscalerCheckpointList{TypeMeta: document.TypeMeta, ListMeta: document.Metadata}
+		list := &vpav1.VerticalPodAutoscalerCheckpointList{TypeMeta: document.TypeMeta, ListMeta: document.Metadata}
 		list.Items = each(document.Items, checkpointOf)
 		return list, &kind
 	}
@@ -123,20 +123,20 @@ type parts struct {
 // autoscalerOf is the object, which is taken apart only where it must be. One whose spec cannot be read says why, and asks for
 // nothing: it names no workload. A status that cannot be read is none, and is written
 // anew.
-func autoscalerOf(text []byte) *autoscaling.VerticalPodAutoscaler {
-	if whole := (&autoscaling.VerticalPodAutoscaler{}); read(text, whole) == nil {
+func autoscalerOf(text []byte) *vpav1.VerticalPodAutoscaler {
+	if whole := (&vpav1.VerticalPodAutoscaler{}); read(text, whole) == nil {
 		return whole
 	}
 	var p parts
-	if err := jsonutil.Unmarshal(text, &p); err != nil {
+	if err := utiljson.Unmarshal(text, &p); err != nil {
 		return nil
 	}
-	object := &autoscaling.VerticalPodAutoscaler{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
+	object := &vpav1.VerticalPodAutoscaler{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
 	if err := read(p.Spec, &object.Spec); err != nil {
-		object.Spec, object.Unreadable = autoscaling.VerticalPodAutoscalerSpec{}, strings.Replace("spec."+err.Error(), "spec. ", "spec: ", 1)
+		object.Spec, object.Unreadable = vpav1.VerticalPodAutoscalerSpec{}, strings.Replace("spec."+err.Error(), "spec. ", "spec: ", 1)
 	}
 	if err := read(p.Status, &object.Status); err != nil {
-		object.Status = autoscaling.VerticalPodAutoscalerStatus{}
+		object.Status = vpav1.VerticalPodAutoscalerStatus{}
 	}
 	return object
 }
@@ -145,20 +145,20 @@ func autoscalerOf(text []byte) *autoscaling.VerticalPodAutoscaler {
 // nobody knows.
 const UnreadableVersion = "unreadable"
 
-func checkpointOf(text []byte) *autoscaling.VerticalPodAutoscalerCheckpoint {
-	if whole := (&autoscaling.VerticalPodAutoscalerCheckpoint{}); read(text, whole) == nil {
+func checkpointOf(text []byte) *vpav1.VerticalPodAutoscalerCheckpoint {
+	if whole := (&vpav1.VerticalPodAutoscalerCheckpoint{}); read(text, whole) == nil {
 		return whole
 	}
 	var p parts
-	if err := jsonutil.Unmarshal(text, &p); err != nil {
+	if err := utiljson.Unmarshal(text, &p); err != nil {
 		return nil
 	}
-	object := &autoscaling.VerticalPodAutoscalerCheckpoint{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
+	object := &vpav1.VerticalPodAutoscalerCheckpoint{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
 	if err := read(p.Spec, &object.Spec); err != nil {
-		object.Spec = autoscaling.VerticalPodAutoscalerCheckpointSpec{}
+		object.Spec = vpav1.VerticalPodAutoscalerCheckpointSpec{}
 	}
 	if err := read(p.Status, &object.Status); err != nil {
-		object.Status = autoscaling.VerticalPodAutoscalerCheckpointStatus{Version: UnreadableVersion}
+		object.Status = vpav1.VerticalPodAutoscalerCheckpointStatus{Version: UnreadableVersion}
 	}
 	return object
 }
@@ -170,7 +170,7 @@ func read(text []byte, into any) error {
 	if err := quantity.Check(text, into); err != nil {
 		return err
 	}
-	if err := jsonutil.Unmarshal(text, into); err != nil {
+	if err := utiljson.Unmarshal(text, into); err != nil {
 		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // unreadable are values of minAllowed.cpu, as JSON.
@@ -151,9 +151,9 @@ func outlives(t *testing.T, cpu string, streams bool) {
 
 type cachedObjects struct{ cache.Store }
 
-func (c cachedObjects) of(name string) *autoscaling.VerticalPodAutoscaler {
+func (c cachedObjects) of(name string) *vpav1.VerticalPodAutoscaler {
 	object, _, _ := c.GetByKey("shop/" + name)
-	vpa, _ := object.(*autoscaling.VerticalPodAutoscaler)
+	vpa, _ := object.(*vpav1.VerticalPodAutoscaler)
 	return vpa
 }
 
@@ -183,7 +183,7 @@ func TestCheckpointsThatCannotBeReadAreDamaged(t *testing.T) {
 		"GET " + group + "/verticalpodautoscalercheckpoints": is(json.RawMessage(answer)),
 	})
 	var read []string
-	err := client.EachCheckpoint(t.Context(), "", func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+	err := client.EachCheckpoint(t.Context(), "", func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		read = append(read, fmt.Sprint(c.Spec.ContainerName, " ", c.Spec.VPAObjectName, " ", c.Status.Version, " ", c.Status.TotalSamplesCount))
 	})
 	want := []string{"good web v3 7", "bucket web unreadable 0", "weight web unreadable 0", "last web v3 8"}

@@ -6,7 +6,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // Unreadable follows the objects of an informer that could not be read. It logs each
@@ -46,7 +46,7 @@ func (u *Unreadable) OnDelete(object any) {
 }
 
 func (u *Unreadable) look(object any) {
-	if vpa, ok := object.(*autoscaling.VerticalPodAutoscaler); ok {
+	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok {
 		u.set(vpa.Namespace+"/"+vpa.Name, vpa.Unreadable)
 	}
 }

@@ -4,38 +4,38 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 // AmountsOf reads CPU and memory, rounded up to thousandths and bytes, with the
 // formats in which they are written; other resources are left out. What does not fit
 // into 64 bits is the largest number that does, and never 0.
-func AmountsOf(list corev1.ResourceList) core.Amounts {
-	var amounts core.Amounts
+func AmountsOf(list corev1.ResourceList) vertical.Amounts {
+	var amounts vertical.Amounts
 	if q, ok := list[corev1.ResourceCPU]; ok {
-		amounts = amounts.With(core.CPU, core.Amount(quantity.Milli(&q))).In(core.CPU, formats[q.Format])
+		amounts = amounts.With(vertical.CPU, vertical.Amount(quantity.Milli(&q))).In(vertical.CPU, formats[q.Format])
 	}
 	if q, ok := list[corev1.ResourceMemory]; ok {
-		amounts = amounts.With(core.Memory, core.Amount(quantity.Value(&q))).In(core.Memory, formats[q.Format])
+		amounts = amounts.With(vertical.Memory, vertical.Amount(quantity.Value(&q))).In(vertical.Memory, formats[q.Format])
 	}
 	return amounts
 }
 
 // formats are the core's for the API's. A quantity without one is decimal.
-var formats = map[resource.Format]core.Format{
-	resource.DecimalSI: core.DecimalSI, resource.BinarySI: core.BinarySI, resource.DecimalExponent: core.DecimalExponent,
+var formats = map[resource.Format]vertical.Format{
+	resource.DecimalSI: vertical.DecimalSI, resource.BinarySI: vertical.BinarySI, resource.DecimalExponent: vertical.DecimalExponent,
 }
 
 // apiFormats are the API's for the core's.
 var apiFormats = [...]resource.Format{
-	core.DecimalSI: resource.DecimalSI, core.BinarySI: resource.BinarySI, core.DecimalExponent: resource.DecimalExponent,
+	vertical.DecimalSI: resource.DecimalSI, vertical.BinarySI: resource.BinarySI, vertical.DecimalExponent: resource.DecimalExponent,
 }
 
 // ListOf writes amounts in their formats. Nil is for none.
-func ListOf(amounts core.Amounts) corev1.ResourceList {
+func ListOf(amounts vertical.Amounts) corev1.ResourceList {
 	var list corev1.ResourceList
-	for r := range core.Resource(core.Resources) {
+	for r := range vertical.Resource(vertical.Resources) {
 		if _, ok := amounts.Get(r); !ok {
 			continue
 		}
@@ -48,25 +48,25 @@ func ListOf(amounts core.Amounts) corev1.ResourceList {
 }
 
 // QuantityOf is the amount of r, in its format; 0 if there is none.
-func QuantityOf(r core.Resource, amounts core.Amounts) *resource.Quantity {
+func QuantityOf(r vertical.Resource, amounts vertical.Amounts) *resource.Quantity {
 	amount, _ := amounts.Get(r)
 	format := apiFormats[amounts.Format(r)]
-	if r == core.CPU {
+	if r == vertical.CPU {
 		return resource.NewMilliQuantity(int64(amount), format)
 	}
 	return resource.NewQuantity(int64(amount), format)
 }
 
 // NameOf is the API's name of a resource.
-func NameOf(r core.Resource) corev1.ResourceName { return corev1.ResourceName(r.String()) }
+func NameOf(r vertical.Resource) corev1.ResourceName { return corev1.ResourceName(r.String()) }
 
 // resourceNamed is the resource of a name; false for those that nobody controls.
-func resourceNamed(name corev1.ResourceName) (core.Resource, bool) {
+func resourceNamed(name corev1.ResourceName) (vertical.Resource, bool) {
 	switch name {
 	case corev1.ResourceCPU:
-		return core.CPU, true
+		return vertical.CPU, true
 	case corev1.ResourceMemory:
-		return core.Memory, true
+		return vertical.Memory, true
 	}
 	return 0, false
 }

@@ -7,8 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
@@ -19,7 +19,7 @@ const AnnotationOpen = "plimsoll.dev/open-windows"
 
 // CheckpointOf reads a checkpoint, upstream's or Plimsoll's. An annotation that
 // cannot be read is left out, and said with isWhole.
-func CheckpointOf(object *autoscaling.VerticalPodAutoscalerCheckpoint) (saved usage.Checkpoint, isWhole bool, err error) {
+func CheckpointOf(object *vpav1.VerticalPodAutoscalerCheckpoint) (saved usage.Checkpoint, isWhole bool, err error) {
 	status := &object.Status
 	if status.Version != usage.Version {
 		return usage.Checkpoint{}, false, fmt.Errorf("version %q instead of %s", status.Version, usage.Version)
@@ -27,8 +27,8 @@ func CheckpointOf(object *autoscaling.VerticalPodAutoscalerCheckpoint) (saved us
 	saved = usage.Checkpoint{
 		First: status.FirstSampleStart.Time, Last: status.LastSampleStart.Time, Samples: status.TotalSamplesCount,
 	}
-	saved.Use[core.CPU] = histogramOf(&status.CPUHistogram)
-	saved.Use[core.Memory] = histogramOf(&status.MemoryHistogram)
+	saved.Use[vertical.CPU] = histogramOf(&status.CPUHistogram)
+	saved.Use[vertical.Memory] = histogramOf(&status.MemoryHistogram)
 	text, annotated := object.Annotations[AnnotationOpen]
 	if !annotated || text == "" {
 		return saved, true, nil
@@ -41,19 +41,19 @@ func CheckpointOf(object *autoscaling.VerticalPodAutoscalerCheckpoint) (saved us
 	return saved, true, nil
 }
 
-func histogramOf(h *autoscaling.HistogramCheckpoint) histogram.Checkpoint {
+func histogramOf(h *vpav1.HistogramCheckpoint) histogram.Checkpoint {
 	return histogram.Checkpoint{Reference: h.ReferenceTimestamp.Time, Weights: h.BucketWeights, Total: h.TotalWeight}
 }
 
 // CheckpointStatus writes what is kept of a container, as of now, and its
 // annotation. The annotation is empty where nothing is open, so that one from
 // before does not stay.
-func CheckpointStatus(saved *usage.Checkpoint, now time.Time) (autoscaling.VerticalPodAutoscalerCheckpointStatus, map[string]string, error) {
-	status := autoscaling.VerticalPodAutoscalerCheckpointStatus{
+func CheckpointStatus(saved *usage.Checkpoint, now time.Time) (vpav1.VerticalPodAutoscalerCheckpointStatus, map[string]string, error) {
+	status := vpav1.VerticalPodAutoscalerCheckpointStatus{
 		LastUpdateTime:    metav1.NewTime(now),
 		Version:           usage.Version,
-		CPUHistogram:      histogramStatus(&saved.Use[core.CPU]),
-		MemoryHistogram:   histogramStatus(&saved.Use[core.Memory]),
+		CPUHistogram:      histogramStatus(&saved.Use[vertical.CPU]),
+		MemoryHistogram:   histogramStatus(&saved.Use[vertical.Memory]),
 		FirstSampleStart:  metav1.NewTime(saved.First),
 		LastSampleStart:   metav1.NewTime(saved.Last),
 		TotalSamplesCount: saved.Samples,
@@ -69,8 +69,8 @@ func CheckpointStatus(saved *usage.Checkpoint, now time.Time) (autoscaling.Verti
 	return status, map[string]string{AnnotationOpen: text}, nil
 }
 
-func histogramStatus(h *histogram.Checkpoint) autoscaling.HistogramCheckpoint {
-	return autoscaling.HistogramCheckpoint{
+func histogramStatus(h *histogram.Checkpoint) vpav1.HistogramCheckpoint {
+	return vpav1.HistogramCheckpoint{
 		ReferenceTimestamp: metav1.NewTime(h.Reference), BucketWeights: h.Weights, TotalWeight: h.Total,
 	}
 }

@@ -9,27 +9,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
 // What does not fit is the largest that does: a maximum of 0 or below is another one, or none.
 func TestAmountsThatDoNotFit(t *testing.T) {
-	for text, want := range map[string][core.Resources]int64{
-		"100m":                          {core.CPU: 100, core.Memory: 1},
-		"9P":                            {core.CPU: 9e18, core.Memory: 9e15},
-		"1E":                            {core.CPU: math.MaxInt64, core.Memory: 1e18},
-		"10P":                           {core.CPU: math.MaxInt64, core.Memory: 1e16},
-		"10E":                           {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
-		"9223372036854775807":           {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
-		"12345678901234567890123456789": {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
-		"1e999999999":                   {core.CPU: math.MaxInt64, core.Memory: math.MaxInt64},
-		"-1e99":                         {core.CPU: math.MinInt64, core.Memory: math.MinInt64},
+	for text, want := range map[string][vertical.Resources]int64{
+		"100m":                          {vertical.CPU: 100, vertical.Memory: 1},
+		"9P":                            {vertical.CPU: 9e18, vertical.Memory: 9e15},
+		"1E":                            {vertical.CPU: math.MaxInt64, vertical.Memory: 1e18},
+		"10P":                           {vertical.CPU: math.MaxInt64, vertical.Memory: 1e16},
+		"10E":                           {vertical.CPU: math.MaxInt64, vertical.Memory: math.MaxInt64},
+		"9223372036854775807":           {vertical.CPU: math.MaxInt64, vertical.Memory: math.MaxInt64},
+		"12345678901234567890123456789": {vertical.CPU: math.MaxInt64, vertical.Memory: math.MaxInt64},
+		"1e999999999":                   {vertical.CPU: math.MaxInt64, vertical.Memory: math.MaxInt64},
+		"-1e99":                         {vertical.CPU: math.MinInt64, vertical.Memory: math.MinInt64},
 		"0e999999999":                   {},
 	} {
 		q := resource.MustParse(text)
 		amounts := AmountsOf(corev1.ResourceList{corev1.ResourceCPU: q, corev1.ResourceMemory: q})
-		for r := range core.Resource(core.Resources) {
+		for r := range vertical.Resource(vertical.Resources) {
 			if got, has := amounts.Get(r); !has || int64(got) != want[r] {
 				t.Errorf("%s of %s: %d, want %d", text, r, got, want[r])
 			}
@@ -45,7 +45,7 @@ func TestIncreasesThatDoNotFit(t *testing.T) {
 		"1e99": math.MaxInt64 / 1000.0, "-1e99": math.MinInt64 / 1000.0,
 	} {
 		q := resource.MustParse(text)
-		got := policyOf(&autoscaling.ContainerResourcePolicy{OOMBumpUpRatio: &q, OOMMinBumpUp: &q}).OOM
+		got := policyOf(&vpav1.ContainerResourcePolicy{OOMBumpUpRatio: &q, OOMMinBumpUp: &q}).OOM
 		if got.BumpUpRatio != want || got.MinBumpUpBytes != want || !got.HasMinBumpUp {
 			t.Errorf("%s: %+v, want %g", text, got, want)
 		}
@@ -68,8 +68,8 @@ func TestQuotaWithoutEnd(t *testing.T) {
 			t.Error(quotas)
 			return
 		}
-		cpu, _ := quotas[0].Requests.Get(core.CPU)
-		memory, _ := quotas[0].Limits.Get(core.Memory)
+		cpu, _ := quotas[0].Requests.Get(vertical.CPU)
+		memory, _ := quotas[0].Limits.Get(vertical.Memory)
 		if cpu < math.MaxInt64/2 || memory != 1<<30 {
 			t.Error(cpu, memory)
 		}

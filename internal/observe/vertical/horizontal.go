@@ -4,7 +4,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
@@ -23,7 +23,7 @@ func HorizontalOf(hpa *autoscalingv2.HorizontalPodAutoscaler) conflict.Horizonta
 }
 
 func target(h *conflict.Horizontal, name corev1.ResourceName, container string) {
-	for r := range core.Resource(core.Resources) {
+	for r := range vertical.Resource(vertical.Resources) {
 		if NameOf(r) == name {
 			h.Targets = append(h.Targets, conflict.Target{Resource: r, Container: container})
 		}

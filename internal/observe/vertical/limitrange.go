@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
@@ -43,11 +43,11 @@ func RangesOf(all []*corev1.LimitRange) *bounds.Ranges {
 }
 
 // ratiosOf reads ratios, in thousandths.
-func ratiosOf(list corev1.ResourceList) core.Amounts {
-	var ratios core.Amounts
+func ratiosOf(list corev1.ResourceList) vertical.Amounts {
+	var ratios vertical.Amounts
 	for name, q := range list {
 		if r, ok := resourceNamed(name); ok {
-			ratios = ratios.With(r, core.Amount(quantity.Milli(&q)))
+			ratios = ratios.With(r, vertical.Amount(quantity.Milli(&q)))
 		}
 	}
 	return ratios

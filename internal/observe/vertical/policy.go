@@ -3,60 +3,60 @@ package vertical
 import (
 	"time"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-var modes = map[autoscaling.UpdateMode]core.Mode{
-	autoscaling.UpdateModeOff:               core.ModeOff,
-	autoscaling.UpdateModeInitial:           core.ModeInitial,
-	autoscaling.UpdateModeRecreate:          core.ModeRecreate,
-	autoscaling.UpdateModeAuto:              core.ModeRecreate,
-	autoscaling.UpdateModeInPlaceOrRecreate: core.ModeInPlaceOrRecreate,
-	autoscaling.UpdateModeInPlace:           core.ModeInPlace,
+var modes = map[vpav1.UpdateMode]vertical.Mode{
+	vpav1.UpdateModeOff:               vertical.ModeOff,
+	vpav1.UpdateModeInitial:           vertical.ModeInitial,
+	vpav1.UpdateModeRecreate:          vertical.ModeRecreate,
+	vpav1.UpdateModeAuto:              vertical.ModeRecreate,
+	vpav1.UpdateModeInPlaceOrRecreate: vertical.ModeInPlaceOrRecreate,
+	vpav1.UpdateModeInPlace:           vertical.ModeInPlace,
 }
 
 // ModeOf is how the object's recommendations reach pods. A word that nobody knows
 // reaches none.
-func ModeOf(spec *autoscaling.VerticalPodAutoscalerSpec) core.Mode {
+func ModeOf(spec *vpav1.VerticalPodAutoscalerSpec) vertical.Mode {
 	if spec.UpdatePolicy == nil || spec.UpdatePolicy.UpdateMode == nil || *spec.UpdatePolicy.UpdateMode == "" {
-		return core.ModeRecreate
+		return vertical.ModeRecreate
 	}
 	return modes[*spec.UpdatePolicy.UpdateMode]
 }
 
 // PoliciesOf are the policies of the object's containers.
-func PoliciesOf(spec *autoscaling.VerticalPodAutoscalerSpec) []core.ContainerPolicy {
+func PoliciesOf(spec *vpav1.VerticalPodAutoscalerSpec) []vertical.ContainerPolicy {
 	if spec.ResourcePolicy == nil {
 		return nil
 	}
-	policies := make([]core.ContainerPolicy, 0, len(spec.ResourcePolicy.ContainerPolicies))
+	policies := make([]vertical.ContainerPolicy, 0, len(spec.ResourcePolicy.ContainerPolicies))
 	for i := range spec.ResourcePolicy.ContainerPolicies {
 		policies = append(policies, policyOf(&spec.ResourcePolicy.ContainerPolicies[i]))
 	}
 	return policies
 }
 
-func policyOf(p *autoscaling.ContainerResourcePolicy) core.ContainerPolicy {
-	policy := core.ContainerPolicy{
+func policyOf(p *vpav1.ContainerResourcePolicy) vertical.ContainerPolicy {
+	policy := vertical.ContainerPolicy{
 		Container:  p.ContainerName,
-		Off:        p.Mode != nil && *p.Mode == autoscaling.ContainerScalingModeOff,
+		Off:        p.Mode != nil && *p.Mode == vpav1.ContainerScalingModeOff,
 		MinAllowed: AmountsOf(p.MinAllowed),
 		MaxAllowed: AmountsOf(p.MaxAllowed),
-		Controlled: core.Controls(),
+		Controlled: vertical.Controls(),
 		Boost:      BoostOf(p.StartupBoost),
 	}
 	if p.ControlledResources != nil {
-		policy.Controlled = [core.Resources]bool{}
+		policy.Controlled = [vertical.Resources]bool{}
 		for _, name := range *p.ControlledResources {
 			if r, ok := resourceNamed(name); ok {
 				policy.Controlled[r] = true
 			}
 		}
 	}
-	if p.ControlledValues != nil && *p.ControlledValues == autoscaling.ContainerControlledValuesRequestsOnly {
-		policy.Values = core.RequestsOnly
+	if p.ControlledValues != nil && *p.ControlledValues == vpav1.ContainerControlledValuesRequestsOnly {
+		policy.Values = vertical.RequestsOnly
 	}
 	if p.OOMBumpUpRatio != nil {
 		policy.OOM.BumpUpRatio = float64(quantity.Milli(p.OOMBumpUpRatio)) / 1000
@@ -75,16 +75,16 @@ func policyOf(p *autoscaling.ContainerResourcePolicy) core.ContainerPolicy {
 
 // BoostOf is the start-up boost, nil for none. One of an unknown type, or without
 // its value, is none.
-func BoostOf(b *autoscaling.StartupBoost) *core.Boost {
+func BoostOf(b *vpav1.StartupBoost) *vertical.Boost {
 	if b == nil || b.CPU == nil {
 		return nil
 	}
-	var boost core.Boost
+	var boost vertical.Boost
 	switch {
-	case b.CPU.Type == autoscaling.FactorStartupBoostType && b.CPU.Factor != nil:
+	case b.CPU.Type == vpav1.FactorStartupBoostType && b.CPU.Factor != nil:
 		boost.Factor = *b.CPU.Factor
-	case b.CPU.Type == autoscaling.QuantityStartupBoostType && b.CPU.Quantity != nil:
-		boost.AddMilli = core.Amount(quantity.Milli(b.CPU.Quantity))
+	case b.CPU.Type == vpav1.QuantityStartupBoostType && b.CPU.Quantity != nil:
+		boost.AddMilli = vertical.Amount(quantity.Milli(b.CPU.Quantity))
 	default:
 		return nil
 	}

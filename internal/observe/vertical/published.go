@@ -1,12 +1,12 @@
 package vertical
 
 import (
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
 // PublishedOf is what a status says; nil if nobody has written one yet.
-func PublishedOf(status *autoscaling.VerticalPodAutoscalerStatus) *recommend.Published {
+func PublishedOf(status *vpav1.VerticalPodAutoscalerStatus) *recommend.Published {
 	if status.Recommendation == nil && len(status.Conditions) == 0 && status.ObservedGeneration == nil {
 		return nil
 	}

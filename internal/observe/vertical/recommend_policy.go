@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
@@ -26,12 +26,12 @@ type RecommendFlags struct {
 }
 
 // RecommendPolicyOf is the flags with what the object's owner asks for.
-func RecommendPolicyOf(object *autoscaling.VerticalPodAutoscaler, flags RecommendFlags) recommend.Policy {
+func RecommendPolicyOf(object *vpav1.VerticalPodAutoscaler, flags RecommendFlags) recommend.Policy {
 	p := flags.Policy
 	p.Containers = PoliciesOf(&object.Spec)
 	if flags.NoOverrides {
 		for i := range p.Containers {
-			p.Containers[i].OOM, p.Containers[i].Memory = core.OOMPolicy{}, core.MemoryPolicy{}
+			p.Containers[i].OOM, p.Containers[i].Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{}
 		}
 	}
 	if !flags.IntegerCPU {

@@ -5,28 +5,28 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
 // HasLittleHistory reports whether the recommendations follow from few samples, as the
 // recommender says in conditions of the object.
-func HasLittleHistory(status *autoscaling.VerticalPodAutoscalerStatus) bool {
-	return slices.ContainsFunc(status.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool {
+func HasLittleHistory(status *vpav1.VerticalPodAutoscalerStatus) bool {
+	return slices.ContainsFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
 		return c.Status == corev1.ConditionTrue && (string(c.Type) == recommend.LowConfidence || string(c.Type) == recommend.DamagedCheckpoint)
 	})
 }
 
 // RecommendationsOf reads what a status recommends; nil without a recommendation.
-func RecommendationsOf(status *autoscaling.VerticalPodAutoscalerStatus) []core.Recommendation {
+func RecommendationsOf(status *vpav1.VerticalPodAutoscalerStatus) []vertical.Recommendation {
 	if status.Recommendation == nil {
 		return nil
 	}
-	all := make([]core.Recommendation, 0, len(status.Recommendation.ContainerRecommendations))
+	all := make([]vertical.Recommendation, 0, len(status.Recommendation.ContainerRecommendations))
 	for i := range status.Recommendation.ContainerRecommendations {
 		c := &status.Recommendation.ContainerRecommendations[i]
-		all = append(all, core.Recommendation{
+		all = append(all, vertical.Recommendation{
 			Container: c.ContainerName,
 			Target:    AmountsOf(c.Target), Lower: AmountsOf(c.LowerBound), Upper: AmountsOf(c.UpperBound),
 			Uncapped: AmountsOf(c.UncappedTarget),
@@ -37,11 +37,11 @@ func RecommendationsOf(status *autoscaling.VerticalPodAutoscalerStatus) []core.R
 
 // RecommendedOf writes recommendations into a status. Without any it is upstream's
 // empty recommendation.
-func RecommendedOf(all []core.Recommendation) *autoscaling.RecommendedPodResources {
-	recommended := &autoscaling.RecommendedPodResources{}
+func RecommendedOf(all []vertical.Recommendation) *vpav1.RecommendedPodResources {
+	recommended := &vpav1.RecommendedPodResources{}
 	for i := range all {
 		r := &all[i]
-		recommended.ContainerRecommendations = append(recommended.ContainerRecommendations, autoscaling.RecommendedContainerResources{
+		recommended.ContainerRecommendations = append(recommended.ContainerRecommendations, vpav1.RecommendedContainerResources{
 			ContainerName: r.Container,
 			Target:        ListOf(r.Target), LowerBound: ListOf(r.Lower), UpperBound: ListOf(r.Upper),
 			UncappedTarget: ListOf(r.Uncapped),

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
 // Annotations of the admission controller's Lease: what it never looks at, as the
@@ -21,19 +21,19 @@ const (
 // Stronger is which object of one workload has its pods, of those that have anything
 // to say about new pods: the oldest. found is the strongest of those before next, or
 // nil.
-func Stronger(found, next *autoscaling.VerticalPodAutoscaler) *autoscaling.VerticalPodAutoscaler {
+func Stronger(found, next *vpav1.VerticalPodAutoscaler) *vpav1.VerticalPodAutoscaler {
 	if !admits(next) || found != nil && Older(found, next) <= 0 {
 		return found
 	}
 	return next
 }
 
-func admits(vpa *autoscaling.VerticalPodAutoscaler) bool {
-	return ModeOf(&vpa.Spec) != core.ModeOff || HasBoost(&vpa.Spec)
+func admits(vpa *vpav1.VerticalPodAutoscaler) bool {
+	return ModeOf(&vpa.Spec) != vertical.ModeOff || HasBoost(&vpa.Spec)
 }
 
 // Older is upstream's order of objects for one workload: negative where a was
 // created before b, or at the same time and its name comes first.
-func Older(a, b *autoscaling.VerticalPodAutoscaler) int {
+func Older(a, b *vpav1.VerticalPodAutoscaler) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }

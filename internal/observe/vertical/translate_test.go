@@ -13,14 +13,14 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 )
 
-func spec(t *testing.T, text string) *autoscaling.VerticalPodAutoscalerSpec {
+func spec(t *testing.T, text string) *vpav1.VerticalPodAutoscalerSpec {
 	t.Helper()
-	s := &autoscaling.VerticalPodAutoscalerSpec{}
+	s := &vpav1.VerticalPodAutoscalerSpec{}
 	if err := yaml.UnmarshalStrict([]byte(text), s); err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +28,15 @@ func spec(t *testing.T, text string) *autoscaling.VerticalPodAutoscalerSpec {
 }
 
 func TestModeOf(t *testing.T) {
-	for text, want := range map[string]core.Mode{
-		"":                                    core.ModeRecreate,
-		"updatePolicy: {}":                    core.ModeRecreate,
-		"updatePolicy: {updateMode: Off}":     core.ModeOff,
-		"updatePolicy: {updateMode: Initial}": core.ModeInitial,
-		"updatePolicy: {updateMode: Auto}":    core.ModeRecreate,
-		"updatePolicy: {updateMode: InPlaceOrRecreate}": core.ModeInPlaceOrRecreate,
-		"updatePolicy: {updateMode: InPlace}":           core.ModeInPlace,
-		"updatePolicy: {updateMode: Whatever}":          core.ModeOff,
+	for text, want := range map[string]vertical.Mode{
+		"":                                    vertical.ModeRecreate,
+		"updatePolicy: {}":                    vertical.ModeRecreate,
+		"updatePolicy: {updateMode: Off}":     vertical.ModeOff,
+		"updatePolicy: {updateMode: Initial}": vertical.ModeInitial,
+		"updatePolicy: {updateMode: Auto}":    vertical.ModeRecreate,
+		"updatePolicy: {updateMode: InPlaceOrRecreate}": vertical.ModeInPlaceOrRecreate,
+		"updatePolicy: {updateMode: InPlace}":           vertical.ModeInPlace,
+		"updatePolicy: {updateMode: Whatever}":          vertical.ModeOff,
 	} {
 		if got := ModeOf(spec(t, text)); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
@@ -63,18 +63,18 @@ resourcePolicy:
   - containerName: none
     controlledResources: []
 `))
-	want := []core.ContainerPolicy{
+	want := []vertical.ContainerPolicy{
 		{
-			Container: "app", MinAllowed: core.Of(100, 1<<30).In(core.Memory, core.BinarySI), MaxAllowed: core.Amounts{}.With(core.Memory, 2),
-			Controlled: [core.Resources]bool{false, true}, Values: core.RequestsOnly,
-			OOM:    core.OOMPolicy{BumpUpRatio: 1.3, MinBumpUpBytes: 50 << 20, HasMinBumpUp: true},
-			Memory: core.MemoryPolicy{Interval: time.Hour, Count: 3},
-			Boost:  &core.Boost{Factor: 2, Duration: 10 * time.Second},
+			Container: "app", MinAllowed: vertical.Of(100, 1<<30).In(vertical.Memory, vertical.BinarySI), MaxAllowed: vertical.Amounts{}.With(vertical.Memory, 2),
+			Controlled: [vertical.Resources]bool{false, true}, Values: vertical.RequestsOnly,
+			OOM:    vertical.OOMPolicy{BumpUpRatio: 1.3, MinBumpUpBytes: 50 << 20, HasMinBumpUp: true},
+			Memory: vertical.MemoryPolicy{Interval: time.Hour, Count: 3},
+			Boost:  &vertical.Boost{Factor: 2, Duration: 10 * time.Second},
 		},
-		{Container: "*", Off: true, Controlled: core.Controls()},
+		{Container: "*", Off: true, Controlled: vertical.Controls()},
 		{Container: "none"},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(core.Amounts{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := PoliciesOf(spec(t, "")); got != nil {
@@ -85,25 +85,25 @@ resourcePolicy:
 func TestBoostOf(t *testing.T) {
 	two, half := int32(2), resource.MustParse("500m")
 	for why, c := range map[string]struct {
-		boost *autoscaling.GenericStartupBoost
-		want  *core.Boost
+		boost *vpav1.GenericStartupBoost
+		want  *vertical.Boost
 	}{
 		"none":              {nil, nil},
-		"adds":              {&autoscaling.GenericStartupBoost{Type: "Quantity", Quantity: &half}, &core.Boost{AddMilli: 500}},
-		"without its value": {&autoscaling.GenericStartupBoost{Type: "Factor", Quantity: &half}, nil},
-		"an unknown type":   {&autoscaling.GenericStartupBoost{Type: "Root", Factor: &two}, nil},
+		"adds":              {&vpav1.GenericStartupBoost{Type: "Quantity", Quantity: &half}, &vertical.Boost{AddMilli: 500}},
+		"without its value": {&vpav1.GenericStartupBoost{Type: "Factor", Quantity: &half}, nil},
+		"an unknown type":   {&vpav1.GenericStartupBoost{Type: "Root", Factor: &two}, nil},
 	} {
-		if diff := cmp.Diff(c.want, BoostOf(&autoscaling.StartupBoost{CPU: c.boost})); diff != "" {
+		if diff := cmp.Diff(c.want, BoostOf(&vpav1.StartupBoost{CPU: c.boost})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}
 	}
 }
 
-func amounts(t *rapid.T, name string) core.Amounts {
-	var a core.Amounts
-	for r := range core.Resource(core.Resources) {
+func amounts(t *rapid.T, name string) vertical.Amounts {
+	var a vertical.Amounts
+	for r := range vertical.Resource(vertical.Resources) {
 		if rapid.Bool().Draw(t, name+" has "+r.String()) {
-			a = a.With(r, core.Amount(rapid.Int64Range(0, 1e14).Draw(t, name+r.String())))
+			a = a.With(r, vertical.Amount(rapid.Int64Range(0, 1e14).Draw(t, name+r.String())))
 		}
 	}
 	return a
@@ -112,15 +112,15 @@ func amounts(t *rapid.T, name string) core.Amounts {
 // What a status recommends reads back as what was recommended.
 func TestRecommendationsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := []core.Recommendation{}
+		want := []vertical.Recommendation{}
 		for range rapid.IntRange(0, 3).Draw(t, "containers") {
-			want = append(want, core.Recommendation{
+			want = append(want, vertical.Recommendation{
 				Container: rapid.StringMatching("[a-z]{1,5}").Draw(t, "container"),
 				Target:    amounts(t, "target"), Lower: amounts(t, "lower"), Upper: amounts(t, "upper"), Uncapped: amounts(t, "uncapped"),
 			})
 		}
-		got := RecommendationsOf(&autoscaling.VerticalPodAutoscalerStatus{Recommendation: RecommendedOf(want)})
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(core.Amounts{})); diff != "" {
+		got := RecommendationsOf(&vpav1.VerticalPodAutoscalerStatus{Recommendation: RecommendedOf(want)})
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	})
@@ -128,15 +128,15 @@ func TestRecommendationsRoundTrip(t *testing.T) {
 
 // Upstream prints memory in bytes, and CPU in thousandths unless it is whole.
 func TestListOfPrintsAsUpstream(t *testing.T) {
-	list := ListOf(core.Of(1500, 262144000))
+	list := ListOf(vertical.Of(1500, 262144000))
 	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "1500m" || memory.String() != "262144k" {
 		t.Errorf("%s and %s", cpu.String(), memory.String())
 	}
-	list = ListOf(core.Of(2000, 262144001))
+	list = ListOf(vertical.Of(2000, 262144001))
 	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "2" || memory.String() != "262144001" {
 		t.Errorf("%s and %s", cpu.String(), memory.String())
 	}
-	if ListOf(core.Amounts{}) != nil {
+	if ListOf(vertical.Amounts{}) != nil {
 		t.Error("nothing is a list")
 	}
 }
@@ -148,7 +148,7 @@ func TestRangesOf(t *testing.T) {
 	cpu := func(q string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q)}
 	}
-	amount := func(milli core.Amount) core.Amounts { return core.Amounts{}.With(core.CPU, milli) }
+	amount := func(milli vertical.Amount) vertical.Amounts { return vertical.Amounts{}.With(vertical.CPU, milli) }
 	got := RangesOf([]*corev1.LimitRange{
 		limitRange("b", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Max: cpu("1"), Min: cpu("200m"), Default: cpu("300m")}),
 		limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Max: cpu("2"), Min: cpu("100m"), Default: cpu("500m")},
@@ -159,7 +159,7 @@ func TestRangesOf(t *testing.T) {
 		Container: bounds.Range{Min: amount(200), Max: amount(1000), Default: amount(300)},
 		Pod:       bounds.Range{Max: amount(4000)}, HasPod: true,
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(core.Amounts{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := RangesOf([]*corev1.LimitRange{limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypePod, DefaultRequest: cpu("1")})}); got != nil {
@@ -175,7 +175,7 @@ func TestAnnotationThatTakesHoursToReadSaysNothing(t *testing.T) {
 	go func() {
 		defer close(done)
 		for _, cpu := range []string{`"1e-999999999"`, `1e-999999999`, `"1E999999999"`, `"` + strings.Repeat("9", 1<<20) + `"`} {
-			if got := beforeBoost(`{"requests":{"cpu":` + cpu + `,"memory":"1Gi"}}`); got == nil || got.Requests != (core.Amounts{}) {
+			if got := beforeBoost(`{"requests":{"cpu":` + cpu + `,"memory":"1Gi"}}`); got == nil || got.Requests != (vertical.Amounts{}) {
 				t.Errorf("%.20s: %v", cpu, got)
 			}
 		}

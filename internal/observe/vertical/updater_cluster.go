@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
@@ -31,9 +31,9 @@ func NodeOf(n *corev1.Node) resize.Node {
 
 // RequestsOf is what a pod takes away from its node: what is asked for, or what
 // the kubelet has given if that is more.
-func RequestsOf(p *corev1.Pod) core.Amounts {
-	var total core.Amounts
-	given := make(map[string]core.Amounts, len(p.Status.ContainerStatuses))
+func RequestsOf(p *corev1.Pod) vertical.Amounts {
+	var total vertical.Amounts
+	given := make(map[string]vertical.Amounts, len(p.Status.ContainerStatuses))
 	for i := range p.Status.ContainerStatuses {
 		if s := &p.Status.ContainerStatuses[i]; s.Resources != nil {
 			given[s.Name] = AmountsOf(s.Resources.Requests)
@@ -41,7 +41,7 @@ func RequestsOf(p *corev1.Pod) core.Amounts {
 	}
 	add := func(c *corev1.Container) {
 		asked := AmountsOf(c.Resources.Requests)
-		for r := range core.Resource(core.Resources) {
+		for r := range vertical.Resource(vertical.Resources) {
 			amount, _ := asked.Get(r)
 			actual, _ := given[c.Name].Get(r)
 			sum, _ := total.Get(r)
@@ -80,7 +80,7 @@ func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
 	return quotas
 }
 
-func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) core.Amounts {
+func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) vertical.Amounts {
 	rest := corev1.ResourceList{}
 	// The API server keeps 1e999999999, and to subtract from it is to compute it.
 	most, _ := quantity.List(q.Status.Hard)
@@ -97,8 +97,8 @@ func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) core.Amounts
 }
 
 // less is the lesser of each amount; what only one has counts.
-func less(a, b core.Amounts) core.Amounts {
-	for r := range core.Resource(core.Resources) {
+func less(a, b vertical.Amounts) vertical.Amounts {
+	for r := range vertical.Resource(vertical.Resources) {
 		y, hasY := b.Get(r)
 		if x, hasX := a.Get(r); hasY && (!hasX || y < x) {
 			a = a.With(r, y)

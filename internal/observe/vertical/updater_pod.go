@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
@@ -31,8 +31,8 @@ const (
 )
 
 // Pod is what the vertical side looks at of a pod.
-func Pod(p *corev1.Pod) core.Pod {
-	pod := core.Pod{
+func Pod(p *corev1.Pod) vertical.Pod {
+	pod := vertical.Pod{
 		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation, Creator: creatorOf(p.OwnerReferences),
 		Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time, Pending: p.Status.Phase == corev1.PodPending,
 		QoS: qosClasses[p.Status.QOSClass],
@@ -59,15 +59,15 @@ func Pod(p *corev1.Pod) core.Pod {
 		}
 		pod.InitQoS = lesser(pod.InitQoS, qosOf(resized(c.Resources)))
 	}
-	pod.Containers = make([]core.PodContainer, len(p.Spec.Containers))
+	pod.Containers = make([]vertical.PodContainer, len(p.Spec.Containers))
 	for i := range p.Spec.Containers {
 		pod.Containers[i] = podContainer(p, &p.Spec.Containers[i])
 	}
 	return pod
 }
 
-var qosClasses = map[corev1.PodQOSClass]core.QoS{
-	corev1.PodQOSBestEffort: core.BestEffort, corev1.PodQOSBurstable: core.Burstable, corev1.PodQOSGuaranteed: core.Guaranteed,
+var qosClasses = map[corev1.PodQOSClass]vertical.QoS{
+	corev1.PodQOSBestEffort: vertical.BestEffort, corev1.PodQOSBurstable: vertical.Burstable, corev1.PodQOSGuaranteed: vertical.Guaranteed,
 }
 
 // creatorOf is the controller among the owners, as Kind/Name.
@@ -80,8 +80,8 @@ func creatorOf(owners []metav1.OwnerReference) string {
 	return ""
 }
 
-func podContainer(p *corev1.Pod, c *corev1.Container) core.PodContainer {
-	container := core.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: hasFixedHeap(c)}
+func podContainer(p *corev1.Pod, c *corev1.Container) vertical.PodContainer {
+	container := vertical.PodContainer{Name: c.Name, Spec: resized(c.Resources), FixedHeap: hasFixedHeap(c)}
 	container.Requests, container.Limits = container.Spec.Requests, container.Spec.Limits
 	for _, policy := range c.ResizePolicy {
 		if r, ok := resourceNamed(policy.ResourceName); ok && policy.RestartPolicy == corev1.RestartContainer {
@@ -96,7 +96,7 @@ func podContainer(p *corev1.Pod, c *corev1.Container) core.PodContainer {
 			container.Requests, container.Limits = actual.Requests, actual.Limits
 		}
 		if ended := status.LastTerminationState.Terminated; ended != nil {
-			container.Crashed = core.Termination{
+			container.Crashed = vertical.Termination{
 				Started: ended.StartedAt.Time, Finished: ended.FinishedAt.Time,
 				OutOfMemory: ended.Reason == "OOMKilled", Failed: ended.ExitCode != 0 || ended.Reason == "OOMKilled",
 			}
@@ -111,7 +111,7 @@ func podContainer(p *corev1.Pod, c *corev1.Container) core.PodContainer {
 
 // beforeBoost reads what a container had before its boost. A text that cannot be
 // read says that there was one, and nothing else.
-func beforeBoost(text string) *core.Resized {
+func beforeBoost(text string) *vertical.Resized {
 	var original struct {
 		Requests corev1.ResourceList `json:"requests"`
 		Limits   corev1.ResourceList `json:"limits"`
@@ -121,9 +121,9 @@ func beforeBoost(text string) *core.Resized {
 		err = json.Unmarshal([]byte(text), &original)
 	}
 	if err != nil {
-		return &core.Resized{}
+		return &vertical.Resized{}
 	}
-	return &core.Resized{Requests: AmountsOf(original.Requests), Limits: AmountsOf(original.Limits)}
+	return &vertical.Resized{Requests: AmountsOf(original.Requests), Limits: AmountsOf(original.Limits)}
 }
 
 // hasFixedHeap recognises Java's settings that make the heap a part of the memory
@@ -134,8 +134,8 @@ func hasFixedHeap(c *corev1.Container) bool {
 		slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return is(e.Value) })
 }
 
-func resized(r corev1.ResourceRequirements) core.Resized {
-	return core.Resized{Requests: AmountsOf(r.Requests), Limits: AmountsOf(r.Limits)}
+func resized(r corev1.ResourceRequirements) vertical.Resized {
+	return vertical.Resized{Requests: AmountsOf(r.Requests), Limits: AmountsOf(r.Limits)}
 }
 
 // observedContainers reads the annotation. One that is no list of names is none.
@@ -166,39 +166,39 @@ func podCondition(all []corev1.PodCondition, t corev1.PodConditionType) (*corev1
 // pods_restriction_factory.go, v1.8.1): the one that comes first says whether a
 // resize is under way at all, the pending one how far it is. It says since when,
 // too.
-func resizeStatus(all []corev1.PodCondition) (core.ResizeStatus, time.Time) {
+func resizeStatus(all []corev1.PodCondition) (vertical.ResizeStatus, time.Time) {
 	isOne := func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress
 	}
 	first := slices.IndexFunc(all, isOne)
 	if first < 0 || all[first].Status != corev1.ConditionTrue {
-		return core.ResizeNone, time.Time{}
+		return vertical.ResizeNone, time.Time{}
 	}
 	if pending, ok := podCondition(all, corev1.PodResizePending); ok {
-		status := core.ResizeUnknown
+		status := vertical.ResizeUnknown
 		switch pending.Reason {
 		case corev1.PodReasonDeferred:
-			status = core.ResizeDeferred
+			status = vertical.ResizeDeferred
 		case corev1.PodReasonInfeasible:
-			status = core.ResizeInfeasible
+			status = vertical.ResizeInfeasible
 		}
 		return status, pending.LastTransitionTime.Time
 	}
 	progress := &all[first]
-	status := core.ResizeUnknown
+	status := vertical.ResizeUnknown
 	switch {
 	case progress.Reason == "" && progress.Message == "":
-		status = core.ResizeInProgress
+		status = vertical.ResizeInProgress
 	case progress.Reason == corev1.PodReasonError:
-		status = core.ResizeError
+		status = vertical.ResizeError
 	}
 	return status, progress.LastTransitionTime.Time
 }
 
 // qosOf is the class of a pod with this container alone.
-func qosOf(c core.Resized) core.QoS {
+func qosOf(c vertical.Resized) vertical.QoS {
 	empty, equal := true, true
-	for r := range core.Resource(core.Resources) {
+	for r := range vertical.Resource(vertical.Resources) {
 		request, _ := c.Requests.Get(r)
 		limit, _ := c.Limits.Get(r)
 		empty = empty && request == 0 && limit == 0
@@ -206,19 +206,19 @@ func qosOf(c core.Resized) core.QoS {
 	}
 	switch {
 	case empty:
-		return core.BestEffort
+		return vertical.BestEffort
 	case equal:
-		return core.Guaranteed
+		return vertical.Guaranteed
 	}
-	return core.Burstable
+	return vertical.Burstable
 }
 
 // lesser is the class of both together: the same, or the one between.
-func lesser(a, b core.QoS) core.QoS {
-	if a == core.QoSUnknown || a == b {
+func lesser(a, b vertical.QoS) vertical.QoS {
+	if a == vertical.QoSUnknown || a == b {
 		return b
 	}
-	return core.Burstable
+	return vertical.Burstable
 }
 
 // IsBoosted reports whether a container of the pod has its start-up boost.

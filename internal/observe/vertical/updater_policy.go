@@ -3,8 +3,8 @@ package vertical
 import (
 	"time"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/priority"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
@@ -21,11 +21,11 @@ type Gates struct {
 
 // UpdatePolicyOf is what the object asks of the updater; flags is what the
 // operator asks for, and holds where the object says nothing.
-func UpdatePolicyOf(spec *autoscaling.VerticalPodAutoscalerSpec, flags *update.Policy, gates Gates) update.Policy {
+func UpdatePolicyOf(spec *vpav1.VerticalPodAutoscalerSpec, flags *update.Policy, gates Gates) update.Policy {
 	p := *flags
 	p.Mode, p.Containers = ModeOf(spec), PoliciesOf(spec)
-	if p.Mode == core.ModeInPlace && !gates.InPlace {
-		p.Mode = core.ModeOff
+	if p.Mode == vertical.ModeInPlace && !gates.InPlace {
+		p.Mode = vertical.ModeOff
 	}
 	if gates.CPUStartupBoost {
 		p.Boost = BoostOf(spec.StartupBoost)
@@ -50,7 +50,7 @@ func UpdatePolicyOf(spec *autoscaling.VerticalPodAutoscalerSpec, flags *update.P
 }
 
 // HasBoost reports whether the object gives any container a start-up boost.
-func HasBoost(spec *autoscaling.VerticalPodAutoscalerSpec) bool {
+func HasBoost(spec *vpav1.VerticalPodAutoscalerSpec) bool {
 	if spec.StartupBoost != nil {
 		return true
 	}
@@ -67,7 +67,7 @@ func HasBoost(spec *autoscaling.VerticalPodAutoscalerSpec) bool {
 
 // inheritDurations gives boosts of containers that do not say how long the whole
 // object's duration.
-func inheritDurations(spec *autoscaling.VerticalPodAutoscalerSpec, policies []core.ContainerPolicy, whole *core.Boost) {
+func inheritDurations(spec *vpav1.VerticalPodAutoscalerSpec, policies []vertical.ContainerPolicy, whole *vertical.Boost) {
 	for i := range policies {
 		boost := policies[i].Boost
 		if boost == nil || whole == nil {
@@ -79,11 +79,11 @@ func inheritDurations(spec *autoscaling.VerticalPodAutoscalerSpec, policies []co
 	}
 }
 
-var directions = map[autoscaling.EvictionChangeRequirement]priority.Direction{
-	autoscaling.TargetHigherThanRequests: priority.Higher, autoscaling.TargetLowerThanRequests: priority.Lower,
+var directions = map[vpav1.EvictionChangeRequirement]priority.Direction{
+	vpav1.TargetHigherThanRequests: priority.Higher, vpav1.TargetLowerThanRequests: priority.Lower,
 }
 
-func requirementOf(r *autoscaling.EvictionRequirement) priority.Requirement {
+func requirementOf(r *vpav1.EvictionRequirement) priority.Requirement {
 	required := priority.Requirement{Direction: directions[r.ChangeRequirement]}
 	for _, name := range r.Resources {
 		if resource, ok := resourceNamed(name); ok {
@@ -94,7 +94,7 @@ func requirementOf(r *autoscaling.EvictionRequirement) priority.Requirement {
 }
 
 // PastOf is what the object's status says of the updater's last pass.
-func PastOf(status *autoscaling.VerticalPodAutoscalerStatus) disruption.Past {
+func PastOf(status *vpav1.VerticalPodAutoscalerStatus) disruption.Past {
 	for i := range status.Conditions {
 		if c := &status.Conditions[i]; c.Type == report.Type {
 			return disruption.Past{
@@ -108,7 +108,7 @@ func PastOf(status *autoscaling.VerticalPodAutoscalerStatus) disruption.Past {
 }
 
 // AskedOf is what the object asks for that not every cluster does.
-func AskedOf(spec *autoscaling.VerticalPodAutoscalerSpec) report.Asked {
+func AskedOf(spec *vpav1.VerticalPodAutoscalerSpec) report.Asked {
 	return report.Asked{
 		Mode: ModeOf(spec), Boost: HasBoost(spec), OOMTime: spec.UpdatePolicy != nil && spec.UpdatePolicy.EvictAfterOOMSeconds != nil,
 	}
@@ -116,7 +116,7 @@ func AskedOf(spec *autoscaling.VerticalPodAutoscalerSpec) report.Asked {
 
 // KnownGates are the updater's gates, as far as the object's status shows them;
 // known is false where the updater that writes it says nothing of them.
-func KnownGates(status *autoscaling.VerticalPodAutoscalerStatus) (gates Gates, known bool) {
+func KnownGates(status *vpav1.VerticalPodAutoscalerStatus) (gates Gates, known bool) {
 	gates = Gates{InPlace: true, CPUStartupBoost: true, PerVPAConfig: true}
 	for i := range status.Conditions {
 		c := &status.Conditions[i]

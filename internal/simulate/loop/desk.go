@@ -5,6 +5,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/meter"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
@@ -69,8 +70,8 @@ func (d *desk) observePods() {
 func whole(at time.Duration) time.Time { return world.Time(at).Truncate(time.Second) }
 
 // isResource reports whether a metric comes from the kubelets.
-func isResource(spec *metric.Spec) bool {
-	return spec.Type == metric.Resource || spec.Type == metric.ContainerResource
+func isResource(spec *source.Spec) bool {
+	return spec.Type == source.Resource || spec.Type == source.ContainerResource
 }
 
 // begin empties a reading and asks for what pods request.
@@ -94,13 +95,13 @@ func (d *desk) ask(i int) {
 	stats := d.World.Stats()
 	r.Asked = now
 	switch d.Policy.Metrics[i].Type {
-	case metric.Pods:
+	case source.Pods:
 		for _, p := range d.World.Pods() {
 			s, runs := p.Stats()
 			r.Samples = append(r.Samples, metric.Sample{Present: runs, Milli: milli(s.ServedPerSecond), At: now, Window: time.Minute})
 		}
 		r.Empty = len(r.Samples) == 0
-	case metric.Object:
+	case source.Object:
 		r.Series, r.At = append(r.Series, milli(stats.OfferedPerSecond)), now
 	default:
 		r.Series, r.At = append(r.Series, milli(stats.QueueLength)), now

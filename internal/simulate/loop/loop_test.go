@@ -7,6 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
@@ -14,7 +15,7 @@ import (
 
 // pod requests 500m, of which it shall use half; a request costs 10 milli-core-seconds,
 // so that it shall serve 25 a second.
-func fixture(t *testing.T, load workloadmodel.Shape, specs ...metric.Spec) Config {
+func fixture(t *testing.T, load workloadmodel.Shape, specs ...source.Spec) Config {
 	t.Helper()
 	profile := workloadmodel.DefaultProfile()
 	profile.IdleCPUMilli = 0
@@ -26,7 +27,7 @@ func fixture(t *testing.T, load workloadmodel.Shape, specs ...metric.Spec) Confi
 		t.Fatal(err)
 	}
 	if len(specs) == 0 {
-		specs = []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}}
+		specs = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
 	}
 	return Config{
 		World: w, Requests: make500(len(specs)),
@@ -122,13 +123,13 @@ func TestOtherMetrics(t *testing.T) {
 	// 100 requests a second at 64 KiB each for a second, and 32 MiB for each of 4 pods.
 	bytes := int64(32<<20 + 100/4*64<<10)
 	for name, test := range map[string]struct {
-		spec     metric.Spec
+		spec     source.Spec
 		replicas int32
 	}{
-		"memory":   {metric.Spec{Type: metric.Resource, Name: "memory", Target: metric.Target{Type: metric.AverageValue, Milli: bytes * 1000 / 2}}, 7},
-		"pods":     {metric.Spec{Type: metric.Pods, Name: "served", Target: metric.Target{Type: metric.AverageValue, Milli: 12_500}}, 8},
-		"object":   {metric.Spec{Type: metric.Object, Name: "offered", Target: metric.Target{Type: metric.AverageValue, Milli: 12_500}}, 8},
-		"external": {metric.Spec{Type: metric.External, Name: "waiting", Target: metric.Target{Type: metric.AverageValue, Milli: 1000}}, 2},
+		"memory":   {source.Spec{Type: source.Resource, Name: "memory", Target: source.Target{Type: source.AverageValue, Milli: bytes * 1000 / 2}}, 7},
+		"pods":     {source.Spec{Type: source.Pods, Name: "served", Target: source.Target{Type: source.AverageValue, Milli: 12_500}}, 8},
+		"object":   {source.Spec{Type: source.Object, Name: "offered", Target: source.Target{Type: source.AverageValue, Milli: 12_500}}, 8},
+		"external": {source.Spec{Type: source.External, Name: "waiting", Target: source.Target{Type: source.AverageValue, Milli: 1000}}, 2},
 	} {
 		for side, begin := range map[string]func(c Config) Loop{
 			"upstream": func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) },

@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
@@ -45,7 +46,7 @@ type Plimsoll struct {
 	sampled, event, sync time.Duration
 	decidedAt            time.Duration
 	suspects             []int
-	joint                signal.Joint
+	joint                averaging.CommonWindow
 }
 
 var _ Loop = (*Plimsoll)(nil)
@@ -171,14 +172,14 @@ func (p *Plimsoll) observe(asks bool) {
 		}
 		// In between, what was answered last is what is known; not of pods that have
 		// come since.
-		if r := &p.observation.Readings[i]; asks || spec.Type == metric.Pods && len(r.Samples) != len(p.observation.Pods) {
+		if r := &p.observation.Readings[i]; asks || spec.Type == source.Pods && len(r.Samples) != len(p.observation.Pods) {
 			p.ask(i)
 		}
 	}
 }
 
-func (p *Plimsoll) observeResource(r *metric.Reading, spec *metric.Spec) {
-	isCPU, window := spec.Name == metric.CPU, p.window()
+func (p *Plimsoll) observeResource(r *metric.Reading, spec *source.Spec) {
+	isCPU, window := spec.Name == source.CPU, p.window()
 	for _, pod := range p.World.Pods() {
 		if !pod.IsRunning || pod.Deleting {
 			r.Samples = append(r.Samples, metric.Sample{})
@@ -189,7 +190,7 @@ func (p *Plimsoll) observeResource(r *metric.Reading, spec *metric.Spec) {
 		}
 		own := window
 		if age, isKnown := readyFor(pod); isKnown {
-			own = signal.OwnWindow(age, window)
+			own = averaging.PodWindow(age, window)
 		}
 		sample := pod.Meter.Average(world.Epoch, own)
 		if isCPU {

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
@@ -85,7 +85,7 @@ func (u *Upstream) observe() {
 		r := u.begin(i)
 		for _, p := range u.World.Pods() {
 			sample := p.Meter.Served(world.Epoch)
-			if spec.Name != metric.CPU {
+			if spec.Name != source.CPU {
 				reading, found := p.Meter.ServedReading()
 				sample = memory(sample, reading, found)
 			}

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -13,7 +13,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // TestKubelet: averages over at most 15 s, and the last three intervals.
 func TestKubelet(t *testing.T) {
 	var m Meter
-	if m.HasAverage() || m.Average(noon, signal.StableWindow).Present || m.Recent(noon)[0].Present {
+	if m.HasAverage() || m.Average(noon, averaging.StableWindow).Present || m.Recent(noon)[0].Present {
 		t.Error("nothing read is no rate")
 	}
 	used := 0.0
@@ -21,7 +21,7 @@ func TestKubelet(t *testing.T) {
 		m.Read(Reading{At: time.Duration(second) * time.Second, CPUSeconds: used})
 		used += 0.1 * float64(second%4) // 0, 100, 200, 300, 0, … milli-cores
 	}
-	if got, want := m.Average(noon, signal.StableWindow), sample(140, 39*time.Second, 15*time.Second); got != want {
+	if got, want := m.Average(noon, averaging.StableWindow), sample(140, 39*time.Second, 15*time.Second); got != want {
 		t.Errorf("average %+v, want %+v", got, want)
 	}
 	recent := m.Recent(noon)

@@ -12,7 +12,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-	explanation "github.com/plimsoll-dev/plimsoll/internal/explain"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -45,10 +45,10 @@ func explain(t *testing.T, s *harness.Namespace, args ...string) (stdout, stderr
 }
 
 // explained is an explanation with the controller's history.
-func explained(t *testing.T, s *harness.Namespace) explanation.Output {
+func explained(t *testing.T, s *harness.Namespace) explainhorizontal.Output {
 	t.Helper()
 	stdout, stderr, code := explain(t, s, "-o", "json", "--sync-period=1s", "--controller-address="+shared.Plimsoll(t).Inspection())
-	var out explanation.Output
+	var out explainhorizontal.Output
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
 		t.Fatalf("exit status %d, %v: %s%s", code, err, stdout, stderr)
 	}

@@ -13,15 +13,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
-	"github.com/plimsoll-dev/plimsoll/internal/explain"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
 // explained is what the program says of "web" where kube-controller-manager alone decides.
-func explained(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) explain.Output {
+func explained(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) explainhorizontal.Output {
 	t.Helper()
 	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath(), "-o", "json")
-	var out explain.Output
+	var out explainhorizontal.Output
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
 		t.Fatalf("exit status %d, %v: %s%s", code, err, stdout, stderr)
 	}
@@ -56,7 +56,7 @@ func TestExplainForetellsUpstream(t *testing.T) {
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitConditions("web", validMetric())
 	changes := s.WatchChanges("web")
-	foretold := func(current, want int32) (out explain.Output) {
+	foretold := func(current, want int32) (out explainhorizontal.Output) {
 		t.Helper()
 		s.Eventually(fmt.Sprintf("a forecast of %d", want), func(context.Context) error {
 			out = explained(t, s, p)
@@ -69,7 +69,7 @@ func TestExplainForetellsUpstream(t *testing.T) {
 	}
 	s.SetQueue("jobs", 35)
 	out := foretold(2, 4)
-	if out.KnowsHistory || out.Controller != explain.Upstream || out.NoHistory == "" {
+	if out.KnowsHistory || out.Controller != explainhorizontal.Upstream || out.NoHistory == "" {
 		t.Errorf("it knows the history: %t (%q) of %s", out.KnowsHistory, out.NoHistory, out.Controller)
 	}
 	s.AwaitReplicas(harness.Deployment, "web", 4)

@@ -32,13 +32,13 @@ import (
 	upstreamvpa "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/utils/vpa"
 	"k8s.io/client-go/informers"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
 )
@@ -112,7 +112,7 @@ func TestAdmissionDivergences(t *testing.T) {
 			with, _ := answerOf(t, w.plimsoll(t, d), body)
 			if !bytes.Equal(plain.Patch, with.Patch) {
 				differ[d]++
-				if w.ranges == nil || !observe.RangesOf(w.limitRanges()).HasPod {
+				if w.ranges == nil || !observevertical.RangesOf(w.limitRanges()).HasPod {
 					t.Errorf("seed %d: %s changes a pod without a LimitRange of pods", seed, d)
 				}
 			}
@@ -174,10 +174,10 @@ func (w *admissionWorld) upstream(t *testing.T) http.Handler {
 
 // plimsollMatcher finds what it is given.
 type plimsollMatcher struct {
-	vpa *autoscaling.VerticalPodAutoscaler
+	vpa *vpav1.VerticalPodAutoscaler
 }
 
-func (m plimsollMatcher) Match(*corev1.Pod) (*autoscaling.VerticalPodAutoscaler, error) {
+func (m plimsollMatcher) Match(*corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	return m.vpa, nil
 }
 
@@ -189,9 +189,9 @@ func (w *admissionWorld) plimsoll(t *testing.T, d divergence.Set) http.Handler {
 	}
 	handler, err := webhook.NewHandler(webhook.Config{
 		Matcher: plimsollMatcher{w.vpa},
-		Ranges:  func(string) *bounds.Ranges { return observe.RangesOf(w.limitRanges()) },
+		Ranges:  func(string) *bounds.Ranges { return observevertical.RangesOf(w.limitRanges()) },
 		Options: admit.Options{
-			Boosts: w.gates.CPUStartupBoost, MaxBoostMilli: core.Amount(w.maxBoost.MilliValue()), Divergences: d,
+			Boosts: w.gates.CPUStartupBoost, MaxBoostMilli: vertical.Amount(w.maxBoost.MilliValue()), Divergences: d,
 		},
 		Features: w.gates, Metrics: metrics,
 	})
@@ -297,17 +297,17 @@ func report(t *testing.T, reached map[string]int, want []string, isLong bool) {
 // overflows: under a LimitRange of pods upstream adds limits up, of which one may
 // be the largest integer already. The sum wraps, and requests become negative.
 func (w *admissionWorld) overflows() bool {
-	ranges := observe.RangesOf(w.limitRanges())
+	ranges := observevertical.RangesOf(w.limitRanges())
 	if ranges == nil || !ranges.HasPod {
 		return false
 	}
-	containers := observe.ContainersOf(&w.pod.Spec)
-	for _, rec := range observe.RecommendationsOf(&w.vpa.Status) {
+	containers := observevertical.ContainersOf(&w.pod.Spec)
+	for _, rec := range observevertical.RecommendationsOf(&w.vpa.Status) {
 		for _, c := range containers {
 			if c.Name != rec.Container {
 				continue
 			}
-			for _, amounts := range []core.Amounts{rec.Target, rec.Lower, rec.Upper} {
+			for _, amounts := range []vertical.Amounts{rec.Target, rec.Lower, rec.Upper} {
 				limits, _ := proportion.Limits(c.Requests, c.Limits, ranges.Pod.Default, amounts)
 				if isHuge(limits) {
 					return true
@@ -318,9 +318,9 @@ func (w *admissionWorld) overflows() bool {
 	return false
 }
 
-func isHuge(amounts core.Amounts) bool {
-	cpu, _ := amounts.Get(core.CPU)
-	memory, _ := amounts.Get(core.Memory)
+func isHuge(amounts vertical.Amounts) bool {
+	cpu, _ := amounts.Get(vertical.CPU)
+	memory, _ := amounts.Get(vertical.Memory)
 	return max(cpu, memory) > math.MaxInt64/4
 }
 
@@ -346,19 +346,19 @@ func (w *admissionWorld) count(t *testing.T, response *admissionv1.AdmissionResp
 		}
 	}
 	for name := range after.Annotations {
-		if strings.HasPrefix(name, observe.AnnotationBoostPrefix) {
+		if strings.HasPrefix(name, observevertical.AnnotationBoostPrefix) {
 			w.reached["boosted"]++
 		}
 	}
 	w.countRanges(t, after)
-	if observe.ModeOf(&w.vpa.Spec) == core.ModeOff {
+	if observevertical.ModeOf(&w.vpa.Spec) == vertical.ModeOff {
 		w.reached["off"]++
 	}
 	if w.vpa.Status.Recommendation == nil {
 		w.reached["no recommendation"]++
 	}
-	for _, p := range observe.PoliciesOf(&w.vpa.Spec) {
-		if p.Values == core.RequestsOnly {
+	for _, p := range observevertical.PoliciesOf(&w.vpa.Spec) {
+		if p.Values == vertical.RequestsOnly {
 			w.reached["requests only"]++
 		}
 	}
@@ -366,7 +366,7 @@ func (w *admissionWorld) count(t *testing.T, response *admissionv1.AdmissionResp
 
 func (w *admissionWorld) countRanges(t *testing.T, after *corev1.Pod) {
 	t.Helper()
-	ranges := observe.RangesOf(w.limitRanges())
+	ranges := observevertical.RangesOf(w.limitRanges())
 	if ranges == nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
@@ -26,7 +26,7 @@ type admissionWorld struct {
 	reached  map[string]int
 	client   kubernetes.Interface
 	pod      *corev1.Pod
-	vpa      *autoscaling.VerticalPodAutoscaler
+	vpa      *vpav1.VerticalPodAutoscaler
 	ranges   []corev1.LimitRangeItem
 	gates    validation.Features
 	maxBoost resource.Quantity
@@ -47,10 +47,10 @@ func newAdmissionWorld(seed uint64, reached map[string]int) *admissionWorld {
 		c.Resources.Requests, c.Resources.Limits = w.list(), w.list()
 		w.pod.Spec.Containers = append(w.pod.Spec.Containers, c)
 	}
-	w.vpa = &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
+	w.vpa = &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
 	w.addPolicies()
 	if !w.one(8) {
-		w.vpa.Status.Recommendation = &autoscaling.RecommendedPodResources{ContainerRecommendations: w.recommendations()}
+		w.vpa.Status.Recommendation = &vpav1.RecommendedPodResources{ContainerRecommendations: w.recommendations()}
 	}
 	w.addRanges()
 	return w
@@ -116,20 +116,20 @@ func (w *admissionWorld) full() corev1.ResourceList {
 	return list
 }
 
-func (w *admissionWorld) recommendations() []autoscaling.RecommendedContainerResources {
-	var all []autoscaling.RecommendedContainerResources
+func (w *admissionWorld) recommendations() []vpav1.RecommendedContainerResources {
+	var all []vpav1.RecommendedContainerResources
 	for _, c := range w.pod.Spec.Containers {
 		if w.one(6) {
 			continue
 		}
-		r := autoscaling.RecommendedContainerResources{ContainerName: c.Name, Target: w.full()}
+		r := vpav1.RecommendedContainerResources{ContainerName: c.Name, Target: w.full()}
 		if !w.one(10) {
 			r.LowerBound, r.UpperBound = w.full(), w.full()
 		}
 		all = append(all, r)
 	}
 	if w.one(6) {
-		all = append(all, autoscaling.RecommendedContainerResources{ContainerName: "gone", Target: w.full(), LowerBound: w.full(), UpperBound: w.full()})
+		all = append(all, vpav1.RecommendedContainerResources{ContainerName: "gone", Target: w.full(), LowerBound: w.full(), UpperBound: w.full()})
 	}
 	return all
 }
@@ -144,8 +144,8 @@ func chosen[T any](w *admissionWorld, values ...T) *T {
 func (w *admissionWorld) addPolicies() {
 	spec := &w.vpa.Spec
 	if !w.one(3) {
-		spec.UpdatePolicy = &autoscaling.PodUpdatePolicy{UpdateMode: chosen(w,
-			autoscaling.UpdateModeOff, autoscaling.UpdateModeInitial, autoscaling.UpdateModeRecreate, autoscaling.UpdateModeAuto)}
+		spec.UpdatePolicy = &vpav1.PodUpdatePolicy{UpdateMode: chosen(w,
+			vpav1.UpdateModeOff, vpav1.UpdateModeInitial, vpav1.UpdateModeRecreate, vpav1.UpdateModeAuto)}
 	}
 	if w.one(3) {
 		spec.StartupBoost = w.boost()
@@ -153,15 +153,15 @@ func (w *admissionWorld) addPolicies() {
 	if w.one(3) {
 		return
 	}
-	spec.ResourcePolicy = &autoscaling.PodResourcePolicy{}
+	spec.ResourcePolicy = &vpav1.PodResourcePolicy{}
 	for _, name := range []string{"c0", "*", "c1", "gone"} {
 		if !w.one(2) {
 			continue
 		}
-		p := autoscaling.ContainerResourcePolicy{
+		p := vpav1.ContainerResourcePolicy{
 			ContainerName:    name,
-			Mode:             chosen(w, autoscaling.ContainerScalingModeAuto, autoscaling.ContainerScalingModeAuto, autoscaling.ContainerScalingModeOff),
-			ControlledValues: chosen(w, autoscaling.ContainerControlledValuesRequestsOnly, autoscaling.ContainerControlledValuesRequestsAndLimits),
+			Mode:             chosen(w, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeOff),
+			ControlledValues: chosen(w, vpav1.ContainerControlledValuesRequestsOnly, vpav1.ContainerControlledValuesRequestsAndLimits),
 			MinAllowed:       w.list(), MaxAllowed: w.list(),
 		}
 		if w.one(3) {
@@ -171,13 +171,13 @@ func (w *admissionWorld) addPolicies() {
 	}
 }
 
-func (w *admissionWorld) boost() *autoscaling.StartupBoost {
+func (w *admissionWorld) boost() *vpav1.StartupBoost {
 	if w.one(2) {
 		factor := 1 + w.Int32N(5)
-		return &autoscaling.StartupBoost{CPU: &autoscaling.GenericStartupBoost{Type: autoscaling.FactorStartupBoostType, Factor: &factor}}
+		return &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.FactorStartupBoostType, Factor: &factor}}
 	}
 	quantity := w.cpu()
-	return &autoscaling.StartupBoost{CPU: &autoscaling.GenericStartupBoost{Type: autoscaling.QuantityStartupBoostType, Quantity: &quantity}}
+	return &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.QuantityStartupBoostType, Quantity: &quantity}}
 }
 
 func (w *admissionWorld) addRanges() {

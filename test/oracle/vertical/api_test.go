@@ -20,7 +20,7 @@ import (
 	upstream "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"sigs.k8s.io/yaml"
 
-	ours "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // The definitions are upstream's in all but words, in which generator wrote them, in
@@ -103,12 +103,12 @@ func wordless(schema any) any {
 // Random objects go both ways without losing anything.
 func TestObjectsRoundTrip(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := ours.AddToScheme(scheme); err != nil {
+	if err := vpav1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), serializer.NewCodecFactory(scheme)).NilChance(0.2).MaxDepth(30)
 	for range 2000 {
-		var a, b ours.VerticalPodAutoscaler
+		var a, b vpav1.VerticalPodAutoscaler
 		var theirs upstream.VerticalPodAutoscaler
 		fill.Fill(&a)
 		a.Unreadable = "" // it is never stored
@@ -123,9 +123,9 @@ func TestObjectsRoundTrip(t *testing.T) {
 		if policy := other.Spec.UpdatePolicy; policy != nil {
 			policy.EvictionRequirements = slices.DeleteFunc(policy.EvictionRequirements, func(r *upstream.EvictionRequirement) bool { return r == nil })
 		}
-		carry(t, &other, &ours.VerticalPodAutoscaler{})
+		carry(t, &other, &vpav1.VerticalPodAutoscaler{})
 
-		var c, d ours.VerticalPodAutoscalerCheckpoint
+		var c, d vpav1.VerticalPodAutoscalerCheckpoint
 		var checkpoint upstream.VerticalPodAutoscalerCheckpoint
 		fill.Fill(&c)
 		carry(t, &c, &checkpoint)

@@ -10,13 +10,13 @@ import (
 	upstreamvpa "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/utils/vpa"
 	"k8s.io/client-go/informers"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-var exactly = cmp.AllowUnexported(core.Amounts{})
+var exactly = cmp.AllowUnexported(vertical.Amounts{})
 
 // TestFit: what upstream's capping processor makes of a recommendation for a pod,
 // target and bounds, and what its policy processor makes of it for the status.
@@ -31,9 +31,9 @@ func TestFit(t *testing.T) {
 		}
 		theirs := &upstream.VerticalPodAutoscaler{}
 		convert(t, w.vpa, theirs)
-		recs, policies := observe.RecommendationsOf(&w.vpa.Status), observe.PoliciesOf(&w.vpa.Spec)
+		recs, policies := observevertical.RecommendationsOf(&w.vpa.Status), observevertical.PoliciesOf(&w.vpa.Spec)
 		w.comparePolicy(t, seed, theirs)
-		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: observe.ContainersOf(&w.pod.Spec)}, policies, observe.RangesOf(w.limitRanges()), divergence.None)
+		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: observevertical.ContainersOf(&w.pod.Spec)}, policies, observevertical.RangesOf(w.limitRanges()), divergence.None)
 		want, panicked := w.fittedByUpstream(t, theirs)
 		switch {
 		case panicked:
@@ -61,17 +61,17 @@ func (w *admissionWorld) comparePolicy(t *testing.T, seed uint64, theirs *upstre
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ours []core.Recommendation
-	for _, rec := range observe.RecommendationsOf(&w.vpa.Status) {
-		policy := core.PolicyOf(observe.PoliciesOf(&w.vpa.Spec), rec.Container)
-		ours = append(ours, bounds.Policy(rec, policy, observe.AmountsOf(globalMax)))
+	var ours []vertical.Recommendation
+	for _, rec := range observevertical.RecommendationsOf(&w.vpa.Status) {
+		policy := vertical.PolicyOf(observevertical.PoliciesOf(&w.vpa.Spec), rec.Container)
+		ours = append(ours, bounds.Policy(rec, policy, observevertical.AmountsOf(globalMax)))
 	}
 	if diff := cmp.Diff(translated(applied), withoutUncapped(ours), exactly); diff != "" {
 		t.Fatalf("seed %d: policy (-upstream +Plimsoll)\n%s\n%s", seed, diff, w)
 	}
 }
 
-func (w *admissionWorld) fittedByUpstream(t *testing.T, vpa *upstream.VerticalPodAutoscaler) (fitted []core.Recommendation, panicked bool) {
+func (w *admissionWorld) fittedByUpstream(t *testing.T, vpa *upstream.VerticalPodAutoscaler) (fitted []vertical.Recommendation, panicked bool) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	for _, lr := range w.limitRanges() {
@@ -91,31 +91,31 @@ func (w *admissionWorld) fittedByUpstream(t *testing.T, vpa *upstream.VerticalPo
 	return translated(applied), false
 }
 
-func translated(r *upstream.RecommendedPodResources) []core.Recommendation {
-	var all []core.Recommendation
+func translated(r *upstream.RecommendedPodResources) []vertical.Recommendation {
+	var all []vertical.Recommendation
 	for i := range r.ContainerRecommendations {
 		c := &r.ContainerRecommendations[i]
-		all = append(all, core.Recommendation{
-			Container: c.ContainerName, Target: observe.AmountsOf(c.Target), Lower: observe.AmountsOf(c.LowerBound), Upper: observe.AmountsOf(c.UpperBound),
+		all = append(all, vertical.Recommendation{
+			Container: c.ContainerName, Target: observevertical.AmountsOf(c.Target), Lower: observevertical.AmountsOf(c.LowerBound), Upper: observevertical.AmountsOf(c.UpperBound),
 		})
 	}
 	return all
 }
 
-func withoutUncapped(all []core.Recommendation) []core.Recommendation {
-	var bare []core.Recommendation
+func withoutUncapped(all []vertical.Recommendation) []vertical.Recommendation {
+	var bare []vertical.Recommendation
 	for _, rec := range all {
-		rec.Uncapped = core.Amounts{}
+		rec.Uncapped = vertical.Amounts{}
 		bare = append(bare, rec)
 	}
 	return bare
 }
 
 // anyHuge: from 8 PiB on upstream's comparison with a limit wraps.
-func anyHuge(all []core.Recommendation) bool {
+func anyHuge(all []vertical.Recommendation) bool {
 	for _, rec := range all {
-		for _, amounts := range []core.Amounts{rec.Target, rec.Lower, rec.Upper} {
-			if memory, _ := amounts.Get(core.Memory); isHuge(amounts) || memory > 1<<53 {
+		for _, amounts := range []vertical.Amounts{rec.Target, rec.Lower, rec.Upper} {
+			if memory, _ := amounts.Get(vertical.Memory); isHuge(amounts) || memory > 1<<53 {
 				return true
 			}
 		}
@@ -123,7 +123,7 @@ func anyHuge(all []core.Recommendation) bool {
 	return false
 }
 
-func (w *admissionWorld) countFitted(before, after []core.Recommendation) {
+func (w *admissionWorld) countFitted(before, after []vertical.Recommendation) {
 	w.reached["equal"]++
 	if !cmp.Equal(before, after, exactly) {
 		w.reached["changed"]++

@@ -8,14 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	upstream "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // keptCheckpoint is a checkpoint as Plimsoll saved it, or as upstream did.
@@ -31,7 +31,7 @@ func (k *keptCheckpoint) status(t *testing.T) (upstream.VerticalPodAutoscalerChe
 	if k.other != nil {
 		return *k.other, nil
 	}
-	status, annotations, err := observe.CheckpointStatus(&k.saved, k.at)
+	status, annotations, err := observevertical.CheckpointStatus(&k.saved, k.at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,17 +55,17 @@ func newPlimsollRecommender(t *testing.T, f *recommenderFlags, on divergence.Set
 		HalfLife: f.halfLife, Interval: f.interval, Count: f.count, BumpUpRatio: f.oomRatio, MinBumpUpBytes: f.oomMinBytes, Divergences: on,
 	}
 	p.MarginFraction, p.ConfidenceInterval = f.margin, f.confidence
-	for r := range core.Resources {
+	for r := range vertical.Resources {
 		p.Percentiles[r] = estimate.Percentiles{Target: f.target[r], Lower: f.lower[r], Upper: f.upper[r]}
 	}
-	p.PodMin = [core.Resources]float64{f.podMinCPUMilli, f.podMinMemoryMiB}
-	p.Round = [core.Resources]int{f.roundCPU, f.roundMemory}
+	p.PodMin = [vertical.Resources]float64{f.podMinCPUMilli, f.podMinMemoryMiB}
+	p.Round = [vertical.Resources]int{f.roundCPU, f.roundMemory}
 	p.HumanizeMemory = f.humanize
 	if f.maxCPUMilli > 0 {
-		p.MaxAllowed = p.MaxAllowed.With(core.CPU, core.Amount(f.maxCPUMilli))
+		p.MaxAllowed = p.MaxAllowed.With(vertical.CPU, vertical.Amount(f.maxCPUMilli))
 	}
 	if f.maxMemoryBytes > 0 {
-		p.MaxAllowed = p.MaxAllowed.With(core.Memory, core.Amount(f.maxMemoryBytes)).In(core.Memory, core.BinarySI)
+		p.MaxAllowed = p.MaxAllowed.With(vertical.Memory, vertical.Amount(f.maxMemoryBytes)).In(vertical.Memory, vertical.BinarySI)
 	}
 	if f.integerCPU {
 		p.WholeCPUs = f.wholeCPUs
@@ -114,17 +114,17 @@ func converted[T any](t *testing.T, from any) T {
 	return to
 }
 
-func (m *plimsollRecommender) policies(from *upstream.PodResourcePolicy) []core.ContainerPolicy {
-	return observe.PoliciesOf(&autoscaling.VerticalPodAutoscalerSpec{ResourcePolicy: converted[*autoscaling.PodResourcePolicy](m.t, from)})
+func (m *plimsollRecommender) policies(from *upstream.PodResourcePolicy) []vertical.ContainerPolicy {
+	return observevertical.PoliciesOf(&vpav1.VerticalPodAutoscalerSpec{ResourcePolicy: converted[*vpav1.PodResourcePolicy](m.t, from)})
 }
 
 func (m *plimsollRecommender) begin(s *scene) {
 	m.state = recommend.State{}
 	for name, kept := range m.saved {
 		status, annotations := kept.status(m.t)
-		object := &autoscaling.VerticalPodAutoscalerCheckpoint{Status: converted[autoscaling.VerticalPodAutoscalerCheckpointStatus](m.t, status)}
+		object := &vpav1.VerticalPodAutoscalerCheckpoint{Status: converted[vpav1.VerticalPodAutoscalerCheckpointStatus](m.t, status)}
 		object.Annotations = annotations
-		saved, isWhole, err := observe.CheckpointOf(object)
+		saved, isWhole, err := observevertical.CheckpointOf(object)
 		if err != nil || !isWhole {
 			m.t.Errorf("a checkpoint cannot be read: %v", err)
 		}
@@ -156,22 +156,22 @@ func (m *plimsollRecommender) observe(s *scene) recommend.Observation {
 		}
 	}
 	for _, sample := range s.samples {
-		used := core.Amounts{}
+		used := vertical.Amounts{}
 		if sample.hasCPU {
-			used = used.With(core.CPU, core.Amount(sample.cpuMilli))
+			used = used.With(vertical.CPU, vertical.Amount(sample.cpuMilli))
 		}
 		if sample.hasMem {
-			used = used.With(core.Memory, core.Amount(sample.memory))
+			used = used.With(vertical.Memory, vertical.Amount(sample.memory))
 		}
 		o.Samples = append(o.Samples, recommend.Sample{Pod: sample.pod, Container: sample.container, At: sample.at, Use: used})
 	}
 	for _, oom := range s.ooms {
 		o.OOMs = append(o.OOMs, recommend.OOM{Container: oom.container, OOM: usage.OOM{
-			Pod: oom.pod, At: oom.at, Request: core.Amount(oom.request), Limit: core.Amount(oom.limit), Standing: oom.isStanding,
+			Pod: oom.pod, At: oom.at, Request: vertical.Amount(oom.request), Limit: vertical.Amount(oom.limit), Standing: oom.isStanding,
 		}})
 	}
 	for _, name := range s.conflicts {
-		o.Conflicts = append(o.Conflicts, conflict.Conflict{Container: name, Resource: core.CPU, Horizontal: "web"})
+		o.Conflicts = append(o.Conflicts, conflict.Conflict{Container: name, Resource: vertical.CPU, Horizontal: "web"})
 	}
 	return o
 }

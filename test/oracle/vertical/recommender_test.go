@@ -24,14 +24,14 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 var (
@@ -233,24 +233,24 @@ func (n *recommenderTally) exchange(
 // view is what both say after a pass.
 type view struct {
 	Written         bool
-	Recommendations []core.Recommendation
+	Recommendations []vertical.Recommendation
 	Conditions      []recommend.Condition
 }
 
 // asWritten is what a status says that recommends this: a quantity in binary units
 // that is not whole ones is written without any.
-func asWritten(t *testing.T, recs []core.Recommendation) []core.Recommendation {
-	status := autoscaling.VerticalPodAutoscalerStatus{Recommendation: observe.RecommendedOf(recs)}
-	return observe.RecommendationsOf(throughJSON(t, &status))
+func asWritten(t *testing.T, recs []vertical.Recommendation) []vertical.Recommendation {
+	status := vpav1.VerticalPodAutoscalerStatus{Recommendation: observevertical.RecommendedOf(recs)}
+	return observevertical.RecommendationsOf(throughJSON(t, &status))
 }
 
 // differences are those between both after a pass.
 func differences(t *testing.T, theirs *upstreamRecommender, mine *plimsollRecommender) string {
 	a := view{Written: theirs.patched}
 	for _, c := range theirs.object.Status.Recommendation.ContainerRecommendations {
-		a.Recommendations = append(a.Recommendations, core.Recommendation{
-			Container: c.ContainerName, Target: observe.AmountsOf(c.Target), Lower: observe.AmountsOf(c.LowerBound), Upper: observe.AmountsOf(c.UpperBound),
-			Uncapped: observe.AmountsOf(c.UncappedTarget),
+		a.Recommendations = append(a.Recommendations, vertical.Recommendation{
+			Container: c.ContainerName, Target: observevertical.AmountsOf(c.Target), Lower: observevertical.AmountsOf(c.LowerBound), Upper: observevertical.AmountsOf(c.UpperBound),
+			Uncapped: observevertical.AmountsOf(c.UncappedTarget),
 		})
 	}
 	for _, c := range theirs.object.Status.Conditions {
@@ -262,7 +262,7 @@ func differences(t *testing.T, theirs *upstreamRecommender, mine *plimsollRecomm
 	if a.Written == b.Written && slices.Equal(a.Recommendations, b.Recommendations) && slices.Equal(a.Conditions, b.Conditions) {
 		return ""
 	}
-	return cmp.Diff(a, b, cmp.AllowUnexported(core.Amounts{}))
+	return cmp.Diff(a, b, cmp.AllowUnexported(vertical.Amounts{}))
 }
 
 // compareCheckpoints compares what both saved in this pass. Upstream takes the
@@ -286,12 +286,12 @@ func (n *recommenderTally) compareCheckpoints(theirs *upstreamRecommender, mine 
 			return cmp.Diff(status, ours)
 		}
 		// No peak weighs more than this, and as many as there are pods were taken out.
-		heaviest := math.Exp2(float64(s.at.Add(2*24*time.Hour).Sub(ours.Use[core.Memory].Reference)) / float64(mine.policy.Usage.HalfLife[core.Memory]))
+		heaviest := math.Exp2(float64(s.at.Add(2*24*time.Hour).Sub(ours.Use[vertical.Memory].Reference)) / float64(mine.policy.Usage.HalfLife[vertical.Memory]))
 		lost := float64(len(s.pods)+1) * heaviest * 1e-15
-		for r, theirHistogram := range [core.Resources]upstream.HistogramCheckpoint{status.CPUHistogram, status.MemoryHistogram} {
+		for r, theirHistogram := range [vertical.Resources]upstream.HistogramCheckpoint{status.CPUHistogram, status.MemoryHistogram} {
 			switch {
 			case sameHistogram(&theirHistogram, &ours.Use[r], 0):
-			case core.Resource(r) == core.Memory && sameHistogram(&theirHistogram, &ours.Use[r], lost):
+			case vertical.Resource(r) == vertical.Memory && sameHistogram(&theirHistogram, &ours.Use[r], lost):
 				n.Cancelled++
 				mine.saved[name] = keptCheckpoint{other: &status}
 			default:
@@ -329,10 +329,10 @@ func (n *recommenderTally) isTie(mine *plimsollRecommender, s *scene, theirs *up
 	if len(want) != len(mine.decision.Recommendations) {
 		return false
 	}
-	var nudged [2][]core.Recommendation
+	var nudged [2][]vertical.Recommendation
 	for i, by := range []float64{-1e-9, 1e-9} {
 		p := mine.policy
-		for r := range core.Resources {
+		for r := range vertical.Resources {
 			percentiles := &p.Percentiles[r]
 			*percentiles = estimate.Percentiles{Target: percentiles.Target + by, Lower: percentiles.Lower + by, Upper: percentiles.Upper + by}
 		}
@@ -341,18 +341,18 @@ func (n *recommenderTally) isTie(mine *plimsollRecommender, s *scene, theirs *up
 		nudged[i] = d.Recommendations
 	}
 	for i := range want {
-		for _, field := range []func(r *core.Recommendation) core.Amounts{
-			func(r *core.Recommendation) core.Amounts { return r.Target },
-			func(r *core.Recommendation) core.Amounts { return r.Lower },
-			func(r *core.Recommendation) core.Amounts { return r.Upper },
+		for _, field := range []func(r *vertical.Recommendation) vertical.Amounts{
+			func(r *vertical.Recommendation) vertical.Amounts { return r.Target },
+			func(r *vertical.Recommendation) vertical.Amounts { return r.Lower },
+			func(r *vertical.Recommendation) vertical.Amounts { return r.Upper },
 		} {
-			theirs := core.Recommendation{
-				Target: observe.AmountsOf(want[i].Target), Lower: observe.AmountsOf(want[i].LowerBound), Upper: observe.AmountsOf(want[i].UpperBound),
+			theirs := vertical.Recommendation{
+				Target: observevertical.AmountsOf(want[i].Target), Lower: observevertical.AmountsOf(want[i].LowerBound), Upper: observevertical.AmountsOf(want[i].UpperBound),
 			}
 			if len(nudged[0]) <= i || len(nudged[1]) <= i {
 				return false
 			}
-			for r := range core.Resource(core.Resources) {
+			for r := range vertical.Resource(vertical.Resources) {
 				w, _ := field(&theirs).Get(r)
 				x, _ := field(&nudged[0][i]).Get(r)
 				y, _ := field(&nudged[1][i]).Get(r)
@@ -470,7 +470,7 @@ func (n *recommenderTally) reach(h *history, s *scene, before recommend.State, m
 		n.count("recommendation without samples", trace.Samples == 0)
 		container := func(p historyPod) bool { return slices.Contains(p.containers, trace.Container) }
 		n.count("a container that is gone is recommended for", !slices.ContainsFunc(s.pods, container))
-		for r := range core.Resource(core.Resources) {
+		for r := range vertical.Resource(vertical.Resources) {
 			n.reachEstimates(&d.Recommendations[i], &d.Traces[i], r)
 		}
 		n.count("whole CPUs", f.integerCPU && slices.Contains(f.wholeCPUs, trace.Container))
@@ -478,7 +478,7 @@ func (n *recommenderTally) reach(h *history, s *scene, before recommend.State, m
 		n.count("humanized", f.humanize)
 	}
 	for _, kept := range mine.saved {
-		n.count("a reference moved", kept.saved.Use[core.CPU].Reference.Sub(virtualStart) > 90*f.halfLife[core.CPU])
+		n.count("a reference moved", kept.saved.Use[vertical.CPU].Reference.Sub(virtualStart) > 90*f.halfLife[vertical.CPU])
 	}
 }
 
@@ -492,12 +492,12 @@ func (n *recommenderTally) reachPolicy(h *history, s *scene, mine *plimsollRecom
 	}
 }
 
-func (n *recommenderTally) reachEstimates(rec *core.Recommendation, trace *recommend.Trace, r core.Resource) {
+func (n *recommenderTally) reachEstimates(rec *vertical.Recommendation, trace *recommend.Trace, r vertical.Resource) {
 	n.count("uncontrolled resource", !trace.Controlled[r])
 	if !trace.Controlled[r] {
 		return
 	}
-	n.count("upper bound without end", trace.Estimates[r][estimate.Upper].Widened == core.MaxAmount)
+	n.count("upper bound without end", trace.Estimates[r][estimate.Upper].Widened == vertical.MaxAmount)
 	n.count("lower bound of 0 raised to the floor",
 		trace.Estimates[r][estimate.Lower].Widened == 0 && trace.Estimates[r][estimate.Lower].Floored > 0)
 	target, _ := rec.Target.Get(r)

@@ -29,7 +29,7 @@ import (
 	controllerfetcher "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/target/controller_fetcher"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
 const (
@@ -64,8 +64,8 @@ func newUpstreamRecommender(t *testing.T, flags *recommenderFlags) *upstreamReco
 	for _, name := range flags.wholeCPUs {
 		u.object.Annotations["vpa-post-processor.kubernetes.io/"+name+"_integerCPU"] = "true"
 	}
-	model.InitializeAggregationsConfig(model.NewAggregationsConfig(flags.interval, flags.count, flags.halfLife[core.Memory],
-		flags.halfLife[core.CPU], flags.oomRatio, flags.oomMinBytes))
+	model.InitializeAggregationsConfig(model.NewAggregationsConfig(flags.interval, flags.count, flags.halfLife[vertical.Memory],
+		flags.halfLife[vertical.CPU], flags.oomRatio, flags.oomMinBytes))
 	return u
 }
 
@@ -96,10 +96,10 @@ func (u *upstreamRecommender) begin() {
 		CheckpointWriter: checkpoint.NewCheckpointWriter(cluster, u),
 		PodResourceRecommender: logic.CreatePodResourceRecommender(logic.RecommendationConfig{
 			SafetyMarginFraction: f.margin, PodMinCPUMillicores: f.podMinCPUMilli, PodMinMemoryMb: f.podMinMemoryMiB,
-			TargetCPUPercentile: f.target[core.CPU], LowerBoundCPUPercentile: f.lower[core.CPU], UpperBoundCPUPercentile: f.upper[core.CPU],
-			TargetMemoryPercentile: f.target[core.Memory], LowerBoundMemoryPercentile: f.lower[core.Memory],
-			UpperBoundMemoryPercentile: f.upper[core.Memory],
-			ConfidenceIntervalCPU:      f.confidence[core.CPU], ConfidenceIntervalMemory: f.confidence[core.Memory],
+			TargetCPUPercentile: f.target[vertical.CPU], LowerBoundCPUPercentile: f.lower[vertical.CPU], UpperBoundCPUPercentile: f.upper[vertical.CPU],
+			TargetMemoryPercentile: f.target[vertical.Memory], LowerBoundMemoryPercentile: f.lower[vertical.Memory],
+			UpperBoundMemoryPercentile: f.upper[vertical.Memory],
+			ConfidenceIntervalCPU:      f.confidence[vertical.CPU], ConfidenceIntervalMemory: f.confidence[vertical.Memory],
 		}),
 		RecommendationFormat: logic.RecommendationFormat{HumanizeMemory: f.humanize, RoundCPUMillicores: f.roundCPU, RoundMemoryBytes: f.roundMemory},
 		VpaClient:            u, RecommendationPostProcessors: processors,

@@ -18,7 +18,7 @@ import (
 	upstreamvpa "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/utils/vpa"
 	"k8s.io/klog/v2"
 
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
@@ -27,7 +27,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 var (
@@ -239,7 +239,7 @@ func (w *updaterWorld) perform(d *update.Decision, s *update.State, a update.Act
 func describe(a update.Action) string {
 	var set []string
 	for _, target := range a.Targets {
-		for r := range core.Resource(core.Resources) {
+		for r := range vertical.Resource(vertical.Resources) {
 			if amount, ok := target.Requests.Get(r); ok {
 				set = append(set, fmt.Sprintf("%s.requests.%s=%d", target.Container, r, amount))
 			}
@@ -284,11 +284,11 @@ func (w *updaterWorld) observation() *update.Observation {
 		Recommended: recommendationsOf(w.vpa),
 		Workload:    disruption.Workload{Creators: map[string]disruption.Replicas{}, Target: disruption.Replicas{Configured: len(w.pods)}},
 		// What follows is asked by divergences only.
-		Conflicts: []conflict.Conflict{{Container: "web", Resource: core.CPU, Horizontal: "web"}},
-		Cluster:   update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true, Allocatable: core.Of(2000, 4<<30)}}},
+		Conflicts: []conflict.Conflict{{Container: "web", Resource: vertical.CPU, Horizontal: "web"}},
+		Cluster:   update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(2000, 4<<30)}}},
 	}
 	for _, pod := range w.pods {
-		o.Pods = append(o.Pods, observe.Pod(pod))
+		o.Pods = append(o.Pods, observevertical.Pod(pod))
 	}
 	for creator, configured := range w.creators {
 		kind, _, _ := strings.Cut(creator, "/")
@@ -309,33 +309,33 @@ func (w *updaterWorld) observation() *update.Observation {
 	return o
 }
 
-func amountsOf(list corev1.ResourceList) core.Amounts {
-	var amounts core.Amounts
+func amountsOf(list corev1.ResourceList) vertical.Amounts {
+	var amounts vertical.Amounts
 	if q, ok := list[corev1.ResourceCPU]; ok {
-		amounts = amounts.With(core.CPU, core.Amount(q.MilliValue()))
+		amounts = amounts.With(vertical.CPU, vertical.Amount(q.MilliValue()))
 	}
 	if q, ok := list[corev1.ResourceMemory]; ok {
-		amounts = amounts.With(core.Memory, core.Amount(q.Value()))
+		amounts = amounts.With(vertical.Memory, vertical.Amount(q.Value()))
 	}
 	return amounts
 }
 
-func recommendationsOf(vpa *upstream.VerticalPodAutoscaler) []core.Recommendation {
+func recommendationsOf(vpa *upstream.VerticalPodAutoscaler) []vertical.Recommendation {
 	if vpa.Status.Recommendation == nil {
 		return nil
 	}
-	all := []core.Recommendation{}
+	all := []vertical.Recommendation{}
 	for _, rec := range vpa.Status.Recommendation.ContainerRecommendations {
-		all = append(all, core.Recommendation{
+		all = append(all, vertical.Recommendation{
 			Container: rec.ContainerName, Target: amountsOf(rec.Target), Lower: amountsOf(rec.LowerBound), Upper: amountsOf(rec.UpperBound),
 		})
 	}
 	return all
 }
 
-var modes = map[upstream.UpdateMode]core.Mode{
-	upstream.UpdateModeOff: core.ModeOff, upstream.UpdateModeInitial: core.ModeInitial, upstream.UpdateModeRecreate: core.ModeRecreate,
-	upstream.UpdateModeInPlaceOrRecreate: core.ModeInPlaceOrRecreate, upstream.UpdateModeInPlace: core.ModeInPlace,
+var modes = map[upstream.UpdateMode]vertical.Mode{
+	upstream.UpdateModeOff: vertical.ModeOff, upstream.UpdateModeInitial: vertical.ModeInitial, upstream.UpdateModeRecreate: vertical.ModeRecreate,
+	upstream.UpdateModeInPlaceOrRecreate: vertical.ModeInPlaceOrRecreate, upstream.UpdateModeInPlace: vertical.ModeInPlace,
 }
 
 func (w *updaterWorld) policy() *update.Policy {
@@ -357,12 +357,12 @@ func (w *updaterWorld) policy() *update.Policy {
 	}
 	if w.vpa.Spec.ResourcePolicy != nil {
 		for _, own := range w.vpa.Spec.ResourcePolicy.ContainerPolicies {
-			policy := core.ContainerPolicy{
-				Container: own.ContainerName, Off: own.Mode != nil && *own.Mode == upstream.ContainerScalingModeOff, Controlled: core.Controls(),
+			policy := vertical.ContainerPolicy{
+				Container: own.ContainerName, Off: own.Mode != nil && *own.Mode == upstream.ContainerScalingModeOff, Controlled: vertical.Controls(),
 				MinAllowed: amountsOf(own.MinAllowed), MaxAllowed: amountsOf(own.MaxAllowed), Boost: boostOf(own.StartupBoost),
 			}
 			if own.ControlledValues != nil {
-				policy.Values = core.RequestsOnly
+				policy.Values = vertical.RequestsOnly
 			}
 			p.Containers = append(p.Containers, policy)
 		}
@@ -370,11 +370,11 @@ func (w *updaterWorld) policy() *update.Policy {
 	return p
 }
 
-func boostOf(b *upstream.StartupBoost) *core.Boost {
+func boostOf(b *upstream.StartupBoost) *vertical.Boost {
 	if b == nil {
 		return nil
 	}
-	return &core.Boost{Factor: *b.CPU.Factor, Duration: time.Duration(*b.CPU.DurationSeconds) * time.Second}
+	return &vertical.Boost{Factor: *b.CPU.Factor, Duration: time.Duration(*b.CPU.DurationSeconds) * time.Second}
 }
 
 func requirementOf(r *upstream.EvictionRequirement) priority.Requirement {
@@ -383,9 +383,9 @@ func requirementOf(r *upstream.EvictionRequirement) priority.Requirement {
 	}[r.ChangeRequirement]}
 	for _, name := range r.Resources {
 		if name == corev1.ResourceCPU {
-			required.Resources = append(required.Resources, core.CPU)
+			required.Resources = append(required.Resources, vertical.CPU)
 		} else {
-			required.Resources = append(required.Resources, core.Memory)
+			required.Resources = append(required.Resources, vertical.Memory)
 		}
 	}
 	return required

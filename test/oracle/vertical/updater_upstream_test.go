@@ -30,7 +30,7 @@ import (
 	upstreamvpa "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/utils/vpa"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
-	k8stesting "k8s.io/client-go/testing"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/ptr"
@@ -64,8 +64,8 @@ func newUpstreamUpdater(t *testing.T, w *updaterWorld) *upstreamUpdater {
 	factory := informers.NewSharedInformerFactory(u.client, 0)
 	w.fill(t, factory)
 	u.factory = restriction.NewPodsRestrictionFactory(u.client, factory, w.minReplicas, w.tolerance, calculators, w.skipBudget)
-	u.client.PrependReactor("create", "pods", func(a k8stesting.Action) (bool, runtime.Object, error) {
-		eviction, ok := a.(k8stesting.CreateAction).GetObject().(*policyv1.Eviction)
+	u.client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		eviction, ok := a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction)
 		if !ok {
 			return false, nil, nil
 		}
@@ -73,8 +73,8 @@ func newUpstreamUpdater(t *testing.T, w *updaterWorld) *upstreamUpdater {
 		u.actions = append(u.actions, "evict "+eviction.Name+" "+outcomeWord(err))
 		return true, nil, err
 	})
-	u.client.PrependReactor("patch", "pods", func(a k8stesting.Action) (bool, runtime.Object, error) {
-		p := a.(k8stesting.PatchAction)
+	u.client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		p := a.(clienttesting.PatchAction)
 		if p.GetSubresource() != "resize" {
 			u.annotated(p)
 			return true, &corev1.Pod{}, nil
@@ -90,7 +90,7 @@ func newUpstreamUpdater(t *testing.T, w *updaterWorld) *upstreamUpdater {
 }
 
 // annotated notes which annotations go with a resize.
-func (u *upstreamUpdater) annotated(p k8stesting.PatchAction) {
+func (u *upstreamUpdater) annotated(p clienttesting.PatchAction) {
 	var operations []struct{ Op, Path string }
 	if err := json.Unmarshal(p.GetPatch(), &operations); err != nil {
 		u.actions = append(u.actions, err.Error())

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -41,7 +41,7 @@ func TestValidation(t *testing.T) {
 			old.Spec = *object.Spec.DeepCopy()
 		}
 		// An object whose spec stays what it is is let in by Plimsoll, whatever is in it.
-		old.Spec.Recommenders = append(old.Spec.Recommenders, autoscaling.VerticalPodAutoscalerRecommenderSelector{Name: "before"})
+		old.Spec.Recommenders = append(old.Spec.Recommenders, vpav1.VerticalPodAutoscalerRecommenderSelector{Name: "before"})
 		body := w.review("autoscaling.k8s.io", "verticalpodautoscalers", object, nil)
 		isUpdate := w.one(2)
 		if isUpdate {
@@ -101,14 +101,14 @@ func countSaid(reached map[string]int, response *admissionv1.AdmissionResponse, 
 
 // object is a VerticalPodAutoscaler as somebody may have written it who did not read
 // what is allowed.
-func (w *admissionWorld) object() *autoscaling.VerticalPodAutoscaler {
-	vpa := &autoscaling.VerticalPodAutoscaler{}
+func (w *admissionWorld) object() *vpav1.VerticalPodAutoscaler {
+	vpa := &vpav1.VerticalPodAutoscaler{}
 	vpa.Name, vpa.Namespace = "it", "default"
 	spec := &vpa.Spec
 	if !w.one(3) {
-		spec.UpdatePolicy = &autoscaling.PodUpdatePolicy{
-			UpdateMode: chosen(w, autoscaling.UpdateModeOff, autoscaling.UpdateModeInPlace, autoscaling.UpdateModeAuto, autoscaling.UpdateMode("Never"),
-				autoscaling.UpdateModeInPlaceOrRecreate, autoscaling.UpdateModeInitial),
+		spec.UpdatePolicy = &vpav1.PodUpdatePolicy{
+			UpdateMode: chosen(w, vpav1.UpdateModeOff, vpav1.UpdateModeInPlace, vpav1.UpdateModeAuto, vpav1.UpdateMode("Never"),
+				vpav1.UpdateModeInPlaceOrRecreate, vpav1.UpdateModeInitial),
 			MinReplicas: chosen[int32](w, 0, -3, 2, 4), EvictAfterOOMSeconds: chosen[int32](w, 0, 60),
 		}
 		if w.one(2) {
@@ -119,23 +119,23 @@ func (w *admissionWorld) object() *autoscaling.VerticalPodAutoscaler {
 		spec.StartupBoost = w.absurdBoost()
 	}
 	for range w.IntN(3) * w.IntN(2) {
-		spec.Recommenders = append(spec.Recommenders, autoscaling.VerticalPodAutoscalerRecommenderSelector{Name: "mine"})
+		spec.Recommenders = append(spec.Recommenders, vpav1.VerticalPodAutoscalerRecommenderSelector{Name: "mine"})
 	}
 	if w.one(3) {
 		return vpa
 	}
-	spec.ResourcePolicy = &autoscaling.PodResourcePolicy{}
+	spec.ResourcePolicy = &vpav1.PodResourcePolicy{}
 	for range w.IntN(3) {
 		spec.ResourcePolicy.ContainerPolicies = append(spec.ResourcePolicy.ContainerPolicies, w.absurdPolicy())
 	}
 	return vpa
 }
 
-func (w *admissionWorld) absurdPolicy() autoscaling.ContainerResourcePolicy {
-	p := autoscaling.ContainerResourcePolicy{
+func (w *admissionWorld) absurdPolicy() vpav1.ContainerResourcePolicy {
+	p := vpav1.ContainerResourcePolicy{
 		ContainerName:    []string{"c0", "*", ""}[w.IntN(3)],
-		Mode:             chosen(w, autoscaling.ContainerScalingModeAuto, autoscaling.ContainerScalingModeOff, autoscaling.ContainerScalingMode("Some")),
-		ControlledValues: chosen(w, autoscaling.ContainerControlledValuesRequestsOnly, autoscaling.ContainerControlledValuesRequestsAndLimits),
+		Mode:             chosen(w, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeOff, vpav1.ContainerScalingMode("Some")),
+		ControlledValues: chosen(w, vpav1.ContainerControlledValuesRequestsOnly, vpav1.ContainerControlledValuesRequestsAndLimits),
 		MinAllowed:       w.absurdList(), MaxAllowed: w.absurdList(),
 	}
 	if w.one(2) {
@@ -164,12 +164,12 @@ func (w *admissionWorld) absurdList() corev1.ResourceList {
 	return list
 }
 
-func (w *admissionWorld) absurdBoost() *autoscaling.StartupBoost {
+func (w *admissionWorld) absurdBoost() *vpav1.StartupBoost {
 	if w.one(6) {
-		return &autoscaling.StartupBoost{}
+		return &vpav1.StartupBoost{}
 	}
-	return &autoscaling.StartupBoost{CPU: &autoscaling.GenericStartupBoost{
-		Type:     []autoscaling.StartupBoostType{"Factor", "Quantity", "", "Twice"}[w.IntN(4)],
+	return &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{
+		Type:     []vpav1.StartupBoostType{"Factor", "Quantity", "", "Twice"}[w.IntN(4)],
 		Factor:   chosen[int32](w, 0, -1, 2),
 		Quantity: chosen(w, resource.MustParse("1"), resource.MustParse("1u")),
 	}}

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
-	"github.com/plimsoll-dev/plimsoll/internal/advise/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
@@ -131,8 +131,8 @@ var podMetrics = kind{name: "PodMetrics", group: "metrics.k8s.io", version: "v1b
 
 // Usage is what containers use at this moment, as metrics.k8s.io shows it. Why it is
 // not known is said in words; that is no error.
-func (r *Reader) Usage(ctx context.Context) (samples *usage.Samples, why string) {
-	samples = &usage.Samples{IsMoment: true, Source: "metrics.k8s.io, one moment"}
+func (r *Reader) Usage(ctx context.Context) (samples *containerusage.Samples, why string) {
+	samples = &containerusage.Samples{IsMoment: true, Source: "metrics.k8s.io, one moment"}
 	err := r.each(ctx, &podMetrics, func(raw map[string]any) error {
 		var m metricsv1beta1.PodMetrics
 		if !canRead(raw, &m) {
@@ -140,7 +140,7 @@ func (r *Reader) Usage(ctx context.Context) (samples *usage.Samples, why string)
 		}
 		for i := range m.Containers {
 			c := &m.Containers[i]
-			samples.All = append(samples.All, usage.Sample{
+			samples.All = append(samples.All, containerusage.Sample{
 				Time: m.Timestamp.Time, Namespace: m.Namespace, Pod: m.Name, Container: c.Name,
 				CPUMilli: c.Usage.Cpu().MilliValue(), MemoryBytes: c.Usage.Memory().Value(),
 			})

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
@@ -110,7 +110,7 @@ func addDocument(c *objects.Collection, text []byte, place objects.Place) error 
 		return err
 	}
 	var content any
-	if err := json.Unmarshal(inJSON, &content); err != nil {
+	if err := utiljson.Unmarshal(inJSON, &content); err != nil {
 		return err
 	}
 	switch raw := content.(type) {

@@ -10,9 +10,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // byTarget is the index by what an object scales.
@@ -39,7 +39,7 @@ func targetOf(object any) ([]string, error) {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		return []string{key(o.Namespace, o.Spec.ScaleTargetRef.Kind, o.Spec.ScaleTargetRef.Name)}, nil
-	case *autoscaling.VerticalPodAutoscaler:
+	case *vpav1.VerticalPodAutoscaler:
 		if o.Spec.TargetRef == nil {
 			return nil, nil
 		}
@@ -56,14 +56,14 @@ func key(namespace, kind, name string) string {
 
 // OfVertical finds what a vertical autoscaler fights over, in a workload with these
 // containers.
-func (f *Finder) OfVertical(v *autoscaling.VerticalPodAutoscaler, containers []string) []conflict.Conflict {
+func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string) []conflict.Conflict {
 	if v.Spec.TargetRef == nil {
 		return nil
 	}
 	var others []conflict.Horizontal
 	for _, object := range f.at(f.horizontals, key(v.Namespace, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)) {
 		if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
-			others = append(others, observe.HorizontalOf(hpa))
+			others = append(others, observevertical.HorizontalOf(hpa))
 		}
 	}
 	slices.SortFunc(others, func(a, b conflict.Horizontal) int { return strings.Compare(a.Name, b.Name) })
@@ -77,13 +77,13 @@ func (f *Finder) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string
 	if len(objects) == 0 {
 		return ""
 	}
-	h := observe.HorizontalOf(hpa)
+	h := observevertical.HorizontalOf(hpa)
 	if len(h.Targets) == 0 {
 		return ""
 	}
 	var said []string
 	for _, object := range objects {
-		v, ok := object.(*autoscaling.VerticalPodAutoscaler)
+		v, ok := object.(*vpav1.VerticalPodAutoscaler)
 		if !ok {
 			continue
 		}
@@ -104,14 +104,14 @@ func (*Finder) at(indexer cache.Indexer, target string) []any {
 	return objects
 }
 
-func verticalOf(v *autoscaling.VerticalPodAutoscaler) *conflict.Vertical {
-	return &conflict.Vertical{Name: v.Name, Mode: observe.ModeOf(&v.Spec), Policies: observe.PoliciesOf(&v.Spec)}
+func verticalOf(v *vpav1.VerticalPodAutoscaler) *conflict.Vertical {
+	return &conflict.Vertical{Name: v.Name, Mode: observevertical.ModeOf(&v.Spec), Policies: observevertical.PoliciesOf(&v.Spec)}
 }
 
 // containersOf are the containers that the two objects name: those with a
 // recommendation, and those with a target of their own. Where none is named yet, any
 // stands for all.
-func containersOf(v *autoscaling.VerticalPodAutoscaler, h *conflict.Horizontal) []string {
+func containersOf(v *vpav1.VerticalPodAutoscaler, h *conflict.Horizontal) []string {
 	var names []string
 	if r := v.Status.Recommendation; r != nil {
 		for i := range r.ContainerRecommendations {
@@ -124,7 +124,7 @@ func containersOf(v *autoscaling.VerticalPodAutoscaler, h *conflict.Horizontal) 
 		}
 	}
 	if len(names) == 0 {
-		names = []string{autoscaling.DefaultContainerResourcePolicy}
+		names = []string{vpav1.DefaultContainerResourcePolicy}
 	}
 	return names
 }

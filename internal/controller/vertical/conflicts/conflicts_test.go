@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	core "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
@@ -31,20 +31,20 @@ func horizontal(name string, share *int32) *autoscalingv2.HorizontalPodAutoscale
 	}
 }
 
-// vertical is an autoscaler of that Deployment, whose reference names no version.
-func vertical(mode autoscaling.UpdateMode, recommended ...string) *autoscaling.VerticalPodAutoscaler {
-	v := &autoscaling.VerticalPodAutoscaler{
+// vpaOf is an autoscaler of that Deployment, whose reference names no version.
+func vpaOf(mode vpav1.UpdateMode, recommended ...string) *vpav1.VerticalPodAutoscaler {
+	v := &vpav1.VerticalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "sizes"},
-		Spec: autoscaling.VerticalPodAutoscalerSpec{
+		Spec: vpav1.VerticalPodAutoscalerSpec{
 			TargetRef:    &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"},
-			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: &mode},
+			UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: &mode},
 		},
 	}
 	if len(recommended) > 0 {
-		v.Status.Recommendation = &autoscaling.RecommendedPodResources{}
+		v.Status.Recommendation = &vpav1.RecommendedPodResources{}
 		for _, name := range recommended {
 			v.Status.Recommendation.ContainerRecommendations = append(v.Status.Recommendation.ContainerRecommendations,
-				autoscaling.RecommendedContainerResources{ContainerName: name})
+				vpav1.RecommendedContainerResources{ContainerName: name})
 		}
 	}
 	return v
@@ -54,14 +54,14 @@ func vertical(mode autoscaling.UpdateMode, recommended ...string) *autoscaling.V
 func finder(t *testing.T, objects ...any) *Finder {
 	t.Helper()
 	horizontals := cache.NewSharedIndexInformer(nil, &autoscalingv2.HorizontalPodAutoscaler{}, 0, cache.Indexers{})
-	verticals := cache.NewSharedIndexInformer(nil, &autoscaling.VerticalPodAutoscaler{}, 0, cache.Indexers{})
+	verticals := cache.NewSharedIndexInformer(nil, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{})
 	f, err := New(horizontals, verticals, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, object := range objects {
 		indexer := horizontals.GetIndexer()
-		if _, ok := object.(*autoscaling.VerticalPodAutoscaler); ok {
+		if _, ok := object.(*vpav1.VerticalPodAutoscaler); ok {
 			indexer = verticals.GetIndexer()
 		}
 		if err := indexer.Add(object); err != nil {
@@ -75,13 +75,13 @@ func TestOfVertical(t *testing.T) {
 	other := horizontal("elsewhere", ptr.To[int32](50))
 	other.Namespace = "bank"
 	average := horizontal("average", nil)
-	v := vertical(autoscaling.UpdateModeRecreate)
+	v := vpaOf(vpav1.UpdateModeRecreate)
 	f := finder(t, horizontal("web", ptr.To[int32](50)), horizontal("also", ptr.To[int32](70)), other, average, v)
-	want := []conflict.Conflict{{Container: "app", Resource: core.CPU, Horizontal: "also"}}
+	want := []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: "also"}}
 	if diff := cmp.Diff(want, f.OfVertical(v, []string{"app"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	lost := vertical(autoscaling.UpdateModeRecreate)
+	lost := vpaOf(vpav1.UpdateModeRecreate)
 	lost.Spec.TargetRef = nil
 	if got := f.OfVertical(lost, []string{"app"}); got != nil {
 		t.Errorf("an object without a target fights over %v", got)
@@ -95,10 +95,10 @@ func TestOfHorizontal(t *testing.T) {
 		with any
 		want string
 	}{
-		"with whom, and over what":            {hpa, vertical(autoscaling.UpdateModeInPlaceOrRecreate, "app"), "the cpu request of container app, which the VerticalPodAutoscaler sizes controls"},
-		"before the first recommendation too": {hpa, vertical(autoscaling.UpdateModeInitial), "the cpu request of container *,"},
-		"one that only recommends":            {hpa, vertical(autoscaling.UpdateModeOff, "app"), ""},
-		"AverageValue":                        {horizontal("web", nil), vertical(autoscaling.UpdateModeRecreate, "app"), ""},
+		"with whom, and over what":            {hpa, vpaOf(vpav1.UpdateModeInPlaceOrRecreate, "app"), "the cpu request of container app, which the VerticalPodAutoscaler sizes controls"},
+		"before the first recommendation too": {hpa, vpaOf(vpav1.UpdateModeInitial), "the cpu request of container *,"},
+		"one that only recommends":            {hpa, vpaOf(vpav1.UpdateModeOff, "app"), ""},
+		"AverageValue":                        {horizontal("web", nil), vpaOf(vpav1.UpdateModeRecreate, "app"), ""},
 		"nobody there":                        {hpa, horizontal("also", ptr.To[int32](1)), ""},
 	} {
 		got := finder(t, c.with).OfHorizontal(c.hpa)

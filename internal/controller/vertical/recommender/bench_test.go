@@ -15,25 +15,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
-	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // quiet is a store that takes everything at once.
 type quiet struct{ *world }
 
 // UpdateStatus implements Store.
-func (quiet) UpdateStatus(_ context.Context, object *autoscaling.VerticalPodAutoscaler,
-	change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
-) (*autoscaling.VerticalPodAutoscaler, error) {
+func (quiet) UpdateStatus(_ context.Context, object *vpav1.VerticalPodAutoscaler,
+	change func(*vpav1.VerticalPodAutoscalerStatus) bool,
+) (*vpav1.VerticalPodAutoscaler, error) {
 	change(&object.Status) // as the informer would show it
 	return object, nil
 }
 
 // WriteCheckpoint implements Store.
-func (quiet) WriteCheckpoint(context.Context, *autoscaling.VerticalPodAutoscalerCheckpoint) error {
+func (quiet) WriteCheckpoint(context.Context, *vpav1.VerticalPodAutoscalerCheckpoint) error {
 	return nil
 }
 
@@ -44,9 +44,9 @@ func BenchmarkPass(b *testing.B) {
 	informer := func(of runtime.Object) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
 	}
-	w := &world{targets: map[string]error{}, stored: map[string]*autoscaling.VerticalPodAutoscaler{}, statuses: map[string]int{}, saves: map[string]int{}}
+	w := &world{targets: map[string]error{}, stored: map[string]*vpav1.VerticalPodAutoscaler{}, statuses: map[string]int{}, saves: map[string]int{}}
 	r, err := New(Config{
-		Objects: informer(&autoscaling.VerticalPodAutoscaler{}), Pods: informer(&corev1.Pod{}), Targets: w, Store: quiet{w}, Metrics: w, Events: w,
+		Objects: informer(&vpav1.VerticalPodAutoscaler{}), Pods: informer(&corev1.Pod{}), Targets: w, Store: quiet{w}, Metrics: w, Events: w,
 		Registerer: prometheus.NewRegistry(), Log: logr.Discard(), Interval: time.Minute, CollectInterval: time.Hour, FlushTimeout: time.Minute,
 		Workers: 10, Policy: recommend.DefaultPolicy(),
 	})
@@ -59,16 +59,16 @@ func BenchmarkPass(b *testing.B) {
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "proxy"}}},
 			Status:     corev1.PodStatus{Phase: corev1.PodRunning},
 		}
-		pod := pods.PodOf(whole)
-		pod.Whole = pods.WholeOf(whole)
+		pod := observe.PodOf(whole)
+		pod.Whole = observe.WholeOf(whole)
 		r.pods.Put(pod)
 	}
 	for i := range objects {
 		name := fmt.Sprintf("w%d", i)
 		w.targets[name] = nil
-		object := &autoscaling.VerticalPodAutoscaler{
+		object := &vpav1.VerticalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), Generation: 1},
-			Spec:       autoscaling.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: name}},
+			Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: name}},
 		}
 		if err := r.config.Objects.GetStore().Add(object); err != nil {
 			b.Fatal(err)

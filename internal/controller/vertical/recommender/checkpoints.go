@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
@@ -43,7 +43,7 @@ type stored struct {
 func (r *Recommender) restore(ctx context.Context) bool {
 	for {
 		read := map[types.NamespacedName][]stored{}
-		err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+		err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 			if r.isIgnored(c.Namespace) {
 				return
 			}
@@ -78,8 +78,8 @@ func latest(all []stored, s stored) []stored {
 	return append(all, s)
 }
 
-func (r *Recommender) read(c *autoscaling.VerticalPodAutoscalerCheckpoint) stored {
-	saved, isWhole, err := observe.CheckpointOf(c)
+func (r *Recommender) read(c *vpav1.VerticalPodAutoscalerCheckpoint) stored {
+	saved, isWhole, err := observevertical.CheckpointOf(c)
 	if err != nil {
 		return stored{container: c.Spec.ContainerName, damage: err.Error()}
 	}
@@ -209,15 +209,15 @@ func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error 
 	if !ok {
 		return nil
 	}
-	status, annotations, err := observe.CheckpointStatus(&saved, now)
+	status, annotations, err := observevertical.CheckpointStatus(&saved, now)
 	if err != nil {
 		return err
 	}
-	err = r.config.Store.WriteCheckpoint(ctx, &autoscaling.VerticalPodAutoscalerCheckpoint{
+	err = r.config.Store.WriteCheckpoint(ctx, &vpav1.VerticalPodAutoscalerCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: j.track.name.Namespace, Name: r.checkpointName(j.track.name, j.container), Annotations: annotations,
 		},
-		Spec:   autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: j.track.name.Name, ContainerName: j.container},
+		Spec:   vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: j.track.name.Name, ContainerName: j.container},
 		Status: status,
 	})
 	j.done = err == nil
@@ -264,7 +264,7 @@ func (r *Recommender) collect(ctx context.Context, now time.Time) {
 	}
 	r.collected = now
 	var gone []types.NamespacedName
-	err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+	err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		if !r.isIgnored(c.Namespace) && !r.isNeeded(c) {
 			gone = append(gone, types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 		}
@@ -284,7 +284,7 @@ func (r *Recommender) collect(ctx context.Context, now time.Time) {
 
 // isNeeded reports whether there is an object for a checkpoint and, if it is ours,
 // anything known of the container.
-func (r *Recommender) isNeeded(c *autoscaling.VerticalPodAutoscalerCheckpoint) bool {
+func (r *Recommender) isNeeded(c *vpav1.VerticalPodAutoscalerCheckpoint) bool {
 	owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
 	_, exists, err := r.config.Objects.GetStore().GetByKey(owner.String())
 	if err != nil {

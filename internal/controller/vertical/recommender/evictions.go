@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
@@ -169,7 +169,7 @@ func (c *claim) isConfirmed(pod *corev1.Pod) bool {
 func atMost(pod *corev1.Pod, oom *recommend.OOM) vertical.Amount {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == oom.Container {
-			if limit, ok := observe.AmountsOf(c.Resources.Limits).Get(vertical.Memory); ok {
+			if limit, ok := observevertical.AmountsOf(c.Resources.Limits).Get(vertical.Memory); ok {
 				return min(oom.Request, 2*limit)
 			}
 		}

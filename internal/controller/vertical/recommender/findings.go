@@ -9,11 +9,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
@@ -124,9 +124,9 @@ func overlapsOf(works []*work) map[types.NamespacedName]string {
 		namespace string
 		workload  workload
 	}
-	sharing := map[key][]*autoscaling.VerticalPodAutoscaler{}
+	sharing := map[key][]*vpav1.VerticalPodAutoscaler{}
 	for _, w := range works {
-		if w.object.Spec.TargetRef != nil && observe.ModeOf(&w.object.Spec) != vertical.ModeOff {
+		if w.object.Spec.TargetRef != nil && observevertical.ModeOf(&w.object.Spec) != vertical.ModeOff {
 			k := key{w.object.Namespace, workloadOf(w.object)}
 			sharing[k] = append(sharing[k], w.object)
 		}
@@ -137,7 +137,7 @@ func overlapsOf(works []*work) map[types.NamespacedName]string {
 			continue
 		}
 		// As upstream's updater and admission controller choose.
-		slices.SortFunc(all, func(a, b *autoscaling.VerticalPodAutoscaler) int {
+		slices.SortFunc(all, func(a, b *vpav1.VerticalPodAutoscaler) int {
 			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 		})
 		var names []string

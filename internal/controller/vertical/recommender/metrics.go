@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
@@ -68,11 +68,11 @@ func (m *metrics) count(works []*work) {
 	m.objects.Reset()
 	aggregates := 0
 	for _, w := range works {
-		mode := autoscaling.UpdateModeRecreate
+		mode := vpav1.UpdateModeRecreate
 		if p := w.object.Spec.UpdatePolicy; p != nil && p.UpdateMode != nil && *p.UpdateMode != "" {
 			mode = *p.UpdateMode
 		}
-		m.objects.WithLabelValues(string(mode), strconv.FormatBool(len(w.decision.Recommendations) > 0), autoscaling.SchemeGroupVersion.Version,
+		m.objects.WithLabelValues(string(mode), strconv.FormatBool(len(w.decision.Recommendations) > 0), vpav1.SchemeGroupVersion.Version,
 			strconv.FormatBool(w.pods > 0), strconv.FormatBool(w.lookup.Problem != "")).Inc()
 		aggregates += len(w.track.state.Containers)
 	}

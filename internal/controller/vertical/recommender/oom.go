@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
@@ -91,10 +91,10 @@ func standing(pod *corev1.Pod) []recommend.OOM {
 
 // wasResizedAfter reports whether a pod was, or may have been, resized in place since.
 func wasResizedAfter(pod *corev1.Pod, since time.Time) bool {
-	if _, was := pod.Annotations[observe.AnnotationInPlaceUpdated]; !was {
+	if _, was := pod.Annotations[observevertical.AnnotationInPlaceUpdated]; !was {
 		return false
 	}
-	at, err := time.Parse(time.RFC3339, pod.Annotations[observe.AnnotationResizedAt])
+	at, err := time.Parse(time.RFC3339, pod.Annotations[observevertical.AnnotationResizedAt])
 	return err != nil || at.After(since) // upstream's updater does not say when
 }
 
@@ -150,8 +150,8 @@ func oomOf(pod *corev1.Pod, container string, at time.Time) recommend.OOM {
 		if status := statusOf(pod, container); status != nil && status.Resources != nil {
 			had = status.Resources
 		}
-		oom.Request, _ = observe.AmountsOf(had.Requests).Get(vertical.Memory)
-		oom.Limit, _ = observe.AmountsOf(had.Limits).Get(vertical.Memory)
+		oom.Request, _ = observevertical.AmountsOf(had.Requests).Get(vertical.Memory)
+		oom.Limit, _ = observevertical.AmountsOf(had.Limits).Get(vertical.Memory)
 	}
 	return oom
 }

@@ -14,17 +14,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // work is one object in one pass.
 type work struct {
-	object   *autoscaling.VerticalPodAutoscaler
+	object   *vpav1.VerticalPodAutoscaler
 	track    *track
 	lookup   recommend.Lookup
 	policy   recommend.Policy
@@ -128,10 +128,10 @@ func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObje
 }
 
 // objects are those that this recommender is responsible for.
-func (r *Recommender) objects() []*autoscaling.VerticalPodAutoscaler {
-	var ours []*autoscaling.VerticalPodAutoscaler
+func (r *Recommender) objects() []*vpav1.VerticalPodAutoscaler {
+	var ours []*vpav1.VerticalPodAutoscaler
 	for _, item := range r.config.Objects.GetStore().List() {
-		if object, ok := item.(*autoscaling.VerticalPodAutoscaler); ok && r.isOurs(object) {
+		if object, ok := item.(*vpav1.VerticalPodAutoscaler); ok && r.isOurs(object) {
 			ours = append(ours, object)
 		}
 	}
@@ -182,7 +182,7 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	if !w.track.isDecided {
 		r.remember(now, w)
 		if !r.ready.Load() {
-			w.track.state = w.track.state.Resume(&w.policy, now, observe.PublishedOf(&w.object.Status))
+			w.track.state = w.track.state.Resume(&w.policy, now, observevertical.PublishedOf(&w.object.Status))
 		}
 	}
 	o, names := r.observe(w, ooms)
@@ -202,8 +202,8 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 }
 
 // policy is the flags with what the object's owner asks for.
-func (r *Recommender) policy(object *autoscaling.VerticalPodAutoscaler) recommend.Policy {
-	return observe.RecommendPolicyOf(object, observe.RecommendFlags{
+func (r *Recommender) policy(object *vpav1.VerticalPodAutoscaler) recommend.Policy {
+	return observevertical.RecommendPolicyOf(object, observevertical.RecommendFlags{
 		Policy: r.config.Policy, NoOverrides: r.config.NoOverrides, IntegerCPU: r.config.IntegerCPU,
 	})
 }
@@ -211,7 +211,7 @@ func (r *Recommender) policy(object *autoscaling.VerticalPodAutoscaler) recommen
 // observe is what is seen of an object now, and the names of its containers.
 func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observation, []string) {
 	o := recommend.Observation{
-		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms, Published: observe.PublishedOf(&w.object.Status),
+		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms, Published: observevertical.PublishedOf(&w.object.Status),
 	}
 	var names []string
 	if w.track.selector != nil {

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
@@ -18,7 +18,7 @@ const pastAttempts = 3
 // History knows what containers used before this process began. With it there are no
 // checkpoints, as upstream.
 type History interface {
-	History(ctx context.Context, namespaces []string, now time.Time) ([]*prometheus.Pod, error)
+	History(ctx context.Context, namespaces []string, now time.Time) ([]*prometheushistory.Pod, error)
 }
 
 // recall reads the history of all objects' namespaces; false if ctx ended before it
@@ -28,7 +28,7 @@ func (r *Recommender) recall(ctx context.Context) bool {
 	for attempt := 1; ; attempt++ {
 		pods, err := r.config.History.History(ctx, namespaces, time.Now())
 		if err == nil {
-			r.past = map[string][]*prometheus.Pod{}
+			r.past = map[string][]*prometheushistory.Pod{}
 			for _, pod := range pods {
 				r.past[pod.Namespace] = append(r.past[pod.Namespace], pod)
 			}
@@ -92,9 +92,9 @@ func (r *Recommender) remember(now time.Time, w *work) {
 
 // samplesOf are those of both resources. CPU and memory of one moment are two, as
 // either may be missing.
-func samplesOf(pod, container string, use *prometheus.Use) []recommend.Sample {
+func samplesOf(pod, container string, use *prometheushistory.Use) []recommend.Sample {
 	samples := make([]recommend.Sample, 0, len(use.CPU)+len(use.Memory))
-	for r, list := range [vertical.Resources][]prometheus.Sample{vertical.CPU: use.CPU, vertical.Memory: use.Memory} {
+	for r, list := range [vertical.Resources][]prometheushistory.Sample{vertical.CPU: use.CPU, vertical.Memory: use.Memory} {
 		for _, s := range list {
 			samples = append(samples, recommend.Sample{
 				Pod: pod, Container: container, At: s.At, Use: vertical.Amounts{}.With(vertical.Resource(r), vertical.AmountOf(s.Value)),

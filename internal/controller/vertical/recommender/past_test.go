@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 )
 
 // days is a Prometheus that has a week of a pod of web, which is gone, and of one that
@@ -19,7 +19,7 @@ type days struct {
 	namespaces []string
 }
 
-func (d *days) History(_ context.Context, namespaces []string, now time.Time) ([]*prometheus.Pod, error) {
+func (d *days) History(_ context.Context, namespaces []string, now time.Time) ([]*prometheushistory.Pod, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.namespaces = namespaces
@@ -27,15 +27,15 @@ func (d *days) History(_ context.Context, namespaces []string, now time.Time) ([
 		d.fails--
 		return nil, errors.New("no answer")
 	}
-	use := func(milli, bytes float64) map[string]*prometheus.Use {
-		u := &prometheus.Use{}
+	use := func(milli, bytes float64) map[string]*prometheushistory.Use {
+		u := &prometheushistory.Use{}
 		for at := now.Add(-7 * 24 * time.Hour); at.Before(now); at = at.Add(time.Hour) {
-			u.CPU = append(u.CPU, prometheus.Sample{At: at, Value: milli})
-			u.Memory = append(u.Memory, prometheus.Sample{At: at, Value: bytes})
+			u.CPU = append(u.CPU, prometheushistory.Sample{At: at, Value: milli})
+			u.Memory = append(u.Memory, prometheushistory.Sample{At: at, Value: bytes})
 		}
-		return map[string]*prometheus.Use{"app": u}
+		return map[string]*prometheushistory.Use{"app": u}
 	}
-	return []*prometheus.Pod{
+	return []*prometheushistory.Pod{
 		{Namespace: "shop", Name: "web-gone", Labels: map[string]string{"app": "web"}, Containers: use(800, 2<<30)},
 		{Namespace: "shop", Name: "stranger", Containers: use(9000, 9<<30)},
 		{Namespace: "shop", Name: "other", Labels: map[string]string{"app": "other"}, Containers: use(9000, 9<<30)},

@@ -29,10 +29,10 @@ import (
 	"k8s.io/client-go/tools/record"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
-	history "github.com/plimsoll-dev/plimsoll/internal/collect/prometheus"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
@@ -54,10 +54,10 @@ type Targets interface {
 
 // Store is the API server's part of status and checkpoints.
 type Store interface {
-	UpdateStatus(ctx context.Context, object *autoscaling.VerticalPodAutoscaler,
-		change func(*autoscaling.VerticalPodAutoscalerStatus) bool) (*autoscaling.VerticalPodAutoscaler, error)
-	EachCheckpoint(ctx context.Context, namespace string, visit func(*autoscaling.VerticalPodAutoscalerCheckpoint)) error
-	WriteCheckpoint(ctx context.Context, checkpoint *autoscaling.VerticalPodAutoscalerCheckpoint) error
+	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
+		change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
+	EachCheckpoint(ctx context.Context, namespace string, visit func(*vpav1.VerticalPodAutoscalerCheckpoint)) error
+	WriteCheckpoint(ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint) error
 	DeleteCheckpoint(ctx context.Context, namespace, name string) error
 }
 
@@ -80,7 +80,7 @@ var (
 
 // Conflicts finds what horizontal autoscalers of an object's workload control, of a
 // workload with these containers.
-type Conflicts = func(object *autoscaling.VerticalPodAutoscaler, containers []string) []conflict.Conflict
+type Conflicts = func(object *vpav1.VerticalPodAutoscaler, containers []string) []conflict.Conflict
 
 // Config is all that the recommender needs. The informers are shared with others,
 // and started by them.
@@ -146,9 +146,9 @@ type Recommender struct {
 	// unclaimed are checkpoints that were read and belong to no track yet.
 	unclaimed map[types.NamespacedName][]stored
 	// unreadable are the objects of the last pass whose spec could not be read.
-	unreadable []*autoscaling.VerticalPodAutoscaler
+	unreadable []*vpav1.VerticalPodAutoscaler
 	// past is what pods used before, by namespace; nil after the first pass.
-	past      map[string][]*history.Pod
+	past      map[string][]*prometheushistory.Pod
 	collected time.Time
 
 	// mu guards what follows.

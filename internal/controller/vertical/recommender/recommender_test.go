@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 func isNear(t *testing.T, what string, got, want int64) {
@@ -136,16 +136,16 @@ func TestCheckpointOfUpstreamIsTakenOver(t *testing.T) {
 		w.deployment("web", 1)
 		w.autoscaler("web")
 		now := time.Now()
-		w.checkpoints["web-app"] = &autoscaling.VerticalPodAutoscalerCheckpoint{
+		w.checkpoints["web-app"] = &vpav1.VerticalPodAutoscalerCheckpoint{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-app"},
-			Spec:       autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
-			Status: autoscaling.VerticalPodAutoscalerCheckpointStatus{
+			Spec:       vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
+			Status: vpav1.VerticalPodAutoscalerCheckpointStatus{
 				Version: "v3", TotalSamplesCount: 10000, FirstSampleStart: metav1.NewTime(now.Add(-8 * 24 * time.Hour)),
 				LastSampleStart: metav1.NewTime(now.Add(-time.Minute)),
-				CPUHistogram: autoscaling.HistogramCheckpoint{
+				CPUHistogram: vpav1.HistogramCheckpoint{
 					ReferenceTimestamp: metav1.NewTime(now.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{36: 10000}, TotalWeight: 500,
 				},
-				MemoryHistogram: autoscaling.HistogramCheckpoint{
+				MemoryHistogram: vpav1.HistogramCheckpoint{
 					ReferenceTimestamp: metav1.NewTime(now.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{50: 10000}, TotalWeight: 8,
 				},
 			},
@@ -166,10 +166,10 @@ func TestDamagedCheckpoint(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
 		w.autoscaler("web")
-		w.checkpoints["web-app"] = &autoscaling.VerticalPodAutoscalerCheckpoint{
+		w.checkpoints["web-app"] = &vpav1.VerticalPodAutoscalerCheckpoint{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web-app"},
-			Spec:       autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
-			Status:     autoscaling.VerticalPodAutoscalerCheckpointStatus{Version: "v3", TotalSamplesCount: -1},
+			Spec:       vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
+			Status:     vpav1.VerticalPodAutoscalerCheckpointStatus{Version: "v3", TotalSamplesCount: -1},
 		}
 		w.start()
 		w.pass(2 * time.Minute)
@@ -325,20 +325,20 @@ func TestBadObjects(t *testing.T) {
 		}
 		w.targets["crash"] = errPanic
 		w.targets["strange"] = fmt.Errorf("unhandled targetRef x / Y / strange: %w", ownership.ErrUnsupported)
-		w.autoscaler("aimless", func(v *autoscaling.VerticalPodAutoscaler) { v.Spec.TargetRef = nil })
+		w.autoscaler("aimless", func(v *vpav1.VerticalPodAutoscaler) { v.Spec.TargetRef = nil })
 		w.autoscaler("gone")
 		w.autoscaler("strange")
 		w.autoscaler("crash")
 		w.autoscaler("twin")
-		w.autoscaler("twin2", func(v *autoscaling.VerticalPodAutoscaler) {
+		w.autoscaler("twin2", func(v *vpav1.VerticalPodAutoscaler) {
 			v.Spec.TargetRef.Name = "twin"
 			v.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Minute))
 		})
-		w.autoscaler("narrow", func(v *autoscaling.VerticalPodAutoscaler) {
+		w.autoscaler("narrow", func(v *vpav1.VerticalPodAutoscaler) {
 			list := func(cpu string) corev1.ResourceList {
 				return corev1.ResourceList{corev1.ResourceCPU: apiresource.MustParse(cpu)}
 			}
-			v.Spec.ResourcePolicy = &autoscaling.PodResourcePolicy{ContainerPolicies: []autoscaling.ContainerResourcePolicy{
+			v.Spec.ResourcePolicy = &vpav1.PodResourcePolicy{ContainerPolicies: []vpav1.ContainerResourcePolicy{
 				{ContainerName: "app", MinAllowed: list("2"), MaxAllowed: list("1")},
 			}}
 		})
@@ -372,7 +372,7 @@ func TestBadObjects(t *testing.T) {
 			}
 		}
 		w.do(func() { delete(w.stored, "twin2") })
-		w.objects.Delete(&autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "twin2"}})
+		w.objects.Delete(&vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "twin2"}})
 		w.pass(time.Minute)
 		if c := w.condition("twin", TargetShared); c != nil {
 			t.Errorf("nobody shares it any more: %v", c)
@@ -383,8 +383,8 @@ func TestBadObjects(t *testing.T) {
 func TestOthersConditionsStay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
-		w.autoscaler("web", func(v *autoscaling.VerticalPodAutoscaler) {
-			v.Status.Conditions = []autoscaling.VerticalPodAutoscalerCondition{{Type: "Updated", Status: "False", Reason: "MinReplicas"}}
+		w.autoscaler("web", func(v *vpav1.VerticalPodAutoscaler) {
+			v.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{Type: "Updated", Status: "False", Reason: "MinReplicas"}}
 		})
 		w.start()
 		w.pass(2 * time.Minute)
@@ -397,16 +397,16 @@ func TestOthersConditionsStay(t *testing.T) {
 func TestCheckpointsThatNobodyNeedsAreDeleted(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		checkpoint := func(owner, container string) {
-			w.checkpoints[owner+"-"+container] = &autoscaling.VerticalPodAutoscalerCheckpoint{
+			w.checkpoints[owner+"-"+container] = &vpav1.VerticalPodAutoscalerCheckpoint{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: owner + "-" + container},
-				Spec:       autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: owner, ContainerName: container},
-				Status:     autoscaling.VerticalPodAutoscalerCheckpointStatus{Version: "v3"},
+				Spec:       vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: owner, ContainerName: container},
+				Status:     vpav1.VerticalPodAutoscalerCheckpointStatus{Version: "v3"},
 			}
 		}
 		w.deployment("web", 1)
 		w.autoscaler("web")
-		w.autoscaler("theirs", func(v *autoscaling.VerticalPodAutoscaler) {
-			v.Spec.Recommenders = []autoscaling.VerticalPodAutoscalerRecommenderSelector{{Name: "other"}}
+		w.autoscaler("theirs", func(v *vpav1.VerticalPodAutoscaler) {
+			v.Spec.Recommenders = []vpav1.VerticalPodAutoscalerRecommenderSelector{{Name: "other"}}
 		})
 		checkpoint("gone", "app")
 		checkpoint("theirs", "app")
@@ -431,16 +431,16 @@ func TestCheckpointsThatNobodyNeedsAreDeleted(t *testing.T) {
 }
 
 func TestNamesAndNamespaces(t *testing.T) {
-	object := func(ns string, names ...string) *autoscaling.VerticalPodAutoscaler {
-		v := &autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: ns}}
+	object := func(ns string, names ...string) *vpav1.VerticalPodAutoscaler {
+		v := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: ns}}
 		for _, name := range names {
-			v.Spec.Recommenders = append(v.Spec.Recommenders, autoscaling.VerticalPodAutoscalerRecommenderSelector{Name: name})
+			v.Spec.Recommenders = append(v.Spec.Recommenders, vpav1.VerticalPodAutoscalerRecommenderSelector{Name: name})
 		}
 		return v
 	}
 	for why, c := range map[string]struct {
 		config Config
-		object *autoscaling.VerticalPodAutoscaler
+		object *vpav1.VerticalPodAutoscaler
 		want   bool
 	}{
 		"the default takes those that name none": {Config{Name: "default"}, object("a"), true},
@@ -467,10 +467,10 @@ func TestRenamedObjectKeepsHistory(t *testing.T) {
 		w.start()
 		w.pass(2 * time.Hour)
 		before, _ := w.target("web")
-		w.objects.Delete(&autoscaling.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}})
+		w.objects.Delete(&vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}})
 		w.pass(2 * time.Minute)
 		w.do(func() { w.milli["web"] = 1000 })
-		w.autoscaler("renamed", func(v *autoscaling.VerticalPodAutoscaler) { v.Spec.TargetRef.Name = "web" })
+		w.autoscaler("renamed", func(v *vpav1.VerticalPodAutoscaler) { v.Spec.TargetRef.Name = "web" })
 		w.pass(2 * time.Minute)
 		cpu, _ := w.target("renamed")
 		isNear(t, "CPU of the object of another name", cpu, before)
@@ -484,7 +484,7 @@ func TestManyNamespacesAreOneList(t *testing.T) {
 		r := w.start()
 		s := &sampler{Recommender: r}
 		for i := range fewNamespaces + 1 {
-			s.lacking = append(s.lacking, lacking{pod: pods.PodOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}})})
+			s.lacking = append(s.lacking, lacking{pod: observe.PodOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}})})
 		}
 		w.do(func() { w.asked = nil })
 		s.ask(t.Context(), time.Now())

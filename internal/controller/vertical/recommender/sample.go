@@ -17,8 +17,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
-	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
@@ -51,7 +51,7 @@ func (r *Recommender) sampleAll(ctx context.Context) {
 // sampler has the buffers of one round after the other.
 type sampler struct {
 	*Recommender
-	pods   []*pods.Pod
+	pods   []*observe.Pod
 	view   podusage.View
 	tracks []*track
 	// lacking are pods that nobody but metrics.k8s.io may know; asked is when it was.
@@ -61,7 +61,7 @@ type sampler struct {
 
 type lacking struct {
 	track *track
-	pod   *pods.Pod
+	pod   *observe.Pod
 }
 
 func (s *sampler) round(ctx context.Context, now time.Time) {
@@ -86,16 +86,16 @@ func (s *sampler) round(ctx context.Context, now time.Time) {
 	}
 }
 
-func isRunning(pod *pods.Pod) bool {
+func isRunning(pod *observe.Pod) bool {
 	return pod.Phase == metric.PhaseRunning && !pod.Deleting
 }
 
 // look samples a pod of which something is known without asking.
-func (s *sampler) look(now time.Time, t *track, pod *pods.Pod) bool {
+func (s *sampler) look(now time.Time, t *track, pod *observe.Pod) bool {
 	if s.config.Direct == nil {
 		return false
 	}
-	err := s.config.Direct.Look(now, []*pods.Pod{pod}, &s.view)
+	err := s.config.Direct.Look(now, []*observe.Pod{pod}, &s.view)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.view.Refused() {
@@ -208,7 +208,7 @@ func (s *sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1be
 			if !l.pod.Whole.HasContainer(c.Name) {
 				continue
 			}
-			from, use := source{l.pod.Whole.UID(), c.Name}, observe.AmountsOf(c.Usage)
+			from, use := source{l.pod.Whole.UID(), c.Name}, observevertical.AmountsOf(c.Usage)
 			if amount, ok := use.Get(vertical.CPU); ok {
 				s.add(now, l.track, from, measured{vertical.CPU, amount, item.Window.Duration, item.Timestamp.Time})
 			}

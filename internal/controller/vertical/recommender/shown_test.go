@@ -11,7 +11,7 @@ import (
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // TestRecommendationsAreShown: what is recommended, and where a maximum keeps it lower
@@ -20,8 +20,8 @@ func TestRecommendationsAreShown(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		registry := prometheus.NewRegistry()
 		w.deployment("web", 2)
-		w.autoscaler("web", func(v *autoscaling.VerticalPodAutoscaler) {
-			v.Spec.ResourcePolicy = &autoscaling.PodResourcePolicy{ContainerPolicies: []autoscaling.ContainerResourcePolicy{{
+		w.autoscaler("web", func(v *vpav1.VerticalPodAutoscaler) {
+			v.Spec.ResourcePolicy = &vpav1.PodResourcePolicy{ContainerPolicies: []vpav1.ContainerResourcePolicy{{
 				ContainerName: "*", MaxAllowed: corev1.ResourceList{corev1.ResourceCPU: apiresource.MustParse("50m")},
 			}}}
 		})

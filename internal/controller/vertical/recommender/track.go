@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
@@ -61,7 +61,7 @@ type parked struct {
 	until time.Time
 }
 
-func workloadOf(object *autoscaling.VerticalPodAutoscaler) workload {
+func workloadOf(object *vpav1.VerticalPodAutoscaler) workload {
 	if object.Spec.TargetRef == nil {
 		return workload{}
 	}
@@ -69,14 +69,14 @@ func workloadOf(object *autoscaling.VerticalPodAutoscaler) workload {
 }
 
 // isOurs reports whether this recommender is responsible for an object.
-func (r *Recommender) isOurs(object *autoscaling.VerticalPodAutoscaler) bool {
+func (r *Recommender) isOurs(object *vpav1.VerticalPodAutoscaler) bool {
 	if r.isIgnored(object.Namespace) {
 		return false
 	}
 	if len(object.Spec.Recommenders) == 0 {
 		return r.config.Name == DefaultName
 	}
-	return slices.ContainsFunc(object.Spec.Recommenders, func(s autoscaling.VerticalPodAutoscalerRecommenderSelector) bool {
+	return slices.ContainsFunc(object.Spec.Recommenders, func(s vpav1.VerticalPodAutoscalerRecommenderSelector) bool {
 		return s.Name == r.config.Name
 	})
 }
@@ -85,13 +85,13 @@ func (r *Recommender) isIgnored(namespace string) bool {
 	return r.config.Namespace != "" && namespace != r.config.Namespace || slices.Contains(r.config.Ignored, namespace)
 }
 
-func nameOf(object *autoscaling.VerticalPodAutoscaler) types.NamespacedName {
+func nameOf(object *vpav1.VerticalPodAutoscaler) types.NamespacedName {
 	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 }
 
 // follow returns the object's track. One that is new takes over what is known of
 // it: its checkpoints, or what is still in memory of its workload.
-func (r *Recommender) follow(now time.Time, object *autoscaling.VerticalPodAutoscaler) *track {
+func (r *Recommender) follow(now time.Time, object *vpav1.VerticalPodAutoscaler) *track {
 	name, ref := nameOf(object), workloadOf(object)
 	t := r.tracks[name]
 	if t != nil && t.uid == object.UID && t.ref == ref {
@@ -160,15 +160,15 @@ var _ cache.ResourceEventHandler = objects{}
 
 // OnAdd implements cache.ResourceEventHandler.
 func (o objects) OnAdd(object any, isInInitialList bool) {
-	if a, ok := object.(*autoscaling.VerticalPodAutoscaler); ok && !isInInitialList {
+	if a, ok := object.(*vpav1.VerticalPodAutoscaler); ok && !isInInitialList {
 		o.hurry(nameOf(a))
 	}
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
 func (o objects) OnUpdate(before, after any) {
-	old, ok := before.(*autoscaling.VerticalPodAutoscaler)
-	a, alsoOK := after.(*autoscaling.VerticalPodAutoscaler)
+	old, ok := before.(*vpav1.VerticalPodAutoscaler)
+	a, alsoOK := after.(*vpav1.VerticalPodAutoscaler)
 	if ok && alsoOK && (old.Generation != a.Generation || old.UID != a.UID) {
 		o.hurry(nameOf(a))
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 )
@@ -22,9 +22,9 @@ const Unreadable = "Unreadable"
 
 // readable are the objects whose spec could be read. Of the others what was learnt is
 // kept, and nothing is decided.
-func (r *Recommender) readable(objects []*autoscaling.VerticalPodAutoscaler) []*autoscaling.VerticalPodAutoscaler {
+func (r *Recommender) readable(objects []*vpav1.VerticalPodAutoscaler) []*vpav1.VerticalPodAutoscaler {
 	r.unreadable = nil
-	return slices.DeleteFunc(objects, func(object *autoscaling.VerticalPodAutoscaler) bool {
+	return slices.DeleteFunc(objects, func(object *vpav1.VerticalPodAutoscaler) bool {
 		if object.Unreadable == "" {
 			return false
 		}
@@ -59,12 +59,12 @@ func (r *Recommender) writeUnreadable(ctx context.Context) {
 	_ = writing.Wait() // they tell of their errors themselves
 }
 
-func (r *Recommender) writeOneUnreadable(ctx context.Context, object *autoscaling.VerticalPodAutoscaler) {
-	want := autoscaling.VerticalPodAutoscalerCondition{
+func (r *Recommender) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {
+	want := vpav1.VerticalPodAutoscalerCondition{
 		Type: recommend.ConfigUnsupported, Status: corev1.ConditionTrue, Reason: Unreadable,
 		Message: fmt.Sprintf("the object cannot be read, and nothing is done for it: %s", object.Unreadable),
 	}
-	written, err := r.config.Store.UpdateStatus(ctx, object, func(status *autoscaling.VerticalPodAutoscalerStatus) bool {
+	written, err := r.config.Store.UpdateStatus(ctx, object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
 		return setCondition(status, want)
 	})
 	switch {
@@ -77,9 +77,9 @@ func (r *Recommender) writeOneUnreadable(ctx context.Context, object *autoscalin
 
 // setCondition puts a condition where its type stands in the order; false if the same is
 // there already.
-func setCondition(status *autoscaling.VerticalPodAutoscalerStatus, want autoscaling.VerticalPodAutoscalerCondition) bool {
+func setCondition(status *vpav1.VerticalPodAutoscalerStatus, want vpav1.VerticalPodAutoscalerCondition) bool {
 	want.LastTransitionTime = metav1.Now()
-	at := slices.IndexFunc(status.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
+	at := slices.IndexFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
 	if at < 0 || status.Conditions[at].Type != want.Type {
 		if at < 0 {
 			at = len(status.Conditions)
@@ -98,9 +98,9 @@ func setCondition(status *autoscaling.VerticalPodAutoscalerStatus, want autoscal
 	return true
 }
 
-func reference(object *autoscaling.VerticalPodAutoscaler) *corev1.ObjectReference {
+func reference(object *vpav1.VerticalPodAutoscaler) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
-		APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler",
+		APIVersion: vpav1.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler",
 		Namespace: object.Namespace, Name: object.Name, UID: object.UID, ResourceVersion: object.ResourceVersion,
 	}
 }

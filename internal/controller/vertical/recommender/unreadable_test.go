@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // store puts an object as the informer reads it: one that cannot be read has no spec.
@@ -15,7 +15,7 @@ func (w *world) store(name, why string) {
 		object.Generation++
 		object.Unreadable = why
 		if why != "" {
-			object.Spec = autoscaling.VerticalPodAutoscalerSpec{}
+			object.Spec = vpav1.VerticalPodAutoscalerSpec{}
 		}
 		w.stored[name] = object
 		w.objects.Modify(object)

@@ -27,7 +27,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
@@ -48,9 +48,9 @@ type world struct {
 	milli, bytes map[string]int64
 	// targets are the workloads by name; an error is what looking them up comes to.
 	targets map[string]error
-	stored  map[string]*autoscaling.VerticalPodAutoscaler
+	stored  map[string]*vpav1.VerticalPodAutoscaler
 	// checkpoints are by namespace and name; saves counts the writes of each.
-	checkpoints map[string]*autoscaling.VerticalPodAutoscalerCheckpoint
+	checkpoints map[string]*vpav1.VerticalPodAutoscalerCheckpoint
 	saves       map[string]int
 	statuses    map[string]int
 	unreadable  error
@@ -65,7 +65,7 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 		w := &world{
 			t: t, objects: fcache.NewFakeControllerSource(), pods: fcache.NewFakeControllerSource(), events: fcache.NewFakeControllerSource(),
 			running: map[string]*corev1.Pod{}, milli: map[string]int64{}, bytes: map[string]int64{}, targets: map[string]error{},
-			stored: map[string]*autoscaling.VerticalPodAutoscaler{}, checkpoints: map[string]*autoscaling.VerticalPodAutoscalerCheckpoint{},
+			stored: map[string]*vpav1.VerticalPodAutoscaler{}, checkpoints: map[string]*vpav1.VerticalPodAutoscalerCheckpoint{},
 			saves: map[string]int{}, statuses: map[string]int{}, stop: func() {},
 		}
 		defer func() {
@@ -89,7 +89,7 @@ func (w *world) start(change ...func(*Config)) *Recommender {
 		return i
 	}
 	cfg := Config{
-		Objects: informer(w.objects, &autoscaling.VerticalPodAutoscaler{}), Pods: informer(w.pods, &corev1.Pod{}),
+		Objects: informer(w.objects, &vpav1.VerticalPodAutoscaler{}), Pods: informer(w.pods, &corev1.Pod{}),
 		Evictions: informer(w.events, &corev1.Event{}), Targets: w, Store: w, Metrics: w, Events: w, Registerer: prometheus.NewRegistry(),
 		Log:      funcr.New(func(_, args string) { w.do(func() { w.logs = append(w.logs, args) }) }, funcr.Options{}),
 		Interval: time.Minute, CollectInterval: 10 * time.Minute, FlushTimeout: time.Minute, Workers: 3, Policy: recommend.DefaultPolicy(),
@@ -170,10 +170,10 @@ func (w *world) podWith(workload, name, container string, status corev1.PodStatu
 }
 
 // autoscaler makes an object for a workload of that name.
-func (w *world) autoscaler(name string, change ...func(*autoscaling.VerticalPodAutoscaler)) {
-	object := &autoscaling.VerticalPodAutoscaler{
+func (w *world) autoscaler(name string, change ...func(*vpav1.VerticalPodAutoscaler)) {
+	object := &vpav1.VerticalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("vpa-" + name), Generation: 1, CreationTimestamp: metav1.Now()},
-		Spec:       autoscaling.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: name}},
+		Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: name}},
 	}
 	for _, f := range change {
 		f(object)
@@ -184,7 +184,7 @@ func (w *world) autoscaler(name string, change ...func(*autoscaling.VerticalPodA
 }
 
 // status is what is stored of an object.
-func (w *world) status(name string) *autoscaling.VerticalPodAutoscalerStatus {
+func (w *world) status(name string) *vpav1.VerticalPodAutoscalerStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stored[name].Status.DeepCopy()
@@ -200,9 +200,9 @@ func (w *world) target(name string) (cpuMilli, memoryBytes int64) {
 	return target.Cpu().MilliValue(), target.Memory().Value()
 }
 
-func (w *world) condition(name, kind string) *autoscaling.VerticalPodAutoscalerCondition {
+func (w *world) condition(name, kind string) *vpav1.VerticalPodAutoscalerCondition {
 	status := w.status(name)
-	i := slices.IndexFunc(status.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool { return string(c.Type) == kind })
+	i := slices.IndexFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return string(c.Type) == kind })
 	if i < 0 {
 		return nil
 	}
@@ -235,9 +235,9 @@ func (*world) Await(context.Context, iter.Seq2[string, *autoscalingv1.CrossVersi
 func (*world) HasSynced() bool { return true }
 
 // UpdateStatus implements Store.
-func (w *world) UpdateStatus(_ context.Context, object *autoscaling.VerticalPodAutoscaler,
-	change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
-) (*autoscaling.VerticalPodAutoscaler, error) {
+func (w *world) UpdateStatus(_ context.Context, object *vpav1.VerticalPodAutoscaler,
+	change func(*vpav1.VerticalPodAutoscalerStatus) bool,
+) (*vpav1.VerticalPodAutoscaler, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	next := w.stored[object.Name].DeepCopy()
@@ -251,7 +251,7 @@ func (w *world) UpdateStatus(_ context.Context, object *autoscaling.VerticalPodA
 }
 
 // EachCheckpoint implements Store.
-func (w *world) EachCheckpoint(_ context.Context, _ string, visit func(*autoscaling.VerticalPodAutoscalerCheckpoint)) error {
+func (w *world) EachCheckpoint(_ context.Context, _ string, visit func(*vpav1.VerticalPodAutoscalerCheckpoint)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.unreadable != nil {
@@ -264,7 +264,7 @@ func (w *world) EachCheckpoint(_ context.Context, _ string, visit func(*autoscal
 }
 
 // WriteCheckpoint implements Store.
-func (w *world) WriteCheckpoint(_ context.Context, c *autoscaling.VerticalPodAutoscalerCheckpoint) error {
+func (w *world) WriteCheckpoint(_ context.Context, c *vpav1.VerticalPodAutoscalerCheckpoint) error {
 	w.do(func() {
 		w.checkpoints[c.Name] = c
 		w.saves[c.Name]++

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // write stores the statuses that say something new.
@@ -32,7 +32,7 @@ func (r *Recommender) write(ctx context.Context, works []*work) {
 }
 
 func (r *Recommender) writeOne(ctx context.Context, w *work) {
-	_, err := r.config.Store.UpdateStatus(ctx, w.object, func(status *autoscaling.VerticalPodAutoscalerStatus) bool {
+	_, err := r.config.Store.UpdateStatus(ctx, w.object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
 		fill(status, w)
 		return true
 	})
@@ -59,10 +59,10 @@ func (r *Recommender) writeOne(ctx context.Context, w *work) {
 
 // fill makes the status what the decision says, and leaves others' conditions as
 // they are.
-func fill(status *autoscaling.VerticalPodAutoscalerStatus, w *work) {
-	status.Recommendation = observe.RecommendedOf(w.decision.Recommendations)
+func fill(status *vpav1.VerticalPodAutoscalerStatus, w *work) {
+	status.Recommendation = observevertical.RecommendedOf(w.decision.Recommendations)
 	status.ObservedGeneration = &w.object.Generation
-	conditions := slices.DeleteFunc(status.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool {
+	conditions := slices.DeleteFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
 		return slices.Contains(owned, string(c.Type))
 	})
 	for i := range w.decision.Conditions {
@@ -70,7 +70,7 @@ func fill(status *autoscaling.VerticalPodAutoscalerStatus, w *work) {
 			conditions = append(conditions, conditionOf(c))
 		}
 	}
-	slices.SortStableFunc(conditions, func(a, b autoscaling.VerticalPodAutoscalerCondition) int {
+	slices.SortStableFunc(conditions, func(a, b vpav1.VerticalPodAutoscalerCondition) int {
 		switch {
 		case a.Type < b.Type:
 			return -1
@@ -82,13 +82,13 @@ func fill(status *autoscaling.VerticalPodAutoscalerStatus, w *work) {
 	status.Conditions = conditions
 }
 
-func conditionOf(c *recommend.Condition) autoscaling.VerticalPodAutoscalerCondition {
-	return autoscaling.VerticalPodAutoscalerCondition{
-		Type: autoscaling.VerticalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
+func conditionOf(c *recommend.Condition) vpav1.VerticalPodAutoscalerCondition {
+	return vpav1.VerticalPodAutoscalerCondition{
+		Type: vpav1.VerticalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
 		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
 	}
 }
 
-func hasRecommendation(status *autoscaling.VerticalPodAutoscalerStatus) bool {
+func hasRecommendation(status *vpav1.VerticalPodAutoscalerStatus) bool {
 	return status.Recommendation != nil && len(status.Recommendation.ContainerRecommendations) > 0
 }

@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/evict"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/resize"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // The reasons of events, upstream's.
@@ -101,7 +101,7 @@ func (c *Controller) wait(ctx context.Context, kind update.Kind) bool {
 }
 
 // do calls the API server.
-func (c *Controller) do(ctx context.Context, vpa *autoscaling.VerticalPodAutoscaler, a update.Action) (update.Outcome, error) {
+func (c *Controller) do(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, a update.Action) (update.Outcome, error) {
 	uid := types.UID(a.Pod.UID)
 	if a.Kind == update.Evict {
 		err := evict.Pod(ctx, c.cfg.Client, a.Pod.Namespace, a.Pod.Name, uid)
@@ -115,26 +115,26 @@ func (c *Controller) do(ctx context.Context, vpa *autoscaling.VerticalPodAutosca
 		}
 		return update.Failed, err
 	}
-	pod := resize.Pod{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: uid}
-	if err := resize.Resize(ctx, c.cfg.Client, pod, containersFor(a)); err != nil && (!errors.Is(err, resize.ErrEmpty) || len(a.Unboosted) == 0) {
+	pod := podresize.Pod{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: uid}
+	if err := podresize.Resize(ctx, c.cfg.Client, pod, containersFor(a)); err != nil && (!errors.Is(err, podresize.ErrEmpty) || len(a.Unboosted) == 0) {
 		switch {
-		case errors.Is(err, resize.ErrInfeasible):
+		case errors.Is(err, podresize.ErrInfeasible):
 			return update.Infeasible, err
-		case errors.Is(err, resize.ErrRefused):
+		case errors.Is(err, podresize.ErrRefused):
 			return update.Refused, err
-		case errors.Is(err, resize.ErrGone):
+		case errors.Is(err, podresize.ErrGone):
 			return update.Gone, err
 		}
 		return update.Failed, err
 	}
 	annotations := map[string]*string{
-		observe.AnnotationInPlaceUpdated: ptr.To("true"),
-		observe.AnnotationResizedAt:      ptr.To(time.Now().UTC().Format(time.RFC3339)),
+		observevertical.AnnotationInPlaceUpdated: ptr.To("true"),
+		observevertical.AnnotationResizedAt:      ptr.To(time.Now().UTC().Format(time.RFC3339)),
 	}
 	for _, container := range a.Unboosted {
-		annotations[observe.AnnotationBoostPrefix+container] = nil
+		annotations[observevertical.AnnotationBoostPrefix+container] = nil
 	}
-	if err := resize.Annotate(ctx, c.cfg.Client, pod, annotations); err != nil {
+	if err := podresize.Annotate(ctx, c.cfg.Client, pod, annotations); err != nil {
 		// The resize is done; upstream goes on as well.
 		c.cfg.Log.Info("resized, but not annotated", "vpa", vpa.Namespace+"/"+vpa.Name, "pod", a.Pod.Name, "error", err.Error())
 	}
@@ -142,14 +142,14 @@ func (c *Controller) do(ctx context.Context, vpa *autoscaling.VerticalPodAutosca
 }
 
 // containersFor is what a resize asks for.
-func containersFor(a update.Action) []resize.Container {
-	var containers []resize.Container
+func containersFor(a update.Action) []podresize.Container {
+	var containers []podresize.Container
 	for _, target := range a.Targets {
-		resources := resize.ResourceRequirements{
-			Requests: observe.ListOf(target.Requests), Limits: observe.ListOf(target.Limits),
+		resources := podresize.ResourceRequirements{
+			Requests: observevertical.ListOf(target.Requests), Limits: observevertical.ListOf(target.Limits),
 		}
 		if !resources.IsEmpty() {
-			containers = append(containers, resize.Container{Name: target.Container, Resources: resources})
+			containers = append(containers, podresize.Container{Name: target.Container, Resources: resources})
 		}
 	}
 	return containers
@@ -195,21 +195,21 @@ func (c *Controller) tellSkipped(t *task) {
 }
 
 // say has the condition written if it is not what the object says already.
-func (c *Controller) say(vpa *autoscaling.VerticalPodAutoscaler, condition report.Condition) {
+func (c *Controller) say(vpa *vpav1.VerticalPodAutoscaler, condition report.Condition) {
 	status := corev1.ConditionFalse
 	if condition.Blocked {
 		status = corev1.ConditionTrue
 	}
-	want := autoscaling.VerticalPodAutoscalerCondition{
+	want := vpav1.VerticalPodAutoscalerCondition{
 		Type: report.Type, Status: status, Reason: condition.Reason, Message: condition.Message, LastTransitionTime: metav1.Now(),
 	}
-	c.conditions.say(vpa, report.Type, statement{change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) }})
+	c.conditions.say(vpa, report.Type, statement{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) }})
 }
 
 // set puts the condition where its type stands in the order; false if it is there
 // already.
-func set(s *autoscaling.VerticalPodAutoscalerStatus, want autoscaling.VerticalPodAutoscalerCondition) bool {
-	at := slices.IndexFunc(s.Conditions, func(c autoscaling.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
+func set(s *vpav1.VerticalPodAutoscalerStatus, want vpav1.VerticalPodAutoscalerCondition) bool {
+	at := slices.IndexFunc(s.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
 	if at < 0 {
 		s.Conditions = append(s.Conditions, want)
 		return true

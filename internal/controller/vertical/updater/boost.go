@@ -11,7 +11,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
@@ -36,7 +36,7 @@ func (c *Controller) endBoosts(ctx context.Context) {
 	failed := map[types.UID]bool{}
 	var done sync.WaitGroup
 	for _, w := range c.workloads(ctx) {
-		if !slices.ContainsFunc(w.pods, observe.IsBoosted) {
+		if !slices.ContainsFunc(w.pods, observevertical.IsBoosted) {
 			continue
 		}
 		t := &task{workload: w}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 // statement is one condition of an object.
 type statement struct {
 	// change puts it into a status; false if it stands there already.
-	change func(*autoscaling.VerticalPodAutoscalerStatus) bool
+	change func(*vpav1.VerticalPodAutoscalerStatus) bool
 	// told, if there is one, is called once it was written.
 	told func()
 }
@@ -60,7 +60,7 @@ func newConditions(cfg *Config, m *metrics) *conditions {
 }
 
 // say has a condition written. One of the same type that waits is forgotten.
-func (c *conditions) say(vpa *autoscaling.VerticalPodAutoscaler, kind string, s statement) {
+func (c *conditions) say(vpa *vpav1.VerticalPodAutoscaler, kind string, s statement) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	u, ok := c.pending[vpa.UID]
@@ -125,7 +125,7 @@ func (c *conditions) next(ctx context.Context) bool {
 	}()
 	// The latest that is known: what a pass saw may be old by now.
 	object, _, err := c.objects.GetByKey(u.name.String())
-	vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
+	vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
 	if err != nil || !ok || vpa.UID != uid {
 		return true // It is gone.
 	}
@@ -133,9 +133,9 @@ func (c *conditions) next(ctx context.Context) bool {
 	return true
 }
 
-func (c *conditions) write(ctx context.Context, vpa *autoscaling.VerticalPodAutoscaler, statements map[string]statement) {
+func (c *conditions) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, statements map[string]statement) {
 	changed := map[string]bool{}
-	written, err := c.statuses.UpdateStatus(ctx, vpa, func(s *autoscaling.VerticalPodAutoscalerStatus) bool {
+	written, err := c.statuses.UpdateStatus(ctx, vpa, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 		clear(changed) // Somebody else was faster, and it is tried again.
 		for kind, statement := range statements {
 			if statement.change(s) {

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
@@ -28,8 +28,8 @@ type slow struct {
 func newSlow() *slow { return &slow{busy: map[string]int{}, reasons: map[string][]string{}} }
 
 func (s *slow) UpdateStatus(
-	ctx context.Context, object *autoscaling.VerticalPodAutoscaler, change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
-) (*autoscaling.VerticalPodAutoscaler, error) {
+	ctx context.Context, object *vpav1.VerticalPodAutoscaler, change func(*vpav1.VerticalPodAutoscalerStatus) bool,
+) (*vpav1.VerticalPodAutoscaler, error) {
 	status := object.Status.DeepCopy()
 	if !change(status) {
 		return nil, nil
@@ -72,18 +72,18 @@ func withConditions(t *testing.T, statuses Statuses, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.Statuses = statuses }, names...)
 	for _, object := range r.cfg.Autoscalers.GetStore().List() {
-		object.(*autoscaling.VerticalPodAutoscaler).Status.Conditions = nil
+		object.(*vpav1.VerticalPodAutoscaler).Status.Conditions = nil
 	}
 	return r
 }
 
-func (r *rig) object(name string) *autoscaling.VerticalPodAutoscaler {
+func (r *rig) object(name string) *vpav1.VerticalPodAutoscaler {
 	r.t.Helper()
 	object, _, err := r.cfg.Autoscalers.GetStore().GetByKey(namespace + "/" + name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return object.(*autoscaling.VerticalPodAutoscaler)
+	return object.(*vpav1.VerticalPodAutoscaler)
 }
 
 // What comes while an object's condition is being written waits, and of that only the last is written.
@@ -127,7 +127,7 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conditions := newConditions(&r.cfg, r.metrics)
 		end := conditions.run(t.Context())
-		conditions.say(r.object("web"), report.Type, statement{change: func(*autoscaling.VerticalPodAutoscalerStatus) bool { return true }})
+		conditions.say(r.object("web"), report.Type, statement{change: func(*vpav1.VerticalPodAutoscalerStatus) bool { return true }})
 		began := time.Now()
 		end()
 		if took := time.Since(began); took != lastWords {
@@ -141,9 +141,9 @@ func TestConditionsOfOneObjectAreWrittenTogether(t *testing.T) {
 	r := newRig(t, nil, "web", "gone")
 	told := map[string]int{}
 	condition := func(kind string) statement {
-		want := autoscaling.VerticalPodAutoscalerCondition{Type: autoscaling.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue}
+		want := vpav1.VerticalPodAutoscalerCondition{Type: vpav1.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue}
 		return statement{
-			change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+			change: func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
 			told:   func() { told[kind]++ },
 		}
 	}

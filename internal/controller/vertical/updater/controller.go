@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
@@ -27,13 +27,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Statuses writes status, each writer its own part.
 type Statuses interface {
-	UpdateStatus(ctx context.Context, object *autoscaling.VerticalPodAutoscaler,
-		change func(*autoscaling.VerticalPodAutoscalerStatus) bool) (*autoscaling.VerticalPodAutoscaler, error)
+	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
+		change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
 }
 
 var _ Statuses = (*vpa.Client)(nil)
@@ -57,7 +57,7 @@ type Config struct {
 	Informers   informers.SharedInformerFactory
 	Owners      *ownership.Tree
 	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.
-	Conflicts func(*autoscaling.VerticalPodAutoscaler, []string) []conflict.Conflict
+	Conflicts func(*vpav1.VerticalPodAutoscaler, []string) []conflict.Conflict
 	// Used reads what the containers of a workload's pods use, by the pods' names; nil
 	// where nobody knows.
 	Used func(ctx context.Context, namespace string, pods []string) map[string]map[string]vertical.Amounts
@@ -69,7 +69,7 @@ type Config struct {
 
 	// Flags are what the operator asks for where an object says nothing.
 	Flags update.Policy
-	Gates observe.Gates
+	Gates observevertical.Gates
 	Lease Lease
 	// Interval is the time between passes, and the longest that one may take.
 	Interval time.Duration
@@ -183,7 +183,7 @@ func creatorKey(object any) ([]string, error) {
 
 func boostKey(object any) ([]string, error) {
 	pod, ok := slim.Pod(object)
-	if ok && observe.IsBoosted(pod) {
+	if ok && observevertical.IsBoosted(pod) {
 		return []string{pod.Namespace}, nil
 	}
 	return nil, nil

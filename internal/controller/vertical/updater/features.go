@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // sayFeatures says on each object what it asks for in vain, and tells of it once.
@@ -18,33 +18,33 @@ func (c *Controller) sayFeatures() {
 		PodsResize: c.cfg.Resizes == nil || c.cfg.Resizes(),
 	}
 	for _, object := range c.cfg.Autoscalers.GetStore().List() {
-		vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
+		vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
 		if !ok || !c.isOurs(vpa) {
 			continue
 		}
-		missing, is := report.Missing(observe.AskedOf(&vpa.Spec), has)
+		missing, is := report.Missing(observevertical.AskedOf(&vpa.Spec), has)
 		c.sayFeature(vpa, missing, is)
 	}
 }
 
-func (c *Controller) sayFeature(vpa *autoscaling.VerticalPodAutoscaler, missing report.Condition, is bool) {
-	isFeature := func(c autoscaling.VerticalPodAutoscalerCondition) bool { return c.Type == report.FeatureType }
+func (c *Controller) sayFeature(vpa *vpav1.VerticalPodAutoscaler, missing report.Condition, is bool) {
+	isFeature := func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == report.FeatureType }
 	if !is && !slices.ContainsFunc(vpa.Status.Conditions, isFeature) {
 		return
 	}
 	if !is {
-		c.conditions.say(vpa, report.FeatureType, statement{change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool {
+		c.conditions.say(vpa, report.FeatureType, statement{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 			before := len(s.Conditions)
 			s.Conditions = slices.DeleteFunc(s.Conditions, isFeature)
 			return len(s.Conditions) != before
 		}})
 		return
 	}
-	want := autoscaling.VerticalPodAutoscalerCondition{
+	want := vpav1.VerticalPodAutoscalerCondition{
 		Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message, LastTransitionTime: metav1.Now(),
 	}
 	c.conditions.say(vpa, report.FeatureType, statement{
-		change: func(s *autoscaling.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+		change: func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
 		told:   func() { c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message) },
 	})
 }

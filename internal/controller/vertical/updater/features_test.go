@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
@@ -18,15 +18,15 @@ func TestFeaturesThatAreOff(t *testing.T) {
 		c.Resizes = func() bool { return canResize }
 		c.Lease.Name = "nobody"
 	}, "old", "new")
-	object := func(name string) *autoscaling.VerticalPodAutoscaler {
+	object := func(name string) *vpav1.VerticalPodAutoscaler {
 		found, _, err := r.cfg.Autoscalers.GetStore().GetByKey(namespace + "/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return found.(*autoscaling.VerticalPodAutoscaler)
+		return found.(*vpav1.VerticalPodAutoscaler)
 	}
-	object("old").Spec.UpdatePolicy.UpdateMode = ptr.To(autoscaling.UpdateModeInPlaceOrRecreate)
-	object("new").Spec.UpdatePolicy.UpdateMode = ptr.To(autoscaling.UpdateModeInPlace)
+	object("old").Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInPlaceOrRecreate)
+	object("new").Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInPlace)
 	reason := func(name string) string {
 		for _, c := range object(name).Status.Conditions {
 			if c.Type == report.FeatureType {

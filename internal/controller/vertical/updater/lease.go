@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
@@ -63,8 +63,8 @@ type observedLease struct {
 }
 
 func (l *observedLease) observe(lease *coordinationv1.Lease, timeout time.Duration, now time.Time) {
-	l.only = lease.Annotations[observe.AnnotationOnlyNamespace]
-	l.ignored = strings.Split(lease.Annotations[observe.AnnotationIgnoredNamespaces], ",")
+	l.only = lease.Annotations[observevertical.AnnotationOnlyNamespace]
+	l.ignored = strings.Split(lease.Annotations[observevertical.AnnotationIgnoredNamespaces], ",")
 	renewed := metav1.NewMicroTime(lease.CreationTimestamp.Time)
 	if lease.Spec.RenewTime != nil {
 		renewed = *lease.Spec.RenewTime

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -111,7 +111,7 @@ func TestMemoryOfUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found.(*autoscaling.VerticalPodAutoscaler).Spec.UpdatePolicy.UpdateMode = ptr.To(autoscaling.UpdateModeInPlace)
+	found.(*vpav1.VerticalPodAutoscaler).Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInPlace)
 	r.passOnce()
 	u := r.Memory(web)
 	if u == nil || len(u.Used) != 1 || !maps.Equal(u.Used["web-1-a"], use) {

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 func labelSet(set map[string]string) labels.Set { return set }
@@ -68,7 +68,7 @@ func (l *listers) replicas(namespace, kind, name string) disruption.Replicas {
 	configured := configured(object)
 	replicas := disruption.Replicas{Configured: configured, Unknown: configured == 0}
 	if set, ok := object.(*appsv1.DaemonSet); ok {
-		replicas.MaxUnavailable, replicas.HasMaxUnavailable = observe.MaxUnavailableOf(set)
+		replicas.MaxUnavailable, replicas.HasMaxUnavailable = observevertical.MaxUnavailableOf(set)
 	}
 	return replicas
 }
@@ -81,7 +81,7 @@ func (l *listers) failedCreate(namespace, kind, name string) bool {
 	}
 	// A store's own keys can be asked for without errors.
 	object, _, _ := informer.GetStore().GetByKey(namespace + "/" + name)
-	return observe.FailedCreate(object)
+	return observevertical.FailedCreate(object)
 }
 
 func configured(object any) int {
@@ -112,10 +112,10 @@ type cluster struct {
 // observation is what the core looks at.
 func (c *Controller) observation(w *workload, shared *cluster) *update.Observation {
 	o := &update.Observation{
-		Past:        observe.PastOf(&w.vpa.Status),
-		Recommended: observe.RecommendationsOf(&w.vpa.Status), LittleHistory: observe.HasLittleHistory(&w.vpa.Status),
+		Past:        observevertical.PastOf(&w.vpa.Status),
+		Recommended: observevertical.RecommendationsOf(&w.vpa.Status), LittleHistory: observevertical.HasLittleHistory(&w.vpa.Status),
 		Pods:   make([]vertical.Pod, len(w.pods)),
-		Ranges: observe.RangesOf(inNamespace[*corev1.LimitRange](c.listers.ranges, w.vpa.Namespace)),
+		Ranges: observevertical.RangesOf(inNamespace[*corev1.LimitRange](c.listers.ranges, w.vpa.Namespace)),
 		Workload: disruption.Workload{
 			Creators: map[string]disruption.Replicas{},
 			Target:   c.listers.replicas(w.vpa.Namespace, w.target.Kind, w.target.Name),
@@ -123,11 +123,11 @@ func (c *Controller) observation(w *workload, shared *cluster) *update.Observati
 			Terminating: w.terminating,
 		},
 		Cluster: update.Cluster{
-			Quotas: observe.QuotasOf(inNamespace[*corev1.ResourceQuota](c.listers.quotas, w.vpa.Namespace)),
+			Quotas: observevertical.QuotasOf(inNamespace[*corev1.ResourceQuota](c.listers.quotas, w.vpa.Namespace)),
 		},
 	}
 	for i, pod := range w.pods {
-		o.Pods[i] = observe.Pod(pod)
+		o.Pods[i] = observevertical.Pod(pod)
 	}
 	for _, creator := range w.creators {
 		parts := strings.SplitN(creator, "/", 3)
@@ -175,7 +175,7 @@ func (c *Controller) nodes(shared *cluster) map[string]resize.Node {
 	nodes := map[string]resize.Node{}
 	for _, object := range c.listers.nodes.GetStore().List() {
 		if node, ok := object.(*corev1.Node); ok {
-			nodes[node.Name] = observe.NodeOf(node)
+			nodes[node.Name] = observevertical.NodeOf(node)
 		}
 	}
 	for _, object := range c.pods.List() {
@@ -184,7 +184,7 @@ func (c *Controller) nodes(shared *cluster) map[string]resize.Node {
 			continue
 		}
 		if node, ok := nodes[pod.Spec.NodeName]; ok {
-			requests := observe.RequestsOf(pod)
+			requests := observevertical.RequestsOf(pod)
 			for r := range vertical.Resource(vertical.Resources) {
 				before, _ := node.Others.Get(r)
 				more, _ := requests.Get(r)

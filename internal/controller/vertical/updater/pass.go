@@ -9,12 +9,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
@@ -171,7 +171,7 @@ func (c *Controller) remember(tasks []*task) {
 	}
 	for uid, name := range c.names {
 		object, exists, err := c.cfg.Autoscalers.GetStore().GetByKey(name.String())
-		vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
+		vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
 		if err != nil || exists && ok && vpa.UID == uid {
 			continue
 		}
@@ -214,5 +214,5 @@ func modeOf(w *workload) string {
 	if own := w.vpa.Spec.UpdatePolicy; own != nil && own.UpdateMode != nil && *own.UpdateMode != "" {
 		return string(*own.UpdateMode)
 	}
-	return observe.ModeOf(&w.vpa.Spec).String()
+	return observevertical.ModeOf(&w.vpa.Spec).String()
 }

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // An older object in mode Initial is the one that admission takes: the younger one evicts nothing.
@@ -20,10 +20,10 @@ func TestUpdaterTakesWhatAdmissionTakes(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.Flags.Divergences = set }, "web")
 		older := autoscaler("web")
 		older.Name, older.UID, older.CreationTimestamp = "older", "older", metav1.NewTime(time.Unix(1000, 0))
-		older.Spec.UpdatePolicy.UpdateMode = ptr.To(autoscaling.UpdateModeInitial)
+		older.Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInitial)
 		younger := autoscaler("web")
 		younger.CreationTimestamp = metav1.NewTime(time.Unix(2000, 0))
-		for _, vpa := range []*autoscaling.VerticalPodAutoscaler{&older, &younger} {
+		for _, vpa := range []*vpav1.VerticalPodAutoscaler{&older, &younger} {
 			if err := r.cfg.Autoscalers.GetStore().Add(vpa); err != nil {
 				t.Fatal(err)
 			}
@@ -42,12 +42,12 @@ func TestNamespacesThatAdmissionIgnores(t *testing.T) {
 		set               divergence.Set
 		want              int
 	}{
-		"its own, and others":     {observe.AnnotationIgnoredNamespaces, "plimsoll-system," + namespace, allAtOnce, 0},
-		"others":                  {observe.AnnotationIgnoredNamespaces, "plimsoll-system", allAtOnce, 2},
-		"all but another":         {observe.AnnotationOnlyNamespace, "another", allAtOnce, 0},
-		"all but this":            {observe.AnnotationOnlyNamespace, namespace, allAtOnce, 2},
+		"its own, and others":     {observevertical.AnnotationIgnoredNamespaces, "plimsoll-system," + namespace, allAtOnce, 0},
+		"others":                  {observevertical.AnnotationIgnoredNamespaces, "plimsoll-system", allAtOnce, 2},
+		"all but another":         {observevertical.AnnotationOnlyNamespace, "another", allAtOnce, 0},
+		"all but this":            {observevertical.AnnotationOnlyNamespace, namespace, allAtOnce, 2},
 		"upstream's says nothing": {"", "", allAtOnce, 2},
-		"upstream does not ask":   {observe.AnnotationIgnoredNamespaces, namespace, allAtOnce &^ divergence.OneObject, 2},
+		"upstream does not ask":   {observevertical.AnnotationIgnoredNamespaces, namespace, allAtOnce &^ divergence.OneObject, 2},
 	} {
 		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = c.set }, "web")
 		r.changeLease(func(l *coordinationv1.Lease) { l.Annotations = map[string]string{c.annotation: c.value} })

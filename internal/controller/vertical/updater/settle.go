@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
@@ -39,15 +39,15 @@ var _ cache.ResourceEventHandler = (*changes)(nil)
 
 // OnAdd implements cache.ResourceEventHandler. What is in the first list is old.
 func (c *changes) OnAdd(object any, isInInitialList bool) {
-	if vpa, ok := object.(*autoscaling.VerticalPodAutoscaler); ok && !isInInitialList {
+	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && !isInInitialList {
 		c.note(time.Now(), vpa.UID)
 	}
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
 func (c *changes) OnUpdate(before, after any) {
-	old, ok := before.(*autoscaling.VerticalPodAutoscaler)
-	vpa, alsoOK := after.(*autoscaling.VerticalPodAutoscaler)
+	old, ok := before.(*vpav1.VerticalPodAutoscaler)
+	vpa, alsoOK := after.(*vpav1.VerticalPodAutoscaler)
 	if ok && alsoOK && (old.UID != vpa.UID || old.Generation != vpa.Generation ||
 		!equality.Semantic.DeepEqual(old.Status.Recommendation, vpa.Status.Recommendation)) {
 		c.note(time.Now(), vpa.UID)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // A pod whose object has just changed what new pods get is evicted once that has settled; others are not held up by it.
@@ -41,22 +41,22 @@ func TestEvictionsWaitForChangesToSettle(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	made := func(change func(*autoscaling.VerticalPodAutoscaler)) *autoscaling.VerticalPodAutoscaler {
+	made := func(change func(*vpav1.VerticalPodAutoscaler)) *vpav1.VerticalPodAutoscaler {
 		vpa := autoscaler("web")
 		change(&vpa)
 		return &vpa
 	}
-	same := made(func(*autoscaling.VerticalPodAutoscaler) {})
+	same := made(func(*vpav1.VerticalPodAutoscaler) {})
 	for why, tt := range map[string]struct {
-		after    *autoscaling.VerticalPodAutoscaler
+		after    *vpav1.VerticalPodAutoscaler
 		isChange bool
 	}{
-		"nothing":             {made(func(*autoscaling.VerticalPodAutoscaler) {}), false},
-		"a condition":         {made(func(v *autoscaling.VerticalPodAutoscaler) { v.Status.Conditions = nil }), false},
-		"a recommendation":    {made(func(v *autoscaling.VerticalPodAutoscaler) { v.Status.Recommendation = nil }), true},
-		"what its owner says": {made(func(v *autoscaling.VerticalPodAutoscaler) { v.Generation++ }), true},
-		"another object":      {made(func(v *autoscaling.VerticalPodAutoscaler) { v.UID = "other" }), true},
-		"an amount": {made(func(v *autoscaling.VerticalPodAutoscaler) {
+		"nothing":             {made(func(*vpav1.VerticalPodAutoscaler) {}), false},
+		"a condition":         {made(func(v *vpav1.VerticalPodAutoscaler) { v.Status.Conditions = nil }), false},
+		"a recommendation":    {made(func(v *vpav1.VerticalPodAutoscaler) { v.Status.Recommendation = nil }), true},
+		"what its owner says": {made(func(v *vpav1.VerticalPodAutoscaler) { v.Generation++ }), true},
+		"another object":      {made(func(v *vpav1.VerticalPodAutoscaler) { v.UID = "other" }), true},
+		"an amount": {made(func(v *vpav1.VerticalPodAutoscaler) {
 			v.Status.Recommendation.ContainerRecommendations[0].Target = corev1.ResourceList{"cpu": resource.MustParse("1")}
 		}), true},
 	} {

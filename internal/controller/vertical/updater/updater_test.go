@@ -27,18 +27,18 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	scalefake "k8s.io/client-go/scale/fake"
-	k8stesting "k8s.io/client-go/testing"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const namespace = "shop"
@@ -54,7 +54,7 @@ type rig struct {
 	events *record.FakeRecorder
 	// written are the conditions, by the object's name; several are written at a time.
 	mu      sync.Mutex
-	written map[string][]autoscaling.VerticalPodAutoscalerCondition // guarded by mu while a pass runs
+	written map[string][]vpav1.VerticalPodAutoscalerCondition // guarded by mu while a pass runs
 	// evicted are the names of pods.
 	evicted []string
 	// refuse is what the API server answers to an eviction.
@@ -63,8 +63,8 @@ type rig struct {
 
 // UpdateStatus implements Statuses.
 func (r *rig) UpdateStatus(
-	_ context.Context, object *autoscaling.VerticalPodAutoscaler, change func(*autoscaling.VerticalPodAutoscalerStatus) bool,
-) (*autoscaling.VerticalPodAutoscaler, error) {
+	_ context.Context, object *vpav1.VerticalPodAutoscaler, change func(*vpav1.VerticalPodAutoscalerStatus) bool,
+) (*vpav1.VerticalPodAutoscaler, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !change(&object.Status) {
@@ -81,14 +81,14 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "lease", CreationTimestamp: metav1.NewTime(time.Now().Add(-time.Hour))},
 		Spec:       coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NowMicro())},
 	}}
-	var vpas []autoscaling.VerticalPodAutoscaler
+	var vpas []vpav1.VerticalPodAutoscaler
 	for _, name := range workloads {
 		objects = append(objects, workloadObjects(name)...)
 		vpas = append(vpas, autoscaler(name))
 	}
-	r := &rig{t: t, client: fake.NewClientset(objects...), events: record.NewFakeRecorder(1000), written: map[string][]autoscaling.VerticalPodAutoscalerCondition{}}
-	r.client.PrependReactor("create", "pods", func(a k8stesting.Action) (bool, runtime.Object, error) {
-		eviction := a.(k8stesting.CreateAction).GetObject().(*policyv1.Eviction)
+	r := &rig{t: t, client: fake.NewClientset(objects...), events: record.NewFakeRecorder(1000), written: map[string][]vpav1.VerticalPodAutoscalerCondition{}}
+	r.client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		eviction := a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction)
 		if r.refuse != nil {
 			if err := r.refuse(eviction.Name); err != nil {
 				return true, nil, err
@@ -108,11 +108,11 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 	cfg := Config{
 		Client: r.client, Statuses: r, Informers: factory, Owners: owners, Events: r.events, Registerer: prometheus.NewRegistry(),
 		// It never runs: the objects are put into its store.
-		Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &autoscaling.VerticalPodAutoscaler{}, 0,
+		Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		Log: logr.Discard(), Interval: time.Minute, Lease: Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
 		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: allAtOnce},
-		Gates: observe.Gates{CPUStartupBoost: true},
+		Gates: observevertical.Gates{CPUStartupBoost: true},
 	}
 	if change != nil {
 		change(&cfg)
@@ -166,19 +166,19 @@ func workloadObjects(name string) []runtime.Object {
 	return objects
 }
 
-func autoscaler(name string) autoscaling.VerticalPodAutoscaler {
+func autoscaler(name string) vpav1.VerticalPodAutoscaler {
 	target := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}
-	return autoscaling.VerticalPodAutoscaler{
+	return vpav1.VerticalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: name, UID: types.UID("vpa-" + name)},
-		Spec: autoscaling.VerticalPodAutoscalerSpec{
+		Spec: vpav1.VerticalPodAutoscalerSpec{
 			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
-			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: ptr.To(autoscaling.UpdateModeRecreate)},
+			UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: ptr.To(vpav1.UpdateModeRecreate)},
 		},
-		Status: autoscaling.VerticalPodAutoscalerStatus{
-			Recommendation: &autoscaling.RecommendedPodResources{ContainerRecommendations: []autoscaling.RecommendedContainerResources{
+		Status: vpav1.VerticalPodAutoscalerStatus{
+			Recommendation: &vpav1.RecommendedPodResources{ContainerRecommendations: []vpav1.RecommendedContainerResources{
 				{ContainerName: "app", Target: target, LowerBound: target, UpperBound: target},
 			}},
-			Conditions: []autoscaling.VerticalPodAutoscalerCondition{{Type: autoscaling.RecommendationProvided, Status: corev1.ConditionTrue}},
+			Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: vpav1.RecommendationProvided, Status: corev1.ConditionTrue}},
 		},
 	}
 }
@@ -234,7 +234,7 @@ func TestConditionIsWrittenOnce(t *testing.T) {
 	if got := r.reasonsOf("web"); !slices.Equal(got, []string{"True MinReplicas"}) || len(r.evicted) > 0 {
 		t.Errorf("conditions: %v, evicted: %v", got, r.evicted)
 	}
-	if got := r.written["web"][0].Type; got != autoscaling.RecommendationProvided {
+	if got := r.written["web"][0].Type; got != vpav1.RecommendationProvided {
 		t.Errorf("the other condition is gone: %s", got)
 	}
 	if got := testutil.ToFloat64(r.metrics.held.WithLabelValues("MinReplicas")); got != 2 {
@@ -304,7 +304,7 @@ func TestIsFresh(t *testing.T) {
 // A defect that one object brings to light keeps no other from its turn.
 func TestOneObjectDoesNotStopOthers(t *testing.T) {
 	r := newRig(t, func(c *Config) {
-		c.Conflicts = func(vpa *autoscaling.VerticalPodAutoscaler, _ []string) []conflict.Conflict {
+		c.Conflicts = func(vpa *vpav1.VerticalPodAutoscaler, _ []string) []conflict.Conflict {
 			if vpa.Name == "bad" {
 				panic("a defect")
 			}
@@ -370,8 +370,8 @@ func TestTheOldestControls(t *testing.T) {
 }
 
 func TestSetKeepsTheOrder(t *testing.T) {
-	status := &autoscaling.VerticalPodAutoscalerStatus{Conditions: []autoscaling.VerticalPodAutoscalerCondition{{Type: "A"}, {Type: "Z"}}}
-	first := autoscaling.VerticalPodAutoscalerCondition{Type: "M", Status: "True", Reason: "R", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
+	status := &vpav1.VerticalPodAutoscalerStatus{Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: "A"}, {Type: "Z"}}}
+	first := vpav1.VerticalPodAutoscalerCondition{Type: "M", Status: "True", Reason: "R", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
 	if !set(status, first) || set(status, first) {
 		t.Error("a condition is not written once")
 	}

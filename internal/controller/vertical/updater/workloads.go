@@ -10,17 +10,17 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	observe "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // workload is a VerticalPodAutoscaler with the pods that it controls.
 type workload struct {
-	vpa    *autoscaling.VerticalPodAutoscaler
+	vpa    *vpav1.VerticalPodAutoscaler
 	policy update.Policy
 	target ownership.Target
 	pods   []*corev1.Pod
@@ -125,11 +125,11 @@ func (c *Controller) targets(ctx context.Context) map[string][]*workload {
 	var all []*workload
 	strongest := c.strongest()
 	for _, object := range c.cfg.Autoscalers.GetStore().List() {
-		vpa, ok := object.(*autoscaling.VerticalPodAutoscaler)
+		vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
 		if !ok || !c.isOurs(vpa) || vpa.Spec.TargetRef == nil || strongest != nil && strongest[keyOf(vpa)] != vpa {
 			continue
 		}
-		policy := observe.UpdatePolicyOf(&vpa.Spec, &c.cfg.Flags, c.cfg.Gates)
+		policy := observevertical.UpdatePolicyOf(&vpa.Spec, &c.cfg.Flags, c.cfg.Gates)
 		if policy.Mode.Disrupts() || policy.Boosts {
 			all = append(all, &workload{vpa: vpa, policy: policy})
 		}
@@ -146,7 +146,7 @@ func (c *Controller) targets(ctx context.Context) map[string][]*workload {
 		targets[key] = append(targets[key], w)
 	}
 	for _, candidates := range targets {
-		slices.SortFunc(candidates, func(a, b *workload) int { return observe.Older(a.vpa, b.vpa) })
+		slices.SortFunc(candidates, func(a, b *workload) int { return observevertical.Older(a.vpa, b.vpa) })
 	}
 	return targets
 }
@@ -164,27 +164,27 @@ func references(all []*workload) iter.Seq2[string, *autoscalingv1.CrossVersionOb
 
 // strongest are the objects that admission takes, by what they refer to; nil where
 // upstream's choice is wanted.
-func (c *Controller) strongest() map[string]*autoscaling.VerticalPodAutoscaler {
+func (c *Controller) strongest() map[string]*vpav1.VerticalPodAutoscaler {
 	if !c.cfg.Flags.Divergences.Has(divergence.OneObject) {
 		return nil
 	}
-	strongest := map[string]*autoscaling.VerticalPodAutoscaler{}
+	strongest := map[string]*vpav1.VerticalPodAutoscaler{}
 	for _, object := range c.cfg.Autoscalers.GetStore().List() {
-		if vpa, ok := object.(*autoscaling.VerticalPodAutoscaler); ok && vpa.Spec.TargetRef != nil {
+		if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && vpa.Spec.TargetRef != nil {
 			key := keyOf(vpa)
-			strongest[key] = observe.Stronger(strongest[key], vpa)
+			strongest[key] = observevertical.Stronger(strongest[key], vpa)
 		}
 	}
 	return strongest
 }
 
-func keyOf(vpa *autoscaling.VerticalPodAutoscaler) string {
+func keyOf(vpa *vpav1.VerticalPodAutoscaler) string {
 	return targetKey(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)
 }
 
 // isOurs reports whether the object's pods are changed: not where admission does not
 // look at new ones.
-func (c *Controller) isOurs(vpa *autoscaling.VerticalPodAutoscaler) bool {
+func (c *Controller) isOurs(vpa *vpav1.VerticalPodAutoscaler) bool {
 	if c.cfg.Flags.Divergences.Has(divergence.OneObject) && !c.lease.admits(vpa.Namespace) {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
 // Limits are what the owner of the object and the controller's flags allow.
@@ -27,9 +27,9 @@ func (l *Limits) arithmetic() arithmetic.Mode {
 
 // History is what the limits look back on.
 type History struct {
-	Recommendations *signal.Recommendations
+	Recommendations *history.Recommendations
 	// Ups and Downs are the scale events.
-	Ups, Downs signal.Changes
+	Ups, Downs history.Changes
 	// LastUp is when the count was last raised; zero if that is not known.
 	LastUp time.Time
 	// LastUpOn are the samples that it was decided on, metric for metric; none if that

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
 // Stabilized is what the stabilization windows made of the wish.
@@ -13,7 +13,7 @@ type Stabilized struct {
 	Replicas int32
 	Reason   StabilizedReason
 	// By is the remembered recommendation that holds the wish; zero if none does.
-	By signal.Recommendation
+	By history.Recommendation
 	// Window is the window that By is in.
 	Window time.Duration
 }
@@ -70,7 +70,7 @@ func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 
 // highest is the highest recommendation that holds scaling down: of the window, or
 // passing and inside of it.
-func highest(window time.Duration, h *History, w Proposed, inside func(time.Time) bool) (signal.Recommendation, bool) {
+func highest(window time.Duration, h *History, w Proposed, inside func(time.Time) bool) (history.Recommendation, bool) {
 	high, found := h.Recommendations.Highest(inside)
 	passing, isThere := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingHold)))
 	if isThere && inside(passing.Time) && (!found || passing.Replicas > high.Replicas) {
@@ -81,7 +81,7 @@ func highest(window time.Duration, h *History, w Proposed, inside func(time.Time
 
 // Remember adds a wish to the recommendations, of which those older than the
 // cutoff are in no window.
-func Remember(r *signal.Recommendations, d divergence.Set, wish signal.Recommendation, cutoff time.Time) {
+func Remember(r *history.Recommendations, d divergence.Set, wish history.Recommendation, cutoff time.Time) {
 	if !d.Has(divergence.WindowHistory) {
 		r.Overwrite(wish.Time, wish.Replicas, cutoff)
 		return
@@ -141,9 +141,9 @@ func younger(cutoff time.Time) func(time.Time) bool {
 }
 
 // unless is the entry that was found or, without one, the wish itself.
-func (w Proposed) unless(entry signal.Recommendation, found bool) signal.Recommendation {
+func (w Proposed) unless(entry history.Recommendation, found bool) history.Recommendation {
 	if found {
 		return entry
 	}
-	return signal.Recommendation{Time: w.Now, Replicas: w.Replicas}
+	return history.Recommendation{Time: w.Now, Replicas: w.Replicas}
 }

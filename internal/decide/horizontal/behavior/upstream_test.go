@@ -8,7 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
 // The cases of upstream's tests (pkg/controller/podautoscaler/
@@ -30,8 +30,8 @@ func TestUpstreamAboveMax(t *testing.T) {
 	for name, rules := range map[string]*behavior.Behavior{"without behavior": nil, "with behavior": defaults} {
 		t.Run(name, func(t *testing.T) {
 			limits := behavior.Limits{MinReplicas: 1, MaxReplicas: 10, Behavior: rules, Divergences: divergence.None}
-			history := behavior.History{Recommendations: &signal.Recommendations{}}
-			got := behavior.Limit(&limits, &history, behavior.Proposed{Now: upstreamNoon, Current: 20, Replicas: 1000})
+			past := behavior.History{Recommendations: &history.Recommendations{}}
+			got := behavior.Limit(&limits, &past, behavior.Proposed{Now: upstreamNoon, Current: 20, Replicas: 1000})
 			if got.Replicas != 10 || got.Reason != behavior.TooManyReplicas {
 				t.Errorf("limited to %d, %s; want 10, TooManyReplicas", got.Replicas, got.Reason)
 			}
@@ -45,10 +45,10 @@ type wish struct {
 	replicas int32
 }
 
-func slotsOf(wishes []wish) []signal.Recommendation {
-	slots := make([]signal.Recommendation, len(wishes))
+func slotsOf(wishes []wish) []history.Recommendation {
+	slots := make([]history.Recommendation, len(wishes))
 	for i, w := range wishes {
-		slots[i] = signal.Recommendation{Time: upstreamNoon.Add(-time.Duration(w.minutes) * time.Minute), Replicas: w.replicas}
+		slots[i] = history.Recommendation{Time: upstreamNoon.Add(-time.Duration(w.minutes) * time.Minute), Replicas: w.replicas}
 	}
 	return slots
 }
@@ -80,7 +80,7 @@ func TestUpstreamPlainWindow(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recommendations := signal.Recommendations{Slots: slotsOf(tt.history)}
+			recommendations := history.Recommendations{Slots: slotsOf(tt.history)}
 			limits := behavior.Limits{MinReplicas: 1, MaxReplicas: 20, DownscaleStabilization: 5 * time.Minute, Divergences: divergence.None}
 			got := behavior.Stabilize(&limits, &behavior.History{Recommendations: &recommendations},
 				behavior.Proposed{Now: upstreamNoon, Current: 10, Replicas: tt.wished})
@@ -153,7 +153,7 @@ func TestUpstreamBothWindows(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recommendations := signal.Recommendations{Slots: slotsOf(tt.history)}
+			recommendations := history.Recommendations{Slots: slotsOf(tt.history)}
 			limits := behavior.Limits{
 				MinReplicas: 1, MaxReplicas: 200, Divergences: divergence.None,
 				Behavior: &behavior.Behavior{Up: behavior.Rules{Stabilization: tt.up}, Down: behavior.Rules{Stabilization: tt.down}},

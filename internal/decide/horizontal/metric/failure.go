@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 const (
@@ -14,11 +15,11 @@ const (
 
 // sourceError is what keeps the metric from being computed at all: a spec that
 // cannot be used, an API error, an empty or a lying answer.
-func sourceError(spec *Spec, reading *Reading, c *Context) string {
+func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	switch {
 	case !spec.Type.Known():
 		return fmt.Sprintf("unknown metric source type %q", string(spec.Type))
-	case spec.SelectorError != "" && (spec.Type != External || spec.Target.Type != ""):
+	case spec.SelectorError != "" && (spec.Type != source.External || spec.Target.Type != ""):
 		return spec.SelectorError
 	case spec.Target.Type == "":
 		return spec.Type.NoTarget()
@@ -38,11 +39,11 @@ func sourceError(spec *Spec, reading *Reading, c *Context) string {
 
 // fits reports whether the reading holds what the calculation indexes. One that
 // does not is a defect of whoever collected it, and a metric less, not a panic.
-func fits(spec *Spec, reading *Reading, c *Context) bool {
-	if spec.Type == Object || spec.Type == External {
+func fits(spec *source.Spec, reading *Reading, c *Context) bool {
+	if spec.Type == source.Object || spec.Type == source.External {
 		return len(reading.Series) > 0
 	}
-	withRequests := len(reading.Requests) > 0 || spec.Target.Type == Utilization
+	withRequests := len(reading.Requests) > 0 || spec.Target.Type == source.Utilization
 	return len(reading.Samples) == len(c.Pods) && (!withRequests || len(reading.Requests) == len(c.Pods))
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // Group says what part a pod plays in a metric.
@@ -55,11 +56,11 @@ type grouping struct {
 	delay time.Duration
 }
 
-func groupingOf(spec *Spec, c *Context) grouping {
+func groupingOf(spec *source.Spec, c *Context) grouping {
 	return grouping{
-		cpu:      spec.Type != Pods && spec.Name == CPU,
+		cpu:      spec.Type != source.Pods && spec.Name == source.CPU,
 		finished: c.Divergences.Has(divergence.SucceededPods),
-		recent:   spec.Type != Pods && spec.Name == CPU && c.Divergences.Has(divergence.RecentlyReady),
+		recent:   spec.Type != source.Pods && spec.Name == source.CPU && c.Divergences.Has(divergence.RecentlyReady),
 		young:    c.Now.Add(-c.CPUInitializationPeriod),
 		delay:    c.InitialReadinessDelay,
 	}

@@ -8,17 +8,18 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // TestGroup holds each rule of grouping, in the order in which they are asked.
 func TestGroup(t *testing.T) {
-	cpu := metric.Spec{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.AverageValue, Milli: 100}}
+	cpu := source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: 100}}
 	memory := cpu
 	memory.Name = "memory"
 	podsCPU := cpu
-	podsCPU.Type = metric.Pods
+	podsCPU.Type = source.Pods
 	container := cpu
-	container.Type, container.Container = metric.ContainerResource, "app"
+	container.Type, container.Container = source.ContainerResource, "app"
 
 	// started is a ready pod of this age that became ready readyAfter its start.
 	started := func(age, readyAfter time.Duration, ready metric.Readiness) metric.Pod {
@@ -41,7 +42,7 @@ func TestGroup(t *testing.T) {
 
 	for name, tt := range map[string]struct {
 		reason string
-		spec   metric.Spec
+		spec   source.Spec
 		pod    metric.Pod
 		sample metric.Sample
 		set    divergence.Set
@@ -164,7 +165,7 @@ func TestGroup(t *testing.T) {
 
 func TestGroupLacking(t *testing.T) {
 	spec := utilization(50)
-	spec.Type, spec.Container = metric.ContainerResource, "app"
+	spec.Type, spec.Container = source.ContainerResource, "app"
 	absent := metric.Request{Missing: metric.ContainerNotFound, Container: "app"}
 	scene := func() scene {
 		s := running(spec, 1000, 1000, 0).asking(2, absent)

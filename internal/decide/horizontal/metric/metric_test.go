@@ -5,6 +5,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // now is when the tests decide; their pods started an hour ago unless they say
@@ -36,7 +37,7 @@ func request(milli int64) metric.Request { return metric.Request{Milli: milli} }
 // scene is one metric, what was seen of it, and the rest that its evaluation
 // depends on.
 type scene struct {
-	spec    metric.Spec
+	spec    source.Spec
 	pods    []metric.Pod
 	reading metric.Reading
 	// current is spec.replicas of the scale, existing its status.replicas.
@@ -57,7 +58,7 @@ func (s scene) evaluate() metric.Result {
 }
 
 // running is a scene of pods a, b, … with a value and a request of 1000m each.
-func running(spec metric.Spec, values ...int64) scene {
+func running(spec source.Spec, values ...int64) scene {
 	s := scene{
 		spec: spec, current: int32(len(values)), existing: int32(len(values)),
 		tolerance: metric.Tolerance{Up: 0.1, Down: 0.1}, set: divergence.Default,
@@ -71,7 +72,7 @@ func running(spec metric.Spec, values ...int64) scene {
 }
 
 // total is a scene of ready pods and a metric with series.
-func total(spec metric.Spec, pods int, series ...int64) scene {
+func total(spec source.Spec, pods int, series ...int64) scene {
 	s := running(spec, make([]int64, pods)...)
 	s.reading = metric.Reading{Series: series}
 	return s
@@ -126,22 +127,22 @@ func (s scene) asking(i int, r metric.Request) scene {
 	return s
 }
 
-func utilization(percent int32) metric.Spec {
-	return metric.Spec{
-		Type: metric.Resource, Name: "memory",
-		Target: metric.Target{Type: metric.Utilization, Percent: percent},
+func utilization(percent int32) source.Spec {
+	return source.Spec{
+		Type: source.Resource, Name: "memory",
+		Target: source.Target{Type: source.Utilization, Percent: percent},
 	}
 }
 
-func averageOf(t metric.Type, milli int64) metric.Spec {
-	return metric.Spec{
-		Type: t, Name: "rps", SelectorText: "nil", Object: metric.ObjectRef{Kind: "Service", Name: "web"},
-		Target: metric.Target{Type: metric.AverageValue, Milli: milli},
+func averageOf(t source.Type, milli int64) source.Spec {
+	return source.Spec{
+		Type: t, Name: "rps", SelectorText: "nil", Object: source.ObjectRef{Kind: "Service", Name: "web"},
+		Target: source.Target{Type: source.AverageValue, Milli: milli},
 	}
 }
 
-func valueOf(t metric.Type, milli int64) metric.Spec {
+func valueOf(t source.Type, milli int64) source.Spec {
 	s := averageOf(t, milli)
-	s.Target.Type = metric.Value
+	s.Target.Type = source.Value
 	return s
 }

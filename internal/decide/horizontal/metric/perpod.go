@@ -7,12 +7,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // perPod is a metric whose samples come from the pods: the totals over the
 // pods that count, and what the others would add.
 type perPod struct {
-	spec    *Spec
+	spec    *source.Spec
 	reading *Reading
 	c       *Context
 	sum     arithmetic.Mode
@@ -80,7 +81,7 @@ func (p *perPod) requestError() string {
 	return ""
 }
 
-func requestText(spec *Spec, request *Request, pod string) string {
+func requestText(spec *source.Spec, request *Request, pod string) string {
 	switch request.Missing {
 	case ContainerNotFound:
 		return fmt.Sprintf("container %s not found in Pod %s", request.Container, pod)

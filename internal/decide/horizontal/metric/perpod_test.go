@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // outcome is what the tables compare of a result.
@@ -228,7 +229,7 @@ func TestUtilization(t *testing.T) {
 }
 
 func TestAverage(t *testing.T) {
-	rps := averageOf(metric.Pods, 100)
+	rps := averageOf(source.Pods, 100)
 	check(t, map[string]row{
 		"twice the target": {
 			"200m against 100m doubles", running(rps, 200, 200), outcome{4, metric.Scaled, 2, 0, 200},
@@ -288,8 +289,8 @@ func TestAverage(t *testing.T) {
 			outcome{math.MaxInt32, metric.Scaled, 2, 0, math.MaxInt64 / 2},
 		},
 		"a resource": {
-			"cpu against a fixed value goes the same way", running(metric.Spec{
-				Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.AverageValue, Milli: 100},
+			"cpu against a fixed value goes the same way", running(source.Spec{
+				Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: 100},
 			}, 300), outcome{3, metric.Scaled, 1, 0, 300},
 		},
 		"negative, upstream": {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // Context is what all metrics of one decision share.
@@ -41,7 +42,7 @@ func (t Tolerance) within(ratio float64) bool {
 // Result is what one metric asks for, with the numbers that led there.
 type Result struct {
 	// Failure is nil where the metric could be computed.
-	Failure *Failure
+	Failure *source.Failure
 	// Replicas is the wanted count.
 	Replicas int32
 	// Percent is the utilization; for a Utilization target.
@@ -120,7 +121,7 @@ func (v Verdict) String() string {
 
 // Evaluate computes what the metric asks for, into a result of which it keeps
 // nothing but the room of its groups.
-func Evaluate(spec *Spec, reading *Reading, c *Context, r *Result) {
+func Evaluate(spec *source.Spec, reading *Reading, c *Context, r *Result) {
 	room := r.Groups[:0]
 	*r = Result{Asked: reading.Asked, Pending: reading.Pending}
 	if reading.Pending {
@@ -133,16 +134,16 @@ func Evaluate(spec *Spec, reading *Reading, c *Context, r *Result) {
 
 // compute returns a text where the metric fails: the error of the calculation,
 // without the words that the metric's type puts before it.
-func compute(spec *Spec, reading *Reading, c *Context, room []Group, r *Result) string {
+func compute(spec *source.Spec, reading *Reading, c *Context, room []Group, r *Result) string {
 	if text := sourceError(spec, reading, c); text != "" {
 		return text
 	}
-	if spec.Type == Object || spec.Type == External {
+	if spec.Type == source.Object || spec.Type == source.External {
 		return fromTotal(spec, reading, c, r)
 	}
 	p := perPod{
 		spec: spec, reading: reading, c: c, result: r,
-		sum: c.arithmetic(), percent: spec.Target.Type == Utilization,
+		sum: c.arithmetic(), percent: spec.Target.Type == source.Utilization,
 	}
 	return p.compute(room)
 }

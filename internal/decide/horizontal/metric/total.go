@@ -5,14 +5,15 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // fromTotal judges a metric that is one value for the whole target, of an
 // Object or summed over External series.
-func fromTotal(spec *Spec, reading *Reading, c *Context, r *Result) string {
+func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
 	usage := total(spec, reading, c)
 	r.At, r.Oldest, r.Total = reading.At, reading.At, usage
-	if spec.Target.Type == AverageValue {
+	if spec.Target.Type == source.AverageValue {
 		perReplica(spec, c, usage, r)
 		return ""
 	}
@@ -58,7 +59,7 @@ func scaleValue(r *Result, c *Context) string {
 // perReplica judges the value for each replica (upstream:
 // GetObjectPerPodMetricReplicas and GetExternalPerPodMetricReplicas). Upstream
 // divides by the pods that exist, which a rollout's surge inflates.
-func perReplica(spec *Spec, c *Context, usage int64, r *Result) {
+func perReplica(spec *source.Spec, c *Context, usage int64, r *Result) {
 	replicas := c.StatusReplicas
 	if c.Divergences.Has(divergence.RolloutSurge) {
 		replicas = c.SpecReplicas
@@ -68,7 +69,7 @@ func perReplica(spec *Spec, c *Context, usage int64, r *Result) {
 	r.Adjusted = r.Ratio
 	if !c.Tolerance.within(r.Ratio) {
 		// Upstream guards the External product only.
-		sum := c.arithmetic() || arithmetic.Mode(spec.Type == External)
+		sum := c.arithmetic() || arithmetic.Mode(spec.Type == source.External)
 		r.Replicas, r.Verdict = sum.Ceil32(float64(usage)/float64(spec.Target.Milli)), Scaled
 	}
 	r.Milli = shownAverage(spec, usage, replicas, c.arithmetic())
@@ -76,11 +77,11 @@ func perReplica(spec *Spec, c *Context, usage int64, r *Result) {
 
 // shownAverage is the average that status shows. Without replicas there is
 // none; the whole value, what one replica would get, stands in for it.
-func shownAverage(spec *Spec, usage int64, replicas int32, sum arithmetic.Mode) int64 {
+func shownAverage(spec *source.Spec, usage int64, replicas int32, sum arithmetic.Mode) int64 {
 	if sum == arithmetic.Saturate && replicas == 0 {
 		return usage
 	}
-	if spec.Type == External && float64(usage) >= math.MaxInt64 {
+	if spec.Type == source.External && float64(usage) >= math.MaxInt64 {
 		return math.MaxInt64
 	}
 	return sum.Ceil64(float64(usage) / float64(replicas))
@@ -89,8 +90,8 @@ func shownAverage(spec *Spec, usage int64, replicas int32, sum arithmetic.Mode) 
 // total is the metric's value. Upstream adds up External series in two ways:
 // for a Value target the sum is capped, for an AverageValue target the first
 // negative sum reads as an overflow.
-func total(spec *Spec, reading *Reading, c *Context) int64 {
-	if spec.Type == Object {
+func total(spec *source.Spec, reading *Reading, c *Context) int64 {
+	if spec.Type == source.Object {
 		return reading.Series[0]
 	}
 	var usage int64
@@ -98,7 +99,7 @@ func total(spec *Spec, reading *Reading, c *Context) int64 {
 		switch {
 		case c.arithmetic() == arithmetic.Saturate:
 			usage = arithmetic.Saturate.Add(usage, milli)
-		case spec.Target.Type == AverageValue:
+		case spec.Target.Type == source.AverageValue:
 			if usage += milli; usage < 0 {
 				return math.MaxInt64
 			}

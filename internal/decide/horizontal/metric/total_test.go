@@ -6,6 +6,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // unready makes pods that are not ready.
@@ -17,7 +18,7 @@ func unready(s scene, pods ...int) scene {
 }
 
 func TestValue(t *testing.T) {
-	object, external := valueOf(metric.Object, 100), valueOf(metric.External, 100)
+	object, external := valueOf(source.Object, 100), valueOf(source.External, 100)
 	check(t, map[string]row{
 		"object": {
 			"twice the target, times 2 ready pods", total(object, 2, 200), outcome{4, metric.Scaled, 2, 0, 200},
@@ -96,7 +97,7 @@ func TestValue(t *testing.T) {
 }
 
 func TestAverageValue(t *testing.T) {
-	object, external := averageOf(metric.Object, 100), averageOf(metric.External, 100)
+	object, external := averageOf(source.Object, 100), averageOf(source.External, 100)
 	check(t, map[string]row{
 		"object": {
 			"300 for 2 replicas is 1.5 times the target; 300/100 replicas bear it", total(object, 2, 300),
@@ -143,15 +144,15 @@ func TestAverageValue(t *testing.T) {
 			outcome{3, metric.Scaled, 0, 0, 150},
 		},
 		"overflow of object, upstream": {
-			"not guarded", total(averageOf(metric.Object, 1), 2, 1<<62).with(divergence.None),
+			"not guarded", total(averageOf(source.Object, 1), 2, 1<<62).with(divergence.None),
 			outcome{math.MinInt32, metric.Scaled, 0, 0, 1 << 61},
 		},
 		"overflow of external, upstream": {
-			"guarded", total(averageOf(metric.External, 1), 2, 1<<62).with(divergence.None),
+			"guarded", total(averageOf(source.External, 1), 2, 1<<62).with(divergence.None),
 			outcome{math.MaxInt32, metric.Scaled, 0, 0, 1 << 61},
 		},
 		"overflow of object": {
-			"it stops at the largest number", total(averageOf(metric.Object, 1), 2, 1<<62),
+			"it stops at the largest number", total(averageOf(source.Object, 1), 2, 1<<62),
 			outcome{math.MaxInt32, metric.Scaled, 0, 0, 1 << 61},
 		},
 		"overflow of the sum, upstream": {

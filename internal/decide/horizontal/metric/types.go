@@ -9,36 +9,6 @@ package metric
 
 import (
 	"time"
-
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-)
-
-type (
-	// Type is the type of a metric source, in the words of autoscaling/v2.
-	Type = source.Type
-	// TargetType says how a metric is compared with its target.
-	TargetType = source.TargetType
-	// Spec is one metric of a HorizontalPodAutoscaler.
-	Spec = source.Spec
-	// ObjectRef names the object that an Object metric describes.
-	ObjectRef = source.ObjectRef
-	// Target is the wanted value of a metric.
-	Target = source.Target
-	// Failure says why a metric could not be computed.
-	Failure = source.Failure
-)
-
-// The words of package source that metrics are said in.
-const (
-	Resource          = source.Resource
-	ContainerResource = source.ContainerResource
-	Pods              = source.Pods
-	Object            = source.Object
-	External          = source.External
-	Utilization       = source.Utilization
-	Value             = source.Value
-	AverageValue      = source.AverageValue
-	CPU               = source.CPU
 )
 
 // Phase is a pod's phase.

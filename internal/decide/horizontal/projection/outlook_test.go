@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -22,8 +23,8 @@ const period = 15 * time.Second
 func policy(least, most int32, b *behavior.Behavior) horizontal.Policy {
 	return horizontal.Policy{
 		MinReplicas: least, MaxReplicas: most, Behavior: b, DownscaleStabilization: 5 * time.Minute,
-		Metrics: []metric.Spec{{
-			Type: metric.External, Name: "queue", Target: metric.Target{Type: metric.AverageValue, Milli: 1000},
+		Metrics: []source.Spec{{
+			Type: source.External, Name: "queue", Target: source.Target{Type: source.AverageValue, Milli: 1000},
 		}},
 		Divergences: divergence.Default,
 	}

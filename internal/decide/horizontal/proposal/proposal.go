@@ -1,15 +1,16 @@
-// Package proposal is how everybody who wants a count says so: metrics, the surge
-// window, and whoever comes later.
+// Package proposal has the replica counts that metrics and the surge window propose,
+// and what the limits on a change have to know of their samples: which they are, and
+// whether they are newer than the last scale-up.
 package proposal
 
 import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 
-// Source is who makes a proposal.
+// Source is what a proposal comes from.
 type Source uint8
 
 // The sources.
 const (
-	// None: nobody made one.
+	// None: there is no proposal.
 	None Source = iota
 	// Metric: a metric of the policy.
 	Metric
@@ -17,7 +18,7 @@ const (
 	Surge
 )
 
-// Proposal is one source's wish.
+// Proposal is the replica count that one source asks for.
 type Proposal struct {
 	Source Source
 	// Index is the metric's place in the policy.
@@ -27,8 +28,8 @@ type Proposal struct {
 	MayLower bool
 }
 
-// Or is the larger of two proposals. As upstream, a wish for zero gives way to
-// any later one.
+// Or is the larger of two proposals. As upstream, a proposal of zero replicas gives
+// way to any later one.
 func (p Proposal) Or(later Proposal) Proposal {
 	if p.Replicas == 0 || later.Replicas > p.Replicas {
 		return later

@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/signal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 const (
 	// Confirmation is how long after the surge window last asked the stable window must
 	// ask for it, too: its own length, and some seconds for the age of samples.
-	Confirmation = signal.StableWindow + 5*time.Second
+	Confirmation = averaging.StableWindow + 5*time.Second
 	// latestJudgement is how long after that moment the stable window may still be of the
 	// same load. Until then a metric that fails for a moment is waited for.
 	latestJudgement = 3 * Confirmation
@@ -61,7 +62,7 @@ type Memory struct {
 
 // Judge lets what is remembered have its say on the result, and remembers it. Current is
 // the count as it is; the results are the stable window's of the specs, index for index.
-func (m *Memory) Judge(now time.Time, r *Result, current int32, specs []metric.Spec, results []metric.Result) {
+func (m *Memory) Judge(now time.Time, r *Result, current int32, specs []source.Spec, results []metric.Result) {
 	if current > m.Raised {
 		// Somebody else raised it.
 		m.Raised, m.Without = 0, 0
@@ -127,7 +128,7 @@ func (m *Memory) helps(r *Result) bool {
 // cannot be computed nobody knows. A surge that could not be judged within
 // latestJudgement, or whose metric has left the spec or changed, is forgotten without a
 // judgement: what the metric shows then may be another load.
-func (m *Memory) conclude(now time.Time, specs []metric.Spec, results []metric.Result) {
+func (m *Memory) conclude(now time.Time, specs []source.Spec, results []metric.Result) {
 	if m.Since.IsZero() || now.Sub(m.Last) < Confirmation {
 		return
 	}
@@ -158,7 +159,7 @@ func (m *Memory) forget() {
 }
 
 // sourceOf tells a metric from another one in its place.
-func sourceOf(s *metric.Spec) string {
+func sourceOf(s *source.Spec) string {
 	return fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent, s.Target.Milli)
 }
 

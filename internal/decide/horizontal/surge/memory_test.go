@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -14,7 +15,7 @@ func asking() surge.Result {
 }
 
 // cpu is the metric that these surges are of.
-var cpu = []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}}}
+var cpu = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
 
 // stable is what the stable window shows: what ten pods use, of their target.
 func stable(ratio float64) []metric.Result {
@@ -59,13 +60,13 @@ func TestUnconfirmed(t *testing.T) {
 // what it shows long after the surge, nor another one that has its place. The next surge
 // is believed, and the doubt after earlier ones is what it was.
 func TestNobodyKnows(t *testing.T) {
-	failed := []metric.Result{{Failure: &metric.Failure{}}}
+	failed := []metric.Result{{Failure: &source.Failure{}}}
 	pending := []metric.Result{{Pending: true}}
-	memory := []metric.Spec{{Type: metric.Resource, Name: "memory", Target: cpu[0].Target}}
-	higher := []metric.Spec{{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 90}}}
+	memory := []source.Spec{{Type: source.Resource, Name: "memory", Target: cpu[0].Target}}
+	higher := []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 90}}}
 	type look struct {
 		after   time.Duration
-		specs   []metric.Spec
+		specs   []source.Spec
 		results []metric.Result
 	}
 	for name, tt := range map[string]struct {

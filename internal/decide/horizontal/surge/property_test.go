@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -70,7 +71,7 @@ func TestNeverMoreThanTheLowest(t *testing.T) {
 					continue
 				}
 				used += max(0, float64(s.reading.Recent[i][k].Milli))
-				if s.spec.Target.Type == metric.AverageValue {
+				if s.spec.Target.Type == source.AverageValue {
 					wanted += float64(s.spec.Target.Milli)
 				} else {
 					wanted += float64(s.reading.Requests[i].Milli) * float64(s.spec.Target.Percent) / 100

@@ -7,12 +7,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // Input is what the surge window is judged by. Readings and Results belong to
 // Specs, index for index; Results are what the stable window made of the metrics.
 type Input struct {
-	Specs    []metric.Spec
+	Specs    []source.Spec
 	Readings []metric.Reading
 	Results  []metric.Result
 	Context  *metric.Context
@@ -150,14 +151,14 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 // isSeen reports whether metric i is CPU use that has single intervals.
 func (in *Input) isSeen(i int) bool {
 	spec, pods := &in.Specs[i], len(in.Context.Pods)
-	return pods > 0 && spec.Name == metric.CPU && (spec.Type == metric.Resource || spec.Type == metric.ContainerResource) &&
+	return pods > 0 && spec.Name == source.CPU && (spec.Type == source.Resource || spec.Type == source.ContainerResource) &&
 		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil && !in.Results[i].Pending
 }
 
 // wanted is what the pod is to use, in milli-cores.
 func (in *Input) wanted(i, pod int) float64 {
 	target := &in.Specs[i].Target
-	if target.Type != metric.Utilization {
+	if target.Type != source.Utilization {
 		return float64(target.Milli)
 	}
 	return float64(in.Readings[i].Requests[pod].Milli) * float64(target.Percent) / 100

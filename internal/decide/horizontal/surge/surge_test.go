@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -15,7 +16,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // scene is one CPU metric whose target is 500m in pods that request a core.
 type scene struct {
 	settings surge.Settings
-	spec     metric.Spec
+	spec     source.Spec
 	reading  metric.Reading
 	result   metric.Result
 	context  metric.Context
@@ -26,7 +27,7 @@ type scene struct {
 func sceneOf(recents ...metric.Recent) *scene {
 	s := &scene{
 		settings: surge.Defaults(),
-		spec:     metric.Spec{Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: 50}},
+		spec:     source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}},
 		reading:  metric.Reading{Recent: recents},
 		result:   metric.Result{Replicas: int32(len(recents))},
 		context: metric.Context{
@@ -44,13 +45,13 @@ func sceneOf(recents ...metric.Recent) *scene {
 
 func (s *scene) input() *surge.Input {
 	return &surge.Input{
-		Specs: []metric.Spec{s.spec}, Readings: []metric.Reading{s.reading}, Results: []metric.Result{s.result}, Context: &s.context,
+		Specs: []source.Spec{s.spec}, Readings: []metric.Reading{s.reading}, Results: []metric.Result{s.result}, Context: &s.context,
 	}
 }
 
 // average gives the metric a target of that many milli-cores.
 func (s *scene) average(milli int64) {
-	s.spec.Target = metric.Target{Type: metric.AverageValue, Milli: milli}
+	s.spec.Target = source.Target{Type: source.AverageValue, Milli: milli}
 	s.reading.Requests = nil
 }
 
@@ -119,15 +120,15 @@ func TestEvaluate(t *testing.T) {
 			func(s *scene) { s.average(4) }), surge.BelowLeastCPU, 0},
 		"average value": {"2 × 5000/1000", but(sceneOf(ten, ten), func(s *scene) { s.average(1000) }), surge.Asking, 10},
 		"container": {"of one container", but(sceneOf(ten, ten), func(s *scene) {
-			s.spec.Type, s.spec.Container = metric.ContainerResource, "app"
+			s.spec.Type, s.spec.Container = source.ContainerResource, "app"
 		}), surge.Asking, 20},
 		"without the container": {"that pod has no part in it", but(sceneOf(ten, ten), func(s *scene) {
 			s.reading.Requests[1] = metric.Request{Missing: metric.ContainerNotFound}
 		}), surge.Asking, 10},
 		"memory":        {"rises slowly", but(sceneOf(ten, ten), func(s *scene) { s.spec.Name = "memory" }), surge.NoData, 0},
-		"a pods metric": {"has no intervals", but(sceneOf(ten, ten), func(s *scene) { s.spec.Type = metric.Pods }), surge.NoData, 0},
+		"a pods metric": {"has no intervals", but(sceneOf(ten, ten), func(s *scene) { s.spec.Type = source.Pods }), surge.NoData, 0},
 		"failed metric": {"a metric that fails asks for nothing", but(sceneOf(ten, ten), func(s *scene) {
-			s.result.Failure = &metric.Failure{}
+			s.result.Failure = &source.Failure{}
 		}), surge.NoData, 0},
 		"no requests": {"nothing to be compared with", but(sceneOf(ten), func(s *scene) { s.reading.Requests[0].Milli = 0 }), surge.NoData, 0},
 

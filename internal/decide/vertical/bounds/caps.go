@@ -1,6 +1,6 @@
 package bounds
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
 // Action is what a target was capped to.
 type Action uint8

@@ -1,6 +1,6 @@
 package histogram
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
 // Packed is the histograms of a container's resources, their buckets in one piece
 // of memory: there are as many as there are containers.

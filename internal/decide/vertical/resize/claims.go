@@ -1,6 +1,6 @@
 package resize
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
 // Claims are what the changes of a pass take of a namespace's quotas. Their status says
 // so only once the API server has seen each new pod.

@@ -1,6 +1,6 @@
 package resize
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+import vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 
 // Resume is the State of a process that begins, from what pods show: since when
 // their resizes are under way. Refusals are seen in the pods' conditions, or come

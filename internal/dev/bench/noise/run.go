@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -109,8 +110,8 @@ func prepare(s *scenario, seed uint64) (*run, loop.Config, error) {
 func policyWith(window surge.Settings) horizontal.Policy {
 	return horizontal.Policy{
 		Namespace: "shop", MinReplicas: 1, MaxReplicas: maxReplicas,
-		Metrics: []metric.Spec{{
-			Type: metric.Resource, Name: metric.CPU, Target: metric.Target{Type: metric.Utilization, Percent: targetPercent},
+		Metrics: []source.Spec{{
+			Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: targetPercent},
 		}},
 		Tolerance:               metric.Tolerance{Up: 0.1, Down: 0.1},
 		DownscaleStabilization:  5 * time.Minute,

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // verticalClient installs the definitions of VerticalPodAutoscalers where some are wanted, and returns a client of them;
@@ -21,10 +21,10 @@ func (b *bench) verticalClient(ctx context.Context) (rest.Interface, error) {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
-	if err := autoscaling.AddToScheme(scheme); err != nil {
+	if err := vpav1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("client of VerticalPodAutoscalers: %w", err)
 	}
-	config, group := b.cluster.RESTConfig(), autoscaling.SchemeGroupVersion
+	config, group := b.cluster.RESTConfig(), vpav1.SchemeGroupVersion
 	config.QPS, config.GroupVersion, config.APIPath = -1, &group, "/apis"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	client, err := rest.RESTClientFor(config)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // concurrency is how many calls are under way: enough to keep a small control plane busy, without timeouts.
@@ -41,10 +41,10 @@ func newCrowd(config Config, admin *rest.Config) (*crowd, error) {
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := autoscaling.AddToScheme(scheme); err != nil {
+	if err := vpav1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("client of the vertical objects: %w", err)
 	}
-	group := autoscaling.SchemeGroupVersion
+	group := vpav1.SchemeGroupVersion
 	admin.GroupVersion, admin.APIPath = &group, "/apis"
 	admin.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	vertical, err := rest.RESTClientFor(admin)
@@ -132,11 +132,11 @@ func (c *crowd) autoscale(ctx context.Context) error {
 	}
 	now := time.Now()
 	err := each(ctx, c.objects, func(ctx context.Context, n int) error {
-		err := c.vertical.Post().Namespace(namespaceOf(n)).Resource(autoscaling.VerticalPodAutoscalerCheckpoints).Body(checkpoint(n, now)).Do(ctx).Error()
+		err := c.vertical.Post().Namespace(namespaceOf(n)).Resource(vpav1.VerticalPodAutoscalerCheckpoints).Body(checkpoint(n, now)).Do(ctx).Error()
 		if err != nil {
 			return err
 		}
-		return c.vertical.Post().Namespace(namespaceOf(n)).Resource(autoscaling.VerticalPodAutoscalers).Body(autoscaler(n, c.mode)).Do(ctx).Error()
+		return c.vertical.Post().Namespace(namespaceOf(n)).Resource(vpav1.VerticalPodAutoscalers).Body(autoscaler(n, c.mode)).Do(ctx).Error()
 	})
 	if err != nil {
 		return fmt.Errorf("create a vertical object: %w", err)
@@ -145,7 +145,7 @@ func (c *crowd) autoscale(ctx context.Context) error {
 }
 
 func (c *crowd) remove(ctx context.Context) error {
-	for _, plural := range []string{autoscaling.VerticalPodAutoscalers, autoscaling.VerticalPodAutoscalerCheckpoints} {
+	for _, plural := range []string{vpav1.VerticalPodAutoscalers, vpav1.VerticalPodAutoscalerCheckpoints} {
 		err := each(ctx, c.namespaces(), func(ctx context.Context, n int) error {
 			return c.vertical.Delete().Namespace(namespaceName(n)).Resource(plural).Body(&metav1.DeleteOptions{}).Do(ctx).Error()
 		})
@@ -159,7 +159,7 @@ func (c *crowd) remove(ctx context.Context) error {
 // askForMore makes every workload's pods fall short of what is recommended.
 func (c *crowd) askForMore(ctx context.Context) error {
 	err := each(ctx, c.objects, func(ctx context.Context, n int) error {
-		return c.vertical.Patch(types.MergePatchType).Namespace(namespaceOf(n)).Resource(autoscaling.VerticalPodAutoscalers).
+		return c.vertical.Patch(types.MergePatchType).Namespace(namespaceOf(n)).Resource(vpav1.VerticalPodAutoscalers).
 			Name(objectName(n)).Body([]byte(morePatch)).Do(ctx).Error()
 	})
 	if err != nil {
@@ -170,8 +170,8 @@ func (c *crowd) askForMore(ctx context.Context) error {
 
 // recommended counts the objects with a recommendation.
 func (c *crowd) recommended(ctx context.Context) (int, error) {
-	list := &autoscaling.VerticalPodAutoscalerList{}
-	if err := c.vertical.Get().Resource(autoscaling.VerticalPodAutoscalers).Param("resourceVersion", "0").Do(ctx).Into(list); err != nil {
+	list := &vpav1.VerticalPodAutoscalerList{}
+	if err := c.vertical.Get().Resource(vpav1.VerticalPodAutoscalers).Param("resourceVersion", "0").Do(ctx).Into(list); err != nil {
 		return 0, fmt.Errorf("list the vertical objects: %w", err)
 	}
 	count := 0

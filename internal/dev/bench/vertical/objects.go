@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 const (
@@ -81,13 +81,13 @@ func service(object, pods int) *corev1.Service {
 	return made
 }
 
-func autoscaler(object int, mode string) *autoscaling.VerticalPodAutoscaler {
-	return &autoscaling.VerticalPodAutoscaler{
-		TypeMeta:   metav1.TypeMeta{APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler"},
+func autoscaler(object int, mode string) *vpav1.VerticalPodAutoscaler {
+	return &vpav1.VerticalPodAutoscaler{
+		TypeMeta:   metav1.TypeMeta{APIVersion: vpav1.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler"},
 		ObjectMeta: meta(object),
-		Spec: autoscaling.VerticalPodAutoscalerSpec{
+		Spec: vpav1.VerticalPodAutoscalerSpec{
 			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: objectName(object)},
-			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: ptr.To(autoscaling.UpdateMode(mode))},
+			UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: ptr.To(vpav1.UpdateMode(mode))},
 		},
 	}
 }
@@ -96,23 +96,23 @@ func autoscaler(object int, mode string) *autoscaling.VerticalPodAutoscaler {
 const morePatch = `{"spec":{"resourcePolicy":{"containerPolicies":[{"containerName":"*","minAllowed":{"cpu":"` + moreCPU + `"}}]}}}`
 
 // checkpoint is a week of samples, of which nine tenths of CPU are below 110 millicores and those of memory around 216 MiB.
-func checkpoint(object int, now time.Time) *autoscaling.VerticalPodAutoscalerCheckpoint {
+func checkpoint(object int, now time.Time) *vpav1.VerticalPodAutoscalerCheckpoint {
 	const minutes = int(history / time.Minute)
 	stored, reference := metav1.NewTime(now), metav1.NewTime(now.Truncate(24*time.Hour))
-	return &autoscaling.VerticalPodAutoscalerCheckpoint{
-		TypeMeta: metav1.TypeMeta{APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscalerCheckpoint"},
+	return &vpav1.VerticalPodAutoscalerCheckpoint{
+		TypeMeta: metav1.TypeMeta{APIVersion: vpav1.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscalerCheckpoint"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespaceOf(object), Name: objectName(object) + "-" + container,
 			// Plimsoll asks twice when it writes one for the first time that has no annotation yet.
 			Annotations: map[string]string{"bench.plimsoll.dev/made-up": "true"},
 		},
-		Spec: autoscaling.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: objectName(object), ContainerName: container},
-		Status: autoscaling.VerticalPodAutoscalerCheckpointStatus{
+		Spec: vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: objectName(object), ContainerName: container},
+		Status: vpav1.VerticalPodAutoscalerCheckpointStatus{
 			LastUpdateTime: stored, Version: "v3",
-			CPUHistogram: autoscaling.HistogramCheckpoint{
+			CPUHistogram: vpav1.HistogramCheckpoint{
 				ReferenceTimestamp: reference, BucketWeights: map[int]uint32{5: 3000, 6: 10000, 7: 8000, 8: 3000}, TotalWeight: 2000,
 			},
-			MemoryHistogram: autoscaling.HistogramCheckpoint{
+			MemoryHistogram: vpav1.HistogramCheckpoint{
 				ReferenceTimestamp: reference, BucketWeights: map[int]uint32{15: 10000}, TotalWeight: 8,
 			},
 			FirstSampleStart: metav1.NewTime(now.Add(-history)), LastSampleStart: stored, TotalSamplesCount: minutes,

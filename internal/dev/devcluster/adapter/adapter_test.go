@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
-	"k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	"k8s.io/metrics/pkg/client/custom_metrics"
-	"k8s.io/metrics/pkg/client/external_metrics"
+	custommetricsv1beta1 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta1"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	custommetricsclient "k8s.io/metrics/pkg/client/custom_metrics"
+	externalmetricsclient "k8s.io/metrics/pkg/client/external_metrics"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
@@ -63,8 +63,8 @@ type fixture struct {
 	api      *miniAPIServer
 	rest     *rest.Config
 	mapper   meta.RESTMapper
-	custom   custom_metrics.CustomMetricsClient
-	external external_metrics.ExternalMetricsClient
+	custom   custommetricsclient.CustomMetricsClient
+	external externalmetricsclient.ExternalMetricsClient
 }
 
 func newFixture(t *testing.T, source Source, user string) fixture {
@@ -102,10 +102,10 @@ func newFixture(t *testing.T, source Source, user string) fixture {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
 	f.mapper = mapper
-	if f.custom, err = custom_metrics.NewForVersionForConfig(f.rest, mapper, v1beta2.SchemeGroupVersion); err != nil {
+	if f.custom, err = custommetricsclient.NewForVersionForConfig(f.rest, mapper, custommetricsv1beta2.SchemeGroupVersion); err != nil {
 		t.Fatal(err)
 	}
-	if f.external, err = external_metrics.NewForConfig(f.rest); err != nil {
+	if f.external, err = externalmetricsclient.NewForConfig(f.rest); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -202,7 +202,7 @@ func testPodsMetric(t *testing.T, f fixture) {
 
 func testOlderVersion(t *testing.T, f fixture) {
 	var err error
-	if f.custom, err = custom_metrics.NewForVersionForConfig(f.rest, f.mapper, v1beta1.SchemeGroupVersion); err != nil {
+	if f.custom, err = custommetricsclient.NewForVersionForConfig(f.rest, f.mapper, custommetricsv1beta1.SchemeGroupVersion); err != nil {
 		t.Fatal(err)
 	}
 	got, err := f.pods(t, "app=api", "service=api")
@@ -294,7 +294,7 @@ func TestOnlyAllowedUsers(t *testing.T) {
 	}
 	anonymous := rest.CopyConfig(f.rest)
 	anonymous.CertData, anonymous.KeyData = nil, nil // names a user, but is not the front proxy
-	client, err := external_metrics.NewForConfig(anonymous)
+	client, err := externalmetricsclient.NewForConfig(anonymous)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,16 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
 var (
-	scalingModes = []string{string(v1.ContainerScalingModeAuto), string(v1.ContainerScalingModeOff)}
+	scalingModes = []string{string(vpav1.ContainerScalingModeAuto), string(vpav1.ContainerScalingModeOff)}
 	resources    = []string{string(corev1.ResourceCPU), string(corev1.ResourceMemory)}
 )
 
-func (r *rules) containerPolicy(p *v1.ContainerResourcePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
+func (r *rules) containerPolicy(p *vpav1.ContainerResourcePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
 	if p.ContainerName == "" {
 		errs = append(errs, field.Required(at.Child("containerName"), ""))
 	}
@@ -26,7 +26,7 @@ func (r *rules) containerPolicy(p *v1.ContainerResourcePolicy, at *field.Path) (
 	}
 	errs = append(errs, allowed(p, at)...)
 	if p.Mode != nil && p.ControlledValues != nil &&
-		*p.Mode == v1.ContainerScalingModeOff && *p.ControlledValues == v1.ContainerControlledValuesRequestsAndLimits {
+		*p.Mode == vpav1.ContainerScalingModeOff && *p.ControlledValues == vpav1.ContainerControlledValuesRequestsAndLimits {
 		errs = append(errs, field.Forbidden(at.Child("controlledValues"), "controlledValues shouldn't be specified if container scaling mode is off"))
 	}
 	warnings, unknown := r.controlledResources(p, at)
@@ -38,7 +38,7 @@ func (r *rules) containerPolicy(p *v1.ContainerResourcePolicy, at *field.Path) (
 }
 
 // allowed checks minimum and maximum, in a fixed order.
-func allowed(p *v1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
+func allowed(p *vpav1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(p.MinAllowed)) {
 		least := p.MinAllowed[name]
@@ -55,7 +55,7 @@ func allowed(p *v1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
 }
 
 // controlledResources lets an unknown resource stay where it was, with a warning.
-func (r *rules) controlledResources(p *v1.ContainerResourcePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
+func (r *rules) controlledResources(p *vpav1.ContainerResourcePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
 	if p.ControlledResources == nil {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (r *rules) controlledResources(p *v1.ContainerResourcePolicy, at *field.Pat
 	return warnings, errs
 }
 
-func (r *rules) overrides(p *v1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
+func (r *rules) overrides(p *vpav1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if p.OOMBumpUpRatio != nil {
 		ratio := float64(quantity.Milli(p.OOMBumpUpRatio)) / 1000

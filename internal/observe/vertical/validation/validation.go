@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // Features are upstream's feature gates: what an object may ask for.
@@ -35,7 +35,7 @@ type rules struct {
 
 // Validate checks an object that is created, or updated from old, which is nil at
 // creation. Warnings are for its owner, errors keep it out.
-func Validate(vpa, old *v1.VerticalPodAutoscaler, features Features) (warnings []string, errs field.ErrorList) {
+func Validate(vpa, old *vpav1.VerticalPodAutoscaler, features Features) (warnings []string, errs field.ErrorList) {
 	r := rules{Features: features, controlled: map[corev1.ResourceName]bool{}}
 	if old != nil {
 		r.allowOld(&old.Spec)
@@ -62,13 +62,13 @@ func Validate(vpa, old *v1.VerticalPodAutoscaler, features Features) (warnings [
 }
 
 // allowOld lets an update keep what the object has.
-func (r *rules) allowOld(spec *v1.VerticalPodAutoscalerSpec) {
+func (r *rules) allowOld(spec *vpav1.VerticalPodAutoscalerSpec) {
 	if spec.StartupBoost != nil && spec.StartupBoost.CPU != nil {
 		r.CPUStartupBoost = true
 	}
 	if p := spec.UpdatePolicy; p != nil {
 		r.PerVPAConfig = r.PerVPAConfig || p.EvictAfterOOMSeconds != nil
-		r.InPlace = r.InPlace || p.UpdateMode != nil && *p.UpdateMode == v1.UpdateModeInPlace
+		r.InPlace = r.InPlace || p.UpdateMode != nil && *p.UpdateMode == vpav1.UpdateModeInPlace
 	}
 	if spec.ResourcePolicy == nil {
 		return
@@ -78,7 +78,7 @@ func (r *rules) allowOld(spec *v1.VerticalPodAutoscalerSpec) {
 	}
 }
 
-func (r *rules) allowOldPolicy(p *v1.ContainerResourcePolicy) {
+func (r *rules) allowOldPolicy(p *vpav1.ContainerResourcePolicy) {
 	r.CPUStartupBoost = r.CPUStartupBoost || p.StartupBoost != nil
 	r.PerVPAConfig = r.PerVPAConfig || p.OOMBumpUpRatio != nil || p.OOMMinBumpUp != nil ||
 		p.MemoryAggregationIntervalCount != nil || p.MemoryAggregationIntervalSeconds != nil
@@ -92,11 +92,11 @@ func (r *rules) allowOldPolicy(p *v1.ContainerResourcePolicy) {
 
 // modes are what an object should ask for; Auto is let in with a warning.
 var modes = []string{
-	string(v1.UpdateModeInPlace), string(v1.UpdateModeInPlaceOrRecreate), string(v1.UpdateModeInitial), string(v1.UpdateModeOff),
-	string(v1.UpdateModeRecreate),
+	string(vpav1.UpdateModeInPlace), string(vpav1.UpdateModeInPlaceOrRecreate), string(vpav1.UpdateModeInitial), string(vpav1.UpdateModeOff),
+	string(vpav1.UpdateModeRecreate),
 }
 
-func (r *rules) updatePolicy(p *v1.PodUpdatePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
+func (r *rules) updatePolicy(p *vpav1.PodUpdatePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
 	if p.UpdateMode == nil {
 		errs = append(errs, field.Required(at.Child("updateMode"), "updateMode is required if UpdatePolicy is used"))
 	} else {
@@ -111,16 +111,16 @@ func (r *rules) updatePolicy(p *v1.PodUpdatePolicy, at *field.Path) (warnings []
 	return warnings, errs
 }
 
-func (r *rules) updateMode(mode v1.UpdateMode, at *field.Path) (warnings []string, errs field.ErrorList) {
+func (r *rules) updateMode(mode vpav1.UpdateMode, at *field.Path) (warnings []string, errs field.ErrorList) {
 	switch {
-	case mode == v1.UpdateModeAuto:
+	case mode == vpav1.UpdateModeAuto:
 		return []string{fmt.Sprintf("%s: %q mode is deprecated and will be removed in a future API version. Use explicit update modes like: %s. "+
 			"See https://github.com/kubernetes/autoscaler/issues/8424 for more details.", at, mode, modes)}, nil
 	case !slices.Contains(modes, string(mode)):
 		return nil, field.ErrorList{field.NotSupported(at.Child("updateMode"), mode, modes)}
-	case mode == v1.UpdateModeInPlace && !r.InPlace:
+	case mode == vpav1.UpdateModeInPlace && !r.InPlace:
 		return nil, field.ErrorList{field.Forbidden(at.Child("updateMode"), fmt.Sprintf(
-			"in order to use UpdateMode %s, you must enable feature gate %s in the admission-controller args", v1.UpdateModeInPlace, InPlace))}
+			"in order to use UpdateMode %s, you must enable feature gate %s in the admission-controller args", vpav1.UpdateModeInPlace, InPlace))}
 	}
 	return nil, nil
 }
@@ -136,7 +136,7 @@ func (r *rules) perVPA(at *field.Path, fine bool, value any, want string) field.
 	return nil
 }
 
-func (r *rules) startupBoost(boost *v1.StartupBoost, at *field.Path) field.ErrorList {
+func (r *rules) startupBoost(boost *vpav1.StartupBoost, at *field.Path) field.ErrorList {
 	if !r.CPUStartupBoost {
 		return field.ErrorList{field.Forbidden(at, fmt.Sprintf(
 			"in order to use startupBoost, you must enable feature gate %s in the admission-controller args", CPUStartupBoost))}
@@ -148,22 +148,22 @@ func (r *rules) startupBoost(boost *v1.StartupBoost, at *field.Path) field.Error
 	switch cpu.Type {
 	case "":
 		return field.ErrorList{field.Required(at.Child("type"),
-			fmt.Sprintf("must be either %s or %s", v1.FactorStartupBoostType, v1.QuantityStartupBoostType))}
-	case v1.FactorStartupBoostType:
+			fmt.Sprintf("must be either %s or %s", vpav1.FactorStartupBoostType, vpav1.QuantityStartupBoostType))}
+	case vpav1.FactorStartupBoostType:
 		if cpu.Factor == nil {
 			return field.ErrorList{field.Required(at.Child("factor"), "required when type is Factor")}
 		}
 		if *cpu.Factor < 1 {
 			return field.ErrorList{field.Invalid(at.Child("factor"), *cpu.Factor, "must be >= 1 for type Factor")}
 		}
-	case v1.QuantityStartupBoostType:
+	case vpav1.QuantityStartupBoostType:
 		if cpu.Quantity == nil {
 			return field.ErrorList{field.Required(at.Child("quantity"), "required when type is Quantity")}
 		}
 		return wholeUnits(corev1.ResourceCPU, *cpu.Quantity, at.Child("quantity"))
 	default:
 		return field.ErrorList{field.NotSupported(at.Child("type"), cpu.Type,
-			[]string{string(v1.FactorStartupBoostType), string(v1.QuantityStartupBoostType)})}
+			[]string{string(vpav1.FactorStartupBoostType), string(vpav1.QuantityStartupBoostType)})}
 	}
 	return nil
 }

@@ -6,13 +6,13 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	v1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-func parse(t *testing.T, spec string) *v1.VerticalPodAutoscaler {
+func parse(t *testing.T, spec string) *vpav1.VerticalPodAutoscaler {
 	t.Helper()
-	vpa := &v1.VerticalPodAutoscaler{}
+	vpa := &vpav1.VerticalPodAutoscaler{}
 	if err := yaml.UnmarshalStrict([]byte(spec), &vpa.Spec); err != nil {
 		t.Fatal(err)
 	}

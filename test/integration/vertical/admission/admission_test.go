@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
@@ -215,7 +215,7 @@ func TestAutoscalersAreChecked(t *testing.T) {
 	}
 	heard := &warned{}
 	config.WarningHandler = heard
-	config.APIPath, config.GroupVersion = "/apis", &autoscaling.SchemeGroupVersion
+	config.APIPath, config.GroupVersion = "/apis", &vpav1.SchemeGroupVersion
 	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion() // errors are all that is read
 	client, err := rest.RESTClientFor(config)
 	if err != nil {
@@ -224,7 +224,7 @@ func TestAutoscalersAreChecked(t *testing.T) {
 	create := func(name, spec string) error {
 		body := fmt.Sprintf(`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler","metadata":{"name":%q},
 			"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}%s}}`, name, spec)
-		return client.Post().Namespace(s.Name).Resource(autoscaling.VerticalPodAutoscalers).Body([]byte(body)).Do(t.Context()).Error()
+		return client.Post().Namespace(s.Name).Resource(vpav1.VerticalPodAutoscalers).Body([]byte(body)).Do(t.Context()).Error()
 	}
 	const words = `spec.resourcePolicy.containerPolicies[0].maxAllowed[cpu]: Invalid value: "1": max resource for cpu is lower than min of "2"`
 	// The API server may still ask whoever was registered before, and admits what nobody answers for.

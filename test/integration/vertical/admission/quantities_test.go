@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // TestSchemaBoundsQuantities: the API server itself, whoever else answers, stores no quantity that takes hours to read, and
@@ -23,10 +23,10 @@ func TestSchemaBoundsQuantities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := client.Resource(autoscaling.SchemeGroupVersion.WithResource(autoscaling.VerticalPodAutoscalers)).Namespace(s.Name)
+	objects := client.Resource(vpav1.SchemeGroupVersion.WithResource(vpav1.VerticalPodAutoscalers)).Namespace(s.Name)
 	create := func(cpu any) error {
 		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": autoscaling.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"generateName": "web-"},
+			"apiVersion": vpav1.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"generateName": "web-"},
 			"spec": map[string]any{
 				"targetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
 				"resourcePolicy": map[string]any{"containerPolicies": []any{

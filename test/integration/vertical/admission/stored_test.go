@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // TestInvalidObjectFromBeforeCanBeLabelledAndDeleted: what was stored while nobody looked can be labelled, held by a
@@ -23,10 +23,10 @@ func TestInvalidObjectFromBeforeCanBeLabelledAndDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := client.Resource(autoscaling.SchemeGroupVersion.WithResource(autoscaling.VerticalPodAutoscalers)).Namespace(s.Name)
+	objects := client.Resource(vpav1.SchemeGroupVersion.WithResource(vpav1.VerticalPodAutoscalers)).Namespace(s.Name)
 	create := func(name string) error {
 		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": autoscaling.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"name": name},
+			"apiVersion": vpav1.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"name": name},
 			"spec": map[string]any{
 				"targetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
 				"resourcePolicy": map[string]any{"containerPolicies": []any{

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
+	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -61,7 +61,7 @@ func TestExplains(t *testing.T) {
 	})
 	t.Run("json", func(t *testing.T) {
 		stdout, stderr, code := explain(t, s, "-o", "json")
-		var out sizes.Output
+		var out explainvertical.Output
 		if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
 			t.Fatalf("exit status %d, %v: %s%s", code, err, stdout, stderr)
 		}
@@ -91,7 +91,7 @@ func TestExplains(t *testing.T) {
 }
 
 // judge compares with what the recommender has published and learnt.
-func judge(t *testing.T, s *harness.Namespace, out *sizes.Output) {
+func judge(t *testing.T, s *harness.Namespace, out *explainvertical.Output) {
 	t.Helper()
 	saved, err := checkpoint(t.Context(), s, "web")
 	if err != nil {
@@ -112,7 +112,7 @@ func judge(t *testing.T, s *harness.Namespace, out *sizes.Output) {
 	}
 }
 
-func judgeTarget(t *testing.T, s *harness.Namespace, b sizes.Bound) {
+func judgeTarget(t *testing.T, s *harness.Namespace, b explainvertical.Bound) {
 	t.Helper()
 	published, _, err := target(t.Context(), s, "web")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
@@ -125,7 +125,7 @@ spec:
 }
 
 // get reads an object.
-func get(ctx context.Context, s *harness.Namespace, name string) (*autoscaling.VerticalPodAutoscaler, error) {
+func get(ctx context.Context, s *harness.Namespace, name string) (*vpav1.VerticalPodAutoscaler, error) {
 	return installation.client.Get(ctx, s.Name, name)
 }
 
@@ -174,9 +174,9 @@ func awaitCondition(s *harness.Namespace, name, kind, words string) {
 }
 
 // checkpoint reads the checkpoint of an object's container app.
-func checkpoint(ctx context.Context, s *harness.Namespace, name string) (*autoscaling.VerticalPodAutoscalerCheckpoint, error) {
-	var found *autoscaling.VerticalPodAutoscalerCheckpoint
-	err := installation.client.EachCheckpoint(ctx, s.Name, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+func checkpoint(ctx context.Context, s *harness.Namespace, name string) (*vpav1.VerticalPodAutoscalerCheckpoint, error) {
+	var found *vpav1.VerticalPodAutoscalerCheckpoint
+	err := installation.client.EachCheckpoint(ctx, s.Name, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		if c.Name == name+"-app" {
 			found = c
 		}

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -90,9 +90,9 @@ func (w *world) recommendNow(cpu string) {
 		cpu, cpu, cpu))
 }
 
-func (w *world) vpa() *autoscaling.VerticalPodAutoscaler {
+func (w *world) vpa() *vpav1.VerticalPodAutoscaler {
 	w.t.Helper()
-	object := &autoscaling.VerticalPodAutoscaler{}
+	object := &vpav1.VerticalPodAutoscaler{}
 	if err := json.Unmarshal([]byte(w.Kubectl("get", "vpa", "web", "-o", "json")), object); err != nil {
 		w.t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/explain/sizes"
+	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -63,7 +63,7 @@ func TestExplainsWhatComes(t *testing.T) {
 			w.awaitRecommendation(explanations[i].name)
 		}
 	}
-	before := map[string]sizes.Output{}
+	before := map[string]explainvertical.Output{}
 	for i := range explanations {
 		before[explanations[i].name] = w.checkTold(&explanations[i])
 	}
@@ -118,7 +118,7 @@ func (w *world) awaitRecommendation(name string) {
 }
 
 // explain runs the program as the cluster's administrator, who can ask the controller.
-func (w *world) explain(name string, more ...string) (out sizes.Output, text string) {
+func (w *world) explain(name string, more ...string) (out explainvertical.Output, text string) {
 	w.t.Helper()
 	args := append([]string{
 		"explain", "vpa/" + name, "-n", w.Name, "--kubeconfig=" + w.Cluster.KubeconfigPath(), "-o", "json",
@@ -132,7 +132,7 @@ func (w *world) explain(name string, more ...string) (out sizes.Output, text str
 }
 
 // checkTold looks at what is said before the pass that it is about.
-func (w *world) checkTold(x *explained) sizes.Output {
+func (w *world) checkTold(x *explained) explainvertical.Output {
 	w.t.Helper()
 	out, text := w.explain(x.name)
 	actions, against := map[string]int{}, map[string]int{}
@@ -153,7 +153,7 @@ func (w *world) checkTold(x *explained) sizes.Output {
 const passing = 5 * time.Second
 
 // checkPass waits for the pass, and compares what it came to.
-func (w *world) checkPass(x *explained, told sizes.Output) {
+func (w *world) checkPass(x *explained, told explainvertical.Output) {
 	w.t.Helper()
 	if x.mode == "Off" {
 		return // no pass looks at it
@@ -193,8 +193,8 @@ func (w *world) awaitChanged(x *explained) {
 }
 
 // agrees compares what was foretold of a pod with what the pass says of it. A pod that was evicted is gone.
-func agrees(told *sizes.Pod, after []sizes.Pod) error {
-	at := slices.IndexFunc(after, func(p sizes.Pod) bool { return p.Name == told.Name })
+func agrees(told *explainvertical.Pod, after []explainvertical.Pod) error {
+	at := slices.IndexFunc(after, func(p explainvertical.Pod) bool { return p.Name == told.Name })
 	switch {
 	case told.Action == "evict" && at >= 0:
 		return fmt.Errorf("pod %s is still there", told.Name)

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -199,8 +199,8 @@ func recommendWanted(w *world, name string) {
 	wanted := corev1.ResourceList{
 		corev1.ResourceCPU: *resource.NewMilliQuantity(wantedMilli, resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(wantedMemory, resource.DecimalSI),
 	}
-	_, err = installation.client.UpdateStatus(w.t.Context(), object, func(s *autoscaling.VerticalPodAutoscalerStatus) bool {
-		s.Recommendation = &autoscaling.RecommendedPodResources{ContainerRecommendations: []autoscaling.RecommendedContainerResources{
+	_, err = installation.client.UpdateStatus(w.t.Context(), object, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
+		s.Recommendation = &vpav1.RecommendedPodResources{ContainerRecommendations: []vpav1.RecommendedContainerResources{
 			{ContainerName: "app", Target: wanted, LowerBound: wanted, UpperBound: wanted},
 		}}
 		return true

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -209,17 +209,17 @@ func (w *world) awaitInPlace(name string) {
 	}
 }
 
-func (w *world) condition(ctx context.Context, name, kind string) (autoscaling.VerticalPodAutoscalerCondition, error) {
+func (w *world) condition(ctx context.Context, name, kind string) (vpav1.VerticalPodAutoscalerCondition, error) {
 	object, err := installation.client.Get(ctx, w.Name, name)
 	if err != nil {
-		return autoscaling.VerticalPodAutoscalerCondition{}, err
+		return vpav1.VerticalPodAutoscalerCondition{}, err
 	}
 	for _, c := range object.Status.Conditions {
 		if string(c.Type) == kind {
 			return c, nil
 		}
 	}
-	return autoscaling.VerticalPodAutoscalerCondition{}, fmt.Errorf("no condition %s: %v", kind, object.Status.Conditions)
+	return vpav1.VerticalPodAutoscalerCondition{}, fmt.Errorf("no condition %s: %v", kind, object.Status.Conditions)
 }
 
 func (w *world) awaitReason(name, reason string) {
@@ -367,7 +367,7 @@ func (w *world) checkHistory() {
 	w.t.Helper()
 	installation.plimsoll.Stop(w.t.Context())
 	found := 0
-	err := installation.client.EachCheckpoint(w.t.Context(), w.Name, func(c *autoscaling.VerticalPodAutoscalerCheckpoint) {
+	err := installation.client.EachCheckpoint(w.t.Context(), w.Name, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		found++
 		if c.Status.Version != "v3" || c.Status.TotalSamplesCount <= 11520 || c.Status.CPUHistogram.BucketWeights[12] == 0 {
 			w.t.Errorf("checkpoint %s: version %s, %d samples, weights %v", c.Name, c.Status.Version, c.Status.TotalSamplesCount, c.Status.CPUHistogram.BucketWeights)

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 // DefaultConcurrency keeps a small control plane busy without timeouts.
@@ -148,7 +148,7 @@ func (c *creation) workload(ctx context.Context, object int) error {
 	}
 	_, err = c.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, c.Size.autoscaler(object), metav1.CreateOptions{})
 	if err == nil && object < c.VerticalObjects {
-		err = c.Vertical.Post().Namespace(namespace).Resource(autoscaling.VerticalPodAutoscalers).Body(c.Size.verticalAutoscaler(object)).Do(ctx).Error()
+		err = c.Vertical.Post().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalers).Body(c.Size.verticalAutoscaler(object)).Do(ctx).Error()
 	}
 	if err == nil && c.Progress != nil {
 		c.Progress(int(c.done.Add(1)))

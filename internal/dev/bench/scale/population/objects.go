@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	autoscaling "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
 const (
@@ -173,13 +173,13 @@ func (s Size) autoscaler(object int) *autoscalingv2.HorizontalPodAutoscaler {
 }
 
 // verticalAutoscaler recommends and changes no pods, which nothing would replace here.
-func (s Size) verticalAutoscaler(object int) *autoscaling.VerticalPodAutoscaler {
-	return &autoscaling.VerticalPodAutoscaler{
-		TypeMeta:   metav1.TypeMeta{APIVersion: autoscaling.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler"},
+func (s Size) verticalAutoscaler(object int) *vpav1.VerticalPodAutoscaler {
+	return &vpav1.VerticalPodAutoscaler{
+		TypeMeta:   metav1.TypeMeta{APIVersion: vpav1.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler"},
 		ObjectMeta: s.meta(object, ObjectName(object)),
-		Spec: autoscaling.VerticalPodAutoscalerSpec{
+		Spec: vpav1.VerticalPodAutoscalerSpec{
 			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: ObjectName(object)},
-			UpdatePolicy: &autoscaling.PodUpdatePolicy{UpdateMode: ptr.To(autoscaling.UpdateModeOff)},
+			UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: ptr.To(vpav1.UpdateModeOff)},
 		},
 	}
 }

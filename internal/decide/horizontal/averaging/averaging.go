@@ -1,0 +1,70 @@
+// Package averaging says over which window the CPU use of pods is averaged.
+package averaging
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// StableWindow is the longest span that a pod's use is averaged over: as
+	// metrics-server's at its defaults.
+	StableWindow = 15 * time.Second
+	// ShortestWindow is the least that is averaged over for a pod that has just become
+	// ready. What it used before that counts for nothing, and a window that reaches
+	// back there would keep the whole sample from being counted for as long as metrics
+	// servers do.
+	ShortestWindow = 5 * time.Second
+	// overlooked is one of how many pods may be younger than the window of the others:
+	// what is counted twice then is within the default tolerance, and a single pod that
+	// restarts does not make the averages of all others noisy.
+	overlooked = 10
+)
+
+// PodWindow is what the use of a pod is averaged over that has been ready for so long:
+// it begins with that as soon as it is long enough.
+func PodWindow(readyFor, window time.Duration) time.Duration {
+	if readyFor < ShortestWindow {
+		return window
+	}
+	return min(window, readyFor)
+}
+
+// CommonWindow finds the window that the averages of a target's pods have in common.
+//
+// A pod that becomes ready takes over a part of what the others did. Its average
+// begins with that; if theirs reached back to before, that part would count twice, and
+// a surge would be answered with up to half as many pods again as it takes. So all
+// windows are cut to the readiness of the youngest pod that counts: the sum of the
+// averages is then the average of what all did together. Pods that are ready for less
+// than ShortestWindow do not count yet, and their coming cuts nothing.
+type CommonWindow struct {
+	pods  int
+	young []time.Duration
+}
+
+// Reset forgets the pods.
+func (c *CommonWindow) Reset() { c.pods, c.young = 0, c.young[:0] }
+
+// Add takes in a ready pod that has an average: how long it had been ready when its
+// newest sample was taken.
+func (c *CommonWindow) Add(readyFor time.Duration) {
+	if readyFor < ShortestWindow {
+		return
+	}
+	c.pods++
+	if readyFor < StableWindow {
+		c.young = append(c.young, readyFor)
+	}
+}
+
+// Window is what the pods' averages are to be over; PodWindow is still to be taken for
+// each, because the youngest tenth does not cut the others' windows.
+func (c *CommonWindow) Window() time.Duration {
+	skip := c.pods / overlooked
+	if len(c.young) <= skip {
+		return StableWindow
+	}
+	slices.Sort(c.young)
+	return c.young[skip]
+}

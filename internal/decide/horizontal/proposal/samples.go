@@ -1,0 +1,109 @@
+package proposal
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+)
+
+// Samples appends what the results were computed from. Those of a metric that failed
+// are empty: whatever it has next is new.
+func Samples(dst []behavior.Sample, results []metric.Result) []behavior.Sample {
+	for i := range results {
+		dst = append(dst, sampleOf(&results[i]))
+	}
+	return dst
+}
+
+func sampleOf(r *metric.Result) behavior.Sample {
+	return behavior.Sample{At: r.At, Asked: r.Asked, Total: r.Total}
+}
+
+// Fresh is the largest replica count proposed by metrics with samples that the last
+// scale-up was not decided on. One metric's old samples then limit its own proposal and
+// no other's. It is the largest int32 where all metrics have new samples: nothing is
+// limited.
+func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge.Result) int32 {
+	largest, all := int32(0), true
+	if s.Asks() {
+		if all = h.Fresh(now, s.Metric, behavior.Sample{At: s.At}); all {
+			largest = s.Replicas
+		}
+	}
+	for i := range results {
+		switch m := &results[i]; {
+		case m.Failure != nil, m.Pending:
+		case h.Fresh(now, i, sampleOf(m)):
+			largest = max(largest, m.Replicas)
+		default:
+			all = false
+		}
+	}
+	if all {
+		return math.MaxInt32
+	}
+	return largest
+}
+
+// longestLag is how far the times of samples may be behind. A source whose times are
+// further behind, or always the same, must not end scaling down for good.
+const longestLag = 5 * time.Minute
+
+// Outdated counts the metrics with samples that are no newer than the last scale-up: what
+// the count was raised on, or what another source says of the time before. They must not
+// take it back. Where nobody says when a value was taken, it is when it was asked for.
+func Outdated(now, lastUp time.Time, results []metric.Result) (n int) {
+	if lastUp.IsZero() || now.Sub(lastUp).Abs() >= longestLag {
+		return 0
+	}
+	for i := range results {
+		r := &results[i]
+		known := r.Oldest
+		if known.IsZero() {
+			known = r.Asked
+		}
+		if r.Failure == nil && !r.Pending && !known.IsZero() && !known.After(lastUp) {
+			n++
+		}
+	}
+	return n
+}
+
+// Lasting is what the metrics ask for without the surge window. Without is the count
+// that there would be without it, where it raised the count, and 0 elsewhere.
+func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
+	lasting := int32(0)
+	for i := range results {
+		m := &results[i]
+		replicas := m.Replicas
+		if without > 0 && m.Failure == nil && m.Groups != nil {
+			replicas = lastingOf(m, c, without)
+		}
+		lasting = max(lasting, replicas)
+	}
+	return lasting
+}
+
+// lastingOf is what a metric of the pods asks for while the surge window has raised the
+// count. Where pods are new, the averages of the others begin with their readiness and
+// are over some seconds alone, or reach back to before it and count for more than was
+// used at any time. And a metric that keeps the count as it is keeps no more than there
+// would be, unless what the pods use together takes about as many as there are.
+func lastingOf(m *metric.Result, c *metric.Context, without int32) int32 {
+	needed := m.Ratio * float64(m.Counts.Counted)
+	isKept := m.Verdict == metric.WithinTolerance || m.Verdict == metric.DirectionKept
+	switch {
+	case m.Newest > 0:
+		return min(m.Replicas, without)
+	case !isKept || needed >= (1-c.Tolerance.Down)*float64(c.SpecReplicas):
+		return m.Replicas
+	case needed > (1+c.Tolerance.Up)*float64(without):
+		return min(c.SpecReplicas, arithmetic.Saturate.Ceil32(needed))
+	default:
+		return without
+	}
+}

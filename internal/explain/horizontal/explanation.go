@@ -1,0 +1,107 @@
+package horizontal
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Explanation is why the next decision comes to what it does, and what comes then.
+type Explanation struct {
+	Forecast
+	// Controller is who decides on the object, as far as that is to be seen.
+	Controller Controller
+	// KnowsHistory says that the controller's own history was at hand.
+	KnowsHistory bool
+	// NoHistory says why it was not.
+	NoHistory string
+	// Period is how often the object is decided at least.
+	Period     time.Duration
+	Binds      projection.Limit
+	Uses       []behavior.Use
+	Projection projection.Projection
+}
+
+// Controller is who decides on an object.
+type Controller string
+
+// The controllers.
+const (
+	Plimsoll Controller = "plimsoll"
+	Upstream Controller = "kube-controller-manager"
+	// Undecided stands for whoever decides on an object whose status nobody is seen to have written.
+	Undecided Controller = ""
+)
+
+// ControllerOf is who wrote the object's status last.
+func ControllerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Controller {
+	newest, at := Undecided, time.Time{}
+	for i := range hpa.ManagedFields {
+		f := &hpa.ManagedFields[i]
+		if f.Subresource != "status" || f.Time == nil || f.Time.Time.Before(at) {
+			continue
+		}
+		newest, at = Upstream, f.Time.Time
+		if f.Manager == string(Plimsoll) {
+			newest = Plimsoll
+		}
+	}
+	return newest
+}
+
+// Divergences are those of the controller.
+func (c Controller) Divergences() divergence.Set {
+	if c == Plimsoll {
+		return divergence.Default
+	}
+	return divergence.None
+}
+
+// Explain explains a step whose state is known: it was saved by the controller.
+func Explain(step *snapshot.Step, set divergence.Set, period time.Duration) (*Explanation, error) {
+	result, after, err := snapshot.Evaluate(step, horizontal.State{}, set)
+	if err != nil {
+		return nil, err
+	}
+	desired := result.Decision.Desired
+	e := &Explanation{Forecast: Forecast{Result: result, Least: desired, Most: desired}, Period: period, KnowsHistory: true}
+	if step.Snapshot.State != nil {
+		e.look(*step.Snapshot.State, after)
+	} else {
+		e.look(horizontal.State{}, after)
+	}
+	return e, nil
+}
+
+// Unseen explains a step with what can be known of its history.
+func Unseen(step *snapshot.Step, known *historybounds.Known, why string) (*Explanation, error) {
+	forecast, err := Foretell(step, known)
+	if err != nil {
+		return nil, err
+	}
+	e := &Explanation{Forecast: forecast, Period: known.Period, NoHistory: why}
+	// What is remembered at most says how long the count may be held.
+	bounds := historybounds.Bounds(known, step.Snapshot.Time)
+	before := bounds[min(1, len(bounds)-1)]
+	_, after, err := snapshot.Evaluate(step, before.Clone(), known.Divergences)
+	if err != nil {
+		return nil, err
+	}
+	e.look(before, after)
+	return e, nil
+}
+
+// look fills in what follows from the decision and the states around it.
+func (e *Explanation) look(before, after horizontal.State) {
+	d := &e.Decision
+	e.Binds = projection.BindingLimit(d)
+	e.Uses = projection.Uses(&e.Policy, &before, d)
+	e.Projection = projection.Project(&e.Policy, &after, d, e.Period)
+}

@@ -1,0 +1,110 @@
+package horizontal
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Output is an explanation as JSON and YAML print it.
+type Output struct {
+	snapshot.Output `json:",inline"`
+	// Controller is who decides on the object, empty if that is not known.
+	Controller   Controller `json:"controller"`
+	KnowsHistory bool       `json:"knowsHistory"`
+	NoHistory    string     `json:"noHistory,omitempty"`
+	// Least and Most are what the next decision may come to.
+	Least int32 `json:"leastReplicas"`
+	Most  int32 `json:"mostReplicas"`
+	// Binds is the limit that makes the count what it is.
+	Binds    string   `json:"binds"`
+	Policies []Policy `json:"policies,omitempty"`
+	// Steps come after the next decision if the load stays.
+	Steps   []Step `json:"steps,omitempty"`
+	Settled bool   `json:"settled"`
+	// Lower is how early the count can fall.
+	Lower *Lower `json:"lower,omitempty"`
+}
+
+// Policy is what a rate policy permits.
+type Policy struct {
+	Type          string `json:"type"`
+	Value         int32  `json:"value"`
+	PeriodSeconds int64  `json:"periodSeconds"`
+	Direction     string `json:"direction"`
+	Start         int32  `json:"replicasAtStart"`
+	Permits       int32  `json:"permits"`
+}
+
+// Step is a count to come.
+type Step struct {
+	Time     time.Time `json:"time"`
+	Replicas int32     `json:"replicas"`
+	Reason   string    `json:"reason"`
+}
+
+// Lower is the earliest that the count can fall, and the recommendation that keeps
+// it from falling earlier.
+type Lower struct {
+	Time   time.Time                `json:"time"`
+	HeldBy *snapshot.Recommendation `json:"heldBy,omitempty"`
+}
+
+func (e *Explanation) output() Output {
+	out := Output{
+		Output: e.Result.Output(), Controller: e.Controller, KnowsHistory: e.KnowsHistory, NoHistory: e.NoHistory,
+		Least: e.Least, Most: e.Most, Binds: e.Binds.String(), Settled: e.Projection.Settled,
+	}
+	for _, u := range e.Uses {
+		policy := Policy{
+			Type: "Pods", Value: u.Policy.Value, PeriodSeconds: int64(u.Policy.Period.Seconds()), Direction: "down", Start: u.Start, Permits: u.Permits,
+		}
+		if u.Policy.Type == behavior.RatePercent {
+			policy.Type = "Percent"
+		}
+		if u.Up {
+			policy.Direction = "up"
+		}
+		out.Policies = append(out.Policies, policy)
+	}
+	for _, s := range e.Projection.Steps {
+		out.Steps = append(out.Steps, Step{Time: s.At, Replicas: s.Replicas, Reason: s.Limited.Reason.String()})
+	}
+	out.Lower = lowerOf(e.Projection.Lower)
+	return out
+}
+
+func lowerOf(s *projection.Step) *Lower {
+	if s == nil {
+		return nil
+	}
+	lower := &Lower{Time: s.At}
+	if s.Held != nil && s.Held.Stabilized.Reason != behavior.ReadyForNewScale {
+		by := s.Held.Stabilized.By
+		lower.HeldBy = &snapshot.Recommendation{Time: by.Time, Replicas: by.Replicas}
+	}
+	return lower
+}
+
+// WriteJSON writes the explanation as one line of JSON.
+func (e *Explanation) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(e.output())
+}
+
+// WriteYAML writes it as a YAML document.
+func (e *Explanation) WriteYAML(w io.Writer) error {
+	document, err := yaml.Marshal(e.output())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte("---\n"), document...))
+	return err
+}

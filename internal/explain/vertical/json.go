@@ -1,0 +1,186 @@
+package vertical
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Output is an explanation as JSON and YAML print it.
+type Output struct {
+	Time       time.Time   `json:"time"`
+	Namespace  string      `json:"namespace"`
+	Name       string      `json:"name"`
+	Mode       string      `json:"updateMode"`
+	Problem    string      `json:"problem,omitempty"`
+	Features   []string    `json:"features,omitempty"`
+	Containers []Container `json:"containers,omitempty"`
+	Conditions []Condition `json:"conditions,omitempty"`
+	Pods       []Pod       `json:"pods,omitempty"`
+	Damaged    []string    `json:"damagedCheckpoints,omitempty"`
+	Updater    Updater     `json:"updater"`
+}
+
+// Updater is what is known of the updater itself.
+type Updater struct {
+	// KnowsHistory says that its own memory was at hand; NoHistory why it was not.
+	KnowsHistory bool   `json:"knowsHistory"`
+	NoHistory    string `json:"noHistory,omitempty"`
+	// LastPass and NextPass are when it looked, and will look.
+	LastPass    time.Time `json:"lastPass,omitzero"`
+	NextPass    time.Time `json:"nextPass,omitzero"`
+	LeaseStale  bool      `json:"leaseStale,omitempty"`
+	CircuitOpen bool      `json:"circuitOpen,omitempty"`
+	Troubled    []string  `json:"troubled,omitempty"`
+	// Held is why nothing is evicted in the whole cluster, EvictionsLeft how many pods of
+	// it may be; nil is no bound.
+	Held          string `json:"held,omitempty"`
+	EvictionsLeft *int   `json:"evictionsLeft,omitempty"`
+}
+
+// Container is how its recommendation came about, by resource.
+type Container struct {
+	Name      string     `json:"name"`
+	Samples   int        `json:"cpuSamples"`
+	Resources []Resource `json:"resources"`
+}
+
+// Resource is one of a container's.
+type Resource struct {
+	Name       string  `json:"name"`
+	Controlled bool    `json:"controlled"`
+	Skipped    bool    `json:"skipped,omitempty"`
+	Confidence float64 `json:"confidence"`
+	Bounds     []Bound `json:"bounds,omitempty"`
+}
+
+// Bound is the number after each step: milli-cores, or bytes.
+type Bound struct {
+	Name       string  `json:"name"`
+	Percentile float64 `json:"percentile"`
+	Used       int64   `json:"used"`
+	WithMargin int64   `json:"withMargin"`
+	Widened    int64   `json:"widened"`
+	Floored    int64   `json:"floored"`
+	Rounded    int64   `json:"rounded"`
+	Capped     int64   `json:"capped"`
+}
+
+// Condition is one of the object's.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Pod is what would become of one.
+type Pod struct {
+	Name string `json:"name"`
+	// Action is what would be done now; Because why it should be, Against why it is not.
+	Action  string `json:"action"`
+	Because string `json:"because,omitempty"`
+	Against string `json:"against,omitempty"`
+	// Notes are all that the checks before a resize found.
+	Notes    []string                       `json:"notes,omitempty"`
+	Requests map[string]corev1.ResourceList `json:"requests"`
+	// LastPass is what the updater's last pass came to with the pod, if it should be
+	// changed then.
+	LastPass *snapshot.PodVerdict `json:"lastPass,omitempty"`
+}
+
+// Output is the explanation as JSON prints it.
+func (e *Explanation) Output() Output {
+	k := e.Step
+	out := Output{
+		Time: k.Snapshot.Time, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(), Problem: k.Snapshot.Target.Problem,
+		Features: e.Features, Damaged: e.Damaged, Updater: e.updater(),
+	}
+	for i := range e.Recommended.Traces {
+		t := &e.Recommended.Traces[i]
+		c := Container{Name: t.Container, Samples: t.Samples}
+		for r := range vertical.Resource(vertical.Resources) {
+			c.Resources = append(c.Resources, resourceOf(&t.Trace, r))
+		}
+		out.Containers = append(out.Containers, c)
+	}
+	for _, c := range e.Recommended.Conditions {
+		out.Conditions = append(out.Conditions, Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+	}
+	for i := range e.Update.Pods {
+		out.Pods = append(out.Pods, e.pod(&e.Update.Pods[i]))
+	}
+	return out
+}
+
+func (e *Explanation) pod(v *update.Verdict) Pod {
+	pod := Pod{
+		Name: v.Pod.Name, Action: v.Did.String(), Because: v.Wants.String(), Against: v.Against.String(),
+		Requests: map[string]corev1.ResourceList{}, LastPass: e.verdictBefore(v.Pod.UID),
+	}
+	if e.Unboosted[v.Pod.UID] && v.Did == update.Nothing {
+		pod.Action, pod.Because, pod.Against = update.Unboost.String(), reason.BoostExpired.String(), ""
+	}
+	for _, note := range v.Notes {
+		pod.Notes = append(pod.Notes, note.String())
+	}
+	for i := range v.Pod.Containers {
+		pod.Requests[v.Pod.Containers[i].Name] = observevertical.ListOf(v.Pod.Containers[i].Requests)
+	}
+	return pod
+}
+
+func (e *Explanation) updater() Updater {
+	u := e.Step.Snapshot.Updater
+	if u == nil {
+		return Updater{NoHistory: e.Step.Snapshot.UpdaterUnknown, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
+	}
+	known := Updater{KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
+	known.Held, known.EvictionsLeft = u.Held, u.EvictionsLeft
+	if !u.Time.IsZero() {
+		known.NextPass = u.Time.Add(u.Interval.Duration)
+	}
+	return known
+}
+
+func resourceOf(t *estimate.Trace, r vertical.Resource) Resource {
+	out := Resource{Name: r.String(), Controlled: t.Controlled[r], Skipped: t.Skipped[r], Confidence: t.Confidence[r]}
+	if !out.Controlled || out.Skipped {
+		return out
+	}
+	for _, bound := range []estimate.Bound{estimate.Target, estimate.Lower, estimate.Upper} {
+		s := &t.Estimates[r][bound]
+		out.Bounds = append(out.Bounds, Bound{
+			Name: bound.String(), Percentile: s.Percentile, Used: int64(s.Used), WithMargin: int64(s.WithMargin), Widened: int64(s.Widened),
+			Floored: int64(s.Floored), Rounded: int64(s.Rounded), Capped: int64(s.Capped),
+		})
+	}
+	return out
+}
+
+// WriteJSON writes the explanation as one line of JSON.
+func (e *Explanation) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(e.Output())
+}
+
+// WriteYAML writes it as a YAML document.
+func (e *Explanation) WriteYAML(w io.Writer) error {
+	document, err := yaml.Marshal(e.Output())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte("---\n"), document...))
+	return err
+}

@@ -1,0 +1,237 @@
+package vertical
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// pass decides on the pods by what is published, as the updater's next pass would,
+// and lets each action become what there is to expect of it.
+func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
+	step := e.Step
+	gates, known := settings.Gates, settings.KnowsGates
+	if !known {
+		gates, known = observevertical.KnownGates(&step.Object.Status)
+	}
+	e.Features = featuresOf(step, gates, known)
+	settings.Updater.Divergences = e.Divergences
+	policy := observevertical.UpdatePolicyOf(&step.Object.Spec, &settings.Updater, gates)
+	o, now := e.observation(&policy), step.Snapshot.Time
+	var state update.State
+	updater := step.Snapshot.Updater
+	if updater != nil {
+		state = updater.State
+	}
+	if gates.CPUStartupBoost {
+		e.unboost(&policy, state, o)
+	}
+	e.Update, state = update.Decide(now, &policy, state, o)
+	if updater != nil && updater.LeaseStale {
+		for _, i := range e.Update.Wanted {
+			e.Update.Pods[i].Against = reason.LeaseStale
+		}
+		return
+	}
+	if updater != nil {
+		if why, ok := reasonOf(updater.Held); ok {
+			e.Update.HoldEvictions(why)
+		}
+	}
+	e.act(now, &state)
+}
+
+// act lets each action become what there is to expect of it.
+func (e *Explanation) act(now time.Time, state *update.State) {
+	step := e.Step
+	turns, budgets := newTurns(now, step.Snapshot.Updater), newBudgets(step.Budgets)
+	var claims resize.Claims
+	for e.Update.Peek() != update.Nothing {
+		action, ok := e.Update.Next(state)
+		if !ok {
+			return
+		}
+		growth, ok := e.Update.Claim(action, &claims)
+		if !ok {
+			continue
+		}
+		if !turns.take(action.Kind) {
+			e.Update.Return(action)
+			e.Update.Stop()
+			return
+		}
+		if action.Kind == update.Evict && turns.isUsedUp() {
+			claims.Return(growth)
+			e.Update.Return(action)
+			e.Update.HoldEvictions(reason.ClusterBudget)
+			continue
+		}
+		outcome := update.Done
+		if action.Kind == update.Evict {
+			outcome = budgets.evict(step.Pods, action.Pod.UID)
+		}
+		if outcome != update.Done {
+			claims.Return(growth)
+		} else if action.Kind == update.Evict {
+			turns.evicted++
+		}
+		e.Update.Settle(now, state, action, outcome)
+	}
+}
+
+// unboost ends the start-up boosts that are over: that is not left to the passes.
+func (e *Explanation) unboost(policy *update.Policy, state update.State, o *update.Observation) {
+	decision, state := update.Decide(e.Step.Snapshot.Time, policy, state, o)
+	for {
+		action, ok := decision.NextUnboost()
+		if !ok {
+			return
+		}
+		if e.Unboosted == nil {
+			e.Unboosted = map[string]bool{}
+		}
+		e.Unboosted[action.Pod.UID] = true
+		decision.Settle(decision.At, &state, action, update.Done)
+	}
+}
+
+// observation is what a pass sees.
+func (e *Explanation) observation(policy *update.Policy) *update.Observation {
+	step := e.Step
+	replicas := step.Snapshot.Target.Replicas
+	o := &update.Observation{
+		Recommended: e.Published, Ranges: observevertical.RangesOf(step.Ranges), Conflicts: e.Conflicts, Past: observevertical.PastOf(&step.Object.Status),
+		LittleHistory: observevertical.HasLittleHistory(&step.Object.Status),
+		Workload:      disruption.Workload{Target: disruption.Replicas{Configured: replicas, AsFound: replicas == 0}, Creators: map[string]disruption.Replicas{}},
+	}
+	if updater := step.Snapshot.Updater; updater != nil {
+		o.Workload.FailedCreate = updater.FailedCreate
+	}
+	for _, pod := range step.Pods {
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		if pod.DeletionTimestamp != nil {
+			o.Workload.Terminating = append(o.Workload.Terminating, pod.DeletionTimestamp.Time)
+			continue
+		}
+		p := observevertical.Pod(pod)
+		o.Pods = append(o.Pods, p)
+		o.Workload.Creators[p.Creator] = disruption.Replicas{AsFound: true}
+	}
+	o.Cluster.Quotas = observevertical.QuotasOf(step.Quotas)
+	if resizes(policy.Mode) {
+		o.Cluster = e.cluster(o.Pods)
+	}
+	return o
+}
+
+func resizes(mode vertical.Mode) bool {
+	return mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate
+}
+
+// cluster is what resizes have to get along with, as far as it is known.
+func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
+	step := e.Step
+	c := update.Cluster{
+		Unsupported: step.Snapshot.NoResize, Nodes: map[string]resize.Node{}, Quotas: observevertical.QuotasOf(step.Quotas),
+		Used: map[string]map[string]vertical.Amounts{},
+	}
+	for _, node := range step.Nodes {
+		n := observevertical.NodeOf(node)
+		if step.Snapshot.Updater != nil {
+			n.Others = step.Snapshot.Updater.Requested[node.Name]
+		}
+		c.Nodes[node.Name] = n
+	}
+	if step.Snapshot.Updater != nil {
+		maps.Copy(c.Used, step.Snapshot.Updater.Used) // what kubelets said, for want of metrics.k8s.io
+	}
+	for i := range step.PodMetrics {
+		m := &step.PodMetrics[i]
+		at := slices.IndexFunc(pods, func(p vertical.Pod) bool { return p.Name == m.Name })
+		if at < 0 {
+			continue
+		}
+		used := map[string]vertical.Amounts{}
+		for j := range m.Containers {
+			used[m.Containers[j].Name] = observevertical.AmountsOf(m.Containers[j].Usage)
+		}
+		c.Used[pods[at].UID] = used
+	}
+	return c
+}
+
+// turns are what the updater's rate limits leave over, for the next pass.
+type turns struct {
+	evictions, resizes disruption.Bucket
+	// from is when that pass begins, until when actions may wait for their turn.
+	from, until time.Time
+	// left is how many pods of the cluster may be evicted, nil without a bound; evicted
+	// is how many of them are this workload's.
+	left    *int
+	evicted int
+}
+
+// isUsedUp reports that no more pods of the cluster may be evicted.
+func (t *turns) isUsedUp() bool { return t.left != nil && t.evicted >= *t.left }
+
+func newTurns(now time.Time, updater *snapshot.Updater) *turns {
+	if updater == nil {
+		return &turns{from: now, until: now} // the zero buckets limit nothing
+	}
+	t := &turns{evictions: updater.Evictions, resizes: updater.Resizes, from: now, left: updater.EvictionsLeft}
+	if next := updater.Time.Add(updater.Interval.Duration); next.After(now) {
+		t.from = next
+	}
+	// The updater leaves the last tenth of a pass to its calls.
+	t.until = t.from.Add(updater.Interval.Duration - updater.Interval.Duration/10)
+	return t
+}
+
+// take reports that the action gets its turn within the pass.
+func (t *turns) take(kind update.Kind) bool {
+	bucket := &t.resizes
+	if kind == update.Evict {
+		bucket = &t.evictions
+	}
+	_, ok, next := bucket.Reserve(t.from, t.until)
+	*bucket = next
+	return ok
+}
+
+// featuresOf says what the object asks for in vain. Where no updater says which gates
+// it has, they are taken for on, and that is said.
+func featuresOf(step *snapshot.VerticalStep, gates observevertical.Gates, known bool) []string {
+	asked := observevertical.AskedOf(&step.Object.Spec)
+	has := report.Features{
+		InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig, PodsResize: !step.Snapshot.NoResize,
+	}
+	var said []string
+	missing, is := report.Missing(asked, has)
+	isSaid := func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Message == missing.Message }
+	if is && !slices.ContainsFunc(step.Object.Status.Conditions, isSaid) {
+		said = append(said, missing.Message)
+	}
+	if known {
+		return said
+	}
+	unseen, is := report.Missing(asked, report.Features{PodsResize: true})
+	if is {
+		said = append(said, "whether the updater has "+strings.ReplaceAll(unseen.Reason, ",", ", ")+" among its --feature-gates is unknown; taken for on")
+	}
+	return said
+}

@@ -1,0 +1,132 @@
+// Package vertical explains a VerticalPodAutoscaler: what its containers are recommended
+// and how that number came about, and of each pod why it is changed or is not.
+//
+// It learns from the checkpoints, which are in the API whoever writes them, Plimsoll
+// or upstream's recommender, and decides with the same core as the controller. What
+// the recommender has learnt since the last checkpoint is not in it.
+package vertical
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Explanation is what is recommended, and what follows for each pod.
+type Explanation struct {
+	Step        *snapshot.VerticalStep
+	Divergences divergence.Set
+	Mode        vertical.Mode
+	Recommended recommend.Decision
+	Published   []vertical.Recommendation
+	Update      update.Decision
+	// Unboosted are pods whose start-up boost would be ended now, by their UID.
+	Unboosted map[string]bool
+	Conflicts []conflict.Conflict
+	// Features are what the object asks for that is off, or that nobody can see.
+	Features []string
+	// Damaged are checkpoints that could not be read.
+	Damaged []string
+}
+
+// IsPlimsolls reports whether Plimsoll wrote the object's status last.
+func IsPlimsolls(object *vpav1.VerticalPodAutoscaler) bool {
+	for i := range object.ManagedFields {
+		if f := &object.ManagedFields[i]; f.Subresource == "status" && f.Manager == vpa.FieldManager {
+			return true
+		}
+	}
+	return false
+}
+
+// Explain decides with these divergences.
+func Explain(step *snapshot.VerticalStep, divergences divergence.Set) (*Explanation, error) {
+	settings, err := step.Settings()
+	if err != nil {
+		return nil, err
+	}
+	e := &Explanation{
+		Step: step, Divergences: divergences, Mode: observevertical.ModeOf(&step.Object.Spec), Published: observevertical.RecommendationsOf(&step.Object.Status),
+	}
+	present, uids := containersOf(step.Pods)
+	e.Conflicts = conflictsOf(step, present)
+	settings.Recommender.Policy.Usage.Divergences = divergences
+	policy := observevertical.RecommendPolicyOf(step.Object, settings.Recommender)
+	o := recommend.Observation{
+		Lookup: recommend.Lookup{Problem: step.Snapshot.Target.Problem}, Generation: step.Object.Generation, Pods: uids, Containers: present,
+		Conflicts: e.Conflicts, SkipsConflicts: divergences.Has(divergence.SkipConflict), Published: observevertical.PublishedOf(&step.Object.Status),
+	}
+	e.Recommended, _ = recommend.Decide(step.Snapshot.Time, policy, e.restore(&policy), o)
+	e.pass(&settings)
+	return e, nil
+}
+
+// restore is what the checkpoints hold.
+func (e *Explanation) restore(policy *recommend.Policy) recommend.State {
+	var state recommend.State
+	for _, checkpoint := range e.Step.Checkpoints {
+		if checkpoint.Spec.VPAObjectName != e.Step.Object.Name {
+			continue
+		}
+		saved, _, err := observevertical.CheckpointOf(checkpoint)
+		if err == nil {
+			state, err = state.Restore(policy, checkpoint.Spec.ContainerName, saved, e.Step.Snapshot.Time)
+		}
+		if err != nil {
+			e.Damaged = append(e.Damaged, fmt.Sprintf("%s: %v", checkpoint.Name, err))
+		}
+	}
+	return state
+}
+
+func containersOf(pods []*corev1.Pod) (present []recommend.Present, uids []string) {
+	counts := map[string]int{}
+	for _, pod := range pods {
+		if pod.Status.Phase == corev1.PodPending {
+			continue
+		}
+		uids = append(uids, string(pod.UID))
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		for i := range pod.Spec.Containers {
+			counts[pod.Spec.Containers[i].Name]++
+		}
+	}
+	for name, n := range counts {
+		present = append(present, recommend.Present{Container: name, Pods: n})
+	}
+	slices.SortFunc(present, func(a, b recommend.Present) int { return strings.Compare(a.Container, b.Container) })
+	return present, uids
+}
+
+func conflictsOf(step *snapshot.VerticalStep, present []recommend.Present) []conflict.Conflict {
+	ref := step.Object.Spec.TargetRef
+	if ref == nil {
+		return nil
+	}
+	var others []conflict.Horizontal
+	for _, hpa := range step.Horizontals {
+		if hpa.Spec.ScaleTargetRef.Kind == ref.Kind && hpa.Spec.ScaleTargetRef.Name == ref.Name {
+			others = append(others, observevertical.HorizontalOf(hpa))
+		}
+	}
+	names := make([]string, len(present))
+	for i := range present {
+		names[i] = present[i].Container
+	}
+	v := &conflict.Vertical{Name: step.Object.Name, Mode: observevertical.ModeOf(&step.Object.Spec), Policies: observevertical.PoliciesOf(&step.Object.Spec)}
+	return conflict.Find(v, others, names)
+}

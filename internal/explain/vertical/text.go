@@ -1,0 +1,265 @@
+package vertical
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// page has labels in one column and words in the other, as a horizontal explanation.
+type page struct {
+	strings.Builder
+}
+
+func (p *page) line(label, format string, args ...any) {
+	p.WriteString(strings.TrimRight(fmt.Sprintf("  %-12s %s", label, fmt.Sprintf(format, args...)), " ") + "\n")
+}
+
+// WriteText tells a person.
+func (e *Explanation) WriteText(w io.Writer) error {
+	p := &page{}
+	k := e.Step
+	fmt.Fprintf(p, "%s  VerticalPodAutoscaler %s/%s\n", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace, k.Object.Name)
+	e.explainDivergences(p)
+	target := "none"
+	if ref := k.Object.Spec.TargetRef; ref != nil {
+		target = ref.Kind + "/" + ref.Name
+	}
+	p.line("target", "%s: %d pods; mode %s", target, len(k.Pods), e.Mode)
+	if problem := k.Snapshot.Target.Problem; problem != "" {
+		p.line("problem", "%s", problem)
+	}
+	for _, text := range e.Features {
+		p.line("feature", "%s", text)
+	}
+	for _, damage := range e.Damaged {
+		p.line("checkpoint", "cannot be read: %s", damage)
+	}
+	if len(e.Recommended.Traces) == 0 {
+		p.line("learnt", "nothing yet: no checkpoint has samples")
+	}
+	for i := range e.Recommended.Traces {
+		e.explainContainer(p, &e.Recommended.Traces[i])
+	}
+	for _, c := range e.Conflicts {
+		p.line("conflict", "the HorizontalPodAutoscaler %s divides by the %s request of container %s", c.Horizontal, c.Resource, c.Container)
+	}
+	for _, c := range e.Recommended.Conditions {
+		p.line("condition", "%s %s %s %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+	for i := range e.Update.Pods {
+		e.explainPod(p, &e.Update.Pods[i])
+	}
+	e.explainUpdater(p)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
+	p.line("container", "%s: %d samples of CPU", t.Container, t.Samples)
+	published, isPublished := vertical.RecommendationOf(e.Published, t.Container)
+	for r := range vertical.Resource(vertical.Resources) {
+		switch {
+		case t.Skipped[r]:
+			p.line("  "+r.String(), "left alone: a HorizontalPodAutoscaler divides by it")
+			continue
+		case t.Unmeasured[r]:
+			p.line("  "+r.String(), "not recommended: there is no sample yet")
+			continue
+		case !t.Controlled[r]:
+			p.line("  "+r.String(), "not controlled")
+			continue
+		}
+		p.line("  "+r.String(), "confidence %.2f, the days of history for one sample a minute", t.Confidence[r])
+		for _, bound := range []estimate.Bound{estimate.Target, estimate.Lower, estimate.Upper} {
+			p.line("    "+strings.TrimSuffix(bound.String(), "Bound"), "%s", stepsText(r, &t.Estimates[r][bound], t.Floor[r]))
+		}
+		if isPublished {
+			p.line("    published", "%s", rangeText(published, r))
+		}
+	}
+}
+
+// stepsText is the way of a number: percentile, margin, confidence, floor, rounding,
+// caps; steps that change nothing are left out.
+func stepsText(r vertical.Resource, s *estimate.Estimate, floor vertical.Amount) string {
+	text := fmt.Sprintf("p%g of use %s, with the margin %s", 100*s.Percentile, amount(r, s.Used), amount(r, s.WithMargin))
+	if s.Widened != s.WithMargin {
+		text += fmt.Sprintf(", × %.3g for the confidence %s", s.Factor, amount(r, s.Widened))
+	}
+	if s.Floored != s.Widened {
+		text += fmt.Sprintf(", at least %s", amount(r, floor))
+	}
+	if s.Rounded != s.Floored {
+		text += fmt.Sprintf(", rounded %s", amount(r, s.Rounded))
+	}
+	if s.Capped != s.Rounded {
+		text += fmt.Sprintf(", capped to %s", amount(r, s.Capped))
+	}
+	return text
+}
+
+func rangeText(rec *vertical.Recommendation, r vertical.Resource) string {
+	target, ok := rec.Target.Get(r)
+	if !ok {
+		return "nothing"
+	}
+	lower, _ := rec.Lower.Get(r)
+	upper, _ := rec.Upper.Get(r)
+	return fmt.Sprintf("%s, good enough from %s to %s", amount(r, target), amount(r, lower), amount(r, upper))
+}
+
+// amount is for people: memory in Mi, where status has bytes.
+func amount(r vertical.Resource, a vertical.Amount) string {
+	if r == vertical.Memory {
+		const mebi = 1 << 20
+		return strconv.FormatFloat(math.Round(10*float64(a)/mebi)/10, 'f', -1, 64) + "Mi"
+	}
+	return observevertical.QuantityOf(r, vertical.Amounts{}.With(r, a)).String()
+}
+
+// done says what an action does to a pod.
+var done = map[update.Kind]string{
+	update.Evict: "evicted", update.Resize: "resized in place", update.Unboost: "resized in place",
+}
+
+// explainPod says what the updater would do, and why not; and what it did last.
+func (e *Explanation) explainPod(p *page, v *update.Verdict) {
+	var requests []string
+	for i := range v.Pod.Containers {
+		c := &v.Pod.Containers[i]
+		requests = append(requests, c.Name+" "+amountsText(c.Requests))
+	}
+	p.line("pod", "%s requests %s", v.Pod.Name, strings.Join(requests, ", "))
+	if e.Unboosted[v.Pod.UID] {
+		p.line("", "would be %s now: %s", done[update.Unboost], report.Sentence(reason.BoostExpired))
+	}
+	switch {
+	case v.Did != update.Nothing:
+		p.line("", "would be %s by the next pass: %s", done[v.Did], report.Sentence(v.Wants))
+	case v.Wants != reason.None:
+		p.line("", "should be changed: %s; but: %s", report.Sentence(v.Wants), cmp.Or(report.Sentence(v.Against), "its turn has not come"))
+	default:
+		p.line("", "stays as it is: %s", report.Sentence(v.Against))
+	}
+	for _, note := range v.Notes {
+		if note != v.Against {
+			p.line("", "a resize: %s", report.Sentence(note))
+		}
+	}
+	if was := e.verdictBefore(v.Pod.UID); was != nil {
+		p.line("", "at the pass before, at %s: %s", e.Step.Snapshot.Updater.Time.Format(time.TimeOnly), wasText(was))
+	}
+}
+
+// verdictBefore is what the updater's last pass came to with the pod; nil if it had
+// nothing to do with it.
+func (e *Explanation) verdictBefore(uid string) *snapshot.PodVerdict {
+	if e.Step.Snapshot.Updater == nil {
+		return nil
+	}
+	pods := e.Step.Snapshot.Updater.Pods
+	if at := slices.IndexFunc(pods, func(v snapshot.PodVerdict) bool { return v.UID == uid }); at >= 0 {
+		return &pods[at]
+	}
+	return nil
+}
+
+func wasText(v *snapshot.PodVerdict) string {
+	for kind, text := range done {
+		if v.Action == kind.String() {
+			return text
+		}
+	}
+	return "left as it was: " + sentence(v.Against)
+}
+
+// sentence is that of a reason by its name. One that this program does not know is
+// said as it is.
+func sentence(name string) string {
+	if r, ok := reasonOf(name); ok {
+		return report.Sentence(r)
+	}
+	return cmp.Or(name, "its turn did not come")
+}
+
+// reasonOf is the reason of a name; false for one that this program does not know.
+func reasonOf(name string) (reason.Reason, bool) {
+	for _, r := range reason.All() {
+		if r.String() == name {
+			return r, true
+		}
+	}
+	return reason.None, false
+}
+
+// explainDivergences says that the file was decided otherwise where it comes from.
+func (e *Explanation) explainDivergences(p *page) {
+	if saved, here := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], e.Divergences.String(); saved != "" && saved != here {
+		p.line("divergences", "%s here; where the snapshot was saved: %s", here, saved)
+	}
+}
+
+// explainUpdater says what the updater remembers, and when it looks again.
+func (e *Explanation) explainUpdater(p *page) {
+	updater := e.Step.Snapshot.Updater
+	if updater == nil && !e.Mode.Disrupts() {
+		return
+	}
+	if updater == nil {
+		p.line("updater", "what it remembers is unknown (%s): taken for one that has just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file does not have it"))
+		if resizes(e.Mode) && len(e.Update.Wanted) > 0 {
+			p.line("", "what other pods request on the nodes is unknown: a resize may find no room")
+		}
+		return
+	}
+	if updater.LeaseStale {
+		p.line("updater", "leaves its passes out: %s", report.Sentence(reason.LeaseStale))
+		return
+	}
+	next := "due"
+	if in := updater.Time.Add(updater.Interval.Duration).Sub(e.Step.Snapshot.Time).Round(time.Second); in > 0 {
+		next = "in about " + in.String()
+	}
+	p.line("updater", "its own memory, after its pass at %s; the next is %s", updater.Time.Format(time.TimeOnly), next)
+	if updater.Held != "" {
+		p.line("", "evicts nothing in the whole cluster: %s", sentence(updater.Held))
+	}
+	if left := updater.EvictionsLeft; left != nil {
+		p.line("", "--max-eviction-percent leaves %d evictions in the whole cluster for now", *left)
+	}
+	if e.Update.Circuit != reason.None {
+		why := report.Sentence(e.Update.Circuit)
+		if len(e.Update.Troubled) > 0 {
+			why += ": " + strings.Join(e.Update.Troubled, ", ")
+		}
+		p.line("", "stopped since %s: %s", updater.State.Circuit.Since.Format(time.TimeOnly), why)
+	}
+}
+
+func amountsText(a vertical.Amounts) string {
+	var parts []string
+	for r := range vertical.Resource(vertical.Resources) {
+		if value, ok := a.Get(r); ok {
+			parts = append(parts, r.String()+" "+amount(r, value))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, " and ")
+}

@@ -1,0 +1,101 @@
+package horizontal
+
+import (
+	"slices"
+
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+)
+
+// WindowAnnotation on PodMetrics says of which window they are. It is not a label,
+// as metrics-server gives PodMetrics the labels of their pod.
+const WindowAnnotation = "plimsoll.dev/window"
+
+// SurgeWindow marks PodMetrics of a single interval between two scrapes, which the
+// surge window looks at. A pod may have several of them, beside those without the
+// annotation, which are what metrics.k8s.io answers: the stable window's.
+const SurgeWindow = "surge"
+
+// IsInterval reports whether the PodMetrics are of a single interval.
+func IsInterval(m *metricsv1beta1.PodMetrics) bool {
+	return m.Annotations[WindowAnnotation] == SurgeWindow
+}
+
+// MarkInterval says that the PodMetrics are of a single interval.
+func MarkInterval(m *metricsv1beta1.PodMetrics) {
+	if m.Annotations == nil {
+		m.Annotations = map[string]string{}
+	}
+	m.Annotations[WindowAnnotation] = SurgeWindow
+}
+
+// ContainerAnnotation on PodMetrics names the one container that they are about. The
+// times of a pod's containers differ a little, and what metrics.k8s.io answers has
+// one for all of them. Where some PodMetrics are about the container of a metric,
+// those count for it, otherwise those of whole pods.
+const ContainerAnnotation = "plimsoll.dev/container"
+
+// aboutOf is what the PodMetrics that count for the metric are about: its container,
+// or empty for whole pods.
+func aboutOf(list *metricsv1beta1.PodMetricsList, spec *source.Spec) string {
+	if spec.Container == "" {
+		return ""
+	}
+	for i := range list.Items {
+		if list.Items[i].Annotations[ContainerAnnotation] == spec.Container {
+			return spec.Container
+		}
+	}
+	return ""
+}
+
+// numberAbout is how many of the PodMetrics are about that.
+func numberAbout(list *metricsv1beta1.PodMetricsList, about string) int {
+	n := 0
+	for i := range list.Items {
+		if list.Items[i].Annotations[ContainerAnnotation] == about {
+			n++
+		}
+	}
+	return n
+}
+
+// keep takes in a single interval of a pod, in whatever order they come. One that
+// is not Present stands for an interval in which the use is not known.
+func (s *samples) keep(pod string, interval metric.Sample) {
+	place, found := s.find(pod)
+	if !found {
+		return
+	}
+	s.next = place
+	if s.reading.Recent == nil {
+		b, n := s.buffer, len(s.answers.pods)
+		b.recent = slices.Grow(b.recent[:0], n)[:n]
+		clear(b.recent)
+		s.reading.Recent = b.recent
+	}
+	recent := &s.reading.Recent[place]
+	for k := range recent {
+		if recent[k].At.IsZero() || interval.At.After(recent[k].At) {
+			copy(recent[k+1:], recent[k:])
+			recent[k] = interval
+			return
+		}
+	}
+}
+
+// cutRecent drops what lies before an interval that is not known: the rest would
+// not be in a row.
+func (s *samples) cutRecent() {
+	for i := range s.reading.Recent {
+		recent := &s.reading.Recent[i]
+		for k := range recent {
+			if !recent[k].Present {
+				clear(recent[k:])
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package horizontal
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+)
+
+// PodUsage tells what pods use, by their places among the pods of a decision.
+type PodUsage interface {
+	// IsEmpty says that nothing is known of any pod.
+	IsEmpty() bool
+	// Sample is a pod's use of the resource that the metric names, or its
+	// container's; sums are added up as sum says.
+	Sample(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Sample
+	// Recent are the last single intervals of the same.
+	Recent(pod int, spec *source.Spec, sum arithmetic.Mode) metric.Recent
+}
+
+// Measured reads metric i, of type Resource or ContainerResource, from what is
+// known without asking. It is to be told from an answer of metrics.k8s.io by its
+// times and windows alone.
+func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
+	if usage.IsEmpty() {
+		return metric.Reading{Empty: true}
+	}
+	spec, s, b := &a.policy.Metrics[i], a.samples(i), &a.buffers[i]
+	limit := int64(maxMemoryBytes * 1000)
+	if spec.Name == source.CPU {
+		limit = maxCPUs * 1000
+	}
+	b.recent = slices.Grow(b.recent[:0], len(a.pods))[:len(a.pods)]
+	for n := range a.pods {
+		sample := usage.Sample(n, spec, a.mode)
+		if a.doubts() && sample.Milli > limit {
+			return metric.Reading{Error: fmt.Sprintf("implausible value of pod %s: %dm of %s", a.pods[n].Name, sample.Milli, spec.Name)}
+		}
+		s.reading.Samples[n], b.recent[n] = sample, usage.Recent(n, spec, a.mode)
+	}
+	if spec.Name == source.CPU {
+		s.reading.Recent = b.recent
+	}
+	s.reading.Requests = a.requests(i)
+	return s.reading
+}

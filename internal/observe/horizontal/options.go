@@ -1,0 +1,49 @@
+// Package horizontal translates between the API's objects and the values of the
+// decision core, in both directions: HorizontalPodAutoscaler to Policy, pods and
+// metrics answers to an Observation, and a decision's report back to status and
+// events. It is pure: no client, no clock.
+//
+// What upstream's controller makes of the same objects is in
+// pkg/controller/podautoscaler (horizontal.go, replica_calculator.go,
+// metrics/client.go, v1.37.1).
+package horizontal
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+)
+
+// Options are the flags that take part in a decision.
+type Options struct {
+	// Tolerance is --horizontal-pod-autoscaler-tolerance.
+	Tolerance float64
+	// DownscaleStabilization, CPUInitializationPeriod and InitialReadinessDelay
+	// are the flags of kube-controller-manager with these names.
+	DownscaleStabilization  time.Duration
+	CPUInitializationPeriod time.Duration
+	InitialReadinessDelay   time.Duration
+	// Surge are the flags of the surge window.
+	Surge       surge.Settings
+	Divergences divergence.Set
+}
+
+// DefaultOptions are the defaults of kube-controller-manager's flags, with
+// Plimsoll's surge window and divergences.
+func DefaultOptions() Options {
+	return Options{
+		Tolerance:               0.1,
+		DownscaleStabilization:  5 * time.Minute,
+		CPUInitializationPeriod: 5 * time.Minute,
+		InitialReadinessDelay:   30 * time.Second,
+		Surge:                   surge.Defaults(),
+		Divergences:             divergence.Default,
+	}
+}
+
+// modeOf is how numbers that do not fit are treated.
+func modeOf(set divergence.Set) arithmetic.Mode {
+	return arithmetic.Mode(set.Has(divergence.Saturate))
+}

@@ -1,0 +1,57 @@
+package horizontal
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+)
+
+// IsShown reports whether the object's status already says what the decision says, but
+// for messages and numbers of metrics: what Status would make of it is then no news that
+// anybody waits for. It costs next to nothing, and nearly every decision is like that.
+func IsShown(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report) bool {
+	for i := range r.Conditions {
+		if !showsCondition(old.Status.Conditions, &r.Conditions[i]) {
+			return false
+		}
+	}
+	return !r.Counts || showsCounts(old, d, r)
+}
+
+func showsCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *report.Condition) bool {
+	for i := range list {
+		if known := &list[i]; string(known.Type) == c.Type {
+			return !c.Moved && (known.Status == corev1.ConditionTrue) == c.True && known.Status != corev1.ConditionUnknown && known.Reason == c.Reason
+		}
+	}
+	return false
+}
+
+func showsCounts(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report) bool {
+	s := &old.Status
+	isRenewed := s.ObservedGeneration == nil || *s.ObservedGeneration != old.Generation || s.CurrentReplicas != r.CurrentReplicas || r.Rescaled
+	if isRenewed || r.DesiredReplicas != nil && s.DesiredReplicas != *r.DesiredReplicas {
+		return false
+	}
+	if !r.ShowMetrics {
+		return len(s.CurrentMetrics) == 0
+	}
+	if len(s.CurrentMetrics) != min(len(old.Spec.Metrics), len(d.Metrics)) {
+		return false
+	}
+	for i := range s.CurrentMetrics {
+		if d.Metrics[i].Pending {
+			continue
+		}
+		var kind autoscalingv2.MetricSourceType
+		if d.Metrics[i].Failure == nil {
+			kind = old.Spec.Metrics[i].Type
+		}
+		if s.CurrentMetrics[i].Type != kind {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package horizontal
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+)
+
+// Status is the object's status after the decision. The object is only read,
+// and the status shares nothing with it. At is when the decision is reported:
+// the time of conditions that change and of a scale write.
+func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report,
+	at time.Time,
+) autoscalingv2.HorizontalPodAutoscalerStatus {
+	status := *old.Status.DeepCopy()
+	for i := range r.Conditions {
+		status.Conditions = setCondition(status.Conditions, &r.Conditions[i], at)
+	}
+	if !r.Counts {
+		return status
+	}
+	generation := old.Generation
+	status.ObservedGeneration = &generation
+	status.CurrentReplicas = r.CurrentReplicas
+	if r.DesiredReplicas != nil {
+		status.DesiredReplicas = *r.DesiredReplicas
+	}
+	if r.Rescaled {
+		now := metav1.NewTime(at)
+		status.LastScaleTime = &now
+	}
+	status.CurrentMetrics = nil
+	if r.ShowMetrics {
+		status.CurrentMetrics = currentMetrics(old, d.Metrics)
+	}
+	return status
+}
+
+// setCondition keeps the order in which conditions first came up and those that
+// are not ours. The transition time tells when the status changed, not the
+// reason.
+func setCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *report.Condition, at time.Time,
+) []autoscalingv2.HorizontalPodAutoscalerCondition {
+	kind := autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type)
+	i := 0
+	for i < len(list) && list[i].Type != kind {
+		i++
+	}
+	if i == len(list) {
+		list = append(list, autoscalingv2.HorizontalPodAutoscalerCondition{Type: kind})
+	}
+	status := corev1.ConditionFalse
+	if c.True {
+		status = corev1.ConditionTrue
+	}
+	if list[i].Status != status || c.Moved {
+		list[i].Status, list[i].LastTransitionTime = status, metav1.NewTime(at)
+	}
+	list[i].Reason, list[i].Message = c.Reason, c.Message
+	return list
+}
+
+// currentMetrics has one entry for each metric of the spec; that of a metric
+// that could not be computed is empty, as upstream's. One without values yet keeps its own.
+func currentMetrics(old *autoscalingv2.HorizontalPodAutoscaler, results []metric.Result) []autoscalingv2.MetricStatus {
+	specs, shown := old.Spec.Metrics, old.Status.CurrentMetrics
+	statuses := make([]autoscalingv2.MetricStatus, min(len(specs), len(results)))
+	for i := range statuses {
+		switch {
+		case results[i].Failure != nil:
+		case !results[i].Pending:
+			statuses[i] = metricStatus(&specs[i], &results[i])
+		case i < len(shown) && shown[i].Type == specs[i].Type:
+			statuses[i] = shown[i]
+		}
+	}
+	return statuses
+}
+
+func metricStatus(m *autoscalingv2.MetricSpec, r *metric.Result) autoscalingv2.MetricStatus {
+	s := autoscalingv2.MetricStatus{Type: m.Type}
+	value := resource.NewMilliQuantity(r.Milli, resource.DecimalSI)
+	switch m.Type {
+	case autoscalingv2.ResourceMetricSourceType:
+		s.Resource = &autoscalingv2.ResourceMetricStatus{
+			Name: m.Resource.Name, Current: resourceCurrent(m.Resource.Name, &m.Resource.Target, r),
+		}
+	case autoscalingv2.ContainerResourceMetricSourceType:
+		c := m.ContainerResource
+		s.ContainerResource = &autoscalingv2.ContainerResourceMetricStatus{
+			Name: c.Name, Container: c.Container, Current: resourceCurrent(c.Name, &c.Target, r),
+		}
+	case autoscalingv2.PodsMetricSourceType:
+		s.Pods = &autoscalingv2.PodsMetricStatus{
+			Metric:  *m.Pods.Metric.DeepCopy(),
+			Current: autoscalingv2.MetricValueStatus{AverageValue: value},
+		}
+	case autoscalingv2.ObjectMetricSourceType:
+		s.Object = &autoscalingv2.ObjectMetricStatus{
+			DescribedObject: m.Object.DescribedObject,
+			Metric:          *m.Object.Metric.DeepCopy(),
+			Current:         wholeCurrent(value, m.Object.Target.Type == autoscalingv2.AverageValueMetricType),
+		}
+	case autoscalingv2.ExternalMetricSourceType:
+		s.External = &autoscalingv2.ExternalMetricStatus{
+			Metric:  *m.External.Metric.DeepCopy(),
+			Current: wholeCurrent(value, m.External.Target.AverageValue != nil),
+		}
+	}
+	return s
+}
+
+func wholeCurrent(value *resource.Quantity, average bool) autoscalingv2.MetricValueStatus {
+	if average {
+		return autoscalingv2.MetricValueStatus{AverageValue: value}
+	}
+	return autoscalingv2.MetricValueStatus{Value: value}
+}
+
+// resourceCurrent prints memory in powers of two, as metrics-server does.
+func resourceCurrent(name corev1.ResourceName, t *autoscalingv2.MetricTarget, r *metric.Result,
+) autoscalingv2.MetricValueStatus {
+	format := resource.DecimalSI
+	if name == corev1.ResourceMemory {
+		format = resource.BinarySI
+	}
+	current := autoscalingv2.MetricValueStatus{AverageValue: resource.NewMilliQuantity(r.Milli, format)}
+	if t.AverageValue == nil {
+		percent := r.Percent
+		current.AverageUtilization = &percent
+	}
+	return current
+}
+
+// Event is an event on the object, in the API's words.
+type Event struct {
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Events are the report's events, in their order.
+func Events(r *report.Report) []Event {
+	events := make([]Event, len(r.Events))
+	for i, e := range r.Events {
+		events[i] = Event{Type: corev1.EventTypeNormal, Reason: e.Reason, Message: e.Message}
+		if e.Warning {
+			events[i].Type = corev1.EventTypeWarning
+		}
+	}
+	return events
+}

@@ -1,0 +1,52 @@
+package architecture
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The Makefile names the packages that are tested without the race detector. A package that starts a goroutine or takes a lock
+// must not be among them.
+func TestSequentialPackagesAreSequential(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(makefile), "\nSEQUENTIAL := ")
+	line, _, _ := strings.Cut(rest, "\n")
+	pattern, err := regexp.Compile(strings.ReplaceAll(line, "$$", "$"))
+	if err != nil || line == "" {
+		t.Fatalf("SEQUENTIAL in the Makefile is %q: %v", line, err)
+	}
+	packages, err := listPackages(t.Context(), root, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !pattern.MatchString(modulePath+"/internal/decide/horizontal") || pattern.MatchString(modulePath+"/internal/controller/horizontal") {
+		t.Errorf("SEQUENTIAL in the Makefile is %q: it should name the core, and not the controllers", line)
+	}
+	report(t, sequentialBreaches(pattern, packages, source(t)))
+}
+
+func TestSequentialBreaches(t *testing.T) {
+	files := tree(t, map[string]string{
+		"a/a.go":      "package a\n",
+		"a/a_test.go": "package a\nfunc TestA(t *testing.T) { t.Parallel() }\n",
+		"b/b.go":      "package b\nfunc B() { go B() }\n",
+		"c/c.go":      "package c\nimport \"sync\"\n",
+		"d/d.go":      "package d\n",
+	})
+	of := func(name string, tests ...string) Package {
+		return Package{ImportPath: modulePath + "/" + name, TestImports: tests}
+	}
+	a, b, c, d := of("a"), of("b"), of("c"), of("d", modulePath+"/b")
+	d.Deps = []string{modulePath + "/c"}
+	wantFound(t, sequentialBreaches(regexp.MustCompile("/(a|d)$"), []Package{a, b, c, d}, files),
+		"a is tested without the race detector, and a/a_test.go:2 is a parallel test",
+		"d is tested without the race detector, and c/c.go imports sync",
+		"d is tested without the race detector, and b/b.go:2 has a goroutine",
+	)
+}

@@ -21,16 +21,19 @@ const (
 
 const unableToCompute = "the HPA was unable to compute the replica count: "
 
-// Report says the decision in the words of the API (upstream: the messages of
-// pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome is looked
-// at only if the decision asks for a scale write.
+// Report is the decision as conditions, events and reasons (upstream: the messages of
+// pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome counts only if the
+// decision asks for a scale write.
 func (d *Decision) Report(outcome Outcome) report.Report {
-	r := d.report(outcome)
+	r := reporter{d}.report(outcome)
 	r.ShowConflict(d.conflict)
 	return r
 }
 
-func (d *Decision) report(outcome Outcome) report.Report {
+// reporter writes a decision's report.
+type reporter struct{ *Decision }
+
+func (d reporter) report(outcome Outcome) report.Report {
 	var r report.Report
 	if d.Branch == BranchNoScale {
 		r.Set(AbleToScale, false, "FailedGetScale",
@@ -62,7 +65,7 @@ func (d *Decision) report(outcome Outcome) report.Report {
 	return r
 }
 
-func (d *Decision) reportMetricFailures(r *report.Report) {
+func (d reporter) reportMetricFailures(r *report.Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
 			r.Warn(f.Reason, f.Message)
@@ -71,7 +74,7 @@ func (d *Decision) reportMetricFailures(r *report.Report) {
 }
 
 // reportFailed is for a selector or metrics that cannot be used.
-func (d *Decision) reportFailed(r *report.Report) {
+func (d reporter) reportFailed(r *report.Report) {
 	switch selector := d.target.Selector; selector.Problem {
 	case SelectorFine:
 		r.Error = d.metricsError()
@@ -87,7 +90,7 @@ func (d *Decision) reportFailed(r *report.Report) {
 	r.Warn("FailedComputeMetricsReplicas", r.Error)
 }
 
-func (d *Decision) setSelector(r *report.Report) {
+func (d reporter) setSelector(r *report.Report) {
 	message := d.target.Selector.Message
 	switch d.target.Selector.Problem {
 	case SelectorFine:
@@ -106,7 +109,7 @@ func (p SelectorProblem) reason() string {
 	return "InvalidSelector"
 }
 
-func (d *Decision) setFirstFailure(r *report.Report) {
+func (d reporter) setFirstFailure(r *report.Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
 			r.Set(ScalingActive, false, f.Reason, unableToCompute+f.Message)
@@ -117,7 +120,7 @@ func (d *Decision) setFirstFailure(r *report.Report) {
 }
 
 // metricsError is empty where every metric could be computed.
-func (d *Decision) metricsError() string {
+func (d reporter) metricsError() string {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
 			return fmt.Sprintf("invalid metrics (%d invalid out of %d), first error is: %s", d.Failed, len(d.Metrics), f.Error)
@@ -129,11 +132,11 @@ func (d *Decision) metricsError() string {
 	return ""
 }
 
-func (d *Decision) reportComputed(r *report.Report) {
+func (d reporter) reportComputed(r *report.Report) {
 	r.Error = d.metricsError()
 	r.Set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
-	// The size matches only if the wish is the count; upstream says so of any
-	// wish that stabilization leaves alone.
+	// The size matches only if the proposed count is the current one; upstream says so of
+	// any proposal that stabilization leaves alone.
 	matches := max(0, d.Proposed.Replicas) == d.Current
 	switch d.Stabilized.Reason {
 	case behavior.ScaleUpStabilized:
@@ -151,7 +154,7 @@ func (d *Decision) reportComputed(r *report.Report) {
 	r.Set(ScalingLimited, limited, d.Limited.Reason.String(), d.Limited.Reason.Message())
 }
 
-func (d *Decision) validMetricMessage() string {
+func (d reporter) validMetricMessage() string {
 	message := "the HPA was able to successfully calculate a replica count from " + d.metricName(d.Proposed.Index)
 	if d.Failed == 0 || !d.policy.Divergences.Has(divergence.AccurateMessages) {
 		return message
@@ -165,13 +168,13 @@ func (d *Decision) validMetricMessage() string {
 	return message + ", but not from " + strings.Join(failed, ", ")
 }
 
-func (d *Decision) metricName(i int) string {
+func (d reporter) metricName(i int) string {
 	return d.policy.Metrics[i].Describe(d.policy.Divergences)
 }
 
 // reportCorrection makes the conditions true of a count out of range. Upstream
 // leaves those of the last decision.
-func (d *Decision) reportCorrection(r *report.Report) {
+func (d reporter) reportCorrection(r *report.Report) {
 	if !d.policy.Divergences.Has(divergence.OutOfRange) {
 		return
 	}
@@ -189,13 +192,13 @@ func (d *Decision) reportCorrection(r *report.Report) {
 	r.Set(ScalingLimited, true, reason.String(), reason.Message())
 }
 
-// reason is why the count changes, as events and logs say it. It follows from
-// the wish, before stabilization and limits, as upstream's does.
-func (d *Decision) reason() string {
+// reason is why the replica count changes, for events and logs. It follows from the
+// proposed count, before stabilization and limits, as upstream's does.
+func (d reporter) reason() string {
 	const belowMin = "Current number of replicas below Spec.MinReplicas"
-	wish := max(0, d.Proposed.Replicas)
+	proposed := max(0, d.Proposed.Replicas)
 	switch {
-	case d.Branch == BranchMetrics && d.raisedAgainst(wish):
+	case d.Branch == BranchMetrics && d.raisedAgainst(proposed):
 		if d.Stabilized.Replicas > d.Current {
 			return "recent recommendations were higher than the current one"
 		}
@@ -206,9 +209,9 @@ func (d *Decision) reason() string {
 		return belowMin
 	case d.Branch != BranchMetrics:
 		return ""
-	case wish > d.Current:
+	case proposed > d.Current:
 		return d.metricName(d.Proposed.Index) + " above target" + d.within()
-	case wish < d.Current:
+	case proposed < d.Current:
 		return "All metrics below target"
 	case d.RaisedToMin:
 		return belowMin
@@ -217,22 +220,22 @@ func (d *Decision) reason() string {
 	}
 }
 
-// within says of a surge in how many seconds it was seen.
-func (d *Decision) within() string {
+// within is the time in which a surge was seen; empty for other proposals.
+func (d reporter) within() string {
 	if d.Proposed.Source != proposal.Surge {
 		return ""
 	}
 	return fmt.Sprintf(" in the last %.0f s", math.Round(d.Surge.Span.Seconds()))
 }
 
-// raisedAgainst reports whether the count rises although the wish would not
-// raise it: a remembered recommendation does, or min. Upstream then gives no
+// raisedAgainst reports whether the count rises although the proposed count would not
+// raise it: an earlier recommendation does, or minReplicas. Upstream then gives no
 // reason, or that all metrics are below target.
-func (d *Decision) raisedAgainst(wish int32) bool {
-	return d.policy.Divergences.Has(divergence.AccurateMessages) && d.Desired > d.Current && wish <= d.Current
+func (d reporter) raisedAgainst(proposed int32) bool {
+	return d.policy.Divergences.Has(divergence.AccurateMessages) && d.Desired > d.Current && proposed <= d.Current
 }
 
-func (d *Decision) reportOutcome(r *report.Report, outcome Outcome) {
+func (d reporter) reportOutcome(r *report.Report, outcome Outcome) {
 	if !d.Rescale {
 		r.DesiredReplicas = &d.Current
 		return

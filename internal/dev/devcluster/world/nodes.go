@@ -16,7 +16,7 @@ type node struct {
 }
 
 // node returns the node of this name. Pods may name a node whose object has not arrived: until then it has no bound.
-func (w *World) node(name string) *node {
+func (w *state) node(name string) *node {
 	n := w.nodes[name]
 	if n == nil {
 		n = &node{sim: w.model.AddNode(name, 0), pods: map[*pod]bool{}}

@@ -52,7 +52,7 @@ func (w *World) deletePod(object *corev1.Pod) {
 	}
 }
 
-func (w *World) addPod(object *corev1.Pod) *pod {
+func (w *state) addPod(object *corev1.Pod) *pod {
 	profile, complaints := profileOf(object.Annotations)
 	containers, bad := split(object)
 	if bad != nil {
@@ -73,7 +73,7 @@ func (w *World) addPod(object *corev1.Pod) *pod {
 }
 
 // updatePod takes over what may change while a pod runs: resources (resize in place) and annotations.
-func (w *World) updatePod(p *pod, object *corev1.Pod) {
+func (w *state) updatePod(p *pod, object *corev1.Pod) {
 	if !maps.Equal(p.object.Annotations, object.Annotations) {
 		profile, complaints := profileOf(object.Annotations)
 		w.complain(object, complaints)
@@ -83,14 +83,14 @@ func (w *World) updatePod(p *pod, object *corev1.Pod) {
 	p.object = object
 }
 
-func (w *World) removePod(ns *namespace, p *pod) {
+func (w *state) removePod(ns *namespace, p *pod) {
 	w.model.RemovePod(p.sim)
 	delete(p.node.pods, p)
 	delete(ns.pods, p.object.Name)
 }
 
 // complain warns about a pod's annotations, once for all pods of one owner.
-func (w *World) complain(object *corev1.Pod, complaints []complaint) {
+func (w *state) complain(object *corev1.Pod, complaints []complaint) {
 	owner := "Pod " + object.Name
 	if len(object.OwnerReferences) > 0 {
 		owner = object.OwnerReferences[0].Kind + " " + object.OwnerReferences[0].Name

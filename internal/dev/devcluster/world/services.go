@@ -21,7 +21,7 @@ type service struct {
 }
 
 // view is false without a load, and before a load's first step: what nobody has measured yet is not zero.
-func (w *World) view(namespace string, s *service) (ServiceView, bool) {
+func (w *state) view(namespace string, s *service) (ServiceView, bool) {
 	if s == nil || s.workload == nil || s.began == w.steps {
 		return ServiceView{}, false
 	}
@@ -46,7 +46,7 @@ func (w *World) SetShape(namespace, name string, shape workloadmodel.Shape) {
 }
 
 // setShape starts a load, or ends it if shape is nil.
-func (w *World) setShape(ns *namespace, namespace string, s *service, shape workloadmodel.Shape) {
+func (w *state) setShape(ns *namespace, namespace string, s *service, shape workloadmodel.Shape) {
 	switch {
 	case shape == nil && s.workload == nil:
 		return
@@ -64,7 +64,7 @@ func (w *World) setShape(ns *namespace, namespace string, s *service, shape work
 	w.assignAll(ns)
 }
 
-func (w *World) service(ns *namespace, name string) *service {
+func (w *state) service(ns *namespace, name string) *service {
 	s := ns.services[name]
 	if s == nil {
 		s = &service{name: name, selector: labels.Nothing()}
@@ -98,7 +98,7 @@ func (w *World) setService(object *corev1.Service) {
 	}
 }
 
-func (w *World) setBacklogLimit(s *service) {
+func (w *state) setBacklogLimit(s *service) {
 	if s.workload == nil || s.object == nil {
 		return
 	}
@@ -119,20 +119,20 @@ func (w *World) deleteService(object *corev1.Service) {
 	w.setShape(ns, object.Namespace, s, nil)
 }
 
-func (w *World) complainService(object *corev1.Service, bad *complaint) {
+func (w *state) complainService(object *corev1.Service, bad *complaint) {
 	if bad != nil {
 		w.warn(object, warning{namespace: object.Namespace, owner: "Service " + object.Name, message: bad.String()})
 	}
 }
 
-func (w *World) assignAll(ns *namespace) {
+func (w *state) assignAll(ns *namespace) {
 	for _, p := range ns.pods {
 		w.assign(ns, p)
 	}
 }
 
 // assign gives a pod to the first Service by name that has a load and selects it.
-func (w *World) assign(ns *namespace, p *pod) {
+func (w *state) assign(ns *namespace, p *pod) {
 	var first *service
 	for _, s := range ns.services {
 		if s.workload == nil || !s.selector.Matches(labels.Set(p.object.Labels)) {
@@ -156,7 +156,7 @@ func (w *World) assign(ns *namespace, p *pod) {
 }
 
 // complainOverlap tells of a Service whose load does not reach the pods that it shares with another.
-func (w *World) complainOverlap(loser, winner *service) {
+func (w *state) complainOverlap(loser, winner *service) {
 	if loser.object == nil {
 		return
 	}

@@ -99,7 +99,7 @@ func (w *World) Pods(namespace string, selector labels.Selector) []PodView {
 	return views
 }
 
-func (w *World) serviceViews(namespace string, ns *namespace) []ServiceView {
+func (w *state) serviceViews(namespace string, ns *namespace) []ServiceView {
 	var views []ServiceView
 	for _, s := range ns.services {
 		if view, ok := w.view(namespace, s); ok {

@@ -41,11 +41,15 @@ type Config struct {
 type World struct {
 	client kubernetes.Interface
 	tick   time.Duration
-	log    *slog.Logger
 	synced chan struct{}
 
-	mu sync.RWMutex
-	// guarded by mu
+	mu    sync.RWMutex
+	state // guarded by mu
+}
+
+// state is what the model knows of the cluster.
+type state struct {
+	log        *slog.Logger
 	recorder   record.EventRecorder // nil unless Run runs
 	model      *workloadmodel.Model
 	at         time.Time // of the last step
@@ -79,9 +83,11 @@ func New(config Config) (*World, error) {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	return &World{
-		client: config.Client, tick: config.Tick, log: config.Log, synced: make(chan struct{}),
-		model: workloadmodel.New(config.Seed), nodes: map[string]*node{},
-		namespaces: map[string]*namespace{}, warned: map[warning]bool{},
+		client: config.Client, tick: config.Tick, synced: make(chan struct{}),
+		state: state{
+			log: config.Log, model: workloadmodel.New(config.Seed), nodes: map[string]*node{},
+			namespaces: map[string]*namespace{}, warned: map[warning]bool{},
+		},
 	}, nil
 }
 
@@ -140,7 +146,7 @@ func (w *World) advance(now time.Time) {
 	w.steps++
 }
 
-func (w *World) namespace(name string) *namespace {
+func (w *state) namespace(name string) *namespace {
 	ns := w.namespaces[name]
 	if ns == nil {
 		ns = &namespace{pods: map[string]*pod{}, services: map[string]*service{}}
@@ -150,7 +156,7 @@ func (w *World) namespace(name string) *namespace {
 }
 
 // warn says once per owner what is wrong with an object.
-func (w *World) warn(object runtime.Object, about warning) {
+func (w *state) warn(object runtime.Object, about warning) {
 	if w.warned[about] {
 		return
 	}

@@ -12,20 +12,23 @@ func behaviorRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "percent-never-leaves-zero", Level: Error, Title: "Percentages alone cannot leave zero",
-			Why: "With minReplicas 0 a rate limit in percent of the count is 0 at zero pods, so the HPA of Kubernetes never starts the first one. " +
-				"The same holds with selectPolicy Min if any policy is a percentage.",
+			Why: "With minReplicas 0, a rate limit in percent is 0 at zero replicas. The HPA of Kubernetes " +
+				"then never starts the first pod. The same applies to selectPolicy Min if any policy is a " +
+				"percentage.",
 			Source: "https://github.com/kubernetes/enhancements/issues/2021", Needs: []string{objects.HPA}, Check: checkLeavesZero,
 		},
 		{
-			Name: "percent-only-policy", Level: Advice, Title: "Percentages alone at small counts",
-			Why: "A percentage of a few pods is less than one pod, which is rounded up to one: growth is one pod in each period until the count is large. " +
-				"A second policy with a number of pods lets small counts grow too.",
+			Name: "percent-only-policy", Level: Advice, Title: "Only percentages at a small replica count",
+			Why: "A percentage of a few pods is less than one pod and is rounded up to one. The HPA adds " +
+				"one pod per period until the replica count is large. A second policy with a number of " +
+				"pods lets it grow faster.",
 			Source: "https://github.com/kubernetes/enhancements/tree/master/keps/sig-autoscaling/853-configurable-hpa-scale-velocity", Needs: []string{objects.HPA}, Check: checkPercentOnly,
 		},
 		{
 			Name: "stabilization-outlasts-period", Level: Advice, Title: "Scaling up waits longer than its rate's period",
-			Why: "A rate is a number of pods in a period. If the stabilization window of scaleUp is longer than every period that is set, the load must last " +
-				"longer than the time in which it may already be answered: the rate promises what the window forbids. For scaleDown that is usual and right.",
+			Why: "A rate is a number of pods per period. If the stabilization window of scaleUp is longer " +
+				"than every period, the load must last longer than the period before the HPA may react: " +
+				"the window forbids what the rate allows. For scaleDown that is usual and right.",
 			Source: guide + "#defining-an-hpa-resource", Needs: []string{objects.HPA}, Check: checkStabilization,
 		},
 	}

@@ -18,20 +18,23 @@ func boundRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "replicas-in-manifest", Level: Warning, Title: "The manifest of an autoscaled workload sets spec.replicas",
-			Why: "Each time the manifest is applied it sets the count that the HPA has reached back to its own: a loss of pods at the worst moment. " +
-				"On a cluster the rule looks at what was last applied, by kubectl apply or server-side.",
+			Why: "Every time the manifest is applied, it resets the replica count that the HPA has " +
+				"reached. That can remove pods at the worst moment. On a cluster the rule reads what was " +
+				"last applied, by kubectl apply or server-side.",
 			Source: hpaDocs + "#migrating-deployments-and-statefulsets-to-horizontal-autoscaling", Needs: []string{objects.HPA}, Check: checkReplicas,
 		},
 		{
 			Name: "single-replica", Level: Advice, Title: "minReplicas is 1",
-			Why: "With one pod there is nothing to take over while it is evicted, updated or its node fails, and its load cannot be spread before another has started. " +
-				"Let what availability you need decide on the minimum. If one is meant, say so with the annotation " + objects.IgnoreAnnotation + ".",
+			Why: "A single pod has no replacement while it is evicted or updated or while its node fails. " +
+				"Its load cannot be spread before another pod has started. The availability that you need " +
+				"decides the minimum. If one pod is intended, say so with the annotation " + objects.IgnoreAnnotation + ".",
 			Source: guide + "#summary", Needs: []string{objects.HPA}, Check: checkSingle,
 		},
 		{
-			Name: "at-maximum", Level: Warning, Title: "The count has been at or near maxReplicas for long",
-			Why: "At its maximum an HPA can no longer answer a rising load. The rule tells of a count of at least 90 % of maxReplicas that has not changed for an hour. " +
-				"It needs the status that a cluster has.",
+			Name: "at-maximum", Level: Warning, Title: "The replica count has been at or near maxReplicas for long",
+			Why: "At its maximum an HPA cannot react to a rising load. The rule reports a replica count of " +
+				"at least 90 % of maxReplicas that has not changed for an hour. It needs the status, " +
+				"which only a cluster has.",
 			Source: guide + "#summary", Needs: []string{objects.HPA}, Check: checkAtMaximum,
 		},
 	}

@@ -14,20 +14,22 @@ func budgetRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "no-disruption-budget", Level: Advice, Title: "An autoscaled workload has no PodDisruptionBudget",
-			Why: "Node drains, the cluster autoscaler and a VPA evict pods; a PodDisruptionBudget keeps them from taking too many at once. Workloads that " +
-				"have one pod, and DaemonSets, are left out: a budget cannot help the one, and evictions of the other are not counted.",
+			Why: "Node drains, the cluster autoscaler and a VPA evict pods. A PodDisruptionBudget limits " +
+				"how many at once. The rule skips workloads with one pod, where a budget cannot help, and " +
+				"DaemonSets, whose evictions are not counted.",
 			Source: guide + "#vertical-pod-autoscaler-vpa", Needs: []string{objects.PDB}, Check: checkNoBudget,
 		},
 		{
 			Name: "budget-forbids-eviction", Level: Warning, Title: "A PodDisruptionBudget forbids every eviction",
-			Why: "No node can then be drained, and no VPA can evict a pod that needs more. minAvailable as high as the HPA's minReplicas has that effect " +
-				"whenever the load is low.",
+			Why: "No node can be drained then, and no VPA can evict a pod that needs more. minAvailable " +
+				"equal to the HPA's minReplicas has that effect whenever the load is low.",
 			Source: pdbDocs, Needs: []string{objects.PDB}, Check: checkForbids,
 		},
 		{
 			Name: "budget-keeps-unhealthy", Level: Advice, Title: "A PodDisruptionBudget keeps unhealthy pods of a VPA's workload",
-			Why: "Unless unhealthyPodEvictionPolicy is AlwaysAllow, a pod that runs out of memory again and again may not be evicted once the budget is used up, " +
-				"and so never gets the memory that the VPA recommends.",
+			Why: "A pod that runs out of memory repeatedly may not be evicted once the budget is used up, " +
+				"unless unhealthyPodEvictionPolicy is AlwaysAllow. So it never gets the memory that the " +
+				"VPA recommends.",
 			Source: vpaIssues + "4284", Needs: []string{objects.PDB, objects.VPA}, Check: checkUnhealthy,
 		},
 	}

@@ -12,14 +12,16 @@ func inputRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "unreadable", Level: Warning, Title: "Something cannot be read",
-			Why: "A template that was not rendered, a field that the kind does not have, a list with nothing in it: it is left out, and the rest is looked at. What is misspelt " +
-				"does not count on a cluster either. Where nothing at all can be read, the command fails.",
+			Why: "Examples are a template that was not rendered, a field that the kind does not have, and " +
+				"a list without items. The object is skipped and the rest is checked. A cluster ignores " +
+				"misspelt fields too. If nothing can be read, the command fails.",
 			Source: adviceDocs, Check: checkUnreadable,
 		},
 		{
-			Name: "defined-twice", Level: Advice, Title: "An object stands in two places",
-			Why: "Whatever is applied last counts, and so it does here: the other one is not looked at. A base and its overlay in one folder are usual; give what " +
-				"`kubectl kustomize` makes of them to see what is applied.",
+			Name: "defined-twice", Level: Advice, Title: "An object is defined twice",
+			Why: "The definition that is applied last counts, so the rules skip the other one. A base and " +
+				"its overlay in one folder are common. To check what is applied, pass the output of " +
+				"`kubectl kustomize`.",
 			Source: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/kustomization/", Check: checkDefinedTwice,
 		},
 	}

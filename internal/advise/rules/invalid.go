@@ -17,29 +17,33 @@ import (
 func invalidRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "invalid-replica-bounds", Level: Error, Title: "An HPA's bounds leave no count",
-			Why:    "maxReplicas must be at least 1, and minReplicas no more than maxReplicas: the API server refuses the HPA.",
+			Name: "invalid-replica-bounds", Level: Error, Title: "An HPA's bounds allow no replica count",
+			Why: "maxReplicas must be at least 1, and minReplicas at most maxReplicas. The API server " +
+				"refuses the HPA otherwise.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkReplicaBounds,
 		},
 		{
 			Name: "target-not-positive", Level: Error, Title: "A metric's target is not above zero",
-			Why:    "The count is what is measured divided by the target. The API server refuses an HPA that aims at nothing.",
+			Why: "The HPA divides the measured value by the target. The API server refuses a target of " +
+				"zero or below.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkNotPositive,
 		},
 		{
-			Name: "metric-container-missing", Level: Error, Title: "A metric is of a container that is not there",
-			Why: "A ContainerResource metric of a container that the pods do not have cannot be computed, and while one metric cannot be, the HPA never scales down. " +
-				"A container that something adds to the pods later (a sidecar) is not in the template: ignore this rule then.",
+			Name: "metric-container-missing", Level: Error, Title: "A metric names a container that does not exist",
+			Why: "A ContainerResource metric of a container that the pods do not have cannot be computed. " +
+				"While one metric fails, the HPA never scales down. Sidecars that are injected later are " +
+				"not in the template: ignore this rule then.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkContainerMissing,
 		},
 		{
 			Name: "vpa-without-target", Level: Error, Title: "A VPA has no targetRef",
-			Why:    "Without a targetRef it sizes nothing. Selectors are of v1beta1, which is no longer served.",
+			Why: "Without a targetRef the VPA has no effect. Selectors belong to v1beta1, which is no " +
+				"longer served.",
 			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkNoTarget,
 		},
 		{
 			Name: "max-allowed-below-min", Level: Error, Title: "maxAllowed is below minAllowed",
-			Why:    "No recommendation can be within both; the admission server refuses the VPA.",
+			Why:    "No recommendation can satisfy both. The admission server refuses the VPA.",
 			Source: vpaDocs, Needs: []string{objects.VPA}, Check: checkMaxBelowMin,
 		},
 	}

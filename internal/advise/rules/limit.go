@@ -11,40 +11,45 @@ import (
 func limitRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "target-beyond-limit", Level: Error, Title: "The target is more than the limits allow",
-			Why: "Containers cannot use more CPU than their limits. If the HPA scales only beyond that and its tolerance of 10 %, it never scales up, " +
-				"however great the load.",
+			Name: "target-beyond-limit", Level: Error, Title: "The target is higher than the limits allow",
+			Why: "Containers cannot use more CPU than their limits. If the HPA scales up only beyond that, " +
+				"including its tolerance of 10 %, it never scales up, however high the load.",
 			Source: k8sIssues + "72811", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkTargetBeyondLimit,
 		},
 		{
 			Name: "cpu-limit-throttles", Level: Advice, Title: "A CPU limit on a workload that an HPA scales by CPU",
-			Why: "A CPU limit throttles a pod while its node has CPU to spare, and what is throttled is not used: the HPA sees at most the limit, " +
-				"so a surge beyond it looks smaller than it is and takes more steps. Set one only if you know the healthy range. " +
-				"Where guaranteed-pod says it already, this rule is silent.",
+			Why: "A CPU limit throttles a pod even if its node has idle CPU. Throttled CPU is not usage, " +
+				"so the HPA sees at most the limit. A surge beyond it looks smaller than it is and takes " +
+				"more steps. Set a CPU limit only if you know the healthy range. The rule reports nothing " +
+				"where guaranteed-pod does.",
 			Source: guide + "#summary", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkCPULimit,
 		},
 		{
 			Name: "cpu-limit-hides-from-vpa", Level: Warning, Title: "A CPU limit on a container that a VPA sizes by CPU",
-			Why: "Throttling is not usage, so a VPA does not see that a container wants more than its limit, and does not recommend more. " +
-				"Without proportional limits (RequestsOnly) the limit never grows.",
+			Why: "Throttled CPU is not usage. A VPA does not see that a container needs more than its " +
+				"limit, and does not recommend more. Without proportional limits (RequestsOnly) the limit " +
+				"never grows.",
 			Source: guide + "#summary", Needs: []string{objects.VPA, objects.LimitRange}, Check: checkCPULimitVPA,
 		},
 		{
 			Name: "guaranteed-pod", Level: Advice, Title: "An autoscaled workload's pods are Guaranteed",
-			Why: "With limits equal to requests pods are throttled and go out of memory even where the node has enough of both, and a VPA does not see it. " +
-				"Prefer Burstable unless you know the limits, or throttling is meant (static CPUs, for example).",
+			Why: "With limits equal to requests, pods are throttled and run out of memory even if the node " +
+				"has enough of both, and a VPA does not see it. Prefer Burstable unless you know the " +
+				"limits, or unless throttling is intended (static CPUs, for example).",
 			Source: guide + "#quality-of-service-qos", Needs: []string{objects.LimitRange}, Check: checkGuaranteed,
 		},
 		{
-			Name: "absolute-limit-scaled", Level: Warning, Title: "An absolute limit, and a VPA that scales limits",
-			Why: "RequestsAndLimits, the default, keeps the ratio of limit and request. A limit of at least twice the request was not made to follow it: " +
-				"scaled with it, it becomes useless, or more than a node has.",
+			Name: "absolute-limit-scaled", Level: Warning, Title: "An absolute limit under a VPA that scales limits",
+			Why: "RequestsAndLimits, the default, keeps the ratio of limit to request. A limit of at least " +
+				"twice the request was not meant to follow it. Scaled with the request, it becomes " +
+				"useless, or more than a node has.",
 			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkAbsoluteLimit,
 		},
 		{
 			Name: "loose-proportional-limit", Level: Advice, Title: "A proportional limit far above the request",
-			Why: "Where a VPA scales limits with requests, a limit should be 5 % to 20 % more than the request: what is further away grows to where it no longer " +
-				"protects. A limit equal to its request is left to guaranteed-pod.",
+			Why: "If a VPA scales limits with requests, a limit should be 5 % to 20 % above the request. A " +
+				"higher limit grows until it no longer protects. guaranteed-pod covers a limit equal to " +
+				"its request.",
 			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkLooseLimit,
 		},
 	}

@@ -15,22 +15,28 @@ import (
 func usageRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "request-far-from-usage", Level: Advice, Title: "A request is far from what is used",
-			Why: "Request the 95th percentile of what is used, or the 5th under a VPA, which raises it itself. More than double is paid for in vain; less than half lets pods " +
-				"starve on a full node, and shifts every target in percent. What metrics.k8s.io shows is one moment: it hints, and only a factor of four is told of then. " +
-				"A day of samples or more (--usage) tells.",
+			Name: "request-far-from-usage", Level: Advice, Title: "A request is far from the usage",
+			Why: "Request the 95th percentile of the usage, or the 5th under a VPA, which raises it " +
+				"itself. A request of more than double is wasted. A request of less than half slows pods " +
+				"down on a full node, and shifts every target in percent. metrics.k8s.io shows a single " +
+				"moment, so the rule then reports only a factor of four. A day of samples or more " +
+				"(--usage) is conclusive.",
 			Source: guide + "#recommendations-in-a-box", NeedsUsage: true, Check: checkRequests,
 		},
 		{
-			Name: "initial-replicas-far", Level: Advice, Title: "Initial replicas are far from what is observed",
-			Why: "Begin with the 5th percentile of the count observed, so that the first minutes after creation are neither short nor dear, and never set it again " +
-				"(see replicas-in-manifest). The rule counts the pods in usage over time, and tells of a factor of two.",
+			Name: "initial-replicas-far", Level: Advice, Title: "Initial replicas are far from the observed replica count",
+			Why: "Start with the 5th percentile of the observed replica count, so that the first minutes " +
+				"are neither short of pods nor expensive. Do not set it again afterwards (see " +
+				"replicas-in-manifest). The rule counts the pods in usage over time, and reports a factor " +
+				"of two.",
 			Source: guide + "#summary", Needs: []string{objects.HPA}, NeedsHistory: true, Check: checkInitialReplicas,
 		},
 		{
 			Name: "uneven-load", Level: Advice, Title: "The load is spread unevenly over the pods",
-			Why: "An HPA sees the average. If one pod of at least three uses twice the average, it can be overloaded while the average is fine: more pods do not help until the load is " +
-				"spread better (connections that live long, sticky sessions, one hot key). What metrics.k8s.io shows is one moment.",
+			Why: "An HPA uses the average. If one pod of at least three uses twice the average, it can be " +
+				"overloaded while the average is fine. More pods do not help until the load is spread " +
+				"better (long-lived connections, sticky sessions, one hot key). metrics.k8s.io shows a " +
+				"single moment only.",
 			Source: guide + "#horizontal-pod-autoscaling-hpa", NeedsUsage: true, Check: checkUneven,
 		},
 	}

@@ -15,21 +15,24 @@ import (
 func probeRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "no-readiness-probe", Level: Warning, Title: "An HPA by CPU, and pods that are ready at once",
-			Why: "An HPA leaves out the CPU of pods that are not ready yet. Without a readiness or startup probe a pod is ready as soon as its containers run, so what its " +
-				"start costs counts as load, and it gets requests before it can answer them.",
+			Name: "no-readiness-probe", Level: Warning, Title: "An HPA by CPU on pods without a readiness probe",
+			Why: "An HPA ignores the CPU of pods that are not ready. Without a readiness or startup probe " +
+				"a pod is ready as soon as its containers run. So its start-up CPU counts as load, and it " +
+				"gets requests before it can answer them.",
 			Source: guide + "#hpa-actually-kcm-options", Needs: []string{objects.HPA}, Check: checkReadiness,
 		},
 		{
 			Name: "ready-while-starting", Level: Warning, Title: "Pods are ready before their start-up work is done",
-			Why: "What a pod uses after it is ready counts. If that is much more in the first two minutes than later, the start-up looks like load, and the HPA scales up because " +
-				"it scaled up. Let readiness, or a startup probe, wait for the end of the work. The rule needs usage over time and pods with their status.",
+			Why: "CPU that a pod uses after it is ready counts as load. If that is much more in the first " +
+				"two minutes than later, start-up looks like load, and each scale-up causes the next. Let " +
+				"the readiness probe or a startup probe wait for the end of the start-up work. The rule " +
+				"needs usage over time and pods with their status.",
 			Source: k8sIssues + "71255", NeedsHistory: true, Needs: []string{objects.HPA, objects.Pod}, Check: checkStarting,
 		},
 		{
 			Name: "ordered-statefulset", Level: Advice, Title: "An HPA scales a StatefulSet pod by pod",
-			Why: "With podManagementPolicy OrderedReady, the default, a StatefulSet makes the next pod when the one before is ready, and makes none while any is not: " +
-				"a surge is answered one start-up at a time.",
+			Why: "With podManagementPolicy OrderedReady, the default, a StatefulSet creates the next pod " +
+				"only once all pods before it are ready. A surge is answered one start-up at a time.",
 			Source: "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-management-policies", Needs: []string{objects.HPA}, Check: checkOrdered,
 		},
 	}

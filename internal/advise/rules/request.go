@@ -15,21 +15,24 @@ import (
 func requestRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "missing-request", Level: Error, Title: "Utilization without a request",
-			Why: "Utilization is usage in percent of the request. If one container of the pod has none, a sidecar too, the HPA computes nothing at all " +
-				"(FailedGetResourceMetric) and does not scale. A limit, or a LimitRange's default, stands for a missing request.",
+			Name: "missing-request", Level: Error, Title: "Utilization target without a request",
+			Why: "Utilization is usage in percent of the request. If one container of the pod has no " +
+				"request, even a sidecar, the HPA computes nothing (FailedGetResourceMetric) and does not " +
+				"scale. A limit, or a LimitRange's default, replaces a missing request.",
 			Source: k8sIssues + "79365", Needs: []string{objects.HPA, objects.LimitRange}, Check: checkMissingRequest,
 		},
 		{
 			Name: "hpa-vpa-same-resource", Level: Error, Title: "HPA on utilization and VPA on the same resource",
-			Why: "When the VPA changes the request, utilization changes although the load did not, so the HPA scales; that changes what a pod uses, so the " +
-				"VPA changes the request again. An averageValue does not depend on requests.",
+			Why: "When the VPA changes the request, utilization changes without a change of load, so the " +
+				"HPA scales. That changes the usage per pod, so the VPA changes the request again. An " +
+				"averageValue does not depend on requests.",
 			Source: guide + "#combining-hpa-and-vpa", Needs: []string{objects.HPA, objects.VPA}, Check: checkSameResource,
 		},
 		{
 			Name: "best-effort", Level: Warning, Title: "An autoscaled workload's pods are BestEffort",
-			Why: "Pods without any request or limit are placed anywhere, are the first to be evicted, and their usage can harm others. Prefer Burstable: " +
-				"requests, and no limits unless you know them. Where missing-request says it already, this rule is silent.",
+			Why: "Pods without any request or limit may be placed anywhere, are evicted first, and can " +
+				"disturb others. Prefer Burstable: requests, and no limits unless you know them. The rule " +
+				"reports nothing where missing-request does.",
 			Source: guide + "#quality-of-service-qos", Needs: []string{objects.LimitRange}, Check: checkBestEffort,
 		},
 	}

@@ -14,28 +14,34 @@ import (
 func sizeRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "max-allowed-beyond-node", Level: Warning, Title: "maxAllowed is more than any node can give",
-			Why: "A pod that is given more than the largest node has free stays pending. What DaemonSets request on every node is not free. " +
-				"The rule needs nodes, and looks at each container by itself.",
+			Name: "max-allowed-beyond-node", Level: Warning, Title: "maxAllowed is more than any node can provide",
+			Why: "A pod stays pending if its recommendation exceeds what is free on the largest node. The " +
+				"requests of DaemonSets on every node are not free. The rule needs nodes, and checks each " +
+				"container separately.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA, objects.Node, objects.DaemonSet}, Check: checkBeyondNode,
 		},
 		{
-			Name: "vpa-container-too-small", Level: Advice, Title: "A VPA sizes a container too small to gain",
-			Why: "A container that uses at most 50m and 100M has nothing to gain from a VPA, and its evictions take the whole pod. The rule looks at usage over time " +
-				"(95th percentile), or else at the VPA's uncapped recommendation.",
+			Name: "vpa-container-too-small", Level: Advice, Title: "A VPA on a container too small to benefit",
+			Why: "A container that uses at most 50m and 100M gains nothing from a VPA, and its evictions " +
+				"affect the whole pod. The rule uses usage over time (95th percentile), otherwise the " +
+				"VPA's uncapped recommendation.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, Check: checkTooSmall,
 		},
 		{
-			Name: "vpa-container-too-steady", Level: Advice, Title: "A VPA sizes a container too steady to gain",
-			Why: "A container whose usage of neither CPU nor memory spreads by more than a factor of two (5th to 95th percentile) is served as well by a fixed request. " +
-				"The rule needs usage over at least a day.",
+			Name: "vpa-container-too-steady", Level: Advice, Title: "A VPA on a container too steady to benefit",
+			Why: "If neither CPU nor memory usage of a container varies by more than a factor of two (5th " +
+				"to 95th percentile), a fixed request works as well. The rule needs usage over at least a " +
+				"day.",
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, NeedsHistory: true, Check: checkTooSteady,
 		},
 		{
-			Name: "min-allowed-below-idle", Level: Advice, Title: "minAllowed is below what an idle container is recommended at its highest",
-			Why: "While a container idles its recommendation falls, until the pod is evicted; its start or its next periodical work raises it again, and the pod is evicted again. " +
-				"minAllowed as high as the highest recommendation of the idle container ends that. The rule needs usage over at least an hour, calls a container idle whose " +
-				"median CPU is at most 10m, and takes the recommendation as the 90th percentile of CPU and the peak of memory, each with the margin of 15 %.",
+			Name: "min-allowed-below-idle", Level: Advice, Title: "minAllowed is below the highest recommendation of an idle container",
+			Why: "While a container is idle its recommendation falls until the pod is evicted. Its start " +
+				"or its next periodic work raises it again, and the pod is evicted again. To end that, " +
+				"set minAllowed to the highest recommendation of the idle container. The rule needs usage " +
+				"over at least an hour. A container is idle if its median CPU is at most 10m. Its " +
+				"recommendation is the 90th percentile of CPU and the peak of memory, each with a margin " +
+				"of 15 %.",
 			Source: guide + "#summary", Needs: []string{objects.VPA}, NeedsHistory: true, Check: checkMinAllowedIdle,
 		},
 	}

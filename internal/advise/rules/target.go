@@ -25,30 +25,33 @@ func targetRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "target-missing", Level: Error, Title: "The target does not exist",
-			Why: "An autoscaler whose target is not there does nothing, and says so only in its status. In files, whose target may be elsewhere, " +
-				"only a target is told of that differs from a workload there in kind or namespace alone.",
+			Why: "An autoscaler without its target does nothing, and only its status says so. In files the " +
+				"target may be defined elsewhere. There the rule reports only a target that differs from " +
+				"an existing workload in nothing but kind or namespace.",
 			Source: hpaDocs, Needs: []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet}, Check: checkTargetMissing,
 		},
 		{
-			Name: "two-autoscalers", Level: Error, Title: "Two autoscalers of one kind have one target",
-			Why: "Two HPAs overwrite each other's count; Kubernetes stops both (AmbiguousSelector) where it sees it. Two VPAs that apply their " +
-				"recommendations to the same pods are undefined behaviour. A VPA that only recommends (mode Off) is harmless.",
+			Name: "two-autoscalers", Level: Error, Title: "Two autoscalers of one kind have the same target",
+			Why: "Two HPAs overwrite each other's replica count. Kubernetes stops both (AmbiguousSelector) " +
+				"when it detects that. The behaviour of two VPAs that change the same pods is undefined. " +
+				"A VPA that only recommends (mode Off) is harmless.",
 			Source: k8sIssues + "122059", Check: checkTwoAutoscalers,
 		},
 		{
 			Name: "hpa-on-replicaset", Level: Error, Title: "An HPA scales the ReplicaSet of a Deployment",
-			Why:    "The Deployment sets the count of its ReplicaSets itself, so the two undo each other's work; with the next rollout the HPA scales one that is no longer used.",
+			Why: "The Deployment sets the replica count of its ReplicaSets itself, so it and the HPA undo " +
+				"each other's changes. After the next rollout the HPA scales an unused ReplicaSet.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkReplicaSet,
 		},
 		{
 			Name: "hpa-on-daemonset", Level: Error, Title: "An HPA scales a DaemonSet",
-			Why:    "A DaemonSet has a pod for each node and no scale subresource: there is nothing that an HPA could set.",
+			Why:    "A DaemonSet has one pod per node and no scale subresource, so an HPA has nothing to set.",
 			Source: hpaDocs, Needs: []string{objects.HPA}, Check: checkDaemonSet,
 		},
 		{
 			Name: "selector-matches-others", Level: Error, Title: "The selector matches other workloads' pods",
-			Why: "An HPA counts every pod that its target's selector matches. Those of a Job with the same labels add their usage, " +
-				"and one of them without a request makes the whole metric fail.",
+			Why: "An HPA counts every pod that its target's selector matches. Pods of a Job with the same " +
+				"labels add their usage. One such pod without a request makes the whole metric fail.",
 			Source: k8sIssues + "120875", Needs: []string{objects.Pod, objects.Job, objects.CronJob}, Check: checkSelector,
 		},
 	}

@@ -13,38 +13,47 @@ import (
 func verticalRules() []*Rule {
 	return []*Rule{
 		{
-			Name: "vpa-initial-request-missing", Level: Warning, Title: "No request to begin with under a VPA that evicts",
-			Why: "Until the VPA has a recommendation the pod runs without a request, and is below every lower bound: it is evicted as soon as there is one. " +
-				"Where the VPA's webhook does not answer, new pods begin without a request again. Where best-effort says it already, this rule is silent.",
+			Name: "vpa-initial-request-missing", Level: Warning, Title: "No initial request under a VPA that evicts",
+			Why: "Until the VPA has a recommendation, the pod runs without a request and is below every " +
+				"lower bound. It is evicted as soon as there is a recommendation. If the VPA's webhook " +
+				"does not answer, new pods start without a request again. The rule reports nothing where " +
+				"best-effort does.",
 			Source: guide + "#summary", Needs: []string{objects.VPA, objects.LimitRange}, Check: checkInitialMissing,
 		},
 		{
 			Name: "request-below-min-allowed", Level: Warning, Title: "The initial request is below minAllowed",
-			Why:    "No recommendation is below minAllowed, so the pod is below the lower bound from the start, and is evicted at once.",
+			Why: "No recommendation is below minAllowed. So the pod is below the lower bound from the " +
+				"start, and is evicted at once.",
 			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkBelowMinAllowed,
 		},
 		{
 			Name: "request-below-recommender-minimum", Level: Advice, Title: "The initial request is below the recommender's minimum",
-			Why: "Upstream's recommender recommends no less than 25m and 250Mi for a pod, divided by its containers " +
-				"(--pod-recommendation-min-cpu-millicores, --pod-recommendation-min-memory-mb). A pod that requests less is evicted as soon as there is a recommendation. " +
-				"Where the recommender has other minima (the guide's has 10m and 10Mi), ignore this rule.",
+			Why: "Upstream's recommender recommends at least 25m and 250Mi for a pod, divided by its " +
+				"containers (--pod-recommendation-min-cpu-millicores, " +
+				"--pod-recommendation-min-memory-mb). A pod that requests less is evicted as soon as " +
+				"there is a recommendation. If your recommender has other minima (the guide's has 10m and " +
+				"10Mi), ignore this rule.",
 			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkBelowRecommender,
 		},
 		{
 			Name: "vpa-daemonset-evicts", Level: Advice, Title: "A VPA evicts the pods of a DaemonSet",
-			Why: "No PodDisruptionBudget protects a DaemonSet's pods, and its pods differ from node to node while all get one recommendation. For what a node needs to work, " +
-				"apply recommendations to new pods only.",
+			Why: "No PodDisruptionBudget protects a DaemonSet's pods. They differ from node to node, but " +
+				"all get one recommendation. For pods that a node needs, apply recommendations to new " +
+				"pods only.",
 			Source: guide + "#defining-a-vpa-resource", Needs: []string{objects.VPA}, Check: checkDaemonSetVPA,
 		},
 		{
 			Name: "vpa-single-replica", Level: Advice, Title: "A VPA that never evicts a single pod",
-			Why: "Upstream's updater leaves workloads of fewer than two pods alone (--min-replicas), so a recommendation reaches such a pod only when something else restarts it: " +
-				"the most common reason why a VPA seems to do nothing. updatePolicy.minReplicas allows it, at the price of an outage while the pod restarts.",
+			Why: "Upstream's updater ignores workloads with fewer than two pods (--min-replicas). A " +
+				"recommendation reaches such a pod only when something else restarts it. This is the most " +
+				"common reason why a VPA seems to do nothing. updatePolicy.minReplicas allows it, at the " +
+				"price of an outage while the pod restarts.",
 			Source: vpaIssues + "1665", Needs: []string{objects.VPA, objects.HPA}, Check: checkSingleVPA,
 		},
 		{
 			Name: "update-mode-auto", Level: Advice, Title: "updateMode Auto is deprecated",
-			Why:    "Auto means Recreate, and is to go: say which one is meant, Recreate or InPlaceOrRecreate.",
+			Why: "Auto means Recreate and will be removed. Set the mode that you mean: Recreate or " +
+				"InPlaceOrRecreate.",
 			Source: vpaIssues + "8424", Needs: []string{objects.VPA}, Check: checkModeAuto,
 		},
 	}

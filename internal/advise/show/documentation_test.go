@@ -17,27 +17,30 @@ var update = flag.Bool("update", false, "write docs/advice.md")
 
 const introduction = `# Advice
 
-` + "`plimsoll advise`" + ` looks at HorizontalPodAutoscalers, VerticalPodAutoscalers and what they scale for what the guides to
-autoscaling warn of. This page lists its rules; a test writes it from them.
+This page is for service owners and platform teams who check manifests before they apply them, or a cluster that runs.
+
+` + "`plimsoll advise`" + ` checks HorizontalPodAutoscalers, VerticalPodAutoscalers and their targets for problems that autoscaling
+guides warn about. This page lists its rules. A test generates it from the rules.
 
     plimsoll advise -f deploy/                   # files and folders; - is standard input
     plimsoll advise -n shop --usage week.csv     # a namespace, with what containers used
-    plimsoll advise -A -o sarif --fail-on=never  # a cluster, for what shows findings beside code
+    plimsoll advise -A -o sarif --fail-on=never  # a cluster, for tools that show findings beside code
 
-- **Levels.** An error does not work, or does harm; a warning will at some time; advice is what is better in most cases.
-  The exit status is 1 if a finding is of the level of ` + "`--fail-on`" + ` (error by default; never) or above, or if something failed;
-  else 0.
-- **Choosing.** ` + "`--rules=NAME,…`" + ` looks for these alone, ` + "`--rules=-NAME,…`" + ` for all but these. The annotation
-  ` + "`plimsoll.dev/ignore: NAME,NAME`" + ` on the object that a finding names keeps it back; the report counts those.
-- **Patches.** A finding's patch is a JSON patch, which ` + "`kubectl patch --type=json --patch-file`" + ` takes as it is. It mends that finding
-  alone: apply one, and look again. What only the owner can know has no patch but says what to do.
-- **Files.** What is not in them may be elsewhere, so nothing is said of what is only missing there. What
-  cannot be read (a template that was not rendered, a field that a kind does not have) is a finding of its own, and the rest is
-  looked at; where nothing at all can be read, the command fails. Of several objects of one kind, namespace and name the last counts.
-- **A cluster.** It is read with your rights. Rules that need what you may not list are left out and named.
-- **Usage.** metrics.k8s.io shows one moment, which says little; rules that need more are then left out and named. ` + "`--usage FILE`" + ` is a CSV
-  file with the columns time (RFC 3339, or seconds since 1970), namespace, pod, container, cpu and memory (quantities), a line for each
-  sample; pods belong to the workload that their names say.
+- **Levels.** An error does not work, or does harm. A warning will cause harm at some time. Advice is better in most
+  cases. The exit status is 1 if a finding has at least the level of ` + "`--fail-on`" + ` (error by default; or never), or if
+  something failed. Otherwise it is 0.
+- **Choosing rules.** ` + "`--rules=NAME,…`" + ` runs these rules alone, ` + "`--rules=-NAME,…`" + ` all but these. The annotation
+  ` + "`plimsoll.dev/ignore: NAME,NAME`" + ` on the object that a finding names suppresses it. The report counts suppressed findings.
+- **Patches.** A finding's patch is a JSON patch for ` + "`kubectl patch --type=json --patch-file`" + `. It fixes that finding
+  alone: apply one, then check again. Where only the owner can know the fix, the finding says what to do instead.
+- **Files.** Objects that are not in the files may exist elsewhere, so nothing is reported as missing for that alone.
+  Anything that cannot be read (a template that was not rendered, a field that a kind does not have) is a finding, and
+  the rest is checked. If nothing can be read, the command fails. If several objects have the same kind, namespace and
+  name, the last one counts.
+- **Clusters.** A cluster is read with your permissions. Rules that need what you may not list are skipped and named.
+- **Usage.** metrics.k8s.io shows a single moment, so rules that need more are skipped and named. ` + "`--usage FILE`" + ` is a CSV
+  file with a line per sample and the columns time (RFC 3339, or seconds since 1970), namespace, pod, container, cpu and
+  memory (quantities). Pods belong to the workload that their names indicate.
 
 `
 
@@ -51,7 +54,7 @@ func TestDocumentation(t *testing.T) {
 	}
 	for _, r := range rules.All() {
 		folder := filepath.Join("..", "rules", "testdata", "rules", r.Name)
-		fmt.Fprintf(&page, "\n## %s\n\n%s (%s). %s\n\nSource: <%s>\n\n```yaml\n%s```\n\nis told of as\n\n```text\n%s```\n",
+		fmt.Fprintf(&page, "\n## %s\n\n%s (%s). %s\n\nSource: <%s>\n\n```yaml\n%s```\n\nis reported as\n\n```text\n%s```\n",
 			r.Name, r.Title, r.Level, r.Why, r.Source, read(t, filepath.Join(folder, "bad.yaml")), read(t, filepath.Join(folder, "findings.txt")))
 	}
 	file := filepath.Join("..", "..", "..", "docs", "advice.md")

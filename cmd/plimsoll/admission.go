@@ -39,6 +39,9 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/match"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
 func admissionCommand() *cobra.Command {
@@ -69,9 +72,9 @@ type admissionProcess struct {
 	reach    *reach
 	tree     *ownership.Tree
 	handler  *webhook.Handler
-	guard    *webhook.Guard
+	guard    *guard.Guard
 	clock    *serverClock
-	upkeep   *webhook.Upkeep
+	upkeep   *upkeep.Runner
 	registry *prometheus.Registry
 	// synced are the caches without which nothing is answered. Horizontal autoscalers
 	// are not among them: upstream's manifests grant no right to see them.
@@ -116,7 +119,7 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 	if err := reportUnreadable(p.vpas, p.registry, log); err != nil {
 		return nil, err
 	}
-	if err := p.vpas.AddIndexers(webhook.ByTarget()); err != nil {
+	if err := p.vpas.AddIndexers(match.Indexers()); err != nil {
 		return nil, fmt.Errorf("indexing: %w", err)
 	}
 	if p.reach, err = newReach(config); err != nil {
@@ -126,10 +129,10 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 		return nil, err
 	}
 	registration := p.registration()
-	if p.handler, err = p.newHandler(registration.NeverLooked()); err != nil {
+	if p.handler, err = p.newHandler(registration.IgnoredNamespaces()); err != nil {
 		return nil, err
 	}
-	if p.guard, err = webhook.NewGuard(p.handler, time.Duration(flags.timeoutSeconds)*time.Second, p.registry); err != nil {
+	if p.guard, err = guard.New(p.handler, time.Duration(flags.timeoutSeconds)*time.Second, p.registry); err != nil {
 		return nil, err
 	}
 	if err := p.addUpkeep(registration); err != nil {
@@ -145,13 +148,13 @@ func newTree(reach *reach, factory informers.SharedInformerFactory, vpas cache.S
 	})
 }
 
-func (p *admissionProcess) registration() *webhook.Registration {
+func (p *admissionProcess) registration() *upkeep.Registration {
 	f := p.flags
-	r := &webhook.Registration{
+	r := &upkeep.Registration{
 		Client:    p.client.AdmissionregistrationV1().MutatingWebhookConfigurations(),
 		Namespace: f.namespace, Service: f.service,
 		TimeoutSeconds: int32(f.timeoutSeconds), //gosec:disable G115 -- at most 30
-		Fails:          f.fails, Only: f.only, Never: f.ignoredNamespaces(),
+		Fails:          f.fails, Only: f.only, Ignored: f.ignoredNamespaces(),
 	}
 	// Both were looked at in complete.
 	r.Labels, _ = parseLabels(f.labels)
@@ -173,7 +176,7 @@ func (p *admissionProcess) newHandler(never []string) (*webhook.Handler, error) 
 	ranges := p.factory.Core().V1().LimitRanges()
 	p.synced = append(p.synced, ranges.Informer().HasSynced, p.vpas.HasSynced, p.tree.HasSynced)
 	return webhook.NewHandler(webhook.Config{
-		Matcher: webhook.NewMatcher(p.vpas.GetIndexer(), p.tree),
+		Matcher: match.New(p.vpas.GetIndexer(), p.tree),
 		Ranges: func(namespace string) *bounds.Ranges {
 			// A lister's cache has no errors.
 			found, _ := ranges.Lister().LimitRanges(namespace).List(labels.Everything())
@@ -198,19 +201,19 @@ func (p *admissionProcess) warnings() (func(*vpav1.VerticalPodAutoscaler) []stri
 	return func(v *vpav1.VerticalPodAutoscaler) []string { return webhook.ConflictWarnings(finder, v) }, nil
 }
 
-func (p *admissionProcess) addUpkeep(registration *webhook.Registration) error {
+func (p *admissionProcess) addUpkeep(registration *upkeep.Registration) error {
 	f := p.flags
 	host, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("who holds the Lease: %w", err)
 	}
-	p.upkeep = &webhook.Upkeep{
+	p.upkeep = &upkeep.Runner{
 		Certificates: certificate.Read(f.files, f.reload),
-		Lease: &webhook.Lease{
+		Lease: &upkeep.Lease{
 			Client: p.client.CoordinationV1().Leases(f.leaseNamespace), Name: f.leaseName, Holder: host, Duration: f.leaseUpdateInterval,
-			Ignored: registration.NeverLooked(), Only: f.only,
+			Ignored: registration.IgnoredNamespaces(), Only: f.only,
 		},
-		Guard: p.guard, Interval: time.Minute, LeaseInterval: f.leaseUpdateInterval, Log: p.log.WithName("upkeep"),
+		RequirePath: p.guard.Require, Interval: time.Minute, LeaseInterval: f.leaseUpdateInterval, Log: p.log.WithName("upkeep"),
 	}
 	if f.reload {
 		p.upkeep.Interval = 10 * time.Second

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/plimsoll-dev/plimsoll/internal/webhook"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
 // horizontalDir is the installation without the vertical side.
@@ -153,15 +153,15 @@ func TestShippedRegistrationIsTheServers(t *testing.T) {
 	if err := flags.complete(); err != nil {
 		t.Fatal(err)
 	}
-	want := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, webhook.ConfigurationName).Webhooks
-	shipped := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, webhook.ConfigurationName)
+	want := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, upkeep.ConfigurationName).Webhooks
+	shipped := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, upkeep.ConfigurationName)
 	shipped.Webhooks = nil
 	client := fake.NewClientset(shipped)
 	registration := (&admissionProcess{flags: flags, client: client}).registration()
 	if err := registration.Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := registration.Client.Get(t.Context(), webhook.ConfigurationName, metav1.GetOptions{})
+	got, err := registration.Client.Get(t.Context(), upkeep.ConfigurationName, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	admissionv1 "k8s.io/api/admission/v1"
-	kuberuntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/guard"
 )
 
 // costly are pods or VerticalPodAutoscalers of a mebibyte.
@@ -88,10 +90,10 @@ func allocated(t *testing.T, h http.Handler, body []byte) uint64 {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
 	h.ServeHTTP(w, r)
-	runtime.ReadMemStats(&after)
+	goruntime.ReadMemStats(&after)
 	if w.Code != http.StatusOK && w.Code != http.StatusBadRequest {
 		t.Errorf("%d", w.Code)
 	}
@@ -120,7 +122,7 @@ func TestWhatASmallRequestAllocates(t *testing.T) {
 		"containers": reviewOf(pods, `{"spec":{"containers":[`+repeat(maxEntries, `{"name":"web","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}`)+`]}}`),
 		"policies":   reviewOf(vpas, `{"spec":{"resourcePolicy":{"containerPolicies":[`+repeat(maxValues/2-5, `{}`)+`]}}}`),
 	} {
-		if got := allocated(t, h, body); len(body) > leastBytes || got > 24*leastBytes {
+		if got := allocated(t, h, body); len(body) > guard.LeastBytes || got > 24*guard.LeastBytes {
 			t.Errorf("%s: %d bytes of text allocate %d, more than 24 times what they count for", what, len(body), got)
 		}
 	}
@@ -176,7 +178,7 @@ func TestAutoscalerOfTooManyValues(t *testing.T) {
 		t.Errorf("%+v", response.Result)
 	}
 	update := review(vpas, large(`"labels":{"a":"b"}`))
-	update.Request.Operation, update.Request.OldObject = admissionv1.Update, kuberuntime.RawExtension{Raw: []byte(large(""))}
+	update.Request.Operation, update.Request.OldObject = admissionv1.Update, runtime.RawExtension{Raw: []byte(large(""))}
 	if response, _ := ask(t, h, update); !response.Allowed {
 		t.Errorf("a label: %+v", response.Result)
 	}

@@ -20,10 +20,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// maxBodyBytes bounds a request. An object has at most 1.5 MB in etcd, and an
-// update brings two.
-const maxBodyBytes = 5 << 20
-
 // Matcher finds the VerticalPodAutoscaler that a new pod is under; nil is none.
 // It calls nobody. An error says that this is not known now.
 type Matcher interface {

@@ -3,7 +3,7 @@ package horizontal
 import (
 	"context"
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"testing"
 	"time"
 
@@ -35,9 +35,9 @@ func BenchmarkTurn(b *testing.B) {
 				<-c.workers
 			}
 			b.StopTimer()
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&m)
+			var m goruntime.MemStats
+			goruntime.GC()
+			goruntime.ReadMemStats(&m)
 			b.ReportMetric(float64(m.HeapAlloc), "heap-bytes")
 		})
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	kubeletrate "github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -84,10 +84,10 @@ func (w *world) podCounters(every time.Duration, use func(*corev1.Pod, int64) in
 // Scrape is what a kubelet says.
 type countedScraper struct {
 	*podCounters
-	store *rate.Store
+	store *kubeletrate.Store
 }
 
-func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.Round, error) {
 	pods := s.w.pods("shop")
 	s.w.mu.Lock()
 	node := &kubelettest.Node{}
@@ -103,7 +103,7 @@ func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (rate.
 	}
 	s.w.mu.Unlock()
 	if at.IsZero() {
-		return rate.Round{}, errors.New("not yet")
+		return kubeletrate.Round{}, errors.New("not yet")
 	}
 	return s.store.Ingest(target.Node, time.Now(), node.Text(at))
 }
@@ -111,7 +111,7 @@ func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (rate.
 func (f *podCounters) direct(c *Config) {
 	options := kubelet.DefaultOptions()
 	source, err := podusage.New(podusage.Config{
-		Scraper: func(store *rate.Store) (podusage.Scraper, error) { return &countedScraper{f, store}, nil },
+		Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &countedScraper{f, store}, nil },
 		Target:  options.Target, Registerer: f.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
 			return informers.NewSharedInformerFactoryWithOptions(f.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	kubeletrate "github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -25,11 +25,11 @@ import (
 // asked.
 type periodicKubelet struct {
 	*kubelets
-	store *rate.Store
+	store *kubeletrate.Store
 	at    *time.Time
 }
 
-func (h *periodicKubelet) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (h *periodicKubelet) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.Round, error) {
 	pods := h.w.pods("shop")
 	h.w.mu.Lock()
 	node := &kubelettest.Node{}
@@ -42,7 +42,7 @@ func (h *periodicKubelet) Scrape(_ context.Context, target kubelet.Target) (rate
 	at := *h.at
 	h.w.mu.Unlock()
 	if at.IsZero() {
-		return rate.Round{}, errors.New("not yet")
+		return kubeletrate.Round{}, errors.New("not yet")
 	}
 	return h.store.Ingest(target.Node, time.Now(), node.Text(at))
 }
@@ -70,7 +70,7 @@ func (w *world) periodicKubelets(k *kubelets, every time.Duration) func(*Config)
 	return func(c *Config) {
 		options := kubelet.DefaultOptions()
 		source, err := podusage.New(podusage.Config{
-			Scraper: func(store *rate.Store) (podusage.Scraper, error) { return &periodicKubelet{k, store, at}, nil },
+			Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &periodicKubelet{k, store, at}, nil },
 			Target:  options.Target, Rounds: k.rounds, Registerer: w.registry, Log: c.Log,
 			Nodes: func() cache.SharedIndexInformer {
 				return informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()

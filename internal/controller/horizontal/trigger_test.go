@@ -17,7 +17,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	kubeletrate "github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -67,11 +67,11 @@ func (w *world) kubelets(nodes ...string) *kubelets {
 // scraper asks kubelets.
 type scraper struct {
 	*kubelets
-	store *rate.Store
+	store *kubeletrate.Store
 }
 
 // Scrape implements resource.Scraper.
-func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, error) {
+func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.Round, error) {
 	w, now := k.w, time.Now()
 	pods := w.pods("shop")
 	w.mu.Lock()
@@ -95,7 +95,7 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 	}
 	w.mu.Unlock()
 	if broken {
-		return rate.Round{}, errors.New("connection refused")
+		return kubeletrate.Round{}, errors.New("connection refused")
 	}
 	sampled := now
 	if !k.frozen.IsZero() {
@@ -109,7 +109,7 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (rate.Round, 
 func (k *kubelets) direct(c *Config) {
 	options := kubelet.DefaultOptions()
 	source, err := podusage.New(podusage.Config{
-		Scraper: func(store *rate.Store) (podusage.Scraper, error) { return &scraper{k, store}, nil },
+		Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &scraper{k, store}, nil },
 		Target:  options.Target, Rounds: k.rounds, Registerer: k.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
 			return informers.NewSharedInformerFactoryWithOptions(k.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()

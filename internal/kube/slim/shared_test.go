@@ -2,7 +2,7 @@ package slim
 
 import (
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -153,9 +153,9 @@ func TestSharedPodsInACache(t *testing.T) {
 func bytesPerPod(t *testing.T, transform cache.TransformFunc) float64 {
 	t.Helper()
 	const pods = 10000
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
+	var before, after goruntime.MemStats
+	goruntime.GC()
+	goruntime.ReadMemStats(&before)
 	store := cache.NewStore(cache.MetaNamespaceKeyFunc)
 	for i := range pods {
 		object, err := transform(typical(i))
@@ -166,9 +166,9 @@ func bytesPerPod(t *testing.T, transform cache.TransformFunc) float64 {
 			t.Fatal(err)
 		}
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	runtime.KeepAlive(store)
+	goruntime.GC()
+	goruntime.ReadMemStats(&after)
+	goruntime.KeepAlive(store)
 	return float64(after.HeapAlloc-before.HeapAlloc) / pods
 }
 
@@ -223,7 +223,7 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%s: the same template", name)
 		}
 	}
-	runtime.KeepAlive(same)
+	goruntime.KeepAlive(same)
 }
 
 // A template that no pod has any more is not held.
@@ -231,7 +231,7 @@ func TestTemplatesAreDropped(t *testing.T) {
 	p := pod(typical(1))
 	p.Spec.Containers[0].Name = "dropped"
 	key := keyOf(&p.Spec)
-	runtime.KeepAlive(templateOf(p))
+	goruntime.KeepAlive(templateOf(p))
 	isHeld := func() bool {
 		templates.mu.Lock()
 		defer templates.mu.Unlock()
@@ -239,8 +239,8 @@ func TestTemplatesAreDropped(t *testing.T) {
 		return held
 	}
 	for range 1000 {
-		runtime.GC()
-		runtime.Gosched()
+		goruntime.GC()
+		goruntime.Gosched()
 		if !isHeld() {
 			return
 		}

@@ -2,7 +2,7 @@ package slim
 
 import (
 	"maps"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +36,7 @@ func templateOf(p *corev1.Pod) *template {
 	}
 	t := &template{containers: p.Spec.Containers, initContainers: p.Spec.InitContainers, resources: p.Spec.Resources}
 	templates.held[key] = weak.Make(t)
-	runtime.AddCleanup(t, forget, key)
+	goruntime.AddCleanup(t, forget, key)
 	return t
 }
 

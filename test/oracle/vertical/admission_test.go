@@ -21,7 +21,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller/logic"
+	admissionlogic "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller/logic"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller/resource/pod"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller/resource/pod/patch"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/admission-controller/resource/pod/recommendation"
@@ -168,7 +168,7 @@ func (w *admissionWorld) upstream(t *testing.T) http.Handler {
 	}
 	theirs := &upstream.VerticalPodAutoscaler{}
 	convert(t, w.vpa, theirs)
-	server := logic.NewAdmissionServer(pod.NewDefaultPreProcessor(), vpa.NewDefaultPreProcessor(), calculator, upstreamMatcher{theirs}, calculators)
+	server := admissionlogic.NewAdmissionServer(pod.NewDefaultPreProcessor(), vpa.NewDefaultPreProcessor(), calculator, upstreamMatcher{theirs}, calculators)
 	return http.HandlerFunc(server.Serve)
 }
 

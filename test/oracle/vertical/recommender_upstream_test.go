@@ -23,7 +23,7 @@ import (
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/input"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/input/metrics"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/input/oom"
-	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/logic"
+	recommenderlogic "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/logic"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/model"
 	"k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender/routines"
 	controllerfetcher "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/target/controller_fetcher"
@@ -94,14 +94,14 @@ func (u *upstreamRecommender) begin() {
 	u.loop = routines.RecommenderFactory{
 		ClusterState: cluster, ClusterStateFeeder: feeder, ControllerFetcher: u,
 		CheckpointWriter: checkpoint.NewCheckpointWriter(cluster, u),
-		PodResourceRecommender: logic.CreatePodResourceRecommender(logic.RecommendationConfig{
+		PodResourceRecommender: recommenderlogic.CreatePodResourceRecommender(recommenderlogic.RecommendationConfig{
 			SafetyMarginFraction: f.margin, PodMinCPUMillicores: f.podMinCPUMilli, PodMinMemoryMb: f.podMinMemoryMiB,
 			TargetCPUPercentile: f.target[vertical.CPU], LowerBoundCPUPercentile: f.lower[vertical.CPU], UpperBoundCPUPercentile: f.upper[vertical.CPU],
 			TargetMemoryPercentile: f.target[vertical.Memory], LowerBoundMemoryPercentile: f.lower[vertical.Memory],
 			UpperBoundMemoryPercentile: f.upper[vertical.Memory],
 			ConfidenceIntervalCPU:      f.confidence[vertical.CPU], ConfidenceIntervalMemory: f.confidence[vertical.Memory],
 		}),
-		RecommendationFormat: logic.RecommendationFormat{HumanizeMemory: f.humanize, RoundCPUMillicores: f.roundCPU, RoundMemoryBytes: f.roundMemory},
+		RecommendationFormat: recommenderlogic.RecommendationFormat{HumanizeMemory: f.humanize, RoundCPUMillicores: f.roundCPU, RoundMemoryBytes: f.roundMemory},
 		VpaClient:            u, RecommendationPostProcessors: processors,
 		CheckpointsGCInterval: 10 * time.Minute, CheckpointsWriteTimeout: time.Minute, UseCheckpoints: true, UpdateWorkerCount: 1,
 	}.Make()

@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
 // TestStrangersGetNoAnswer: who does not know the path is not answered once the API server knows it, and the API server
@@ -78,7 +78,7 @@ func TestApplyingAgainKeepsTheAuthority(t *testing.T) {
 	}
 	// A copy that is asked about nothing.
 	name := "copy-" + s.Name
-	copied := strings.NewReplacer("name: "+webhook.ConfigurationName, "name: "+name, "operator: NotIn", "operator: In", "[plimsoll-system]", "[nowhere]").
+	copied := strings.NewReplacer("name: "+upkeep.ConfigurationName, "name: "+name, "operator: NotIn", "operator: In", "[plimsoll-system]", "[nowhere]").
 		Replace(string(text))
 	configurations := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	s.KubectlInput(copied, "apply", "-f", "-")
@@ -95,7 +95,7 @@ func TestApplyingAgainKeepsTheAuthority(t *testing.T) {
 	patch, err := json.Marshal(map[string]any{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": map[string]any{"name": name},
 		"webhooks": []any{map[string]any{
-			"name": webhook.WebhookName, "admissionReviewVersions": []string{"v1"}, "sideEffects": "None",
+			"name": upkeep.WebhookName, "admissionReviewVersions": []string{"v1"}, "sideEffects": "None",
 			"clientConfig": map[string]any{
 				"caBundle": base64.StdEncoding.EncodeToString([]byte(authority)),
 				"service":  map[string]any{"namespace": own, "name": "vpa-webhook", "path": "/secret"},

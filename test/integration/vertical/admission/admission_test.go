@@ -22,7 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -314,13 +314,13 @@ func TestConfigurationIsChangedInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	spoilt, err := json.Marshal(map[string]any{"webhooks": []any{map[string]any{
-		"name": webhook.WebhookName, "failurePolicy": "Fail", "timeoutSeconds": 30,
+		"name": upkeep.WebhookName, "failurePolicy": "Fail", "timeoutSeconds": 30,
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().
-		Patch(t.Context(), webhook.ConfigurationName, types.StrategicMergePatchType, spoilt, metav1.PatchOptions{})
+		Patch(t.Context(), upkeep.ConfigurationName, types.StrategicMergePatchType, spoilt, metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
-	"github.com/plimsoll-dev/plimsoll/internal/webhook"
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
@@ -114,7 +114,7 @@ func (p *server) registered(s *harness.Namespace) {
 }
 
 func registration(ctx context.Context, s *harness.Namespace) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	configuration, err := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, webhook.ConfigurationName, metav1.GetOptions{})
+	configuration, err := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, upkeep.ConfigurationName, metav1.GetOptions{})
 	if err == nil && len(configuration.Webhooks) == 0 {
 		err = errors.New("no webhook in the configuration")
 	}

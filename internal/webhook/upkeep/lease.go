@@ -1,4 +1,4 @@
-package webhook
+package upkeep
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Lease says that pods which are created now are looked at: the updater, upstream's
+// Lease says that the server answers for pods that are created now: the updater, upstream's
 // too, evicts none while it is old.
 type Lease struct {
 	Client coordinationclient.LeaseInterface
@@ -23,8 +23,8 @@ type Lease struct {
 	Holder string
 	// Duration is written into it; what the updater goes by is its own flag.
 	Duration time.Duration
-	// Ignored are the namespaces whose pods are left alone, Only the one whose pods are
-	// looked at; all without it.
+	// Ignored are the namespaces whose pods are left alone, Only the one whose pods may
+	// be changed; all without it.
 	Ignored []string
 	Only    string
 }

@@ -1,4 +1,4 @@
-package webhook
+package match
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
 
@@ -42,7 +40,7 @@ func (o owners) SelectorKnown(ownership.Owner) (labels.Selector, error) { return
 
 func indexer(t testing.TB, vpas ...*vpav1.VerticalPodAutoscaler) cache.Indexer {
 	t.Helper()
-	indexers := ByTarget()
+	indexers := Indexers()
 	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
 	i := cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers)
 	for _, vpa := range vpas {
@@ -54,9 +52,10 @@ func indexer(t testing.TB, vpas ...*vpav1.VerticalPodAutoscaler) cache.Indexer {
 }
 
 func named(name string, change ...func(*vpav1.VerticalPodAutoscaler)) *vpav1.VerticalPodAutoscaler {
-	vpa := shop()
-	vpa.Name = name
-	vpa.CreationTimestamp = metav1.NewTime(time.Unix(1000, 0))
+	vpa := &vpav1.VerticalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, CreationTimestamp: metav1.NewTime(time.Unix(1000, 0))},
+		Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}},
+	}
 	for _, c := range change {
 		c(vpa)
 	}
@@ -131,7 +130,7 @@ func TestMatch(t *testing.T) {
 		if c.owners.top == nil {
 			c.owners = known
 		}
-		got, err := NewMatcher(indexer(t, c.vpas...), c.owners).Match(c.pod)
+		got, err := New(indexer(t, c.vpas...), c.owners).Match(c.pod)
 		switch {
 		case !errors.Is(err, c.err) || (err != nil) != (c.err != nil):
 			t.Errorf("%s: error %v, want %v", why, err, c.err)
@@ -139,42 +138,4 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: %v, want %q", why, got, c.want)
 		}
 	}
-}
-
-// BenchmarkReview: one pod among 2,000 objects, from the bytes that the API server
-// sends to those that it gets.
-func BenchmarkReview(b *testing.B) {
-	var all []*vpav1.VerticalPodAutoscaler
-	known := owners{top: map[string]ownership.Owner{}, selector: labels.Everything()}
-	for i := range 2000 {
-		name := fmt.Sprintf("web-%d", i)
-		all = append(all, named(name, func(vpa *vpav1.VerticalPodAutoscaler) { vpa.Spec.TargetRef.Name = name }))
-		known.top["ReplicaSet/"+name+"-abc"] = ownership.Owner{Kind: "Deployment", Namespace: "default", Name: name}
-	}
-	h := newHandler(b, NewMatcher(indexer(b, all...), known), func(cfg *Config) {
-		cfg.Ranges = func(string) *bounds.Ranges { return &bounds.Ranges{HasPod: true} }
-	})
-	body := review(pods, podOf(b, owned("ReplicaSet", "web-1234-abc", map[string]string{"app": "web"})))
-	b.ReportAllocs()
-	for b.Loop() {
-		response, _ := ask(b, h, body)
-		if response == nil || response.Patch == nil {
-			b.Fatal("the pod was not changed")
-		}
-	}
-}
-
-// podOf is a pod with what pods usually carry: environment, volumes and probes.
-func podOf(t testing.TB, pod *corev1.Pod) string {
-	t.Helper()
-	template := appsv1.Deployment{}.Spec.Template
-	container := corev1.Container{Name: "web", Image: "registry.example/web:1"}
-	for i := range 40 {
-		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of some length"})
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: fmt.Sprintf("v-%d", i), MountPath: fmt.Sprintf("/mnt/%d", i)})
-		template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: fmt.Sprintf("v-%d", i)})
-	}
-	template.Spec.Containers = append(template.Spec.Containers, container, corev1.Container{Name: "proxy"})
-	pod.Spec = template.Spec
-	return marshal(t, pod)
 }

@@ -1,4 +1,6 @@
-package webhook
+// Package guard stands before the admission server's handler: it refuses who does not know the path, and bounds
+// what is read at a time.
+package guard
 
 import (
 	"context"
@@ -17,9 +19,12 @@ const (
 	// heldBytes of requests are read and answered at a time: what decoding makes of them
 	// is up to eight times as much, and has to fit into the memory limit.
 	heldBytes = 32 << 20
-	// leastBytes is what each request counts for at least. A pod has some 10 kB; one of
-	// maxEntries containers in as few makes a megabyte and a half of answers.
-	leastBytes = 128 << 10
+	// LeastBytes is what each request counts for at least. A pod has some 10 kB; one of
+	// very many containers in as few makes a megabyte and a half of answers.
+	LeastBytes = 128 << 10
+	// MaxBodyBytes bounds a request. An object has at most 1.5 MB in etcd, and an
+	// update brings two.
+	MaxBodyBytes = 5 << 20
 )
 
 // Why a request is not answered.
@@ -46,10 +51,10 @@ type Guard struct {
 
 var _ http.Handler = (*Guard)(nil)
 
-// NewGuard makes a Guard that lets any path through.
-func NewGuard(next http.Handler, wait time.Duration, registerer prometheus.Registerer) (*Guard, error) {
+// New makes a Guard that lets any path through.
+func New(next http.Handler, wait time.Duration, registerer prometheus.Registerer) (*Guard, error) {
 	if next == nil || wait <= 0 {
-		return nil, errors.New("webhook: a guard needs a handler and a time to wait")
+		return nil, errors.New("guard: it needs a handler and a time to wait")
 	}
 	g := &Guard{next: next, wait: wait, room: semaphore.NewWeighted(heldBytes), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "plimsoll_admission_refused_total",
@@ -85,13 +90,13 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, refusedMethod, http.StatusMethodNotAllowed)
 		return
 	}
-	if r.ContentLength > maxBodyBytes {
+	if r.ContentLength > MaxBodyBytes {
 		g.refuse(w, refusedTooLarge, http.StatusRequestEntityTooLarge)
 		return
 	}
-	weight := int64(maxBodyBytes) // for who does not say
+	weight := int64(MaxBodyBytes) // for who does not say
 	if r.ContentLength >= 0 {
-		weight = max(leastBytes, r.ContentLength)
+		weight = max(LeastBytes, r.ContentLength)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.wait)
 	defer cancel()

@@ -1,4 +1,4 @@
-package webhook
+package upkeep
 
 import (
 	"bytes"
@@ -50,10 +50,10 @@ type Registration struct {
 	// Fails keeps pods out while the server does not answer.
 	Fails  bool
 	Labels map[string]string
-	// Only is the one namespace whose pods are looked at; all without it.
+	// Only is the one namespace whose pods may be changed; all without it.
 	Only string
-	// Never are namespaces whose pods are not looked at.
-	Never []string
+	// Ignored are further namespaces whose pods are left alone.
+	Ignored []string
 
 	// applied is what the API server has since the last Ensure.
 	applied struct{ resourceVersion, authorities, path string }
@@ -148,7 +148,7 @@ func pathOf(c *admissionregistrationv1.WebhookClientConfig) string {
 	case c.Service != nil:
 		path = ptr.Deref(c.Service.Path, "")
 	case c.URL != nil:
-		// The API server has looked at it.
+		// The API server has validated it.
 		if where, err := url.Parse(*c.URL); err == nil {
 			path = where.Path
 		}
@@ -225,7 +225,7 @@ func (r *Registration) configuration(authorities []byte, path string) *apply.Mut
 		))
 }
 
-// namespaces selects those that are looked at: never that of the server, whose own
+// namespaces selects those whose pods may be changed: never that of the server, whose own
 // pods must come up without it.
 func (r *Registration) namespaces() *applymeta.LabelSelectorApplyConfiguration {
 	selector := applymeta.LabelSelector()
@@ -233,19 +233,19 @@ func (r *Registration) namespaces() *applymeta.LabelSelectorApplyConfiguration {
 		selector.WithMatchExpressions(applymeta.LabelSelectorRequirement().
 			WithKey(namespaceLabel).WithOperator(metav1.LabelSelectorOpIn).WithValues(r.Only))
 	}
-	if never := r.NeverLooked(); len(never) > 0 {
+	if ignored := r.IgnoredNamespaces(); len(ignored) > 0 {
 		selector.WithMatchExpressions(applymeta.LabelSelectorRequirement().
-			WithKey(namespaceLabel).WithOperator(metav1.LabelSelectorOpNotIn).WithValues(never...))
+			WithKey(namespaceLabel).WithOperator(metav1.LabelSelectorOpNotIn).WithValues(ignored...))
 	}
 	return selector
 }
 
-// NeverLooked are the namespaces whose pods are left alone.
-func (r *Registration) NeverLooked() []string {
-	never := slices.Clone(r.Never)
+// IgnoredNamespaces are the namespaces whose pods are left alone.
+func (r *Registration) IgnoredNamespaces() []string {
+	ignored := slices.Clone(r.Ignored)
 	if r.Namespace != "" {
-		never = append(never, r.Namespace)
+		ignored = append(ignored, r.Namespace)
 	}
-	slices.Sort(never)
-	return slices.Compact(never)
+	slices.Sort(ignored)
+	return slices.Compact(ignored)
 }

@@ -1,4 +1,5 @@
-package webhook
+// Package match finds the VerticalPodAutoscaler that a new pod is under, from caches alone.
+package match
 
 import (
 	"errors"
@@ -25,8 +26,8 @@ type Owners interface {
 // byTarget is the index of objects by the workload that they name.
 const byTarget = "plimsoll.dev/admission-target"
 
-// ByTarget is the indexer that NewMatcher needs an informer to have.
-func ByTarget() cache.Indexers {
+// Indexers are those that New needs an informer to have beside that by namespace.
+func Indexers() cache.Indexers {
 	return cache.Indexers{byTarget: func(object any) ([]string, error) {
 		vpa, isVPA := object.(*vpav1.VerticalPodAutoscaler)
 		if !isVPA || vpa.Spec.TargetRef == nil {
@@ -38,20 +39,20 @@ func ByTarget() cache.Indexers {
 
 func target(namespace, kind, name string) string { return namespace + "/" + kind + "/" + name }
 
-// match finds objects in an index by the topmost owner of a pod.
-type match struct {
+// Matcher finds objects in an index by the topmost owner of a pod.
+type Matcher struct {
 	vpas   cache.Indexer
 	owners Owners
 }
 
-// NewMatcher finds VerticalPodAutoscalers in an indexer with ByTarget and by
+// New makes a Matcher that finds VerticalPodAutoscalers in an indexer with Indexers and by
 // namespace.
-func NewMatcher(vpas cache.Indexer, owners Owners) Matcher {
-	return &match{vpas: vpas, owners: owners}
+func New(vpas cache.Indexer, owners Owners) *Matcher {
+	return &Matcher{vpas: vpas, owners: owners}
 }
 
-// Match implements Matcher.
-func (m *match) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
+// Match implements webhook.Matcher.
+func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	// Most namespaces have none, and their pods may be owned by anything.
 	if some, err := m.vpas.IndexKeys(cache.NamespaceIndex, pod.Namespace); err != nil || len(some) == 0 {
 		return nil, err
@@ -88,7 +89,7 @@ func (m *match) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 
 // topmost is the topmost owner. The first pods of a rollout often come before
 // their ReplicaSet is in the cache; who owns that follows from its name.
-func (m *match) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
+func (m *Matcher) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
 	owner, owned, err := m.owners.TopmostKnown(pod)
 	if !errors.Is(err, ownership.ErrNotFound) {
 		return owner, owned, err

@@ -1,4 +1,4 @@
-package webhook
+package upkeep
 
 import (
 	"context"
@@ -10,10 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/testr"
-	"github.com/google/go-cmp/cmp"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -38,101 +35,6 @@ func (g *given) Shown() *certificate.Shown {
 	return &certificate.Shown{Certificate: &tls.Certificate{}, Authorities: []byte(g.authorities), Path: g.path}
 }
 
-func registration(client *fake.Clientset) *Registration {
-	return &Registration{
-		Client:    client.AdmissionregistrationV1().MutatingWebhookConfigurations(),
-		Namespace: "plimsoll-system", Service: "vpa-webhook", TimeoutSeconds: 5, Never: []string{"kube-system"},
-		Labels: map[string]string{"team": "platform"},
-	}
-}
-
-// writes counts what was done to the configuration.
-func writes(client *fake.Clientset) map[string]int {
-	counts := map[string]int{}
-	for _, action := range client.Actions() {
-		if action.GetResource().Resource == "mutatingwebhookconfigurations" && action.GetVerb() != "get" {
-			counts[action.GetVerb()]++
-		}
-	}
-	return counts
-}
-
-// TestRegistration: an old configuration of upstream is changed where it stands.
-func TestRegistration(t *testing.T) {
-	client := fake.NewClientset(&admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName},
-		Webhooks:   []admissionregistrationv1.MutatingWebhook{{Name: WebhookName}, {Name: "somebody.else"}},
-	})
-	r := registration(client)
-	if err := r.Ensure(t.Context(), []byte("first"), "/secret"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := r.Client.Get(t.Context(), ConfigurationName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got.Webhooks) != 2 || got.Labels["team"] != "platform" {
-		t.Fatalf("%+v, want the webhook of somebody else left alone and the label set", got)
-	}
-	checkWebhook(t, &got.Webhooks[0])
-	for _, authorities := range []string{"first", "second"} {
-		for range 3 {
-			if err := r.Ensure(t.Context(), []byte(authorities), "/secret"); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	// The fake API server has no resource versions; that nothing is written without a
-	// change is tested on a real one.
-	if counts := writes(client); counts["delete"] > 0 || counts["create"] > 0 || counts["update"] > 0 || counts["patch"] == 0 {
-		t.Errorf("the configuration was written with %v, want patches alone", counts)
-	}
-}
-
-func checkWebhook(t *testing.T, w *admissionregistrationv1.MutatingWebhook) {
-	t.Helper()
-	want := []metav1.LabelSelectorRequirement{{Key: namespaceLabel, Operator: metav1.LabelSelectorOpNotIn, Values: []string{"kube-system", "plimsoll-system"}}}
-	if diff := cmp.Diff(want, w.NamespaceSelector.MatchExpressions); diff != "" {
-		t.Errorf("namespaces: (-want +got)\n%s", diff)
-	}
-	if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 || *w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
-		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" || *w.ClientConfig.Service.Path != "/secret" || len(w.Rules) != 2 {
-		t.Errorf("%+v", w)
-	}
-}
-
-// TestRegistrationWithUpstreamsRights: they are to create, and not to patch.
-func TestRegistrationWithUpstreamsRights(t *testing.T) {
-	client := fake.NewClientset()
-	client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"), ConfigurationName, errors.New("no"))
-	})
-	for range 2 {
-		// The second is the process after a restart.
-		if err := registration(client).Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := registration(client).Ensure(t.Context(), []byte("another"), "/secret"); !apierrors.IsForbidden(err) {
-		t.Errorf("%v, want it said that the configuration leads elsewhere", err)
-	}
-	if counts := writes(client); counts["create"] != 1 || counts["delete"] > 0 {
-		t.Errorf("written with %v", counts)
-	}
-}
-
-func TestRegistrationByURL(t *testing.T) {
-	r := Registration{URL: "https://10.0.0.1:8000", Fails: true, Only: "shop"}
-	c := r.configuration([]byte("ca"), "/secret")
-	w := c.Webhooks[0]
-	if *w.ClientConfig.URL != r.URL+"/secret" || w.ClientConfig.Service != nil || *w.FailurePolicy != admissionregistrationv1.Fail {
-		t.Errorf("%+v", w)
-	}
-	if e := w.NamespaceSelector.MatchExpressions; len(e) != 1 || *e[0].Operator != metav1.LabelSelectorOpIn || e[0].Values[0] != "shop" {
-		t.Errorf("%+v, want one namespace alone", e)
-	}
-}
-
 // TestUpkeep: the Lease is renewed each ten seconds from when the server is
 // registered, whatever fails afterwards.
 func TestUpkeep(t *testing.T) {
@@ -147,7 +49,7 @@ func TestUpkeep(t *testing.T) {
 			return false, nil, nil
 		})
 		leases := client.CoordinationV1().Leases("plimsoll-system")
-		u := Upkeep{
+		u := Runner{
 			Certificates: &given{authorities: "ca"}, Registration: registration(client),
 			Lease:    &Lease{Client: leases, Name: "vpa-admission-controller", Holder: "a", Duration: 10 * time.Second},
 			Interval: time.Minute, LeaseInterval: 10 * time.Second, Log: testr.New(t),
@@ -188,7 +90,7 @@ func TestLeaseOfWhomNobodyAsks(t *testing.T) {
 		client := fake.NewClientset(shipped())
 		refuseCreation(client)
 		leases := client.CoordinationV1().Leases("plimsoll-system")
-		u := Upkeep{
+		u := Runner{
 			Certificates: &given{authorities: "ca"}, Registration: registration(client),
 			Lease:    &Lease{Client: leases, Name: "vpa-admission-controller", Holder: "a", Duration: 10 * time.Second},
 			Interval: time.Minute, LeaseInterval: 10 * time.Second, Log: testr.New(t),
@@ -225,7 +127,7 @@ func TestLeaseOfWhomNobodyAsks(t *testing.T) {
 	})
 }
 
-// The updater reads on the Lease what is never looked at here, and evicts nothing there.
+// The updater reads on the Lease which namespaces are left alone here, and evicts nothing there.
 func TestLeaseSaysWhatIsIgnored(t *testing.T) {
 	leases := fake.NewClientset().CoordinationV1().Leases("plimsoll-system")
 	l := &Lease{Client: leases, Name: "lease", Holder: "a", Duration: 10 * time.Second, Ignored: []string{"kube-system", "plimsoll-system"}, Only: "shop"}

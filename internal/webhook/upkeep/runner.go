@@ -1,0 +1,158 @@
+package upkeep
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
+)
+
+// Certificates are what the server shows and what vouches for it.
+type Certificates interface {
+	// Refresh reads and renews them.
+	Refresh(ctx context.Context, now time.Time) error
+	// Shown is what holds since the last Refresh that succeeded; nil before.
+	Shown() *certificate.Shown
+}
+
+var (
+	_ Certificates = (*certificate.Kept)(nil)
+	_ Certificates = (*certificate.Files)(nil)
+)
+
+// pathIntervals is how many intervals the API server must have had the path before no
+// other is answered: in one of them a replica of an older version would have taken it away.
+const pathIntervals = 3
+
+// Runner keeps certificates, registration and Lease up to date.
+type Runner struct {
+	Certificates Certificates
+	// Registration is nil where something else registers the server.
+	Registration *Registration
+	// RequirePath gets the one path to answer, empty for any: webhook.Guard's Require. It may be nil.
+	RequirePath func(path string)
+	// Clients is nil where anybody may connect.
+	Clients *certificate.Clients
+	Lease   *Lease
+	// Interval is how often certificates and registration are checked,
+	// LeaseInterval how often the Lease is renewed.
+	Interval, LeaseInterval time.Duration
+	Log                     logr.Logger
+
+	// logged is what the log says is shown.
+	logged *certificate.Shown
+	// isUnknown says that the API server is certain not to ask this server.
+	isUnknown bool
+}
+
+// TLS shows whatever certificate holds when a connection is made.
+func (r *Runner) TLS(base *tls.Config) *tls.Config {
+	base.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		shown := r.Certificates.Shown()
+		if shown == nil {
+			return nil, errors.New("no certificate yet")
+		}
+		return shown.Certificate, nil
+	}
+	if r.Clients != nil {
+		base.ClientAuth = tls.RequireAndVerifyClientCert
+		base.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			current := base.Clone()
+			current.ClientCAs = r.Clients.Pool()
+			return current, nil
+		}
+	}
+	return base
+}
+
+// Run refreshes certificates, registration and Lease until ctx ends. It is called once the server answers;
+// the Lease is renewed from when the server is registered.
+func (r *Runner) Run(ctx context.Context) {
+	check, renew := time.NewTicker(r.Interval), time.NewTicker(r.LeaseInterval)
+	defer check.Stop()
+	defer renew.Stop()
+	registered := r.check(ctx)
+	r.renew(ctx, registered)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-check.C:
+			// What was registered stays so, but for a configuration that is gone: one call
+			// that fails changes nothing.
+			registered = r.check(ctx) || registered && !r.isUnknown
+		case <-renew.C:
+			if !registered {
+				registered = r.check(ctx)
+			}
+			r.renew(ctx, registered)
+		}
+	}
+}
+
+// check refreshes certificates and registration. It reports whether the API server knows where the server is.
+func (r *Runner) check(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, r.LeaseInterval)
+	defer cancel()
+	if err := r.Certificates.Refresh(ctx, time.Now()); err != nil {
+		r.Log.Error(err, "Renewing certificates; those from before are shown")
+	}
+	if r.Clients != nil {
+		if err := r.Clients.Refresh(); err != nil {
+			r.Log.Error(err, "Who may connect; it is who might before")
+		}
+	}
+	shown := r.Certificates.Shown()
+	r.logCertificates(shown)
+	if r.Registration == nil {
+		return true
+	}
+	if shown == nil {
+		return false
+	}
+	err := r.Registration.Ensure(ctx, shown.Authorities, shown.Path)
+	r.isUnknown = errors.Is(err, ErrMissing)
+	if err != nil {
+		r.Log.Error(err, "Registering with the API server; trying again", "configuration", ConfigurationName)
+		return false
+	}
+	if r.RequirePath != nil {
+		required := ""
+		if r.Registration.HasPath(pathIntervals * r.Interval) {
+			required = shown.Path
+		}
+		r.RequirePath(required)
+	}
+	return true
+}
+
+// logCertificates logs that other certificates count from now on.
+func (r *Runner) logCertificates(shown *certificate.Shown) {
+	before := r.logged
+	if r.logged = shown; shown == nil || shown == before {
+		return
+	}
+	leaf := shown.Certificate.Leaf
+	if leaf != nil && (before == nil || !leaf.Equal(before.Certificate.Leaf)) {
+		r.Log.Info("Serving certificate loaded", "serial", leaf.SerialNumber.Text(16), "notBefore", leaf.NotBefore, "notAfter", leaf.NotAfter)
+	}
+	if before != nil && !bytes.Equal(before.Authorities, shown.Authorities) {
+		r.Log.Info("Certificate authorities reloaded", "certificates", bytes.Count(shown.Authorities, []byte("BEGIN CERTIFICATE")))
+	}
+}
+
+func (r *Runner) renew(ctx context.Context, registered bool) {
+	if !registered {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.LeaseInterval)
+	defer cancel()
+	if err := r.Lease.Renew(ctx, time.Now()); err != nil {
+		r.Log.Error(err, "The updater will not evict anything while the Lease is old", "lease", r.Lease.Name)
+	}
+}

@@ -93,8 +93,8 @@ func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) 
 	why := "nobody tells what upstream's updater remembers"
 	set := verticalDivergences(step, l.options.decider)
 	if set != divergence.None || l.options.controllerAddress != "" {
-		if memory, err := l.finder.Memory(ctx, object); err == nil {
-			step.Snapshot.Flags, step.Snapshot.Updater, step.Snapshot.Annotations = memory.Flags, memory.Updater, memory.Annotations
+		if state, err := l.finder.UpdaterState(ctx, object); err == nil {
+			step.Snapshot.Flags, step.Snapshot.Updater, step.Snapshot.Annotations = state.Flags, state.Updater, state.Annotations
 			set, why = verticalDivergences(step, l.options.decider), "no pass of the updater has looked at the object yet"
 		} else {
 			why = err.Error()

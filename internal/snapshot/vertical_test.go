@@ -107,10 +107,10 @@ func TestEncodeVertical(t *testing.T) {
 	bucket := disruption.NewBucket(0.1, 3)
 	_, _, bucket = bucket.Reserve(at, time.Time{})
 	state := update.State{Version: update.StateVersion}.Clone()
-	state.Resize.Refuse(&vertical.Pod{UID: "1"}, []vertical.Recommendation{{Container: "app", Target: vertical.Amounts{}.With(vertical.CPU, 5)}}, vertical.Amounts{})
+	state.Resize.RecordInfeasible(&vertical.Pod{UID: "1"}, []vertical.Recommendation{{Container: "app", Target: vertical.Amounts{}.With(vertical.CPU, 5)}}, vertical.Amounts{})
 	state.Resize.Failed["1"] = resize.Failure{Attempts: 2, Until: at}
-	state.Circuit.Evict(at, nil, []vertical.Recommendation{{Container: "app", Target: vertical.Of(5, 6)}})
-	state.Circuit.Resize(at, &vertical.Pod{UID: "1"})
+	state.Circuit.RecordEviction(at, nil, []vertical.Recommendation{{Container: "app", Target: vertical.Of(5, 6)}})
+	state.Circuit.RecordResize(at, &vertical.Pod{UID: "1"})
 	settings := DefaultVerticalSettings()
 	settings.KnowsGates, settings.Gates.InPlace, settings.Updater.Tolerance, settings.Recommender.NoOverrides = true, true, 0.1+0.2, true
 	settings.Recommender.Policy.MaxAllowed = vertical.Amounts{}.With(vertical.Memory, 1<<40)

@@ -211,13 +211,13 @@ func (w *world) update() {
 	for action, ok := d.Next(&state); ok; action, ok = d.Next(&state) {
 		i := slices.IndexFunc(w.pods, func(p *pod) bool { return p.name == action.Pod.Name })
 		if action.Kind != update.Resize {
-			w.t.Fatalf("%s: %s of %s because of %v, want resizes alone", w.now, action.Kind, action.Pod.Name, action.Why)
+			w.t.Fatalf("%s: %s of %s because of %v, want resizes alone", w.now, action.Kind, action.Pod.Name, action.Reason)
 		}
 		for _, target := range action.Targets {
 			w.pods[i].requests = with(w.pods[i].requests, target.Requests)
 		}
 		w.resizes = append(w.resizes, w.now)
-		d.Settle(w.now, &state, action, update.Done)
+		d.Applied(w.now, &state, action, update.Done)
 	}
 	w.updates = state
 }

@@ -43,7 +43,7 @@ type Source interface {
 // VerticalSource tells what the vertical side remembers of an object: the flags and
 // the updater's part of a snapshot. It is nil for an object that it does not look at.
 type VerticalSource interface {
-	Memory(object types.NamespacedName) *snapshot.VerticalSnapshot
+	UpdaterState(object types.NamespacedName) *snapshot.VerticalSnapshot
 }
 
 // Sources are what the server knows from. Vertical may be nil.
@@ -137,13 +137,13 @@ func (s *Server) remember(w http.ResponseWriter, object types.NamespacedName) {
 		http.Error(w, "the vertical side does not run here", http.StatusNotFound)
 		return
 	}
-	memory := s.vertical.Memory(object)
-	if memory == nil {
+	state := s.vertical.UpdaterState(object)
+	if state == nil {
 		http.Error(w, "the updater does not run here: another replica leads, or it is not switched on",
 			http.StatusNotFound)
 		return
 	}
-	text, err := json.Marshal(memory)
+	text, err := json.Marshal(state)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -129,7 +129,7 @@ func TestNewWantsLoopback(t *testing.T) {
 // remembered remembers shop/web alone.
 type remembered struct{}
 
-func (remembered) Memory(object types.NamespacedName) *snapshot.VerticalSnapshot {
+func (remembered) UpdaterState(object types.NamespacedName) *snapshot.VerticalSnapshot {
 	if object.Name != "web" {
 		return nil
 	}

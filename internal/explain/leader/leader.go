@@ -59,14 +59,14 @@ func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *s
 	return step, err
 }
 
-// Memory is what the vertical side remembers of the object, and the flags that it has.
-func (f *Finder) Memory(ctx context.Context, object types.NamespacedName) (*snapshot.VerticalSnapshot, error) {
-	var memory snapshot.VerticalSnapshot
-	err := f.ask(ctx, "updater", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&memory) })
+// UpdaterState is what the vertical side remembers of the object, and the flags that it has.
+func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshot.VerticalSnapshot, error) {
+	var state snapshot.VerticalSnapshot
+	err := f.ask(ctx, "updater", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&state) })
 	if err != nil {
 		return nil, err
 	}
-	return &memory, nil
+	return &state, nil
 }
 
 // ask has the leader's answer read.

@@ -125,13 +125,13 @@ func (e *Explanation) Output() Output {
 
 func (e *Explanation) pod(v *update.Verdict) Pod {
 	pod := Pod{
-		Name: v.Pod.Name, Action: v.Did.String(), Because: v.Wants.String(), Against: v.Against.String(),
+		Name: v.Pod.Name, Action: v.Action.String(), Because: v.Reason.String(), Against: v.BlockedBy.String(),
 		Requests: map[string]corev1.ResourceList{}, LastPass: e.verdictBefore(v.Pod.UID),
 	}
-	if e.Unboosted[v.Pod.UID] && v.Did == update.Nothing {
+	if e.Unboosted[v.Pod.UID] && v.Action == update.Nothing {
 		pod.Action, pod.Because, pod.Against = update.Unboost.String(), reason.BoostExpired.String(), ""
 	}
-	for _, note := range v.Notes {
+	for _, note := range v.CheckResults {
 		pod.Notes = append(pod.Notes, note.String())
 	}
 	for i := range v.Pod.Containers {

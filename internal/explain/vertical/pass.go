@@ -41,14 +41,14 @@ func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
 	}
 	e.Update, state = update.Decide(now, &policy, state, o)
 	if updater != nil && updater.LeaseStale {
-		for _, i := range e.Update.Wanted {
-			e.Update.Pods[i].Against = reason.LeaseStale
+		for _, i := range e.Update.ToUpdate {
+			e.Update.Pods[i].BlockedBy = reason.LeaseStale
 		}
 		return
 	}
 	if updater != nil {
 		if why, ok := reasonOf(updater.Held); ok {
-			e.Update.HoldEvictions(why)
+			e.Update.StopEvictions(why)
 		}
 	}
 	e.act(now, &state)
@@ -74,9 +74,9 @@ func (e *Explanation) act(now time.Time, state *update.State) {
 			return
 		}
 		if action.Kind == update.Evict && turns.isUsedUp() {
-			claims.Return(growth)
+			claims.Release(growth)
 			e.Update.Return(action)
-			e.Update.HoldEvictions(reason.ClusterBudget)
+			e.Update.StopEvictions(reason.ClusterBudget)
 			continue
 		}
 		outcome := update.Done
@@ -84,11 +84,11 @@ func (e *Explanation) act(now time.Time, state *update.State) {
 			outcome = budgets.evict(step.Pods, action.Pod.UID)
 		}
 		if outcome != update.Done {
-			claims.Return(growth)
+			claims.Release(growth)
 		} else if action.Kind == update.Evict {
 			turns.evicted++
 		}
-		e.Update.Settle(now, state, action, outcome)
+		e.Update.Applied(now, state, action, outcome)
 	}
 }
 
@@ -104,7 +104,7 @@ func (e *Explanation) unboost(policy *update.Policy, state update.State, o *upda
 			e.Unboosted = map[string]bool{}
 		}
 		e.Unboosted[action.Pod.UID] = true
-		decision.Settle(decision.At, &state, action, update.Done)
+		decision.Applied(decision.At, &state, action, update.Done)
 	}
 }
 
@@ -216,7 +216,7 @@ func (t *turns) take(kind update.Kind) bool {
 // featuresOf says what the object asks for in vain. Where no updater says which gates
 // it has, they are taken for on, and that is said.
 func featuresOf(step *snapshot.VerticalStep, gates observevertical.Gates, known bool) []string {
-	asked := observevertical.AskedOf(&step.Object.Spec)
+	asked := observevertical.RequestOf(&step.Object.Spec)
 	has := report.Features{
 		InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig, PodsResize: !step.Snapshot.NoResize,
 	}

@@ -158,7 +158,7 @@ func TestEachPod(t *testing.T) {
 		"no turn": {
 			func(s *snapshot.VerticalStep) {
 				s.Snapshot.Updater = updater()
-				s.Snapshot.Updater.Evictions = disruption.NewBucket(0.001, 1).Emptied(noon.Add(-20 * time.Second))
+				s.Snapshot.Updater.Evictions = disruption.NewBucket(0.001, 1).Empty(noon.Add(-20 * time.Second))
 			}, [3]string{held("RateLimit"), held("RateLimit"), held("RateLimit")}, words + "--eviction-rate-limit allows no more in this pass",
 		},
 		"nobody renews the Lease": {
@@ -243,7 +243,7 @@ func TestEachPod(t *testing.T) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Requested = map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 150)}
 				for _, p := range s.Pods {
-					s.Snapshot.Updater.State.Resize.Refused[string(p.UID)] = resize.Refusal{
+					s.Snapshot.Updater.State.Resize.Infeasible[string(p.UID)] = resize.InfeasibleResize{
 						Targets: map[string]vertical.Amounts{"app": vertical.Amounts{}.With(vertical.CPU, 200)},
 						Room:    vertical.Amounts{}.With(vertical.CPU, 1000).With(vertical.Memory, 4<<30),
 					}

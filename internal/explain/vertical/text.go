@@ -149,15 +149,15 @@ func (e *Explanation) explainPod(p *page, v *update.Verdict) {
 		p.line("", "would be %s now: %s", done[update.Unboost], report.Sentence(reason.BoostExpired))
 	}
 	switch {
-	case v.Did != update.Nothing:
-		p.line("", "would be %s by the next pass: %s", done[v.Did], report.Sentence(v.Wants))
-	case v.Wants != reason.None:
-		p.line("", "should be changed: %s; but: %s", report.Sentence(v.Wants), cmp.Or(report.Sentence(v.Against), "its turn has not come"))
+	case v.Action != update.Nothing:
+		p.line("", "would be %s by the next pass: %s", done[v.Action], report.Sentence(v.Reason))
+	case v.Reason != reason.None:
+		p.line("", "should be changed: %s; but: %s", report.Sentence(v.Reason), cmp.Or(report.Sentence(v.BlockedBy), "its turn has not come"))
 	default:
-		p.line("", "stays as it is: %s", report.Sentence(v.Against))
+		p.line("", "stays as it is: %s", report.Sentence(v.BlockedBy))
 	}
-	for _, note := range v.Notes {
-		if note != v.Against {
+	for _, note := range v.CheckResults {
+		if note != v.BlockedBy {
 			p.line("", "a resize: %s", report.Sentence(note))
 		}
 	}
@@ -222,7 +222,7 @@ func (e *Explanation) explainUpdater(p *page) {
 	}
 	if updater == nil {
 		p.line("updater", "what it remembers is unknown (%s): taken for one that has just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file does not have it"))
-		if resizes(e.Mode) && len(e.Update.Wanted) > 0 {
+		if resizes(e.Mode) && len(e.Update.ToUpdate) > 0 {
 			p.line("", "what other pods request on the nodes is unknown: a resize may find no room")
 		}
 		return

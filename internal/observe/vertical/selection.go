@@ -22,13 +22,13 @@ const (
 // to say about new pods: the oldest. found is the strongest of those before next, or
 // nil.
 func Stronger(found, next *vpav1.VerticalPodAutoscaler) *vpav1.VerticalPodAutoscaler {
-	if !admits(next) || found != nil && Older(found, next) <= 0 {
+	if !appliesToNewPods(next) || found != nil && Older(found, next) <= 0 {
 		return found
 	}
 	return next
 }
 
-func admits(vpa *vpav1.VerticalPodAutoscaler) bool {
+func appliesToNewPods(vpa *vpav1.VerticalPodAutoscaler) bool {
 	return ModeOf(&vpa.Spec) != vertical.ModeOff || HasBoost(&vpa.Spec)
 }
 

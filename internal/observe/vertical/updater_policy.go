@@ -29,7 +29,7 @@ func UpdatePolicyOf(spec *vpav1.VerticalPodAutoscalerSpec, flags *update.Policy,
 	}
 	if gates.CPUStartupBoost {
 		p.Boost = BoostOf(spec.StartupBoost)
-		p.Boosts = HasBoost(spec)
+		p.HasBoost = HasBoost(spec)
 		inheritDurations(spec, p.Containers, p.Boost)
 	}
 	own := spec.UpdatePolicy
@@ -107,9 +107,9 @@ func PastOf(status *vpav1.VerticalPodAutoscalerStatus) disruption.Past {
 	return disruption.Past{}
 }
 
-// AskedOf is what the object asks for that not every cluster does.
-func AskedOf(spec *vpav1.VerticalPodAutoscalerSpec) report.Asked {
-	return report.Asked{
+// RequestOf is what the object asks for that not every cluster does.
+func RequestOf(spec *vpav1.VerticalPodAutoscalerSpec) report.Request {
+	return report.Request{
 		Mode: ModeOf(spec), Boost: HasBoost(spec), OOMTime: spec.UpdatePolicy != nil && spec.UpdatePolicy.EvictAfterOOMSeconds != nil,
 	}
 }
@@ -125,9 +125,9 @@ func KnownGates(status *vpav1.VerticalPodAutoscalerStatus) (gates Gates, known b
 			known = true
 		case report.FeatureType:
 			known = true
-			gates.InPlace = !report.Lacks(c.Reason, report.InPlace)
-			gates.CPUStartupBoost = !report.Lacks(c.Reason, report.CPUStartupBoost)
-			gates.PerVPAConfig = !report.Lacks(c.Reason, report.PerVPAConfig)
+			gates.InPlace = !report.HasFeature(c.Reason, report.InPlace)
+			gates.CPUStartupBoost = !report.HasFeature(c.Reason, report.CPUStartupBoost)
+			gates.PerVPAConfig = !report.HasFeature(c.Reason, report.PerVPAConfig)
 		}
 	}
 	return gates, known

@@ -148,8 +148,8 @@ func compareUpdaters(t *testing.T, w *updaterWorld, seed uint64) int {
 		o, p := w.observation(), w.policy()
 		var decision update.Decision
 		decision, state = update.Decide(time.Now(), p, state, o)
-		names := make([]string, 0, len(decision.Wanted))
-		for _, i := range decision.Wanted {
+		names := make([]string, 0, len(decision.ToUpdate))
+		for _, i := range decision.ToUpdate {
 			names = append(names, decision.Pods[i].Pod.Name)
 		}
 		ours := w.act(&decision, &state)
@@ -222,7 +222,7 @@ func (w *updaterWorld) perform(d *update.Decision, s *update.State, a update.Act
 	if verb == update.Resize {
 		set := describe(a)
 		if set == "" {
-			d.Settle(time.Now(), s, a, update.Failed)
+			d.Applied(time.Now(), s, a, update.Failed)
 			return ""
 		}
 		text += " " + set
@@ -231,7 +231,7 @@ func (w *updaterWorld) perform(d *update.Decision, s *update.State, a update.Act
 			text += " unboosts " + strings.Join(a.Unboosted, ",")
 		}
 	}
-	d.Settle(time.Now(), s, a, outcomesOf[word])
+	d.Applied(time.Now(), s, a, outcomesOf[word])
 	return text
 }
 
@@ -264,15 +264,15 @@ func (w *updaterWorld) count(d *update.Decision, actions []string) {
 			w.reached["evicted after a failed resize"]++
 		}
 	}
-	if len(d.Wanted) > 1 {
+	if len(d.ToUpdate) > 1 {
 		w.reached["several wanted"]++
 	}
 	for i := range d.Pods {
 		v := &d.Pods[i]
-		w.reached[v.Wants.String()]++
-		if v.Against != reason.None {
-			w.reached[v.Against.String()]++
-			if v.Wants != reason.None {
+		w.reached[v.Reason.String()]++
+		if v.BlockedBy != reason.None {
+			w.reached[v.BlockedBy.String()]++
+			if v.Reason != reason.None {
 				w.reached["wanted and held back"]++
 			}
 		}
@@ -340,7 +340,7 @@ var modes = map[upstream.UpdateMode]vertical.Mode{
 
 func (w *updaterWorld) policy() *update.Policy {
 	p := &update.Policy{
-		Mode: modes[upstreamvpa.GetUpdateMode(w.vpa)], Boosts: upstreamvpa.HasStartupBoost(w.vpa), Boost: boostOf(w.vpa.Spec.StartupBoost),
+		Mode: modes[upstreamvpa.GetUpdateMode(w.vpa)], HasBoost: upstreamvpa.HasStartupBoost(w.vpa), Boost: boostOf(w.vpa.Spec.StartupBoost),
 		MinReplicas: w.minReplicas, Tolerance: w.tolerance, MinChange: w.minChange, Lifetime: w.lifetime, AfterOOM: w.afterOOM,
 		SkipBudget: w.skipBudget, Unrestricted: w.vpa.Spec.UpdatePolicy == nil, Divergences: divergence.None,
 	}

@@ -29,8 +29,8 @@ const (
 	eventResizeSkipped = "InPlaceResizeSkipped"
 )
 
-// callShare is the part of a pass that its last call may take.
-const callShare = 10
+// lastCallShare is the part of a pass that its last call may take.
+const lastCallShare = 10
 
 // perform carries out one workload's decision. False means that the pass is over.
 func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
@@ -49,17 +49,17 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 		if !ok {
 			continue
 		}
-		if !c.settle(ctx, t.vpa.UID, action.Kind) || !c.wait(ctx, action.Kind) {
+		if !c.awaitAdmissionSync(ctx, t.vpa.UID, action.Kind) || !c.wait(ctx, action.Kind) {
 			c.metrics.limited(t, action.Kind)
 			t.decision.Return(action)
 			t.decision.Stop()
 			return false
 		}
 		if !c.carryOut(ctx, t, action) {
-			c.claims.giveBack(t.vpa.Namespace, growth)
+			c.claims.release(t.vpa.Namespace, growth)
 		}
 	}
-	c.tellSkipped(t)
+	c.recordSkipped(t)
 	return true
 }
 
@@ -68,16 +68,16 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 func (c *Controller) carryOut(ctx context.Context, t *task, action update.Action) bool {
 	if action.Kind == update.Evict && !c.budget.take(t.key()) {
 		t.decision.Return(action)
-		t.decision.HoldEvictions(reason.ClusterBudget)
+		t.decision.StopEvictions(reason.ClusterBudget)
 		return false
 	}
 	outcome, err := c.do(ctx, t.vpa, action)
 	if action.Kind == update.Evict && outcome != update.Done {
-		c.budget.giveBack()
+		c.budget.refund()
 	}
-	t.decision.Settle(time.Now(), &t.state, action, outcome)
+	t.decision.Applied(time.Now(), &t.state, action, outcome)
 	c.metrics.acted(t, action.Kind, outcome)
-	c.tell(t, action, outcome, err)
+	c.recordEvents(t, action, outcome, err)
 	return outcome == update.Done
 }
 
@@ -88,7 +88,7 @@ func (c *Controller) wait(ctx context.Context, kind update.Kind) bool {
 	deadline, ends := ctx.Deadline()
 	if ends {
 		// A turn that comes as the pass ends leaves no time for the call, and is lost.
-		deadline = deadline.Add(-c.cfg.Interval / callShare)
+		deadline = deadline.Add(-c.cfg.Interval / lastCallShare)
 	}
 	b.mu.Lock()
 	at, ok, next := b.left.Reserve(time.Now(), deadline)
@@ -155,9 +155,9 @@ func containersFor(a update.Action) []podresize.Container {
 	return containers
 }
 
-// tell says in events and the log what was done.
-func (c *Controller) tell(t *task, a update.Action, outcome update.Outcome, err error) {
-	log := c.cfg.Log.WithValues("vpa", t.key(), "pod", a.Pod.Name, "action", a.Kind.String(), "reason", a.Why.String())
+// recordEvents says in events and the log what was done.
+func (c *Controller) recordEvents(t *task, a update.Action, outcome update.Outcome, err error) {
+	log := c.cfg.Log.WithValues("vpa", t.key(), "pod", a.Pod.Name, "action", a.Kind.String(), "reason", a.Reason.String())
 	if outcome != update.Done {
 		log.V(1).Info("not done", "error", fmt.Sprint(err))
 		return
@@ -177,16 +177,16 @@ func reference(a update.Action) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID)}}
 }
 
-// tellSkipped says on pods that a resize is not tried again. Upstream says so each
+// recordSkipped says on pods that a resize is not tried again. Upstream says so each
 // minute; here the events' aggregation is spared that: once for each state.
-func (c *Controller) tellSkipped(t *task) {
+func (c *Controller) recordSkipped(t *task) {
 	for i := range t.decision.Pods {
 		v := &t.decision.Pods[i]
-		if v.Wants == reason.None || v.Against != reason.InfeasibleBefore {
+		if v.Reason == reason.None || v.BlockedBy != reason.InfeasibleBefore {
 			continue
 		}
 		c.metrics.skipped(t)
-		_, before := c.states[t.vpa.UID].Resize.Refused[v.Pod.UID]
+		_, before := c.states[t.vpa.UID].Resize.Infeasible[v.Pod.UID]
 		if !before {
 			c.cfg.Events.Event(reference(update.Action{Pod: v.Pod}), corev1.EventTypeNormal, eventResizeSkipped,
 				"Previously recorded in-place update was infeasible, current recommendation is not lower than previous, skipping resize")
@@ -194,8 +194,8 @@ func (c *Controller) tellSkipped(t *task) {
 	}
 }
 
-// say has the condition written if it is not what the object says already.
-func (c *Controller) say(vpa *vpav1.VerticalPodAutoscaler, condition report.Condition) {
+// enqueueCondition has the condition written if it is not what the object says already.
+func (c *Controller) enqueueCondition(vpa *vpav1.VerticalPodAutoscaler, condition report.Condition) {
 	status := corev1.ConditionFalse
 	if condition.Blocked {
 		status = corev1.ConditionTrue
@@ -203,7 +203,7 @@ func (c *Controller) say(vpa *vpav1.VerticalPodAutoscaler, condition report.Cond
 	want := vpav1.VerticalPodAutoscalerCondition{
 		Type: report.Type, Status: status, Reason: condition.Reason, Message: condition.Message, LastTransitionTime: metav1.Now(),
 	}
-	c.conditions.say(vpa, report.Type, statement{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) }})
+	c.conditions.enqueue(vpa, report.Type, conditionUpdate{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) }})
 }
 
 // set puts the condition where its type stands in the order; false if it is there

@@ -96,9 +96,9 @@ func (c *Controller) unboost(ctx context.Context, t *task) (failed []types.UID) 
 			return append(failed, types.UID(action.Pod.UID))
 		}
 		outcome, err := c.do(ctx, t.vpa, action)
-		t.decision.Settle(time.Now(), &t.state, action, outcome)
+		t.decision.Applied(time.Now(), &t.state, action, outcome)
 		c.metrics.acted(t, update.Unboost, outcome)
-		c.tell(t, action, outcome, err)
+		c.recordEvents(t, action, outcome, err)
 		if outcome != update.Done {
 			failed = append(failed, types.UID(action.Pod.UID))
 		}

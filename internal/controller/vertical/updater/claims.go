@@ -33,9 +33,9 @@ func (q *quotaClaims) take(t *task, a update.Action) (growth vertical.Resized, o
 	return t.decision.Claim(a, claims)
 }
 
-// giveBack returns what a change that was not done has claimed.
-func (q *quotaClaims) giveBack(namespace string, growth vertical.Resized) {
+// release returns what a change that was not done has claimed.
+func (q *quotaClaims) release(namespace string, growth vertical.Resized) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.of[namespace].Return(growth)
+	q.of[namespace].Release(growth)
 }

@@ -44,10 +44,10 @@ func (b *clusterBudget) take(key string) bool {
 	return ok
 }
 
-func (b *clusterBudget) giveBack() {
+func (b *clusterBudget) refund() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left.Return()
+	b.left.Refund()
 }
 
 // evictionsLeft is how many pods may still be evicted; nil is no bound.
@@ -80,23 +80,23 @@ func (b *clusterBudget) begin(now time.Time, tasks []*task, isFirst bool) {
 	}
 }
 
-// holdEvictions leaves evictions out that the state of the whole cluster forbids:
+// stopEvictions leaves evictions out that the state of the whole cluster forbids:
 // most nodes are not ready, or several workloads had replacements without what is
 // recommended.
-func (c *Controller) holdEvictions(now time.Time, tasks []*task) {
+func (c *Controller) stopEvictions(now time.Time, tasks []*task) {
 	divergences := c.cfg.Flags.Divergences
 	c.budget.begin(now, tasks, !c.hasPassed)
 	c.hasPassed = true
-	if divergences.Has(divergence.ClusterBudget) && mostNodesAreDown(c.listers.nodes.GetStore().List()) {
+	if divergences.Has(divergence.ClusterBudget) && mostNodesNotReady(c.listers.nodes.GetStore().List()) {
 		for _, t := range tasks {
-			t.holdEvictions(reason.NodesNotReady)
+			t.stopEvictions(reason.NodesNotReady)
 		}
 		return
 	}
 	if !divergences.Has(divergence.CircuitBreaker) {
 		return
 	}
-	var overview disruption.Overview
+	var overview disruption.ClusterCircuit
 	for _, t := range tasks {
 		overview.Add(t.vpa.Namespace, &t.state.Circuit)
 	}
@@ -106,24 +106,24 @@ func (c *Controller) holdEvictions(now time.Time, tasks []*task) {
 	}
 	tried := (*task)(nil)
 	if tries {
-		tried = toTry(tasks)
+		tried = trialWorkload(tasks)
 	}
 	for _, t := range tasks {
 		if t != tried {
-			t.holdEvictions(reason.ClusterNotAdmitted)
+			t.stopEvictions(reason.ClusterNotAdmitted)
 		}
 	}
 }
 
-func (t *task) holdEvictions(why reason.Reason) {
-	t.held = why
-	t.decision.HoldEvictions(why)
+func (t *task) stopEvictions(why reason.Reason) {
+	t.evictionsStopped = why
+	t.decision.StopEvictions(why)
 }
 
-// toTry is the workload whose pod is evicted to see whether admission works again: one
+// trialWorkload is the workload whose pod is evicted to see whether admission works again: one
 // that has failed the least, as it may fail for a reason of its own. Nil if none is to be
 // evicted.
-func toTry(tasks []*task) *task {
+func trialWorkload(tasks []*task) *task {
 	var best *task
 	for _, t := range tasks {
 		if t.decision.Peek() == update.Evict && (best == nil || t.state.Circuit.NotAdmitted.Count < best.state.Circuit.NotAdmitted.Count) {
@@ -133,8 +133,8 @@ func toTry(tasks []*task) *task {
 	return best
 }
 
-// mostNodesAreDown: one that says nothing of it is taken for ready.
-func mostNodesAreDown(nodes []any) bool {
+// mostNodesNotReady: one that says nothing of it is taken for ready.
+func mostNodesNotReady(nodes []any) bool {
 	down := 0
 	for _, object := range nodes {
 		node, ok := object.(*corev1.Node)

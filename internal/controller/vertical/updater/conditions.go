@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// writers is how many conditions are written at a time.
-	writers = 8
-	// lastWords is how long the end of the process waits for what is not written yet.
-	lastWords = 10 * time.Second
+	// conditionWriters is how many conditions are written at a time.
+	conditionWriters = 8
+	// drainTimeout is how long the end of the process waits for what is not written yet.
+	drainTimeout = 10 * time.Second
 )
 
-// statement is one condition of an object.
-type statement struct {
+// conditionUpdate is one condition of an object.
+type conditionUpdate struct {
 	// change puts it into a status; false if it stands there already.
 	change func(*vpav1.VerticalPodAutoscalerStatus) bool
-	// told, if there is one, is called once it was written.
-	told func()
+	// written, if there is one, is called once it was written.
+	written func()
 }
 
-// unsaid is what an object has not been told yet, by the conditions' types: of each
+// pendingConditions is what an object has not been told yet, by the conditions' types: of each
 // the latest.
-type unsaid struct {
-	name       types.NamespacedName
-	statements map[string]statement
+type pendingConditions struct {
+	name    types.NamespacedName
+	updates map[string]conditionUpdate
 }
 
 // conditions are written beside the passes, so that neither pods nor the next pass
@@ -46,7 +46,7 @@ type conditions struct {
 	queue    workqueue.TypedInterface[types.UID]
 
 	mu      sync.Mutex
-	pending map[types.UID]unsaid // guarded by mu
+	pending map[types.UID]pendingConditions // guarded by mu
 	// open is how many writes wait or are under way, and since when there are some.
 	open  int       // guarded by mu
 	since time.Time // guarded by mu
@@ -55,21 +55,21 @@ type conditions struct {
 func newConditions(cfg *Config, m *metrics) *conditions {
 	return &conditions{
 		statuses: cfg.Statuses, objects: cfg.Autoscalers.GetStore(), log: cfg.Log, metrics: m,
-		queue: workqueue.NewTyped[types.UID](), pending: map[types.UID]unsaid{},
+		queue: workqueue.NewTyped[types.UID](), pending: map[types.UID]pendingConditions{},
 	}
 }
 
-// say has a condition written. One of the same type that waits is forgotten.
-func (c *conditions) say(vpa *vpav1.VerticalPodAutoscaler, kind string, s statement) {
+// enqueue has a condition written. One of the same type that waits is forgotten.
+func (c *conditions) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind string, s conditionUpdate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	u, ok := c.pending[vpa.UID]
 	if !ok {
-		u = unsaid{name: types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name}, statements: map[string]statement{}}
+		u = pendingConditions{name: types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name}, updates: map[string]conditionUpdate{}}
 		c.pending[vpa.UID] = u
 		c.count(1)
 	}
-	u.statements[kind] = s
+	u.updates[kind] = s
 	c.queue.Add(vpa.UID)
 }
 
@@ -92,14 +92,14 @@ func (c *conditions) run(ctx context.Context) (end func()) {
 	// Whoever no longer leads, or has no more time, may still say why.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var done sync.WaitGroup
-	for range writers {
+	for range conditionWriters {
 		done.Go(func() {
 			for c.next(ctx) {
 			}
 		})
 	}
 	return func() {
-		timer := time.AfterFunc(lastWords, cancel)
+		timer := time.AfterFunc(drainTimeout, cancel)
 		c.queue.ShutDown()
 		done.Wait()
 		timer.Stop()
@@ -129,11 +129,11 @@ func (c *conditions) next(ctx context.Context) bool {
 	if err != nil || !ok || vpa.UID != uid {
 		return true // It is gone.
 	}
-	c.write(ctx, vpa, u.statements)
+	c.write(ctx, vpa, u.updates)
 	return true
 }
 
-func (c *conditions) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, statements map[string]statement) {
+func (c *conditions) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, statements map[string]conditionUpdate) {
 	changed := map[string]bool{}
 	written, err := c.statuses.UpdateStatus(ctx, vpa, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 		clear(changed) // Somebody else was faster, and it is tried again.
@@ -149,7 +149,7 @@ func (c *conditions) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler
 		return
 	}
 	for kind := range changed {
-		if told := statements[kind].told; told != nil && written != nil {
+		if told := statements[kind].written; told != nil && written != nil {
 			told()
 		}
 	}

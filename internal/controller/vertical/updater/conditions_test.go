@@ -94,11 +94,11 @@ func TestTheLatestConditionIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r.conditions = newConditions(&r.cfg, r.metrics)
 		end := r.conditions.run(t.Context())
-		r.say(web, report.Condition{Reason: "first"})
+		r.enqueueCondition(web, report.Condition{Reason: "first"})
 		synctest.Wait()
-		r.say(web, report.Condition{Reason: "second"})
-		r.say(web, report.Condition{Reason: "third"})
-		r.say(api, report.Condition{Reason: "another"})
+		r.enqueueCondition(web, report.Condition{Reason: "second"})
+		r.enqueueCondition(web, report.Condition{Reason: "third"})
+		r.enqueueCondition(api, report.Condition{Reason: "another"})
 		synctest.Wait()
 		if web, api := statuses.of("web"), statuses.of("api"); web != 1 || api != 1 {
 			t.Errorf("at a time: %d of web, %d of api", web, api)
@@ -127,10 +127,10 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conditions := newConditions(&r.cfg, r.metrics)
 		end := conditions.run(t.Context())
-		conditions.say(r.object("web"), report.Type, statement{change: func(*vpav1.VerticalPodAutoscalerStatus) bool { return true }})
+		conditions.enqueue(r.object("web"), report.Type, conditionUpdate{change: func(*vpav1.VerticalPodAutoscalerStatus) bool { return true }})
 		began := time.Now()
 		end()
-		if took := time.Since(began); took != lastWords {
+		if took := time.Since(began); took != drainTimeout {
 			t.Errorf("the end took %s", took)
 		}
 	})
@@ -140,19 +140,19 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 func TestConditionsOfOneObjectAreWrittenTogether(t *testing.T) {
 	r := newRig(t, nil, "web", "gone")
 	told := map[string]int{}
-	condition := func(kind string) statement {
+	condition := func(kind string) conditionUpdate {
 		want := vpav1.VerticalPodAutoscalerCondition{Type: vpav1.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue}
-		return statement{
-			change: func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
-			told:   func() { told[kind]++ },
+		return conditionUpdate{
+			change:  func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+			written: func() { told[kind]++ },
 		}
 	}
 	web, gone := r.object("web"), r.object("gone").DeepCopy()
 	gone.UID = types.UID("before")
 	for range 2 {
-		r.conditions.say(web, "A", condition("A"))
-		r.conditions.say(web, "B", condition("B"))
-		r.conditions.say(gone, "A", condition("C"))
+		r.conditions.enqueue(web, "A", condition("A"))
+		r.conditions.enqueue(web, "B", condition("B"))
+		r.conditions.enqueue(gone, "A", condition("C"))
 		for r.conditions.queue.Len() > 0 {
 			r.conditions.next(t.Context())
 		}

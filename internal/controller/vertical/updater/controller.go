@@ -100,10 +100,10 @@ type Controller struct {
 	claims     quotaClaims
 	synced     atomic.Bool
 	// active is when a pass last ended.
-	active atomic.Int64
-	memory memory
+	active     atomic.Int64
+	lastPasses lastPasses
 	// changes are kept by the informer.
-	changes changes
+	changes recentChanges
 
 	// What follows is the passes' own: one runs at a time.
 
@@ -199,7 +199,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.active.Store(time.Now().UnixNano())
 	if c.cfg.Flags.Divergences.Has(divergence.SurviveRestart) {
 		for i := range c.buckets {
-			c.buckets[i].left = c.buckets[i].left.Emptied(time.Now())
+			c.buckets[i].left = c.buckets[i].left.Empty(time.Now())
 		}
 	}
 	endConditions := c.conditions.run(ctx)

@@ -11,8 +11,8 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// sayFeatures says on each object what it asks for in vain, and tells of it once.
-func (c *Controller) sayFeatures() {
+// reportFeatures says on each object what it asks for in vain, and tells of it once.
+func (c *Controller) reportFeatures() {
 	has := report.Features{
 		InPlace: c.cfg.Gates.InPlace, CPUStartupBoost: c.cfg.Gates.CPUStartupBoost, PerVPAConfig: c.cfg.Gates.PerVPAConfig,
 		PodsResize: c.cfg.Resizes == nil || c.cfg.Resizes(),
@@ -22,18 +22,18 @@ func (c *Controller) sayFeatures() {
 		if !ok || !c.isOurs(vpa) {
 			continue
 		}
-		missing, is := report.Missing(observevertical.AskedOf(&vpa.Spec), has)
-		c.sayFeature(vpa, missing, is)
+		missing, is := report.Missing(observevertical.RequestOf(&vpa.Spec), has)
+		c.reportFeature(vpa, missing, is)
 	}
 }
 
-func (c *Controller) sayFeature(vpa *vpav1.VerticalPodAutoscaler, missing report.Condition, is bool) {
+func (c *Controller) reportFeature(vpa *vpav1.VerticalPodAutoscaler, missing report.Condition, is bool) {
 	isFeature := func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == report.FeatureType }
 	if !is && !slices.ContainsFunc(vpa.Status.Conditions, isFeature) {
 		return
 	}
 	if !is {
-		c.conditions.say(vpa, report.FeatureType, statement{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool {
+		c.conditions.enqueue(vpa, report.FeatureType, conditionUpdate{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 			before := len(s.Conditions)
 			s.Conditions = slices.DeleteFunc(s.Conditions, isFeature)
 			return len(s.Conditions) != before
@@ -43,8 +43,8 @@ func (c *Controller) sayFeature(vpa *vpav1.VerticalPodAutoscaler, missing report
 	want := vpav1.VerticalPodAutoscalerCondition{
 		Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message, LastTransitionTime: metav1.Now(),
 	}
-	c.conditions.say(vpa, report.FeatureType, statement{
-		change: func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
-		told:   func() { c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message) },
+	c.conditions.enqueue(vpa, report.FeatureType, conditionUpdate{
+		change:  func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+		written: func() { c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message) },
 	})
 }

@@ -22,9 +22,9 @@ const (
 	leaseShare = 4
 )
 
-// admits reports whether the admission controller is alive: without it, a pod that
+// admissionAlive reports whether the admission controller is alive: without it, a pod that
 // is evicted comes back with the requests that it had.
-func (c *Controller) admits(ctx context.Context) (bool, error) {
+func (c *Controller) admissionAlive(ctx context.Context) (bool, error) {
 	if c.cfg.Lease.Ignored {
 		return true, nil
 	}
@@ -81,16 +81,16 @@ func (l *observedLease) observe(lease *coordinationv1.Lease, timeout time.Durati
 	l.uid, l.renewed = lease.UID, renewed
 }
 
-// admits reports whether admission looks at the pods of a namespace, as far as the
+// covers reports whether admission looks at the pods of a namespace, as far as the
 // Lease tells. Upstream's tells nothing.
-func (l *observedLease) admits(namespace string) bool {
+func (l *observedLease) covers(namespace string) bool {
 	return (l.only == "" || l.only == namespace) && !slices.Contains(l.ignored, namespace)
 }
 
 // watchLease reads the Lease between passes, so that a renewal is seen soon after it
 // was made.
 func (c *Controller) watchLease(ctx context.Context) {
-	if _, err := c.admits(ctx); err != nil {
+	if _, err := c.admissionAlive(ctx); err != nil {
 		c.cfg.Log.V(1).Info("between passes", "error", err.Error())
 	}
 }

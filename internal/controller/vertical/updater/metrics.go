@@ -23,9 +23,9 @@ type metrics struct {
 	lease                                             *prometheus.CounterVec
 	latency                                           *prometheus.HistogramVec
 
-	// held counts pods of the last pass that should be changed and were not, by the
+	// blocked counts pods of the last pass that should be changed and were not, by the
 	// reason.
-	held *prometheus.GaugeVec
+	blocked *prometheus.GaugeVec
 	// waiting is how many conditions' writes wait or are under way.
 	waiting prometheus.Gauge
 	panics  prometheus.Counter
@@ -67,7 +67,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Namespace: upstream, Name: "execution_latency_seconds", Help: "Time spent in various parts of VPA Updater main loop.",
 			Buckets: []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 240, 300},
 		}, []string{"step"}),
-		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		blocked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "plimsoll", Name: "updater_held_pods", Help: "Pods that the last pass would have changed and did not, by the reason.",
 		}, []string{labelReason}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -88,7 +88,7 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		return nil
 	}
 	for _, each := range []**prometheus.GaugeVec{
-		&m.controlled, &m.evictable, &m.withEvictable, &m.withEvicted, &m.resizable, &m.withResizable, &m.withResized, &m.held,
+		&m.controlled, &m.evictable, &m.withEvictable, &m.withEvicted, &m.resizable, &m.withResizable, &m.withResized, &m.blocked,
 	} {
 		if err := series.Register(registerer, each); err != nil {
 			return err
@@ -162,12 +162,12 @@ func (m *metrics) countControlled(tasks []*task) {
 
 // countPass shows what a pass wanted and did.
 func (m *metrics) countPass(tasks []*task) {
-	for _, gauge := range []*prometheus.GaugeVec{m.evictable, m.withEvictable, m.withEvicted, m.resizable, m.withResizable, m.withResized, m.held} {
+	for _, gauge := range []*prometheus.GaugeVec{m.evictable, m.withEvictable, m.withEvicted, m.resizable, m.withResizable, m.withResized, m.blocked} {
 		gauge.Reset()
 	}
 	for _, t := range tasks {
 		size, mode := sizeOf(t), modeOf(t.workload)
-		wanted := len(t.decision.Wanted)
+		wanted := len(t.decision.ToUpdate)
 		switch {
 		case wanted == 0:
 		case t.policy.Mode == vertical.ModeRecreate:
@@ -180,9 +180,9 @@ func (m *metrics) countPass(tasks []*task) {
 		did := map[update.Kind]bool{}
 		for i := range t.decision.Pods {
 			v := &t.decision.Pods[i]
-			did[v.Did] = true
-			if v.Wants != reason.None && v.Against != reason.None {
-				m.held.WithLabelValues(v.Against.String()).Inc()
+			did[v.Action] = true
+			if v.Reason != reason.None && v.BlockedBy != reason.None {
+				m.blocked.WithLabelValues(v.BlockedBy.String()).Inc()
 			}
 		}
 		if did[update.Evict] {

@@ -31,8 +31,8 @@ type task struct {
 	observed *update.Observation
 	decision update.Decision
 	state    update.State
-	// held is why nothing is evicted in the whole cluster.
-	held reason.Reason
+	// evictionsStopped is why nothing is evicted in the whole cluster.
+	evictionsStopped reason.Reason
 }
 
 // pass looks at all workloads once. What it has no time for, the next one begins
@@ -40,8 +40,8 @@ type task struct {
 func (c *Controller) pass(ctx context.Context) {
 	timer, began := c.metrics.begin(), time.Now()
 	defer timer.total()
-	c.sayFeatures()
-	if !c.admitted(ctx) {
+	c.reportFeatures()
+	if !c.checkAdmission(ctx) {
 		return
 	}
 	timer.step("ListVPAs")
@@ -49,27 +49,27 @@ func (c *Controller) pass(ctx context.Context) {
 	timer.step("FilterPods")
 	tasks := c.decide(workloads)
 	c.metrics.countControlled(tasks)
-	c.holdEvictions(time.Now(), tasks)
+	c.stopEvictions(time.Now(), tasks)
 	c.claims.begin()
 	timer.step("Decide")
 	c.act(ctx, tasks)
 	timer.step("EvictPods")
-	c.remember(tasks)
-	c.memory.tell(began, tasks, func(uid types.UID) bool { _, ok := c.names[uid]; return ok })
+	c.saveStates(tasks)
+	c.lastPasses.record(began, tasks, func(uid types.UID) bool { _, ok := c.names[uid]; return ok })
 	c.metrics.countPass(tasks)
-	c.sayAll(tasks)
+	c.enqueueConditions(tasks)
 }
 
-// admitted asks for the Lease. Objects say that nobody renews it when that has
+// checkAdmission asks for the Lease. Objects say that nobody renews it when that has
 // lasted for a while.
-func (c *Controller) admitted(ctx context.Context) bool {
-	alive, err := c.admits(ctx)
+func (c *Controller) checkAdmission(ctx context.Context) bool {
+	alive, err := c.admissionAlive(ctx)
 	if alive {
 		c.stale = 0
 		return true
 	}
 	c.metrics.invalidLease(err)
-	c.memory.leaveOut()
+	c.lastPasses.recordSkipped()
 	c.cfg.Log.Info("left out: the admission controller does not renew its Lease",
 		"lease", c.cfg.Lease.Namespace+"/"+c.cfg.Lease.Name, "error", fmt.Sprint(err))
 	c.stale++
@@ -79,7 +79,7 @@ func (c *Controller) admitted(ctx context.Context) bool {
 	for _, candidates := range c.targets(ctx) {
 		for _, w := range candidates {
 			if w.policy.Mode.Disrupts() {
-				c.say(w.vpa, report.Stale())
+				c.enqueueCondition(w.vpa, report.Stale())
 			}
 		}
 	}
@@ -162,9 +162,9 @@ func (c *Controller) act(ctx context.Context, tasks []*task) {
 	}
 }
 
-// remember keeps what the next pass has to know, of objects whose target could not
+// saveStates keeps what the next pass has to know, of objects whose target could not
 // be found this time too, and nothing of objects that are gone.
-func (c *Controller) remember(tasks []*task) {
+func (c *Controller) saveStates(tasks []*task) {
 	for _, t := range tasks {
 		c.states[t.vpa.UID] = t.state
 		c.names[t.vpa.UID] = types.NamespacedName{Namespace: t.vpa.Namespace, Name: t.vpa.Name}
@@ -183,12 +183,12 @@ func (c *Controller) remember(tasks []*task) {
 	}
 }
 
-// sayAll says what has become of each workload, once nothing more is done: while pods
+// enqueueConditions says what has become of each workload, once nothing more is done: while pods
 // are changed, the API server has enough to do.
-func (c *Controller) sayAll(tasks []*task) {
+func (c *Controller) enqueueConditions(tasks []*task) {
 	for _, t := range tasks {
 		if condition, ok := report.Of(&t.decision); ok {
-			c.say(t.vpa, condition)
+			c.enqueueCondition(t.vpa, condition)
 		}
 	}
 }
@@ -198,13 +198,13 @@ func (c *Controller) used(ctx context.Context, t *task) {
 	if c.cfg.Used == nil || t.decision.Peek() != update.Resize {
 		return
 	}
-	names := make([]string, 0, len(t.decision.Wanted))
-	for _, i := range t.decision.Wanted {
+	names := make([]string, 0, len(t.decision.ToUpdate))
+	for _, i := range t.decision.ToUpdate {
 		names = append(names, t.decision.Pods[i].Pod.Name)
 	}
 	found := c.cfg.Used(ctx, t.vpa.Namespace, names)
 	t.observed.Cluster.Used = make(map[string]map[string]vertical.Amounts, len(found))
-	for _, i := range t.decision.Wanted {
+	for _, i := range t.decision.ToUpdate {
 		pod := t.decision.Pods[i].Pod
 		t.observed.Cluster.Used[pod.UID] = found[pod.Name]
 	}

@@ -237,7 +237,7 @@ func TestConditionIsWrittenOnce(t *testing.T) {
 	if got := r.written["web"][0].Type; got != vpav1.RecommendationProvided {
 		t.Errorf("the other condition is gone: %s", got)
 	}
-	if got := testutil.ToFloat64(r.metrics.held.WithLabelValues("MinReplicas")); got != 2 {
+	if got := testutil.ToFloat64(r.metrics.blocked.WithLabelValues("MinReplicas")); got != 2 {
 		t.Errorf("%g pods are held back", got)
 	}
 }
@@ -257,7 +257,7 @@ func TestTurns(t *testing.T) {
 	if !slices.Equal(turns, []string{"a", "b", "c"}) {
 		t.Errorf("evicted: %v", r.evicted)
 	}
-	if got := testutil.ToFloat64(r.metrics.held.WithLabelValues("RateLimit")); got == 0 {
+	if got := testutil.ToFloat64(r.metrics.blocked.WithLabelValues("RateLimit")); got == 0 {
 		t.Error("no pod waits for the rate limit")
 	}
 }

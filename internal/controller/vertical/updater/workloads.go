@@ -130,7 +130,7 @@ func (c *Controller) targets(ctx context.Context) map[string][]*workload {
 			continue
 		}
 		policy := observevertical.UpdatePolicyOf(&vpa.Spec, &c.cfg.Flags, c.cfg.Gates)
-		if policy.Mode.Disrupts() || policy.Boosts {
+		if policy.Mode.Disrupts() || policy.HasBoost {
 			all = append(all, &workload{vpa: vpa, policy: policy})
 		}
 	}
@@ -185,7 +185,7 @@ func keyOf(vpa *vpav1.VerticalPodAutoscaler) string {
 // isOurs reports whether the object's pods are changed: not where admission does not
 // look at new ones.
 func (c *Controller) isOurs(vpa *vpav1.VerticalPodAutoscaler) bool {
-	if c.cfg.Flags.Divergences.Has(divergence.OneObject) && !c.lease.admits(vpa.Namespace) {
+	if c.cfg.Flags.Divergences.Has(divergence.OneObject) && !c.lease.covers(vpa.Namespace) {
 		return false
 	}
 	return (c.cfg.Namespace == "" || vpa.Namespace == c.cfg.Namespace) && !slices.Contains(c.cfg.Ignored, vpa.Namespace)

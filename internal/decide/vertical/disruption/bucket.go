@@ -20,9 +20,9 @@ func NewBucket(perSecond float64, burst int) Bucket {
 	return Bucket{perSecond: perSecond, burst: burst, tokens: float64(burst)}
 }
 
-// Emptied is a bucket that has given all that it had: whatever was taken before
+// Empty is a bucket that has given all that it had: whatever was taken before
 // now, in a process that is gone, no more is taken than the rate allows.
-func (b Bucket) Emptied(now time.Time) Bucket {
+func (b Bucket) Empty(now time.Time) Bucket {
 	b.tokens, b.at = 0, now
 	return b
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// written is how a bucket is kept.
-type written struct {
+// bucketJSON is how a bucket is kept.
+type bucketJSON struct {
 	PerSecond float64   `json:"perSecond"`
 	Burst     int       `json:"burst"`
 	Tokens    float64   `json:"tokens"`
@@ -15,12 +15,12 @@ type written struct {
 
 // MarshalJSON writes all that the bucket is.
 func (b Bucket) MarshalJSON() ([]byte, error) {
-	return json.Marshal(written{PerSecond: b.perSecond, Burst: b.burst, Tokens: b.tokens, At: b.at})
+	return json.Marshal(bucketJSON{PerSecond: b.perSecond, Burst: b.burst, Tokens: b.tokens, At: b.at})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (b *Bucket) UnmarshalJSON(text []byte) error {
-	var w written
+	var w bucketJSON
 	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}

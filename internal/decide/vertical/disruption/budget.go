@@ -61,7 +61,7 @@ type Workload struct {
 func (w *Workload) stuck(now time.Time) int {
 	n := 0
 	for _, until := range w.Terminating {
-		if now.Sub(until) > patience {
+		if now.Sub(until) > startTimeout {
 			n++
 		}
 	}
@@ -70,8 +70,8 @@ func (w *Workload) stuck(now time.Time) int {
 
 // group is pods that are counted together.
 type group struct {
-	// refused is why none of its pods may be touched.
-	refused reason.Reason
+	// blockedBy is why none of its pods may be touched.
+	blockedBy reason.Reason
 	// belowMin: there are too few to evict, but they may be resized.
 	belowMin                     bool
 	configured, alive, tolerance int
@@ -102,15 +102,15 @@ const (
 	// crashed pods ran out of memory, or end with errors again and again: other
 	// resources may be what they need.
 	crashed
-	// free pods are no loss: they do not run yet, or it is our change that keeps them
+	// notCounted pods are no loss: they do not run yet, or it is our change that keeps them
 	// from it.
-	free
+	notCounted
 )
 
 func stateOf(pod *vertical.Pod, together, troubled bool) state {
 	switch {
 	case pod.Pending, together && troubled:
-		return free
+		return notCounted
 	case !together || pod.Ready:
 		return alive
 	}
@@ -177,11 +177,11 @@ func (p *Policy) newGroup(r Replicas, pods []vertical.Pod, members []int, stuck 
 		case p.SkipInPlace:
 			g.belowMin = true
 		case together || !slices.ContainsFunc(members, isBoosted):
-			g.refused = reason.MinReplicas
+			g.blockedBy = reason.MinReplicas
 		}
 	}
 	if r.Unknown {
-		g.refused = cmp.Or(g.refused, reason.UnknownReplicas)
+		g.blockedBy = cmp.Or(g.blockedBy, reason.UnknownReplicas)
 		return g
 	}
 	g.configured = r.Configured
@@ -206,42 +206,42 @@ func (g *group) disruptable() bool {
 	return g.alive-away > g.configured-g.tolerance || g.configured == g.alive && g.tolerance == 0 && away == 0
 }
 
-// Refuses says why the pod may not be touched at all.
-func (b *Budget) Refuses(i int) reason.Reason { return b.groups[b.of[i]].refused }
+// BlockedBy says why the pod may not be touched at all.
+func (b *Budget) BlockedBy(i int) reason.Reason { return b.groups[b.of[i]].blockedBy }
 
-// Spare says why the pod may not be resized, though its group may be touched: it may
+// DisruptionBlockedBy says why the pod may not be resized, though its group may be touched: it may
 // have to restart. A pod that is not ready is no loss.
-func (b *Budget) Spare(i int) reason.Reason {
-	if why := b.Refuses(i); why != reason.None {
+func (b *Budget) DisruptionBlockedBy(i int) reason.Reason {
+	if why := b.BlockedBy(i); why != reason.None {
 		return why
 	}
-	return b.away(i)
+	return b.overTolerance(i)
 }
 
-// Unboost says why the start-up boost of the pod may not be ended. That too few
+// UnboostBlockedBy says why the start-up boost of the pod may not be ended. That too few
 // pods are there is no reason: nothing is evicted.
-func (b *Budget) Unboost(i int) reason.Reason {
-	if why := b.Refuses(i); why != reason.None && (why != reason.MinReplicas || !b.together) {
+func (b *Budget) UnboostBlockedBy(i int) reason.Reason {
+	if why := b.BlockedBy(i); why != reason.None && (why != reason.MinReplicas || !b.together) {
 		return why
 	}
-	return b.away(i)
+	return b.overTolerance(i)
 }
 
-func (b *Budget) away(i int) reason.Reason {
+func (b *Budget) overTolerance(i int) reason.Reason {
 	if b.states[i] != alive || b.groups[b.of[i]].disruptable() {
 		return reason.None
 	}
 	return reason.DisruptionBudget
 }
 
-// Evict says why the pod may not be evicted. One that is free is no loss. Of crashed
+// EvictionBlockedBy says why the pod may not be evicted. One that is free is no loss. Of crashed
 // ones as many go in one pass as may be away.
-func (b *Budget) Evict(i int) reason.Reason {
+func (b *Budget) EvictionBlockedBy(i int) reason.Reason {
 	g := &b.groups[b.of[i]]
 	switch {
-	case g.refused != reason.None:
-		return g.refused
-	case b.states[i] == free:
+	case g.blockedBy != reason.None:
+		return g.blockedBy
+	case b.states[i] == notCounted:
 		return reason.None
 	case g.belowMin:
 		return reason.MinReplicas
@@ -251,11 +251,11 @@ func (b *Budget) Evict(i int) reason.Reason {
 	return reason.DisruptionBudget
 }
 
-// Crashed reports a pod that does not serve, and that may need other resources.
-func (b *Budget) Crashed(i int) bool { return b.states[i] == crashed }
+// IsCrashed reports a pod that does not serve, and that may need other resources.
+func (b *Budget) IsCrashed(i int) bool { return b.states[i] == crashed }
 
-// Evicted counts an eviction.
-func (b *Budget) Evicted(i int) {
+// RecordEviction counts an eviction.
+func (b *Budget) RecordEviction(i int) {
 	g := &b.groups[b.of[i]]
 	switch b.states[i] {
 	case crashed:
@@ -265,8 +265,8 @@ func (b *Budget) Evicted(i int) {
 	}
 }
 
-// Resized counts a resize. Upstream counts that of a pod that does not run too.
-func (b *Budget) Resized(i int) {
+// RecordResize counts a resize. Upstream counts that of a pod that does not run too.
+func (b *Budget) RecordResize(i int) {
 	if !b.together || b.states[i] == alive {
 		b.groups[b.of[i]].resized++
 	}

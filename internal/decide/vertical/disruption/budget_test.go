@@ -29,8 +29,8 @@ func workload(configured int) *Workload {
 func evictAll(p *Policy, w *Workload, all []vertical.Pod) (evicted int) {
 	b := NewBudget(time.Time{}, p, w, all, nil)
 	for i := range all {
-		if b.Evict(i) == reason.None {
-			b.Evicted(i)
+		if b.EvictionBlockedBy(i) == reason.None {
+			b.RecordEviction(i)
 			evicted++
 		}
 	}
@@ -81,8 +81,8 @@ func TestEnoughStay(t *testing.T) {
 		b := NewBudget(time.Time{}, &p, workload(configured), all, nil)
 		stay := ready
 		for i := range all {
-			if b.Evict(i) == reason.None {
-				b.Evicted(i)
+			if b.EvictionBlockedBy(i) == reason.None {
+				b.RecordEviction(i)
 				if all[i].Ready {
 					stay--
 				}
@@ -100,11 +100,11 @@ func TestResizesCount(t *testing.T) {
 	p := Policy{Tolerance: 0.25}
 	all := pods(4, 0)
 	b := NewBudget(time.Time{}, &p, workload(4), all, nil)
-	if why := b.Spare(0); why != reason.None {
+	if why := b.DisruptionBlockedBy(0); why != reason.None {
 		t.Fatal(why)
 	}
-	b.Resized(0)
-	if why := b.Evict(1); why != reason.DisruptionBudget {
+	b.RecordResize(0)
+	if why := b.EvictionBlockedBy(1); why != reason.DisruptionBudget {
 		t.Errorf("a second one: %s", why)
 	}
 }
@@ -112,7 +112,7 @@ func TestResizesCount(t *testing.T) {
 func TestUnknownReplicas(t *testing.T) {
 	w := &Workload{Creators: map[string]Replicas{"ReplicaSet/a": {Unknown: true}}, Target: Replicas{Unknown: true}}
 	b := NewBudget(time.Time{}, &Policy{}, w, pods(2, 0), nil)
-	if why := b.Evict(0); why != reason.UnknownReplicas {
+	if why := b.EvictionBlockedBy(0); why != reason.UnknownReplicas {
 		t.Errorf("%q", why)
 	}
 }
@@ -126,7 +126,7 @@ func TestCircuit(t *testing.T) {
 	if watch(&c, at(10), []vertical.Pod{fresh, old}); c.Open() {
 		t.Fatal("a pod that nobody changed opens it")
 	}
-	c.Evict(now, []vertical.Pod{old}, nil)
+	c.RecordEviction(now, []vertical.Pod{old}, nil)
 	if watch(&c, at(5), []vertical.Pod{fresh, old}); c.Open() {
 		t.Error("a new pod has not had its time yet")
 	}
@@ -146,7 +146,7 @@ func TestCircuit(t *testing.T) {
 	if troubled := watch(&c, at(9), []vertical.Pod{old}); c.Open() {
 		t.Errorf("an old pod's crashes are not ours: %v", troubled)
 	}
-	c.Resize(at(8), &old)
+	c.RecordResize(at(8), &old)
 	if watch(&c, at(9), []vertical.Pod{old}); !c.Open() {
 		t.Error("a resized pod crashes")
 	}
@@ -161,5 +161,5 @@ func TestCircuit(t *testing.T) {
 
 // watch looks at pods of a workload that nobody counts, which all have what is recommended.
 func watch(c *Circuit, now time.Time, pods []vertical.Pod) map[string]bool {
-	return c.Watch(now, pods, &Workload{Target: Replicas{Unknown: true}}, func(*vertical.Pod) bool { return false }).Troubled
+	return c.Observe(now, pods, &Workload{Target: Replicas{Unknown: true}}, func(*vertical.Pod) bool { return false }).Troubled
 }

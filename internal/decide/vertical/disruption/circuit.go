@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// patience is how long a pod may take to start, or to be created at all.
-	patience = 5 * time.Minute
-	// probation is how long a changed pod is watched, and how long one that replaces
+	// startTimeout is how long a pod may take to start, or to be created at all.
+	startTimeout = 5 * time.Minute
+	// watchPeriod is how long a changed pod is watched, and how long one that replaces
 	// an evicted pod may run without being ready.
-	probation = 10 * time.Minute
+	watchPeriod = 10 * time.Minute
 	// firstPause is how long nothing is evicted after a replacement came up without
 	// what is recommended. It doubles each time, up to longestPause.
 	firstPause   = 30 * time.Minute
@@ -72,8 +72,8 @@ func (c Circuit) Clone() Circuit {
 	return c
 }
 
-// Found is what Watch finds.
-type Found struct {
+// Findings are what Observe finds.
+type Findings struct {
 	// Troubled are changed pods that did not start, that end with errors since, or
 	// that replace an evicted pod and do not become ready; by their UIDs.
 	Troubled map[string]bool
@@ -84,16 +84,16 @@ type Found struct {
 	Open reason.Reason
 }
 
-// Watch looks at the changed pods, those that wait for a node too, and at those
+// Observe looks at the changed pods, those that wait for a node too, and at those
 // that should be there. unchanged reports a pod without what is recommended.
-func (c *Circuit) Watch(now time.Time, pods []vertical.Pod, w *Workload, unchanged func(*vertical.Pod) bool) Found {
-	found := Found{Troubled: map[string]bool{}}
+func (c *Circuit) Observe(now time.Time, pods []vertical.Pod, w *Workload, unchanged func(*vertical.Pod) bool) Findings {
+	found := Findings{Troubled: map[string]bool{}}
 	live := make(map[string]bool, len(pods))
 	var came replacements
 	for i := range pods {
 		pod := &pods[i]
 		live[pod.UID] = true
-		evicted, troubled := c.look(now, pod)
+		evicted, troubled := c.observePod(now, pod)
 		if troubled {
 			found.Troubled[pod.UID] = true
 		}
@@ -103,24 +103,24 @@ func (c *Circuit) Watch(now time.Time, pods []vertical.Pod, w *Workload, unchang
 	}
 	maps.DeleteFunc(c.Resized, func(uid string, _ time.Time) bool { return !live[uid] })
 	found.Missing = c.missing(len(pods)+w.stuck(now), w)
-	c.note(now, &came, found.Missing == 0 && len(found.Troubled) == 0)
-	found.Open = c.opens(now, &found, w)
+	c.recordReplacements(now, &came, found.Missing == 0 && len(found.Troubled) == 0)
+	found.Open = c.openFor(now, &found, w)
 	settled := c.Confirmed || found.Missing == 0 && !came.starting
-	if len(found.Troubled) == 0 && settled && now.Sub(c.EvictedTo) > probation {
+	if len(found.Troubled) == 0 && settled && now.Sub(c.EvictedTo) > watchPeriod {
 		c.endRound()
 	}
 	return found
 }
 
-// look asks whether the pod was created after an eviction, and whether it is in
+// observePod asks whether the pod was created after an eviction, and whether it is in
 // trouble for what was changed. A resized one that is well for long is forgotten.
-func (c *Circuit) look(now time.Time, pod *vertical.Pod) (evicted, troubled bool) {
+func (c *Circuit) observePod(now time.Time, pod *vertical.Pod) (evicted, troubled bool) {
 	changed, evicted, ok := c.changedAt(pod)
 	switch {
 	case !ok:
-	case inTrouble(now, pod, changed) || evicted && isLate(now, pod):
+	case inTrouble(now, pod, changed) || evicted && isOverdue(now, pod):
 		return evicted, true
-	case pod.Ready && now.Sub(changed) > probation:
+	case pod.Ready && now.Sub(changed) > watchPeriod:
 		delete(c.Resized, pod.UID)
 	}
 	return evicted, false
@@ -134,7 +134,7 @@ type replacements struct {
 	ready, starting bool
 	// youngest is the creation time of the last one, served that of the last that is
 	// ready.
-	youngest, served time.Time
+	youngest, readyCreated time.Time
 }
 
 func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
@@ -148,8 +148,8 @@ func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
 		}
 	case pod.Ready:
 		r.ready = true
-		if pod.Created.After(r.served) {
-			r.served = pod.Created
+		if pod.Created.After(r.readyCreated) {
+			r.readyCreated = pod.Created
 		}
 	default:
 		r.starting = r.starting || evicted
@@ -172,8 +172,8 @@ func (c *Circuit) missing(there int, w *Workload) int {
 	return max(0, expected-there)
 }
 
-// note remembers how replacements came up. well says that nothing else is wrong.
-func (c *Circuit) note(now time.Time, came *replacements, well bool) {
+// recordReplacements remembers how replacements came up. well says that nothing else is wrong.
+func (c *Circuit) recordReplacements(now time.Time, came *replacements, well bool) {
 	if came.youngest.After(c.Judged) {
 		c.Judged = came.youngest
 	}
@@ -189,12 +189,12 @@ func (c *Circuit) note(now time.Time, came *replacements, well bool) {
 		c.NotAdmitted.Created = came.unadmitted.Created
 	case came.ready && well:
 		c.NotAdmitted = NotAdmitted{}
-		c.Confirmed, c.ConfirmedAt = c.Confirmed || !c.EvictedTo.IsZero(), came.served
+		c.Confirmed, c.ConfirmedAt = c.Confirmed || !c.EvictedTo.IsZero(), came.readyCreated
 	}
 }
 
-// opens says why the circuit is open, and remembers since when.
-func (c *Circuit) opens(now time.Time, found *Found, w *Workload) reason.Reason {
+// openFor says why the circuit is open, and remembers since when.
+func (c *Circuit) openFor(now time.Time, found *Findings, w *Workload) reason.Reason {
 	why := reason.None
 	switch {
 	case found.Missing <= len(w.Terminating)-w.stuck(now):
@@ -207,7 +207,7 @@ func (c *Circuit) opens(now time.Time, found *Found, w *Workload) reason.Reason 
 		why = reason.CircuitOpen
 	case now.Before(c.NotAdmitted.Until):
 		why = reason.NotAdmitted
-	case w.FailedCreate, !c.MissingSince.IsZero() && now.Sub(c.MissingSince) > patience:
+	case w.FailedCreate, !c.MissingSince.IsZero() && now.Sub(c.MissingSince) > startTimeout:
 		why = reason.FailedCreate
 	}
 	switch {
@@ -243,7 +243,7 @@ func (c *Circuit) changedAt(pod *vertical.Pod) (at time.Time, evicted, ok bool) 
 }
 
 func inTrouble(now time.Time, pod *vertical.Pod, changed time.Time) bool {
-	if (pod.Pending || pod.Node == "") && now.Sub(changed) > patience {
+	if (pod.Pending || pod.Node == "") && now.Sub(changed) > startTimeout {
 		return true
 	}
 	for i := range pod.Containers {
@@ -255,21 +255,21 @@ func inTrouble(now time.Time, pod *vertical.Pod, changed time.Time) bool {
 	return false
 }
 
-// isLate reports a pod that runs and has not been ready for long.
-func isLate(now time.Time, pod *vertical.Pod) bool {
+// isOverdue reports a pod that runs and has not been ready for long.
+func isOverdue(now time.Time, pod *vertical.Pod) bool {
 	since := pod.Created
 	if pod.ReadySince.After(since) {
 		since = pod.ReadySince
 	}
-	return !pod.Ready && now.Sub(since) > probation
+	return !pod.Ready && now.Sub(since) > watchPeriod
 }
 
 // Open reports that no more pods are to be changed.
 func (c *Circuit) Open() bool { return !c.Since.IsZero() }
 
-// Waits reports that a pod was evicted whose replacement has not come up yet: no
+// AwaitsReplacement reports that a pod was evicted whose replacement has not come up yet: no
 // other pod is evicted until it has.
-func (c *Circuit) Waits() bool { return !c.EvictedTo.IsZero() && !c.Confirmed }
+func (c *Circuit) AwaitsReplacement() bool { return !c.EvictedTo.IsZero() && !c.Confirmed }
 
 // AllowsCrashed reports that a pod that crashes may be evicted though the circuit is
 // open: a StatefulSet makes no missing pod while one before it crashes, so that none
@@ -280,12 +280,12 @@ func (c *Circuit) AllowsCrashed(now time.Time, w *Workload) bool {
 		return false
 	}
 	// The API server's clock says when a pod was created.
-	return c.EvictedTo.Before(c.Since) || c.Judged.After(c.EvictedTo.Add(-patience))
+	return c.EvictedTo.Before(c.Since) || c.Judged.After(c.EvictedTo.Add(-startTimeout))
 }
 
-// Evict notes an eviction. Pods that are created after the youngest of those that
+// RecordEviction notes an eviction. Pods that are created after the youngest of those that
 // there are now, by the API server's clock, may replace the evicted one.
-func (c *Circuit) Evict(now time.Time, pods []vertical.Pod, recommended []vertical.Recommendation) {
+func (c *Circuit) RecordEviction(now time.Time, pods []vertical.Pod, recommended []vertical.Recommendation) {
 	if c.EvictedFrom.IsZero() {
 		c.EvictedFrom, c.Expected = now, len(pods)
 		if len(pods) > 0 {
@@ -305,8 +305,8 @@ func newest(pods []vertical.Pod) time.Time {
 	return latest
 }
 
-// Resize notes a resize.
-func (c *Circuit) Resize(now time.Time, pod *vertical.Pod) {
+// RecordResize notes a resize.
+func (c *Circuit) RecordResize(now time.Time, pod *vertical.Pod) {
 	if c.Resized == nil {
 		c.Resized = map[string]time.Time{}
 	}

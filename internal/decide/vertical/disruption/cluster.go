@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// several workloads, of more than one namespace, whose replacements come up without
+	// minFailedWorkloads workloads, of more than one namespace, whose replacements come up without
 	// what is recommended are no accident of one of them, nor of one namespace's.
-	several, severalNamespaces = 3, 2
-	// fewest evictions are allowed within a window, however few pods there are.
-	fewest = 10
+	minFailedWorkloads, minFailedNamespaces = 3, 2
+	// minEvictions evictions are allowed within a window, however few pods there are.
+	minEvictions = 10
 )
 
-// Overview is what the circuits of all workloads show together.
-type Overview struct {
+// ClusterCircuit is what the circuits of all workloads show together.
+type ClusterCircuit struct {
 	failed    []failed
 	confirmed time.Time
 }
@@ -26,7 +26,7 @@ type failed struct {
 }
 
 // Add takes a workload's circuit into account.
-func (o *Overview) Add(namespace string, c *Circuit) {
+func (o *ClusterCircuit) Add(namespace string, c *Circuit) {
 	if c.NotAdmitted.Count > 0 {
 		o.failed = append(o.failed, failed{namespace, c.NotAdmitted})
 	}
@@ -38,7 +38,7 @@ func (o *Overview) Add(namespace string, c *Circuit) {
 // Open reports that several workloads, not all of one namespace, had a replacement
 // without what is recommended since the last one that came up as it should: nothing
 // is evicted in the whole cluster. A pause after the last of them, one pod is tried.
-func (o *Overview) Open(now time.Time) (open, tries bool) {
+func (o *ClusterCircuit) Open(now time.Time) (open, tries bool) {
 	since, last, namespaces := 0, time.Time{}, map[string]bool{}
 	for i := range o.failed {
 		n := &o.failed[i]
@@ -51,7 +51,7 @@ func (o *Overview) Open(now time.Time) (open, tries bool) {
 			last = n.At
 		}
 	}
-	return since >= several && len(namespaces) >= severalNamespaces, now.Sub(last) >= firstPause
+	return since >= minFailedWorkloads && len(namespaces) >= minFailedNamespaces, now.Sub(last) >= firstPause
 }
 
 // ClusterBudget bounds evictions over all workloads.
@@ -84,7 +84,7 @@ func (b *ClusterBudget) Take(now time.Time, pods int) bool {
 	case left == 0:
 		return false
 	}
-	b.evicted = append(slices.Delete(b.evicted, 0, b.old(now)), now)
+	b.evicted = append(slices.Delete(b.evicted, 0, b.expired(now)), now)
 	return true
 }
 
@@ -93,12 +93,12 @@ func (b *ClusterBudget) Left(now time.Time, pods int) (int, bool) {
 	if b.Percent <= 0 {
 		return 0, false
 	}
-	most := max(fewest, int(float64(pods)*b.Percent/100))
-	return max(0, most-len(b.evicted)+b.old(now)), true
+	most := max(minEvictions, int(float64(pods)*b.Percent/100))
+	return max(0, most-len(b.evicted)+b.expired(now)), true
 }
 
-// old is how many evictions count no more.
-func (b *ClusterBudget) old(now time.Time) int {
+// expired is how many evictions count no more.
+func (b *ClusterBudget) expired(now time.Time) int {
 	old := 0
 	for old < len(b.evicted) && now.Sub(b.evicted[old]) >= b.Window {
 		old++
@@ -106,8 +106,8 @@ func (b *ClusterBudget) old(now time.Time) int {
 	return old
 }
 
-// Return takes back an eviction that was not done.
-func (b *ClusterBudget) Return() {
+// Refund takes back an eviction that was not done.
+func (b *ClusterBudget) Refund() {
 	if n := len(b.evicted); n > 0 {
 		b.evicted = b.evicted[:n-1]
 	}

@@ -12,7 +12,7 @@ func TestClusterBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := ClusterBudget{Percent: float64(rapid.IntRange(1, 50).Draw(t, "percent")), Window: 10 * time.Minute}
 		pods := rapid.IntRange(0, 1000).Draw(t, "pods")
-		most := max(fewest, pods*int(b.Percent)/100)
+		most := max(minEvictions, pods*int(b.Percent)/100)
 		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 		var taken []time.Time
 		for range 300 {
@@ -48,7 +48,7 @@ func TestClusterBudgetAfterARestart(t *testing.T) {
 	if b.Take(now, 100) {
 		t.Error("ten of a hundred were evicted, and one more is")
 	}
-	b.Return()
+	b.Refund()
 	if !b.Take(now, 100) || b.Take(now, 100) {
 		t.Error("what was not done counts, or what was done does not")
 	}
@@ -86,7 +86,7 @@ func TestOverview(t *testing.T) {
 		"and one that came up since":  {append(failing(3), Circuit{ConfirmedAt: now.Add(time.Minute)}), false, now, false, true},
 		"none":                        {nil, false, now, false, true},
 	} {
-		var o Overview
+		var o ClusterCircuit
 		for i := range c.circuits {
 			namespace := "shop"
 			if i == 0 && !c.inOne {

@@ -7,9 +7,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// recent is how long after it was changed a pod can still be the one that opens
+// maxWatched is how long after it was changed a pod can still be the one that opens
 // the circuit: it may take its time to start, and is watched then.
-const recent = patience + probation
+const maxWatched = startTimeout + watchPeriod
 
 // Past is what the process before said last of the workload.
 type Past struct {
@@ -34,14 +34,14 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 		// How long the pause was, nobody wrote down.
 		c.NotAdmitted = NotAdmitted{Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause)}
 	}
-	watchesAll := past.Updating && !admitsNow(now, pods)
+	watchesAll := past.Updating && !admittedRecently(now, pods)
 	for i := range pods {
 		pod := &pods[i]
-		if !pod.Resized.IsZero() && past.counts(now, pod, pod.Resized) {
-			c.Resize(pod.Resized, pod)
+		if !pod.Resized.IsZero() && past.isWatched(now, pod, pod.Resized) {
+			c.RecordResize(pod.Resized, pod)
 		}
-		replaces := pod.Admitted || watchesAll && now.Sub(pod.Created) <= recent
-		if !replaces || !past.counts(now, pod, pod.Created) {
+		replaces := pod.Admitted || watchesAll && now.Sub(pod.Created) <= maxWatched
+		if !replaces || !past.isWatched(now, pod, pod.Created) {
 			continue
 		}
 		if c.EvictedFrom.IsZero() || pod.Created.Before(c.EvictedFrom) {
@@ -54,12 +54,12 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 	return c
 }
 
-// admitsNow reports whether admission has given a pod its resources of late. Then those
+// admittedRecently reports whether admission has given a pod its resources of late. Then those
 // that it did not see are older than the recommendation.
-func admitsNow(now time.Time, pods []vertical.Pod) bool {
-	return slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= recent })
+func admittedRecently(now time.Time, pods []vertical.Pod) bool {
+	return slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= maxWatched })
 }
 
-func (p Past) counts(now time.Time, pod *vertical.Pod, changed time.Time) bool {
-	return now.Sub(changed) <= recent || p.Open && inTrouble(now, pod, changed)
+func (p Past) isWatched(now time.Time, pod *vertical.Pod, changed time.Time) bool {
+	return now.Sub(changed) <= maxWatched || p.Open && inTrouble(now, pod, changed)
 }

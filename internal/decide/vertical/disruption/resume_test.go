@@ -36,7 +36,7 @@ func TestResume(t *testing.T) {
 	// The pod that replaces what was evicted last comes only later, and without a word of admission's.
 	c := Resume(now, nil, Past{Updating: true})
 	late := vertical.Pod{UID: "late", Created: now.Add(time.Second), Pending: true}
-	if watch(&c, now.Add(patience+2*time.Second), []vertical.Pod{late}); !c.Open() {
+	if watch(&c, now.Add(startTimeout+2*time.Second), []vertical.Pod{late}); !c.Open() {
 		t.Error("nobody watches what replaces the last eviction")
 	}
 }
@@ -46,7 +46,7 @@ func TestEmptiedBucketGivesNoMore(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	taken := 0
 	for restart := range 10 {
-		b, began := NewBucket(1.0/60, 5).Emptied(now), now
+		b, began := NewBucket(1.0/60, 5).Empty(now), now
 		for now.Before(began.Add(2 * time.Minute)) {
 			_, ok, next := b.Reserve(now, now)
 			if ok {

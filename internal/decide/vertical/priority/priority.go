@@ -111,10 +111,10 @@ func (p Priority) Compare(q Priority) int {
 	return 0
 }
 
-// Judge says whether the pod should get what is recommended for it, and why: of
+// Evaluate says whether the pod should get what is recommended for it, and why: of
 // the reasons OutsideRange, QuickOOM and LongLived speak for it, all others
 // against it.
-func (p *Policy) Judge(now time.Time, pod *vertical.Pod, recommended []vertical.Recommendation) (Priority, reason.Reason) {
+func (p *Policy) Evaluate(now time.Time, pod *vertical.Pod, recommended []vertical.Recommendation) (Priority, reason.Reason) {
 	priority := Of(pod, recommended)
 	quick := p.quickOOM(now, pod)
 	switch {
@@ -136,8 +136,8 @@ func (p *Policy) Judge(now time.Time, pod *vertical.Pod, recommended []vertical.
 	return priority, reason.LongLived
 }
 
-// Speaks reports whether a reason of Judge speaks for a change.
-func Speaks(r reason.Reason) bool {
+// IsUpdate reports whether a reason of Judge speaks for a change.
+func IsUpdate(r reason.Reason) bool {
 	return r == reason.OutsideRange || r == reason.QuickOOM || r == reason.LongLived
 }
 

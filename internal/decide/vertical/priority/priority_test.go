@@ -115,16 +115,16 @@ func TestJudge(t *testing.T) {
 		"out of memory with nothing better": {oom(time.Minute, time.Minute), recommend(cpu(900), cpu(500), cpu(2000)), reason.NothingChanges},
 		"nothing would change":              {aged(time.Hour, 400), recommend(cpu(400), cpu(500), cpu(600)), reason.OutsideRange},
 	} {
-		if _, got := p.Judge(now, c.pod, c.recs); got != c.want {
+		if _, got := p.Evaluate(now, c.pod, c.recs); got != c.want {
 			t.Errorf("%s: %s, want %s", why, got, c.want)
 		}
 	}
 	p.Divergences = divergence.UnchangedRequests
-	if _, got := p.Judge(now, aged(time.Hour, 400), recommend(cpu(400), cpu(500), cpu(600))); got != reason.NothingChanges {
+	if _, got := p.Evaluate(now, aged(time.Hour, 400), recommend(cpu(400), cpu(500), cpu(600))); got != reason.NothingChanges {
 		t.Errorf("with unchanged-requests: %s", got)
 	}
 	p.Containers = []vertical.ContainerPolicy{{Container: "app", Off: true}}
-	if _, got := p.Judge(now, oom(time.Minute, time.Minute), within); got != reason.WithinBounds {
+	if _, got := p.Evaluate(now, oom(time.Minute, time.Minute), within); got != reason.WithinBounds {
 		t.Errorf("a container that is off ran out of memory: %s", got)
 	}
 }
@@ -156,11 +156,11 @@ func TestAllows(t *testing.T) {
 		"no container with a recommendation": {both(50, 50), nil, nil, false},
 	} {
 		p := Policy{Requirements: c.requirements}
-		if got := p.Allows(c.pod, c.recs); got != c.want {
+		if got := p.MeetsRequirements(c.pod, c.recs); got != c.want {
 			t.Errorf("%s: %t", why, got)
 		}
 	}
-	if !(&Policy{Unrestricted: true}).Allows(both(1, 1), nil) {
+	if !(&Policy{Unrestricted: true}).MeetsRequirements(both(1, 1), nil) {
 		t.Error("no update policy restricts")
 	}
 }

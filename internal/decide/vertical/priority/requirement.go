@@ -11,7 +11,7 @@ type Direction uint8
 
 // The directions. A word of the API that is none of them is never fulfilled.
 const (
-	Nowhere Direction = iota
+	NoDirection Direction = iota
 	// Higher is TargetHigherThanRequests.
 	Higher
 	// Lower is TargetLowerThanRequests.
@@ -24,23 +24,23 @@ type Requirement struct {
 	Direction Direction
 }
 
-// Allows reports whether the owner's requirements let the pod be changed: one
+// MeetsRequirements reports whether the owner's requirements let the pod be changed: one
 // container fulfils all of them, or lacks a request.
-func (p *Policy) Allows(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
+func (p *Policy) MeetsRequirements(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 	if p.Unrestricted {
 		return true
 	}
 	for i := range pod.Containers {
 		container := &pod.Containers[i]
 		rec, ok := vertical.RecommendationOf(recommended, container.Name)
-		if ok && p.allows(container.Requests, rec.Target) {
+		if ok && p.meets(container.Requests, rec.Target) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *Policy) allows(requests, target vertical.Amounts) bool {
+func (p *Policy) meets(requests, target vertical.Amounts) bool {
 	for r := range vertical.Resource(vertical.Resources) {
 		if _, ok := requests.Get(r); !ok {
 			return true

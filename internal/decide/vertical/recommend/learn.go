@@ -73,7 +73,7 @@ func (l *learner) container(name string) (*Container, *usage.Policy) {
 		if l.lost && !l.policy.Has(divergence.ResetOverrides) {
 			own.OOM, own.Memory = vertical.OOMPolicy{}, vertical.MemoryPolicy{} // upstream has lost whose container it is
 		}
-		under := c.Usage.Under(l.policy.Usage, own)
+		under := c.Usage.ApplyOverrides(l.policy.Usage, own)
 		policy = &under
 		l.policies[name] = policy
 	}
@@ -84,7 +84,7 @@ func (l *learner) appear(o *Observation) {
 	for _, present := range o.Containers {
 		// No policy yet: an override holds of what exists.
 		if c := l.state.container(present.Container); !c.Present {
-			c.Usage.Appear(l.now)
+			c.Usage.RecordPresent(l.now)
 		}
 	}
 	for i := range l.state.Containers {
@@ -102,11 +102,11 @@ func (l *learner) leave(o *Observation) {
 	}
 	for i := range l.state.Containers {
 		c := &l.state.Containers[i].Usage
-		c.Keep(func(pod string) bool { return pods[pod] })
+		c.PruneWindows(func(pod string) bool { return pods[pod] })
 		if o.Lookup.Problem != "" {
-			c.Forget()
+			c.DropInitial()
 		}
-		c.Align(&l.policy.Usage)
+		c.AlignInitial(&l.policy.Usage)
 	}
 }
 

@@ -125,7 +125,7 @@ func Settle(p *Policy, s State, o Outcome) State {
 		if p.Has(divergence.ResetOverrides) {
 			own = vertical.PolicyOf(p.Containers, c.Name)
 		}
-		policy := c.Usage.Under(p.Usage, own)
+		policy := c.Usage.ApplyOverrides(p.Usage, own)
 		c.Usage.Expire(&policy, now, c.Present)
 	}
 	s.Containers = slices.DeleteFunc(s.Containers, func(c Container) bool {

@@ -34,8 +34,8 @@ type Node struct {
 // Quota is what a ResourceQuota leaves over.
 type Quota struct{ Requests, Limits vertical.Amounts }
 
-// Surroundings is what a resize has to get along with.
-type Surroundings struct {
+// Constraints is what a resize has to get along with.
+type Constraints struct {
 	// Unsupported: the server has no pods/resize.
 	Unsupported bool
 	Node        Node
@@ -53,8 +53,8 @@ const margin = 5
 // Check lists what speaks against giving the pod these targets in place, the
 // firmest reasons first. An empty list means that the kubelet can be expected to
 // do it. What is about the pod's past (an older resize, a refusal, a failure, a
-// restart that takes a pod away) is asked in Next.
-func Check(pod *vertical.Pod, targets []Target, around *Surroundings) []reason.Reason {
+// restart that takes a pod away) is asked in State.Decide.
+func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Reason {
 	after := apply(pod, targets)
 	node := &around.Node
 	guaranteed := pod.QoS == vertical.Guaranteed
@@ -68,7 +68,7 @@ func Check(pod *vertical.Pod, targets []Target, around *Surroundings) []reason.R
 	add(around.Unsupported, reason.NoResize)
 	add(node.Known && !node.Resizes, reason.OldKubelet)
 	add(node.Known && !node.Linux, reason.NotLinux)
-	add(pod.QoS != vertical.QoSUnknown && pod.QoS != class(pod, after), reason.QoSClass)
+	add(pod.QoS != vertical.QoSUnknown && pod.QoS != qosClass(pod, after), reason.QoSClass)
 	add(!fitsRanges(after, around.Ranges), reason.LimitRange)
 	add(!fitsWhole(pod, after), reason.PodResources)
 	for r := range vertical.Resource(vertical.Resources) {
@@ -99,9 +99,9 @@ func Forbids(r reason.Reason) bool {
 	return r == reason.LimitRange || r == reason.ResourceQuota || r == reason.PodResources
 }
 
-// Refuses says what forbids a new pod with these targets, of the reasons that Forbids
+// NewPodBlockedBy says what forbids a new pod with these targets, of the reasons that Forbids
 // knows.
-func Refuses(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas []Quota) reason.Reason {
+func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas []Quota) reason.Reason {
 	after := apply(pod, targets)
 	switch {
 	case !fitsRanges(after, ranges):
@@ -119,9 +119,9 @@ func Refuses(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas 
 // nobody says what is used is none: it is no reason to evict.
 func Transient(r reason.Reason) bool { return r == reason.NodeFull || r == reason.MemoryInUse }
 
-// GrowthUnseen reports that a program would not use the memory that it gets before
+// NeedsRestartToGrow reports that a program would not use the memory that it gets before
 // it is started again.
-func GrowthUnseen(pod *vertical.Pod, targets []Target) bool {
+func NeedsRestartToGrow(pod *vertical.Pod, targets []Target) bool {
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
 		at := slices.IndexFunc(targets, func(t Target) bool { return t.Container == c.Name })
@@ -149,15 +149,15 @@ func apply(pod *vertical.Pod, targets []Target) []vertical.Resized {
 		after[i] = pod.Containers[i].Spec
 		for _, t := range targets {
 			if t.Container == pod.Containers[i].Name {
-				after[i].Requests = over(after[i].Requests, t.Requests)
-				after[i].Limits = over(after[i].Limits, t.Limits)
+				after[i].Requests = overwrite(after[i].Requests, t.Requests)
+				after[i].Limits = overwrite(after[i].Limits, t.Limits)
 			}
 		}
 	}
 	return after
 }
 
-func over(old, set vertical.Amounts) vertical.Amounts {
+func overwrite(old, set vertical.Amounts) vertical.Amounts {
 	for r := range vertical.Resource(vertical.Resources) {
 		if amount, ok := set.Get(r); ok {
 			old = old.With(r, amount)
@@ -187,10 +187,10 @@ func differ(a, b vertical.Amounts, r vertical.Resource) bool {
 	return x != y || hasX != hasY
 }
 
-// class is the quality of service that the pod would have: Guaranteed if every
+// qosClass is the quality of service that the pod would have: Guaranteed if every
 // container limits both resources to what it requests, BestEffort if none has
 // either.
-func class(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
+func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	if pod.Whole != (vertical.Resized{}) {
 		// What the pod as a whole has decides, and nobody changes that.
 		return pod.QoS

@@ -14,7 +14,7 @@ import (
 type scene struct {
 	pod     vertical.Pod
 	targets []Target
-	around  Surroundings
+	around  Constraints
 }
 
 func newScene() scene {
@@ -24,7 +24,7 @@ func newScene() scene {
 			{Name: "app", Requests: has.Requests, Limits: has.Limits, Spec: has},
 		}},
 		targets: []Target{{Container: "app", Resized: vertical.Resized{Requests: vertical.Of(200, 200), Limits: vertical.Of(400, 400)}}},
-		around: Surroundings{Node: Node{
+		around: Constraints{Node: Node{
 			Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(1000, 1000), Others: vertical.Of(0, 0),
 		}},
 	}
@@ -129,13 +129,13 @@ func bestEffort(s *scene) {
 func TestRestarts(t *testing.T) {
 	s := newScene()
 	state := State{}.Clone()
-	policy, busy := Policy{Evicts: true, SkipBudget: true}, Budget{Spare: reason.DisruptionBudget}
+	policy, busy := Policy{Evicts: true, SkipBudget: true}, Budget{DisruptionBlockedBy: reason.DisruptionBudget}
 	raw := []vertical.Recommendation{{Container: "app"}}
-	if step, why := state.Next(epoch, &policy, &s.pod, raw, busy); step != Resize || why != reason.None {
+	if step, why := state.Decide(epoch, &policy, &s.pod, raw, busy); step != Resize || why != reason.None {
 		t.Errorf("no container restarts: %d %s", step, why)
 	}
 	s.pod.Containers[0].Restarts[vertical.Memory] = true
-	if step, why := state.Next(epoch, &policy, &s.pod, raw, busy); step != Wait || why != reason.DisruptionBudget {
+	if step, why := state.Decide(epoch, &policy, &s.pod, raw, busy); step != Wait || why != reason.DisruptionBudget {
 		t.Errorf("a container restarts: %d %s", step, why)
 	}
 }
@@ -147,15 +147,15 @@ func TestAdvice(t *testing.T) {
 	if !NamesInit(&s.pod, []vertical.Recommendation{{Container: "sidecar"}}) || NamesInit(&s.pod, []vertical.Recommendation{{Container: "app"}}) {
 		t.Error("a recommendation for an init container is not recognised")
 	}
-	if GrowthUnseen(&s.pod, s.targets) {
+	if NeedsRestartToGrow(&s.pod, s.targets) {
 		t.Error("any program uses the memory that it gets")
 	}
 	s.pod.Containers[0].FixedHeap = true
-	if !GrowthUnseen(&s.pod, s.targets) {
+	if !NeedsRestartToGrow(&s.pod, s.targets) {
 		t.Error("a heap that is fixed at the start grows")
 	}
 	s.pod.Containers[0].Restarts[vertical.Memory] = true
-	if GrowthUnseen(&s.pod, s.targets) {
+	if NeedsRestartToGrow(&s.pod, s.targets) {
 		t.Error("the container is restarted anyway")
 	}
 }

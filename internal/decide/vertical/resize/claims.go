@@ -14,10 +14,10 @@ func Growth(pod *vertical.Pod, targets []Target) vertical.Resized {
 
 func growth(pod *vertical.Pod, after []vertical.Resized) vertical.Resized {
 	from, to := sum(apply(pod, nil)), sum(after)
-	return vertical.Resized{Requests: more(from.Requests, to.Requests), Limits: more(from.Limits, to.Limits)}
+	return vertical.Resized{Requests: increase(from.Requests, to.Requests), Limits: increase(from.Limits, to.Limits)}
 }
 
-func more(from, to vertical.Amounts) vertical.Amounts {
+func increase(from, to vertical.Amounts) vertical.Amounts {
 	var growth vertical.Amounts
 	for r := range vertical.Resource(vertical.Resources) {
 		before, _ := from.Get(r)
@@ -32,7 +32,7 @@ func more(from, to vertical.Amounts) vertical.Amounts {
 func (c *Claims) Take(growth vertical.Resized, quotas []Quota) bool {
 	all := vertical.Resized{Requests: c.taken.Requests.Plus(growth.Requests), Limits: c.taken.Limits.Plus(growth.Limits)}
 	for i := range quotas {
-		if lacks(growth.Requests, all.Requests, quotas[i].Requests) || lacks(growth.Limits, all.Limits, quotas[i].Limits) {
+		if exceeds(growth.Requests, all.Requests, quotas[i].Requests) || exceeds(growth.Limits, all.Limits, quotas[i].Limits) {
 			return false
 		}
 	}
@@ -40,14 +40,14 @@ func (c *Claims) Take(growth vertical.Resized, quotas []Quota) bool {
 	return true
 }
 
-// Return gives back what was claimed for a change that was not done.
-func (c *Claims) Return(growth vertical.Resized) {
-	c.taken.Requests = more(growth.Requests, c.taken.Requests)
-	c.taken.Limits = more(growth.Limits, c.taken.Limits)
+// Release gives back what was claimed for a change that was not done.
+func (c *Claims) Release(growth vertical.Resized) {
+	c.taken.Requests = increase(growth.Requests, c.taken.Requests)
+	c.taken.Limits = increase(growth.Limits, c.taken.Limits)
 }
 
-// lacks reports that what grows does not fit with all the rest.
-func lacks(growth, all, left vertical.Amounts) bool {
+// exceeds reports that what grows does not fit with all the rest.
+func exceeds(growth, all, left vertical.Amounts) bool {
 	for r := range vertical.Resource(vertical.Resources) {
 		asked, _ := growth.Get(r)
 		sum, _ := all.Get(r)

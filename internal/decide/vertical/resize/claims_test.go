@@ -32,7 +32,7 @@ func TestClaimsAddUp(t *testing.T) {
 			t.Fatalf("step %d: %t", i, got)
 		}
 		if step.back {
-			claims.Return(step.growth)
+			claims.Release(step.growth)
 		}
 	}
 }

@@ -35,9 +35,9 @@ const (
 	Evict
 	// Skip it until less is recommended: the node refused, and would again.
 	Skip
-	// Other resizes a pod whose kubelet cannot do the last resize, if another is
+	// RetryDifferent resizes a pod whose kubelet cannot do the last resize, if another is
 	// wanted by now.
-	Other
+	RetryDifferent
 )
 
 // Policy is how pods may be resized.
@@ -53,23 +53,23 @@ type Policy struct {
 
 // Budget is what the disruption budget says about one pod: why it may not be
 // touched, and why it may not be away.
-type Budget struct{ Refuses, Spare reason.Reason }
+type Budget struct{ BlockedBy, DisruptionBlockedBy reason.Reason }
 
-// Next says what to do with the pod. raw are the recommendations as they stand in
+// Decide says what to do with the pod. raw are the recommendations as they stand in
 // the VerticalPodAutoscaler, not yet fitted to the pod. The order of the questions
 // is upstream's (pkg/updater/restriction/pods_inplace_restriction.go, v1.8.1).
-func (s *State) Next(now time.Time, p *Policy, pod *vertical.Pod, raw []vertical.Recommendation, budget Budget) (Step, reason.Reason) {
+func (s *State) Decide(now time.Time, p *Policy, pod *vertical.Pod, raw []vertical.Recommendation, budget Budget) (Step, reason.Reason) {
 	switch {
-	case budget.Refuses != reason.None:
-		return Wait, budget.Refuses
+	case budget.BlockedBy != reason.None:
+		return Wait, budget.BlockedBy
 	case pod.Pending:
 		return Wait, reason.PodPending
 	case raw == nil:
 		return Wait, reason.NoRecommendation
-	case !p.Evicts && s.RefusedBefore(pod, raw):
+	case !p.Evicts && s.WasInfeasible(pod, raw):
 		return Skip, reason.InfeasibleBefore
 	case pod.Resize != vertical.ResizeNone:
-		return s.underway(now, p, pod, budget.Spare)
+		return s.decideInProgress(now, p, pod, budget.DisruptionBlockedBy)
 	}
 	if p.Divergences.Has(divergence.ResizeBackoff) && s.backingOff(now, pod) {
 		return Wait, reason.BackingOff
@@ -77,59 +77,59 @@ func (s *State) Next(now time.Time, p *Policy, pod *vertical.Pod, raw []vertical
 	if p.SkipBudget && !Restarts(pod) {
 		return Resize, reason.None
 	}
-	if budget.Spare != reason.None {
-		return Wait, budget.Spare
+	if budget.DisruptionBlockedBy != reason.None {
+		return Wait, budget.DisruptionBlockedBy
 	}
 	return Resize, reason.None
 }
 
-// underway is about a pod that the kubelet is resizing, or has refused to.
-func (s *State) underway(now time.Time, p *Policy, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
+// decideInProgress is about a pod that the kubelet is resizing, or has refused to.
+func (s *State) decideInProgress(now time.Time, p *Policy, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
 	if !p.Evicts {
 		if pod.Resize == vertical.ResizeInfeasible {
 			return Retry, reason.None
 		}
 		if pod.Resize == vertical.ResizeError && p.Divergences.Has(divergence.ResizeBackoff) {
-			return s.again(now, pod, spare)
+			return s.decideAfterError(now, pod, spare)
 		}
-		return Wait, Underway(pod)
+		return Wait, InProgress(pod)
 	}
-	if s.Stalled(now, pod, p.Divergences) && spare == reason.None {
+	if s.ObserveProgress(now, pod, p.Divergences) && spare == reason.None {
 		return Evict, reason.ResizeFailed
 	}
-	return Wait, Underway(pod)
+	return Wait, InProgress(pod)
 }
 
-// again is about a pod that is never evicted, whose kubelet cannot do what the pod
+// decideAfterError is about a pod that is never evicted, whose kubelet cannot do what the pod
 // asks for. By now something else may be recommended, which it can.
-func (s *State) again(now time.Time, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
+func (s *State) decideAfterError(now time.Time, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
 	switch {
 	case s.backingOff(now, pod):
 		return Wait, reason.BackingOff
 	case spare != reason.None:
 		return Wait, spare
 	}
-	return Other, reason.None
+	return RetryDifferent, reason.None
 }
 
-// Underway says what is known of a resize that has not ended.
-func Underway(pod *vertical.Pod) reason.Reason {
+// InProgress says what is known of a resize that has not ended.
+func InProgress(pod *vertical.Pod) reason.Reason {
 	if pod.Resize == vertical.ResizeError {
 		return reason.ResizeError
 	}
 	return reason.ResizeUnderway
 }
 
-// Stalled reports that a resize has failed, or has taken too long since it was
+// ObserveProgress reports that a resize has failed, or has taken too long since it was
 // first seen. Upstream remembers that by the pod's name and for ever, and does
 // not wait where the kubelet reports an error or something that nobody knows.
-func (s *State) Stalled(now time.Time, pod *vertical.Pod, d divergence.Set) bool {
+func (s *State) ObserveProgress(now time.Time, pod *vertical.Pod, d divergence.Set) bool {
 	if pod.Resize == vertical.ResizeNone {
 		return false
 	}
 	key := pod.Namespace + "/" + pod.Name
 	if d.Has(divergence.ResizeTimers) {
-		key = timer(pod)
+		key = progressKey(pod)
 	}
 	since, ok := s.Seen[key]
 	if !ok {
@@ -150,8 +150,10 @@ func (s *State) Stalled(now time.Time, pod *vertical.Pod, d divergence.Set) bool
 	}
 }
 
-// timer names this resize of the pod among all that it ever gets.
-func timer(pod *vertical.Pod) string { return pod.UID + "/" + strconv.FormatInt(pod.Generation, 10) }
+// progressKey names this resize of the pod among all that it ever gets.
+func progressKey(pod *vertical.Pod) string {
+	return pod.UID + "/" + strconv.FormatInt(pod.Generation, 10)
+}
 
 // Restarts reports a container that a change of some resource restarts. Upstream
 // does not ask which resource changes.

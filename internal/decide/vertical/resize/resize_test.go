@@ -28,7 +28,7 @@ func TestStalled(t *testing.T) {
 	} {
 		for d, want := range map[divergence.Set]time.Duration{divergence.None: after.upstream, divergence.Default: after.plimsoll} {
 			s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: status}
-			at := func(later time.Duration) bool { return s.Stalled(epoch.Add(later), &pod, d) }
+			at := func(later time.Duration) bool { return s.ObserveProgress(epoch.Add(later), &pod, d) }
 			if first := at(0); first != (want == 0) {
 				t.Errorf("%s, %s: at once %t", status, d, first)
 			}
@@ -47,23 +47,23 @@ func TestTimersAreTheResizes(t *testing.T) {
 	s := State{}.Clone()
 	first := vertical.Pod{UID: "1", Name: "web-0", Generation: 2, Resize: vertical.ResizeDeferred}
 	later := epoch.Add(time.Hour)
-	s.Stalled(epoch, &first, divergence.Default)
+	s.ObserveProgress(epoch, &first, divergence.Default)
 	for why, pod := range map[string]vertical.Pod{
 		"the next resize":   {UID: "1", Name: "web-0", Generation: 3, Resize: vertical.ResizeDeferred},
 		"a pod of its name": {UID: "2", Name: "web-0", Generation: 2, Resize: vertical.ResizeDeferred},
 	} {
-		if s.Stalled(later, &pod, divergence.Default) {
+		if s.ObserveProgress(later, &pod, divergence.Default) {
 			t.Errorf("%s has the time of the first resize", why)
 		}
 	}
-	if !s.Stalled(later, &first, divergence.Default) {
+	if !s.ObserveProgress(later, &first, divergence.Default) {
 		t.Error("the first resize has lost its time")
 	}
 	s.Prune(nil, divergence.Default)
 	if len(s.Seen) != 0 {
 		t.Errorf("pods that are gone are remembered: %v", s.Seen)
 	}
-	s.Stalled(epoch, &first, divergence.None)
+	s.ObserveProgress(epoch, &first, divergence.None)
 	s.Prune(nil, divergence.None)
 	if len(s.Seen) != 1 {
 		t.Errorf("upstream forgets nothing: %v", s.Seen)
@@ -74,7 +74,7 @@ func TestBackoff(t *testing.T) {
 	s, pod, now := State{}.Clone(), vertical.Pod{UID: "1"}, epoch
 	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute}
 	for i, wait := range want {
-		hopeless := s.Fail(now, &pod)
+		hopeless := s.RecordFailure(now, &pod)
 		if hopeless != (i >= 4) {
 			t.Errorf("failure %d: hopeless %t", i+1, hopeless)
 		}
@@ -83,8 +83,8 @@ func TestBackoff(t *testing.T) {
 		}
 		now = now.Add(wait)
 	}
-	s.Succeed(&pod)
-	if s.backingOff(now, &pod) || s.Fail(now, &pod) {
+	s.ClearFailures(&pod)
+	if s.backingOff(now, &pod) || s.RecordFailure(now, &pod) {
 		t.Error("a success does not end it")
 	}
 }
@@ -94,22 +94,22 @@ func TestRefusals(t *testing.T) {
 		return []vertical.Recommendation{{Container: "app", Target: vertical.Of(cpu, memory)}}
 	}
 	s, pod := State{}.Clone(), vertical.Pod{UID: "1"}
-	if s.RefusedBefore(&pod, recommend(1, 1)) {
+	if s.WasInfeasible(&pod, recommend(1, 1)) {
 		t.Error("refused before anything was asked")
 	}
-	s.Refuse(&pod, recommend(200, 200), vertical.Of(150, 500))
+	s.RecordInfeasible(&pod, recommend(200, 200), vertical.Of(150, 500))
 	for _, c := range []struct {
 		cpu, memory vertical.Amount
 		want        bool
 	}{{200, 200, true}, {300, 200, true}, {199, 300, false}, {300, 199, false}} {
-		if got := s.RefusedBefore(&pod, recommend(c.cpu, c.memory)); got != c.want {
+		if got := s.WasInfeasible(&pod, recommend(c.cpu, c.memory)); got != c.want {
 			t.Errorf("%d/%d after 200/200: %t", c.cpu, c.memory, got)
 		}
 	}
-	if s.Reconsider(&pod, vertical.Of(150, 400)); !s.RefusedBefore(&pod, recommend(200, 200)) {
+	if s.Reconsider(&pod, vertical.Of(150, 400)); !s.WasInfeasible(&pod, recommend(200, 200)) {
 		t.Error("forgotten, though the node has no more room")
 	}
-	if s.Reconsider(&pod, vertical.Of(151, 400)); s.RefusedBefore(&pod, recommend(200, 200)) {
+	if s.Reconsider(&pod, vertical.Of(151, 400)); s.WasInfeasible(&pod, recommend(200, 200)) {
 		t.Error("the node has more room by now")
 	}
 }
@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 func TestNextAsksInOrder(t *testing.T) {
 	raw := []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 200)}}
 	refused := State{}.Clone()
-	refused.Refuse(&vertical.Pod{UID: "1"}, raw, vertical.Amounts{})
+	refused.RecordInfeasible(&vertical.Pod{UID: "1"}, raw, vertical.Amounts{})
 	for why, c := range map[string]struct {
 		evicts bool
 		state  State
@@ -127,20 +127,20 @@ func TestNextAsksInOrder(t *testing.T) {
 		step   Step
 		reason reason.Reason
 	}{
-		"too few":                      {true, State{}, vertical.Pod{Pending: true}, raw, Budget{Refuses: reason.MinReplicas}, Wait, reason.MinReplicas},
+		"too few":                      {true, State{}, vertical.Pod{Pending: true}, raw, Budget{BlockedBy: reason.MinReplicas}, Wait, reason.MinReplicas},
 		"pending":                      {true, State{}, vertical.Pod{Pending: true}, nil, Budget{}, Wait, reason.PodPending},
 		"no recommendation":            {true, State{}, vertical.Pod{}, nil, Budget{}, Wait, reason.NoRecommendation},
 		"refused before":               {false, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw, Budget{}, Skip, reason.InfeasibleBefore},
 		"refused, which evicts":        {true, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw, Budget{}, Evict, reason.ResizeFailed},
-		"refused, and no pod to spare": {true, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{Spare: reason.DisruptionBudget}, Wait, reason.ResizeUnderway},
+		"refused, and no pod to spare": {true, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}, Wait, reason.ResizeUnderway},
 		"refused, and never evicted":   {false, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{}, Retry, reason.None},
 		"under way":                    {false, State{}, vertical.Pod{Resize: vertical.ResizeInProgress}, raw, Budget{}, Wait, reason.ResizeUnderway},
 		"gone wrong":                   {false, State{}, vertical.Pod{Resize: vertical.ResizeError}, raw, Budget{}, Wait, reason.ResizeError},
-		"no pod to spare":              {true, State{}, vertical.Pod{}, raw, Budget{Spare: reason.DisruptionBudget}, Wait, reason.DisruptionBudget},
+		"no pod to spare":              {true, State{}, vertical.Pod{}, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}, Wait, reason.DisruptionBudget},
 		"fine":                         {false, State{}, vertical.Pod{}, raw, Budget{}, Resize, reason.None},
 	} {
 		s := c.state.Clone()
-		if step, got := s.Next(epoch, &Policy{Evicts: c.evicts}, &c.pod, c.raw, c.budget); step != c.step || got != c.reason {
+		if step, got := s.Decide(epoch, &Policy{Evicts: c.evicts}, &c.pod, c.raw, c.budget); step != c.step || got != c.reason {
 			t.Errorf("%s: step %d, %s", why, step, got)
 		}
 	}
@@ -152,14 +152,14 @@ func TestErrorOfTheKubelet(t *testing.T) {
 	raw := []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 200)}}
 	p, pod := &Policy{Divergences: divergence.ResizeBackoff}, vertical.Pod{UID: "1", Resize: vertical.ResizeError}
 	s := State{}.Clone()
-	if step, why := s.Next(epoch, p, &pod, raw, Budget{}); step != Other || why != reason.None {
+	if step, why := s.Decide(epoch, p, &pod, raw, Budget{}); step != RetryDifferent || why != reason.None {
 		t.Errorf("step %d, %s", step, why)
 	}
-	if step, why := s.Next(epoch, p, &pod, raw, Budget{Spare: reason.DisruptionBudget}); step != Wait || why != reason.DisruptionBudget {
+	if step, why := s.Decide(epoch, p, &pod, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}); step != Wait || why != reason.DisruptionBudget {
 		t.Errorf("with no pod to spare: step %d, %s", step, why)
 	}
-	s.Fail(epoch, &pod)
-	if step, why := s.Next(epoch, p, &pod, raw, Budget{}); step != Wait || why != reason.BackingOff {
+	s.RecordFailure(epoch, &pod)
+	if step, why := s.Decide(epoch, p, &pod, raw, Budget{}); step != Wait || why != reason.BackingOff {
 		t.Errorf("not taken a moment ago: step %d, %s", step, why)
 	}
 }
@@ -167,9 +167,9 @@ func TestErrorOfTheKubelet(t *testing.T) {
 // What is remembered can be written down and read again.
 func TestStateIsWritten(t *testing.T) {
 	s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: vertical.ResizeDeferred}
-	s.Stalled(epoch, &pod, divergence.Default)
-	s.Fail(epoch, &pod)
-	s.Refuse(&pod, []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 300).Without(vertical.CPU)}}, vertical.Of(1, 2))
+	s.ObserveProgress(epoch, &pod, divergence.Default)
+	s.RecordFailure(epoch, &pod)
+	s.RecordInfeasible(&pod, []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 300).Without(vertical.CPU)}}, vertical.Of(1, 2))
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func Resume(pods []vertical.Pod) State {
 			// The condition may be older than the last change of what is asked for.
 			since = pod.Resized
 		}
-		s.Seen[timer(pod)] = since
+		s.Seen[progressKey(pod)] = since
 	}
 	return s
 }

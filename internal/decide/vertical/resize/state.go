@@ -22,14 +22,14 @@ type State struct {
 	// Seen is when a resize was first seen under way: by the pod's UID and generation,
 	// or its name.
 	Seen map[string]time.Time `json:"seen,omitempty"`
-	// Refused are resizes that a node cannot do, by the pod's UID.
-	Refused map[string]Refusal `json:"refused,omitempty"`
+	// Infeasible are resizes that a node cannot do, by the pod's UID.
+	Infeasible map[string]InfeasibleResize `json:"refused,omitempty"`
 	// Failed are resizes that the API server did not take, by the pod's UID.
 	Failed map[string]Failure `json:"failed,omitempty"`
 }
 
-// Refusal is what was recommended when a node refused.
-type Refusal struct {
+// InfeasibleResize is what was recommended when a node refused.
+type InfeasibleResize struct {
 	Targets map[string]vertical.Amounts `json:"targets"`
 	// Room is what the node had for the pod; what it has for any pod if that is not
 	// known.
@@ -44,12 +44,12 @@ type Failure struct {
 
 // Clone is a State of its own, with its maps made.
 func (s State) Clone() State {
-	clone := State{Seen: maps.Clone(s.Seen), Refused: maps.Clone(s.Refused), Failed: maps.Clone(s.Failed)}
+	clone := State{Seen: maps.Clone(s.Seen), Infeasible: maps.Clone(s.Infeasible), Failed: maps.Clone(s.Failed)}
 	if clone.Seen == nil {
 		clone.Seen = map[string]time.Time{}
 	}
-	if clone.Refused == nil {
-		clone.Refused = map[string]Refusal{}
+	if clone.Infeasible == nil {
+		clone.Infeasible = map[string]InfeasibleResize{}
 	}
 	if clone.Failed == nil {
 		clone.Failed = map[string]Failure{}
@@ -64,24 +64,24 @@ func (s *State) Prune(pods []vertical.Pod, d divergence.Set) {
 	for i := range pods {
 		live[pods[i].UID] = true
 	}
-	maps.DeleteFunc(s.Refused, func(uid string, _ Refusal) bool { return !live[uid] })
+	maps.DeleteFunc(s.Infeasible, func(uid string, _ InfeasibleResize) bool { return !live[uid] })
 	maps.DeleteFunc(s.Failed, func(uid string, _ Failure) bool { return !live[uid] })
 	if !d.Has(divergence.ResizeTimers) {
 		return
 	}
 	current := make(map[string]bool, len(pods))
 	for i := range pods {
-		current[held(&pods[i])] = true
+		current[checkWaitKey(&pods[i])] = true
 		if pods[i].Resize != vertical.ResizeNone {
-			current[timer(&pods[i])] = true
+			current[progressKey(&pods[i])] = true
 		}
 	}
 	maps.DeleteFunc(s.Seen, func(key string, _ time.Time) bool { return !current[key] })
 }
 
-// Hold reports that a pod has waited long enough for what a check found to pass.
-func (s *State) Hold(now time.Time, pod *vertical.Pod) (enough bool) {
-	key := held(pod)
+// WaitForChecks reports that a pod has waited long enough for what a check found to pass.
+func (s *State) WaitForChecks(now time.Time, pod *vertical.Pod) (enough bool) {
+	key := checkWaitKey(pod)
 	since, ok := s.Seen[key]
 	if !ok {
 		s.Seen[key] = now
@@ -90,32 +90,32 @@ func (s *State) Hold(now time.Time, pod *vertical.Pod) (enough bool) {
 	return now.Sub(since) > DeferredTimeout
 }
 
-// Release forgets that the pod was held.
-func (s *State) Release(pod *vertical.Pod) { delete(s.Seen, held(pod)) }
+// EndWait forgets that the pod was held.
+func (s *State) EndWait(pod *vertical.Pod) { delete(s.Seen, checkWaitKey(pod)) }
 
-func held(pod *vertical.Pod) string { return pod.UID + "/held" }
+func checkWaitKey(pod *vertical.Pod) string { return pod.UID + "/held" }
 
-// Refuse remembers that the pod's node cannot do what is recommended.
-func (s *State) Refuse(pod *vertical.Pod, raw []vertical.Recommendation, room vertical.Amounts) {
+// RecordInfeasible remembers that the pod's node cannot do what is recommended.
+func (s *State) RecordInfeasible(pod *vertical.Pod, raw []vertical.Recommendation, room vertical.Amounts) {
 	targets := make(map[string]vertical.Amounts, len(raw))
 	for i := range raw {
 		targets[raw[i].Container] = raw[i].Target
 	}
-	s.Refused[pod.UID] = Refusal{Targets: targets, Room: room}
+	s.Infeasible[pod.UID] = InfeasibleResize{Targets: targets, Room: room}
 }
 
 // Reconsider forgets refusals of pods whose node has got more room since.
 func (s *State) Reconsider(pod *vertical.Pod, room vertical.Amounts) {
-	refusal, ok := s.Refused[pod.UID]
+	refusal, ok := s.Infeasible[pod.UID]
 	if ok && lower(refusal.Room, room) {
-		delete(s.Refused, pod.UID)
+		delete(s.Infeasible, pod.UID)
 	}
 }
 
-// RefusedBefore reports that the pod's node refused the like and that nothing has
+// WasInfeasible reports that the pod's node refused the like and that nothing has
 // become less since.
-func (s *State) RefusedBefore(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
-	refusal, ok := s.Refused[pod.UID]
+func (s *State) WasInfeasible(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
+	refusal, ok := s.Infeasible[pod.UID]
 	if !ok {
 		return false
 	}
@@ -140,9 +140,9 @@ func lower(a, b vertical.Amounts) bool {
 	return false
 }
 
-// Fail remembers that the API server did not take a resize, and reports whether
+// RecordFailure remembers that the API server did not take a resize, and reports whether
 // there were so many failures that waiting no longer helps.
-func (s *State) Fail(now time.Time, pod *vertical.Pod) (hopeless bool) {
+func (s *State) RecordFailure(now time.Time, pod *vertical.Pod) (hopeless bool) {
 	failure := s.Failed[pod.UID]
 	failure.Attempts++
 	wait := firstBackoff << min(failure.Attempts-1, attempts)
@@ -151,8 +151,8 @@ func (s *State) Fail(now time.Time, pod *vertical.Pod) (hopeless bool) {
 	return failure.Attempts >= attempts
 }
 
-// Succeed forgets the pod's failures.
-func (s *State) Succeed(pod *vertical.Pod) { delete(s.Failed, pod.UID) }
+// ClearFailures forgets the pod's failures.
+func (s *State) ClearFailures(pod *vertical.Pod) { delete(s.Failed, pod.UID) }
 
 func (s *State) backingOff(now time.Time, pod *vertical.Pod) bool {
 	return now.Before(s.Failed[pod.UID].Until)

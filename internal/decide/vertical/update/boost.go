@@ -22,7 +22,7 @@ func (p *Policy) BoostEnds(pod *vertical.Pod) (time.Time, bool) {
 		if c.Boosted == nil {
 			continue
 		}
-		end := pod.ReadySince.Add(p.boostOf(c.Name))
+		end := pod.ReadySince.Add(p.boostDuration(c.Name))
 		if !found || end.Before(ends) {
 			ends, found = end, true
 		}
@@ -30,8 +30,8 @@ func (p *Policy) BoostEnds(pod *vertical.Pod) (time.Time, bool) {
 	return ends, found
 }
 
-// boostOf is how long the container's boost lasts.
-func (p *Policy) boostOf(container string) time.Duration {
+// boostDuration is how long the container's boost lasts.
+func (p *Policy) boostDuration(container string) time.Duration {
 	policy := vertical.PolicyOf(p.Containers, container)
 	switch {
 	case policy.Boost != nil:
@@ -42,8 +42,8 @@ func (p *Policy) boostOf(container string) time.Duration {
 	return 0
 }
 
-// expired are the containers whose boost is over.
-func (d *Decision) expired(i int) []string {
+// expiredBoosts are the containers whose boost is over.
+func (d *Decision) expiredBoosts(i int) []string {
 	pod := &d.pods[i]
 	if !pod.Ready {
 		return nil
@@ -54,7 +54,7 @@ func (d *Decision) expired(i int) []string {
 		if c.Boosted == nil {
 			continue
 		}
-		if lasts := d.policy.boostOf(c.Name); lasts == 0 || d.At.Sub(pod.ReadySince) > lasts {
+		if lasts := d.policy.boostDuration(c.Name); lasts == 0 || d.At.Sub(pod.ReadySince) > lasts {
 			expired = append(expired, c.Name)
 		}
 	}
@@ -68,12 +68,12 @@ func (d *Decision) NextUnboost() (Action, bool) {
 		i := d.unboost[0]
 		d.unboost = d.unboost[1:]
 		pod := &d.pods[i]
-		if pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.Unboost(i) != reason.None {
+		if pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.UnboostBlockedBy(i) != reason.None {
 			continue
 		}
-		expired := d.expired(i)
+		expired := d.expiredBoosts(i)
 		targets := d.targets(pod, d.unboostedTo(pod), expired)
-		return Action{Kind: Unboost, Pod: pod, Why: reason.BoostExpired, Targets: targets, Unboosted: expired, at: i}, true
+		return Action{Kind: Unboost, Pod: pod, Reason: reason.BoostExpired, Targets: targets, Unboosted: expired, at: i}, true
 	}
 	return Action{}, false
 }
@@ -83,7 +83,7 @@ func (d *Decision) unboostedTo(pod *vertical.Pod) []vertical.Recommendation {
 	if d.policy.Mode == vertical.ModeOff || len(d.observed.Recommended) == 0 {
 		return nil
 	}
-	return d.fit(pod, d.kept(pod, d.without(d.observed.Recommended)))
+	return d.fit(pod, d.neverBelowRequests(pod, d.withoutConflicts(d.observed.Recommended)))
 }
 
 // targets are what the pod's containers shall have: what is recommended, with

@@ -15,14 +15,14 @@ import (
 )
 
 // Decision is one pass over a workload. Next gives its actions one after the
-// other, Settle is told what became of each: how many may follow depends on it.
+// other, Applied records what became of each: how many may follow depends on it.
 type Decision struct {
 	At time.Time
 	// Pods are the verdicts, in the observation's order, without pods that wait for a
 	// node.
 	Pods []Verdict
-	// Wanted are the pods to be changed, as indices of Pods, the first one first.
-	Wanted []int
+	// ToUpdate are the pods to be changed, as indices of Pods, the first one first.
+	ToUpdate []int
 	// Circuit is why the circuit is open, None while it is closed. Troubled names the
 	// pods changed before that do not come up.
 	Circuit  reason.Reason
@@ -38,8 +38,8 @@ type Decision struct {
 	unboost  []int
 	resizes  []int
 	evicts   []int
-	// held is why nothing is evicted, whatever is found of a pod.
-	held reason.Reason
+	// evictionsStopped is why nothing is evicted, whatever is found of a pod.
+	evictionsStopped reason.Reason
 }
 
 // Decide looks at all pods and puts those that should be changed in order. The
@@ -47,15 +47,15 @@ type Decision struct {
 // changed, what should be, in which order, within the owner's requirements.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
 	if s.Version == 0 && p.Divergences.Has(divergence.SurviveRestart) {
-		s = resumed(now, o)
+		s = resumedState(now, o)
 	}
 	s = s.Clone()
-	d := Decision{At: now, policy: p, observed: o, pods: placed(o.Pods)}
+	d := Decision{At: now, policy: p, observed: o, pods: scheduled(o.Pods)}
 	if p.Divergences.Has(divergence.SkipConflict) {
 		d.Conflicts = o.Conflicts
 	}
 	if p.Divergences.Has(divergence.CircuitBreaker) {
-		found := s.Circuit.Watch(now, o.Pods, &o.Workload, d.unchanged(&s.Circuit))
+		found := s.Circuit.Observe(now, o.Pods, &o.Workload, d.unchanged(&s.Circuit))
 		d.Circuit, d.troubled = found.Open, found.Troubled
 		for i := range o.Pods {
 			if d.troubled[o.Pods[i].UID] {
@@ -69,17 +69,17 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	d.Pods = make([]Verdict, len(d.pods))
 	for i := range d.pods {
 		d.Pods[i].Pod = &d.pods[i]
-		if len(d.expired(i)) > 0 {
+		if len(d.expiredBoosts(i)) > 0 {
 			d.unboost = append(d.unboost, i)
 		}
 	}
-	d.judge(&s)
+	d.evaluate(&s)
 	d.order()
 	return d, s
 }
 
-// placed are the pods that are on a node.
-func placed(pods []vertical.Pod) []vertical.Pod {
+// scheduled are the pods that are on a node.
+func scheduled(pods []vertical.Pod) []vertical.Pod {
 	waits := func(p vertical.Pod) bool { return p.Node == "" }
 	if !slices.ContainsFunc(pods, waits) {
 		return pods
@@ -87,76 +87,76 @@ func placed(pods []vertical.Pod) []vertical.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), waits)
 }
 
-// judge says of each pod whether it should be changed, and what is against it.
-func (d *Decision) judge(s *State) {
+// evaluate says of each pod whether it should be changed, and what is against it.
+func (d *Decision) evaluate(s *State) {
 	rules := d.policy.priority()
-	wanted := d.without(d.observed.Recommended)
+	wanted := d.withoutConflicts(d.observed.Recommended)
 	for i := range d.Pods {
 		v := &d.Pods[i]
 		if !d.policy.Mode.Disrupts() {
-			v.Against = reason.ModeOff
+			v.BlockedBy = reason.ModeOff
 			continue
 		}
-		if d.policy.Boosts && v.Pod.IsBoosted() {
-			v.Against = reason.Boosted
+		if d.policy.HasBoost && v.Pod.IsBoosted() {
+			v.BlockedBy = reason.Boosted
 			continue
 		}
-		held := d.holds(s, i)
-		d.want(&rules, v, wanted)
-		if v.Wants == reason.None {
+		held := d.blockedBy(s, i)
+		d.evaluatePod(&rules, v, wanted)
+		if v.Reason == reason.None {
 			continue
 		}
-		v.Against = held
-		if v.Against == reason.None && d.policy.Mode == vertical.ModeInPlace && s.Resize.RefusedBefore(v.Pod, v.fitted) {
-			v.Against = reason.InfeasibleBefore
+		v.BlockedBy = held
+		if v.BlockedBy == reason.None && d.policy.Mode == vertical.ModeInPlace && s.Resize.WasInfeasible(v.Pod, v.fitted) {
+			v.BlockedBy = reason.InfeasibleBefore
 		}
-		if v.Against == reason.None && !rules.Allows(v.Pod, v.fitted) {
-			v.Against = reason.EvictionRequirements
+		if v.BlockedBy == reason.None && !rules.MeetsRequirements(v.Pod, v.fitted) {
+			v.BlockedBy = reason.EvictionRequirements
 		}
-		if v.Against == reason.None {
-			d.Wanted = append(d.Wanted, i)
+		if v.BlockedBy == reason.None {
+			d.ToUpdate = append(d.ToUpdate, i)
 		}
 	}
 }
 
-// want says whether the pod should be changed.
-func (d *Decision) want(rules *priority.Policy, v *Verdict, wanted []vertical.Recommendation) {
+// evaluatePod says whether the pod should be changed.
+func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vertical.Recommendation) {
 	if len(d.observed.Recommended) == 0 && d.policy.Divergences.Has(divergence.UnchangedRequests) {
-		v.Against = reason.NoRecommendation
+		v.BlockedBy = reason.NoRecommendation
 		return
 	}
-	v.fitted = d.fit(v.Pod, d.kept(v.Pod, wanted))
+	v.fitted = d.fit(v.Pod, d.neverBelowRequests(v.Pod, wanted))
 	var why reason.Reason
-	v.Priority, why = rules.Judge(d.At, v.Pod, v.fitted)
-	if priority.Speaks(why) {
-		v.Wants = why
+	v.Priority, why = rules.Evaluate(d.At, v.Pod, v.fitted)
+	if priority.IsUpdate(why) {
+		v.Reason = why
 		return
 	}
-	v.Against = why
+	v.BlockedBy = why
 	if d.observed.LittleHistory {
-		if _, otherwise := rules.Judge(d.At, v.Pod, d.fit(v.Pod, wanted)); priority.Speaks(otherwise) {
-			v.Against = reason.LittleHistory
+		if _, otherwise := rules.Evaluate(d.At, v.Pod, d.fit(v.Pod, wanted)); priority.IsUpdate(otherwise) {
+			v.BlockedBy = reason.LittleHistory
 		}
 	}
 	if len(d.Conflicts) > 0 {
-		if _, otherwise := rules.Judge(d.At, v.Pod, d.fit(v.Pod, d.observed.Recommended)); priority.Speaks(otherwise) {
-			v.Against = reason.Conflict
+		if _, otherwise := rules.Evaluate(d.At, v.Pod, d.fit(v.Pod, d.observed.Recommended)); priority.IsUpdate(otherwise) {
+			v.BlockedBy = reason.Conflict
 		}
 	}
 }
 
-// holds says what keeps the pod from being changed, whatever is recommended.
-func (d *Decision) holds(s *State, i int) reason.Reason {
-	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] && !d.passesCrashed(s, i) {
+// blockedBy says what keeps the pod from being changed, whatever is recommended.
+func (d *Decision) blockedBy(s *State, i int) reason.Reason {
+	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] && !d.allowsCrashed(s, i) {
 		return reason.CircuitOpen
 	}
 	if !d.policy.resizes() {
-		return d.mayEvict(s, i)
+		return d.evictionBlockedBy(s, i)
 	}
 	d.reconsider(s, i)
-	step, why := d.next(s, i)
+	step, why := d.nextStep(s, i)
 	switch {
-	case step == resize.Resize || step == resize.Evict || step == resize.Retry || step == resize.Other:
+	case step == resize.Resize || step == resize.Evict || step == resize.Retry || step == resize.RetryDifferent:
 		return reason.None
 	case step == resize.Wait && d.policy.Mode == vertical.ModeInPlace && !d.policy.Divergences.Has(divergence.InPlaceBudget):
 		return reason.None
@@ -164,56 +164,56 @@ func (d *Decision) holds(s *State, i int) reason.Reason {
 	return why
 }
 
-// next asks what a resize would come to.
-func (d *Decision) next(s *State, i int) (resize.Step, reason.Reason) {
+// nextStep asks what a resize would come to.
+func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	p := d.policy.resize()
-	budget := resize.Budget{Refuses: d.budget.Refuses(i), Spare: d.budget.Spare(i)}
-	return s.Resize.Next(d.At, &p, &d.pods[i], d.observed.Recommended, budget)
+	budget := resize.Budget{BlockedBy: d.budget.BlockedBy(i), DisruptionBlockedBy: d.budget.DisruptionBlockedBy(i)}
+	return s.Resize.Decide(d.At, &p, &d.pods[i], d.observed.Recommended, budget)
 }
 
-// mayEvict says why the pod must not be evicted.
-func (d *Decision) mayEvict(s *State, i int) reason.Reason {
-	why := d.mayBeAway(s, i)
+// evictionBlockedBy says why the pod must not be evicted.
+func (d *Decision) evictionBlockedBy(s *State, i int) reason.Reason {
+	why := d.disruptionBlockedBy(s, i)
 	pod := &d.pods[i]
 	passes := why == reason.None || why == reason.DisruptionBudget || why == reason.WaitingForReplacement
 	if pod.Pending || pod.Resize == vertical.ResizeNone || !passes {
 		return why
 	}
 	// Seen now, even if the budget is used up: its time starts here.
-	if stalled := s.Resize.Stalled(d.At, pod, d.policy.Divergences); !stalled && why == reason.None {
-		return resize.Underway(pod)
+	if stalled := s.Resize.ObserveProgress(d.At, pod, d.policy.Divergences); !stalled && why == reason.None {
+		return resize.InProgress(pod)
 	}
 	return why
 }
 
-// passesCrashed reports a pod that crashes, and that an open circuit lets pass.
-func (d *Decision) passesCrashed(s *State, i int) bool {
-	return d.budget.Crashed(i) && s.Circuit.AllowsCrashed(d.At, &d.observed.Workload)
+// allowsCrashed reports a pod that crashes, and that an open circuit lets pass.
+func (d *Decision) allowsCrashed(s *State, i int) bool {
+	return d.budget.IsCrashed(i) && s.Circuit.AllowsCrashed(d.At, &d.observed.Workload)
 }
 
-// mayBeAway asks what became of evictions before this one, how many pods are away,
+// disruptionBlockedBy asks what became of evictions before this one, how many pods are away,
 // and whether another pod could come.
-func (d *Decision) mayBeAway(s *State, i int) reason.Reason {
+func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 	breaks := d.policy.Divergences.Has(divergence.CircuitBreaker)
-	switch why := d.budget.Evict(i); {
+	switch why := d.budget.EvictionBlockedBy(i); {
 	case breaks && d.At.Before(s.Circuit.NotAdmitted.Until):
 		return reason.NotAdmitted
-	case d.Circuit == reason.FailedCreate && !d.passesCrashed(s, i):
+	case d.Circuit == reason.FailedCreate && !d.allowsCrashed(s, i):
 		return reason.FailedCreate
 	case why != reason.None:
 		return why
-	case breaks && s.Circuit.Waits() && !d.troubled[d.pods[i].UID] && !d.passesCrashed(s, i):
+	case breaks && s.Circuit.AwaitsReplacement() && !d.troubled[d.pods[i].UID] && !d.allowsCrashed(s, i):
 		return reason.WaitingForReplacement
 	}
-	return d.replacementRefused(i)
+	return d.newPodBlockedBy(i)
 }
 
 // unchanged recognises a new pod without what is recommended: admission has not
 // seen it, or it is outside of the bounds, of those at the eviction too.
 func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
-	rules, then, now := d.policy.priority(), d.without(c.Recommended), d.without(d.observed.Recommended)
+	rules, then, now := d.policy.priority(), d.withoutConflicts(c.Recommended), d.withoutConflicts(d.observed.Recommended)
 	outside := func(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
-		_, why := rules.Judge(d.At, pod, d.fit(pod, d.kept(pod, recommended)))
+		_, why := rules.Evaluate(d.At, pod, d.fit(pod, d.neverBelowRequests(pod, recommended)))
 		return why == reason.OutsideRange
 	}
 	return func(pod *vertical.Pod) bool {
@@ -227,8 +227,8 @@ func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	}
 }
 
-// without leaves out what horizontal autoscalers divide by.
-func (d *Decision) without(recommended []vertical.Recommendation) []vertical.Recommendation {
+// withoutConflicts leaves out what horizontal autoscalers divide by.
+func (d *Decision) withoutConflicts(recommended []vertical.Recommendation) []vertical.Recommendation {
 	if len(d.Conflicts) == 0 {
 		return recommended
 	}
@@ -245,9 +245,9 @@ func (d *Decision) without(recommended []vertical.Recommendation) []vertical.Rec
 	return rest
 }
 
-// kept is what is recommended, but no less than the pod requests while it follows from
+// neverBelowRequests is what is recommended, but no less than the pod requests while it follows from
 // little history. What a start-up boost has added is not requested for good.
-func (d *Decision) kept(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
+func (d *Decision) neverBelowRequests(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
 	if !d.observed.LittleHistory || !d.policy.Divergences.Has(divergence.LittleHistory) {
 		return recommended
 	}
@@ -276,10 +276,10 @@ func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation)
 // order puts the pods that should be changed in their order. Equal ones stay as
 // slices.SortFunc leaves them, as upstream's do.
 func (d *Decision) order() {
-	slices.SortFunc(d.Wanted, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
+	slices.SortFunc(d.ToUpdate, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
 	if d.policy.resizes() {
-		d.resizes = slices.Clone(d.Wanted)
+		d.resizes = slices.Clone(d.ToUpdate)
 	} else {
-		d.evicts = slices.Clone(d.Wanted)
+		d.evicts = slices.Clone(d.ToUpdate)
 	}
 }

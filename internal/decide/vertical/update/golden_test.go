@@ -143,7 +143,7 @@ func (s *stage) newPolicy(o map[string]string) {
 		s.policy.Lifetime = s.duration(text)
 	}
 	if text, ok := o["boost"]; ok {
-		s.policy.Boosts, s.policy.Boost = true, &vertical.Boost{Factor: 2, Duration: s.duration(text)}
+		s.policy.HasBoost, s.policy.Boost = true, &vertical.Boost{Factor: 2, Duration: s.duration(text)}
 	}
 	_, s.policy.SkipBudget = o["skip-budget"]
 	for name, direction := range map[string]priority.Direction{"higher": priority.Higher, "lower": priority.Lower} {
@@ -291,8 +291,8 @@ func (s *stage) pass(out *strings.Builder, o map[string]string) {
 	fmt.Fprintf(out, "at %s\n", o["at"])
 	act := func(a update.Action) {
 		outcome := outcomes[o[a.Pod.Name]]
-		fmt.Fprintf(out, "  %-7s %s, %s%s%s\n", a.Kind, a.Pod.Name, a.Why, targetText(a), outcomeText(outcome))
-		d.Settle(now, &s.state, a, outcome)
+		fmt.Fprintf(out, "  %-7s %s, %s%s%s\n", a.Kind, a.Pod.Name, a.Reason, targetText(a), outcomeText(outcome))
+		d.Applied(now, &s.state, a, outcome)
 	}
 	for a, ok := d.NextUnboost(); ok; a, ok = d.NextUnboost() {
 		act(a)
@@ -304,12 +304,12 @@ func (s *stage) pass(out *strings.Builder, o map[string]string) {
 	var order []string
 	for i := range d.Pods {
 		v := &d.Pods[i]
-		if v.Against == reason.None {
+		if v.BlockedBy == reason.None {
 			continue
 		}
-		why := v.Against.String()
-		if v.Wants != reason.None {
-			why = v.Wants.String() + ", but " + why
+		why := v.BlockedBy.String()
+		if v.Reason != reason.None {
+			why = v.Reason.String() + ", but " + why
 		}
 		if held[why] == nil {
 			order = append(order, why)

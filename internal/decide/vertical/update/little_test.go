@@ -48,8 +48,8 @@ func TestLittleHistory(t *testing.T) {
 		d, _ := update.Decide(epoch, &p, update.State{}, o)
 		for i := range d.Pods {
 			v := &d.Pods[i]
-			if v.Wants != c.want || c.against != reason.None && v.Against != c.against {
-				t.Errorf("%s: wants %q, against %q", why, v.Wants, v.Against)
+			if v.Reason != c.want || c.against != reason.None && v.BlockedBy != c.against {
+				t.Errorf("%s: wants %q, against %q", why, v.Reason, v.BlockedBy)
 			}
 		}
 	}

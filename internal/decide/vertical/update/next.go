@@ -26,8 +26,8 @@ func (d *Decision) Next(s *State) (Action, bool) {
 		i := d.evicts[0]
 		d.evicts = d.evicts[1:]
 		v := &d.Pods[i]
-		if v.Against = cmp.Or(d.held, d.mayEvict(s, i)); v.Against == reason.None {
-			return Action{Kind: Evict, Pod: v.Pod, Why: v.Wants, at: i}, true
+		if v.BlockedBy = cmp.Or(d.evictionsStopped, d.evictionBlockedBy(s, i)); v.BlockedBy == reason.None {
+			return Action{Kind: Evict, Pod: v.Pod, Reason: v.Reason, at: i}, true
 		}
 	}
 	return Action{}, false
@@ -47,7 +47,7 @@ func (d *Decision) Peek() Kind {
 // Stop ends the pass: what was not done, waits.
 func (d *Decision) Stop() {
 	for _, i := range slices.Concat(d.resizes, d.evicts) {
-		d.Pods[i].Against = reason.RateLimit
+		d.Pods[i].BlockedBy = reason.RateLimit
 	}
 	d.resizes, d.evicts = nil, nil
 }
@@ -55,36 +55,36 @@ func (d *Decision) Stop() {
 // tryResize asks again, as the pods before it may have used up the budget.
 func (d *Decision) tryResize(s *State, i int) (Action, bool) {
 	v := &d.Pods[i]
-	action := Action{Kind: Resize, Pod: v.Pod, Why: v.Wants, Unboosted: d.expired(i), at: i}
+	action := Action{Kind: Resize, Pod: v.Pod, Reason: v.Reason, Unboosted: d.expiredBoosts(i), at: i}
 	action.Targets = d.targets(v.Pod, v.fitted, action.Unboosted)
-	step, why := d.next(s, i)
+	step, why := d.nextStep(s, i)
 	switch step {
 	case resize.Evict:
 		d.evicts = append(d.evicts, i)
 		return Action{}, false
 	case resize.Skip:
-		v.Against = why
+		v.BlockedBy = why
 		return Action{}, false
 	case resize.Retry:
-		s.Resize.Refuse(v.Pod, d.observed.Recommended, d.room(v.Pod))
+		s.Resize.RecordInfeasible(v.Pod, d.observed.Recommended, d.nodeRoom(v.Pod))
 		if d.policy.Divergences.Has(divergence.InPlaceBudget) && !resize.Changes(v.Pod, action.Targets) {
 			// The same again would be refused again.
-			v.Against = reason.InfeasibleBefore
+			v.BlockedBy = reason.InfeasibleBefore
 			return Action{}, false
 		}
-	case resize.Other:
+	case resize.RetryDifferent:
 		if !resize.Changes(v.Pod, action.Targets) {
-			v.Against = resize.Underway(v.Pod)
+			v.BlockedBy = resize.InProgress(v.Pod)
 			return Action{}, false
 		}
 	case resize.Wait:
-		v.Against = why
+		v.BlockedBy = why
 		// Upstream sends a resize in mode InPlace although it has just decided to wait,
 		// if it knows the pod's workload.
-		if d.policy.Mode != vertical.ModeInPlace || d.policy.Divergences.Has(divergence.InPlaceBudget) || d.budget.Refuses(i) != reason.None {
+		if d.policy.Mode != vertical.ModeInPlace || d.policy.Divergences.Has(divergence.InPlaceBudget) || d.budget.BlockedBy(i) != reason.None {
 			return Action{}, false
 		}
-		v.Against = reason.None
+		v.BlockedBy = reason.None
 	}
 	if d.policy.Divergences.Has(divergence.ResizeChecks) && !d.passes(s, i, action.Targets) {
 		return Action{}, false
@@ -96,16 +96,16 @@ func (d *Decision) tryResize(s *State, i int) (Action, bool) {
 // resources, and the mode allows it, the pod is evicted.
 func (d *Decision) passes(s *State, i int, targets []resize.Target) bool {
 	v := &d.Pods[i]
-	around := d.around(v.Pod)
-	v.Notes = resize.Check(v.Pod, targets, &around)
+	around := d.constraints(v.Pod)
+	v.CheckResults = resize.Check(v.Pod, targets, &around)
 	evicts := d.policy.Mode == vertical.ModeInPlaceOrRecreate
 	if resize.NamesInit(v.Pod, d.observed.Recommended) {
-		defer func() { v.Notes = append(v.Notes, reason.InitContainer) }()
+		defer func() { v.CheckResults = append(v.CheckResults, reason.InitContainer) }()
 	}
-	if len(v.Notes) == 0 {
-		s.Resize.Release(v.Pod)
-		if resize.GrowthUnseen(v.Pod, targets) {
-			v.Notes = []reason.Reason{reason.FixedHeap}
+	if len(v.CheckResults) == 0 {
+		s.Resize.EndWait(v.Pod)
+		if resize.NeedsRestartToGrow(v.Pod, targets) {
+			v.CheckResults = []reason.Reason{reason.FixedHeap}
 			if evicts {
 				d.evicts = append(d.evicts, i)
 				return false
@@ -113,17 +113,17 @@ func (d *Decision) passes(s *State, i int, targets []resize.Target) bool {
 		}
 		return true
 	}
-	v.Against = v.Notes[0]
+	v.BlockedBy = v.CheckResults[0]
 	switch {
-	case !evicts || slices.ContainsFunc(v.Notes, resize.Forbids):
-	case slices.ContainsFunc(v.Notes, resize.NewPod), slices.ContainsFunc(v.Notes, resize.Transient) && s.Resize.Hold(d.At, v.Pod):
+	case !evicts || slices.ContainsFunc(v.CheckResults, resize.Forbids):
+	case slices.ContainsFunc(v.CheckResults, resize.NewPod), slices.ContainsFunc(v.CheckResults, resize.Transient) && s.Resize.WaitForChecks(d.At, v.Pod):
 		d.evicts = append(d.evicts, i)
 	}
 	return false
 }
 
-// around is what a resize of the pod has to get along with.
-func (d *Decision) around(pod *vertical.Pod) resize.Surroundings {
+// constraints is what a resize of the pod has to get along with.
+func (d *Decision) constraints(pod *vertical.Pod) resize.Constraints {
 	cluster := &d.observed.Cluster
 	node := cluster.Nodes[pod.Node]
 	for i := range pod.Containers {
@@ -134,19 +134,19 @@ func (d *Decision) around(pod *vertical.Pod) resize.Surroundings {
 			}
 		}
 	}
-	return resize.Surroundings{
+	return resize.Constraints{
 		Unsupported: cluster.Unsupported, Node: node, Ranges: d.observed.Ranges, Quotas: cluster.Quotas, Used: cluster.Used[pod.UID],
 	}
 }
 
-// replacementRefused says why the API server would not let a new pod pass: none is
+// newPodBlockedBy says why the API server would not let a new pod pass: none is
 // evicted for it. Where the pod is resized, that was asked before.
-func (d *Decision) replacementRefused(i int) reason.Reason {
+func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 	v := &d.Pods[i]
 	if !d.policy.Divergences.Has(divergence.ResizeChecks) || v.fitted == nil {
 		return reason.None
 	}
-	return resize.Refuses(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
+	return resize.NewPodBlockedBy(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
 }
 
 // Claim claims what the action takes of the namespace's quotas. False leaves the pod as
@@ -158,22 +158,22 @@ func (d *Decision) Claim(a Action, claims *resize.Claims) (growth vertical.Resiz
 	}
 	growth = resize.Growth(v.Pod, d.targets(v.Pod, v.fitted, a.Unboosted))
 	if ok = claims.Take(growth, quotas); !ok {
-		v.Against = reason.ResourceQuota
+		v.BlockedBy = reason.ResourceQuota
 	}
 	return growth, ok
 }
 
-// HoldEvictions leaves all evictions out that would come next, and says why.
-func (d *Decision) HoldEvictions(why reason.Reason) {
+// StopEvictions leaves all evictions out that would come next, and says why.
+func (d *Decision) StopEvictions(why reason.Reason) {
 	for _, i := range d.evicts {
-		d.Pods[i].Against = why
+		d.Pods[i].BlockedBy = why
 	}
-	d.evicts, d.held = nil, why
+	d.evicts, d.evictionsStopped = nil, why
 }
 
-// room is what the pod's node has left over for it.
-func (d *Decision) room(pod *vertical.Pod) vertical.Amounts {
-	around := d.around(pod)
+// nodeRoom is what the pod's node has left over for it.
+func (d *Decision) nodeRoom(pod *vertical.Pod) vertical.Amounts {
+	around := d.constraints(pod)
 	var room vertical.Amounts
 	for r := range vertical.Resource(vertical.Resources) {
 		all, ok := around.Node.Allocatable.Get(r)
@@ -188,7 +188,7 @@ func (d *Decision) room(pod *vertical.Pod) vertical.Amounts {
 // reconsider forgets that a node refused, if it has more room by now.
 func (d *Decision) reconsider(s *State, i int) {
 	if d.policy.Divergences.Has(divergence.ResizeChecks) {
-		s.Resize.Reconsider(&d.pods[i], d.room(&d.pods[i]))
+		s.Resize.Reconsider(&d.pods[i], d.nodeRoom(&d.pods[i]))
 	}
 }
 
@@ -206,23 +206,23 @@ func (d *Decision) proportional(c *vertical.PodContainer, requests vertical.Amou
 	return target
 }
 
-// Settle notes what became of an action. reason.PodDisruptionBudget and the like
+// Applied notes what became of an action. reason.PodDisruptionBudget and the like
 // stand in the pod's verdict afterwards.
-func (d *Decision) Settle(now time.Time, s *State, a Action, outcome Outcome) {
+func (d *Decision) Applied(now time.Time, s *State, a Action, outcome Outcome) {
 	v := &d.Pods[a.at]
 	if outcome == Done {
 		d.done(now, s, a)
 		return
 	}
-	v.Against = reason.Failed
+	v.BlockedBy = reason.Failed
 	if outcome == Refused {
-		v.Against = reason.Refused
+		v.BlockedBy = reason.Refused
 	}
 	switch {
 	case outcome == Gone, a.Kind == Unboost:
 	case a.Kind == Evict:
 		if outcome == Disallowed {
-			v.Against = reason.PodDisruptionBudget
+			v.BlockedBy = reason.PodDisruptionBudget
 		}
 	default:
 		d.resizeFailed(now, s, a, outcome)
@@ -231,18 +231,18 @@ func (d *Decision) Settle(now time.Time, s *State, a Action, outcome Outcome) {
 
 func (d *Decision) done(now time.Time, s *State, a Action) {
 	v := &d.Pods[a.at]
-	v.Did, v.Against = a.Kind, reason.None
+	v.Action, v.BlockedBy = a.Kind, reason.None
 	if a.Kind == Evict {
-		d.budget.Evicted(a.at)
-		s.Circuit.Evict(now, d.observed.Pods, d.observed.Recommended)
+		d.budget.RecordEviction(a.at)
+		s.Circuit.RecordEviction(now, d.observed.Pods, d.observed.Recommended)
 		return
 	}
 	// Upstream counts each boost that ends for itself.
 	if a.Kind == Resize || d.policy.Divergences.Has(divergence.WorkloadBudget) {
-		d.budget.Resized(a.at)
+		d.budget.RecordResize(a.at)
 	}
-	s.Circuit.Resize(now, v.Pod)
-	s.Resize.Succeed(v.Pod)
+	s.Circuit.RecordResize(now, v.Pod)
+	s.Resize.ClearFailures(v.Pod)
 }
 
 // resizeFailed: upstream evicts at once where the mode allows it. What refuses a
@@ -251,15 +251,15 @@ func (d *Decision) resizeFailed(now time.Time, s *State, a Action, outcome Outco
 	v := &d.Pods[a.at]
 	evicts := d.policy.Mode == vertical.ModeInPlaceOrRecreate
 	if outcome == Infeasible && !evicts {
-		v.Against = reason.InfeasibleBefore
-		s.Resize.Refuse(v.Pod, d.observed.Recommended, d.room(v.Pod))
+		v.BlockedBy = reason.InfeasibleBefore
+		s.Resize.RecordInfeasible(v.Pod, d.observed.Recommended, d.nodeRoom(v.Pod))
 		return
 	}
 	helpless := true
 	if outcome != Infeasible && d.policy.Divergences.Has(divergence.ResizeBackoff) {
-		helpless = s.Resize.Fail(now, v.Pod) && outcome != Refused
+		helpless = s.Resize.RecordFailure(now, v.Pod) && outcome != Refused
 		if outcome != Refused {
-			v.Against = reason.BackingOff
+			v.BlockedBy = reason.BackingOff
 		}
 	}
 	if evicts && helpless {

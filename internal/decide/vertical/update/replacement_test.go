@@ -92,7 +92,7 @@ func (f *fleet) pass() {
 		if a.Kind == update.Resize {
 			outcome = f.outcome
 		}
-		d.Settle(f.now, &f.state, a, outcome)
+		d.Applied(f.now, &f.state, a, outcome)
 		switch {
 		case a.Kind == update.Evict:
 			gone[a.Pod.UID] = true
@@ -187,8 +187,8 @@ func TestPausesBetweenFruitlessEvictionsGrow(t *testing.T) {
 	for range 25 * 60 {
 		f.pass()
 	}
-	if f.last.Circuit != reason.None || f.last.Pods[0].Against != reason.NothingChanges {
-		t.Errorf("circuit %q, %q", f.last.Circuit, f.last.Pods[0].Against)
+	if f.last.Circuit != reason.None || f.last.Pods[0].BlockedBy != reason.NothingChanges {
+		t.Errorf("circuit %q, %q", f.last.Circuit, f.last.Pods[0].BlockedBy)
 	}
 }
 
@@ -323,8 +323,8 @@ func TestQuotaIsAskedBeforeAnEviction(t *testing.T) {
 	f.change = func(o *update.Observation) {
 		o.Cluster.Quotas = []resize.Quota{{Requests: vertical.Of(300, 8<<30)}}
 	}
-	if f.pass(); f.evicted != 0 || f.last.Pods[0].Against != reason.ResourceQuota {
-		t.Errorf("%d evicted, %q", f.evicted, f.last.Pods[0].Against)
+	if f.pass(); f.evicted != 0 || f.last.Pods[0].BlockedBy != reason.ResourceQuota {
+		t.Errorf("%d evicted, %q", f.evicted, f.last.Pods[0].BlockedBy)
 	}
 }
 
@@ -349,7 +349,7 @@ func TestBoostEndsBelowMinReplicas(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 1, func(_ int, p *vertical.Pod) {
 		p.Containers[0].Boosted = &vertical.Resized{Requests: vertical.Of(100, 100*mebibyte)}
 	})
-	f.policy.Boosts, f.policy.Boost = true, &vertical.Boost{Factor: 2, Duration: time.Minute}
+	f.policy.HasBoost, f.policy.Boost = true, &vertical.Boost{Factor: 2, Duration: time.Minute}
 	d, _ := update.Decide(f.now, &f.policy, f.state, f.observation())
 	a, ok := d.NextUnboost()
 	if !ok || a.Kind != update.Unboost {

@@ -49,8 +49,8 @@ func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
 		for range 120 {
 			f.pass()
 		}
-		if f.evicted != 2 || f.last.Pods[0].Against != reason.DisruptionBudget {
-			t.Errorf("%s: %d evicted, %q", name, f.evicted, f.last.Pods[0].Against)
+		if f.evicted != 2 || f.last.Pods[0].BlockedBy != reason.DisruptionBudget {
+			t.Errorf("%s: %d evicted, %q", name, f.evicted, f.last.Pods[0].BlockedBy)
 		}
 	}
 }

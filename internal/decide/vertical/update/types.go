@@ -21,8 +21,8 @@ type Policy struct {
 	Containers []vertical.ContainerPolicy
 	// Boost is the start-up boost of containers without one of their own; nil without.
 	Boost *vertical.Boost
-	// Boosts says that the VerticalPodAutoscaler has a start-up boost at all.
-	Boosts       bool
+	// HasBoost says that the VerticalPodAutoscaler has a start-up boost at all.
+	HasBoost     bool
 	Requirements []priority.Requirement
 	// Unrestricted reports that the owner gave no update policy.
 	Unrestricted bool
@@ -109,8 +109,8 @@ type State struct {
 	Circuit disruption.Circuit `json:"circuit"`
 }
 
-// resumed is the State of a process that looks at the workload for the first time.
-func resumed(now time.Time, o *Observation) State {
+// resumedState is the State of a process that looks at the workload for the first time.
+func resumedState(now time.Time, o *Observation) State {
 	return State{Version: StateVersion, Resize: resize.Resume(o.Pods), Circuit: disruption.Resume(now, o.Pods, o.Past)}
 }
 
@@ -138,9 +138,9 @@ func (k Kind) String() string { return kinds[k] }
 
 // Action is one thing to do now.
 type Action struct {
-	Kind Kind
-	Pod  *vertical.Pod
-	Why  reason.Reason
+	Kind   Kind
+	Pod    *vertical.Pod
+	Reason reason.Reason
 	// Targets are what a resize asks for.
 	Targets []resize.Target
 	// Unboosted are the containers whose boost ends.
@@ -171,14 +171,14 @@ const (
 type Verdict struct {
 	Pod      *vertical.Pod
 	Priority priority.Priority
-	// Wants is why the pod should be changed; None if it should not.
-	Wants reason.Reason
-	// Against is why it is not changed; None if it was, or if its turn has not come.
-	Against reason.Reason
-	// Did is what was done, and worked.
-	Did Kind
-	// Notes are all that the checks before a resize found, for the curious.
-	Notes []reason.Reason
+	// Reason is why the pod should be changed; None if it should not.
+	Reason reason.Reason
+	// BlockedBy is why it is not changed; None if it was, or if its turn has not come.
+	BlockedBy reason.Reason
+	// Action is what was done, and worked.
+	Action Kind
+	// CheckResults are all that the checks before a resize found, for the curious.
+	CheckResults []reason.Reason
 
 	fitted []vertical.Recommendation
 }

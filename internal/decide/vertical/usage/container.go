@@ -23,8 +23,8 @@ type Container struct {
 	initial *Aggregate
 	// windows are the pods', sorted by them.
 	windows []window
-	// held are overrides that upstream never forgets.
-	held *overrides
+	// retained are overrides that upstream never forgets.
+	retained *overrides
 	// Changed says that a checkpoint would have something new.
 	Changed bool
 }
@@ -51,35 +51,35 @@ func (c *Container) Clone() Container {
 	return copied
 }
 
-// Under is the policy with what the owner overrides. Without the divergence
+// ApplyOverrides is the policy with what the owner overrides. Without the divergence
 // reset-overrides, one that was there while there was an aggregate holds until
 // there is another.
-func (c *Container) Under(p Policy, own vertical.ContainerPolicy) Policy {
+func (c *Container) ApplyOverrides(p Policy, own vertical.ContainerPolicy) Policy {
 	set := overrides{oom: own.OOM, memory: own.Memory}
 	if p.has(divergence.ResetOverrides) {
-		c.held = nil
-		return set.under(p)
+		c.retained = nil
+		return set.apply(p)
 	}
-	if c.held != nil && !c.created.IsZero() {
-		set = set.over(*c.held)
+	if c.retained != nil && !c.created.IsZero() {
+		set = set.orElse(*c.retained)
 	}
-	c.held = nil
+	c.retained = nil
 	if set != (overrides{}) {
-		c.held = &set
+		c.retained = &set
 	}
-	return set.under(p)
+	return set.apply(p)
 }
 
-// Appear says that there is such a container, used or not. Under what policy it
+// RecordPresent says that there is such a container, used or not. Under what policy it
 // is, is said after that.
-func (c *Container) Appear(now time.Time) {
+func (c *Container) RecordPresent(now time.Time) {
 	if c.created.IsZero() {
-		c.created, c.held = vertical.StampOf(now), nil
+		c.created, c.retained = vertical.StampOf(now), nil
 	}
 }
 
-// begin makes an aggregate for a sample, under the policy that was said.
-func (c *Container) begin(now time.Time) {
+// ensureCreated makes an aggregate for a sample, under the policy that was said.
+func (c *Container) ensureCreated(now time.Time) {
 	if c.created.IsZero() {
 		c.created = vertical.StampOf(now)
 	}
@@ -106,7 +106,7 @@ func (c *Container) AddCPU(p *Policy, s Sample, now time.Time) bool {
 		return false
 	}
 	w.lastCPU = at
-	c.begin(now)
+	c.ensureCreated(now)
 	c.aggregate.add(p, vertical.CPU, s.Amount, s.At)
 	c.aggregate.count(at)
 	c.Changed = true
@@ -119,7 +119,7 @@ func (c *Container) AddMemory(p *Policy, s Sample, now time.Time) bool {
 	if s.Amount < 0 || vertical.StampOf(s.At).Before(w.lastMemory) {
 		return false
 	}
-	c.begin(now)
+	c.ensureCreated(now)
 	if c.addMemory(p, w, s) {
 		w.peak = s.Amount
 	}
@@ -150,7 +150,7 @@ func (c *Container) RecordOOM(p *Policy, o OOM, now time.Time) bool {
 	if o.Standing && !p.has(divergence.StartOOM) || known {
 		return false
 	}
-	c.begin(now)
+	c.ensureCreated(now)
 	if !w.lastMemory.IsZero() && at.Before(w.lastMemory.Add(-p.Interval)) {
 		return false
 	}
@@ -204,8 +204,8 @@ func (c *Container) window(pod string) *window {
 	return &c.windows[i]
 }
 
-// Keep forgets the windows of pods that are gone. What they used stays.
-func (c *Container) Keep(exists func(pod string) bool) {
+// PruneWindows forgets the windows of pods that are gone. What they used stays.
+func (c *Container) PruneWindows(exists func(pod string) bool) {
 	c.windows = slices.DeleteFunc(c.windows, func(w window) bool { return !exists(w.pod) })
 }
 
@@ -225,21 +225,21 @@ func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 		since = c.created
 	}
 	if isEmpty && !present || now.Sub(since.Time()) >= p.window() {
-		c.aggregate, c.created, c.firstMemory, c.lastMemory, c.held = Aggregate{}, 0, 0, 0, nil
+		c.aggregate, c.created, c.firstMemory, c.lastMemory, c.retained = Aggregate{}, 0, 0, 0, nil
 	}
 }
 
 // Newest is when the last sample was, zero without any.
 func (c *Container) Newest() vertical.Stamp { return max(c.aggregate.last, c.lastMemory) }
 
-// Forget leaves what a checkpoint held apart, as upstream does when it cannot look
+// DropInitial leaves what a checkpoint held apart, as upstream does when it cannot look
 // up the target.
-func (c *Container) Forget() { c.initial = nil }
+func (c *Container) DropInitial() { c.initial = nil }
 
-// Align takes what a checkpoint held apart to the references of what came since.
+// AlignInitial takes what a checkpoint held apart to the references of what came since.
 // Upstream does this by the way, when it merges both; what then counts no longer
 // is lost, even when the aggregate is forgotten.
-func (c *Container) Align(p *Policy) {
+func (c *Container) AlignInitial(p *Policy) {
 	if c.initial == nil || c.created.IsZero() {
 		return
 	}

@@ -56,8 +56,8 @@ type overrides struct {
 	memory vertical.MemoryPolicy
 }
 
-// over is o where it says something, and below elsewhere.
-func (o overrides) over(below overrides) overrides {
+// orElse is o where it says something, and below elsewhere.
+func (o overrides) orElse(below overrides) overrides {
 	if o.oom.BumpUpRatio == 0 {
 		o.oom.BumpUpRatio = below.oom.BumpUpRatio
 	}
@@ -73,9 +73,9 @@ func (o overrides) over(below overrides) overrides {
 	return o
 }
 
-// under is the policy with the overrides.
-func (o overrides) under(p Policy) Policy {
-	o = o.over(overrides{
+// apply is the policy with the overrides.
+func (o overrides) apply(p Policy) Policy {
+	o = o.orElse(overrides{
 		oom:    vertical.OOMPolicy{BumpUpRatio: p.BumpUpRatio, MinBumpUpBytes: p.MinBumpUpBytes, HasMinBumpUp: true},
 		memory: vertical.MemoryPolicy{Interval: p.Interval, Count: p.Count},
 	})

@@ -204,7 +204,7 @@ func TestOOM(t *testing.T) {
 		},
 	} {
 		var container Container
-		p := container.Under(*with(c.on), vertical.ContainerPolicy{OOM: c.override})
+		p := container.ApplyOverrides(*with(c.on), vertical.ContainerPolicy{OOM: c.override})
 		for _, s := range c.samples {
 			container.AddMemory(&p, s, began)
 		}
@@ -232,11 +232,11 @@ func TestOverridesThatAreTakenAway(t *testing.T) {
 	own := vertical.ContainerPolicy{OOM: vertical.OOMPolicy{BumpUpRatio: 3}, Memory: vertical.MemoryPolicy{Interval: time.Hour}}
 	for on, want := range map[divergence.Set]float64{divergence.None: 3, divergence.ResetOverrides: 1.2} {
 		var c Container
-		c.Appear(began)
-		if p := c.Under(*with(on), own); p.BumpUpRatio != 3 || p.Interval != time.Hour || p.Count != 8 {
+		c.RecordPresent(began)
+		if p := c.ApplyOverrides(*with(on), own); p.BumpUpRatio != 3 || p.Interval != time.Hour || p.Count != 8 {
 			t.Errorf("overridden, the policy is %+v", p)
 		}
-		if p := c.Under(*with(on), vertical.ContainerPolicy{}); p.BumpUpRatio != want {
+		if p := c.ApplyOverrides(*with(on), vertical.ContainerPolicy{}); p.BumpUpRatio != want {
 			t.Errorf("with %s the ratio stays %v, want %v", on, p.BumpUpRatio, want)
 		}
 	}
@@ -255,7 +255,7 @@ func TestExpire(t *testing.T) {
 	}
 	unused := func(*Policy) Container {
 		var c Container
-		c.Appear(began)
+		c.RecordPresent(began)
 		return c
 	}
 	for why, c := range map[string]struct {
@@ -288,7 +288,7 @@ func TestExpire(t *testing.T) {
 // An owner may ask for more intervals than there is time.
 func TestExpireNever(t *testing.T) {
 	var c Container
-	p := c.Under(*with(divergence.None), vertical.ContainerPolicy{Memory: vertical.MemoryPolicy{Count: 1 << 62}})
+	p := c.ApplyOverrides(*with(divergence.None), vertical.ContainerPolicy{Memory: vertical.MemoryPolicy{Count: 1 << 62}})
 	c.AddCPU(&p, at("a", 0, 100), began)
 	c.Expire(&p, began.Add(100*day), false)
 	if !c.Exists() {
@@ -407,7 +407,7 @@ func TestCloneIsApart(t *testing.T) {
 	clone := c.Clone()
 	clone.AddCPU(p, at("a", time.Hour, 9000), began)
 	clone.AddMemory(p, at("a", time.Hour, 900*mib), began)
-	clone.Keep(func(string) bool { return false })
+	clone.PruneWindows(func(string) bool { return false })
 	if diff := cmp.Diff(before, c.Save(p, began)); diff != "" {
 		t.Errorf("a change of the copy changed the original:\n%s", diff)
 	}
@@ -432,7 +432,7 @@ func TestBounded(t *testing.T) {
 			case 2:
 				c.RecordOOM(p, OOM{Pod: pod, At: now, Request: amount, Limit: 2 * amount}, now)
 			case 3:
-				c.Keep(func(name string) bool { return name != pod })
+				c.PruneWindows(func(name string) bool { return name != pod })
 			}
 		}
 		if len(c.windows) > 4 {

@@ -19,8 +19,8 @@ const (
 	PodsResize      = "PodsResize"
 )
 
-// Asked is what an object asks for that not every cluster does.
-type Asked struct {
+// Request is what an object asks for that not every cluster does.
+type Request struct {
 	Mode vertical.Mode
 	// Boost is a start-up boost, OOMTime an evictAfterOOMSeconds of its own.
 	Boost, OOMTime bool
@@ -30,7 +30,7 @@ type Asked struct {
 type Features struct{ InPlace, CPUStartupBoost, PerVPAConfig, PodsResize bool }
 
 // Missing says what an object asks for in vain, and what happens instead.
-func Missing(a Asked, has Features) (Condition, bool) {
+func Missing(a Request, has Features) (Condition, bool) {
 	var names, texts []string
 	lacks := func(name, text string) {
 		names, texts = append(names, name), append(texts, text)
@@ -56,5 +56,7 @@ func Missing(a Asked, has Features) (Condition, bool) {
 	return Condition{Blocked: true, Reason: strings.Join(names, ","), Message: strings.Join(texts, "; ")}, len(names) > 0
 }
 
-// Lacks reads the condition's reason.
-func Lacks(reason, feature string) bool { return slices.Contains(strings.Split(reason, ","), feature) }
+// HasFeature reads the condition's reason.
+func HasFeature(reason, feature string) bool {
+	return slices.Contains(strings.Split(reason, ","), feature)
+}

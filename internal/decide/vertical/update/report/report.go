@@ -32,17 +32,17 @@ func Of(d *update.Decision) (Condition, bool) {
 	against, wanted := map[reason.Reason]int{}, 0
 	for i := range d.Pods {
 		v := &d.Pods[i]
-		if v.Did != update.Nothing {
+		if v.Action != update.Nothing {
 			return Condition{Reason: Updating, Message: "pods are being updated"}, true
 		}
-		if v.Wants != reason.None {
+		if v.Reason != reason.None {
 			wanted++
 		}
 	}
 	for i := range d.Pods {
 		v := &d.Pods[i]
-		if wanted == 0 || v.Wants != reason.None || v.Against == reason.Conflict {
-			against[v.Against]++
+		if wanted == 0 || v.Reason != reason.None || v.BlockedBy == reason.Conflict {
+			against[v.BlockedBy]++
 		}
 	}
 	delete(against, reason.None)
@@ -51,19 +51,19 @@ func Of(d *update.Decision) (Condition, bool) {
 		return Condition{}, false
 	}
 	blocked := wanted > 0 || against[reason.Conflict] > 0
-	return Condition{Blocked: blocked, Reason: why[0].String(), Message: sentences(d, why)}, true
+	return Condition{Blocked: blocked, Reason: why[0].String(), Message: messageOf(d, why)}, true
 }
 
 // Stale is the condition while nobody would give new pods their requests.
 func Stale() Condition {
-	return Condition{Blocked: true, Reason: reason.LeaseStale.String(), Message: words[reason.LeaseStale]}
+	return Condition{Blocked: true, Reason: reason.LeaseStale.String(), Message: sentences[reason.LeaseStale]}
 }
 
 // sorted are the reasons, the most frequent first. What stops everything goes
 // before all.
 func sorted(against map[reason.Reason]int) []reason.Reason {
 	return slices.SortedFunc(maps.Keys(against), func(a, b reason.Reason) int {
-		return cmp.Or(-compare(stops(a), stops(b)), -cmp.Compare(against[a], against[b]), cmp.Compare(a, b))
+		return cmp.Or(-compare(isWorkloadWide(a), isWorkloadWide(b)), -cmp.Compare(against[a], against[b]), cmp.Compare(a, b))
 	})
 }
 
@@ -77,15 +77,15 @@ func compare(a, b bool) int {
 	return -1
 }
 
-// stops reports a reason that holds for the whole workload.
-func stops(r reason.Reason) bool {
+// isWorkloadWide reports a reason that holds for the whole workload.
+func isWorkloadWide(r reason.Reason) bool {
 	return r == reason.CircuitOpen || r == reason.NotAdmitted || r == reason.FailedCreate || r == reason.ClusterNotAdmitted
 }
 
-func sentences(d *update.Decision, why []reason.Reason) string {
+func messageOf(d *update.Decision, why []reason.Reason) string {
 	all := make([]string, len(why))
 	for i, r := range why {
-		all[i] = words[r]
+		all[i] = sentences[r]
 		switch r {
 		case reason.CircuitOpen:
 			all[i] += ": " + names(d.Troubled)
@@ -96,14 +96,14 @@ func sentences(d *update.Decision, why []reason.Reason) string {
 	return strings.Join(all, "; ")
 }
 
-// named is how many names are said; the rest is a number.
-const named = 3
+// maxNames is how many names are said; the rest is a number.
+const maxNames = 3
 
 func names(all []string) string {
-	if len(all) <= named {
+	if len(all) <= maxNames {
 		return strings.Join(all, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:named], ", "), len(all)-named)
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:maxNames], ", "), len(all)-maxNames)
 }
 
 func conflicts(all []conflict.Conflict) string {
@@ -114,9 +114,9 @@ func conflicts(all []conflict.Conflict) string {
 	return names(texts)
 }
 
-// words say of each reason what it means, and what a person can do about it or that
+// sentences say of each reason what it means, and what a person can do about it or that
 // nothing need be done.
-var words = map[reason.Reason]string{
+var sentences = map[reason.Reason]string{
 	reason.OutsideRange:         "a request is outside of the recommended bounds, or missing",
 	reason.QuickOOM:             "a container ran out of memory soon after it started",
 	reason.LongLived:            "the pod is old enough for small changes, and its requests are far enough from the target",
@@ -172,4 +172,4 @@ var words = map[reason.Reason]string{
 }
 
 // Sentence is what a reason means.
-func Sentence(r reason.Reason) string { return words[r] }
+func Sentence(r reason.Reason) string { return sentences[r] }

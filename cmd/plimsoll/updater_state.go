@@ -11,9 +11,9 @@ import (
 
 var _ inspect.VerticalSource = (*verticalLoop)(nil)
 
-// Memory implements inspect.VerticalSource: what is decided by, and what the updater
+// UpdaterState implements inspect.VerticalSource: what is decided by, and what the updater
 // remembers of the object, if one of its passes has looked at it.
-func (l *verticalLoop) Memory(object types.NamespacedName) *snapshot.VerticalSnapshot {
+func (l *verticalLoop) UpdaterState(object types.NamespacedName) *snapshot.VerticalSnapshot {
 	running := l.updating.Load()
 	if running == nil {
 		return nil
@@ -27,7 +27,7 @@ func (l *verticalLoop) Memory(object types.NamespacedName) *snapshot.VerticalSna
 	if l.recommender.conflict != "skip" {
 		differs &^= divergence.SkipConflict
 	}
-	s := &snapshot.VerticalSnapshot{Flags: settings.Flags(), Updater: running.Memory(object)}
+	s := &snapshot.VerticalSnapshot{Flags: settings.Flags(), Updater: running.UpdaterState(object)}
 	s.Annotations = map[string]string{snapshot.DivergencesAnnotation: differs.String()}
 	return s
 }

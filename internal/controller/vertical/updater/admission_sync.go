@@ -17,35 +17,35 @@ import (
 // a watch each. A pod that is evicted as soon as this one is told comes back with what
 // was recommended before, if the other is told a moment later; and is evicted again.
 const (
-	// settling is how long the other may take.
-	settling = 2 * time.Second
-	// settlingShare is the part of an interval that is waited for at most: a pass must
+	// admissionSyncDelay is how long the other may take.
+	admissionSyncDelay = 2 * time.Second
+	// admissionSyncShare is the part of an interval that is waited for at most: a pass must
 	// have time to act.
-	settlingShare = 5
+	admissionSyncShare = 5
 )
 
-// changes are when objects changed what new pods get, as far as that is not long ago.
-type changes struct {
+// recentChanges are when objects changed what new pods get, as far as that is not long ago.
+type recentChanges struct {
 	mu sync.Mutex
 	at map[types.UID]time.Time // guarded by mu
-	// most is how many there may be before those that have settled are looked for.
-	most int // guarded by mu
+	// sweepAt is how many there may be before those that have settled are looked for.
+	sweepAt int // guarded by mu
 }
 
-// fewChanges are not worth looking through.
-const fewChanges = 64
+// minSweep are not worth looking through.
+const minSweep = 64
 
-var _ cache.ResourceEventHandler = (*changes)(nil)
+var _ cache.ResourceEventHandler = (*recentChanges)(nil)
 
 // OnAdd implements cache.ResourceEventHandler. What is in the first list is old.
-func (c *changes) OnAdd(object any, isInInitialList bool) {
+func (c *recentChanges) OnAdd(object any, isInInitialList bool) {
 	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && !isInInitialList {
 		c.note(time.Now(), vpa.UID)
 	}
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
-func (c *changes) OnUpdate(before, after any) {
+func (c *recentChanges) OnUpdate(before, after any) {
 	old, ok := before.(*vpav1.VerticalPodAutoscaler)
 	vpa, alsoOK := after.(*vpav1.VerticalPodAutoscaler)
 	if ok && alsoOK && (old.UID != vpa.UID || old.Generation != vpa.Generation ||
@@ -55,29 +55,29 @@ func (c *changes) OnUpdate(before, after any) {
 }
 
 // OnDelete implements cache.ResourceEventHandler.
-func (*changes) OnDelete(any) {}
+func (*recentChanges) OnDelete(any) {}
 
 // note forgets what has settled now and then.
-func (c *changes) note(now time.Time, object types.UID) {
+func (c *recentChanges) note(now time.Time, object types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.at == nil {
 		c.at = map[types.UID]time.Time{}
 	}
 	c.at[object] = now
-	if len(c.at) <= max(c.most, fewChanges) {
+	if len(c.at) <= max(c.sweepAt, minSweep) {
 		return
 	}
 	for uid, at := range c.at {
-		if now.Sub(at) >= settling {
+		if now.Sub(at) >= admissionSyncDelay {
 			delete(c.at, uid)
 		}
 	}
-	c.most = 2 * len(c.at)
+	c.sweepAt = 2 * len(c.at)
 }
 
-// left is how long a change still has to settle.
-func (c *changes) left(now time.Time, object types.UID, settles time.Duration) time.Duration {
+// syncDelayLeft is how long a change still has to settle.
+func (c *recentChanges) syncDelayLeft(now time.Time, object types.UID, settles time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, isKnown := c.at[object]
@@ -87,13 +87,13 @@ func (c *changes) left(now time.Time, object types.UID, settles time.Duration) t
 	return settles - now.Sub(at)
 }
 
-// settle waits, before a pod is evicted, until the admission controller knows as well
+// awaitAdmissionSync waits, before a pod is evicted, until the admission controller knows as well
 // what its successor is to get; false if that is not within the pass.
-func (c *Controller) settle(ctx context.Context, object types.UID, kind update.Kind) bool {
+func (c *Controller) awaitAdmissionSync(ctx context.Context, object types.UID, kind update.Kind) bool {
 	if kind != update.Evict {
 		return true
 	}
-	return pause(ctx, c.changes.left(time.Now(), object, min(settling, c.cfg.Interval/settlingShare)))
+	return pause(ctx, c.changes.syncDelayLeft(time.Now(), object, min(admissionSyncDelay, c.cfg.Interval/admissionSyncShare)))
 }
 
 // pause is false if ctx ended first.

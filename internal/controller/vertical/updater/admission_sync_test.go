@@ -16,7 +16,7 @@ import (
 // A pod whose object has just changed what new pods get is evicted once that has settled; others are not held up by it.
 func TestEvictionsWaitForChangesToSettle(t *testing.T) {
 	const settles = time.Second
-	r := newRig(t, func(c *Config) { c.Interval = settlingShare * settles }, "fresh", "old")
+	r := newRig(t, func(c *Config) { c.Interval = admissionSyncShare * settles }, "fresh", "old")
 	before, after := autoscaler("fresh"), autoscaler("fresh")
 	before.Status.Recommendation = nil
 	began := time.Now()
@@ -60,35 +60,35 @@ func TestChanges(t *testing.T) {
 			v.Status.Recommendation.ContainerRecommendations[0].Target = corev1.ResourceList{"cpu": resource.MustParse("1")}
 		}), true},
 	} {
-		var c changes
+		var c recentChanges
 		c.OnUpdate(same, tt.after)
-		if left := c.left(time.Now(), tt.after.UID, settling); left > 0 != tt.isChange {
+		if left := c.syncDelayLeft(time.Now(), tt.after.UID, admissionSyncDelay); left > 0 != tt.isChange {
 			t.Errorf("%s: %s left", why, left)
 		}
 	}
-	var c changes
+	var c recentChanges
 	c.OnAdd(same, true)
-	if left := c.left(time.Now(), same.UID, settling); left > 0 {
+	if left := c.syncDelayLeft(time.Now(), same.UID, admissionSyncDelay); left > 0 {
 		t.Errorf("what was there before the start: %s left", left)
 	}
-	if c.OnAdd(same, false); c.left(time.Now(), same.UID, settling) <= 0 {
+	if c.OnAdd(same, false); c.syncDelayLeft(time.Now(), same.UID, admissionSyncDelay) <= 0 {
 		t.Error("what is new is not waited for")
 	}
 	now := time.Now()
-	if left := c.left(now.Add(settling), same.UID, settling); left > 0 {
-		t.Errorf("%s later: %s left", settling, left)
+	if left := c.syncDelayLeft(now.Add(admissionSyncDelay), same.UID, admissionSyncDelay); left > 0 {
+		t.Errorf("%s later: %s left", admissionSyncDelay, left)
 	}
 }
 
 // What has settled is forgotten.
 func TestChangesAreForgotten(t *testing.T) {
-	var c changes
+	var c recentChanges
 	now := time.Now()
-	for i := range 100 * fewChanges {
-		now = now.Add(settling / fewChanges)
+	for i := range 100 * minSweep {
+		now = now.Add(admissionSyncDelay / minSweep)
 		c.note(now, types.UID(fmt.Sprint(i)))
-		if len(c.at) > 3*fewChanges {
-			t.Fatalf("%d are kept of %d that change within the time of settling", len(c.at), fewChanges)
+		if len(c.at) > 3*minSweep {
+			t.Fatalf("%d are kept of %d that change within the time of settling", len(c.at), minSweep)
 		}
 	}
 }

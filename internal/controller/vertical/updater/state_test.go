@@ -28,12 +28,12 @@ import (
 func TestMemory(t *testing.T) {
 	r := newRig(t, nil, "web", "api")
 	web := types.NamespacedName{Namespace: namespace, Name: "web"}
-	if u := r.Memory(web); u != nil {
+	if u := r.UpdaterState(web); u != nil {
 		t.Errorf("before the first pass %+v is remembered", u)
 	}
 	r.refuse = func(string) error { return apierrors.NewTooManyRequests("no", 10) }
 	r.passOnce()
-	u := r.Memory(web)
+	u := r.UpdaterState(web)
 	if u == nil || u.Time.IsZero() || u.Interval.Duration <= 0 || u.State.Version != update.StateVersion || u.LeaseStale {
 		t.Fatalf("remembered is %+v", u)
 	}
@@ -48,8 +48,8 @@ func TestMemory(t *testing.T) {
 	if _, err := json.Marshal(u); err != nil {
 		t.Error(err)
 	}
-	r.memory.tell(time.Now(), nil, func(types.UID) bool { return false })
-	if u := r.Memory(web); u != nil {
+	r.lastPasses.record(time.Now(), nil, func(types.UID) bool { return false })
+	if u := r.UpdaterState(web); u != nil {
 		t.Errorf("of an object that is gone %+v is remembered", u)
 	}
 }
@@ -58,7 +58,7 @@ func TestMemory(t *testing.T) {
 func TestMemoryOfEvictions(t *testing.T) {
 	r := newRig(t, nil, "web")
 	r.passOnce()
-	u := r.Memory(types.NamespacedName{Namespace: namespace, Name: "web"})
+	u := r.UpdaterState(types.NamespacedName{Namespace: namespace, Name: "web"})
 	if u == nil || !slices.ContainsFunc(u.Pods, func(p snapshot.PodVerdict) bool { return p.Action == "evict" }) || u.State.Circuit.EvictedTo.IsZero() {
 		t.Fatalf("remembered is %+v", u)
 	}
@@ -77,7 +77,7 @@ func TestMemoryOfTheCluster(t *testing.T) {
 	}, names(3)...)
 	object := types.NamespacedName{Namespace: namespace, Name: "web00"}
 	r.passOnce()
-	u := r.Memory(object)
+	u := r.UpdaterState(object)
 	if u == nil || u.Held != "" || u.EvictionsLeft == nil || *u.EvictionsLeft != 4 || u.FailedCreate {
 		t.Fatalf("after six evictions of ten: %+v", u)
 	}
@@ -92,7 +92,7 @@ func TestMemoryOfTheCluster(t *testing.T) {
 	}
 	r.budget.left = disruption.ClusterBudget{}
 	r.passOnce()
-	if u := r.Memory(object); u.Held != "NodesNotReady" || u.EvictionsLeft != nil || !u.FailedCreate {
+	if u := r.UpdaterState(object); u.Held != "NodesNotReady" || u.EvictionsLeft != nil || !u.FailedCreate {
 		t.Errorf("of the cluster %q, %v are told, of refused pods %t", u.Held, u.EvictionsLeft, u.FailedCreate)
 	}
 }
@@ -113,7 +113,7 @@ func TestMemoryOfUse(t *testing.T) {
 	}
 	found.(*vpav1.VerticalPodAutoscaler).Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInPlace)
 	r.passOnce()
-	u := r.Memory(web)
+	u := r.UpdaterState(web)
 	if u == nil || len(u.Used) != 1 || !maps.Equal(u.Used["web-1-a"], use) {
 		t.Errorf("remembered is %+v", u)
 	}
@@ -123,7 +123,7 @@ func TestMemoryOfUse(t *testing.T) {
 func TestMemoryOfStaleLease(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Lease.Timeout = time.Nanosecond }, "web")
 	r.passOnce()
-	u := r.Memory(types.NamespacedName{Namespace: namespace, Name: "web"})
+	u := r.UpdaterState(types.NamespacedName{Namespace: namespace, Name: "web"})
 	if u == nil || !u.LeaseStale || !u.Time.IsZero() {
 		t.Errorf("remembered is %+v", u)
 	}

@@ -15,92 +15,92 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// memory is what passes tell to whoever explains them.
-type memory struct {
+// lastPasses is what passes tell to whoever explains them.
+type lastPasses struct {
 	mu sync.Mutex
 
 	// What follows is guarded by mu.
 
-	stale bool
-	looks map[types.NamespacedName]look
+	stale   bool
+	results map[types.NamespacedName]passResult
 }
 
-// look is what a pass saw of a workload, and what it came to. It is not changed
+// passResult is what a pass saw of a workload, and what it came to. It is not changed
 // once it is told.
-type look struct {
+type passResult struct {
 	at    time.Time
 	uid   types.UID
 	state update.State
-	// wanted are the pods that should be changed, or were.
-	wanted []verdict
-	nodes  map[string]resize.Node
+	// toUpdate are the pods that should be changed, or were.
+	toUpdate []podResult
+	nodes    map[string]resize.Node
 	// used is what containers used, by the pods' UIDs and their names.
 	used map[string]map[string]vertical.Amounts
-	// held is why nothing was evicted in the whole cluster.
-	held         reason.Reason
-	failedCreate bool
+	// evictionsStopped is why nothing was evicted in the whole cluster.
+	evictionsStopped reason.Reason
+	failedCreate     bool
 }
 
-type verdict struct {
-	name, uid      string
-	did            update.Kind
-	wants, against reason.Reason
+type podResult struct {
+	name, uid         string
+	action            update.Kind
+	reason, blockedBy reason.Reason
 }
 
-// tell keeps what a pass came to, instead of what the one before did. Objects that
+// record keeps what a pass came to, instead of what the one before did. Objects that
 // are gone are forgotten.
-func (m *memory) tell(at time.Time, tasks []*task, isKnown func(types.UID) bool) {
+func (m *lastPasses) record(at time.Time, tasks []*task, isKnown func(types.UID) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.looks == nil {
-		m.looks = map[types.NamespacedName]look{}
+	if m.results == nil {
+		m.results = map[types.NamespacedName]passResult{}
 	}
 	m.stale = false
-	for name, l := range m.looks {
+	for name, l := range m.results {
 		if !isKnown(l.uid) {
-			delete(m.looks, name)
+			delete(m.results, name)
 		}
 	}
 	for _, t := range tasks {
-		l := look{
+		l := passResult{
 			at: at, uid: t.vpa.UID, state: t.state, nodes: t.observed.Cluster.Nodes, used: t.observed.Cluster.Used,
-			held: t.held, failedCreate: t.observed.Workload.FailedCreate,
+			evictionsStopped: t.evictionsStopped, failedCreate: t.observed.Workload.FailedCreate,
 		}
 		for i := range t.decision.Pods {
 			v := &t.decision.Pods[i]
-			if v.Wants != reason.None || v.Did != update.Nothing {
-				l.wanted = append(l.wanted, verdict{name: v.Pod.Name, uid: v.Pod.UID, did: v.Did, wants: v.Wants, against: v.Against})
+			if v.Reason != reason.None || v.Action != update.Nothing {
+				l.toUpdate = append(l.toUpdate, podResult{name: v.Pod.Name, uid: v.Pod.UID, action: v.Action, reason: v.Reason, blockedBy: v.BlockedBy})
 			}
 		}
-		m.looks[types.NamespacedName{Namespace: t.vpa.Namespace, Name: t.vpa.Name}] = l
+		m.results[types.NamespacedName{Namespace: t.vpa.Namespace, Name: t.vpa.Name}] = l
 	}
 }
 
-// leaveOut keeps that a pass was left out, as nobody renews the Lease.
-func (m *memory) leaveOut() {
+// recordSkipped keeps that a pass was left out, as nobody renews the Lease.
+func (m *lastPasses) recordSkipped() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stale = true
 }
 
-func (m *memory) of(object types.NamespacedName) (l look, stale, ok bool) {
+func (m *lastPasses) of(object types.NamespacedName) (l passResult, stale, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l, ok = m.looks[object]
+	l, ok = m.results[object]
 	return l, m.stale, ok
 }
 
-// Memory is what the updater remembers of an object, nil for one that no pass has
+// UpdaterState is what the updater remembers of an object, nil for one that no pass has
 // looked at. It may be called by many goroutines.
-func (c *Controller) Memory(object types.NamespacedName) *snapshot.Updater {
-	l, stale, ok := c.memory.of(object)
+func (c *Controller) UpdaterState(object types.NamespacedName) *snapshot.Updater {
+	l, stale, ok := c.lastPasses.of(object)
 	if !ok && !stale {
 		return nil
 	}
 	u := &snapshot.Updater{
 		Time: l.at, Interval: metav1.Duration{Duration: c.cfg.Interval}, LeaseStale: stale,
 		Evictions: c.bucket(update.Evict), Resizes: c.bucket(update.Resize), State: l.state.Clone(),
-		Held: l.held.String(), FailedCreate: l.failedCreate,
+		Held: l.evictionsStopped.String(), FailedCreate: l.failedCreate,
 	}
 	next := time.Now()
 	if after := l.at.Add(c.cfg.Interval); after.After(next) {
@@ -111,9 +111,9 @@ func (c *Controller) Memory(object types.NamespacedName) *snapshot.Updater {
 		// The circuit and the timers are taken from the pods, as the first pass will do.
 		u.Time, u.State = time.Time{}, update.State{}
 	}
-	for _, v := range l.wanted {
+	for _, v := range l.toUpdate {
 		u.Pods = append(u.Pods, snapshot.PodVerdict{
-			Name: v.name, UID: v.uid, Action: v.did.String(), Because: v.wants.String(), Against: v.against.String(),
+			Name: v.name, UID: v.uid, Action: v.action.String(), Because: v.reason.String(), Against: v.blockedBy.String(),
 		})
 	}
 	for uid, used := range l.used {

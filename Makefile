@@ -86,6 +86,7 @@ test: tools ## run every test, with the race detector where goroutines run, thos
 	@echo "Comparing with upstream's vertical autoscaler in random histories (make oracle-vertical compares more)."
 	@cd test/oracle && $(GO) test $(TEST_FLAGS) -timeout 15m $$(go list ./... | grep -v '/test/oracle$$')
 	@mkdir -p dist
+	@rm -rf dist/failed-tests
 	@$(GO_RACE) -timeout 40m -p $(AT_A_TIME) -json $(WITH_CLUSTER) | $(GO) run ./cmd/testprogress dist/cluster-tests.log
 
 .PHONY: unit

@@ -55,6 +55,7 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 	// case more than the tolerance of 10 % above the target: within it (47.5/s on 9 pods) the count would rightly rest there.
 	for name, load := range map[string]float64{"to the double": 17.5, "to the fivefold": 52.5, "to the tenfold": 97.5} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := shared.Namespace(t)
 			web(s)
 			counts := s.WatchCounts("web")
@@ -86,6 +87,7 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 }
 
 func TestDecisionsWaitForNoTimer(t *testing.T) {
+	t.Parallel()
 	s := shared.Namespace(t)
 	web(s)
 	before := len(s.Decisions("web"))

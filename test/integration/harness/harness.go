@@ -21,14 +21,11 @@
 package harness
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +48,7 @@ type Shared struct {
 	Flags []string
 	// Cluster is the cluster's configuration; metrics are always on.
 	Cluster devcluster.Config
-	// Parallel is how many tests run at a time, unless -parallel says so; 0 means 16.
+	// Parallel is that of devclustertest.Shared.
 	Parallel int
 
 	once     sync.Once
@@ -60,42 +57,32 @@ type Shared struct {
 	err      error
 }
 
-// parallelTests is how many tests run at a time by default: they wait most of the time, so that a number of processors
-// says little about how many a machine can bear.
-const parallelTests = 16
-
 // Main runs the tests and ends the cluster. It is the body of TestMain.
-func (s *Shared) Main(m *testing.M) {
-	// The command line is read after this, and wins.
-	if err := flag.Set("test.parallel", strconv.Itoa(cmp.Or(s.Parallel, parallelTests))); err != nil {
-		panic(err) // not a test binary
-	}
-	s.shared().Main(m)
-}
+func (s *Shared) Main(m *testing.M) { s.shared().Main(m) }
 
 func (s *Shared) shared() *devclustertest.Shared {
 	if s.cluster == nil {
 		s.Cluster.MetricsServer = true
-		s.cluster = &devclustertest.Shared{Config: s.Cluster}
+		s.cluster = &devclustertest.Shared{Config: s.Cluster, Parallel: s.Parallel}
 	}
 	return s.cluster
 }
 
 // Namespace gives the test a namespace of its own in the cluster. The first test that asks starts cluster and Plimsoll.
-func (s *Shared) Namespace(t *testing.T) *Namespace {
+func (s *Shared) Namespace(t testing.TB) *Namespace {
 	t.Helper()
 	s.start(t)
 	return NewNamespace(t, s.cluster.Cluster(t))
 }
 
 // Plimsoll is the running controller, for tests that end it and start it again.
-func (s *Shared) Plimsoll(t *testing.T) *Plimsoll {
+func (s *Shared) Plimsoll(t testing.TB) *Plimsoll {
 	t.Helper()
 	s.start(t)
 	return s.plimsoll
 }
 
-func (s *Shared) start(t *testing.T) {
+func (s *Shared) start(t testing.TB) {
 	t.Helper()
 	cluster := s.shared().Cluster(t)
 	s.once.Do(func() {
@@ -120,11 +107,12 @@ type Namespace struct {
 	// Refused is for tests in which the API server refuses what config/ grants, as one does that has just started.
 	Refused bool
 
-	t *testing.T
+	t testing.TB
 }
 
-// NewNamespace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are shown.
-func NewNamespace(t *testing.T, cluster *devcluster.Cluster) *Namespace {
+// NewNamespace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are shown, and what it
+// holds is kept below dist/.
+func NewNamespace(t testing.TB, cluster *devcluster.Cluster) *Namespace {
 	t.Helper()
 	namespace, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: generateName(t.Name())},
@@ -162,6 +150,7 @@ func (s *Namespace) end() {
 		s.t.Errorf("config/ does not grant Plimsoll what it needs: %s", lines[refused])
 	}
 	if s.t.Failed() {
+		s.keepEvidence(lines)
 		const most = 30
 		lines = lines[max(0, len(lines)-most):]
 		s.t.Logf("Plimsoll's last %d log lines about %s:\n%s", len(lines), s.Name, strings.Join(lines, ""))

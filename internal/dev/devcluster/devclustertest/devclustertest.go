@@ -3,9 +3,12 @@
 package devclustertest
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -21,6 +24,7 @@ func Start(tb testing.TB, config devcluster.Config) *devcluster.Cluster {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
+		keepLogs(tb, cluster)
 		if err := cluster.Stop(); err != nil {
 			tb.Error(err)
 		}
@@ -51,13 +55,18 @@ func start(ctx context.Context, config devcluster.Config) (*devcluster.Cluster, 
 //	func TestIt(t *testing.T) { cluster := shared.Cluster(t) ... }
 type Shared struct {
 	Config devcluster.Config
+	// Parallel is how many tests run at a time, unless -parallel says so; 0 means 16. They wait most of the time, so that a
+	// number of processors says little about how many a machine can bear.
+	Parallel int
 
 	once    sync.Once
 	cluster *devcluster.Cluster
 	err     error
+	asked   sync.Map // the names of tests whose logs are kept if they fail
 }
 
-// Cluster returns the cluster. The first test that asks starts it; tests that need none do not wait for one.
+// Cluster returns the cluster. The first test that asks starts it; tests that need none do not wait for one. A test that fails
+// leaves the logs of its parts below dist/.
 func (s *Shared) Cluster(tb testing.TB) *devcluster.Cluster {
 	tb.Helper()
 	s.once.Do(func() {
@@ -71,12 +80,21 @@ func (s *Shared) Cluster(tb testing.TB) *devcluster.Cluster {
 	if s.err != nil {
 		tb.Fatal(s.err)
 	}
+	if _, again := s.asked.LoadOrStore(tb.Name(), nil); !again {
+		tb.Cleanup(func() { keepLogs(tb, s.cluster) })
+	}
 	return s.cluster
 }
+
+const parallelTests = 16
 
 // Main runs the tests, ends the cluster, and returns the exit code for os.Exit. A cluster that cannot be ended fails
 // the tests.
 func (s *Shared) Main(m *testing.M) int {
+	// The command line is read after this, and wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(cmp.Or(s.Parallel, parallelTests))); err != nil {
+		panic(err) // not a test binary
+	}
 	code := m.Run()
 	if s.cluster == nil {
 		return code

@@ -32,14 +32,16 @@ func explain(t *testing.T, s *harness.Namespace, more ...string) (stdout, stderr
 // TestExplains: what explain makes of the checkpoints is what the recommender made of its samples, step by step. Of each
 // pod it says why it is left alone, and what would become of it in another mode. Who lacks a right learns which.
 func TestExplains(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
+	own := startOwn(t, s)
 	web := harness.Workload{Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "200m", "64Mi")}}
 	s.Create(web.Deployment())
 	// A pod that serves alone bears the load of both.
 	s.Kubectl("wait", "--for=jsonpath={.status.readyReplicas}=2", "deployment/web", "--timeout=2m")
 	s.Create(harness.Workload{}.Service(60))
 	const limit = "\n  resourcePolicy: {containerPolicies: [{containerName: \"*\", maxAllowed: {cpu: 210m}}]}\n"
-	autoscaler(s, "web", "web", "  updatePolicy: {updateMode: \"Off\"}"+limit)
+	autoscaler(s, "web", "web", ownRecommender(s)+"  updatePolicy: {updateMode: \"Off\"}"+limit)
 	awaitCPU(s, "web", 210, 210) // two pods use 300m each
 	// The first samples may be of a time that began before the load.
 	s.Holds(15*time.Second, "the target", func(ctx context.Context) error {
@@ -49,7 +51,8 @@ func TestExplains(t *testing.T) {
 		}
 		return err
 	})
-	restart(t, s, func() {}) // at its end the recommender writes what it has learnt
+	own.Stop() // at its end the recommender writes what it has learnt
+	startOwn(t, s)
 
 	t.Run("text", func(t *testing.T) {
 		stdout, stderr, code := explain(t, s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,30 +87,17 @@ func awaitLog(ctx context.Context, cluster *devcluster.Cluster, words string, ti
 	return nil
 }
 
-// restart ends Plimsoll, does what is to be done meanwhile, and starts it again.
-func restart(t *testing.T, s *harness.Namespace, meanwhile func()) {
+// startOwn runs a controller for the objects that ownRecommender names. The test can restart it: tests beside it have the
+// cluster's.
+func startOwn(t *testing.T, s *harness.Namespace) *harness.Instance {
 	t.Helper()
-	content, err := os.ReadFile(s.Cluster.LogPath("plimsoll"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := strings.Count(string(content), recommending)
-	installation.plimsoll.Stop(t.Context())
-	meanwhile()
-	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), flags...); err != nil {
-		t.Fatal(err)
-	}
-	// The log may be one for all starts, or begin anew.
-	content, err = os.ReadFile(s.Cluster.LogPath("plimsoll"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(string(content), recommending) < before {
-		before = 0
-	}
-	if err := awaitLog(t.Context(), s.Cluster, recommending, before+1); err != nil {
-		t.Fatal(err)
-	}
+	own := append(slices.Clone(flags), "--leader-elect=false", "--recommender-name="+s.Name, "--vpa-object-namespace="+s.Name)
+	return installation.plimsoll.StartInstance(t, "controller-"+s.Name, own...)
+}
+
+// ownRecommender is a line of an object's spec.
+func ownRecommender(s *harness.Namespace) string {
+	return fmt.Sprintf("  recommenders: [{name: %s}]\n", s.Name)
 }
 
 // autoscaler creates an object for a Deployment of this name; more is YAML below spec.

@@ -20,6 +20,7 @@ import (
 )
 
 func TestRecommendationFollowsLoad(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Workload{}.Service(20))
 	began := time.Now()
@@ -41,9 +42,11 @@ func TestRecommendationFollowsLoad(t *testing.T) {
 }
 
 func TestHistorySurvivesARestart(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(30))
-	autoscaler(s, "web", "web", "")
+	own := startOwn(t, s)
+	autoscaler(s, "web", "web", ownRecommender(s))
 	awaitCPU(s, "web", 270, 450)
 	s.Holds(20*time.Second, "the recommendation", func(ctx context.Context) error {
 		cpu, _, err := target(ctx, s, "web")
@@ -52,17 +55,17 @@ func TestHistorySurvivesARestart(t *testing.T) {
 		}
 		return err
 	})
-	samples := 0
-	restart(t, s, func() {
-		saved, err := checkpoint(t.Context(), s, "web")
-		if err != nil {
-			t.Fatalf("after the end of the process: %v", err)
-		}
-		if samples = saved.Status.TotalSamplesCount; samples < 2 || saved.Status.Version != "v3" || saved.Annotations["plimsoll.dev/open-windows"] == "" {
-			t.Errorf("the checkpoint is %+v, %v", saved.Status, saved.Annotations)
-		}
-		s.SetLoad("web", 0)
-	})
+	own.Stop()
+	saved, err := checkpoint(t.Context(), s, "web")
+	if err != nil {
+		t.Fatalf("after the end of the process: %v", err)
+	}
+	samples := saved.Status.TotalSamplesCount
+	if samples < 2 || saved.Status.Version != "v3" || saved.Annotations["plimsoll.dev/open-windows"] == "" {
+		t.Errorf("the checkpoint is %+v, %v", saved.Status, saved.Annotations)
+	}
+	s.SetLoad("web", 0)
+	own = startOwn(t, s)
 	s.Holds(20*time.Second, "the recommendation of before", func(ctx context.Context) error {
 		cpu, _, err := target(ctx, s, "web")
 		if err == nil && (cpu < 250 || cpu > 450) {
@@ -70,26 +73,23 @@ func TestHistorySurvivesARestart(t *testing.T) {
 		}
 		return err
 	})
-	installation.plimsoll.Stop(t.Context())
-	saved, err := checkpoint(t.Context(), s, "web")
+	own.Stop()
+	saved, err = checkpoint(t.Context(), s, "web")
 	if err != nil || saved.Status.TotalSamplesCount <= samples {
 		t.Errorf("the next process counted on from %d: %v, %v", samples, saved, err)
-	}
-	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), flags...); err != nil {
-		t.Fatal(err)
 	}
 }
 
 // A checkpoint as upstream's recommender left it, eight days of a container that used 1 core and 2 GB.
 func TestCheckpointOfUpstreamIsTakenOver(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(1))
 	s.Create(harness.Workload{Name: "damaged"}.Deployment(), harness.Workload{Name: "damaged"}.Service(10))
-	restart(t, s, func() {
-		damage(s)
-		autoscaler(s, "web", "web", "  updatePolicy: {updateMode: \"Off\"}\n")
-		now := time.Now().UTC()
-		s.KubectlInput(fmt.Sprintf(`
+	damage(s)
+	autoscaler(s, "web", "web", ownRecommender(s)+"  updatePolicy: {updateMode: \"Off\"}\n")
+	now := time.Now().UTC()
+	s.KubectlInput(fmt.Sprintf(`
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscalerCheckpoint
 metadata:
@@ -110,7 +110,7 @@ status:
     bucketWeights: {"50": 10000}
     totalWeight: 12
 `, now.Format(time.RFC3339), now.Add(-8*24*time.Hour).Format(time.RFC3339), now.Truncate(24*time.Hour).Format(time.RFC3339)), "apply", "-f", "-")
-	})
+	startOwn(t, s)
 	// Bucket 36 ends at 0.01*(1.05^37-1)/0.05 cores, bucket 50 at 1e7*(1.05^51-1)/0.05 bytes; and the margin.
 	awaitCPU(s, "web", 1160, 1180)
 	_, memory, err := target(t.Context(), s, "web")
@@ -133,7 +133,7 @@ status:
 
 // damage leaves an object with a checkpoint that cannot be: fewer samples than none, a weight without a time.
 func damage(s *harness.Namespace) {
-	autoscaler(s, "damaged", "damaged", "")
+	autoscaler(s, "damaged", "damaged", ownRecommender(s))
 	s.KubectlInput(`
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscalerCheckpoint
@@ -144,6 +144,7 @@ status: {version: v3, totalSamplesCount: -5, cpuHistogram: {bucketWeights: {"35"
 }
 
 func TestBadObjects(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	// The API server itself keeps an object without a target out.
 	_, err := s.Cluster.KubectlInput(t.Context(), `
@@ -220,6 +221,7 @@ func awaitEvent(s *harness.Namespace, name, reason string) {
 
 // What the kubelet says of a container that ran out of memory is enough.
 func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	container := harness.Container("app", "100m", "300Mi")
 	s.Create(harness.Workload{Containers: []corev1.Container{container}}.Deployment())
@@ -256,6 +258,7 @@ func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 
 // plimsoll recommender runs with upstream's flags as its manifests have them.
 func TestAlone(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
 	binary, err := harness.Program(t.Context())
@@ -293,6 +296,7 @@ func TestAlone(t *testing.T) {
 
 // A kind of one's own is a target, if it has a scale that tells its selector.
 func TestCustomTarget(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
 	s.KubectlInput(`

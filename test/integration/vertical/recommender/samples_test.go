@@ -18,6 +18,7 @@ import (
 
 // Kubelets say of some pods what cannot be, or nothing: each object says so, none is moved by it, and what is sound goes on.
 func TestBadSamples(t *testing.T) {
+	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(10))
 	s.Create(harness.Workload{Name: "huge", Annotations: map[string]string{world.AnnotationMemoryBase: "2Pi"}}.Deployment(),

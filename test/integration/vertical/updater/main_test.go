@@ -21,7 +21,8 @@ const (
 	leaseName      = "vpa-admission-controller"
 )
 
-var shared devclustertest.Shared
+// shared is the cluster of all tests here. Each has an updater of its own.
+var shared = devclustertest.Shared{Parallel: 6}
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 

@@ -23,10 +23,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
 )
 
-const adviseLong = `Advise looks at HorizontalPodAutoscalers, VerticalPodAutoscalers and what they
-scale, in files or on a cluster, for what the guides to autoscaling warn of. Each
-finding has its object, field and reason, and where there is one the patch that
-mends it. docs/advice.md explains every rule.
+const adviseLong = `Advise checks HorizontalPodAutoscalers, VerticalPodAutoscalers and their targets,
+in files or on a cluster, for problems that autoscaling guides warn about. Each
+finding has an object, a field, a reason and, where there is one, the patch that
+fixes it. docs/advice.md explains every rule.
 
 An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
 cluster it reads with your rights; rules that need what you may not read are left

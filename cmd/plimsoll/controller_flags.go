@@ -63,7 +63,7 @@ func (f *controllerFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz; 0 for none.")
 	fs.StringVar(&f.pprofAddress, "pprof-bind-address", "", "The loopback address of /debug/pprof, for kubectl port-forward; none by default.")
 	fs.StringVar(&f.inspectAddress, "inspection-bind-address", "127.0.0.1:8082",
-		"The loopback address where plimsoll explain reads what an object is decided on, through pods/portforward; 0 for none.")
+		"Loopback address of the inspection endpoint used by plimsoll explain, through pods/portforward; 0 for none.")
 	fs.IntVarP(&f.verbosity, "v", "v", 0, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
 	fs.StringVar(&f.logFormat, "logging-format", "text", "The log's format: text or json.")
 }

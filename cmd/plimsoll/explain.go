@@ -21,11 +21,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-const explainLong = `Explain says why a HorizontalPodAutoscaler has the count that it has, and what
-comes next: per metric the value, the target, the pods counted and set aside and
-what it wants; then each limit in order, and which one binds. Of a
-VerticalPodAutoscaler it says how each recommendation came about, from samples to
-caps, and of each pod why it is changed or is not.
+const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests,
+and what comes next. For a HorizontalPodAutoscaler: per metric the value, the
+target, the pods counted and set aside and the replica count that it asks for; then
+each limit in order, and which one binds. For a VerticalPodAutoscaler: how each
+recommendation came about, from samples to caps, and for each pod why it is changed
+or is not.
 
 It works on any cluster. Where Plimsoll's controller decides, its history is read
 from the leader's pod (pods/portforward). Where kube-controller-manager does, its

@@ -20,13 +20,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/present"
 )
 
-const simulateLong = `Simulate plays a load against manifests, under virtual time, and says how well the
-count of pods would have followed it.
+const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how well the
+replica count would have followed it.
 
-What is decided is decided by the same code as in the controller. Around it is a
-model of pods that start, become ready, serve, queue and drop requests, and of
-metrics that come late. --as says whose loop looks: upstream's, each 15 s at what
-metrics-server last knew, or Plimsoll's, at what the kubelets say each second.
+Decisions come from the controller's own core. Around it is a model of pods that
+start, become ready, serve, queue and drop requests, and of metrics that come late.
+--as chooses the loop: upstream's, every 15 s on what metrics-server has, or
+Plimsoll's, every second on samples of the kubelets.
 
 The load is a trace (lines of timestamp,value in Unix seconds, CSV, may be
 gzip'd), or a shape:

@@ -108,7 +108,7 @@ type State struct {
 	// Pending is the change that was decided and not yet settled.
 	Pending *Pending `json:"pending,omitempty"`
 
-	// work is no memory, only room.
+	// work is scratch space; it carries no history.
 	work *workspace
 }
 

@@ -21,8 +21,8 @@ type workspace struct {
 	samples []behavior.Sample
 }
 
-// grow makes room for the results of a decision. It is never nil: no metrics is
-// something else than metrics that were not looked at.
+// grow makes room for the results of a decision. It is never nil: nil means that
+// metrics were not evaluated.
 func (w *workspace) grow(metrics, pods int) []metric.Result {
 	if w.results == nil || cap(w.results) < metrics {
 		w.results = make([]metric.Result, metrics)

@@ -139,7 +139,7 @@ func shortened(text string) string {
 	return text
 }
 
-// step is what most rows are apart.
+// step is the most common interval between rows.
 func (t *trace) step() float64 {
 	gaps := make([]float64, len(t.seconds)-1)
 	for i := range gaps {

@@ -251,7 +251,7 @@ func (p *perPod) assumed(pod int) int64 {
 	return p.sum.MulDiv(p.reading.Requests[pod].Milli, int64(max(100, p.spec.Target.Percent)), 100)
 }
 
-// base is what the ratio is multiplied with. More pods than wanted are a
+// base is what the ratio is multiplied by. More pods than wanted are a
 // rollout's surge. On the way up they are not to be multiplied. On the way down
 // they are: where pods share a load, the surge is why the ratio is low, and
 // without it a rollout would ask for fewer pods than the load needs.

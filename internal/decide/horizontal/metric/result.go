@@ -69,8 +69,8 @@ type Result struct {
 	// Ratio is value/target as first observed; Adjusted the one after filling
 	// in missing and unready pods (equal to Ratio where nothing was filled in).
 	Ratio, Adjusted float64
-	// Base is the number of replicas that the ratio was multiplied with; 0 where
-	// the wish does not come from a multiplication.
+	// Base is the number of replicas that the ratio was multiplied by; 0 where
+	// Replicas does not come from a multiplication.
 	Base int64
 	// Verdict says which way led to Replicas.
 	Verdict Verdict

@@ -37,7 +37,7 @@ type Result struct {
 	Milli int64
 	Ratio float64
 	// Adjusted is the ratio with the pods that share the load, and Base the number of
-	// replicas that it was multiplied with.
+	// replicas that it was multiplied by.
 	Adjusted float64
 	Base     int64
 	// Counted is how many pods were looked at, Showing how many of them are above the

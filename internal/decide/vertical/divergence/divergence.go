@@ -57,7 +57,7 @@ const (
 	UnchangedRequests
 	// QuietStatus writes a status only when a recommendation moves by enough to matter.
 	QuietStatus
-	// ImplausibleSamples leaves out samples that no machine can have given.
+	// ImplausibleSamples discards samples that no node could have produced.
 	ImplausibleSamples
 	// SurviveRestart takes the circuit breaker, the timers of resizes and the rate limit
 	// up where the process before left them, as far as the API shows it.

@@ -78,7 +78,7 @@ func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
 	}
 	if p.Has(divergence.ImplausibleSamples) {
 		recent := !s.Absurd.IsZero() && set.now.Sub(s.Absurd.Time()) < absurdFor
-		set.when(ImplausibleSamples, recent, "SamplesLeftOut", "Samples were left out that no machine can have given")
+		set.when(ImplausibleSamples, recent, "SamplesLeftOut", "Discarded samples that no node could have produced")
 	}
 	if p.Has(divergence.SkipConflict) {
 		set.when(conflict.Condition, len(o.Conflicts) > 0, conflict.ReasonUtilization, conflict.ForVertical(o.Conflicts, o.SkipsConflicts))

@@ -28,7 +28,7 @@ type State struct {
 	// Decided is when the last decision was, Collected when old aggregates were last
 	// looked for, and Written when the status was.
 	Decided, Collected, Written vertical.Stamp
-	// Absurd is when a sample was last left out that no machine can have given.
+	// Absurd is when a sample was last discarded that no node could have produced.
 	Absurd vertical.Stamp
 	// Lost is when history was found to be lost that Floor was recommended by.
 	Lost  vertical.Stamp

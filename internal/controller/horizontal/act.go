@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
@@ -80,7 +81,7 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *horizontal.Dec
 	isDone := false
 	switch {
 	case !c.mayPutOff(p, r, isUrgent, owed):
-		isDone = c.writeInLine(ctx, p, earlier(owed, p.start), call) == nil
+		isDone = c.writeInLine(ctx, p, schedule.Earlier(owed, p.start), call) == nil
 	case !isUrgent && !c.numbers.AllowN(p.start, 1):
 		return nil
 	default:
@@ -88,7 +89,7 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *horizontal.Dec
 	}
 	if !isDone {
 		if isUrgent {
-			s.owed = earlier(owed, p.start)
+			s.owed = schedule.Earlier(owed, p.start)
 		}
 		return nil
 	}
@@ -101,7 +102,7 @@ func (c *Controller) writeStatus(ctx context.Context, p *pass, d *horizontal.Dec
 
 // noteStatus notes how writing a status went.
 func (c *Controller) noteStatus(p *pass, written *autoscalingv2.HorizontalPodAutoscaler, err error) {
-	p.track.reported.backoff.note(err, c.config.SyncPeriod)
+	p.track.reported.backoff.Note(err, c.config.SyncPeriod)
 	if err != nil {
 		c.record(p, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: "FailedUpdateStatus", Message: causeOf(err)})
 		c.log.V(1).Info("status not written", "object", nameOf(p.hpa).String(), "why", err.Error())

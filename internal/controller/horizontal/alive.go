@@ -16,7 +16,7 @@ func (c *Controller) Alive() error {
 	if c.filling.Load() {
 		return nil
 	}
-	if stalled := c.schedule.stalled(time.Now()); stalled > stallTimeout {
+	if stalled := c.queue.Stalled(time.Now()); stalled > stallTimeout {
 		return fmt.Errorf("nothing was decided for %s though it is due", stalled.Round(time.Second))
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 )
 
 // TestHungLoopIsNotAlive: when the workers never come back, the health check says so after five minutes, and not
@@ -91,11 +93,11 @@ func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 
 // TestWaitingIsAlive: one that waits to lead has nothing to do, and one that fills its caches cannot yet.
 func TestWaitingIsAlive(t *testing.T) {
-	c := &Controller{schedule: newSchedule()}
+	c := &Controller{queue: schedule.New()}
 	if err := c.Alive(); err != nil {
 		t.Error(err)
 	}
-	c.schedule.at(types.NamespacedName{Name: "web"}, time.Now().Add(-time.Hour))
+	c.queue.AddFull(types.NamespacedName{Name: "web"}, time.Now().Add(-time.Hour))
 	c.filling.Store(true)
 	if err := c.Alive(); err != nil {
 		t.Errorf("while the caches are filled: %v", err)

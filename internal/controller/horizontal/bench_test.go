@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -30,9 +31,9 @@ func BenchmarkTurn(b *testing.B) {
 			for b.Loop() {
 				hpa := hpas[i%objects]
 				i++
-				c.workers <- struct{}{}
-				c.reconcile(b.Context(), hpa, dueItem{object: nameOf(hpa), full: time.Now().Add(time.Hour), sampled: true})
-				<-c.workers
+				c.workers.Acquire(b.Context())
+				c.reconcile(b.Context(), hpa, schedule.Item{Key: nameOf(hpa), Full: time.Now().Add(time.Hour), IsSampled: true})
+				c.workers.Release()
 			}
 			b.StopTimer()
 			var m goruntime.MemStats

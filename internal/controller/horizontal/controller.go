@@ -45,6 +45,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
@@ -120,17 +122,16 @@ type Controller struct {
 	scales   *scale.Client
 	status   *status.Writer
 	pods     *podindex.Index
-	schedule *schedule
+	queue    *schedule.Queue
 	// filling is true from the start of Run until the caches are filled.
 	filling atomic.Bool
 	// inspected counts inspectors.
 	inspected atomic.Int32
 	// requesting are the requests to metrics APIs that are under way.
 	requesting sync.WaitGroup
-	// workers holds a token for each object that is being worked on.
-	workers chan struct{}
+	workers    calls.Workers
 	// readers are for the reads that are under way, writers for the writes.
-	readers, writers *slots
+	readers, writers *calls.Slots
 	// numbers are writes of statuses for their numbers alone.
 	numbers *rate.Limiter
 	// early are questions to metrics.k8s.io that need not wait for kubelets' samples.
@@ -187,10 +188,10 @@ func New(cfg Config) (*Controller, error) {
 		scales:   scales,
 		status:   writer,
 		pods:     podindex.New(),
-		schedule: newSchedule(),
-		workers:  make(chan struct{}, cfg.Workers),
-		readers:  newSlots(callsPerWorker * cfg.Workers),
-		writers:  newSlots(callsPerWorker * cfg.Workers),
+		queue:    schedule.New(),
+		workers:  calls.NewWorkers(cfg.Workers),
+		readers:  calls.NewSlots(callsPerWorker * cfg.Workers),
+		writers:  calls.NewSlots(callsPerWorker * cfg.Workers),
 		numbers:  rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace),
 		early:    rate.NewLimiter(earlyPerSecond, earlyBurst),
 		records:  map[types.NamespacedName]*track{},
@@ -277,39 +278,13 @@ func (c *Controller) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		turn, due := c.wait(ctx, timer)
-		if !due {
+		item, isDue := c.queue.Wait(ctx.Done(), timer)
+		// A worker is acquired only now: decisions that wait for a metrics API need workers too.
+		if !isDue || !c.workers.Acquire(ctx) {
 			return
 		}
-		// Only now: those who come back from a metrics API need workers too.
-		select {
-		case c.workers <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		running.Go(func() { c.work(ctx, turn) })
+		running.Go(func() { c.work(ctx, item) })
 	}
-}
-
-// wait blocks until an object is due; false when the context ends.
-func (c *Controller) wait(ctx context.Context, timer *time.Timer) (dueItem, bool) {
-	for ctx.Err() == nil {
-		t, pause, due := c.schedule.next(time.Now())
-		if due {
-			return t, true
-		}
-		var expired <-chan time.Time
-		if pause > 0 {
-			timer.Reset(pause)
-			expired = timer.C
-		}
-		select {
-		case <-expired:
-		case <-c.schedule.wake:
-		case <-ctx.Done():
-		}
-	}
-	return dueItem{}, false
 }
 
 func (c *Controller) count() int {

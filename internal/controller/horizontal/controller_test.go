@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
@@ -452,28 +451,6 @@ func TestConflictOfStatusWithAnotherWriter(t *testing.T) {
 			t.Errorf("events %q", w.events)
 		}
 	})
-}
-
-func TestFollowingSpreads(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	slots := make([]int, 15)
-	for i := range 15000 {
-		uid := types.UID("uid-" + time.Duration(i).String())
-		at := now
-		for range 4 {
-			next := following(uid, at, period)
-			if gap := next.Sub(at); gap > period || gap < period/2 {
-				t.Fatalf("%s follows after %s", uid, gap)
-			}
-			at = next
-		}
-		slots[at.Unix()%15]++
-	}
-	for second, n := range slots {
-		if n < 850 || n > 1150 {
-			t.Errorf("%d of 15000 objects fall on second %d of the period, 1000 would be even", n, second)
-		}
-	}
 }
 
 // TestRestartKnowsTheLastScaling: a controller that has just started learns from

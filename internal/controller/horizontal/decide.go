@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -67,8 +69,8 @@ const turnTime = 10 * time.Millisecond
 
 // work decides objects that are due, this one first. It came with a worker's token
 // and gives it back.
-func (c *Controller) work(ctx context.Context, t dueItem) {
-	defer func() { <-c.workers }()
+func (c *Controller) work(ctx context.Context, t schedule.Item) {
+	defer c.workers.Release()
 	for end := time.Now().Add(turnTime); ; {
 		c.workOn(ctx, t)
 		now := time.Now()
@@ -76,24 +78,24 @@ func (c *Controller) work(ctx context.Context, t dueItem) {
 			return
 		}
 		due := false
-		if t, _, due = c.schedule.next(now); !due {
+		if t, _, due = c.queue.Take(now); !due {
 			return
 		}
 	}
 }
 
 // workOn decides one object.
-func (c *Controller) workOn(ctx context.Context, t dueItem) {
-	c.metrics.lateness.Observe(time.Since(t.due).Seconds())
+func (c *Controller) workOn(ctx context.Context, t schedule.Item) {
+	c.metrics.lateness.Observe(time.Since(t.Due).Seconds())
 	full := time.Now().Add(c.config.SyncPeriod)
-	defer func() { c.schedule.done(t.object, full) }()
-	hpa, err := c.objects.HorizontalPodAutoscalers(t.object.Namespace).Get(t.object.Name)
+	defer func() { c.queue.Done(t.Key, full) }()
+	hpa, err := c.objects.HorizontalPodAutoscalers(t.Key.Namespace).Get(t.Key.Name)
 	if apierrors.IsNotFound(err) {
-		c.drop(t.object)
+		c.drop(t.Key)
 		return
 	}
 	if err != nil {
-		c.log.Error(err, "reading the cache", "object", t.object.String())
+		c.log.Error(err, "reading the cache", "object", t.Key.String())
 		return
 	}
 	full = c.reconcile(ctx, hpa, t)
@@ -101,13 +103,13 @@ func (c *Controller) workOn(ctx context.Context, t dueItem) {
 
 // reconcile decides on the object, unless it is not the time, and says when it is to be
 // decided in full again.
-func (c *Controller) reconcile(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t dueItem) (due time.Time) {
+func (c *Controller) reconcile(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, t schedule.Item) (due time.Time) {
 	now := time.Now()
-	p := &pass{hpa: hpa, track: c.take(hpa), began: now, start: now, asks: t.asks}
-	p.observation.Trigger = t.trigger()
-	due = t.full
-	if t.asks {
-		due = following(hpa.UID, p.start, c.config.SyncPeriod)
+	p := &pass{hpa: hpa, track: c.take(hpa), began: now, start: now, asks: t.IsFull}
+	p.observation.Trigger = t.Trigger()
+	due = t.Full
+	if t.IsFull {
+		due = schedule.Following(hpa.UID, p.start, c.config.SyncPeriod)
 	}
 	if c.stale(p, hpa) {
 		c.metrics.staleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
@@ -129,9 +131,9 @@ func (c *Controller) reconcile(ctx context.Context, hpa *autoscalingv2.Horizonta
 	switch {
 	case err == nil && p.isDirect:
 		// The sync period is the longest silence, and this was none.
-		due = following(hpa.UID, p.start, c.config.SyncPeriod)
+		due = schedule.Following(hpa.UID, p.start, c.config.SyncPeriod)
 	case err == nil:
-	case errors.Is(err, errOutdated), errors.Is(err, errNoSlot), errors.Is(err, errLimited):
+	case errors.Is(err, errOutdated), errors.Is(err, calls.ErrNoSlot), errors.Is(err, errLimited):
 		c.metrics.outdated.Inc()
 		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
 		due = c.again(p, due)
@@ -235,13 +237,6 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 		return ctx.Err()
 	}
 	return c.unchanged(p.hpa)
-}
-
-// outside runs what waits for others without keeping a worker.
-func (c *Controller) outside(wait func()) {
-	<-c.workers
-	defer func() { c.workers <- struct{}{} }()
-	wait()
 }
 
 func (c *Controller) observeTarget(p *pass) {

@@ -14,7 +14,7 @@ func (c *Controller) followUp(p *pass, d *horizontal.Decision) {
 	}
 	next := d.Next(&p.track.state, &p.observation, nil)
 	if !next.Again.IsZero() && c.config.Triggers {
-		c.schedule.soon(nameOf(p.hpa), next.Again, true)
+		c.queue.AddEarly(nameOf(p.hpa), next.Again, true)
 	}
 	var nodes []string
 	for _, pod := range next.Suspects {

@@ -6,6 +6,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -19,7 +20,7 @@ type reported struct {
 	// turned is when a condition was last written anew.
 	turned time.Time
 	// backoff is between status writes that fail.
-	backoff backoff
+	backoff calls.Backoff
 	// events is when each event was last recorded, by what it says.
 	events map[observehorizontal.Event]time.Time
 	// standIn says that metrics.k8s.io stands in for kubelets.
@@ -54,7 +55,7 @@ func (c *Controller) firstReported(hpa *autoscalingv2.HorizontalPodAutoscaler, n
 }
 
 // worthStatus reports whether status is to be written now. What people wait for
-// is written at once; a condition that noise may turn, once in an interval; numbers,
+// is written at once; a condition that noise may item, once in an interval; numbers,
 // which are never twice the same, once in an interval and only if they have moved.
 func (c *Controller) worthStatus(p *pass, after *autoscalingv2.HorizontalPodAutoscalerStatus, isUrgent bool) bool {
 	if isUrgent || c.config.StatusInterval == 0 {

@@ -80,7 +80,7 @@ func TestStatusesDoNotHoldDecisions(t *testing.T) {
 		w.made = func(made *Controller) {
 			c = made
 			c.early.SetBurst(0) // who asks stands in line
-			for c.writers.acquireIfFree(statusKind) {
+			for c.writers.TryAcquire(statusKind) {
 				taken++
 			}
 		}
@@ -92,7 +92,7 @@ func TestStatusesDoNotHoldDecisions(t *testing.T) {
 			t.Errorf("%d decisions in two seconds, %d statuses", n, w.decidedOn(objects))
 		}
 		for range taken {
-			c.writers.release(statusKind)
+			c.writers.Release(statusKind)
 		}
 		w.pass(1200 * time.Millisecond)
 		if n := w.decidedOn(objects); n != objects {

@@ -221,7 +221,7 @@ func (c *Controller) came(r *requests, i int, a answer) {
 	if left > 0 {
 		due = due.Add(trigger.SampleDelay)
 	}
-	c.schedule.soon(r.object, due, true)
+	c.queue.AddEarly(r.object, due, true)
 }
 
 // await waits for answers, keeping no worker: for a moment where there is something to
@@ -232,7 +232,7 @@ func (c *Controller) await(ctx context.Context, p *pass, q *collection, k *cache
 	if !c.isWorthWaiting(p, q, k, 0) {
 		return
 	}
-	c.outside(func() {
+	c.workers.Yield(func() {
 		wait := time.NewTimer(answerWait)
 		defer wait.Stop()
 		for ctx.Err() == nil && time.Now().Before(longest) && c.isWorthWaiting(p, q, k, time.Since(started)) {

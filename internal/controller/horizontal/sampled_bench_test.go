@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -19,7 +20,7 @@ import (
 // objects, among 2,000 with ten pods each on 200 nodes.
 func BenchmarkSampled(b *testing.B) {
 	const objects, pods, nodes = 2000, 10, 200
-	c := &Controller{config: Config{Triggers: true}, pods: podindex.New(), schedule: newSchedule(), records: map[types.NamespacedName]*track{}}
+	c := &Controller{config: Config{Triggers: true}, pods: podindex.New(), queue: schedule.New(), records: map[types.NamespacedName]*track{}}
 	never := time.Now().Add(time.Hour)
 	for i := range objects {
 		object := types.NamespacedName{Namespace: fmt.Sprint("shop-", i/20), Name: fmt.Sprint("web-", i)}
@@ -30,7 +31,7 @@ func BenchmarkSampled(b *testing.B) {
 			}))
 		}
 		c.pods.Claim(object, podindex.SelectorOf(labels.SelectorFromSet(labels.Set{"app": object.Name})), c.trackOf(object))
-		c.schedule.at(object, never)
+		c.queue.AddFull(object, never)
 	}
 	last, now, i := map[string]time.Time{}, time.Now(), 0
 	b.ReportAllocs()

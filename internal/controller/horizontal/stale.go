@@ -98,11 +98,11 @@ func (c *Controller) checkVersion(ctx context.Context, p *pass) (wentBack bool) 
 
 // readObject reads the object from the API server, not from its caches.
 func (c *Controller) readObject(ctx context.Context, p *pass) (stored *autoscalingv2.HorizontalPodAutoscaler, err error) {
-	c.outside(func() {
-		if err = c.readers.acquire(ctx, statusKind, p.start, status.DefaultTimeout); err != nil {
+	c.workers.Yield(func() {
+		if err = c.readers.Acquire(ctx, statusKind, p.start, status.DefaultTimeout); err != nil {
 			return
 		}
-		defer c.readers.release(statusKind)
+		defer c.readers.Release(statusKind)
 		stored, err = c.status.Get(ctx, p.hpa)
 	})
 	return stored, err

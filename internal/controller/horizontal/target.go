@@ -9,6 +9,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 )
 
@@ -24,7 +25,7 @@ type keptScale struct {
 	err    error
 	at     time.Time
 	// backoff is between readings that fail.
-	backoff backoff
+	backoff calls.Backoff
 }
 
 // observeScale finds the scale of the target, in a cache or as it was kept, or else asks
@@ -61,7 +62,7 @@ func (c *Controller) isKept(p *pass, ref autoscalingv2.CrossVersionObjectReferen
 		return false
 	}
 	if k.err != nil {
-		return p.start.Before(k.backoff.until)
+		return p.start.Before(k.backoff.Until())
 	}
 	age := p.start.Sub(k.at)
 	if age < scaleGap {
@@ -81,22 +82,22 @@ func (c *Controller) readScale(ctx context.Context, p *pass, kind schema.GroupKi
 	c.mu.Unlock()
 	var target scale.Target
 	var err error
-	c.outside(func() {
+	c.workers.Yield(func() {
 		// It may take long to discover the kind. No slot is kept meanwhile.
 		mappings, mapErr := c.scales.Mappings(kind)
 		if err = mapErr; err != nil {
 			return
 		}
-		if err = c.readers.acquire(ctx, kind, p.start, scale.DefaultTimeout); err != nil {
+		if err = c.readers.Acquire(ctx, kind, p.start, scale.DefaultTimeout); err != nil {
 			return
 		}
-		defer c.readers.release(kind)
+		defer c.readers.Release(kind)
 		target, err = c.scales.ReadMapped(ctx, mappings, p.hpa.Namespace, ref.Name)
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, errNoSlot) {
+	if errors.Is(err, calls.ErrNoSlot) {
 		err = fmt.Errorf("reading the scale: %w", err)
 	}
 	p.start = time.Now()
@@ -108,7 +109,7 @@ func (c *Controller) readScale(ctx context.Context, p *pass, kind schema.GroupKi
 func (c *Controller) keepScale(p *pass, target scale.Target, err error) {
 	k := &p.track.scale
 	k.ref, k.target, k.err, k.at = p.hpa.Spec.ScaleTargetRef, target, err, time.Now()
-	k.backoff.note(err, c.config.SyncPeriod)
+	k.backoff.Note(err, c.config.SyncPeriod)
 	if err == nil {
 		// A cache may not show it yet.
 		c.targets.Saw(target.Resource, target.Scale)

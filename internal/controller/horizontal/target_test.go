@@ -240,10 +240,10 @@ func TestDiscoveryHoldsNoSlot(t *testing.T) {
 		w.made = func(made *Controller) { c = made }
 		w.start(func(c *Config) { c.Mapper = slowMapper{c.Mapper} })
 		w.pass(5 * time.Second)
-		c.readers.mu.Lock()
-		defer c.readers.mu.Unlock()
-		if n := len(c.readers.kinds); n != 0 {
-			t.Errorf("slots of %d kinds are held while a kind is being discovered", n)
+		for free := range 2 * callsPerWorker {
+			if !c.readers.TryAcquire(schema.GroupKind{Group: "example.com", Kind: "Kind"}) {
+				t.Fatalf("only %d slots are free while a kind is being discovered", free)
+			}
 		}
 	})
 }

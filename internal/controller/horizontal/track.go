@@ -106,7 +106,7 @@ func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	t.contest.newest, t.contest.junior = newest.at, junior.at
 	c.noteTarget(nameOf(hpa), hpa)
 	c.mu.Unlock()
-	c.schedule.at(nameOf(hpa), time.Now())
+	c.queue.AddFull(nameOf(hpa), time.Now())
 }
 
 func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, running time.Duration) {
@@ -120,14 +120,14 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 		c.mu.Lock()
 		c.trackOf(nameOf(hpa)).shadow.fresh = true
 		c.mu.Unlock()
-		c.schedule.at(nameOf(hpa), time.Now())
+		c.queue.AddFull(nameOf(hpa), time.Now())
 		return
 	}
 	if specChanged(old, hpa) {
 		c.mu.Lock()
 		c.noteTarget(nameOf(hpa), hpa)
 		c.mu.Unlock()
-		c.schedule.at(nameOf(hpa), time.Now())
+		c.queue.AddFull(nameOf(hpa), time.Now())
 		return
 	}
 	c.mu.Lock()
@@ -143,9 +143,9 @@ func (c *Controller) seen(t *track, object types.NamespacedName) {
 	c.mu.Unlock()
 	switch {
 	case owes:
-		c.schedule.at(object, time.Now())
+		c.queue.AddFull(object, time.Now())
 	case waits:
-		c.schedule.soon(object, time.Now(), false)
+		c.queue.AddEarly(object, time.Now(), false)
 	}
 }
 
@@ -159,13 +159,13 @@ func (c *Controller) deleted(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.noteTarget(nameOf(hpa), nil)
 	c.mu.Unlock()
 	if c.config.Options.Divergences.Has(divergence.HistoryByUID) {
-		c.schedule.at(nameOf(hpa), time.Now())
+		c.queue.AddFull(nameOf(hpa), time.Now())
 	}
 }
 
 // drop forgets an object that is no more. A worker has it.
 func (c *Controller) drop(object types.NamespacedName) {
-	isBack := !c.schedule.forget(object)
+	isBack := !c.queue.Forget(object)
 	c.pods.Delete(object)
 	// A worker may have had the object while it was deleted.
 	c.dropSeries(object)

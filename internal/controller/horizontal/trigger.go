@@ -47,7 +47,7 @@ func (c *Controller) sampled(told podusage.Sampled) {
 	}
 	c.mu.Unlock()
 	for i := range a.due {
-		c.schedule.soon(a.due[i].object, a.due[i].at, true)
+		c.queue.AddEarly(a.due[i].object, a.due[i].at, true)
 	}
 	// What lies there would keep tracks alive that are gone.
 	clear(a.subscriptions)
@@ -67,7 +67,7 @@ func (c *Controller) onChanged(objects []types.NamespacedName) {
 		}
 		c.mu.Unlock()
 		due := trigger.AfterEvent(now, decided, asked)
-		c.schedule.soon(object, due, false)
+		c.queue.AddEarly(object, due, false)
 	}
 }
 

@@ -377,11 +377,11 @@ func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*Controller, c
 	}
 	handler := c.handler()
 	handler.OnAdd(hpa, false)
-	turn, _, due := c.schedule.next(time.Now())
+	item, _, due := c.queue.Take(time.Now())
 	if !due {
 		w.t.Fatal("a new object is not due at once")
 	}
-	c.schedule.done(turn.object, time.Now().Add(period))
+	c.queue.Done(item.Key, time.Now().Add(period))
 	return c, handler
 }
 
@@ -398,12 +398,12 @@ func TestUpstreamOddUpdates(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				c, handler := w.idle(hpa)
 				handler.OnUpdate(update.before, update.after)
-				if _, wait, due := c.schedule.next(time.Now()); due || wait != period {
+				if _, wait, due := c.queue.Take(time.Now()); due || wait != period {
 					t.Errorf("due %v, in %s; want it in a period", due, wait)
 				}
 				w.pass(period)
-				if turn, _, due := c.schedule.next(time.Now()); !due || turn.object.Name != "web" {
-					t.Errorf("%s is due: %v", turn.object, due)
+				if item, _, due := c.queue.Take(time.Now()); !due || item.Key.Name != "web" {
+					t.Errorf("%s is due: %v", item.Key, due)
 				}
 			})
 		})
@@ -428,12 +428,12 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 					t.Fatal("version 1 is older than 5")
 				}
 				handler.OnDelete(gone)
-				turn, _, due := c.schedule.next(time.Now())
-				if !due || turn.object != (types.NamespacedName{Namespace: "shop", Name: "web"}) {
-					t.Fatalf("%s is due: %v; a deleted object is to be forgotten at once", turn.object, due)
+				item, _, due := c.queue.Take(time.Now())
+				if !due || item.Key != (types.NamespacedName{Namespace: "shop", Name: "web"}) {
+					t.Fatalf("%s is due: %v; a deleted object is to be forgotten at once", item.Key, due)
 				}
-				c.workers <- struct{}{}
-				c.work(t.Context(), turn)
+				c.workers.Acquire(t.Context())
+				c.work(t.Context(), item)
 				if c.count() != 0 {
 					t.Errorf("%d objects are remembered, want none", c.count())
 				}

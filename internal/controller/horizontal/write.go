@@ -10,8 +10,8 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
@@ -21,9 +21,6 @@ const (
 	// maxDecisionAge is how old a decision may be when its write begins. Samples come
 	// each second.
 	maxDecisionAge = time.Second
-	// firstBackoff is after how long a write that failed is tried again for the first
-	// time, where decisions come sooner than that.
-	firstBackoff = time.Second
 )
 
 var (
@@ -44,35 +41,16 @@ var statusKind = schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "Horizon
 type writing struct {
 	// since is since when the object waits for a slot; zero if it does not.
 	since   time.Time
-	backoff backoff
+	backoff calls.Backoff
 	// mayCall says that the limiter has let a call pass that was not made: what it was
 	// waited for with was outdated then. The next one need not wait.
 	mayCall bool
 }
 
-// backoff says when a call that failed is tried again.
-type backoff struct {
-	steps wait.Backoff
-	until time.Time
-}
-
-// note takes in how the call went. The pause after a failure doubles up to longest.
-func (b *backoff) note(err error, longest time.Duration) {
-	if err == nil {
-		*b = backoff{}
-		return
-	}
-	if b.until.IsZero() {
-		// A quarter is for jitter, which comes on top.
-		b.steps = wait.Backoff{Duration: firstBackoff, Factor: 2, Jitter: 0.25, Steps: 32, Cap: longest * 4 / 5}
-	}
-	b.until = time.Now().Add(b.steps.Step())
-}
-
 // backsOff reports whether it is too early to try again. Where decisions come by the clock
 // alone, as upstream's, they are what is waited for.
-func (c *Controller) backsOff(b *backoff) bool {
-	return c.config.Triggers && time.Now().Before(b.until)
+func (c *Controller) backsOff(b *calls.Backoff) bool {
+	return c.config.Triggers && time.Now().Before(b.Until())
 }
 
 // rescale writes the count that was decided on.
@@ -80,7 +58,7 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 	w := &p.track.writing
 	if c.backsOff(&w.backoff) {
 		// Nothing else may happen before the next sync period.
-		c.schedule.soon(nameOf(p.hpa), w.backoff.until, p.mayLower())
+		c.queue.AddEarly(nameOf(p.hpa), w.backoff.Until(), p.mayLower())
 		return errBackoff
 	}
 	kind, err := scale.KindOf(p.hpa.Spec.ScaleTargetRef)
@@ -92,11 +70,11 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 	}
 	desired, began := d.Desired, time.Now()
 	var now *autoscalingv1.Scale
-	c.outside(func() {
-		if err = c.writers.acquire(ctx, kind, w.since, maxDecisionAge); err != nil {
+	c.workers.Yield(func() {
+		if err = c.writers.Acquire(ctx, kind, w.since, maxDecisionAge); err != nil {
 			return
 		}
-		defer c.writers.release(kind)
+		defer c.writers.Release(kind)
 		began = time.Now()
 		c.writes(p.track, &desired)
 		now, err = c.scales.Write(context.WithoutCancel(ctx), p.target, desired, func() error { return c.mayWrite(ctx, p, kind) })
@@ -107,11 +85,11 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 	if err != nil {
 		c.writes(p.track, nil)
 		if !isGivenUp(err) || p.track.moved >= maxOvertaken && errors.Is(err, scale.ErrMoved) {
-			w.backoff.note(err, c.config.SyncPeriod)
+			w.backoff.Note(err, c.config.SyncPeriod)
 		}
 		return err
 	}
-	w.backoff.note(nil, 0)
+	w.backoff.Note(nil, 0)
 	c.noteScaleUp(p.track, began, desired-d.Current)
 	return nil
 }
@@ -158,7 +136,7 @@ func (c *Controller) mayScale(ctx context.Context, p *pass, kind schema.GroupKin
 // isGivenUp reports whether a write was given up rather than refused.
 func isGivenUp(err error) bool {
 	for _, reason := range []error{
-		errOutdated, errNoSlot, errLimited, errBackoff, errContested, errSuperseded, scale.ErrMoved, context.Canceled,
+		errOutdated, calls.ErrNoSlot, errLimited, errBackoff, errContested, errSuperseded, scale.ErrMoved, context.Canceled,
 	} {
 		if errors.Is(err, reason) {
 			return true
@@ -191,7 +169,7 @@ func (c *Controller) again(p *pass, full time.Time) time.Time {
 		// Each decision asks metrics.k8s.io, and nothing else has happened.
 		now = later(now, asked.Add(standInPeriod))
 	}
-	c.schedule.soon(nameOf(p.hpa), now, p.mayLower())
+	c.queue.AddEarly(nameOf(p.hpa), now, p.mayLower())
 	return full
 }
 
@@ -215,11 +193,11 @@ func (c *Controller) overtaken(p *pass, full time.Time) time.Time {
 // slot as long as a call may take.
 func (c *Controller) writeInLine(ctx context.Context, p *pass, since time.Time, call func()) error {
 	var err error
-	c.outside(func() {
-		if err = c.writers.acquire(ctx, statusKind, since, status.DefaultTimeout); err != nil {
+	c.workers.Yield(func() {
+		if err = c.writers.Acquire(ctx, statusKind, since, status.DefaultTimeout); err != nil {
 			return
 		}
-		defer c.writers.release(statusKind)
+		defer c.writers.Release(statusKind)
 		if err = c.mayTellNow(ctx, p); err == nil {
 			call()
 		}
@@ -229,11 +207,11 @@ func (c *Controller) writeInLine(ctx context.Context, p *pass, since time.Time, 
 
 // writeIfFree writes a status, unless as much is being written already as may be.
 func (c *Controller) writeIfFree(ctx context.Context, p *pass, call func()) (done bool) {
-	if !c.writers.acquireIfFree(statusKind) {
+	if !c.writers.TryAcquire(statusKind) {
 		return false
 	}
-	c.outside(func() {
-		defer c.writers.release(statusKind)
+	c.workers.Yield(func() {
+		defer c.writers.Release(statusKind)
 		if done = c.mayTellNow(ctx, p) == nil; done {
 			call()
 		}

@@ -154,7 +154,7 @@ func TestWaitingWriteLooksAgain(t *testing.T) {
 				w.start()
 				w.pass(period)
 				taken := 0
-				for c.writers.acquireIfFree(kind) {
+				for c.writers.TryAcquire(kind) {
 					taken++
 				}
 				w.set(func() { w.usage = 200 })
@@ -165,7 +165,7 @@ func TestWaitingWriteLooksAgain(t *testing.T) {
 				tt.happens(w)
 				w.pass(10 * time.Millisecond)
 				for range taken {
-					c.writers.release(kind)
+					c.writers.Release(kind)
 				}
 				w.pass(time.Second)
 				if got := w.scaleWrites(); !slices.Equal(got, tt.want) {
@@ -184,7 +184,7 @@ func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 		w.made = func(made *Controller) { c = made }
 		w.start()
 		w.pass(period)
-		for c.writers.acquireIfFree(statusKind) {
+		for c.writers.TryAcquire(statusKind) {
 		}
 		statuses := 0
 		w.set(func() { w.usage, w.beforeStatus = 95, func() error { statuses++; return nil } })
@@ -194,7 +194,7 @@ func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 		go w.stop()
 		w.stop = nil
 		w.pass(10 * time.Millisecond)
-		c.writers.release(statusKind)
+		c.writers.Release(statusKind)
 		w.pass(time.Second)
 		if statuses != 0 {
 			t.Errorf("%d statuses after the end", statuses)
@@ -327,27 +327,6 @@ func TestBackoffOfConflictingStatus(t *testing.T) {
 		// After 0, 1, 3, 7 s and then each 12 to 15 s, and once after each scaling.
 		if n > 3*12 {
 			t.Errorf("%d requests in a minute", n)
-		}
-	})
-}
-
-// TestBackoff: it doubles up to the longest pause, and a success ends it.
-func TestBackoff(t *testing.T) {
-	inWorld(t, func(t *testing.T, _ *world) {
-		var b backoff
-		for _, seconds := range []float64{1, 2, 4, 8, 12, 12, 12} {
-			b.note(errors.New("refused"), period)
-			if got := time.Until(b.until).Seconds(); got < seconds || got > seconds*5/4 {
-				t.Errorf("a pause of %v s, want %v s and up to a quarter more", got, seconds)
-			}
-		}
-		b.note(nil, period)
-		if !b.until.IsZero() {
-			t.Error("a success does not end it")
-		}
-		b.note(errors.New("refused"), period)
-		if got := time.Until(b.until); got > 2*time.Second {
-			t.Errorf("after a success it begins with %s", got)
 		}
 	})
 }

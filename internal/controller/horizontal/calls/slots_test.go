@@ -1,4 +1,4 @@
-package horizontal
+package calls
 
 import (
 	"context"
@@ -19,22 +19,22 @@ var (
 // TestSlotsOfOneKindLeaveOthersTheirs: calls about one kind that hang take nothing from another kind.
 func TestSlotsOfOneKindLeaveOthersTheirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
+		s := NewSlots(2)
 		for range 2 {
-			if err := s.acquire(t.Context(), kindA, time.Now(), time.Second); err != nil {
+			if err := s.Acquire(t.Context(), kindA, time.Now(), time.Second); err != nil {
 				t.Fatal(err)
 			}
 		}
 		began := time.Now()
-		if err := s.acquire(t.Context(), kindA, began, time.Second); !errors.Is(err, errNoSlot) || time.Since(began) != time.Second {
-			t.Errorf("the third of two: %v after %s, want %v after a second", err, time.Since(began), errNoSlot)
+		if err := s.Acquire(t.Context(), kindA, began, time.Second); !errors.Is(err, ErrNoSlot) || time.Since(began) != time.Second {
+			t.Errorf("the third of two: %v after %s, want %v after a second", err, time.Since(began), ErrNoSlot)
 		}
-		if !s.acquireIfFree(kindB) || s.acquireIfFree(kindA) {
+		if !s.TryAcquire(kindB) || s.TryAcquire(kindA) {
 			t.Error("want a slot for the other kind alone")
 		}
-		s.release(kindB)
-		s.release(kindA)
-		s.release(kindA)
+		s.Release(kindB)
+		s.Release(kindA)
+		s.Release(kindA)
 		if len(s.kinds) != 0 {
 			t.Errorf("%d kinds are remembered without a call", len(s.kinds))
 		}
@@ -45,14 +45,14 @@ func TestSlotsOfOneKindLeaveOthersTheirs(t *testing.T) {
 // comes again.
 func TestSlotsGoToWhoWaitsLongest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, start := newSlots(1), time.Now()
-		if !s.acquireIfFree(kindA) {
+		s, start := NewSlots(1), time.Now()
+		if !s.TryAcquire(kindA) {
 			t.Fatal("no slot")
 		}
 		var order []int
 		for _, since := range []int{3, 1, 2, 1} {
 			go func() {
-				if err := s.acquire(t.Context(), kindA, start.Add(time.Duration(since)*time.Second), time.Minute); err != nil {
+				if err := s.Acquire(t.Context(), kindA, start.Add(time.Duration(since)*time.Second), time.Minute); err != nil {
 					t.Error(err)
 				}
 				order = append(order, since)
@@ -60,7 +60,7 @@ func TestSlotsGoToWhoWaitsLongest(t *testing.T) {
 			synctest.Wait()
 		}
 		for range 4 {
-			s.release(kindA)
+			s.Release(kindA)
 			synctest.Wait()
 		}
 		if !slices.Equal(order, []int{1, 1, 2, 3}) {
@@ -72,21 +72,21 @@ func TestSlotsGoToWhoWaitsLongest(t *testing.T) {
 // TestSlotsAreNotLostByWhoGivesUp: neither by who waited too long nor by who ended.
 func TestSlotsAreNotLostByWhoGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(1)
-		if !s.acquireIfFree(kindA) {
+		s := NewSlots(1)
+		if !s.TryAcquire(kindA) {
 			t.Fatal("no slot")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { _ = s.acquire(ctx, kindA, time.Now(), time.Minute) }()
-		go func() { _ = s.acquire(t.Context(), kindA, time.Now(), time.Second) }()
+		go func() { _ = s.Acquire(ctx, kindA, time.Now(), time.Minute) }()
+		go func() { _ = s.Acquire(t.Context(), kindA, time.Now(), time.Second) }()
 		synctest.Wait()
 		cancel()
 		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: the second one gives up
-		s.release(kindA)
+		s.Release(kindA)
 		if len(s.kinds) != 0 {
 			t.Error("a slot is held by nobody")
 		}
-		if err := s.acquire(ctx, kindA, time.Now(), time.Second); !errors.Is(err, context.Canceled) {
+		if err := s.Acquire(ctx, kindA, time.Now(), time.Second); !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end: %v", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package horizontal
+package calls
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// errNoSlot says that as many calls about objects of the kind were under way as may be,
+// ErrNoSlot says that as many calls about objects of the kind were under way as may be,
 // for all the time that there was to wait.
-var errNoSlot = errors.New("too many calls about objects of this kind are under way")
+var ErrNoSlot = errors.New("too many calls about objects of this kind are under way")
 
-// slots bound how many calls are under way at once, for each kind of object that they
+// Slots bound how many calls are under way at once, for each kind of object that they
 // are about: calls about one kind may hang, as with its conversion webhook or its
 // aggregated API, and must leave the others theirs. Among the calls that wait, the one
 // that was first wanted earliest is the next.
-type slots struct {
+type Slots struct {
 	limit int
 
 	// mu guards what follows.
@@ -39,19 +39,20 @@ type waiter struct {
 	granted chan struct{}
 }
 
-func newSlots(limit int) *slots {
-	return &slots{limit: limit, kinds: map[schema.GroupKind]*kindSlots{}}
+// NewSlots allows so many calls about each kind.
+func NewSlots(limit int) *Slots {
+	return &Slots{limit: limit, kinds: map[schema.GroupKind]*kindSlots{}}
 }
 
-// acquireIfFree takes a slot, unless none is free.
-func (s *slots) acquireIfFree(kind schema.GroupKind) bool {
+// TryAcquire takes a slot, unless none is free.
+func (s *Slots) TryAcquire(kind schema.GroupKind) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.take(kind)
 }
 
 // take needs the lock.
-func (s *slots) take(kind schema.GroupKind) bool {
+func (s *Slots) take(kind schema.GroupKind) bool {
 	k, known := s.kinds[kind]
 	if !known {
 		k = &kindSlots{}
@@ -64,8 +65,8 @@ func (s *slots) take(kind schema.GroupKind) bool {
 	return true
 }
 
-// acquire waits for a slot so long at most. The call has been wanted since then.
-func (s *slots) acquire(ctx context.Context, kind schema.GroupKind, since time.Time, longest time.Duration) error {
+// Acquire waits for a slot so long at most. The call has been wanted since then.
+func (s *Slots) Acquire(ctx context.Context, kind schema.GroupKind, since time.Time, longest time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (s *slots) acquire(ctx context.Context, kind schema.GroupKind, since time.T
 	}
 	timeout := time.NewTimer(longest)
 	defer timeout.Stop()
-	err := errNoSlot
+	err := ErrNoSlot
 	select {
 	case <-w.granted:
 		return nil
@@ -88,7 +89,7 @@ func (s *slots) acquire(ctx context.Context, kind schema.GroupKind, since time.T
 }
 
 // wait joins those that wait; nil if there is no need to.
-func (s *slots) wait(kind schema.GroupKind, since time.Time) *waiter {
+func (s *Slots) wait(kind schema.GroupKind, since time.Time) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.take(kind) {
@@ -107,7 +108,7 @@ func (s *slots) wait(kind schema.GroupKind, since time.Time) *waiter {
 }
 
 // giveUp ends waiting. A slot that came at the last moment goes to the next.
-func (s *slots) giveUp(kind schema.GroupKind, w *waiter) {
+func (s *Slots) giveUp(kind schema.GroupKind, w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.kinds[kind]
@@ -118,15 +119,15 @@ func (s *slots) giveUp(kind schema.GroupKind, w *waiter) {
 	s.pass(kind, k)
 }
 
-// release gives a slot back.
-func (s *slots) release(kind schema.GroupKind) {
+// Release gives a slot back.
+func (s *Slots) Release(kind schema.GroupKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pass(kind, s.kinds[kind])
 }
 
 // pass gives a slot that is no longer needed to the next, or back. It needs the lock.
-func (s *slots) pass(kind schema.GroupKind, k *kindSlots) {
+func (s *Slots) pass(kind schema.GroupKind, k *kindSlots) {
 	if len(k.waiting) > 0 {
 		close(k.waiting[0].granted)
 		k.waiting = slices.Delete(k.waiting, 0, 1)

@@ -1,0 +1,273 @@
+// Package schedule holds the queue of HPAs to be decided: which one is next, and when.
+package schedule
+
+import (
+	"container/heap"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// Queue says which HPA is decided next, and when. Each HPA is decided by one worker at a
+// time. All that is added for an HPA before it is decided leads to one decision.
+type Queue struct {
+	// wake holds a token when an item is due earlier than before.
+	wake chan struct{}
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	due     dueHeap
+	entries map[types.NamespacedName]*entry
+	// taken is when an item was last taken.
+	taken time.Time
+}
+
+// entry is one HPA's place in the queue.
+type entry struct {
+	key types.NamespacedName
+	// full is when the HPA is decided with all metrics read again; early when it is decided
+	// on what is already known, zero if there is no reason to; sampled says that new samples
+	// are among the reasons. While a decision runs they are what was added meanwhile.
+	full, early time.Time
+	sampled     bool
+	// place is its index in the heap; meaningless while running.
+	place   int
+	running bool
+	// gone says that the entry is removed when the running decision ends.
+	gone bool
+}
+
+// due is the earlier of both times.
+func (e *entry) due() time.Time { return Earlier(e.full, e.early) }
+
+// Earlier is the earlier of two times, of which one that is zero is none.
+func Earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Item is an HPA that is due.
+type Item struct {
+	Key types.NamespacedName
+	// Due is when it was due, Full when it is, or was, to be decided with all metrics read
+	// again.
+	Due, Full time.Time
+	// IsFull says that this is now, IsSampled that there are new samples.
+	IsFull, IsSampled bool
+}
+
+// Trigger is why the item is decided.
+func (i *Item) Trigger() trigger.Kind {
+	switch {
+	case i.IsFull:
+		return trigger.Periodic
+	case i.IsSampled:
+		return trigger.Samples
+	}
+	return trigger.Event
+}
+
+// New is an empty queue.
+func New() *Queue {
+	return &Queue{entries: map[types.NamespacedName]*entry{}, wake: make(chan struct{}, 1)}
+}
+
+// AddFull makes the HPA due then with all metrics read again, or earlier if it is already.
+func (q *Queue) AddFull(key types.NamespacedName, due time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, isThere := q.entries[key]
+	if !isThere {
+		e = &entry{key: key, full: due}
+		q.entries[key] = e
+		heap.Push(&q.due, e)
+		q.wakeFor(e)
+		return
+	}
+	e.gone = false
+	q.advance(e, Earlier(e.full, due), e.early)
+}
+
+// AddEarly makes the HPA, if the queue has it, due then on what is already known, or
+// earlier if it is already; because of new samples or something else.
+func (q *Queue) AddEarly(key types.NamespacedName, due time.Time, sampled bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e, isThere := q.entries[key]; isThere {
+		e.sampled = e.sampled || sampled
+		q.advance(e, e.full, Earlier(e.early, due))
+	}
+}
+
+// advance sets times that are not later than before. It needs the lock.
+func (q *Queue) advance(e *entry, full, early time.Time) {
+	before := e.due()
+	e.full, e.early = full, early
+	if e.running || !e.due().Before(before) {
+		return
+	}
+	heap.Fix(&q.due, e.place)
+	q.wakeFor(e)
+}
+
+// Wait blocks until an item is due and takes it; false when done is closed. The timer is
+// the caller's, who waits again.
+func (q *Queue) Wait(done <-chan struct{}, timer *time.Timer) (Item, bool) {
+	for {
+		select {
+		case <-done:
+			return Item{}, false
+		default:
+		}
+		item, pause, isDue := q.Take(time.Now())
+		if isDue {
+			return item, true
+		}
+		var expired <-chan time.Time
+		if pause > 0 {
+			timer.Reset(pause)
+			expired = timer.C
+		}
+		select {
+		case <-expired:
+		case <-q.wake:
+		case <-done:
+		}
+	}
+}
+
+// Take takes the item that is due and marks it running. Otherwise it says how long it is
+// until one is; zero if there is none.
+func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.due) == 0 {
+		return Item{}, 0, false
+	}
+	first := q.due[0]
+	if first.due().After(now) {
+		return Item{}, first.due().Sub(now), false
+	}
+	heap.Pop(&q.due)
+	q.taken = now
+	item = Item{
+		Key: first.key, Due: first.due(), Full: first.full,
+		IsFull: !first.full.After(now), IsSampled: first.sampled,
+	}
+	first.running, first.full, first.early, first.sampled = true, time.Time{}, time.Time{}, false
+	return item, 0, true
+}
+
+// Stalled is for how long an item has been due while none was taken; zero if none is due.
+func (q *Queue) Stalled(now time.Time) time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.due) == 0 {
+		return 0
+	}
+	since := q.due[0].due()
+	if q.taken.After(since) {
+		since = q.taken
+	}
+	return max(0, now.Sub(since))
+}
+
+// Done ends a running decision and says when the next full one is due.
+func (q *Queue) Done(key types.NamespacedName, full time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.entries[key]
+	if e.gone {
+		delete(q.entries, key)
+		return
+	}
+	e.running, e.full = false, Earlier(e.full, full)
+	heap.Push(&q.due, e)
+	q.wakeFor(e)
+}
+
+// Forget removes a running item when its decision ends, unless a new HPA of its name was
+// added meanwhile.
+func (q *Queue) Forget(key types.NamespacedName) (gone bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.entries[key]
+	e.gone = e.full.IsZero()
+	return e.gone
+}
+
+// wakeFor ends waiting if this entry is the first now. It needs the lock.
+func (q *Queue) wakeFor(e *entry) {
+	if q.due[0] != e {
+		return
+	}
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Following is when an HPA that is decided now is decided next. Each HPA has a phase of
+// its own within the period, so that HPAs that were created together are not decided
+// together. The steps towards the phase take a period at most and half of one at least.
+func Following(uid types.UID, now time.Time, period time.Duration) time.Time {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(uid))
+	// The top bits of FNV are its best; 2^31 steps are fine enough.
+	phase := time.Duration(float64(hash.Sum64()>>33) / (1 << 31) * float64(period))
+	earliest := now.Add(period / 2).Add(-phase)
+	aligned := earliest.Truncate(period)
+	if aligned.Before(earliest) {
+		aligned = aligned.Add(period)
+	}
+	gap := aligned.Add(phase).Sub(now)
+	if gap > period {
+		gap /= 2
+	}
+	return now.Add(gap)
+}
+
+// dueHeap is a heap by due time, and by name where that is equal.
+type dueHeap []*entry
+
+var _ heap.Interface = (*dueHeap)(nil)
+
+// Len implements heap.Interface.
+func (h dueHeap) Len() int { return len(h) }
+
+// Less implements heap.Interface.
+func (h dueHeap) Less(i, j int) bool {
+	if a, b := h[i].due(), h[j].due(); !a.Equal(b) {
+		return a.Before(b)
+	}
+	a, b := h[i].key, h[j].key
+	return a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name
+}
+
+// Swap implements heap.Interface.
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (h *dueHeap) Push(x any) {
+	e, _ := x.(*entry)
+	e.place = len(*h)
+	*h = append(*h, e)
+}
+
+// Pop implements heap.Interface.
+func (h *dueHeap) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
+}

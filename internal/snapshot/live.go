@@ -78,33 +78,24 @@ func Of(l *Live) *Step {
 	return step
 }
 
-// Answer is what was answered to one metric; all of it is empty where nobody was
-// asked.
-type Answer struct {
-	Resource *metricsv1beta1.PodMetricsList
-	Custom   *custommetricsv1beta2.MetricValueList
-	External *externalmetricsv1beta1.ExternalMetricValueList
-	Err      error
-}
-
 // AddAnswer keeps the answer to metric i. One that several metrics are read from is
 // kept once.
-func (s *Step) AddAnswer(i int, a Answer) {
+func (s *Step) AddAnswer(i int, r *observehorizontal.Response) {
 	switch {
-	case a.Err != nil:
-		s.AddError(i, a.Err.Error())
-	case a.Resource != nil:
-		if !slices.Contains(s.lists, a.Resource) {
-			s.lists = append(s.lists, a.Resource)
-			s.AddPodMetrics(a.Resource)
+	case r.Err != nil:
+		s.AddError(i, r.Err.Error())
+	case r.Resource != nil:
+		if !slices.Contains(s.lists, r.Resource) {
+			s.lists = append(s.lists, r.Resource)
+			s.AddPodMetrics(r.Resource)
 		}
-	case a.External != nil:
-		s.AddSeries(i, a.External)
-	case a.Custom == nil:
+	case r.External != nil:
+		s.AddSeries(i, r.External)
+	case r.Custom == nil:
 	case s.HPA.Spec.Metrics[i].Pods != nil:
-		s.AddPodValues(i, a.Custom)
-	case len(a.Custom.Items) > 0:
-		s.AddObjectValue(i, a.Custom.Items[0])
+		s.AddPodValues(i, r.Custom)
+	case len(r.Custom.Items) > 0:
+		s.AddObjectValue(i, r.Custom.Items[0])
 	}
 }
 

@@ -110,10 +110,10 @@ func TestAddAnswer(t *testing.T) {
 	step.PodMetrics, step.External = nil, nil
 	list := &metricsv1beta1.PodMetricsList{Items: make([]metricsv1beta1.PodMetrics, 1)}
 	list.Items[0].Name = "web-0"
-	step.AddAnswer(0, Answer{Resource: list})
-	step.AddAnswer(1, Answer{Resource: list})
-	step.AddAnswer(2, Answer{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)}})
-	step.AddAnswer(3, Answer{Err: errors.New("no answer")})
+	step.AddAnswer(0, &observehorizontal.Response{Resource: list})
+	step.AddAnswer(1, &observehorizontal.Response{Resource: list})
+	step.AddAnswer(2, &observehorizontal.Response{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)}})
+	step.AddAnswer(3, &observehorizontal.Response{Err: errors.New("no answer")})
 	if len(step.PodMetrics) != 1 || list.Items[0].Labels != nil {
 		t.Errorf("one answer to two metrics: %+v, of %+v", step.PodMetrics, list.Items[0].Labels)
 	}
@@ -123,7 +123,7 @@ func TestAddAnswer(t *testing.T) {
 		t.Fatalf("%+v", readings)
 	}
 	step.Snapshot.Errors = nil
-	step.AddAnswer(3, Answer{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 1)}})
+	step.AddAnswer(3, &observehorizontal.Response{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 1)}})
 	result, _ = explained(t, again(t, step), divergence.Default)
 	if readings := result.Observation.Readings; len(readings[2].Series) != 2 || len(readings[3].Series) != 1 {
 		t.Errorf("series of one name are taken for each other's: %+v", readings)

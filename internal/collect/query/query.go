@@ -19,7 +19,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -34,38 +33,6 @@ type Source interface {
 
 var _ Source = (*metricsapi.Client)(nil)
 
-// Answer is what a metrics API said to one metric. All of it is empty where the
-// core finds the metric wrong by itself, and nobody was asked.
-type Answer struct {
-	Resource *metricsv1beta1.PodMetricsList
-	Custom   *custommetricsv1beta2.MetricValueList
-	External *externalmetricsv1beta1.ExternalMetricValueList
-	Err      error
-}
-
-// Reading is what the core reads in the answer to metric i.
-func (a *Answer) Reading(translate *observehorizontal.Answers, i int, kind source.Type) metric.Reading {
-	switch {
-	case a.Err != nil:
-		return observehorizontal.Failed(a.Err)
-	case kind == source.Pods:
-		return translate.Pods(i, a.Custom)
-	case kind == source.Object:
-		return translate.Object(i, single(a.Custom))
-	case kind == source.External:
-		return translate.External(i, a.External)
-	default:
-		return translate.Resource(i, a.Resource)
-	}
-}
-
-func single(list *custommetricsv1beta2.MetricValueList) *custommetricsv1beta2.MetricValue {
-	if list == nil || len(list.Items) == 0 {
-		return nil
-	}
-	return &list.Items[0]
-}
-
 // Questions are those of one object, at one moment. They may be asked side by
 // side.
 type Questions struct {
@@ -77,28 +44,28 @@ type Questions struct {
 
 	// once asks for the pods' metrics: several metrics are read from one answer.
 	once          sync.Once
-	resource      Answer
+	resource      observehorizontal.Response
 	resourceAsked time.Time
 }
 
 // Ask puts the question of metric i. What the core finds wrong with the spec
 // by itself is not asked. Asked is when the API was, after any waiting for a slot.
-func (q *Questions) Ask(ctx context.Context, i int) (a Answer, asked time.Time) {
+func (q *Questions) Ask(ctx context.Context, i int) (r observehorizontal.Response, asked time.Time) {
 	call := &metricsapi.Call{Object: types.NamespacedName{Namespace: q.HPA.Namespace, Name: q.HPA.Name}, Began: time.Now()}
-	a = q.ask(metricsapi.WithCall(ctx, call), i)
-	return a, call.Began
+	r = q.ask(metricsapi.WithCall(ctx, call), i)
+	return r, call.Began
 }
 
-func (q *Questions) ask(ctx context.Context, i int) (a Answer) {
+func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Response) {
 	defer func() {
 		// Decoding what a stranger sent must not end the process.
-		if r := recover(); r != nil {
-			a = Answer{Err: fmt.Errorf("reading the answer failed: %v", r)}
+		if cause := recover(); cause != nil {
+			r = observehorizontal.Response{Err: fmt.Errorf("reading the answer failed: %v", cause)}
 		}
 	}()
 	spec, known := &q.HPA.Spec.Metrics[i], &q.Policy.Metrics[i]
 	if known.Target.Type == "" || known.SelectorError != "" {
-		return Answer{}
+		return observehorizontal.Response{}
 	}
 	switch known.Type {
 	case source.Resource, source.ContainerResource:
@@ -115,38 +82,38 @@ func (q *Questions) ask(ctx context.Context, i int) (a Answer) {
 	case source.External:
 		selector, err := selectorText(spec.External.Metric.Selector)
 		if err == nil {
-			a.External, err = q.Source.External(ctx, q.HPA.Namespace, spec.External.Metric.Name, selector)
+			r.External, err = q.Source.External(ctx, q.HPA.Namespace, spec.External.Metric.Name, selector)
 		}
-		a.Err = err
-		return a
+		r.Err = err
+		return r
 	default:
-		return Answer{Err: errors.New("unknown metric source type")}
+		return observehorizontal.Response{Err: errors.New("unknown metric source type")}
 	}
 }
 
-func (q *Questions) askPods(ctx context.Context, source *autoscalingv2.PodsMetricSource) (a Answer) {
+func (q *Questions) askPods(ctx context.Context, source *autoscalingv2.PodsMetricSource) (r observehorizontal.Response) {
 	selector, err := selectorText(source.Metric.Selector)
 	if err != nil {
-		return Answer{Err: err}
+		return observehorizontal.Response{Err: err}
 	}
-	a.Custom, a.Err = q.Source.Custom(ctx, metricsapi.CustomQuery{
+	r.Custom, r.Err = q.Source.Custom(ctx, metricsapi.CustomQuery{
 		Namespace: q.HPA.Namespace, Kind: schema.GroupKind{Kind: "Pod"}, Name: metricsapi.AllObjects,
 		Selector: q.Selector, Metric: source.Metric.Name, MetricSelector: selector,
 	})
-	return a
+	return r
 }
 
-func (q *Questions) askObject(ctx context.Context, source *autoscalingv2.ObjectMetricSource) (a Answer) {
+func (q *Questions) askObject(ctx context.Context, source *autoscalingv2.ObjectMetricSource) (r observehorizontal.Response) {
 	selector, err := selectorText(source.Metric.Selector)
 	if err != nil {
-		return Answer{Err: err}
+		return observehorizontal.Response{Err: err}
 	}
 	described := source.DescribedObject
-	a.Custom, a.Err = q.Source.Custom(ctx, metricsapi.CustomQuery{
+	r.Custom, r.Err = q.Source.Custom(ctx, metricsapi.CustomQuery{
 		Namespace: q.HPA.Namespace, Kind: schema.FromAPIVersionAndKind(described.APIVersion, described.Kind).GroupKind(),
 		Name: described.Name, Metric: source.Metric.Name, MetricSelector: selector,
 	})
-	return a
+	return r
 }
 
 // selectorText is a metric's selector as the APIs take it; none and an empty

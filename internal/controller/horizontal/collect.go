@@ -7,7 +7,6 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -18,7 +17,7 @@ type MetricsSource = query.Source
 type answer struct {
 	// usage stands for an answer where nobody had to be asked.
 	usage observehorizontal.PodUsage
-	query.Answer
+	observehorizontal.Response
 	// asked is when it was asked for; zero where nobody was.
 	asked time.Time
 	// took is how long it took, with any waiting.
@@ -40,14 +39,14 @@ func newCollection(metrics int) *collection {
 // isComplete says that there is nothing to ask.
 func (q *collection) isComplete() bool { return !slices.Contains(q.known, false) }
 
-func read(translate *observehorizontal.Answers, i int, kind source.Type, a *answer) metric.Reading {
+func read(translate *observehorizontal.Answers, i int, a *answer) metric.Reading {
 	if a.usage != nil {
 		return translate.Measured(i, a.usage)
 	}
 	if errors.Is(a.Err, errAwaited) {
 		return metric.Reading{Pending: true}
 	}
-	reading := a.Reading(translate, i, kind)
+	reading := translate.Reading(i, &a.Response)
 	reading.Asked = a.asked
 	return reading
 }

@@ -76,7 +76,7 @@ func (c *Controller) read(ctx context.Context, p *pass, pods []*observe.Pod) err
 	translate, readings := &p.scratch.answers, p.scratch.readings[:0]
 	translate.Reset(&p.policy, pods)
 	for i := range q.answers {
-		readings = append(readings, read(translate, i, p.policy.Metrics[i].Type, &q.answers[i]))
+		readings = append(readings, read(translate, i, &q.answers[i]))
 	}
 	p.scratch.readings = readings
 	p.observation.Readings, p.answers = readings, q.answers

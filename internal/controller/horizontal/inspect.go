@@ -87,7 +87,7 @@ func (p *pass) tell(step *snapshot.Step) {
 	for i := range p.answers {
 		a := &p.answers[i]
 		if a.usage == nil {
-			step.AddAnswer(i, snapshot.Answer(a.Answer))
+			step.AddAnswer(i, &a.Response)
 			step.AddAsked(i, a.asked)
 			continue
 		}

@@ -187,7 +187,7 @@ func (c *Controller) begin(p *pass, r *requests, metrics []int) {
 			for i := range queue {
 				began := time.Now()
 				a := answer{}
-				a.Answer, a.asked = questions.Ask(r.ctx, i)
+				a.Response, a.asked = questions.Ask(r.ctx, i)
 				a.took = time.Since(began)
 				c.came(r, i, a)
 			}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
@@ -122,7 +123,8 @@ func (c *Controller) shadow(p *pass) {
 	if !between {
 		state.Pending = nil
 		if a.scaled && a.desired != a.current {
-			state.Pending = pendingOf(&p.policy, a.desired-a.current)
+			pending := behavior.PendingOf(p.policy.Behavior, a.desired-a.current)
+			state.Pending = &pending
 			state = horizontal.Settle(state, horizontal.Outcome{At: p.hpa.Status.LastScaleTime.Time})
 		}
 		p.track.state, s.remembered = state, now
@@ -217,22 +219,6 @@ func joined(text, kind, reason string) string {
 		text += "; "
 	}
 	return text + kind + ": " + reason
-}
-
-// pendingOf is what is to be remembered of a change that somebody else made.
-func pendingOf(policy *horizontal.Policy, change int32) *horizontal.Pending {
-	if policy.Behavior == nil {
-		return &horizontal.Pending{Change: change}
-	}
-	rules := policy.Behavior.Up
-	if change < 0 {
-		rules = policy.Behavior.Down
-	}
-	pending := &horizontal.Pending{Change: change}
-	for _, rate := range rules.Policies {
-		pending.Longest = max(pending.Longest, rate.Period)
-	}
-	return pending
 }
 
 // shadowPods are the pods of the decision.

@@ -6,17 +6,25 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// bound takes the wish through the windows, the rates, min and max.
-func (d *Decision) bound(s *State, wish int32) {
-	p := d.policy
-	limits := behavior.Limits{
+// Limits are what the policy allows.
+func (p *Policy) Limits() behavior.Limits {
+	return behavior.Limits{
 		MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas, Behavior: p.Behavior,
 		DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
 	}
-	past := behavior.History{
+}
+
+// History is what the limits look back on. It shares the state's memory.
+func (s *State) History() behavior.History {
+	return behavior.History{
 		Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns,
 		LastUp: s.LastScaleUp, LastUpOn: s.LastScaleUpOn,
 	}
+}
+
+// bound takes the wish through the windows, the rates, min and max.
+func (d *Decision) bound(s *State, wish int32) {
+	limits, past := d.policy.Limits(), s.History()
 	lasting := proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without)
 	w := behavior.Proposed{
 		Now: d.At, Current: d.Current, Replicas: wish, Passing: max(0, wish-lasting), PassingHold: surge.Confirmation,

@@ -315,7 +315,7 @@ func TestUnsettled(t *testing.T) {
 // TestStateRoundTrip: state survives being saved.
 func TestStateRoundTrip(t *testing.T) {
 	s := remembering(past{2 * time.Minute, 7}, past{time.Minute, 3})
-	s.Version, s.Pending = horizontal.StateVersion, &horizontal.Pending{Change: -2, Longest: time.Minute}
+	s.Version, s.Pending = horizontal.StateVersion, &behavior.Pending{Change: -2, Longest: time.Minute}
 	s.ScaleUps = changes(past{time.Minute, 4})
 	s.ScaleDowns = changes(past{time.Second, 2})
 	s.ScaleDowns[0].Outdated = true
@@ -346,7 +346,7 @@ func TestStateRoundTrip(t *testing.T) {
 // TestClone: a copy shares nothing.
 func TestClone(t *testing.T) {
 	s := remembering(past{time.Minute, 7})
-	s.ScaleUps, s.Pending = changes(past{time.Minute, 4}), &horizontal.Pending{Change: 1}
+	s.ScaleUps, s.Pending = changes(past{time.Minute, 4}), &behavior.Pending{Change: 1}
 	c := s.Clone()
 	s.Recommendations.Highs[0].Replicas, s.ScaleUps[0].Replicas, s.Pending.Change = 99, 99, 99
 	if c.Recommendations.Highs[0].Replicas != 7 || c.ScaleUps[0].Replicas != 4 || c.Pending.Change != 1 {

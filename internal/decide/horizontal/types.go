@@ -106,21 +106,10 @@ type State struct {
 	// Surges is what is remembered of surges.
 	Surges surge.Memory `json:"surges,omitzero"`
 	// Pending is the change that was decided and not yet settled.
-	Pending *Pending `json:"pending,omitempty"`
+	Pending *behavior.Pending `json:"pending,omitempty"`
 
 	// work is scratch space; it carries no history.
 	work *workspace
-}
-
-// Pending is a scale write that is under way.
-type Pending struct {
-	// Change is positive upwards.
-	Change int32 `json:"change"`
-	// Longest is the longest period of the direction's rate policies, in
-	// nanoseconds; 0 without behavior, where changes are not remembered.
-	Longest time.Duration `json:"longest"`
-	// Samples are those that a scale-up without behavior was decided on.
-	Samples []behavior.Sample `json:"samples,omitempty"`
 }
 
 // Outcome is what became of the scale write.

@@ -17,7 +17,7 @@ type workspace struct {
 	context metric.Context
 	results []metric.Result
 	groups  []metric.Group
-	pending Pending
+	pending behavior.Pending
 	samples []behavior.Sample
 }
 
@@ -39,16 +39,12 @@ func (w *workspace) grow(metrics, pods int) []metric.Result {
 }
 
 // pend is the change that is to be settled.
-func (w *workspace) pend(b *behavior.Behavior, change int32, results []metric.Result) *Pending {
-	w.pending = Pending{Change: change}
-	if b == nil {
-		if change > 0 {
-			w.samples = proposal.Samples(w.samples[:0], results)
-			w.pending.Samples = w.samples
-		}
-		return &w.pending
+func (w *workspace) pend(b *behavior.Behavior, change int32, results []metric.Result) *behavior.Pending {
+	w.pending = behavior.PendingOf(b, change)
+	if b == nil && change > 0 {
+		w.samples = proposal.Samples(w.samples[:0], results)
+		w.pending.Samples = w.samples
 	}
-	w.pending.Longest = b.LongestPeriod(change > 0)
 	return &w.pending
 }
 

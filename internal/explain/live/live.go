@@ -81,7 +81,7 @@ func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutos
 // ask asks for all metrics side by side.
 func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizontal.Policy) error {
 	questions := query.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
-	answers := make([]query.Answer, len(policy.Metrics))
+	answers := make([]observehorizontal.Response, len(policy.Metrics))
 	var asking sync.WaitGroup
 	asked := time.Now()
 	for i := range answers {
@@ -92,7 +92,7 @@ func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizonta
 		if err := answers[i].Err; apierrors.IsForbidden(err) {
 			return lacking(err, "list", "the values of "+policy.Metrics[i].Describe(policy.Divergences), step.HPA.Namespace)
 		}
-		step.AddAnswer(i, snapshot.Answer(answers[i]))
+		step.AddAnswer(i, &answers[i])
 		step.AddAsked(i, asked)
 	}
 	return nil

@@ -125,10 +125,7 @@ func within(wish int32, bound Limited) Limited {
 // Each starts from the count at the start of its period: the current one
 // without the changes since.
 func rateLimit(l *Limits, h *History, w Proposed, up bool) int32 {
-	rules := &l.Behavior.Down
-	if up {
-		rules = &l.Behavior.Up
-	}
+	rules := l.Behavior.Rules(up)
 	if rules.Select == SelectDisabled {
 		return w.Current
 	}
@@ -165,10 +162,7 @@ func Uses(l *Limits, h *History, w Proposed, up bool) []Use {
 	if l.Behavior == nil {
 		return nil
 	}
-	rules := &l.Behavior.Down
-	if up {
-		rules = &l.Behavior.Up
-	}
+	rules := l.Behavior.Rules(up)
 	if rules.Select == SelectDisabled {
 		return nil
 	}

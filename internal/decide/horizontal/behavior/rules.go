@@ -58,16 +58,12 @@ type Behavior struct {
 	Up, Down Rules
 }
 
-// LongestPeriod is the longest period of one direction's rate policies.
-func (b *Behavior) LongestPeriod(up bool) (longest time.Duration) {
-	rules := &b.Down
+// Rules are those of one direction.
+func (b *Behavior) Rules(up bool) *Rules {
 	if up {
-		rules = &b.Up
+		return &b.Up
 	}
-	for i := range rules.Policies {
-		longest = max(longest, rules.Policies[i].Period)
-	}
-	return longest
+	return &b.Down
 }
 
 // Rules are the scaling rules of one direction.
@@ -75,6 +71,14 @@ type Rules struct {
 	Stabilization time.Duration
 	Select        Select
 	Policies      []RatePolicy
+}
+
+// LongestPeriod is that of the rate policies.
+func (r *Rules) LongestPeriod() (longest time.Duration) {
+	for i := range r.Policies {
+		longest = max(longest, r.Policies[i].Period)
+	}
+	return longest
 }
 
 // Select says which of several rate policies holds.

@@ -89,5 +89,6 @@ func Uses(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) []b
 		return nil
 	}
 	w := newWalk(p, s, d, 0)
-	return behavior.Uses(&w.limits, w.history(), behavior.Proposed{Now: d.At, Current: d.Current, Replicas: wish}, wish > d.Current)
+	past := w.state.History()
+	return behavior.Uses(&w.limits, &past, behavior.Proposed{Now: d.At, Current: d.Current, Replicas: wish}, wish > d.Current)
 }

@@ -82,11 +82,7 @@ type walk struct {
 
 func newWalk(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, every time.Duration) *walk {
 	return &walk{
-		limits: behavior.Limits{
-			MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas, Behavior: p.Behavior,
-			DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
-		},
-		state: s.Clone(), now: d.At, every: every, current: d.Desired,
+		limits: p.Limits(), state: s.Clone(), now: d.At, every: every, current: d.Desired,
 	}
 }
 
@@ -122,7 +118,7 @@ func (w *walk) play(wish int32, most int) (steps []Step, settled bool) {
 func (w *walk) horizon() time.Time {
 	longest := w.limits.DownscaleStabilization
 	if b := w.limits.Behavior; b != nil {
-		longest = max(b.Up.Stabilization, b.Down.Stabilization, b.LongestPeriod(true), b.LongestPeriod(false))
+		longest = max(b.Up.Stabilization, b.Down.Stabilization, b.Up.LongestPeriod(), b.Down.LongestPeriod())
 	}
 	return w.now.Add(longest + 2*w.every)
 }
@@ -132,31 +128,23 @@ func (w *walk) turn(wish int32) Hold {
 	if wish < w.current && !w.mayLower {
 		return Hold{}
 	}
-	history := w.history()
+	history := w.state.History()
 	ask := behavior.Proposed{Now: w.now, Current: w.current, Replicas: wish, PassingHold: surge.Confirmation, Fresh: math.MaxInt32}
 	var t Hold
-	t.Stabilized = behavior.Stabilize(&w.limits, history, ask)
+	t.Stabilized = behavior.Stabilize(&w.limits, &history, ask)
 	ask.Replicas = t.Stabilized.Replicas
-	t.Limited = behavior.Limit(&w.limits, history, ask)
+	t.Limited = behavior.Limit(&w.limits, &history, ask)
 	change := t.Limited.Replicas - w.current
 	w.current = t.Limited.Replicas
 	w.remember(change)
 	return t
 }
 
-func (w *walk) history() *behavior.History {
-	s := &w.state
-	return &behavior.History{Recommendations: &s.Recommendations, Ups: s.ScaleUps, Downs: s.ScaleDowns, LastUp: s.LastScaleUp, LastUpOn: s.LastScaleUpOn}
-}
-
 func (w *walk) remember(change int32) {
 	if change == 0 {
 		return
 	}
-	pending := horizontal.Pending{Change: change}
-	if b := w.limits.Behavior; b != nil {
-		pending.Longest = b.LongestPeriod(change > 0)
-	}
+	pending := behavior.PendingOf(w.limits.Behavior, change)
 	w.state.Pending = &pending
 	w.state = horizontal.Settle(w.state, horizontal.Outcome{At: w.now})
 }

@@ -41,7 +41,8 @@ func noiseCommand() *cobra.Command {
 	flags, window := cmd.Flags(), &config.Window
 	flags.StringVar(&path, "out", "", "The file to write the results to, as JSON.")
 	flags.IntVar(&config.Seeds, "seeds", config.Seeds, "How many times each scenario is played.")
-	flags.IntVar(&config.WorkSeeds, "work-seeds", config.WorkSeeds, "The same of the cases of work that each pod does by itself.")
+	flags.IntVar(&config.WorkSeeds, "work-seeds", config.WorkSeeds,
+		"The same of the cases of work that each pod does by itself.")
 	flags.DurationVar(&window.Window, "surge-window", window.Window, "As of plimsoll controller, as the flags below.")
 	flags.Float64Var(&window.SteepFactor, "surge-steep-factor", window.SteepFactor, "")
 	flags.Float64Var(&window.Margin, "surge-margin", window.Margin, "")

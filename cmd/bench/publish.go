@@ -10,7 +10,9 @@ import (
 )
 
 // finish publishes the result of a benchmark that has run, unless it failed.
-func finish(ctx context.Context, out io.Writer, result interface{ Write(w io.Writer) error }, err error, file string) error {
+func finish(
+	ctx context.Context, out io.Writer, result interface{ Write(w io.Writer) error }, err error, file string,
+) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted; everything that the benchmark made is removed")
 	}

@@ -52,13 +52,17 @@ func reactionCommand() *cobra.Command {
 	}
 	flags, c := command.Flags(), &o.config
 	flags.BoolVar(&o.simulated, "simulated", false, "use simulated nodes, which needs neither root nor containers")
-	flags.DurationVar(&o.housekeeping, "housekeeping-interval", 0, "the real node's kubelet's --housekeeping-interval for all subjects: how old its samples of CPU may be (default 10s, the kubelet's, and 1s for what is tuned)")
+	flags.DurationVar(&o.housekeeping, "housekeeping-interval", 0, "the real node's kubelet's --housekeeping-interval "+
+		"for all subjects: how old its samples of CPU may be (default 10s, the kubelet's, and 1s for what is tuned)")
 	flags.IntVar(&c.Runs, "runs", reaction.DefaultRuns, "how often the load begins for each subject")
 	flags.DurationVar(&c.Patience, "patience", reaction.DefaultPatience, "longest wait for 10 ready replicas")
-	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest, "least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
-	flags.StringSliceVar(&o.subjects, "subjects", nil, "what to measure of upstream, upstream-tuned, plimsoll, plimsoll-tuned (default all; on simulated nodes, which need no tuning, without the last)")
+	flags.DurationVar(&c.Rest, "rest", reaction.DefaultRest,
+		"least time that an autoscaler watches the workload at rest, while the kubelet's CPU is measured")
+	flags.StringSliceVar(&o.subjects, "subjects", nil, "what to measure of upstream, upstream-tuned, plimsoll, "+
+		"plimsoll-tuned (default all; on simulated nodes, which need no tuning, without the last)")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of plimsoll controller, with blanks between")
-	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
+	flags.StringVar(&o.binDir, "bin-dir", os.Getenv(devcluster.BinEnv),
+		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
 	flags.StringVar(&o.plimsoll, "plimsoll", "", "program to measure instead of building it")
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
 	return command
@@ -110,7 +114,8 @@ func (o *reactionOptions) measure(ctx context.Context) (result reaction.Result, 
 		Close() error
 	}
 	if o.simulated {
-		stage, err = reaction.StartSimulated(ctx, reaction.SimulatedConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
+		stage, err = reaction.StartSimulated(ctx,
+			reaction.SimulatedConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
 	} else {
 		stage, err = reaction.StartReal(ctx, reaction.RealConfig{BinDir: o.binDir, Plimsoll: o.plimsoll, Log: o.config.Say})
 	}
@@ -154,7 +159,8 @@ func (o *reactionOptions) chosen() ([]reaction.Subject, error) {
 
 // build brings the binaries up to date.
 func (o *reactionOptions) build(ctx context.Context, progress io.Writer) error {
-	parts, ours := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "metrics-server"}, []string{}
+	parts, ours := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "metrics-server"},
+		[]string{}
 	if o.simulated {
 		parts = append(parts, "kwok")
 	} else {

@@ -56,24 +56,35 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 	flags, c := command.Flags(), &o.config
 	flags.IntVar(&c.Size.Objects, "objects", 400, "HorizontalPodAutoscalers, each with a Deployment")
 	flags.IntVar(&c.Size.PodsPer, "pods-per", 3, "pods of each Deployment")
-	flags.IntVar(&c.Size.ObjectsPerNamespace, "objects-per-namespace", population.DefaultObjectsPerNamespace, "objects that share a namespace")
+	flags.IntVar(&c.Size.ObjectsPerNamespace, "objects-per-namespace", population.DefaultObjectsPerNamespace,
+		"objects that share a namespace")
 	flags.IntVar(&c.Size.PodsPerNode, "pods-per-node", population.DefaultPodsPerNode, "pods that share a node")
-	flags.IntVar(&c.VerticalObjects, "vertical-objects", 0, "how many of the Deployments have a VerticalPodAutoscaler of mode Off as well; 0 leaves their definitions out")
+	flags.IntVar(&c.VerticalObjects, "vertical-objects", 0,
+		"how many of the Deployments have a VerticalPodAutoscaler of mode Off as well; 0 leaves their definitions out")
 	flags.IntVar(&c.Runs, "runs", scale.DefaultRuns, "how often each subject is started and measured")
-	flags.DurationVar(&c.Settle, "settle", scale.DefaultSettle, "least time from a subject's start to its measurement; every object has been decided once by then, and its first status written")
-	flags.DurationVar(&c.Window, "window", scale.DefaultWindow, "least length of a measurement; a period of every object ends in it")
-	flags.DurationVar(&c.PlimsollWindow, "plimsoll-window", scale.DefaultPlimsollWindow, "that of Plimsoll, which writes status each minute at most")
-	flags.DurationVar(&c.Patience, "patience", scale.DefaultPatience, "longest wait for the first decisions, again for the first statuses, and again for the periods")
+	flags.DurationVar(&c.Settle, "settle", scale.DefaultSettle, "least time from a subject's start to its measurement; "+
+		"every object has been decided once by then, and its first status written")
+	flags.DurationVar(&c.Window, "window", scale.DefaultWindow,
+		"least length of a measurement; a period of every object ends in it")
+	flags.DurationVar(&c.PlimsollWindow, "plimsoll-window", scale.DefaultPlimsollWindow,
+		"that of Plimsoll, which writes status each minute at most")
+	flags.DurationVar(&c.Patience, "patience", scale.DefaultPatience,
+		"longest wait for the first decisions, again for the first statuses, and again for the periods")
 	flags.DurationVar(&c.Idle, "idle", scale.DefaultIdle, "how long the API server is watched without any autoscaler")
 	flags.DurationVar(&c.Resolution, "metric-resolution", telemetry.DefaultResolution, "metrics-server's scrape interval")
-	flags.Float64Var(&c.Noise, "noise", telemetry.DefaultNoise, "amplitude of the pods' CPU, as a share of it; above the tolerance of 0.1 things get scaled")
-	flags.IntVar(&c.Nice, "nice", 0, "nice value of what is measured; below zero, which takes root, it does not wait for the control plane and the kubelets on the same processors")
+	flags.Float64Var(&c.Noise, "noise", telemetry.DefaultNoise,
+		"amplitude of the pods' CPU, as a share of it; above the tolerance of 0.1 things get scaled")
+	flags.IntVar(&c.Nice, "nice", 0, "nice value of what is measured; below zero, which takes root, it does not wait "+
+		"for the control plane and the kubelets on the same processors")
 	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
-	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+", with blanks between")
+	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+
+		", with blanks between")
 	flags.StringVar((*string)(&c.Decisions), "plimsoll-decisions", string(scale.FromLog),
-		"how Plimsoll's decisions are seen: log, which its CPU includes; requests, for --plimsoll-flags=--resource-metrics-source=api; count, which leaves out periods")
-	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
+		"how Plimsoll's decisions are seen: log, which its CPU includes; requests, for "+
+			"--plimsoll-flags=--resource-metrics-source=api; count, which leaves out periods")
+	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv),
+		"folder of ready control plane binaries to use instead of building (default $"+devcluster.BinEnv+")")
 	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to measure instead of building it")
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
 }
@@ -112,7 +123,8 @@ func choose[S any](names []string, known map[string]S) ([]S, error) {
 	for _, name := range names {
 		subject, found := known[name]
 		if !found {
-			return nil, fmt.Errorf("--subjects: there is no %q, only %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return nil, fmt.Errorf("--subjects: there is no %q, only %s", name, strings.Join(slices.Sorted(maps.Keys(known)),
+				", "))
 		}
 		subjects = append(subjects, subject)
 	}

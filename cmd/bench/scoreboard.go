@@ -38,11 +38,13 @@ func scoreboardCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&config.Folder, "traces", "", "The folder with traces, .csv or .csv.gz; without it, generated days are played.")
+	flags.StringVar(&config.Folder, "traces", "",
+		"The folder with traces, .csv or .csv.gz; without it, generated days are played.")
 	flags.Int32Var(&config.TargetPercent, "target", config.TargetPercent, "The target, in percent of the CPU request.")
 	flags.Int32Var(&config.MinReplicas, "min", config.MinReplicas, "The least replicas.")
 	flags.Int32Var(&config.MaxReplicas, "max", config.MaxReplicas, "The most replicas.")
-	flags.DurationVar(&config.ReadyAfter, "ready-after", config.ReadyAfter, "How long a pod takes to be ready once it runs.")
+	flags.DurationVar(&config.ReadyAfter, "ready-after", config.ReadyAfter,
+		"How long a pod takes to be ready once it runs.")
 	flags.IntVar(&config.Seeds, "seeds", config.Seeds, "How many times each load is played.")
 	flags.DurationVar(&config.For, "for", 0, "Play no more than this of each load.")
 	flags.StringVar(&path, "out", "", "The file to write the results to, as JSON.")

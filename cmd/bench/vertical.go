@@ -33,9 +33,10 @@ type verticalOptions struct {
 func verticalCommand() *cobra.Command {
 	o := &verticalOptions{}
 	command := &cobra.Command{
-		Use:   "vertical",
-		Short: "Many vertical autoscalers at rest, and acting: upstream with its defaults, without its clients' throttling, and Plimsoll",
-		Args:  cobra.NoArgs,
+		Use: "vertical",
+		Short: "Many vertical autoscalers at rest, and acting: upstream with its defaults, without its clients' " +
+			"throttling, and Plimsoll",
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return o.run(command.Context(), command.OutOrStdout(), command.ErrOrStderr())
 		},
@@ -43,14 +44,20 @@ func verticalCommand() *cobra.Command {
 	flags, c := command.Flags(), &o.config
 	flags.IntVar(&c.Objects, "objects", vertical.DefaultObjects, "VerticalPodAutoscalers, each with a Deployment")
 	flags.IntVar(&c.PodsPer, "pods-per", vertical.DefaultPodsPer, "pods of each Deployment")
-	flags.StringVar(&c.Mode, "mode", vertical.Recreate, "how pods are changed: "+vertical.Recreate+" or "+vertical.InPlaceOrRecreate)
+	flags.StringVar(&c.Mode, "mode", vertical.Recreate, "how pods are changed: "+vertical.Recreate+" or "+
+		vertical.InPlaceOrRecreate)
 	flags.IntVar(&c.Runs, "runs", vertical.DefaultRuns, "how often each subject is started and measured")
-	flags.IntVar(&c.Passes, "passes", vertical.DefaultPasses, "for how many passes, each a minute, a subject is watched at rest")
-	flags.DurationVar(&c.Patience, "patience", vertical.DefaultPatience, "longest wait for recommendations, for a pass and for pods")
-	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure; there is "+plimsollAlone+" too")
+	flags.IntVar(&c.Passes, "passes", vertical.DefaultPasses,
+		"for how many passes, each a minute, a subject is watched at rest")
+	flags.DurationVar(&c.Patience, "patience", vertical.DefaultPatience,
+		"longest wait for recommendations, for a pass and for pods")
+	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll},
+		"what to measure; there is "+plimsollAlone+" too")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "more flags of Plimsoll's processes, with blanks between")
-	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of upstream's processes for "+upstreamOpened+", with blanks between")
-	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready binaries of the control plane and of upstream to use instead of building (default $"+devcluster.BinEnv+")")
+	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of upstream's processes for "+upstreamOpened+
+		", with blanks between")
+	flags.StringVar(&c.BinDir, "bin-dir", os.Getenv(devcluster.BinEnv), "folder of ready binaries of the control plane "+
+		"and of upstream to use instead of building (default $"+devcluster.BinEnv+")")
 	flags.StringVar(&c.Plimsoll, "plimsoll", "", "program to measure instead of building it")
 	flags.StringVar(&o.out, "out", "", "file for the results as JSON")
 	return command
@@ -80,8 +87,9 @@ func (o *verticalOptions) chosen() ([]vertical.Subject, error) {
 			Name: "upstream, not throttled", Kind: vertical.Upstream,
 			Flags: append(vertical.OpenedFlags(), strings.Fields(o.upstreamFlags)...),
 		},
-		plimsoll:      {Name: "Plimsoll", Kind: vertical.Plimsoll, Flags: ours},
-		plimsollAlone: {Name: "Plimsoll, two processes", Kind: vertical.PlimsollAlone, Flags: append(vertical.OpenedFlags(), ours...)},
+		plimsoll: {Name: "Plimsoll", Kind: vertical.Plimsoll, Flags: ours},
+		plimsollAlone: {Name: "Plimsoll, two processes", Kind: vertical.PlimsollAlone,
+			Flags: append(vertical.OpenedFlags(), ours...)},
 	}
 	return choose(o.subjects, known)
 }
@@ -97,7 +105,8 @@ func (o *verticalOptions) build(ctx context.Context, progress io.Writer) error {
 	}
 	c := &o.config
 	c.BinDir = built.BinDir
-	c.Recommender, c.Updater = filepath.Join(c.BinDir, build.UpstreamRecommender), filepath.Join(c.BinDir, build.UpstreamUpdater)
+	c.Recommender, c.Updater = filepath.Join(c.BinDir, build.UpstreamRecommender),
+		filepath.Join(c.BinDir, build.UpstreamUpdater)
 	if c.Plimsoll == "" {
 		built, err = build.Run(ctx, build.Config{Parts: []string{plimsoll}, Out: progress, Terminal: isTerminal})
 		c.Plimsoll = filepath.Join(built.BinDir, plimsoll)

@@ -34,7 +34,8 @@ func run(ctx context.Context) error {
 	ours := []string{"devcluster", "plimsoll"}
 	theirs := build.ControlPlane()
 	if *only != "" {
-		ours, theirs = append(ours, build.Pause), append(theirs, build.Kubelet, build.UpstreamRecommender, build.UpstreamUpdater)
+		ours, theirs = append(ours, build.Pause),
+			append(theirs, build.Kubelet, build.UpstreamRecommender, build.UpstreamUpdater)
 		wanted := strings.Split(*only, ",")
 		keep := func(name string) bool { return !slices.Contains(wanted, name) }
 		ours, theirs = slices.DeleteFunc(ours, keep), slices.DeleteFunc(theirs, keep)

@@ -43,7 +43,8 @@ func (e *Error) Error() string {
 
 // Detail is what the text must be like.
 func (*Error) Detail() string {
-	return fmt.Sprintf("must have at most %d characters, and an exponent of at most %d digits", MaxLength, MaxExponentDigits)
+	return fmt.Sprintf("must have at most %d characters, and an exponent of at most %d digits", MaxLength,
+		MaxExponentDigits)
 }
 
 // Parse is resource.ParseQuantity within the bounds.

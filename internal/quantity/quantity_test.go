@@ -121,7 +121,8 @@ func TestOtherTextsMaySayAnything(t *testing.T) {
 }
 
 func TestWhatIsNoJSONIsLeftToTheDecoder(t *testing.T) {
-	for _, text := range []string{"", "{", `{"requests":{"cpu":1e-999`, `"`, `"\`, `{"requests":"1e1000"}`, "[1e1000]", strings.Repeat("[", 1<<20) + "1e1000"} {
+	for _, text := range []string{"", "{", `{"requests":{"cpu":1e-999`, `"`, `"\`, `{"requests":"1e1000"}`, "[1e1000]",
+		strings.Repeat("[", 1<<20) + "1e1000"} {
 		within(t, func() { _ = Check([]byte(text), &corev1.Pod{}) })
 	}
 }
@@ -164,19 +165,22 @@ func TestObjectsOfTheAPIServerAreBounded(t *testing.T) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{
-				ScaleUp: &autoscalingv2.HPAScalingRules{Tolerance: &huge}, ScaleDown: &autoscalingv2.HPAScalingRules{Tolerance: &huge},
+				ScaleUp:   &autoscalingv2.HPAScalingRules{Tolerance: &huge},
+				ScaleDown: &autoscalingv2.HPAScalingRules{Tolerance: &huge},
 			},
 			Metrics: []autoscalingv2.MetricSpec{
 				{Resource: &autoscalingv2.ResourceMetricSource{Target: target}},
 				{ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Target: target}},
-				{Pods: &autoscalingv2.PodsMetricSource{Target: target}}, {Object: &autoscalingv2.ObjectMetricSource{Target: target}},
+				{Pods: &autoscalingv2.PodsMetricSource{Target: target}},
+				{Object: &autoscalingv2.ObjectMetricSource{Target: target}},
 				{External: &autoscalingv2.ExternalMetricSource{Target: target}},
 			},
 		},
 		Status: autoscalingv2.HorizontalPodAutoscalerStatus{CurrentMetrics: []autoscalingv2.MetricStatus{
 			{Resource: &autoscalingv2.ResourceMetricStatus{Current: current}},
 			{ContainerResource: &autoscalingv2.ContainerResourceMetricStatus{Current: current}},
-			{Pods: &autoscalingv2.PodsMetricStatus{Current: current}}, {Object: &autoscalingv2.ObjectMetricStatus{Current: current}},
+			{Pods: &autoscalingv2.PodsMetricStatus{Current: current}},
+			{Object: &autoscalingv2.ObjectMetricStatus{Current: current}},
 			{External: &autoscalingv2.ExternalMetricStatus{Current: current}},
 		}},
 	}
@@ -188,7 +192,8 @@ func TestObjectsOfTheAPIServerAreBounded(t *testing.T) {
 			}
 		}
 	})
-	if q := pod.Spec.Overhead["cpu"]; q.String() != huge.String() || hpa.Spec.Metrics[0].Resource.Target.Value.String() != huge.String() {
+	if q := pod.Spec.Overhead["cpu"]; q.String() != huge.String() ||
+		hpa.Spec.Metrics[0].Resource.Target.Value.String() != huge.String() {
 		t.Error("the object itself was changed")
 	}
 	ordinary := &corev1.Pod{Spec: corev1.PodSpec{Overhead: corev1.ResourceList{"cpu": resource.MustParse("1")}}}
@@ -254,7 +259,9 @@ func BenchmarkCheck(b *testing.B) {
 	for range 20 {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
 			Name: "app", Image: "registry.example/app@sha256:0123456789e123", Args: []string{"--flag", `a "quoted" argument`},
-			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi")}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi"),
+			}},
 		})
 	}
 	text, err := json.Marshal(pod)

@@ -181,7 +181,8 @@ func takeNodes(d *draft, value string) error {
 // takeUpstream reads "sync 1s, resolution 10s".
 func takeUpstream(d *draft, value string) error {
 	var syncText, resolutionText string
-	if _, err := fmt.Sscanf(strings.ReplaceAll(value, ",", " "), "sync %s resolution %s", &syncText, &resolutionText); err != nil {
+	if _, err := fmt.Sscanf(strings.ReplaceAll(value, ",", " "), "sync %s resolution %s", &syncText,
+		&resolutionText); err != nil {
 		return fmt.Errorf("%q is not of the form: sync 1s, resolution 10s", value)
 	}
 	sync, err := time.ParseDuration(syncText)

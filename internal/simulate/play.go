@@ -93,12 +93,15 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 	p := &player{
 		scene: s, watch: watch, world: w, run: &Run{Setting: setting, Series: newSeries(s.For)},
 		tally: score.New(score.Config{
-			PodCapacity: s.PodCapacity, Target: s.Target, Tolerance: policy.Tolerance.Up, MinReplicas: s.MinReplicas, Slow: s.Slow,
+			PodCapacity: s.PodCapacity, Target: s.Target, Tolerance: policy.Tolerance.Up, MinReplicas: s.MinReplicas,
+			Slow:         s.Slow,
 			RequestCores: s.Workload.CPURequestMilli / 1000, CoreHourPrice: s.CoreHourPrice, NodeCores: s.Supply.CPUMilli / 1000,
 		}),
 	}
 	w.OnSecond(p.second)
-	controller := p.controller(loop.Config{Policy: policy, Requests: requests, World: w, Seed: s.Seed, OnDecision: p.decided})
+	controller := p.controller(loop.Config{
+		Policy: policy, Requests: requests, World: w, Seed: s.Seed, OnDecision: p.decided,
+	})
 	if err := p.play(ctx, controller); err != nil {
 		return nil, err
 	}
@@ -154,12 +157,16 @@ func (p *player) second() {
 		return
 	}
 	m := &p.moment
-	*m = Moment{At: at, Load: p.scene.Load.Rate(at - time.Second), Wanted: int(p.world.Replicas()), Latency: stats.LatencySeconds}
+	*m = Moment{
+		At: at, Load: p.scene.Load.Rate(at - time.Second), Wanted: int(p.world.Replicas()), Latency: stats.LatencySeconds,
+	}
 	p.lookAtPods(m)
 	config := score.Config{PodCapacity: p.scene.PodCapacity, Target: p.scene.Target, MinReplicas: p.scene.MinReplicas}
 	m.Need = int(config.Need(m.Load))
 	m.IsShort = m.Load > float64(m.Ready)*p.scene.PodCapacity*(1+1e-9)
-	p.tally.Add(&score.Second{Load: m.Load, Ready: m.Ready, Paid: m.Paid, Nodes: p.world.Nodes(), Offered: offered, Dropped: dropped})
+	p.tally.Add(&score.Second{
+		Load: m.Load, Ready: m.Ready, Paid: m.Paid, Nodes: p.world.Nodes(), Offered: offered, Dropped: dropped,
+	})
 	p.run.Series.add(m)
 	if p.watch.Moment != nil {
 		p.watch.Moment(m)

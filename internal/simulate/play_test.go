@@ -110,7 +110,8 @@ func TestSameSeedSameRun(t *testing.T) {
 func TestSameRequests(t *testing.T) {
 	s := sceneOf(t, "generated:noisy")
 	s.For = time.Hour
-	if a, b := playOf(t, s, Upstream).Score, playOf(t, s, Plimsoll).Score; a.Requests == 0 || a.Requests-b.Requests > 1e-3 || b.Requests-a.Requests > 1e-3 {
+	if a, b := playOf(t, s, Upstream).Score, playOf(t, s, Plimsoll).Score; a.Requests == 0 ||
+		a.Requests-b.Requests > 1e-3 || b.Requests-a.Requests > 1e-3 {
 		t.Errorf("%v and %v requests", a.Requests, b.Requests)
 	}
 }
@@ -136,7 +137,8 @@ func TestPlayStops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	s := sceneOf(t, "generated:shop")
-	if _, err := Play(ctx, s, Setting{Side: Upstream, HPA: autoscaler(50, 1, 5)}, Watch{}); !errors.Is(err, context.Canceled) {
+	if _, err := Play(ctx, s, Setting{Side: Upstream, HPA: autoscaler(50, 1, 5)}, Watch{}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -74,7 +74,8 @@ func (s *scenario) play(t *testing.T) []outcome {
 		scene.Seed = uint64(seed) + 1
 		o := outcome{}
 		var err error
-		o.Run, err = simulate.Play(t.Context(), &scene, s.setting, simulate.Watch{Moment: func(m *simulate.Moment) { o.moments = append(o.moments, *m) }})
+		o.Run, err = simulate.Play(t.Context(), &scene, s.setting,
+			simulate.Watch{Moment: func(m *simulate.Moment) { o.moments = append(o.moments, *m) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,8 @@ func describe(o outcome) string {
 	if len(changes) == 0 {
 		changes = []string{"none"}
 	}
-	return fmt.Sprintf("changes: %s\npod-hours %.2f, short %.2f %% of the time, longest %.0f s, lost %.2f %%, p99 %.3f s\n\n%s",
+	return fmt.Sprintf(
+		"changes: %s\npod-hours %.2f, short %.2f %% of the time, longest %.0f s, lost %.2f %%, p99 %.3f s\n\n%s",
 		strings.Join(changes, ", "), s.PodHours, s.ShortPercent, s.LongestShortSeconds, s.LostPercent, s.P99Seconds,
 		plot.Text([]*simulate.Run{o.Run}, plot.Size{Width: 70, Height: 8}, false))
 }
@@ -130,7 +132,8 @@ must:
 	for _, demand := range []string{
 		"steady from 0s on", "never short", "never short longer than 1s", "no more than 1 action", "at least 9 actions",
 		"at least 20 ready from 1m to 2m", "at most 3 wanted from 3m on", "less than 0 % lost", "recovered within 1s",
-		"turned round at least 5 times", "change 1 comes at 4m, give or take 10s", "in the median, change 2 comes at 1s, give or take 10s",
+		"turned round at least 5 times", "change 1 comes at 4m, give or take 10s",
+		"in the median, change 2 comes at 1s, give or take 10s",
 		"change 40 comes at 1s, give or take 10h",
 	} {
 		s, err := parseScenario(setting + demand + "\n")

@@ -94,8 +94,9 @@ const (
 func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutoscaler) (*Scene, error) {
 	policy := observehorizontal.Policy(first, observehorizontal.DefaultOptions())
 	s := &Scene{
-		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, w.CPURequestMilli), MinReplicas: policy.MinReplicas,
-		Burstiness: 1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
+		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, w.CPURequestMilli),
+		MinReplicas: policy.MinReplicas,
+		Burstiness:  1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
 		Supply: world.Supply{Delay: 90 * time.Second, IdleFor: 10 * time.Minute},
 		Timing: DefaultTiming(),
 	}
@@ -181,7 +182,9 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	w := &s.Workload
 	return world.New(world.Config{
 		Seed: s.Seed, Load: arrivals, Profile: w.Profile,
-		Resources:  workloadmodel.Resources{CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes},
+		Resources: workloadmodel.Resources{
+			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
+		},
 		StartAfter: w.StartAfter, ReadyAfter: w.ReadyAfter, Grace: w.Grace,
 		Replicas: s.replicas(p), Groups: groups, Supply: s.Supply,
 	})

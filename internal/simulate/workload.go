@@ -104,7 +104,8 @@ func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 		m := &p.Metrics[i]
 		switch {
 		case m.Type == source.ContainerResource && w.Containers > 1:
-			return nil, fmt.Errorf("metric %d is of container %s; a pod of %d containers is simulated as a whole", i, m.Container, w.Containers)
+			return nil, fmt.Errorf("metric %d is of container %s; a pod of %d containers is simulated as a whole",
+				i, m.Container, w.Containers)
 		case m.Type == source.Resource || m.Type == source.ContainerResource:
 			if m.Name != source.CPU && m.Name != string(corev1.ResourceMemory) {
 				return nil, fmt.Errorf("metric %d is of %s; cpu and memory are simulated", i, m.Name)
@@ -118,8 +119,10 @@ func (w *Workload) requests(p *horizontal.Policy) ([]metric.Request, error) {
 			continue
 		}
 		if r := &requests[i]; r.Missing != metric.RequestSet {
-			return nil, fmt.Errorf("%s: container %q has no request of %s, so that its utilization is undefined: no autoscaler would scale it",
-				w.Name, r.Container, m.Name)
+			return nil,
+				fmt.Errorf(
+					"%s: container %q has no request of %s, so that its utilization is undefined: no autoscaler would scale it",
+					w.Name, r.Container, m.Name)
 		}
 	}
 	return requests, nil

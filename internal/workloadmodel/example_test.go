@@ -14,7 +14,9 @@ func Example() {
 	addPod := func(name string) {
 		profile := workloadmodel.DefaultProfile()
 		profile.IdleCPUMilli = 0
-		pod := model.AddPod(workloadmodel.PodConfig{Name: name, Resources: workloadmodel.Resources{CPULimitMilli: 200}, Profile: profile})
+		pod := model.AddPod(workloadmodel.PodConfig{
+			Name: name, Resources: workloadmodel.Resources{CPULimitMilli: 200}, Profile: profile,
+		})
 		pod.SetWorkload(web)
 		pod.SetReady(true)
 	}

@@ -26,7 +26,9 @@ func newFixture(seed uint64, nodeMilli float64, load Shape) fixture {
 func (f fixture) addPods(n int, resources Resources, profile Profile) []*Pod {
 	pods := make([]*Pod, n)
 	for i := range pods {
-		pods[i] = f.model.AddPod(PodConfig{Name: fmt.Sprintf("web-%d", i), Node: f.node, Resources: resources, Profile: profile})
+		pods[i] = f.model.AddPod(PodConfig{
+			Name: fmt.Sprintf("web-%d", i), Node: f.node, Resources: resources, Profile: profile,
+		})
 		pods[i].SetWorkload(f.workload)
 		pods[i].SetReady(true)
 	}
@@ -196,7 +198,8 @@ func TestContendedNode(t *testing.T) {
 		profile.IdleCPUMilli = idle
 		return m.AddPod(PodConfig{Name: name, Node: node, Resources: Resources{CPURequestMilli: request}, Profile: profile})
 	}
-	// 1400m wanted, 1000m there; requests cover 300 + 100 + 200 = 600; 400 are left for the 800 still wanted: half of each wish.
+	// 1400m wanted, 1000m there; requests cover 300 + 100 + 200 = 600; 400 are left for the 800 still wanted: half of each
+	// wish.
 	modest, greedy, burst := pod("modest", 500, 300), pod("greedy", 100, 700), pod("burst", 200, 400)
 	m.Advance(time.Second)
 	near(t, "within its request", modest.Stats().CPUMilli, 300)
@@ -273,7 +276,9 @@ func TestBooksBalance(t *testing.T) {
 // change adds, removes, resizes or turns a pod, or does nothing.
 func change(rt *rapid.T, f fixture, pods []*Pod, step int) []*Pod {
 	if len(pods) == 0 || rapid.Bool().Draw(rt, "add") {
-		p := f.model.AddPod(PodConfig{Name: fmt.Sprint(step), Node: f.node, Profile: drawProfile(rt), Resources: drawResources(rt)})
+		p := f.model.AddPod(PodConfig{
+			Name: fmt.Sprint(step), Node: f.node, Profile: drawProfile(rt), Resources: drawResources(rt),
+		})
 		p.SetWorkload(f.workload)
 		p.SetReady(rapid.Bool().Draw(rt, "ready"))
 		return append(pods, p)
@@ -335,7 +340,8 @@ func checkPods(rt *rapid.T, pods []*Pod, cpu map[*Pod]float64) {
 func checkTotals(rt *rapid.T, f fixture, pods []*Pod, nodeCPU *float64) {
 	const slack = 1e-6
 	w, n := f.workload.Stats(), f.node.Stats()
-	if diff := w.OfferedTotal - w.ServedTotal - w.DroppedTotal - w.QueueLength; math.Abs(diff) > slack*max(1, w.OfferedTotal) {
+	if diff := w.OfferedTotal - w.ServedTotal - w.DroppedTotal - w.QueueLength; math.Abs(diff) > slack*max(1,
+		w.OfferedTotal) {
 		rt.Fatalf("offered %v, served %v, dropped %v, queued %v: %v are lost",
 			w.OfferedTotal, w.ServedTotal, w.DroppedTotal, w.QueueLength, diff)
 	}

@@ -116,7 +116,8 @@ func newSeries(points []Point, mean func(a, b Point) float64) (series, error) {
 	s := series{points: slices.Clone(points), requests: make([]float64, len(points))}
 	for i, p := range points {
 		if !isAmount(p.RequestsPerSecond) || p.At < 0 {
-			return series{}, fmt.Errorf("point %d: %v requests/s at %v: both must be finite and at least 0", i, p.RequestsPerSecond, p.At)
+			return series{}, fmt.Errorf("point %d: %v requests/s at %v: both must be finite and at least 0",
+				i, p.RequestsPerSecond, p.At)
 		}
 		if i == 0 {
 			continue
@@ -143,8 +144,9 @@ type Sine struct {
 // NewSine returns a wave; its amplitude may not be larger than its mean, because no load is negative.
 func NewSine(mean, amplitude float64, period time.Duration) (Sine, error) {
 	if !isAmount(mean) || !isAmount(amplitude) || amplitude > mean || period <= 0 {
-		return Sine{}, fmt.Errorf("sine of mean %v, amplitude %v, period %v: want 0 <= amplitude <= mean and a period above 0",
-			mean, amplitude, period)
+		return Sine{},
+			fmt.Errorf("sine of mean %v, amplitude %v, period %v: want 0 <= amplitude <= mean and a period above 0",
+				mean, amplitude, period)
 	}
 	return Sine{mean: mean, amplitude: amplitude, period: period}, nil
 }

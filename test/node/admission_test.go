@@ -59,8 +59,10 @@ func (s *space) tried(ctx context.Context) (*corev1.Pod, error) {
 	set := &sets.Items[0]
 	pod := &corev1.Pod{ObjectMeta: *set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *set.Spec.Template.Spec.DeepCopy()}
 	pod.GenerateName = set.Name + "-"
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
-	return stage.cluster.Client().CoreV1().Pods(s.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set,
+		appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+	return stage.cluster.Client().CoreV1().Pods(s.namespace).Create(ctx, pod,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
 // recommended reports that a new pod gets what is recommended.
@@ -92,7 +94,8 @@ func (s *space) leaseIsRenewed() {
 
 // servers are the admission servers' pods.
 func servers(ctx context.Context) ([]corev1.Pod, error) {
-	found, err := stage.cluster.Client().CoreV1().Pods(own).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + admission})
+	found, err := stage.cluster.Client().CoreV1().Pods(own).List(ctx,
+		metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + admission})
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +103,8 @@ func servers(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // oneEnds deletes one of the two while pods are created all the time. None may be refused. If the server may end in
-// peace, each gets what is recommended; if it is killed, the requests that were on their way to it are not answered, and
-// their pods are as they were.
+// peace, each gets what is recommended; if it is killed, the requests that were on their way to it are not answered,
+// and their pods are as they were.
 //
 //nolint:gocyclo // one story, told in order
 func (s *space) oneEnds(graceSeconds int64, all bool) {
@@ -112,7 +115,8 @@ func (s *space) oneEnds(graceSeconds int64, all bool) {
 		t.Fatalf("%d servers, %v", len(before), err)
 	}
 	victim := before[0].Name
-	if err := stage.cluster.Client().CoreV1().Pods(own).Delete(t.Context(), victim, metav1.DeleteOptions{GracePeriodSeconds: &graceSeconds}); err != nil {
+	if err := stage.cluster.Client().CoreV1().Pods(own).Delete(t.Context(), victim,
+		metav1.DeleteOptions{GracePeriodSeconds: &graceSeconds}); err != nil {
 		t.Fatal(err)
 	}
 	created, unchanged, slowest := 0, 0, time.Duration(0)
@@ -143,7 +147,8 @@ func (s *space) oneEnds(graceSeconds int64, all bool) {
 		}
 		return nil
 	})
-	t.Logf("%d pods within %s, none lost, %d unchanged, the slowest took %s", created, time.Since(began).Round(time.Second), unchanged, slowest)
+	t.Logf("%d pods within %s, none lost, %d unchanged, the slowest took %s", created,
+		time.Since(began).Round(time.Second), unchanged, slowest)
 	if all && unchanged > 0 {
 		t.Errorf("%d of %d pods did not get what is recommended", unchanged, created)
 	}
@@ -165,7 +170,8 @@ func (s *space) bothAreAway() {
 	t := s.t
 	t.Helper()
 	scale := func(replicas int) {
-		if _, err := stage.cluster.Kubectl(context.WithoutCancel(t.Context()), "-n", own, "scale", "deployment/"+admission, fmt.Sprintf("--replicas=%d", replicas)); err != nil {
+		if _, err := stage.cluster.Kubectl(context.WithoutCancel(t.Context()), "-n", own, "scale", "deployment/"+admission,
+			fmt.Sprintf("--replicas=%d", replicas)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +182,8 @@ func (s *space) bothAreAway() {
 		s.kubectl("rollout", "status", "deployment/"+admission, "-n", own, "--timeout=3m")
 	}()
 	s.eventually(patience, "no servers", func(ctx context.Context) error {
-		found, err := stage.cluster.Client().CoreV1().Pods(own).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + admission})
+		found, err := stage.cluster.Client().CoreV1().Pods(own).List(ctx,
+			metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + admission})
 		if err == nil && len(found.Items) > 0 {
 			err = fmt.Errorf("%d", len(found.Items))
 		}
@@ -223,13 +230,15 @@ func (s *space) bothAreAway() {
 
 // TestRegisteredByService: the API server reaches the servers by their Service alone, whose certificate names it.
 func TestRegisteredByService(t *testing.T) {
-	found, err := stage.cluster.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "vpa-webhook-config", metav1.GetOptions{})
+	found, err := stage.cluster.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(),
+		"vpa-webhook-config", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, hook := range found.Webhooks {
 		service := hook.ClientConfig.Service
-		if service == nil || service.Namespace != own || service.Name != "vpa-webhook" || hook.ClientConfig.URL != nil || string(*hook.FailurePolicy) != "Ignore" {
+		if service == nil || service.Namespace != own || service.Name != "vpa-webhook" || hook.ClientConfig.URL != nil ||
+			string(*hook.FailurePolicy) != "Ignore" {
 			t.Errorf("%s: %+v, %v", hook.Name, hook.ClientConfig, *hook.FailurePolicy)
 		}
 	}

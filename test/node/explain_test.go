@@ -27,18 +27,24 @@ func TestExplain(t *testing.T) {
 	s := newSpace(t)
 	s.scaled()
 	s.recommend("web", `,"updatePolicy":{"updateMode":"Off"}`)
-	lease := rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}}
-	forward := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"}}
+	lease := rbacv1.PolicyRule{
+		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"},
+	}
+	forward := rbacv1.PolicyRule{
+		APIGroups: []string{""}, Resources: []string{"pods/portforward"}, Verbs: []string{"create"},
+	}
 
 	for name, c := range map[string]struct {
 		subject string
 		there   []rbacv1.PolicyRule // instead of the role's
 		want    string
 	}{
-		"WithTheRights":      {"hpa/web", nil, "history      the controller's own"},
-		"WithoutPortForward": {"hpa/web", []rbacv1.PolicyRule{lease}, "you may not create pods/portforward in namespace " + own + "; it reads CPU and memory from the kubelets"},
-		"WithoutLease":       {"hpa/web", []rbacv1.PolicyRule{forward}, "you may not get leases.coordination.k8s.io in namespace " + own},
-		"Vertical":           {"vpa/web", nil, "requests app"},
+		"WithTheRights": {"hpa/web", nil, "history      the controller's own"},
+		"WithoutPortForward": {"hpa/web", []rbacv1.PolicyRule{lease}, "you may not create pods/portforward in namespace " +
+			own + "; it reads CPU and memory from the kubelets"},
+		"WithoutLease": {"hpa/web", []rbacv1.PolicyRule{forward}, "you may not get leases.coordination.k8s.io in namespace " +
+			own},
+		"Vertical": {"vpa/web", nil, "requests app"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.in(t)
@@ -55,8 +61,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestLeaderEnds: the other replica takes over, decides, and is the one that is asked. It runs before all tests that run
-// beside each other.
+// TestLeaderEnds: the other replica takes over, decides, and is the one that is asked. It runs before all tests that
+// run beside each other.
 func TestLeaderEnds(t *testing.T) {
 	s := newSpace(t)
 	s.scaled()
@@ -99,7 +105,8 @@ func (s *space) scaled() {
 	})
 	s.kubectl("autoscale", "deployment/web", "--cpu=50%", "--min=1", "--max=3")
 	s.eventually(patience, "a decision", func(ctx context.Context) error {
-		hpa, err := stage.cluster.Client().AutoscalingV2().HorizontalPodAutoscalers(s.namespace).Get(ctx, "web", metav1.GetOptions{})
+		hpa, err := stage.cluster.Client().AutoscalingV2().HorizontalPodAutoscalers(s.namespace).Get(ctx, "web",
+			metav1.GetOptions{})
 		if err == nil && hpa.Status.DesiredReplicas != 3 {
 			err = fmt.Errorf("%+v", hpa.Status)
 		}
@@ -113,8 +120,9 @@ func (s *space) person(name string, there []rbacv1.PolicyRule) (kubeconfig strin
 	user, rbac := s.namespace+"-"+name, stage.cluster.Client().RbacV1()
 	bind := func(namespace, kind, role string) {
 		_, err := rbac.RoleBindings(namespace).Create(s.t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: role},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+			ObjectMeta: metav1.ObjectMeta{Name: user},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 		}, metav1.CreateOptions{})
 		if err != nil {
 			s.t.Fatal(err)
@@ -124,7 +132,8 @@ func (s *space) person(name string, there []rbacv1.PolicyRule) (kubeconfig strin
 	if there == nil {
 		bind(own, "Role", role)
 	} else {
-		_, err := rbac.Roles(own).Create(s.t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: there}, metav1.CreateOptions{})
+		_, err := rbac.Roles(own).Create(s.t.Context(), &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: there},
+			metav1.CreateOptions{})
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -116,7 +116,8 @@ func buildUp(ctx context.Context) error {
 		return err
 	}
 	for name := range moreFlags {
-		if _, err := stage.cluster.Kubectl(ctx, "-n", own, "rollout", "status", "deployment/"+name, "--timeout=5m"); err != nil {
+		if _, err := stage.cluster.Kubectl(ctx, "-n", own, "rollout", "status", "deployment/"+name,
+			"--timeout=5m"); err != nil {
 			return errors.Join(err, describe(ctx))
 		}
 		say("%s is ready, in two pods", name)
@@ -188,7 +189,8 @@ func importLoad(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	packed, err := image.Assemble([]image.File{{Path: "/load", Content: program, Mode: 0o755}}, v1.Config{Entrypoint: []string{"/load"}})
+	packed, err := image.Assemble([]image.File{{Path: "/load", Content: program, Mode: 0o755}},
+		v1.Config{Entrypoint: []string{"/load"}})
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestOutOfMemory: a container that needs 200 MiB and may use 64. The kernel kills it within a second of its start, again
-// and again, so that nobody ever sees its use: what is known is that it was killed. It has to be raised twice, as the
-// first time is not enough.
+// TestOutOfMemory: a container that needs 200 MiB and may use 64. The kernel kills it within a second of its start,
+// again and again, so that nobody ever sees its use: what is known is that it was killed. It has to be raised twice, as
+// the first time is not enough.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"Recreate", "InPlaceOrRecreate", "InPlace"} {
@@ -59,7 +59,8 @@ func TestCrashLoop(t *testing.T) {
 func hungry() workload {
 	return workload{
 		name: "web", replicas: 1, args: []string{"-memory-mib=200"},
-		requests: map[corev1.ResourceName]string{"cpu": "25m", "memory": "64Mi"}, limits: map[corev1.ResourceName]string{"memory": "64Mi"},
+		requests: map[corev1.ResourceName]string{"cpu": "25m", "memory": "64Mi"},
+		limits:   map[corev1.ResourceName]string{"memory": "64Mi"},
 	}
 }
 
@@ -118,7 +119,8 @@ func (s *space) acted(mode string) {
 		}
 		s.t.Logf("%d pods evicted, %d resized in place", len(evicted), len(resized))
 		switch {
-		case mode == "Recreate" && (len(evicted) == 0 || len(resized) > 0), mode == "InPlace" && (len(evicted) > 0 || len(resized) == 0),
+		case mode == "Recreate" && (len(evicted) == 0 || len(resized) > 0), mode == "InPlace" &&
+			(len(evicted) > 0 || len(resized) == 0),
 			len(evicted)+len(resized) == 0:
 			return fmt.Errorf("mode %s: evicted %v, resized %v", mode, evicted, resized)
 		}
@@ -129,7 +131,8 @@ func (s *space) acted(mode string) {
 // record writes down what happens to the containers of pods, each state once, until it is asked for.
 func (s *space) record(selector string) (story func() []string) {
 	began := time.Now()
-	w, err := stage.cluster.Client().CoreV1().Pods(s.namespace).Watch(s.t.Context(), metav1.ListOptions{LabelSelector: selector})
+	w, err := stage.cluster.Client().CoreV1().Pods(s.namespace).Watch(s.t.Context(),
+		metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		s.t.Fatal(err)
 	}

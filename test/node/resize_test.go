@@ -46,7 +46,8 @@ func TestResizedInPlace(t *testing.T) {
 			after := s.running("web")
 			b, a := before.Status.ContainerStatuses[0], after.Status.ContainerStatuses[0]
 			if after.UID != before.UID || a.ContainerID != b.ContainerID || a.RestartCount != 0 {
-				t.Errorf("another container: %s of pod %s, %d restarts; it was %s of %s", a.ContainerID, after.UID, a.RestartCount, b.ContainerID, before.UID)
+				t.Errorf("another container: %s of pod %s, %d restarts; it was %s of %s", a.ContainerID, after.UID, a.RestartCount,
+					b.ContainerID, before.UID)
 			}
 			t.Logf("%s, %d restarts: %+v, then %+v", a.ContainerID[:24], a.RestartCount, was, want)
 			s.eventually(patience, "the status says so, too", func(context.Context) error {
@@ -86,7 +87,8 @@ func (s *space) cgroupOf(pod *corev1.Pod) cgroup {
 func (s *space) cgroupFile(pod *corev1.Pod, controller, file string) string {
 	s.t.Helper()
 	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
-	pattern := filepath.Join("/", "sys", "fs", "cgroup", controller, "plimsoll-node", "kubepods*", "*", "pod"+string(pod.UID), id, file)
+	pattern := filepath.Join("/", "sys", "fs", "cgroup", controller, "plimsoll-node", "kubepods*", "*", "pod"+
+		string(pod.UID), id, file)
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) != 1 {
 		s.t.Fatalf("%s: %v %v", pattern, found, err)
@@ -114,7 +116,8 @@ func (s *space) uses(pod *corev1.Pod, bytes int) {
 func spacious() workload {
 	return workload{
 		name: "web", replicas: 1, args: []string{"-memory-mib=100"},
-		requests: map[corev1.ResourceName]string{"cpu": "25m", "memory": "200Mi"}, limits: map[corev1.ResourceName]string{"memory": "200Mi"},
+		requests: map[corev1.ResourceName]string{"cpu": "25m", "memory": "200Mi"},
+		limits:   map[corev1.ResourceName]string{"memory": "200Mi"},
 	}
 }
 
@@ -146,8 +149,8 @@ func (s *space) awaitEvents(within time.Duration, reason string) {
 	})
 }
 
-// TestMemoryInUse: the container uses more memory than its new limit would allow. The kubelet would not dare, and is not
-// asked: mode InPlace says so and leaves it, mode InPlaceOrRecreate evicts when that has lasted for five minutes.
+// TestMemoryInUse: the container uses more memory than its new limit would allow. The kubelet would not dare, and is
+// not asked: mode InPlace says so and leaves it, mode InPlaceOrRecreate evicts when that has lasted for five minutes.
 func TestMemoryInUse(t *testing.T) {
 	t.Parallel()
 	for mode, evicts := range map[string]bool{"InPlaceOrRecreate": true, "InPlace": false} {
@@ -161,7 +164,8 @@ func TestMemoryInUse(t *testing.T) {
 				"resourcePolicy":{"containerPolicies":[{"containerName":"app","maxAllowed":{"memory":"64Mi"}}]}`)
 			s.eventually(patience, "its use is known", func(ctx context.Context) error {
 				object, err := s.vpa(ctx, "web")
-				if err != nil || object.Status.Recommendation == nil || len(object.Status.Recommendation.ContainerRecommendations) != 1 {
+				if err != nil || object.Status.Recommendation == nil ||
+					len(object.Status.Recommendation.ContainerRecommendations) != 1 {
 					return fmt.Errorf("no recommendation: %w", err)
 				}
 				if uncapped := object.Status.Recommendation.ContainerRecommendations[0].UncappedTarget.Memory(); uncapped.Value() < 100<<20 {
@@ -169,7 +173,8 @@ func TestMemoryInUse(t *testing.T) {
 				}
 				return nil
 			})
-			s.kubectl("patch", "vpa", "web", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"updatePolicy":{"updateMode":%q}}}`, mode))
+			s.kubectl("patch", "vpa", "web", "--type=merge", "-p",
+				fmt.Sprintf(`{"spec":{"updatePolicy":{"updateMode":%q}}}`, mode))
 			s.blocked("MemoryInUse")
 			if evicts {
 				s.awaitEvents(3*patience, "EvictedByVPA") // five minutes later
@@ -189,8 +194,8 @@ func TestMemoryInUse(t *testing.T) {
 }
 
 // TestRefusedResize: the kubelet does not take away memory that a container uses. Somebody asks it to, and it says no.
-// Plimsoll says so. What it recommends is possible: mode InPlace resizes again, mode InPlaceOrRecreate gives the kubelet
-// five minutes and evicts.
+// Plimsoll says so. What it recommends is possible: mode InPlace resizes again, mode InPlaceOrRecreate gives the
+// kubelet five minutes and evicts.
 func TestRefusedResize(t *testing.T) {
 	t.Parallel()
 	for mode, evicts := range map[string]bool{"InPlaceOrRecreate": true, "InPlace": false} {

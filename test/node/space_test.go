@@ -156,7 +156,8 @@ func (s *space) deploy(w workload) {
 
 // pods are the workload's that nobody has told to end, by name.
 func (s *space) pods(ctx context.Context, name string) ([]corev1.Pod, error) {
-	found, err := stage.cluster.Client().CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + name})
+	found, err := stage.cluster.Client().CoreV1().Pods(s.namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: "app=" + name})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +222,8 @@ func (s *space) condition(ctx context.Context, name, kind string) (vpav1.Vertica
 
 // events are the messages of a reason in the namespace.
 func (s *space) events(ctx context.Context, reason string) ([]string, error) {
-	found, err := stage.cluster.Client().CoreV1().Events(s.namespace).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason})
+	found, err := stage.cluster.Client().CoreV1().Events(s.namespace).List(ctx,
+		metav1.ListOptions{FieldSelector: "reason=" + reason})
 	if err != nil {
 		return nil, err
 	}

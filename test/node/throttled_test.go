@@ -18,7 +18,8 @@ func TestThrottled(t *testing.T) {
 	s.recommend("web", `,"updatePolicy":{"updateMode":"Off"}`)
 	s.deploy(workload{
 		name: "web", replicas: 1, args: []string{"-cpu-milli=1000"},
-		requests: map[corev1.ResourceName]string{"cpu": "50m", "memory": "32Mi"}, limits: map[corev1.ResourceName]string{"cpu": "50m"},
+		requests: map[corev1.ResourceName]string{"cpu": "50m", "memory": "32Mi"},
+		limits:   map[corev1.ResourceName]string{"cpu": "50m"},
 	})
 	s.running("web")
 	s.eventually(patience, "a condition that says so", func(ctx context.Context) error {

@@ -31,9 +31,12 @@ func generated(end time.Time) string {
 		rate, bytes := 0.1*float64(i+1), float64(int64(100<<20)*int64(i+1))
 		for at, n := end.Add(-days*24*time.Hour), 0; !at.After(end); at, n = at.Add(every), n+1 {
 			labels := fmt.Sprintf(`job="kubernetes-cadvisor",namespace=%q,pod=%q,container="app"`, pod.namespace, pod.name)
-			fmt.Fprintf(&cpu, "container_cpu_usage_seconds_total{%s} %g %d\n", labels, rate*every.Seconds()*float64(n), at.Unix())
+			fmt.Fprintf(&cpu, "container_cpu_usage_seconds_total{%s} %g %d\n", labels, rate*every.Seconds()*float64(n),
+				at.Unix())
 			fmt.Fprintf(&memory, "container_memory_working_set_bytes{%s} %g %d\n", labels, bytes, at.Unix())
-			fmt.Fprintf(&up, "up{job=\"kubernetes-pods\",kubernetes_namespace=%q,kubernetes_pod_name=%q,pod_label_app=\"web\"} 1 %d\n", pod.namespace, pod.name, at.Unix())
+			fmt.Fprintf(&up,
+				"up{job=\"kubernetes-pods\",kubernetes_namespace=%q,kubernetes_pod_name=%q,pod_label_app=\"web\"} 1 %d\n",
+				pod.namespace, pod.name, at.Unix())
 		}
 	}
 	return cpu.String() + memory.String() + up.String() + "# EOF\n"
@@ -93,14 +96,16 @@ func TestOtherNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.History(t.Context(), []string{"shop"}, time.Now()); err == nil || !strings.Contains(err.Error(), "no series: check") {
+	if _, err := client.History(t.Context(), []string{"shop"}, time.Now()); err == nil ||
+		!strings.Contains(err.Error(), "no series: check") {
 		t.Errorf("an empty server is %v", err)
 	}
 	cfg.Address = "http://" + freeAddress(t)
 	if client, err = prometheushistory.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.History(t.Context(), []string{"shop"}, time.Now()); err == nil || strings.Contains(err.Error(), "no series") {
+	if _, err := client.History(t.Context(), []string{"shop"}, time.Now()); err == nil ||
+		strings.Contains(err.Error(), "no series") {
 		t.Errorf("a server that is not there is %v", err)
 	}
 }

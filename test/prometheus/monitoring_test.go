@@ -73,13 +73,15 @@ func TestDashboard(t *testing.T) {
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": %q},
 		"spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}}`, s.Name), "apply", "-f", "-")
 	shared.Plimsoll(t).Stop(t.Context()) // two must not work on the same objects
-	instance := shared.Plimsoll(t).StartInstance(t, "measured", "--leader-elect=false", "--resource-metrics-source=auto", "--recommender-interval=5s")
+	instance := shared.Plimsoll(t).StartInstance(t, "measured", "--leader-elect=false", "--resource-metrics-source=auto",
+		"--recommender-interval=5s")
 	defer instance.Stop()
 	_, port, err := net.SplitHostPort(instance.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := start(t, t.TempDir(), fmt.Sprintf("global: {scrape_interval: 2s}\nscrape_configs: [{job_name: plimsoll, static_configs: [{targets: ['127.0.0.1:%s']}]}]\n", port))
+	url := start(t, t.TempDir(), fmt.Sprintf("global: {scrape_interval: 2s}\nscrape_configs: [{job_name: plimsoll, "+
+		"static_configs: [{targets: ['127.0.0.1:%s']}]}]\n", port))
 	client, err := api.NewClient(api.Config{Address: url, RoundTripper: http.DefaultTransport})
 	if err != nil {
 		t.Fatal(err)

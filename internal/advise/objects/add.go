@@ -157,20 +157,23 @@ func addHorizontalV1(c *Collection, o *Object) error {
 	}
 	spec := &autoscalingv2.HorizontalPodAutoscalerSpec{
 		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference(h.Spec.ScaleTargetRef),
-		MinReplicas:    h.Spec.MinReplicas, MaxReplicas: h.Spec.MaxReplicas, Metrics: []autoscalingv2.MetricSpec{cpuMetric(percent)},
+		MinReplicas:    h.Spec.MinReplicas, MaxReplicas: h.Spec.MaxReplicas,
+		Metrics: []autoscalingv2.MetricSpec{cpuMetric(percent)},
 	}
 	status := &autoscalingv2.HorizontalPodAutoscalerStatus{
-		CurrentReplicas: h.Status.CurrentReplicas, DesiredReplicas: h.Status.DesiredReplicas, LastScaleTime: h.Status.LastScaleTime,
+		CurrentReplicas: h.Status.CurrentReplicas, DesiredReplicas: h.Status.DesiredReplicas,
+		LastScaleTime: h.Status.LastScaleTime,
 	}
 	put(c, &c.Horizontals, o, &Horizontal{Object: *o, Spec: spec, Status: status, IsV1: true})
 	return nil
 }
 
 func cpuMetric(percent int32) autoscalingv2.MetricSpec {
-	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
-		Name:   corev1.ResourceCPU,
-		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
-	}}
+	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType,
+		Resource: &autoscalingv2.ResourceMetricSource{
+			Name:   corev1.ResourceCPU,
+			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
+		}}
 }
 
 // Metrics are what the HPA looks at: the API server's default if it names none.

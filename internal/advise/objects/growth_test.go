@@ -17,17 +17,25 @@ func populated(n int) *objects.Collection {
 		name := "web-" + strconv.Itoa(i)
 		labels := map[string]any{"app": name, "part-of": "shop"}
 		object := func(version, kind string, spec map[string]any) map[string]any {
-			return map[string]any{"apiVersion": version, "kind": kind, "metadata": map[string]any{"namespace": "shop", "name": name}, "spec": spec}
+			return map[string]any{
+				"apiVersion": version, "kind": kind, "metadata": map[string]any{"namespace": "shop", "name": name}, "spec": spec,
+			}
 		}
 		ref := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
 		selector := map[string]any{"matchLabels": labels}
-		containers := []any{map[string]any{"name": "app", "image": "web", "resources": map[string]any{"requests": map[string]any{"cpu": "100m", "memory": "300Mi"}}}}
+		containers := []any{map[string]any{
+			"name":  "app",
+			"image": "web", "resources": map[string]any{"requests": map[string]any{"cpu": "100m", "memory": "300Mi"}},
+		}}
 		c.Add(object("apps/v1", "Deployment", map[string]any{
-			"selector": selector, "template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": containers}},
+			"selector": selector, "template": map[string]any{"metadata": map[string]any{"labels": labels},
+				"spec": map[string]any{"containers": containers}},
 		}), objects.Place{})
-		c.Add(object("autoscaling/v2", "HorizontalPodAutoscaler", map[string]any{"scaleTargetRef": ref, "minReplicas": int64(2), "maxReplicas": int64(9)}), objects.Place{})
+		c.Add(object("autoscaling/v2", "HorizontalPodAutoscaler",
+			map[string]any{"scaleTargetRef": ref, "minReplicas": int64(2), "maxReplicas": int64(9)}), objects.Place{})
 		c.Add(object("autoscaling.k8s.io/v1", "VerticalPodAutoscaler", map[string]any{"targetRef": ref}), objects.Place{})
-		c.Add(object("policy/v1", "PodDisruptionBudget", map[string]any{"selector": selector, "minAvailable": int64(2)}), objects.Place{})
+		c.Add(object("policy/v1", "PodDisruptionBudget", map[string]any{"selector": selector, "minAvailable": int64(2)}),
+			objects.Place{})
 		pod := object("v1", "Pod", map[string]any{"containers": containers})
 		pod["metadata"] = map[string]any{"namespace": "shop", "name": name + "-x", "labels": labels, "ownerReferences": []any{
 			map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": "u", "controller": true},

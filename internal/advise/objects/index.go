@@ -42,8 +42,9 @@ func (c *Collection) indexed() *index {
 		return c.index
 	}
 	x := &index{
-		size: c.sizes(), targets: map[reference]*Workload{}, named: map[string][]*Workload{}, horizontals: map[reference][]*Horizontal{},
-		verticals: map[reference][]*Vertical{}, budgets: map[*Workload][]*Budget{}, covered: map[*Budget][]*Workload{},
+		size: c.sizes(), targets: map[reference]*Workload{}, named: map[string][]*Workload{},
+		horizontals: map[reference][]*Horizontal{},
+		verticals:   map[reference][]*Vertical{}, budgets: map[*Workload][]*Budget{}, covered: map[*Budget][]*Workload{},
 		own: map[*Workload][]*Running{}, ranges: map[string][]*Range{},
 	}
 	c.index = x
@@ -126,7 +127,8 @@ func (l *labelled[T]) candidates(namespace string, selector labels.Selector) []T
 	for i := range requirements {
 		r := &requirements[i]
 		values := r.Values()
-		if isOne := slices.Contains([]selection.Operator{selection.In, selection.Equals, selection.DoubleEquals}, r.Operator()); !isOne || len(values) != 1 {
+		if isOne := slices.Contains([]selection.Operator{selection.In, selection.Equals, selection.DoubleEquals},
+			r.Operator()); !isOne || len(values) != 1 {
 			continue
 		}
 		value, _ := values.PopAny()

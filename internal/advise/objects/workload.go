@@ -77,7 +77,9 @@ func (c *Collection) RequestOf(w *Workload, container Container, name corev1.Res
 
 // LimitOf is the limit that the API server will know: the container's own, or the
 // one that a LimitRange gives it.
-func (c *Collection) LimitOf(w *Workload, container Container, name corev1.ResourceName) (q resource.Quantity, own, ok bool) {
+func (c *Collection) LimitOf(
+	w *Workload, container Container, name corev1.ResourceName,
+) (q resource.Quantity, own, ok bool) {
 	if q, ok := container.Resources.Limits[name]; ok {
 		return q, true, true
 	}
@@ -124,7 +126,8 @@ func (c *Collection) Owner(p *Running) *Workload {
 	for range 2 {
 		var next *Workload
 		for i := range refs {
-			if w := c.Target(p.Namespace, refs[i].Kind, refs[i].Name); w != nil && refs[i].Controller != nil && *refs[i].Controller {
+			if w := c.Target(p.Namespace, refs[i].Kind, refs[i].Name); w != nil && refs[i].Controller != nil &&
+				*refs[i].Controller {
 				next = w
 			}
 		}

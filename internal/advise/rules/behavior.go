@@ -15,7 +15,8 @@ func behaviorRules() []*Rule {
 			Why: "With minReplicas 0, a rate limit in percent is 0 at zero replicas. The HPA of Kubernetes " +
 				"then never starts the first pod. The same applies to selectPolicy Min if any policy is a " +
 				"percentage.",
-			Source: "https://github.com/kubernetes/enhancements/issues/2021", Needs: []string{objects.HPA}, Check: checkLeavesZero,
+			Source: "https://github.com/kubernetes/enhancements/issues/2021", Needs: []string{objects.HPA},
+			Check: checkLeavesZero,
 		},
 		{
 			Name: "percent-only-policy", Level: Advice, Title: "Only percentages at a small replica count",
@@ -69,7 +70,8 @@ func checkLeavesZero(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &h.Object, Field: upField.In("policies"),
-			Why:   "minReplicas is 0, and scaleUp is limited in percent: any percentage of no pods is none, so the first pod never comes.",
+			Why: "minReplicas is 0, and scaleUp is limited in percent: any percentage of no pods is none, so the first pod " +
+				"never comes.",
 			Patch: addPods(h, r),
 		})
 	}
@@ -79,9 +81,10 @@ func checkLeavesZero(c *objects.Collection) []Finding {
 // addPods adds a policy of some pods in the period of the first one.
 func addPods(h *objects.Horizontal, r *autoscalingv2.HPAScalingRules) *Patch {
 	p := patch(&h.Object)
-	p.Operations = append(p.Operations, Operation{Op: "add", Path: upField.In("policies").Pointer() + "/-", Value: map[string]any{
-		"type": "Pods", "value": 4, "periodSeconds": r.Policies[0].PeriodSeconds,
-	}})
+	p.Operations = append(p.Operations,
+		Operation{Op: "add", Path: upField.In("policies").Pointer() + "/-", Value: map[string]any{
+			"type": "Pods", "value": 4, "periodSeconds": r.Policies[0].PeriodSeconds,
+		}})
 	if r.SelectPolicy != nil && *r.SelectPolicy != autoscalingv2.MaxChangePolicySelect {
 		p.set(upField.In("selectPolicy"), "Max")
 	}
@@ -139,7 +142,8 @@ func checkStabilization(c *objects.Collection) []Finding {
 		field := upField.In("stabilizationWindowSeconds")
 		found = append(found, Finding{
 			Object: &h.Object, Field: field,
-			Why:    fmt.Sprintf("Scaling up waits until the load has lasted %d s, while its rate counts the pods of %d s.", window, period),
+			Why: fmt.Sprintf("Scaling up waits until the load has lasted %d s, while its rate counts the pods of %d s.",
+				window, period),
 			Remedy: "Shorten the window, or make the periods as long as it.", Patch: patch(&h.Object).set(field, period),
 		})
 	}

@@ -21,7 +21,8 @@ func boundRules() []*Rule {
 			Why: "Every time the manifest is applied, it resets the replica count that the HPA has " +
 				"reached. That can remove pods at the worst moment. On a cluster the rule reads what was " +
 				"last applied, by kubectl apply or server-side.",
-			Source: hpaDocs + "#migrating-deployments-and-statefulsets-to-horizontal-autoscaling", Needs: []string{objects.HPA}, Check: checkReplicas,
+			Source: hpaDocs + "#migrating-deployments-and-statefulsets-to-horizontal-autoscaling", Needs: []string{objects.HPA},
+			Check: checkReplicas,
 		},
 		{
 			Name: "single-replica", Level: Advice, Title: "minReplicas is 1",
@@ -53,15 +54,19 @@ func checkReplicas(c *objects.Collection) []Finding {
 		}
 		f := Finding{
 			Object: &w.Object, Field: objects.Field{"spec", "replicas"},
-			Why: fmt.Sprintf("The manifest sets %d replicas, and HPA %s sets between %d and %d: applying it undoes what the HPA did.",
+			Why: fmt.Sprintf(
+				"The manifest sets %d replicas, and HPA %s sets between %d and %d: applying it undoes what the HPA did.",
 				count, autoscalers[0].Name, autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas),
-			Remedy: "Where kubectl apply has set it before, take it out of what was last applied too (kubectl apply edit-last-applied), " +
+			Remedy: "Where kubectl apply has set it before, take it out of what was last applied too (kubectl apply " +
+				"edit-last-applied), " +
 				"or the next apply sets the count to 1 once.",
 		}
 		if c.IsCluster {
-			f.Why = fmt.Sprintf("%s applied spec.replicas: %d, and HPA %s sets between %d and %d: the next time undoes what the HPA did.",
+			f.Why = fmt.Sprintf(
+				"%s applied spec.replicas: %d, and HPA %s sets between %d and %d: the next time undoes what the HPA did.",
 				manager, count, autoscalers[0].Name, autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas)
-			f.Remedy = "Take it out of the manifest, and first out of what was last applied (kubectl apply edit-last-applied). Do not patch it away: that would set the count to 1."
+			f.Remedy = "Take it out of the manifest, and first out of what was last applied (kubectl apply " +
+				"edit-last-applied). Do not patch it away: that would set the count to 1."
 		} else {
 			f.Patch = patch(&w.Object).remove(f.Field).local()
 		}
@@ -90,7 +95,8 @@ func appliedReplicas(c *objects.Collection, w *objects.Workload) (count int32, m
 	}
 	for i := range w.Meta.ManagedFields {
 		m := &w.Meta.ManagedFields[i]
-		if m.Operation == "Apply" && m.Subresource == "" && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), `"f:replicas"`) {
+		if m.Operation == "Apply" && m.Subresource == "" && m.FieldsV1 != nil &&
+			strings.Contains(m.FieldsV1.GetRawString(), `"f:replicas"`) {
 			return *w.Replicas, m.Manager, true
 		}
 	}
@@ -130,7 +136,8 @@ func checkAtMaximum(c *objects.Collection) []Finding {
 		field := objects.Field{"spec", "maxReplicas"}
 		found = append(found, Finding{
 			Object: &h.Object, Field: field,
-			Why:    fmt.Sprintf("The count is %d of at most %d, and has not changed for %s.", now, most, strings.TrimSuffix(c.Now.Sub(last.Time).Round(time.Minute).String(), "0s")),
+			Why: fmt.Sprintf("The count is %d of at most %d, and has not changed for %s.", now, most,
+				strings.TrimSuffix(c.Now.Sub(last.Time).Round(time.Minute).String(), "0s")),
 			Remedy: "Look first whether the load is real and the quota suffices.",
 			Patch:  patch(&h.Object).set(field, most+(most+1)/2),
 		})

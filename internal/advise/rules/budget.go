@@ -26,7 +26,8 @@ func budgetRules() []*Rule {
 			Source: pdbDocs, Needs: []string{objects.PDB}, Check: checkForbids,
 		},
 		{
-			Name: "budget-keeps-unhealthy", Level: Advice, Title: "A PodDisruptionBudget keeps unhealthy pods of a VPA's workload",
+			Name: "budget-keeps-unhealthy", Level: Advice,
+			Title: "A PodDisruptionBudget keeps unhealthy pods of a VPA's workload",
 			Why: "A pod that runs out of memory repeatedly may not be evicted once the budget is used up, " +
 				"unless unhealthyPodEvictionPolicy is AlwaysAllow. So it never gets the memory that the " +
 				"VPA recommends.",
@@ -150,14 +151,16 @@ func checkUnhealthy(c *objects.Collection) []Finding {
 			continue
 		}
 		for _, b := range c.BudgetsOf(w) {
-			if told[b] || b.Spec.UnhealthyPodEvictionPolicy != nil && *b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow {
+			if told[b] || b.Spec.UnhealthyPodEvictionPolicy != nil &&
+				*b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow {
 				continue
 			}
 			told[b] = true
 			field := objects.Field{"spec", "unhealthyPodEvictionPolicy"}
 			found = append(found, Finding{
 				Object: &b.Object, Field: field,
-				Why: fmt.Sprintf("VPA %s sizes the pods of %s %s; one that is not ready may be evicted only while the budget allows it.",
+				Why: fmt.Sprintf(
+					"VPA %s sizes the pods of %s %s; one that is not ready may be evicted only while the budget allows it.",
 					verticals[0].Name, w.Kind, w.Name),
 				Patch: patch(&b.Object).set(field, "AlwaysAllow"),
 			})

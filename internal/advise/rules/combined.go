@@ -52,10 +52,13 @@ func sizedBy(c *objects.Collection, v *objects.Vertical, u utilization) (string,
 	return "", false
 }
 
-func sameResource(c *objects.Collection, h *objects.Horizontal, v *objects.Vertical, u utilization, container string) Finding {
+func sameResource(
+	c *objects.Collection, h *objects.Horizontal, v *objects.Vertical, u utilization, container string,
+) Finding {
 	f := Finding{
 		Object: &h.Object, Field: u.field.In("target"),
-		Why: fmt.Sprintf("The target is %d %% of the %s request, which VPA %s changes (container %s): each change of the request looks like a change of load.",
+		Why: fmt.Sprintf("The target is %d %% of the %s request, which VPA %s changes (container %s): each change of the "+
+			"request looks like a change of load.",
 			u.percent, u.resource, v.Name, container),
 	}
 	value, ok := averageValue(c, h, u)
@@ -122,7 +125,8 @@ func withoutResource(v *objects.Vertical, name corev1.ResourceName) *Patch {
 		return p
 	}
 	own := map[string]any{
-		"containerName": vpav1.DefaultContainerResourcePolicy, "controlledResources": rest(v.PolicyFor(vpav1.DefaultContainerResourcePolicy), name),
+		"containerName":       vpav1.DefaultContainerResourcePolicy,
+		"controlledResources": rest(v.PolicyFor(vpav1.DefaultContainerResourcePolicy), name),
 	}
 	if v.Has(list) {
 		p.Operations = append(p.Operations, Operation{Op: "add", Path: list.Pointer() + "/-", Value: own})

@@ -31,7 +31,8 @@ func checkUnreadable(c *objects.Collection) []Finding {
 	var found []Finding
 	for i := range c.Unreadable {
 		u := &c.Unreadable[i]
-		found = append(found, Finding{Object: u.Object, Why: u.Why, Remedy: "Correct it, or render the template first (helm template, kubectl kustomize)."})
+		found = append(found, Finding{Object: u.Object, Why: u.Why,
+			Remedy: "Correct it, or render the template first (helm template, kubectl kustomize)."})
 	}
 	return found
 }

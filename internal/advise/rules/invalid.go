@@ -62,7 +62,8 @@ func checkReplicaBounds(c *objects.Collection) []Finding {
 			why = fmt.Sprintf("maxReplicas is %d, less than minReplicas, which is %d.", h.Spec.MaxReplicas, h.MinReplicas())
 		}
 		if why != "" {
-			found = append(found, Finding{Object: &h.Object, Field: field, Why: why, Remedy: "Say how many pods there may be at most, and at least."})
+			found = append(found, Finding{Object: &h.Object, Field: field,
+				Why: why, Remedy: "Say how many pods there may be at most, and at least."})
 		}
 	}
 	return found
@@ -178,8 +179,10 @@ func maxBelowMin(v *objects.Vertical, policy int) []Finding {
 			continue
 		}
 		found = append(found, Finding{
-			Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy", "containerPolicies", strconv.Itoa(policy), "maxAllowed", string(name)},
-			Why:    fmt.Sprintf("maxAllowed of %s is %s, less than minAllowed, which is %s.", name, most.String(), least.String()),
+			Object: &v.Object, Field: objects.Field{"spec", "resourcePolicy",
+				"containerPolicies", strconv.Itoa(policy), "maxAllowed", string(name)},
+			Why: fmt.Sprintf("maxAllowed of %s is %s, less than minAllowed, which is %s.", name, most.String(),
+				least.String()),
 			Remedy: "Exchange them, or correct one.",
 		})
 	}

@@ -86,7 +86,8 @@ func checkTargetBeyondLimit(c *objects.Collection) []Finding {
 			}
 			f := Finding{
 				Object: &h.Object, Field: u.field.In("target", "averageUtilization"),
-				Why: fmt.Sprintf("Pods can use no more than their limits, %dm, which is %d %% of the %dm requested; scaling up begins beyond %d %%.",
+				Why: fmt.Sprintf("Pods can use no more than their limits, %dm, which is %d %% of the %dm requested; scaling up "+
+					"begins beyond %d %%.",
 					limit, limit*100/request, request, int64(u.percent)*11/10),
 				Remedy: "Or take the CPU limits away.",
 			}
@@ -173,7 +174,8 @@ func withoutLimit(w *objects.Workload, container objects.Container) *Patch {
 func isScaledByCPU(c *objects.Collection, w *objects.Workload) bool {
 	for _, h := range c.HorizontalsOf(w) {
 		for _, m := range h.Metrics() {
-			if m.Resource != nil && m.Resource.Name == corev1.ResourceCPU || m.ContainerResource != nil && m.ContainerResource.Name == corev1.ResourceCPU {
+			if m.Resource != nil && m.Resource.Name == corev1.ResourceCPU ||
+				m.ContainerResource != nil && m.ContainerResource.Name == corev1.ResourceCPU {
 				return true
 			}
 		}
@@ -225,7 +227,8 @@ func checkGuaranteed(c *objects.Collection) []Finding {
 		}
 		f := Finding{
 			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
-			Why:    "Every container's limits equal its requests, so the pods are throttled and killed at what they request even on an idle node.",
+			Why: "Every container's limits equal its requests, so the pods are throttled and killed at what they request " +
+				"even on an idle node.",
 			Remedy: "The patch takes the CPU limits away; keep them if throttling is meant.", Patch: patch(&w.Object),
 		}
 		for _, container := range w.Containers() {
@@ -285,7 +288,8 @@ func checkLooseLimit(c *objects.Collection) []Finding {
 		field := s.container.Field.In("resources", "limits", string(s.name))
 		found = append(found, Finding{
 			Object: &s.w.Object, Field: field,
-			Why: fmt.Sprintf("Container %s limits %s to %d %% of its request, and VPA %s keeps that ratio; prefer 105 %% to 120 %%.",
+			Why: fmt.Sprintf(
+				"Container %s limits %s to %d %% of its request, and VPA %s keeps that ratio; prefer 105 %% to 120 %%.",
 				s.container.Name, s.name, percent, s.v.Name),
 			Patch: patch(&s.w.Object).set(field, fifthMore(s.name, request.MilliValue(), request.Value())),
 		})

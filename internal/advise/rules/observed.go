@@ -64,7 +64,9 @@ func checkRequests(c *objects.Collection) []Finding {
 }
 
 // farRequests are a container's requests that are off by more than the factor.
-func farRequests(c *objects.Collection, w *objects.Workload, container objects.Container, own []containerusage.Sample, factor float64) []Finding {
+func farRequests(
+	c *objects.Collection, w *objects.Workload, container objects.Container, own []containerusage.Sample, factor float64,
+) []Finding {
 	var found []Finding
 	percent := percentile(c, w)
 	for _, name := range sized {
@@ -77,8 +79,9 @@ func farRequests(c *objects.Collection, w *objects.Workload, container objects.C
 		if times <= factor && times >= 1/factor {
 			continue
 		}
-		f := raise(w, container, name, used, fmt.Sprintf("Container %s requests %s of %s; the %.0fth percentile of its usage is %s (%s).",
-			container.Name, request.String(), name, percent, used.String(), c.Usage.Source))
+		f := raise(w, container, name, used,
+			fmt.Sprintf("Container %s requests %s of %s; the %.0fth percentile of its usage is %s (%s).",
+				container.Name, request.String(), name, percent, used.String(), c.Usage.Source))
 		if c.Usage.IsMoment {
 			f.Remedy = "This is one moment only: look at a day or more (--usage) before you change it."
 		}
@@ -130,7 +133,8 @@ func checkUneven(c *objects.Collection) []Finding {
 			sum += milli
 		}
 		average := sum / int64(len(byPod))
-		busiest := slices.MaxFunc(slices.Sorted(maps.Keys(byPod)), func(a, b string) int { return cmp.Compare(byPod[a], byPod[b]) })
+		busiest := slices.MaxFunc(slices.Sorted(maps.Keys(byPod)),
+			func(a, b string) int { return cmp.Compare(byPod[a], byPod[b]) })
 		if byPod[busiest] < unevenFactor*average || byPod[busiest] < unevenCPUMilli {
 			continue
 		}

@@ -33,7 +33,8 @@ func probeRules() []*Rule {
 			Name: "ordered-statefulset", Level: Advice, Title: "An HPA scales a StatefulSet pod by pod",
 			Why: "With podManagementPolicy OrderedReady, the default, a StatefulSet creates the next pod " +
 				"only once all pods before it are ready. A surge is answered one start-up at a time.",
-			Source: "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-management-policies", Needs: []string{objects.HPA}, Check: checkOrdered,
+			Source: "https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-management-policies",
+			Needs:  []string{objects.HPA}, Check: checkOrdered,
 		},
 	}
 }
@@ -98,7 +99,8 @@ func checkStarting(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
-			Why: fmt.Sprintf("%d of %d pods used more than %d times as much CPU in the first %.0f minutes after they became ready as later.",
+			Why: fmt.Sprintf(
+				"%d of %d pods used more than %d times as much CPU in the first %.0f minutes after they became ready as later.",
 				busy, seen, startFactor, startLasts.Minutes()),
 			Remedy: "Let the readiness probe fail, or add a startup probe that fails, until the start-up work is done.",
 		})
@@ -128,7 +130,8 @@ func aroundStart(pod *corev1.Pod, samples []containerusage.Sample) (early, late 
 	if ready.IsZero() || len(soon) == 0 || len(after) < 3 {
 		return 0, 0, false
 	}
-	return containerusage.Percentile(soon, 50, containerusage.CPU), containerusage.Percentile(after, 50, containerusage.CPU), true
+	return containerusage.Percentile(soon, 50, containerusage.CPU),
+		containerusage.Percentile(after, 50, containerusage.CPU), true
 }
 
 func checkOrdered(c *objects.Collection) []Finding {
@@ -140,8 +143,10 @@ func checkOrdered(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &w.Object, Field: objects.Field{"spec", "podManagementPolicy"},
-			Why: fmt.Sprintf("From %d pods to %d, as HPA %s may want, the pods start one after another.", hs[0].MinReplicas(), hs[0].Spec.MaxReplicas, hs[0].Name),
-			Remedy: "If the pods do not need their order, set podManagementPolicy: Parallel; on a cluster the StatefulSet has to be made anew for that " +
+			Why: fmt.Sprintf("From %d pods to %d, as HPA %s may want, the pods start one after another.", hs[0].MinReplicas(),
+				hs[0].Spec.MaxReplicas, hs[0].Name),
+			Remedy: "If the pods do not need their order, set podManagementPolicy: Parallel; on a cluster the StatefulSet has " +
+				"to be made anew for that " +
 				"(kubectl delete --cascade=orphan keeps its pods).",
 		})
 	}

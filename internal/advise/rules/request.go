@@ -45,7 +45,9 @@ const (
 )
 
 // suggest is a request for a container that has none, and where it is from.
-func suggest(c *objects.Collection, w *objects.Workload, container string, name corev1.ResourceName) (request, why string) {
+func suggest(
+	c *objects.Collection, w *objects.Workload, container string, name corev1.ResourceName,
+) (request, why string) {
 	samples := containerusage.OfContainer(samplesOf(c, w), container)
 	if len(samples) == 0 {
 		if name == corev1.ResourceCPU {
@@ -111,7 +113,8 @@ func missingRequests(c *objects.Collection, h *objects.Horizontal) []Finding {
 	for _, u := range utilizations(h) {
 		for _, container := range withoutRequest(c, w, u) {
 			f := missingRequest(c, w, container, u)
-			f.Why = fmt.Sprintf("Container %s requests no %s, so the %d %% that HPA %s aims at is a part of nothing: it cannot scale.",
+			f.Why = fmt.Sprintf(
+				"Container %s requests no %s, so the %d %% that HPA %s aims at is a part of nothing: it cannot scale.",
 				container.Name, u.resource, u.percent, h.Name)
 			found = append(found, f)
 		}
@@ -146,7 +149,8 @@ func missingRequest(c *objects.Collection, w *objects.Workload, container object
 func checkBestEffort(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		if !c.IsAutoscaled(w) || !isBestEffort(c, w) || slices.ContainsFunc(c.HorizontalsOf(w), func(h *objects.Horizontal) bool { return len(utilizations(h)) > 0 }) {
+		if !c.IsAutoscaled(w) || !isBestEffort(c, w) ||
+			slices.ContainsFunc(c.HorizontalsOf(w), func(h *objects.Horizontal) bool { return len(utilizations(h)) > 0 }) {
 			continue
 		}
 		p := patch(&w.Object)
@@ -159,7 +163,8 @@ func checkBestEffort(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &w.Object, Field: w.TemplateField.In("spec", "containers"),
-			Why:    fmt.Sprintf("No container (%s) requests or limits anything, so the pods are BestEffort.", strings.Join(names, ", ")),
+			Why: fmt.Sprintf("No container (%s) requests or limits anything, so the pods are BestEffort.",
+				strings.Join(names, ", ")),
 			Remedy: "The numbers are to begin with, unless usage is known: request what the containers use.", Patch: p,
 		})
 	}

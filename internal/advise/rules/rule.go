@@ -84,7 +84,8 @@ type Report struct {
 func All() []*Rule {
 	var all []*Rule
 	for _, theme := range [][]*Rule{
-		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(), budgetRules(), probeRules(),
+		inputRules(), invalidRules(), targetRules(), requestRules(), limitRules(), boundRules(), behaviorRules(),
+		budgetRules(), probeRules(),
 		verticalRules(), sizeRules(), usageRules(),
 	} {
 		all = append(all, theme...)

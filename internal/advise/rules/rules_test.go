@@ -52,7 +52,8 @@ func load(t *testing.T, file string) *objects.Collection {
 func words(findings []Finding) string {
 	var text strings.Builder
 	for _, f := range findings {
-		fmt.Fprintf(&text, "%s: %s %s/%s, %s\n  %s\n", f.Rule.Level, f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Field, f.Why)
+		fmt.Fprintf(&text, "%s: %s %s/%s, %s\n  %s\n", f.Rule.Level, f.Object.Kind, f.Object.Namespace, f.Object.Name,
+			f.Field, f.Why)
 		if f.Remedy != "" {
 			fmt.Fprintf(&text, "  %s\n", f.Remedy)
 		}

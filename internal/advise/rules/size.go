@@ -18,7 +18,8 @@ func sizeRules() []*Rule {
 			Why: "A pod stays pending if its recommendation exceeds what is free on the largest node. The " +
 				"requests of DaemonSets on every node are not free. The rule needs nodes, and checks each " +
 				"container separately.",
-			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA, objects.Node, objects.DaemonSet}, Check: checkBeyondNode,
+			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA, objects.Node, objects.DaemonSet},
+			Check: checkBeyondNode,
 		},
 		{
 			Name: "vpa-container-too-small", Level: Advice, Title: "A VPA on a container too small to benefit",
@@ -35,7 +36,8 @@ func sizeRules() []*Rule {
 			Source: guide + "#recommendations-in-a-box", Needs: []string{objects.VPA}, NeedsHistory: true, Check: checkTooSteady,
 		},
 		{
-			Name: "min-allowed-below-idle", Level: Advice, Title: "minAllowed is below the highest recommendation of an idle container",
+			Name: "min-allowed-below-idle", Level: Advice,
+			Title: "minAllowed is below the highest recommendation of an idle container",
 			Why: "While a container is idle its recommendation falls until the pod is evicted. Its start " +
 				"or its next periodic work raises it again, and the pod is evicted again. To end that, " +
 				"set minAllowed to the highest recommendation of the idle container. The rule needs usage " +
@@ -152,8 +154,9 @@ func typical(c *objects.Collection, v *objects.Vertical, w *objects.Workload, co
 	samples := containerusage.OfContainer(samplesOf(c, w), container)
 	if len(samples) > 0 && !c.Usage.IsMoment {
 		return &need{
-			cpuMilli: containerusage.Percentile(samples, 95, containerusage.CPU), memoryBytes: containerusage.Percentile(samples, 95, containerusage.Memory),
-			from: "95th percentile in " + c.Usage.Source,
+			cpuMilli:    containerusage.Percentile(samples, 95, containerusage.CPU),
+			memoryBytes: containerusage.Percentile(samples, 95, containerusage.Memory),
+			from:        "95th percentile in " + c.Usage.Source,
 		}
 	}
 	if v.Status.Recommendation == nil {
@@ -178,7 +181,8 @@ func checkTooSteady(c *objects.Collection) []Finding {
 		}
 		why := fmt.Sprintf("The 95th percentile of container %s is", container.Name)
 		for _, name := range sized {
-			low, high := containerusage.Percentile(samples, 5, amount(name)), containerusage.Percentile(samples, 95, amount(name))
+			low, high := containerusage.Percentile(samples, 5, amount(name)),
+				containerusage.Percentile(samples, 95, amount(name))
 			if high > steadyFactor*low {
 				return
 			}
@@ -207,7 +211,8 @@ func checkMinAllowedIdle(c *objects.Collection) []Finding {
 	var found []Finding
 	eachSized(c, func(v *objects.Vertical, w *objects.Workload, container objects.Container) {
 		samples := containerusage.OfContainer(samplesOf(c, w), container.Name)
-		if !v.Evicts() || containerusage.Length(samples) < time.Hour || containerusage.Percentile(samples, 50, containerusage.CPU) > idleCPUMilli {
+		if !v.Evicts() || containerusage.Length(samples) < time.Hour ||
+			containerusage.Percentile(samples, 50, containerusage.CPU) > idleCPUMilli {
 			return
 		}
 		policy := v.PolicyFor(container.Name)
@@ -216,7 +221,8 @@ func checkMinAllowedIdle(c *objects.Collection) []Finding {
 			if name == corev1.ResourceMemory {
 				percent = 100
 			}
-			highest := resource.MustParse(quantity(name, containerusage.Percentile(samples, percent, amount(name))*(100+margin)/100))
+			highest := resource.MustParse(quantity(name,
+				containerusage.Percentile(samples, percent, amount(name))*(100+margin)/100))
 			least, bounded := policy.MinAllowed[name]
 			if !bounded || !policy.Controls(name) || least.Cmp(highest) >= 0 {
 				continue

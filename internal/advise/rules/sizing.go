@@ -53,11 +53,14 @@ func (s *sizing) request() objects.Field {
 // raise finds that the request is less than something.
 func (s *sizing) raise(to resource.Quantity, than string) Finding {
 	request := s.container.Resources.Requests[s.name]
-	return raise(s.w, s.container, s.name, to, fmt.Sprintf("Container %s requests %s of %s, less than %s", s.container.Name, request.String(), s.name, than))
+	return raise(s.w, s.container, s.name, to,
+		fmt.Sprintf("Container %s requests %s of %s, less than %s", s.container.Name, request.String(), s.name, than))
 }
 
 // raise sets a request, and its limit if that is less.
-func raise(w *objects.Workload, container objects.Container, name corev1.ResourceName, to resource.Quantity, why string) Finding {
+func raise(
+	w *objects.Workload, container objects.Container, name corev1.ResourceName, to resource.Quantity, why string,
+) Finding {
 	field := container.Field.In("resources", "requests", string(name))
 	p := patch(&w.Object).set(field, to.String())
 	if limit, ok := container.Resources.Limits[name]; ok && limit.Cmp(to) < 0 {

@@ -28,7 +28,8 @@ func targetRules() []*Rule {
 			Why: "An autoscaler without its target does nothing, and only its status says so. In files the " +
 				"target may be defined elsewhere. There the rule reports only a target that differs from " +
 				"an existing workload in nothing but kind or namespace.",
-			Source: hpaDocs, Needs: []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet}, Check: checkTargetMissing,
+			Source: hpaDocs, Needs: []string{objects.Deployment, objects.StatefulSet, objects.DaemonSet, objects.ReplicaSet},
+			Check: checkTargetMissing,
 		},
 		{
 			Name: "two-autoscalers", Level: Error, Title: "Two autoscalers of one kind have the same target",
@@ -69,7 +70,8 @@ func references(c *objects.Collection) []reference {
 	var all []reference
 	for _, h := range c.Horizontals {
 		ref := h.Spec.ScaleTargetRef
-		all = append(all, reference{object: &h.Object, kind: ref.Kind, name: ref.Name, field: objects.Field{"spec", "scaleTargetRef"}})
+		all = append(all, reference{object: &h.Object, kind: ref.Kind, name: ref.Name, field: objects.Field{"spec",
+			"scaleTargetRef"}})
 	}
 	for _, v := range c.Verticals {
 		if ref := v.Spec.TargetRef; ref != nil {
@@ -95,13 +97,15 @@ func checkTargetMissing(c *objects.Collection) []Finding {
 		case like != nil && like.Namespace == r.object.Namespace:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why:   fmt.Sprintf("There is no %s %s in namespace %s, but a %s of that name.", r.kind, r.name, r.object.Namespace, like.Kind),
+				Why: fmt.Sprintf("There is no %s %s in namespace %s, but a %s of that name.", r.kind, r.name, r.object.Namespace,
+					like.Kind),
 				Patch: patch(r.object).set(r.field.In("kind"), like.Kind).set(r.field.In("apiVersion"), like.APIVersion),
 			})
 		case like != nil:
 			found = append(found, Finding{
 				Object: r.object, Field: r.field,
-				Why:    fmt.Sprintf("There is no %s %s in namespace %s, but one in namespace %s.", r.kind, r.name, r.object.Namespace, like.Namespace),
+				Why: fmt.Sprintf("There is no %s %s in namespace %s, but one in namespace %s.", r.kind, r.name,
+					r.object.Namespace, like.Namespace),
 				Remedy: "Give both the same namespace: an autoscaler sees its own only.",
 			})
 		case c.IsCluster:
@@ -145,8 +149,9 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 		}
 		f := Finding{
 			Object: r.object, Field: r.field,
-			Why:    fmt.Sprintf("%s %s has the same target, %s %s.", other.Kind, other.Name, r.kind, r.name),
-			Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric asks for.",
+			Why: fmt.Sprintf("%s %s has the same target, %s %s.", other.Kind, other.Name, r.kind, r.name),
+			Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric " +
+				"asks for.",
 		}
 		if r.isVertical {
 			f.Remedy = "Delete one of them, or let it only recommend."
@@ -203,8 +208,10 @@ func checkSelector(c *objects.Collection) []Finding {
 		if others := others(c, w); len(others) > 0 {
 			found = append(found, Finding{
 				Object: &w.Object, Field: objects.Field{"spec", "selector"},
-				Why:    fmt.Sprintf("The selector %s also matches the pods of %s, so their usage counts.", w.Selector, strings.Join(others, ", ")),
-				Remedy: "Give the pods of each a label that only they have, and select by it; a selector can be changed only by making the workload anew.",
+				Why: fmt.Sprintf("The selector %s also matches the pods of %s, so their usage counts.", w.Selector,
+					strings.Join(others, ", ")),
+				Remedy: "Give the pods of each a label that only they have, and select by it; a selector can be changed only by " +
+					"making the workload anew.",
 			})
 		}
 	}
@@ -247,14 +254,17 @@ func utilizations(h *objects.Horizontal) []utilization {
 	for i, m := range h.Metrics() {
 		field := objects.Field{"spec", "metrics", fmt.Sprint(i)}
 		switch {
-		case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Target.AverageUtilization != nil:
+		case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil &&
+			m.Resource.Target.AverageUtilization != nil:
 			found = append(found, utilization{
 				field: field.In("resource"), resource: string(m.Resource.Name), percent: *m.Resource.Target.AverageUtilization,
 			})
-		case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil && m.ContainerResource.Target.AverageUtilization != nil:
+		case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil &&
+			m.ContainerResource.Target.AverageUtilization != nil:
 			found = append(found, utilization{
-				field: field.In("containerResource"), resource: string(m.ContainerResource.Name), container: m.ContainerResource.Container,
-				percent: *m.ContainerResource.Target.AverageUtilization,
+				field: field.In("containerResource"), resource: string(m.ContainerResource.Name),
+				container: m.ContainerResource.Container,
+				percent:   *m.ContainerResource.Target.AverageUtilization,
 			})
 		}
 	}

@@ -26,8 +26,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestCareful: manifests as a careful engineer writes them are told nothing of; the few findings that there are were read for
-// what such a reader would call wrong.
+// TestCareful: manifests as a careful engineer writes them are told nothing of; the few findings that there are were
+// read for what such a reader would call wrong.
 func TestCareful(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "sets", "*.yaml"))
 	if err != nil || len(files) < 10 {
@@ -40,7 +40,8 @@ func TestCareful(t *testing.T) {
 	}
 }
 
-// TestFaults: the one fault that each of these has is found, however well it is hidden; what else is said was read, too.
+// TestFaults: the one fault that each of these has is found, however well it is hidden; what else is said was read,
+// too.
 func TestFaults(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "faults", "*.yaml"))
 	if err != nil || len(files) < 10 {

@@ -27,7 +27,8 @@ func verticalRules() []*Rule {
 			Source: guide + "#summary", Needs: []string{objects.VPA}, Check: checkBelowMinAllowed,
 		},
 		{
-			Name: "request-below-recommender-minimum", Level: Advice, Title: "The initial request is below the recommender's minimum",
+			Name: "request-below-recommender-minimum", Level: Advice,
+			Title: "The initial request is below the recommender's minimum",
 			Why: "Upstream's recommender recommends at least 25m and 250Mi for a pod, divided by its " +
 				"containers (--pod-recommendation-min-cpu-millicores, " +
 				"--pod-recommendation-min-memory-mb). A pod that requests less is evicted as soon as " +
@@ -72,7 +73,8 @@ func checkInitialMissing(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &s.w.Object, Field: field, Remedy: remedy, Patch: patch(&s.w.Object).set(field, value),
-			Why: fmt.Sprintf("Container %s requests no %s, so VPA %s evicts the pod as soon as it recommends some.", s.container.Name, s.name, s.v.Name),
+			Why: fmt.Sprintf("Container %s requests no %s, so VPA %s evicts the pod as soon as it recommends some.",
+				s.container.Name, s.name, s.v.Name),
 		})
 	}
 	return found
@@ -84,7 +86,8 @@ func checkBelowMinAllowed(c *objects.Collection) []Finding {
 		request, ok := s.container.Resources.Requests[s.name]
 		least, bounded := s.policy.MinAllowed[s.name]
 		if ok && bounded && s.v.Evicts() && request.Cmp(least) < 0 {
-			found = append(found, s.raise(least, fmt.Sprintf("VPA %s's minAllowed %s: the pod is evicted at once.", s.v.Name, least.String())))
+			found = append(found,
+				s.raise(least, fmt.Sprintf("VPA %s's minAllowed %s: the pod is evicted at once.", s.v.Name, least.String())))
 		}
 	}
 	return found
@@ -107,7 +110,8 @@ func checkBelowRecommender(c *objects.Collection) []Finding {
 			continue
 		}
 		found = append(found, s.raise(least, fmt.Sprintf(
-			"the %s that the recommender recommends at least by default: VPA %s evicts the pod at once.", least.String(), s.v.Name)))
+			"the %s that the recommender recommends at least by default: VPA %s evicts the pod at once.", least.String(),
+			s.v.Name)))
 	}
 	return found
 }
@@ -138,7 +142,8 @@ func checkDaemonSetVPA(c *objects.Collection) []Finding {
 		field := objects.Field{"spec", "updatePolicy", "updateMode"}
 		found = append(found, Finding{
 			Object: &v.Object, Field: field,
-			Why:   fmt.Sprintf("Mode %s evicts the pods of DaemonSet %s, which no PodDisruptionBudget protects.", v.Mode(), ref.Name),
+			Why: fmt.Sprintf("Mode %s evicts the pods of DaemonSet %s, which no PodDisruptionBudget protects.", v.Mode(),
+				ref.Name),
 			Patch: patch(&v.Object).set(field, "Initial"),
 		})
 	}

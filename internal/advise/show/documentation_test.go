@@ -55,7 +55,8 @@ func TestDocumentation(t *testing.T) {
 	for _, r := range rules.All() {
 		folder := filepath.Join("..", "rules", "testdata", "rules", r.Name)
 		fmt.Fprintf(&page, "\n## %s\n\n%s (%s). %s\n\nSource: <%s>\n\n```yaml\n%s```\n\nis reported as\n\n```text\n%s```\n",
-			r.Name, r.Title, r.Level, r.Why, r.Source, read(t, filepath.Join(folder, "bad.yaml")), read(t, filepath.Join(folder, "findings.txt")))
+			r.Name, r.Title, r.Level, r.Why, r.Source, read(t, filepath.Join(folder, "bad.yaml")),
+			read(t, filepath.Join(folder, "findings.txt")))
 	}
 	file := filepath.Join("..", "..", "..", "docs", "advice.md")
 	if *update {

@@ -91,7 +91,8 @@ var sarifLevels = map[rules.Level]string{rules.Error: "error", rules.Warning: "w
 func SARIF(w io.Writer, report *rules.Report, known []*rules.Rule, version string) error {
 	run := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{
-			Name: "plimsoll advise", Version: version, InformationURI: "https://github.com/plimsoll-dev/plimsoll", Rules: []sarifRule{},
+			Name: "plimsoll advise", Version: version, InformationURI: "https://github.com/plimsoll-dev/plimsoll",
+			Rules: []sarifRule{},
 		}},
 		Invocations: []sarifInvocation{{ExecutionSuccessful: true}},
 		Results:     []sarifResult{},
@@ -112,9 +113,10 @@ func SARIF(w io.Writer, report *rules.Report, known []*rules.Rule, version strin
 		})
 	}
 	for _, s := range report.Skipped {
-		run.Invocations[0].ToolExecutionNotifications = append(run.Invocations[0].ToolExecutionNotifications, sarifNotification{
-			Level: "note", Message: sarifText{"Not looked for, as " + s.Why + "."}, AssociatedRule: &sarifRuleLink{s.Rule.Name},
-		})
+		run.Invocations[0].ToolExecutionNotifications = append(run.Invocations[0].ToolExecutionNotifications,
+			sarifNotification{
+				Level: "note", Message: sarifText{"Not looked for, as " + s.Why + "."}, AssociatedRule: &sarifRuleLink{s.Rule.Name},
+			})
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

@@ -73,7 +73,8 @@ func Summary(report *rules.Report) string {
 	}
 	line, separator := "Nothing found", ": "
 	if len(report.Findings) > 0 {
-		line = fmt.Sprintf("error: %d, warning: %d, advice: %d", counts[rules.Error], counts[rules.Warning], counts[rules.Advice])
+		line = fmt.Sprintf("error: %d, warning: %d, advice: %d", counts[rules.Error], counts[rules.Warning],
+			counts[rules.Advice])
 		separator = "; "
 	}
 	if report.Autoscalers == 0 {

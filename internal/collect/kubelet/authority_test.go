@@ -181,7 +181,8 @@ func TestBrokenAuthority(t *testing.T) {
 			options := DefaultOptions()
 			options.CertificateAuthority = r.caFile
 			damage(r)
-			if _, err := NewClient(&rest.Config{}, options, logr.Discard()); err == nil || !strings.Contains(err.Error(), r.caFile) {
+			if _, err := NewClient(&rest.Config{}, options, logr.Discard()); err == nil ||
+				!strings.Contains(err.Error(), r.caFile) {
 				t.Errorf("at the start: %v", err)
 			}
 		})

@@ -165,7 +165,9 @@ func (c *Client) Get(ctx context.Context, target Target, dst []byte) ([]byte, er
 // returned with an error too if it was taken. fetch tells how much CPU reading cost:
 // deciphering and decompressing. Asking, and shaking hands where there is no connection
 // yet, does not count.
-func (c *Client) fetch(ctx context.Context, target Target, families text.Families, take func() []byte) (answer []byte, cpu time.Duration, err error) {
+func (c *Client) fetch(
+	ctx context.Context, target Target, families text.Families, take func() []byte,
+) (answer []byte, cpu time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.RequestTimeout)
 	defer cancel()
 	response, err := c.ask(ctx, target.Address)
@@ -204,7 +206,9 @@ func (c *Client) ask(ctx context.Context, address string) (*http.Response, error
 }
 
 // answer reads it.
-func (c *Client) answer(ctx context.Context, response *http.Response, families text.Families, dst []byte) ([]byte, error) {
+func (c *Client) answer(
+	ctx context.Context, response *http.Response, families text.Families, dst []byte,
+) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		_, _ = io.CopyN(io.Discard, response.Body, drainBytes) // whatever it is, the status is the error
 		if response.StatusCode == http.StatusUnauthorized && c.tokens != nil {
@@ -231,8 +235,9 @@ func (c *Client) explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer within %s: %w", c.options.RequestTimeout, context.DeadlineExceeded)
 	case isUntrusted(err):
-		return fmt.Errorf("%w (--kubelet-certificate-authority names the CA of the kubelets, --kubelet-preferred-address-types chooses "+
-			"the address that its certificate must have)", err)
+		return fmt.Errorf(
+			"%w (--kubelet-certificate-authority names the CA of the kubelets, --kubelet-preferred-address-types chooses "+
+				"the address that its certificate must have)", err)
 	}
 	return err
 }

@@ -117,7 +117,8 @@ func TestRequest(t *testing.T) {
 	if r.Method != http.MethodGet || r.URL.Path != "/metrics/resource" || r.ProtoMajor != 1 {
 		t.Errorf("%s %s %s", r.Method, r.URL, r.Proto)
 	}
-	for header, want := range map[string]string{"Authorization": "Bearer " + token, "Accept": "text/plain", "Accept-Encoding": "gzip"} {
+	for header, want := range map[string]string{"Authorization": "Bearer " +
+		token, "Accept": "text/plain", "Accept-Encoding": "gzip"} {
 		if got := r.Header.Get(header); got != want {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
@@ -209,9 +210,13 @@ func TestTrust(t *testing.T) {
 		"the CA of the API server":   {nil, s.target(), true},
 		"an address not in the cert": {nil, elsewhere, false},
 		"another CA":                 {func(r *rest.Config, _ *Options) { r.CAFile = wrongCA }, s.target(), false},
-		"the CA of the flag":         {func(r *rest.Config, o *Options) { r.CAFile, o.CertificateAuthority = wrongCA, s.caFile }, s.target(), true},
-		"another CA of the flag":     {func(_ *rest.Config, o *Options) { o.CertificateAuthority = wrongCA }, s.target(), false},
-		"not looked at":              {func(r *rest.Config, o *Options) { r.CAFile, o.InsecureTLS = wrongCA, true }, elsewhere, true},
+		"the CA of the flag": {func(r *rest.Config, o *Options) {
+			r.CAFile, o.CertificateAuthority = wrongCA,
+				s.caFile
+		}, s.target(), true},
+		"another CA of the flag": {func(_ *rest.Config, o *Options) { o.CertificateAuthority = wrongCA }, s.target(), false},
+		"not looked at": {func(r *rest.Config, o *Options) { r.CAFile, o.InsecureTLS = wrongCA, true }, elsewhere,
+			true},
 		"insecure to the API server only": {func(r *rest.Config, o *Options) {
 			r.Insecure, r.CAFile, o.CertificateAuthority = true, "", wrongCA
 		}, s.target(), false},
@@ -358,7 +363,8 @@ func TestBrokenConnections(t *testing.T) {
 	}
 	c, target := s.client(t, nil), s.target()
 	s.Close()
-	if _, err := c.Get(t.Context(), target, nil); err == nil || !strings.Contains(err.Error(), "node-1 at "+target.Address) {
+	if _, err := c.Get(t.Context(), target, nil); err == nil ||
+		!strings.Contains(err.Error(), "node-1 at "+target.Address) {
 		t.Errorf("nobody there: %v", err)
 	}
 }
@@ -382,7 +388,8 @@ func TestScrape(t *testing.T) {
 	for range 3 {
 		node.Burn(5e8)
 		now = now.Add(time.Second)
-		if round, err := scraper.Scrape(t.Context(), s.target()); err != nil || round.Containers != 6 || round.Fresh != 6 || round.CPU <= 0 {
+		if round, err := scraper.Scrape(t.Context(), s.target()); err != nil || round.Containers != 6 || round.Fresh != 6 ||
+			round.CPU <= 0 {
 			t.Fatalf("%+v, %v", round, err)
 		}
 	}

@@ -59,7 +59,8 @@ func TestOwnCredentialsGoToNoKubelet(t *testing.T) {
 		"a client certificate": {TLSClientConfig: rest.TLSClientConfig{CertData: certificate, KeyData: key}},
 		"a certificate's file": {TLSClientConfig: rest.TLSClientConfig{CertFile: certFile, KeyFile: keyFile}},
 		"a program": {ExecProvider: &clientcmdapi.ExecConfig{
-			Command: "/none", APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
+			Command: "/none", APIVersion: "client.authentication.k8s.io/v1",
+			InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 		}},
 		"a provider":    {AuthProvider: &clientcmdapi.AuthProviderConfig{Name: "none"}},
 		"somebody else": {BearerToken: own, Impersonate: rest.ImpersonationConfig{UserName: "somebody"}},
@@ -71,7 +72,8 @@ func TestOwnCredentialsGoToNoKubelet(t *testing.T) {
 			})
 		}},
 	} {
-		for kind, identify := range map[string]func(*Options){"a token": nil, "a certificate": withCertificate, "nothing": without} {
+		for kind, identify := range map[string]func(*Options){"a token": nil,
+			"a certificate": withCertificate, "nothing": without} {
 			s := serve(t, say("metrics"))
 			c := s.client(t, func(r *rest.Config, o *Options) {
 				changed := config
@@ -151,7 +153,8 @@ func TestRefusedToken(t *testing.T) {
 func TestTokenFileAndCertificateExcludeEachOther(t *testing.T) {
 	options := DefaultOptions()
 	options.TokenFile, options.ClientCertificate, options.ClientKey = "a", "b", "c"
-	if _, err := NewClient(&rest.Config{}, options, logr.Discard()); err == nil || !strings.Contains(err.Error(), "--kubelet-token-file") {
+	if _, err := NewClient(&rest.Config{}, options, logr.Discard()); err == nil ||
+		!strings.Contains(err.Error(), "--kubelet-token-file") {
 		t.Errorf("%v", err)
 	}
 }

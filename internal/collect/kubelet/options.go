@@ -117,7 +117,8 @@ func (o *Options) Validate() error {
 		found = append(found, fmt.Errorf("--kubelet-port=%d is no port", o.Port))
 	}
 	if o.InsecureTLS && o.CertificateAuthority != "" {
-		found = append(found, errors.New("--kubelet-certificate-authority verifies what --kubelet-insecure-tls does not look at: use one of them"))
+		found = append(found,
+			errors.New("--kubelet-certificate-authority verifies what --kubelet-insecure-tls does not look at: use one of them"))
 	}
 	if (o.ClientCertificate == "") != (o.ClientKey == "") {
 		found = append(found, errors.New("--kubelet-client-certificate and --kubelet-client-key go together"))

@@ -34,9 +34,10 @@ func TestTarget(t *testing.T) {
 		"the flag's, if that one is not wanted": {node(12345, ip),
 			func(o *Options) { o.UseNodeStatusPort, o.Port = false, 999 }, "10.0.0.1:999"},
 		"the flag's, if there is none": {node(0, ip), func(o *Options) { o.Port = 999 }, "10.0.0.1:999"},
-		"an empty address is none":     {node(10250, corev1.NodeAddress{Type: corev1.NodeHostName}, ip), nil, "10.0.0.1:10250"},
-		"no address":                   {node(10250), nil, ""},
-		"none of the types":            {node(10250, ip), func(o *Options) { o.PreferredAddressTypes = []string{"Hostname"} }, ""},
+		"an empty address is none": {node(10250, corev1.NodeAddress{Type: corev1.NodeHostName}, ip), nil,
+			"10.0.0.1:10250"},
+		"no address":        {node(10250), nil, ""},
+		"none of the types": {node(10250, ip), func(o *Options) { o.PreferredAddressTypes = []string{"Hostname"} }, ""},
 	} {
 		o := DefaultOptions()
 		if tt.change != nil {

@@ -72,7 +72,8 @@ func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		metricsv1beta1.AddToScheme, custommetricsv1beta1.AddToScheme, custommetricsv1beta2.AddToScheme, externalmetricsv1beta1.AddToScheme,
+		metricsv1beta1.AddToScheme, custommetricsv1beta1.AddToScheme, custommetricsv1beta2.AddToScheme,
+		externalmetricsv1beta1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("metrics API client: %w", err)
@@ -127,7 +128,9 @@ func (c *Client) Resource(ctx context.Context, namespace, selector string) (*met
 }
 
 // External lists the series of an external metric.
-func (c *Client) External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
+func (c *Client) External(
+	ctx context.Context, namespace, metric, selector string,
+) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	request := c.external.client.Get().Namespace(namespace).Resource(metric)
 	if selector != "" {
 		request = request.Param("labelSelector", selector)

@@ -91,10 +91,12 @@ func TestQuestionsAndAnswers(t *testing.T) {
 		t.Errorf("resource: %v, %v", pods, err)
 	}
 	queries := map[string]CustomQuery{
-		"service":    ofService,
-		"pods":       {Namespace: "shop", Kind: schema.GroupKind{Kind: "Pod"}, Name: AllObjects, Selector: "app=web", Metric: "hits", MetricSelector: "a"},
-		"deployment": {Namespace: "shop", Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, Name: "web", Metric: "hits"},
-		"namespace":  {Namespace: "shop", Kind: schema.GroupKind{Kind: "Namespace"}, Name: "shop", Metric: "hits"},
+		"service": ofService,
+		"pods": {Namespace: "shop", Kind: schema.GroupKind{Kind: "Pod"}, Name: AllObjects, Selector: "app=web",
+			Metric: "hits", MetricSelector: "a"},
+		"deployment": {Namespace: "shop", Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
+			Name: "web", Metric: "hits"},
+		"namespace": {Namespace: "shop", Kind: schema.GroupKind{Kind: "Namespace"}, Name: "shop", Metric: "hits"},
 	}
 	for name, query := range queries {
 		list, err := c.Custom(t.Context(), query)
@@ -127,7 +129,8 @@ func TestOlderVersionIsTranslated(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := list.Items[0]
-	if item.Metric.Name != "hits" || item.Value.Value() != 7 || *item.WindowSeconds != 30 || item.DescribedObject.Name != "web" {
+	if item.Metric.Name != "hits" || item.Value.Value() != 7 || *item.WindowSeconds != 30 ||
+		item.DescribedObject.Name != "web" {
 		t.Errorf("got %+v", item)
 	}
 }
@@ -148,7 +151,8 @@ func TestBadAnswersAreErrors(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, &server{answers: map[string]string{path: test.answer}}, func(cfg *Config) { cfg.MaxResponseBytes = 1 << 16 })
+			c := start(t, &server{answers: map[string]string{path: test.answer}},
+				func(cfg *Config) { cfg.MaxResponseBytes = 1 << 16 })
 			list, err := c.Resource(t.Context(), "shop", "")
 			if err == nil || !strings.Contains(err.Error(), test.want) || list != nil {
 				t.Errorf("got %v, %v; want an error with %q", list, err, test.want)
@@ -160,25 +164,31 @@ func TestBadAnswersAreErrors(t *testing.T) {
 // A quantity that takes hours to read, or to compare with, is refused; the other pods
 // are read. Of a sum nothing may be missing.
 func TestQuantitiesThatTakeHours(t *testing.T) {
-	for _, hostile := range []string{`"1e-999999999"`, `"1e999999999"`, `1E-1000000`, `"1\u0065-999999999"`, `"` + strings.Repeat("9", 1<<20) + `"`} {
+	for _, hostile := range []string{`"1e-999999999"`, `"1e999999999"`, `1E-1000000`, `"1\u0065-999999999"`, `"` +
+		strings.Repeat("9", 1<<20) + `"`} {
 		const custom = "/apis/custom.metrics.k8s.io"
 		const item = `{"metadata":{"name":"b"},"timestamp":"2026-11-20T12:00:00Z","window":"15s","containers":[{"name":"app","usage":{"cpu":`
 		c := start(t, &server{answers: map[string]string{
-			"/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods": strings.Replace(podMetrics, `"items":[`, `"items":[`+item+hostile+"}}]},", 1),
+			"/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods": strings.Replace(podMetrics, `"items":[`, `"items":[`+
+				item+hostile+"}}]},", 1),
 			custom: groupV2,
-			custom + "/v1beta2/namespaces/shop/services/web/hits":         strings.Replace(customV2, `"value":"7"`, `"value":`+hostile, 1),
-			"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue": strings.Replace(external, `"value":"12"`, `"value":`+hostile, 1),
+			custom + "/v1beta2/namespaces/shop/services/web/hits": strings.Replace(customV2,
+				`"value":"7"`, `"value":`+hostile, 1),
+			"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue": strings.Replace(external, `"value":"12"`, `"value":`+
+				hostile, 1),
 		}}, nil)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			if list, err := c.Resource(t.Context(), "shop", ""); err != nil || len(list.Items) != 1 || list.Items[0].Containers[0].Usage.Cpu().MilliValue() != 250 {
+			if list, err := c.Resource(t.Context(), "shop", ""); err != nil || len(list.Items) != 1 ||
+				list.Items[0].Containers[0].Usage.Cpu().MilliValue() != 250 {
 				t.Errorf("pods: %v, %v", list, err)
 			}
 			if list, err := c.Custom(t.Context(), ofService); err == nil || !strings.Contains(err.Error(), "items[0].value") {
 				t.Errorf("custom: %v, %v", list, err)
 			}
-			if list, err := c.External(t.Context(), "shop", "queue", ""); err == nil || !strings.Contains(err.Error(), "items[0].value") {
+			if list, err := c.External(t.Context(), "shop", "queue", ""); err == nil ||
+				!strings.Contains(err.Error(), "items[0].value") {
 				t.Errorf("external: %v, %v", list, err)
 			}
 		}()
@@ -196,7 +206,8 @@ func TestOnlyJSONIsRead(t *testing.T) {
 	// The same, with nothing in the list.
 	const inProtobuf = "k8s\x00\n:\n\x1fexternal.metrics.k8s.io/v1beta1\x12\x17ExternalMetricValueList\x12\x02\n\x00"
 	for name, text := range map[string]string{"YAML": inYAML, "protobuf": inProtobuf} {
-		c := start(t, &server{answers: map[string]string{"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue": text}}, nil)
+		c := start(t,
+			&server{answers: map[string]string{"/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue": text}}, nil)
 		if list, err := c.External(t.Context(), "shop", "queue", ""); err == nil {
 			t.Errorf("%s: %v", name, list)
 		}
@@ -205,7 +216,8 @@ func TestOnlyJSONIsRead(t *testing.T) {
 
 func TestMissingAPIs(t *testing.T) {
 	c := start(t, &server{}, nil)
-	if _, err := c.Custom(t.Context(), ofService); err == nil || err.Error() != "no custom metrics API (custom.metrics.k8s.io) registered" {
+	if _, err := c.Custom(t.Context(), ofService); err == nil ||
+		err.Error() != "no custom metrics API (custom.metrics.k8s.io) registered" {
 		t.Errorf("custom: %v", err)
 	}
 	if _, err := c.External(t.Context(), "shop", "queue", ""); err == nil {

@@ -67,7 +67,8 @@ func (c *Client) Custom(ctx context.Context, query CustomQuery) (*custommetricsv
 		return nil, err
 	}
 	if query.Name != AllObjects && len(list.Items) != 1 {
-		return nil, fmt.Errorf("the custom metrics API server returned %d results when we asked for exactly one", len(list.Items))
+		return nil, fmt.Errorf("the custom metrics API server returned %d results when we asked for exactly one",
+			len(list.Items))
 	}
 	return list, nil
 }

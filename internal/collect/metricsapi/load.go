@@ -38,7 +38,8 @@ func newLoads(registerer prometheus.Registerer) (*loads, error) {
 		}, []string{"api"}),
 		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plimsoll_metrics_api_wait_seconds", Buckets: []float64{0.01, 0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300},
-			Help: "How long requests to a metrics API waited for a slot. Those that were slow the last time, which share a quarter of the slots, have the label slow=\"true\".",
+			Help: "How long requests to a metrics API waited for a slot. Those that were slow the last time, which share a " +
+				"quarter of the slots, have the label slow=\"true\".",
 		}, []string{"api", "slow"}),
 	}
 	if registerer == nil {
@@ -49,8 +50,9 @@ func newLoads(registerer prometheus.Registerer) (*loads, error) {
 
 func (l *loads) of(api string, cfg *Config) *load {
 	return &load{
-		waiting: l.waiting.WithLabelValues(api), waits: l.waits.WithLabelValues(api, "false"), slowWaits: l.waits.WithLabelValues(api, "true"),
-		log: cfg.Log, api: api, period: cfg.Period,
+		waiting: l.waiting.WithLabelValues(api), waits: l.waits.WithLabelValues(api, "false"),
+		slowWaits: l.waits.WithLabelValues(api, "true"),
+		log:       cfg.Log, api: api, period: cfg.Period,
 	}
 }
 

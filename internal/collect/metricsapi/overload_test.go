@@ -39,7 +39,8 @@ func (a adapter) RoundTrip(r *http.Request) (*http.Response, error) {
 		"items": []map[string]any{{"metricName": metric, "timestamp": "2026-11-22T00:00:00Z", "value": "1"}},
 	})
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(body))), Request: r,
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(string(body))), Request: r,
 	}, err
 }
 
@@ -70,13 +71,16 @@ func (r results) mean() time.Duration { return r.waited / time.Duration(max(1, r
 // play lets them ask for so long, and tells how the calls went after the first part of
 // that, by what comes before the dash in the metrics' names. Like the controller, nobody
 // asks again while a call is under way.
-func play(t *testing.T, a adapter, all []asker, first, then time.Duration) (byKind map[string]results, logged []string) {
+func play(
+	t *testing.T, a adapter, all []asker, first, then time.Duration,
+) (byKind map[string]results, logged []string) {
 	t.Helper()
 	byKind = map[string]results{}
 	synctest.Test(t, func(t *testing.T) {
 		log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
 		c, err := metricsapi.New(metricsapi.Config{
-			Rest: &rest.Config{Host: "https://api", Transport: a, QPS: -1}, Mapper: meta.NewDefaultRESTMapper(nil), Period: syncPeriod, Log: log,
+			Rest: &rest.Config{Host: "https://api", Transport: a, QPS: -1}, Mapper: meta.NewDefaultRESTMapper(nil),
+			Period: syncPeriod, Log: log,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +134,8 @@ func TestOverloadFailsNobody(t *testing.T) {
 		took    time.Duration
 		load    float64
 	}{
-		{470, 500 * time.Millisecond, 0.98}, {500, 500 * time.Millisecond, 1.04}, {600, 500 * time.Millisecond, 1.25}, {1000, 500 * time.Millisecond, 2.08},
+		{470, 500 * time.Millisecond, 0.98}, {500, 500 * time.Millisecond, 1.04}, {600, 500 * time.Millisecond, 1.25},
+		{1000, 500 * time.Millisecond, 2.08},
 		{1300, 200 * time.Millisecond, 1.08}, {300, time.Second, 1.25}, {100, 5 * time.Second, 2.08},
 	} {
 		t.Run(fmt.Sprintf("%d calls of %s", c.objects, c.took), func(t *testing.T) {
@@ -146,7 +151,9 @@ func TestOverloadFailsNobody(t *testing.T) {
 			if most := time.Duration(max(1, c.load) * 1.2 * float64(syncPeriod)); got.longest > most {
 				t.Errorf("the longest call took %s, want %s at most", got.longest, most)
 			}
-			if isLate := len(logged) > 0 && strings.Contains(logged[0], "slower than it is asked"); isLate != (got.longest > syncPeriod+c.took) || len(logged) > 1 {
+			if isLate := len(logged) > 0 &&
+				strings.Contains(logged[0], "slower than it is asked"); isLate != (got.longest > syncPeriod+c.took) ||
+				len(logged) > 1 {
 				t.Errorf("calls took up to %s, and the log says %q", got.longest, logged)
 			}
 		})
@@ -166,9 +173,11 @@ func TestHungMetricsLeaveSlots(t *testing.T) {
 					}
 					return 50 * time.Millisecond
 				}
-				all, _ := play(t, a, append(askers(namespace, "hung", hung), askers("shop", "fine", 50)...), time.Minute, 5*time.Minute)
+				all, _ := play(t, a, append(askers(namespace, "hung", hung), askers("shop", "fine", 50)...), time.Minute,
+					5*time.Minute)
 				fine, hung := all["fine"], all["hung"]
-				t.Logf("fine: %d answers, %s on average, %s at most; hung: %d answers, %d failures", fine.answered, fine.mean(), fine.longest, hung.answered, hung.failed)
+				t.Logf("fine: %d answers, %s on average, %s at most; hung: %d answers, %d failures", fine.answered, fine.mean(),
+					fine.longest, hung.answered, hung.failed)
 				if fine.failed > 0 || fine.answered < 900 || fine.mean() > 500*time.Millisecond || fine.longest > 20*time.Second {
 					t.Errorf("of 50 that do not hang: %+v", fine)
 				}
@@ -188,10 +197,13 @@ func TestManyMetricsOfOneObject(t *testing.T) {
 			for i := range metrics {
 				greedy.metrics = append(greedy.metrics, fmt.Sprintf("greedy-%d", i))
 			}
-			all, _ := play(t, func(string) time.Duration { return 100 * time.Millisecond }, append(askers("shop", "fine", 50), greedy), 0, 3*time.Minute)
+			all, _ := play(t, func(string) time.Duration { return 100 * time.Millisecond },
+				append(askers("shop", "fine", 50), greedy), 0, 3*time.Minute)
 			fine := all["fine"]
-			t.Logf("fine: %d answers, %s on average, %s at most; greedy: %+v", fine.answered, fine.mean(), fine.longest, all["greedy"])
-			if fine.failed > 0 || fine.answered < 550 || fine.mean() > 250*time.Millisecond || fine.longest > 500*time.Millisecond {
+			t.Logf("fine: %d answers, %s on average, %s at most; greedy: %+v", fine.answered, fine.mean(), fine.longest,
+				all["greedy"])
+			if fine.failed > 0 || fine.answered < 550 || fine.mean() > 250*time.Millisecond ||
+				fine.longest > 500*time.Millisecond {
 				t.Errorf("of 50 others: %+v", fine)
 			}
 			if all["greedy"].failed > 0 {

@@ -74,7 +74,10 @@ type slot struct {
 }
 
 func newSlots(n int, timeout time.Duration, load *load) *slots {
-	return &slots{timeout: timeout, load: load, free: n, freeSlow: max(1, n/slowShare), slowSince: map[uint64]time.Time{}, seed: maphash.MakeSeed()}
+	return &slots{
+		timeout: timeout, load: load, free: n, freeSlow: max(1, n/slowShare), slowSince: map[uint64]time.Time{},
+		seed: maphash.MakeSeed(),
+	}
 }
 
 // run waits for a slot and makes the call. The timeout begins with the slot: a call does

@@ -47,7 +47,8 @@ func (s *slots) check(t *testing.T, n int) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free != n || s.freeSlow != max(1, n/slowShare) || s.waiting() != 0 || s.preempted != 0 || len(s.regular.root.below) != 0 {
+	if s.free != n || s.freeSlow != max(1, n/slowShare) || s.waiting() != 0 || s.preempted != 0 ||
+		len(s.regular.root.below) != 0 {
 		t.Errorf("%d of %d slots are free, %d for slow calls; %d wait", s.free, n, s.freeSlow, s.waiting())
 	}
 }
@@ -216,7 +217,8 @@ func TestSlowCallsAreRememberedInFewBytes(t *testing.T) {
 		name := func(i int) string { return strings.Repeat(string(rune('a'+i)), length) }
 		before := used()
 		for i := range calls {
-			if err := s.run(ofObject(t.Context(), "a/1"), name(i), sleep(11*time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+			if err := s.run(ofObject(t.Context(), "a/1"), name(i), sleep(11*time.Second)); !errors.Is(err,
+				context.DeadlineExceeded) {
 				t.Fatal(err)
 			}
 		}

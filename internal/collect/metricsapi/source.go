@@ -37,7 +37,9 @@ func (s *source) get(ctx context.Context, request *rest.Request, into runtime.Ob
 
 // ask waits for a slot, and has request build the call and makes it within the timeout.
 // What is asked for is named in call.
-func (s *source) ask(ctx context.Context, call string, request func(context.Context) (*rest.Request, error)) (body []byte, err error) {
+func (s *source) ask(
+	ctx context.Context, call string, request func(context.Context) (*rest.Request, error),
+) (body []byte, err error) {
 	err = s.slots.run(ctx, call, func(ctx context.Context) error {
 		r, err := request(ctx)
 		if err == nil {

@@ -21,7 +21,9 @@ type Reviews = authorizationclient.SelfSubjectAccessReviewInterface
 // Rights asks the API server whether it grants what scraping takes: to Plimsoll, to
 // watch the nodes, and to whom the kubelets see, to read them, as they ask it the
 // same. Reader is nil where only the kubelets know who that is.
-func Rights(own Reviews, reader func(context.Context) (Reviews, error)) func(context.Context) (missing string, err error) {
+func Rights(
+	own Reviews, reader func(context.Context) (Reviews, error),
+) func(context.Context) (missing string, err error) {
 	return func(ctx context.Context) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, accessTimeout)
 		defer cancel()
@@ -45,9 +47,10 @@ func lacks(ctx context.Context, reviews Reviews, rights ...string) (string, erro
 	for _, right := range rights {
 		verb, what, _ := strings.Cut(right, " ")
 		resource, subresource, _ := strings.Cut(what, "/")
-		answer, err := reviews.Create(ctx, &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource, Subresource: subresource},
-		}}, metav1.CreateOptions{})
+		answer, err := reviews.Create(ctx,
+			&authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: resource, Subresource: subresource},
+			}}, metav1.CreateOptions{})
 		if err != nil {
 			return "", fmt.Errorf("asking for rights on nodes: %w", err)
 		}

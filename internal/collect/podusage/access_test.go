@@ -18,17 +18,18 @@ import (
 // grantsOf answers for somebody who may do this.
 func grantsOf(rights ...string) Reviews {
 	client := fake.NewClientset()
-	client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		create, ok := action.(clienttesting.CreateAction)
-		if !ok {
-			return false, nil, nil
-		}
-		review := create.GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
-		asked := review.Spec.ResourceAttributes
-		right := strings.TrimSuffix(asked.Verb+" "+asked.Resource+"/"+asked.Subresource, "/")
-		review.Status.Allowed = slices.Contains(rights, right)
-		return true, review, nil
-	})
+	client.PrependReactor("create", "selfsubjectaccessreviews",
+		func(action clienttesting.Action) (bool, runtime.Object, error) {
+			create, ok := action.(clienttesting.CreateAction)
+			if !ok {
+				return false, nil, nil
+			}
+			review := create.GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
+			asked := review.Spec.ResourceAttributes
+			right := strings.TrimSuffix(asked.Verb+" "+asked.Resource+"/"+asked.Subresource, "/")
+			review.Status.Allowed = slices.Contains(rights, right)
+			return true, review, nil
+		})
 	return client.AuthorizationV1().SelfSubjectAccessReviews()
 }
 
@@ -42,12 +43,13 @@ func TestRightsAreThoseOfWhoUsesThem(t *testing.T) {
 		missing     string
 		fails       bool
 	}{
-		"both have what they need":       {own: watcher, reader: reader},
-		"one of them has everything":     {own: append(reader, watcher...), missing: "get nodes/metrics"},
-		"the other one has everything":   {reader: append(watcher, reader...), missing: "list nodes"},
-		"no watch":                       {own: watcher[:1], reader: reader, missing: "watch nodes"},
-		"no right to a token":            {own: watcher, tokenErr: forbidden, missing: "serviceaccounts/token"},
-		"no such account":                {own: watcher, tokenErr: apierrors.NewNotFound(corev1.Resource("serviceaccounts"), "reader"), missing: "not found"},
+		"both have what they need":     {own: watcher, reader: reader},
+		"one of them has everything":   {own: append(reader, watcher...), missing: "get nodes/metrics"},
+		"the other one has everything": {reader: append(watcher, reader...), missing: "list nodes"},
+		"no watch":                     {own: watcher[:1], reader: reader, missing: "watch nodes"},
+		"no right to a token":          {own: watcher, tokenErr: forbidden, missing: "serviceaccounts/token"},
+		"no such account": {own: watcher,
+			tokenErr: apierrors.NewNotFound(corev1.Resource("serviceaccounts"), "reader"), missing: "not found"},
 		"the API server does not answer": {own: watcher, tokenErr: context.DeadlineExceeded, fails: true},
 		"a client certificate":           {own: watcher},
 	} {

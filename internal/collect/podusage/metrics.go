@@ -31,12 +31,15 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Help: "1 for where resource metrics come from: the label 'source' is 'kubelet' or 'api'."}, []string{"source"}),
 		scrapes: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrapes_total",
 			Help: "Scrapes of kubelets. The label 'result' is 'success' or 'failure'."}, []string{"result"}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "plimsoll", Name: "kubelet_scrape_duration_seconds",
-			Help: "The time that scrapes of kubelets take, until their answers are stored.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: "plimsoll",
+			Name:    "kubelet_scrape_duration_seconds",
+			Help:    "The time that scrapes of kubelets take, until their answers are stored.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
 		cpu: prometheus.NewCounter(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_scrape_cpu_seconds_total",
 			Help: "The CPU that reading and parsing the answers of kubelets cost, which --kubelet-max-cpu bounds."}),
 		held: prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "plimsoll", Name: "kubelet_held_scrapes_total",
-			Help: "Scrapes of kubelets that the budget let begin more than a tenth of an interval late. The label 'bound' is what they waited for: " +
+			Help: "Scrapes of kubelets that the budget let begin more than a tenth of an interval late. The label 'bound' is " +
+				"what they waited for: " +
 				"'scrapes' a second, 'cpu' or 'concurrency'."}, []string{"bound"}),
 		nodes:   gauge("kubelet_nodes", "Nodes with pods of targets that have resource metrics."),
 		failing: gauge("kubelet_failing_nodes", "Nodes of which the last scrape failed."),

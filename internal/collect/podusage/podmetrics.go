@@ -51,7 +51,9 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 		return nil
 	}
 	all := []metricsv1beta1.PodMetrics{v.itemOf(p, &average, func(c *rate.ContainerUsage) corev1.ResourceList {
-		return corev1.ResourceList{corev1.ResourceCPU: cores(&c.CPU), corev1.ResourceMemory: *resource.NewQuantity(c.MemoryBytes, resource.BinarySI)}
+		return corev1.ResourceList{
+			corev1.ResourceCPU: cores(&c.CPU), corev1.ResourceMemory: *resource.NewQuantity(c.MemoryBytes, resource.BinarySI),
+		}
 	})}
 	for k := range metric.RecentIntervals {
 		interval := v.interval(p.place, k, &spec, arithmetic.Saturate)
@@ -68,7 +70,9 @@ func (v *View) podMetrics(p part) []metricsv1beta1.PodMetrics {
 }
 
 // itemOf has the sample's times and what usage says of each container.
-func (v *View) itemOf(p part, s *metric.Sample, usage func(*rate.ContainerUsage) corev1.ResourceList) metricsv1beta1.PodMetrics {
+func (v *View) itemOf(
+	p part, s *metric.Sample, usage func(*rate.ContainerUsage) corev1.ResourceList,
+) metricsv1beta1.PodMetrics {
 	item := metricsv1beta1.PodMetrics{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.pod.Namespace(), Name: p.pod.Name, Labels: p.pod.Labels().Map()},
 		Timestamp:  metav1.NewTime(s.At), Window: metav1.Duration{Duration: s.Window},

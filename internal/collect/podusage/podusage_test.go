@@ -54,7 +54,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	return &world{
-		t: t, client: fake.NewSimpleClientset(), moved: make(chan struct{}, 1), kubelets: map[string]*kubelettest.Node{}, milli: map[string]int64{},
+		t: t, client: fake.NewSimpleClientset(), moved: make(chan struct{}, 1), kubelets: map[string]*kubelettest.Node{},
+		milli: map[string]int64{},
 		burnt: map[string]time.Time{}, broken: map[string]error{}, asked: map[string]string{},
 	}
 }
@@ -143,7 +144,8 @@ func (w *world) node(name string, milli int64, pods ...string) {
 	for _, pod := range pods {
 		start := time.Now().Add(-time.Hour)
 		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: pod, Containers: []kubelettest.Container{
-			{Name: "app", Start: start, CPUNanos: 1e9, MemoryBytes: 3 << 20}, {Name: "proxy", Start: start, CPUNanos: 1e9, MemoryBytes: 1 << 20},
+			{Name: "app", Start: start, CPUNanos: 1e9, MemoryBytes: 3 << 20},
+			{Name: "proxy", Start: start, CPUNanos: 1e9, MemoryBytes: 1 << 20},
 		}})
 	}
 	w.set(func() { w.kubelets[name], w.milli[name] = node, milli })
@@ -289,16 +291,24 @@ func TestWindowsAreCutTogether(t *testing.T) {
 		wantOld time.Duration
 		wantNew time.Duration
 	}{
-		"both for long":               {old: 1, change: readyFor(time.Hour), wantOld: stable, wantNew: stable},
-		"one for seven seconds":       {old: 1, change: readyFor(7 * time.Second), wantOld: 6 * time.Second, wantNew: 6 * time.Second},
-		"one too short to count":      {old: 1, change: readyFor(3 * time.Second), wantOld: stable, wantNew: stable},
-		"one not ready":               {old: 1, change: func(p *corev1.Pod, _ time.Time) { unready(p) }, wantOld: stable, wantNew: stable},
-		"one deleted":                 {old: 1, change: func(p *corev1.Pod, at time.Time) { p.DeletionTimestamp = &metav1.Time{Time: at} }, wantOld: stable},
-		"one of ten":                  {old: 9, change: readyFor(7 * time.Second), wantOld: stable, wantNew: 6 * time.Second},
-		"no interval is that short":   {old: 1, change: readyFor(7 * time.Second), period: 8 * time.Second, wantOld: 8 * time.Second, wantNew: 8 * time.Second},
-		"its samples are 4 s apart":   {old: 1, change: readyFor(10 * time.Second), period: 4 * time.Second, wantOld: 8 * time.Second, wantNew: 8 * time.Second},
-		"one of another pod's age":    {old: 1, change: func(p *corev1.Pod, at time.Time) { p.Status.StartTime = &metav1.Time{Time: at.Add(time.Second)} }, wantOld: stable},
-		"one on a node that is amiss": {old: 1, change: func(p *corev1.Pod, at time.Time) { p.Spec.NodeName = "z"; aged(time.Second)(p) }, wantOld: stable},
+		"both for long": {old: 1, change: readyFor(time.Hour), wantOld: stable, wantNew: stable},
+		"one for seven seconds": {old: 1, change: readyFor(7 * time.Second), wantOld: 6 * time.Second,
+			wantNew: 6 * time.Second},
+		"one too short to count": {old: 1, change: readyFor(3 * time.Second), wantOld: stable, wantNew: stable},
+		"one not ready": {old: 1, change: func(p *corev1.Pod, _ time.Time) { unready(p) }, wantOld: stable,
+			wantNew: stable},
+		"one deleted": {old: 1,
+			change: func(p *corev1.Pod, at time.Time) { p.DeletionTimestamp = &metav1.Time{Time: at} }, wantOld: stable},
+		"one of ten": {old: 9, change: readyFor(7 * time.Second), wantOld: stable, wantNew: 6 * time.Second},
+		"no interval is that short": {old: 1, change: readyFor(7 * time.Second), period: 8 * time.Second,
+			wantOld: 8 * time.Second, wantNew: 8 * time.Second},
+		"its samples are 4 s apart": {old: 1, change: readyFor(10 * time.Second), period: 4 * time.Second,
+			wantOld: 8 * time.Second, wantNew: 8 * time.Second},
+		"one of another pod's age": {old: 1,
+			change:  func(p *corev1.Pod, at time.Time) { p.Status.StartTime = &metav1.Time{Time: at.Add(time.Second)} },
+			wantOld: stable},
+		"one on a node that is amiss": {old: 1,
+			change: func(p *corev1.Pod, at time.Time) { p.Spec.NodeName = "z"; aged(time.Second)(p) }, wantOld: stable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -325,10 +335,12 @@ func TestWindowsAreCutTogether(t *testing.T) {
 						t.Errorf("one for long: %+v, want a window of %s", got, tt.wantOld)
 					}
 				}
-				if got := v.Sample(tt.old, cpuOfPod, arithmetic.Saturate); got.Window != tt.wantNew || got.Present != (tt.wantNew > 0) {
+				if got := v.Sample(tt.old, cpuOfPod, arithmetic.Saturate); got.Window != tt.wantNew ||
+					got.Present != (tt.wantNew > 0) {
 					t.Errorf("%+v, want a window of %s", got, tt.wantNew)
 				}
-				if list := v.PodMetrics(observe.PodsOf(pods), []source.Spec{*cpuOfPod}); list.Items[0].Window.Duration != tt.wantOld {
+				if list := v.PodMetrics(observe.PodsOf(pods),
+					[]source.Spec{*cpuOfPod}); list.Items[0].Window.Duration != tt.wantOld {
 					t.Errorf("it is told as %+v, want a window of %s", list.Items[0], tt.wantOld)
 				}
 			})
@@ -344,21 +356,29 @@ func TestTooLittleIsKnown(t *testing.T) {
 		want   error // nil: nothing is wrong
 		sample bool
 	}{
-		"not yet scraped":                       {after: 50 * time.Millisecond, want: ErrStarting},
-		"scraped once":                          {after: 1100 * time.Millisecond, want: ErrStarting},
-		"scraped twice":                         {after: 2200 * time.Millisecond, sample: true},
-		"scraped once, but not ready":           {after: 1100 * time.Millisecond, change: unready},
-		"scraped once, but pending":             {after: 1100 * time.Millisecond, change: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }},
-		"scraped once, but deleted":             {after: 1100 * time.Millisecond, change: func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }},
-		"scraped once, but it began since then": {after: 1100 * time.Millisecond, change: func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now()} }},
-		"not yet scraped, and new":              {after: 50 * time.Millisecond, change: aged(14 * time.Second)},
-		"not yet scraped, and no longer new":    {after: 50 * time.Millisecond, change: aged(15 * time.Second), want: ErrStarting},
-		"scraped once, and new":                 {after: 1100 * time.Millisecond, change: aged(3 * time.Second)},
-		"scraped once, and no longer new":       {after: 1100 * time.Millisecond, change: aged(16 * time.Second), want: ErrStarting},
-		"scraped twice, and new":                {after: 2200 * time.Millisecond, change: aged(3 * time.Second), sample: true},
-		"a pod of this name from before":        {after: 5 * time.Second, change: func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now().Add(time.Second)} }},
-		"a container without memory":            {after: 5 * time.Second, node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }, want: ErrStarting},
-		"a container without memory, for long":  {after: 30 * time.Second, node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }},
+		"not yet scraped":             {after: 50 * time.Millisecond, want: ErrStarting},
+		"scraped once":                {after: 1100 * time.Millisecond, want: ErrStarting},
+		"scraped twice":               {after: 2200 * time.Millisecond, sample: true},
+		"scraped once, but not ready": {after: 1100 * time.Millisecond, change: unready},
+		"scraped once, but pending": {after: 1100 * time.Millisecond,
+			change: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }},
+		"scraped once, but deleted": {after: 1100 * time.Millisecond,
+			change: func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} }},
+		"scraped once, but it began since then": {after: 1100 * time.Millisecond,
+			change: func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now()} }},
+		"not yet scraped, and new": {after: 50 * time.Millisecond, change: aged(14 * time.Second)},
+		"not yet scraped, and no longer new": {after: 50 * time.Millisecond, change: aged(15 * time.Second),
+			want: ErrStarting},
+		"scraped once, and new": {after: 1100 * time.Millisecond, change: aged(3 * time.Second)},
+		"scraped once, and no longer new": {after: 1100 * time.Millisecond, change: aged(16 * time.Second),
+			want: ErrStarting},
+		"scraped twice, and new": {after: 2200 * time.Millisecond, change: aged(3 * time.Second), sample: true},
+		"a pod of this name from before": {after: 5 * time.Second,
+			change: func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Now().Add(time.Second)} }},
+		"a container without memory": {after: 5 * time.Second,
+			node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }, want: ErrStarting},
+		"a container without memory, for long": {after: 30 * time.Second,
+			node: func(n *kubelettest.Node) { n.Pods[0].Containers[1].MemoryBytes = 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -442,7 +462,8 @@ func TestNodesThatCannotBeRead(t *testing.T) {
 		if err := look(pod("web-0", "a"), pod("web-1", "b")); err != nil {
 			t.Fatal(err)
 		}
-		if err := look(pod("web-0", "a"), pod("web-2", "ghost")); err == nil || !strings.Contains(err.Error(), "no node ghost") {
+		if err := look(pod("web-0", "a"), pod("web-2", "ghost")); err == nil ||
+			!strings.Contains(err.Error(), "no node ghost") {
 			t.Errorf("a node that does not exist: %v", err)
 		}
 		if n := w.logged("ghost"); n != 1 {
@@ -624,8 +645,9 @@ func TestIntervalsOfContainersThatDiffer(t *testing.T) {
 		containers []rate.ContainerUsage
 		want       int
 	}{
-		"one":                      {[]rate.ContainerUsage{usage(0, time.Second, 2*time.Second)}, 3},
-		"alike":                    {[]rate.ContainerUsage{usage(0, time.Second), usage(100*time.Millisecond, 1100*time.Millisecond)}, 2},
+		"one": {[]rate.ContainerUsage{usage(0, time.Second, 2*time.Second)}, 3},
+		"alike": {[]rate.ContainerUsage{usage(0, time.Second),
+			usage(100*time.Millisecond, 1100*time.Millisecond)}, 2},
 		"one is younger":           {[]rate.ContainerUsage{usage(0, time.Second), usage(0)}, 1},
 		"one is behind":            {[]rate.ContainerUsage{usage(0, time.Second), usage(time.Second, 2*time.Second)}, 0},
 		"none":                     {nil, 0},

@@ -76,7 +76,8 @@ func (h *hearing) silence(now time.Time) time.Duration { return max(h.gap, now.S
 
 func newSession(source *Source, watch Watch) (*session, error) {
 	s := &session{
-		source: source, watch: watch, store: rate.New(rate.Config{Span: averaging.StableWindow, MaxAge: maxAge}), nodes: source.config.Nodes(),
+		source: source, watch: watch, store: rate.New(rate.Config{Span: averaging.StableWindow, MaxAge: maxAge}),
+		nodes:       source.config.Nodes(),
 		readdressed: make(chan struct{}, 1), heard: map[string]hearing{}, unfound: map[string]error{},
 		failing: map[string]struct{}{}, preferred: map[string]time.Time{}, began: time.Now(),
 	}
@@ -224,8 +225,10 @@ func (s *session) scrape(ctx context.Context, target kubelet.Target) (cpu time.D
 func (s *session) ask(ctx context.Context, target kubelet.Target) (round rate.Round, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a kubelet failed", "node", target.Node, "stack", string(debug.Stack()))
-			round, err = rate.Round{}, fmt.Errorf("kubelet of node %s at %s: reading its answer failed: %v", target.Node, target.Address, r)
+			s.source.config.Log.Error(fmt.Errorf("panic: %v", r), "reading a kubelet failed", "node", target.Node,
+				"stack", string(debug.Stack()))
+			round, err = rate.Round{}, fmt.Errorf("kubelet of node %s at %s: reading its answer failed: %v",
+				target.Node, target.Address, r)
 		}
 	}()
 	return s.kubelets.Scrape(ctx, target)

@@ -102,7 +102,8 @@ func TestMadAnswer(t *testing.T) {
 		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-0", "a")}), &v); err != nil {
 			t.Errorf("the other node: %v", err)
 		}
-		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err == nil || !strings.Contains(err.Error(), "node b") {
+		if err := s.Look(time.Now(), observe.PodsOf([]*corev1.Pod{pod("web-1", "b")}), &v); err == nil ||
+			!strings.Contains(err.Error(), "node b") {
 			t.Errorf("the mad one: %v", err)
 		}
 		w.set(func() { clear(w.broken) })
@@ -131,7 +132,8 @@ func TestRefused(t *testing.T) {
 		if sound, lying := len(v.Containers(0)), len(v.Containers(1)); sound != 2 || lying != 0 {
 			t.Errorf("%d containers of the sound pod are known, %d of the other", sound, lying)
 		}
-		if refused := v.Refused(); len(refused) != 1 || refused[0].Name != "proxy" || refused[0].Refused != rate.RefusedMemory {
+		if refused := v.Refused(); len(refused) != 1 || refused[0].Name != "proxy" ||
+			refused[0].Refused != rate.RefusedMemory {
 			t.Errorf("refused: %+v", refused)
 		}
 		w.set(func() { w.kubelets["a"].Pods[1].Containers[1].MemoryBytes = 1 << 20 })

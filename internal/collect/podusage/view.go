@@ -149,7 +149,9 @@ func (v *View) lack(now time.Time, pod *observe.Pod, o nodeHealth) error {
 
 // use appends a pod's containers as the store knows them, and tells how long the pod
 // was ready when the oldest of their newest samples was taken: 0 if it is not.
-func (s *session) use(now time.Time, pod *observe.Pod, window time.Duration, v *View) (readyFor time.Duration, isKnown bool) {
+func (s *session) use(
+	now time.Time, pod *observe.Pod, window time.Duration, v *View,
+) (readyFor time.Duration, isKnown bool) {
 	from := len(v.containers)
 	query := rate.Query{Node: pod.Node(), Namespace: pod.Namespace(), Pod: pod.Name, Window: window, Now: now}
 	v.containers, isKnown = s.store.Usage(query, v.containers)

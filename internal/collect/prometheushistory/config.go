@@ -70,10 +70,12 @@ func (c *Config) Validate() error {
 	}
 	check(c.QueryTimeout > 0, "--prometheus-query-timeout=%s is not positive", c.QueryTimeout)
 	check(c.Length > 0, "--history-length=%s is not positive", c.Length)
-	check(c.Resolution > 0 && c.Resolution <= c.Length, "--history-resolution=%s is not above 0 and within --history-length=%s", c.Resolution, c.Length)
+	check(c.Resolution > 0 && c.Resolution <= c.Length,
+		"--history-resolution=%s is not above 0 and within --history-length=%s", c.Resolution, c.Length)
 	// Prometheus refuses more than 11,000 points of a series.
 	const points = 11_000
-	check(c.Resolution <= 0 || c.Length/c.Resolution < points, "--history-resolution=%s is too fine for --history-length=%s: Prometheus answers with %d points at most",
+	check(c.Resolution <= 0 || c.Length/c.Resolution < points,
+		"--history-resolution=%s is too fine for --history-length=%s: Prometheus answers with %d points at most",
 		c.Resolution, c.Length, points)
 	ways := 0
 	for _, way := range []string{c.Username, c.BearerToken, c.BearerTokenFile} {
@@ -84,8 +86,9 @@ func (c *Config) Validate() error {
 	check(ways <= 1, "--username, --prometheus-bearer-token and --prometheus-bearer-token-file exclude each other")
 	check(c.Password == "" || c.Username != "", "--password goes with --username")
 	for flag, name := range map[string]string{
-		"pod-namespace-label": c.PodNamespaceLabel, "pod-name-label": c.PodNameLabel, "container-namespace-label": c.NamespaceLabel,
-		"container-pod-name-label": c.PodLabel, "container-name-label": c.ContainerLabel,
+		"pod-namespace-label": c.PodNamespaceLabel, "pod-name-label": c.PodNameLabel,
+		"container-namespace-label": c.NamespaceLabel,
+		"container-pod-name-label":  c.PodLabel, "container-name-label": c.ContainerLabel,
 	} {
 		check(model.LegacyValidation.IsValidLabelName(name), "--%s=%q is no name of a label", flag, name)
 	}

@@ -56,7 +56,8 @@ func New(cfg Config) (*Client, error) {
 
 // ErrEmpty says that Prometheus answered and knows nothing: names that do not fit are
 // the usual reason.
-var ErrEmpty = errors.New("no series: check --history-cpu-metric, --prometheus-cadvisor-job-name and the names of labels")
+var ErrEmpty = errors.New(
+	"no series: check --history-cpu-metric, --prometheus-cadvisor-job-name and the names of labels")
 
 type key struct{ namespace, pod string }
 
@@ -69,7 +70,8 @@ func (c *Client) History(ctx context.Context, namespaces []string, now time.Time
 	pods := map[key]*Pod{}
 	cpu := fmt.Sprintf("rate(%s[%s])", c.selector(c.config.CPUMetric, namespaces), model.Duration(c.config.Resolution))
 	const milli = 1000
-	if err := c.use(ctx, cpu, now, pods, func(u *Use, s Sample) { s.Value *= milli; u.CPU = append(u.CPU, s) }); err != nil {
+	if err := c.use(ctx, cpu, now, pods,
+		func(u *Use, s Sample) { s.Value *= milli; u.CPU = append(u.CPU, s) }); err != nil {
 		return nil, fmt.Errorf("history of CPU: %w", err)
 	}
 	memory := c.selector(c.config.MemoryMetric, namespaces)
@@ -106,7 +108,9 @@ func matchAny(label string, values []string) string {
 }
 
 // use asks for one resource and keeps its samples.
-func (c *Client) use(ctx context.Context, query string, now time.Time, pods map[key]*Pod, keep func(*Use, Sample)) error {
+func (c *Client) use(
+	ctx context.Context, query string, now time.Time, pods map[key]*Pod, keep func(*Use, Sample),
+) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.QueryTimeout)
 	defer cancel()
 	value, _, err := c.api.QueryRange(ctx, query, prometheusv1.Range{
@@ -120,7 +124,8 @@ func (c *Client) use(ctx context.Context, query string, now time.Time, pods map[
 		return fmt.Errorf("%s is answered with a %s, want a matrix", query, value.Type())
 	}
 	for _, series := range matrix {
-		where := key{string(series.Metric[model.LabelName(c.config.NamespaceLabel)]), string(series.Metric[model.LabelName(c.config.PodLabel)])}
+		where := key{string(series.Metric[model.LabelName(c.config.NamespaceLabel)]),
+			string(series.Metric[model.LabelName(c.config.PodLabel)])}
 		container := string(series.Metric[model.LabelName(c.config.ContainerLabel)])
 		if where.namespace == "" || where.pod == "" || container == "" {
 			return fmt.Errorf("a series of %s lacks the namespace, the pod or the container: %s", query, series.Metric)
@@ -149,7 +154,8 @@ func useOf(pods map[key]*Pod, where key, container string) *Use {
 func (c *Client) labels(ctx context.Context, namespaces []string, now time.Time, pods map[key]*Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.QueryTimeout)
 	defer cancel()
-	query := fmt.Sprintf("%s[%s]", narrow(c.config.PodLabels, matchAny(c.config.PodNamespaceLabel, namespaces)), model.Duration(c.config.Length))
+	query := fmt.Sprintf("%s[%s]", narrow(c.config.PodLabels, matchAny(c.config.PodNamespaceLabel, namespaces)),
+		model.Duration(c.config.Length))
 	value, _, err := c.api.Query(ctx, query, now)
 	if err != nil {
 		return err
@@ -160,7 +166,8 @@ func (c *Client) labels(ctx context.Context, namespaces []string, now time.Time,
 	}
 	newest := map[key]model.Time{}
 	for _, series := range matrix {
-		where := key{string(series.Metric[model.LabelName(c.config.PodNamespaceLabel)]), string(series.Metric[model.LabelName(c.config.PodNameLabel)])}
+		where := key{string(series.Metric[model.LabelName(c.config.PodNamespaceLabel)]),
+			string(series.Metric[model.LabelName(c.config.PodNameLabel)])}
 		pod := pods[where]
 		if pod == nil || len(series.Values) == 0 {
 			continue

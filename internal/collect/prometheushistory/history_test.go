@@ -74,7 +74,8 @@ func TestHistory(t *testing.T) {
 	first, second := time.Unix(1795003200, 0), time.Unix(1795006800, 0)
 	want := []*Pod{{
 		Namespace: "shop", Name: "web-1", Labels: map[string]string{"app": "web"},
-		Containers: map[string]*Use{"app": {CPU: []Sample{{first, 250}, {second, 500}}, Memory: []Sample{{first, 1024}, {second, 2048}}}},
+		Containers: map[string]*Use{"app": {CPU: []Sample{{first, 250}, {second, 500}},
+			Memory: []Sample{{first, 1024}, {second, 2048}}}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -94,13 +95,15 @@ func TestHistoryFails(t *testing.T) {
 		answers map[string]string
 		want    string
 	}{
-		"names that fit nothing":     {map[string]string{"rate(": "[]", "container": "[]"}, "no series: check"},
-		"a query that is refused":    {map[string]string{"rate(": "[]"}, "history of memory: bad_data"},
-		"a series without container": {map[string]string{"rate(": `[{"metric":{"namespace":"shop"},"values":[]}]`}, "lacks the namespace, the pod or the container"},
+		"names that fit nothing":  {map[string]string{"rate(": "[]", "container": "[]"}, "no series: check"},
+		"a query that is refused": {map[string]string{"rate(": "[]"}, "history of memory: bad_data"},
+		"a series without container": {map[string]string{"rate(": `[{"metric":{"namespace":"shop"},"values":[]}]`},
+			"lacks the namespace, the pod or the container"},
 	} {
 		s, client := start(t, nil)
 		s.answers = c.answers
-		if _, err := client.History(t.Context(), []string{"shop"}, noon); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := client.History(t.Context(), []string{"shop"}, noon); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", why, err, c.want)
 		}
 	}

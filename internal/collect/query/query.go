@@ -28,7 +28,8 @@ import (
 type Source interface {
 	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
 	Custom(ctx context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error)
-	External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error)
+	External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList,
+		error)
 }
 
 var _ Source = (*metricsapi.Client)(nil)

@@ -48,7 +48,8 @@ func (o *observer) sample(ctx context.Context, load float64) (Sample, error) {
 // time: metrics need two scrapes.
 func (o *observer) awaitMetric(ctx context.Context) error {
 	for {
-		hpa, err := o.client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Get(ctx, demoWorkload, metav1.GetOptions{})
+		hpa, err := o.client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Get(ctx, demoWorkload,
+			metav1.GetOptions{})
 		if err == nil && computed(hpa) {
 			return nil
 		}

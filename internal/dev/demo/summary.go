@@ -46,7 +46,8 @@ func summarize(plan Plan, began time.Time, samples []Sample, scales []ScaleEvent
 		}
 	}
 	if s.Surge != s.ComputedSurge {
-		s.Failures = append(s.Failures, fmt.Sprintf("held %d replicas under the surge, computed are %d", s.Surge, s.ComputedSurge))
+		s.Failures = append(s.Failures,
+			fmt.Sprintf("held %d replicas under the surge, computed are %d", s.Surge, s.ComputedSurge))
 	}
 	if s.Final != s.ComputedFinal {
 		s.Failures = append(s.Failures, fmt.Sprintf("ended at %d replicas, computed are %d", s.Final, s.ComputedFinal))

@@ -83,7 +83,8 @@ func again() tea.Cmd {
 func (s screen) run(ctx context.Context, r *record) error {
 	s.record = r
 	// Ctrl-C is the caller's: it ends the cluster too.
-	_, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithOutput(s.out), tea.WithInput(nil), tea.WithoutSignalHandler()).Run()
+	_, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithOutput(s.out), tea.WithInput(nil),
+		tea.WithoutSignalHandler()).Run()
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("live view: %w", err)
 	}
@@ -143,7 +144,8 @@ func plot(samples []Sample) string {
 	}
 	// A line for each replica, where there is room, makes the axis even.
 	return asciigraph.PlotMany(series,
-		asciigraph.Height(min(top, plotHeight)), asciigraph.Width(plotWidth), asciigraph.Precision(0), asciigraph.LowerBound(0),
+		asciigraph.Height(min(top, plotHeight)), asciigraph.Width(plotWidth), asciigraph.Precision(0),
+		asciigraph.LowerBound(0),
 		// Blue, orange and white can be told apart by everyone.
 		asciigraph.SeriesColors(asciigraph.Blue, asciigraph.Orange, asciigraph.White),
 		asciigraph.SeriesLegends("the load asks for", "wanted", "ready"))

@@ -50,7 +50,8 @@ func assemble(files []File, of *v1.ConfigFile, by string) (v1.Image, error) {
 		return nil, fmt.Errorf("layer: %w", err)
 	}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.Append(base, mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: epoch}, CreatedBy: by}})
+	image, err := mutate.Append(base,
+		mutate.Addendum{Layer: l, History: v1.History{Created: v1.Time{Time: epoch}, CreatedBy: by}})
 	if err != nil {
 		return nil, fmt.Errorf("image: %w", err)
 	}

@@ -74,7 +74,8 @@ func contents(t *testing.T, image v1.Image) map[string]string {
 }
 
 func TestLibraries(t *testing.T) {
-	got, err := libraries("\tlinux-vdso.so.1 (0x00007ffc)\n\tlibc.so.6 => /lib/libc.so.6 (0x0000)\n\t/lib64/ld-linux-x86-64.so.2 (0x00)\n")
+	got, err := libraries(
+		"\tlinux-vdso.so.1 (0x00007ffc)\n\tlibc.so.6 => /lib/libc.so.6 (0x0000)\n\t/lib64/ld-linux-x86-64.so.2 (0x00)\n")
 	if err != nil {
 		t.Fatal(err)
 	}

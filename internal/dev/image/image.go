@@ -39,7 +39,8 @@ func Build(program []byte, version string) (v1.Image, error) {
 		return nil, fmt.Errorf("the program: %w", err)
 	}
 	config := v1.Config{User: user, Entrypoint: []string{entrypoint}, WorkingDir: "/", Labels: labelsOf(version)}
-	return assemble([]File{{Path: entrypoint, Content: program, Mode: 0o755}}, &v1.ConfigFile{Architecture: architecture, Config: config}, "make image")
+	return assemble([]File{{Path: entrypoint, Content: program, Mode: 0o755}},
+		&v1.ConfigFile{Architecture: architecture, Config: config}, "make image")
 }
 
 func labelsOf(version string) map[string]string {

@@ -24,7 +24,8 @@ const (
 
 // tunables are the settings of the kernel that the kubelet and the bridge plugin change.
 var tunables = []string{
-	"/proc/sys/vm/overcommit_memory", "/proc/sys/vm/panic_on_oom", "/proc/sys/kernel/panic", "/proc/sys/kernel/panic_on_oops",
+	"/proc/sys/vm/overcommit_memory", "/proc/sys/vm/panic_on_oom", "/proc/sys/kernel/panic",
+	"/proc/sys/kernel/panic_on_oops",
 	"/proc/sys/kernel/keys/root_maxkeys", "/proc/sys/kernel/keys/root_maxbytes", "/proc/sys/net/ipv4/ip_forward",
 }
 

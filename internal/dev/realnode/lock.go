@@ -17,7 +17,8 @@ func lockDir(dir string) (*os.File, error) {
 			return nil, fmt.Errorf("lock: %w", err)
 		}
 		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-			return nil, errors.Join(fmt.Errorf("another real node is running on this machine (%s is locked): %w", path, err), file.Close())
+			return nil, errors.Join(fmt.Errorf("another real node is running on this machine (%s is locked): %w", path, err),
+				file.Close())
 		}
 		mine, err := file.Stat()
 		if err != nil {

@@ -172,7 +172,8 @@ func (n *Node) startContainerd(ctx context.Context) error {
 	if err := os.WriteFile(path, []byte(n.layout.containerdConfig(runc)), 0o600); err != nil {
 		return fmt.Errorf("containerd: %w", err)
 	}
-	n.containerd, err = n.config.Cluster.StartProgram(ctx, "containerd", []string{binary, "--config", path}, func(ctx context.Context) error {
+	n.containerd, err = n.config.Cluster.StartProgram(ctx, "containerd", []string{binary,
+		"--config", path}, func(ctx context.Context) error {
 		_, err := n.ctr(ctx, "version")
 		return err
 	})

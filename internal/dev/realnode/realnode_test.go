@@ -128,7 +128,10 @@ func TestNetworkConfig(t *testing.T) {
 func TestKubeletConfigCanBeOverruled(t *testing.T) {
 	text, err := layout{dir: "/some/node"}.kubeletConfig(kubeletSettings{
 		address: "10.213.0.1", port: 10260, clientCA: "/pki/ca.crt", certificate: "/pki/kubelet.crt", key: "/pki/kubelet.key",
-		more: map[string]any{"evictionHard": map[string]string{"memory.available": "100Mi"}, "featureGates": map[string]bool{"InPlacePodVerticalScaling": true}},
+		more: map[string]any{
+			"evictionHard": map[string]string{"memory.available": "100Mi"},
+			"featureGates": map[string]bool{"InPlacePodVerticalScaling": true},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +144,8 @@ func TestKubeletConfigCanBeOverruled(t *testing.T) {
 		"address": "10.213.0.1", "port": 10260.0, "cgroupDriver": "cgroupfs", "cgroupRoot": "/plimsoll-node",
 		"failCgroupV1": false, "failSwapOn": false, "enforceNodeAllocatable": []any{}, "readOnlyPort": 0.0,
 		"authorization": map[string]any{"mode": "Webhook"}, "containerRuntimeEndpoint": "unix:///some/node/containerd.sock",
-		"evictionHard": map[string]any{"memory.available": "100Mi"}, "featureGates": map[string]any{"InPlacePodVerticalScaling": true},
+		"evictionHard": map[string]any{"memory.available": "100Mi"},
+		"featureGates": map[string]any{"InPlacePodVerticalScaling": true},
 	}
 	for field, value := range want {
 		if diff := cmp.Diff(value, got[field]); diff != "" {

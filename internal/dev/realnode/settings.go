@@ -23,9 +23,9 @@ func (l layout) path(elements ...string) string {
 
 func (l layout) socket() string { return l.path("containerd.sock") }
 
-// containerdConfig is containerd's, with everything that it keeps in the node's folder. The network namespaces are there
-// too, so that what is mounted can be found. Without CAP_SYS_RESOURCE, which root in a container often lacks, nobody may
-// lower oom_score_adj, and every sandbox would fail without restrict_oom_score_adj.
+// containerdConfig is containerd's, with everything that it keeps in the node's folder. The network namespaces are
+// there too, so that what is mounted can be found. Without CAP_SYS_RESOURCE, which root in a container often lacks,
+// nobody may lower oom_score_adj, and every sandbox would fail without restrict_oom_score_adj.
 func (l layout) containerdConfig(runc string) string {
 	const cri = `plugins."io.containerd.grpc.v1.cri"`
 	lines := []string{
@@ -101,8 +101,10 @@ func (l layout) kubeletConfig(s kubeletSettings) ([]byte, error) {
 		"cgroupDriver":             "cgroupfs", "cgroupRoot": cgroupName,
 		"failCgroupV1": false, "failSwapOn": false, "enforceNodeAllocatable": []string{},
 		"podLogsDir": l.path("pod-logs"), "volumePluginDir": l.path("volume-plugins"),
-		"makeIPTablesUtilChains":      false,
-		"evictionHard":                map[string]string{"memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%"},
+		"makeIPTablesUtilChains": false,
+		"evictionHard": map[string]string{
+			"memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%",
+		},
 		"imageGCHighThresholdPercent": 100,
 	}
 	maps.Copy(config, s.more)

@@ -24,8 +24,11 @@ func Start(ctx context.Context, client kubernetes.Interface) (record.EventRecord
 }
 
 // StartFor is Start for another source, about objects of the scheme's kinds.
-func StartFor(ctx context.Context, client kubernetes.Interface, component string, kinds *runtime.Scheme) (record.EventRecorder, func()) {
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx), record.WithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: spamKey}))
+func StartFor(
+	ctx context.Context, client kubernetes.Interface, component string, kinds *runtime.Scheme,
+) (record.EventRecorder, func()) {
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx),
+		record.WithCorrelatorOptions(record.CorrelatorOptions{SpamKeyFunc: spamKey}))
 	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	recorder := broadcaster.NewRecorder(kinds, corev1.EventSource{Component: component})
 	return recorder, broadcaster.Shutdown
@@ -37,5 +40,6 @@ func StartFor(ctx context.Context, client kubernetes.Interface, component string
 // the object.
 func spamKey(event *corev1.Event) string {
 	object := &event.InvolvedObject
-	return strings.Join([]string{object.Kind, object.Namespace, object.Name, string(object.UID), event.Type, event.Reason}, "/")
+	return strings.Join([]string{object.Kind, object.Namespace, object.Name, string(object.UID), event.Type, event.Reason},
+		"/")
 }

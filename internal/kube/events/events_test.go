@@ -34,9 +34,10 @@ func TestOneReasonDoesNotSilenceAnother(t *testing.T) {
 		recorder.Event(object, corev1.EventTypeWarning, "FailedGetExternalMetric", "the database is gone")
 		recorder.Event(object, corev1.EventTypeWarning, fmt.Sprintf("Other%d", i), "something else")
 	}
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
-		return seen("FailedGetExternalMetric") && seen("Other39"), nil
-	})
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true,
+		func(context.Context) (bool, error) {
+			return seen("FailedGetExternalMetric") && seen("Other39"), nil
+		})
 	if err != nil {
 		t.Error(err)
 	}

@@ -105,7 +105,9 @@ func discovered(discover Discovery, before *served) *served {
 		s.groups = before.groups
 	}
 	for _, group := range groups {
-		s.groups[group.Name] = &restmapper.APIGroupResources{Group: *group, VersionedResources: map[string][]metav1.APIResource{}}
+		s.groups[group.Name] = &restmapper.APIGroupResources{
+			Group: *group, VersionedResources: map[string][]metav1.APIResource{},
+		}
 	}
 	for _, list := range lists {
 		version, parseErr := schema.ParseGroupVersion(list.GroupVersion)
@@ -144,7 +146,8 @@ func (s *served) keep(version schema.GroupVersion, before *served) {
 	// Aggregated discovery does not even name a version that is stale.
 	isIt := func(v metav1.GroupVersionForDiscovery) bool { return v.Version == version.Version }
 	if !slices.ContainsFunc(group.Group.Versions, isIt) {
-		group.Group.Versions = append(group.Group.Versions, metav1.GroupVersionForDiscovery{GroupVersion: version.String(), Version: version.Version})
+		group.Group.Versions = append(group.Group.Versions,
+			metav1.GroupVersionForDiscovery{GroupVersion: version.String(), Version: version.Version})
 	}
 }
 
@@ -167,7 +170,9 @@ func (m *Mapper) current(isNewest bool) *served {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil {
-		return &served{RESTMapper: restmapper.NewDiscoveryRESTMapper(nil), err: fmt.Errorf("no answer within %s", longestWait)}
+		return &served{
+			RESTMapper: restmapper.NewDiscoveryRESTMapper(nil), err: fmt.Errorf("no answer within %s", longestWait),
+		}
 	}
 	return m.known
 }
@@ -204,32 +209,42 @@ func find[T any](m *Mapper, group string, in func(meta.RESTMapper) (T, error)) (
 
 // KindFor implements meta.RESTMapper.
 func (m *Mapper) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	return find(m, resource.Group, func(in meta.RESTMapper) (schema.GroupVersionKind, error) { return in.KindFor(resource) })
+	return find(m, resource.Group,
+		func(in meta.RESTMapper) (schema.GroupVersionKind, error) { return in.KindFor(resource) })
 }
 
 // KindsFor implements meta.RESTMapper.
 func (m *Mapper) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
-	return find(m, resource.Group, func(in meta.RESTMapper) ([]schema.GroupVersionKind, error) { return in.KindsFor(resource) })
+	return find(m, resource.Group,
+		func(in meta.RESTMapper) ([]schema.GroupVersionKind, error) { return in.KindsFor(resource) })
 }
 
 // ResourceFor implements meta.RESTMapper.
 func (m *Mapper) ResourceFor(resource schema.GroupVersionResource) (schema.GroupVersionResource, error) {
-	return find(m, resource.Group, func(in meta.RESTMapper) (schema.GroupVersionResource, error) { return in.ResourceFor(resource) })
+	return find(m, resource.Group,
+		func(in meta.RESTMapper) (schema.GroupVersionResource, error) { return in.ResourceFor(resource) })
 }
 
 // ResourcesFor implements meta.RESTMapper.
 func (m *Mapper) ResourcesFor(resource schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
-	return find(m, resource.Group, func(in meta.RESTMapper) ([]schema.GroupVersionResource, error) { return in.ResourcesFor(resource) })
+	return find(m, resource.Group,
+		func(in meta.RESTMapper) ([]schema.GroupVersionResource, error) { return in.ResourcesFor(resource) })
 }
 
 // RESTMapping implements meta.RESTMapper.
 func (m *Mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return find(m, kind.Group, func(in meta.RESTMapper) (*meta.RESTMapping, error) { return in.RESTMapping(kind, versions...) })
+	return find(m, kind.Group, func(in meta.RESTMapper) (*meta.RESTMapping, error) {
+		return in.RESTMapping(kind,
+			versions...)
+	})
 }
 
 // RESTMappings implements meta.RESTMapper.
 func (m *Mapper) RESTMappings(kind schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
-	return find(m, kind.Group, func(in meta.RESTMapper) ([]*meta.RESTMapping, error) { return in.RESTMappings(kind, versions...) })
+	return find(m, kind.Group, func(in meta.RESTMapper) ([]*meta.RESTMapping, error) {
+		return in.RESTMappings(kind,
+			versions...)
+	})
 }
 
 // ResourceSingularizer implements meta.RESTMapper.

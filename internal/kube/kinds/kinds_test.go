@@ -43,7 +43,8 @@ func (c *cluster) ServerGroupsAndResources() (groups []*metav1.APIGroup, lists [
 			failed[schema.GroupVersion{Group: name, Version: "v1"}] = why
 			continue
 		}
-		lists = append(lists, &metav1.APIResourceList{GroupVersion: name + "/v1", APIResources: []metav1.APIResource{{Name: "tills", Kind: "Till", Namespaced: true}}})
+		lists = append(lists, &metav1.APIResourceList{GroupVersion: name +
+			"/v1", APIResources: []metav1.APIResource{{Name: "tills", Kind: "Till", Namespaced: true}}})
 	}
 	if len(failed) > 0 {
 		err = &discovery.ErrGroupDiscoveryFailed{Groups: failed}

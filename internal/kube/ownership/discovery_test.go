@@ -26,7 +26,8 @@ func (halfDown) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIRes
 func TestDiscoveryOutage(t *testing.T) {
 	tree := &Tree{mapper: kinds.New(halfDown{})}
 	for group, want := range map[string]error{"down.example.com": ErrUnknown, "none.example.com": ErrUnsupported} {
-		_, err := tree.get(t.Context(), key{kind: schema.GroupKind{Group: group, Kind: "Till"}, namespace: "shop", name: "web"})
+		_, err := tree.get(t.Context(),
+			key{kind: schema.GroupKind{Group: group, Kind: "Till"}, namespace: "shop", name: "web"})
 		if !errors.Is(err, want) || errors.Is(err, ErrUnknown) && errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: %v, want %v", group, err, want)
 		}

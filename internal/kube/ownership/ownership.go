@@ -127,7 +127,8 @@ func New(cfg Config) (*Tree, error) {
 			"ReplicationController": cfg.Informers.Core().V1().ReplicationControllers().Informer(),
 		},
 		scales: cfg.Scales, mapper: cfg.Mapper, autoscalers: cfg.Autoscalers, timeout: cfg.Timeout,
-		wake: make(chan struct{}, 1), asked: map[key]*answer{}, kinds: map[schema.GroupKind]*kindQueue{}, answered: make(chan struct{}),
+		wake: make(chan struct{}, 1), asked: map[key]*answer{}, kinds: map[schema.GroupKind]*kindQueue{},
+		answered: make(chan struct{}),
 	}
 	if cfg.Autoscalers != nil {
 		if err := cfg.Autoscalers.AddIndexers(cache.Indexers{byTarget: t.targetKeys}); err != nil {

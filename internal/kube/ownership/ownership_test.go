@@ -54,7 +54,9 @@ type scales struct {
 func (w *world) Scales(string) scaleclient.ScaleInterface { return scales{world: w} }
 
 // Get implements scaleclient.ScaleInterface.
-func (s scales) Get(ctx context.Context, resource schema.GroupResource, name string, _ metav1.GetOptions) (*autoscalingv1.Scale, error) {
+func (s scales) Get(
+	ctx context.Context, resource schema.GroupResource, name string, _ metav1.GetOptions,
+) (*autoscalingv1.Scale, error) {
 	s.mu.Lock()
 	s.asked++
 	fail, selector, hangs := s.fail, s.selector, s.hangs != nil && s.hangs(resource.Resource, name)
@@ -70,7 +72,9 @@ func (s scales) Get(ctx context.Context, resource schema.GroupResource, name str
 	case name != "roll":
 		return nil, apierrors.NewNotFound(resource, name)
 	}
-	return &autoscalingv1.Scale{ObjectMeta: object("roll", "o1", nil), Status: autoscalingv1.ScaleStatus{Selector: selector}}, nil
+	return &autoscalingv1.Scale{
+		ObjectMeta: object("roll", "o1", nil), Status: autoscalingv1.ScaleStatus{Selector: selector},
+	}, nil
 }
 
 // noScale is what an API server says where the kind has no scale.
@@ -108,7 +112,10 @@ func (w *world) start(ctx context.Context, t *testing.T) {
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 	objects := []runtime.Object{
 		&appsv1.Deployment{ObjectMeta: object("web", "d1", nil), Spec: appsv1.DeploymentSpec{Selector: selector}},
-		&appsv1.ReplicaSet{ObjectMeta: object("web-1", "r1", owner("apps/v1", "Deployment", "web", "d1")), Spec: appsv1.ReplicaSetSpec{Selector: selector}},
+		&appsv1.ReplicaSet{
+			ObjectMeta: object("web-1", "r1", owner("apps/v1", "Deployment", "web", "d1")),
+			Spec:       appsv1.ReplicaSetSpec{Selector: selector},
+		},
 		&appsv1.ReplicaSet{ObjectMeta: object("roll-1", "r2", owner("example.com/v1", "Rollout", "roll", "o1"))},
 		&appsv1.ReplicaSet{ObjectMeta: object("made-1", "r3", owner("example.com/v1", "Recipe", "cake", "c1"))},
 		&batchv1.CronJob{ObjectMeta: object("night", "n1", nil)},
@@ -118,7 +125,8 @@ func (w *world) start(ctx context.Context, t *testing.T) {
 	for _, kind := range []string{"Rollout", "Recipe"} {
 		mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: kind}, meta.RESTScopeNamespace)
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(fake.NewClientset(objects...), 0, informers.WithTransform(slim.Transform))
+	factory := informers.NewSharedInformerFactoryWithOptions(fake.NewClientset(objects...), 0,
+		informers.WithTransform(slim.Transform))
 	tree, err := New(Config{Informers: factory, Scales: w, Mapper: mapper, Autoscalers: w.autoscalers})
 	if err != nil {
 		t.Fatal(err)
@@ -161,14 +169,18 @@ func TestTopmost(t *testing.T) {
 			none  bool
 			error error
 		}{
-			"a Deployment above a ReplicaSet":       {pod: pod(owner("apps/v1", "ReplicaSet", "web-1", "r1")), want: "Deployment shop/web"},
-			"a kind that has a scale":               {pod: pod(owner("apps/v1", "ReplicaSet", "roll-1", "r2")), want: "Rollout shop/roll"},
-			"a kind without one is none":            {pod: pod(owner("apps/v1", "ReplicaSet", "made-1", "r3")), want: "ReplicaSet shop/made-1"},
-			"a kind that is not there is none":      {pod: pod(owner("example.com/v1", "Rollout", "other", "o2")), none: true},
-			"nobody owns it":                        {pod: pod(nil), none: true},
-			"a node":                                {pod: pod(owner("v1", "Node", "n", "n")), none: true},
-			"a ReplicaSet that is gone":             {pod: pod(owner("apps/v1", "ReplicaSet", "old", "r9")), error: ErrNotFound},
-			"another ReplicaSet has taken its name": {pod: pod(owner("apps/v1", "ReplicaSet", "web-1", "r8")), error: ErrNotFound},
+			"a Deployment above a ReplicaSet": {pod: pod(owner("apps/v1", "ReplicaSet", "web-1", "r1")),
+				want: "Deployment shop/web"},
+			"a kind that has a scale": {pod: pod(owner("apps/v1", "ReplicaSet", "roll-1", "r2")),
+				want: "Rollout shop/roll"},
+			"a kind without one is none": {pod: pod(owner("apps/v1", "ReplicaSet", "made-1", "r3")),
+				want: "ReplicaSet shop/made-1"},
+			"a kind that is not there is none": {pod: pod(owner("example.com/v1", "Rollout", "other", "o2")), none: true},
+			"nobody owns it":                   {pod: pod(nil), none: true},
+			"a node":                           {pod: pod(owner("v1", "Node", "n", "n")), none: true},
+			"a ReplicaSet that is gone":        {pod: pod(owner("apps/v1", "ReplicaSet", "old", "r9")), error: ErrNotFound},
+			"another ReplicaSet has taken its name": {pod: pod(owner("apps/v1", "ReplicaSet", "web-1", "r8")),
+				error: ErrNotFound},
 		} {
 			_, _, _ = w.tree.TopmostKnown(c.pod)
 			synctest.Wait()
@@ -205,7 +217,8 @@ func TestScalesAreAskedForOnce(t *testing.T) {
 func TestTopmostKnownCallsNobody(t *testing.T) {
 	w := &world{}
 	inWorld(t, w, func(t *testing.T) {
-		if top, found, err := w.tree.TopmostKnown(pod(owner("apps/v1", "ReplicaSet", "web-1", "r1"))); !found || err != nil || top.UID != "d1" {
+		if top, found, err := w.tree.TopmostKnown(pod(owner("apps/v1", "ReplicaSet", "web-1", "r1"))); !found || err != nil ||
+			top.UID != "d1" {
 			t.Errorf("a Deployment: %v, %t, %v", top, found, err)
 		}
 		w.set(func() { w.hangs = func(string, string) bool { return true } })
@@ -255,10 +268,11 @@ func TestTargetOf(t *testing.T) {
 			error    error
 			text     string
 		}{
-			"a Deployment":         {ref: ref("apps/v1", "Deployment", "web"), selector: "app=web", uid: "d1"},
-			"without a version":    {ref: ref("", "Deployment", "web"), selector: "app=web", uid: "d1"},
-			"of a wrong version":   {ref: ref("v1", "Deployment", "web"), selector: "app=web", uid: "d1"},
-			"that has a parent":    {ref: ref("apps/v1", "ReplicaSet", "web-1"), selector: "app=web", uid: "r1", parent: "Deployment shop/web"},
+			"a Deployment":       {ref: ref("apps/v1", "Deployment", "web"), selector: "app=web", uid: "d1"},
+			"without a version":  {ref: ref("", "Deployment", "web"), selector: "app=web", uid: "d1"},
+			"of a wrong version": {ref: ref("v1", "Deployment", "web"), selector: "app=web", uid: "d1"},
+			"that has a parent": {ref: ref("apps/v1", "ReplicaSet", "web-1"), selector: "app=web", uid: "r1",
+				parent: "Deployment shop/web"},
 			"with a scale":         {ref: ref("example.com/v1", "Rollout", "roll"), selector: "app=roll", uid: "o1"},
 			"that selects nothing": {ref: ref("batch/v1", "CronJob", "night"), selector: "", uid: "n1"},
 			"that is not there": {
@@ -279,7 +293,8 @@ func TestTargetOf(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", why, got, c)
 			}
 		}
-		if got, _ := w.tree.TargetOf("shop", &autoscalingv1.CrossVersionObjectReference{Kind: "CronJob", Name: "night"}); !got.Selector.Empty() {
+		if got, _ := w.tree.TargetOf("shop",
+			&autoscalingv1.CrossVersionObjectReference{Kind: "CronJob", Name: "night"}); !got.Selector.Empty() {
 			if _, selectable := got.Selector.Requirements(); selectable {
 				t.Error("a workload without labels selects something")
 			}
@@ -287,7 +302,8 @@ func TestTargetOf(t *testing.T) {
 		w.set(func() { w.fail = apierrors.NewTimeoutError("slow", 1) })
 		again := ref("example.com/v1", "Rollout", "new")
 		w.await(t.Context(), &again)
-		if _, err := w.tree.TargetOf("shop", &again); !errors.Is(err, ErrUnknown) || errors.Is(err, ErrNotFound) || errors.Is(err, errNotAsked) {
+		if _, err := w.tree.TargetOf("shop", &again); !errors.Is(err, ErrUnknown) || errors.Is(err, ErrNotFound) ||
+			errors.Is(err, errNotAsked) {
 			t.Errorf("a call that times out: %v, want %v", err, ErrUnknown)
 		}
 	})

@@ -48,7 +48,9 @@ func (t *Tree) TargetOf(namespace string, ref *autoscalingv1.CrossVersionObjectR
 		return Target{}, unhandled(ref, a.err)
 	}
 	if a.scale.Status.Selector == "" {
-		return Target{}, unhandled(ref, as(ErrUnsupported, fmt.Errorf("resource %s/%s has an empty selector for scale sub-resource", namespace, ref.Name)))
+		return Target{},
+			unhandled(ref,
+				as(ErrUnsupported, fmt.Errorf("resource %s/%s has an empty selector for scale sub-resource", namespace, ref.Name)))
 	}
 	selector, err := labels.Parse(a.scale.Status.Selector)
 	if err != nil {

@@ -25,7 +25,8 @@ func benchObject(i int) types.NamespacedName {
 
 func benchPod(i, n int, phase corev1.PodPhase) *observe.Pod {
 	object := benchObject(i)
-	p := on(pod(fmt.Sprintf("%s-%d", object.Name, n), map[string]string{"app": object.Name, "pod-template-hash": "1"}), fmt.Sprint("node-", (i*benchPods+n*7919)%benchNodes))
+	p := on(pod(fmt.Sprintf("%s-%d", object.Name, n), map[string]string{"app": object.Name, "pod-template-hash": "1"}),
+		fmt.Sprint("node-", (i*benchPods+n*7919)%benchNodes))
 	p.Namespace, p.Status.Phase = object.Namespace, phase
 	return observe.PodOf(p)
 }

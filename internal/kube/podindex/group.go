@@ -124,7 +124,8 @@ type group struct {
 
 // find is the place of a name among the pods, or where it would be.
 func (g *group) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(g.pods, name, func(m *member, name string) int { return strings.Compare(m.pod.Name, name) })
+	return slices.BinarySearchFunc(g.pods, name,
+		func(m *member, name string) int { return strings.Compare(m.pod.Name, name) })
 }
 
 // overlap names the group's object and another that has pods in common with it;

@@ -53,11 +53,13 @@ func TestNodesOfFollowedObjects(t *testing.T) {
 		t.Errorf("on b %v, want %v: another selector does not end following", got, want)
 	}
 	x.Claim(object("web"), SelectorOf(selector(t, "app in (web,api)")), "somebody")
-	if got, want := x.On("b", nil), []Subscription{{Object: object("web"), Follower: "somebody", Nodes: 1}}; !slices.Equal(got, want) {
+	if got, want := x.On("b", nil),
+		[]Subscription{{Object: object("web"), Follower: "somebody", Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v", got, want)
 	}
 	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "somebody else")
-	if got, want := x.On("b", nil), []Subscription{{Object: object("web"), Follower: "somebody else", Nodes: 1}}; !slices.Equal(got, want) {
+	if got, want := x.On("b", nil),
+		[]Subscription{{Object: object("web"), Follower: "somebody else", Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v", got, want)
 	}
 	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), nil)
@@ -97,17 +99,21 @@ func TestChangesThatMatter(t *testing.T) {
 		change func(*corev1.Pod)
 		want   []types.NamespacedName
 	}{
-		"nothing":        {func(*corev1.Pod) {}, nil},
-		"an annotation":  {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, nil},
-		"its node":       {func(p *corev1.Pod) { p.Spec.NodeName = "a" }, nil},
-		"it is ready":    {ready(corev1.ConditionTrue), []types.NamespacedName{object("web")}},
-		"it is unready":  {ready(corev1.ConditionFalse), []types.NamespacedName{object("web")}},
-		"it fails":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, []types.NamespacedName{object("web")}},
-		"it is deleted":  {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, []types.NamespacedName{object("web")}},
-		"another of it":  {func(p *corev1.Pod) { p.UID = "another" }, []types.NamespacedName{object("web")}},
-		"it joins":       {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "tier": "x"} }, []types.NamespacedName{object("web"), object("tier")}},
-		"it goes over":   {func(p *corev1.Pod) { p.Labels = map[string]string{"tier": "x"} }, []types.NamespacedName{object("web"), object("tier")}},
-		"another's left": {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "other": "y"} }, []types.NamespacedName{object("web")}},
+		"nothing":       {func(*corev1.Pod) {}, nil},
+		"an annotation": {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, nil},
+		"its node":      {func(p *corev1.Pod) { p.Spec.NodeName = "a" }, nil},
+		"it is ready":   {ready(corev1.ConditionTrue), []types.NamespacedName{object("web")}},
+		"it is unready": {ready(corev1.ConditionFalse), []types.NamespacedName{object("web")}},
+		"it fails":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, []types.NamespacedName{object("web")}},
+		"it is deleted": {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
+			[]types.NamespacedName{object("web")}},
+		"another of it": {func(p *corev1.Pod) { p.UID = "another" }, []types.NamespacedName{object("web")}},
+		"it joins": {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "tier": "x"} },
+			[]types.NamespacedName{object("web"), object("tier")}},
+		"it goes over": {func(p *corev1.Pod) { p.Labels = map[string]string{"tier": "x"} },
+			[]types.NamespacedName{object("web"), object("tier")}},
+		"another's left": {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "other": "y"} },
+			[]types.NamespacedName{object("web")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := New()
@@ -147,7 +153,8 @@ func TestNodesEqualTwin(t *testing.T) {
 			x: New(), w: &twin{pods: map[string]map[string]string{}, selectors: map[string]labels.Selector{}},
 			nodes: map[string]string{}, followed: map[string]bool{},
 		}
-		t.Repeat(map[string]func(*rapid.T){"put": p.put, "remove": p.remove, "select": p.selects, "delete": p.forget, "follow": p.follow, "": p.check})
+		t.Repeat(map[string]func(*rapid.T){"put": p.put, "remove": p.remove, "select": p.selects, "delete": p.forget,
+			"follow": p.follow, "": p.check})
 	})
 }
 

@@ -235,7 +235,8 @@ func (x *Index) tidy(name string) {
 
 // differs reports whether a decision would see the pod otherwise than before.
 func differs(before, after *observe.Pod) bool {
-	return !before.IsSame(after) || before.Phase != after.Phase || before.Deleting != after.Deleting || before.Ready != after.Ready
+	return !before.IsSame(after) || before.Phase != after.Phase || before.Deleting != after.Deleting ||
+		before.Ready != after.Ready
 }
 
 // upstreamPair names two objects of a namespace in upstream's way.

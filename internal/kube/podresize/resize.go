@@ -93,7 +93,8 @@ func Resize(ctx context.Context, client kubernetes.Interface, pod Pod, container
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	_, err = client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, Subresource)
+	_, err = client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, body,
+		metav1.PatchOptions{}, Subresource)
 	if err != nil {
 		return fmt.Errorf("resizing pod %s/%s: %w", pod.Namespace, pod.Name, classify(err))
 	}
@@ -108,7 +109,8 @@ func Annotate(ctx context.Context, client kubernetes.Interface, pod Pod, annotat
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+	if _, err := client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, body,
+		metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("annotating pod %s/%s: %w", pod.Namespace, pod.Name, classify(err))
 	}
 	return nil
@@ -135,7 +137,8 @@ func isOther(err error) bool {
 // server's own validation of pods finds wrong however often it is asked. Admission
 // policies and webhooks answer with the same code.
 func isInfeasible(err error) bool {
-	return apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, causeNodeCapacity) || apierrors.IsInvalid(err) && isValidation(err)
+	return apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, causeNodeCapacity) ||
+		apierrors.IsInvalid(err) && isValidation(err)
 }
 
 // isValidation recognises validation: its causes have types, and fields of the

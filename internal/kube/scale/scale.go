@@ -88,7 +88,9 @@ func KindOf(ref autoscalingv2.CrossVersionObjectReference) (schema.GroupKind, er
 }
 
 // Get is the scale that the reference names, if it is known, or else as Read has it.
-func (c *Client) Get(ctx context.Context, namespace string, ref autoscalingv2.CrossVersionObjectReference) (Target, error) {
+func (c *Client) Get(
+	ctx context.Context, namespace string, ref autoscalingv2.CrossVersionObjectReference,
+) (Target, error) {
 	kind, err := KindOf(ref)
 	if err != nil {
 		return Target{}, err
@@ -142,7 +144,9 @@ func (c *Client) ReadMapped(ctx context.Context, mappings []*meta.RESTMapping, n
 	return Target{}, firstErr
 }
 
-func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespace, name string) (*autoscalingv1.Scale, error) {
+func (c *Client) get(
+	ctx context.Context, resource schema.GroupResource, namespace, name string,
+) (*autoscalingv1.Scale, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	return c.config.Scales.Scales(namespace).Get(ctx, resource, name, metav1.GetOptions{})
@@ -154,7 +158,9 @@ func (c *Client) get(ctx context.Context, resource schema.GroupResource, namespa
 // an aggregated API may have it, the count is read just before the write instead. Before
 // each attempt mayWrite is asked; its error ends the write. With an error, too, the scale
 // is what was found meanwhile, for whoever tries again; nil if nothing was.
-func (c *Client) Write(ctx context.Context, target Target, replicas int32, mayWrite func() error) (*autoscalingv1.Scale, error) {
+func (c *Client) Write(
+	ctx context.Context, target Target, replicas int32, mayWrite func() error,
+) (*autoscalingv1.Scale, error) {
 	if err := c.findKind(target.Resource); err != nil {
 		return nil, err
 	}
@@ -213,10 +219,13 @@ func (c *Client) findKind(resource schema.GroupResource) error {
 	return err
 }
 
-func (c *Client) update(ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
+func (c *Client) update(
+	ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale,
+) (*autoscalingv1.Scale, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	return c.config.Writes.Scales(scale.Namespace).Update(ctx, resource, scale, metav1.UpdateOptions{FieldManager: c.config.FieldManager})
+	return c.config.Writes.Scales(scale.Namespace).Update(ctx, resource, scale,
+		metav1.UpdateOptions{FieldManager: c.config.FieldManager})
 }
 
 // wordless adds a sentinel to an error without adding to its text, which

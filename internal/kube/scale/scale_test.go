@@ -25,12 +25,19 @@ type unversioned struct {
 func (u *unversioned) Scales(string) scaleclient.ScaleInterface { return u }
 
 // Get implements scaleclient.ScaleInterface.
-func (u *unversioned) Get(context.Context, schema.GroupResource, string, metav1.GetOptions) (*autoscalingv1.Scale, error) {
-	return &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: u.uid}, Spec: autoscalingv1.ScaleSpec{Replicas: u.count}}, nil
+func (u *unversioned) Get(
+	context.Context, schema.GroupResource, string, metav1.GetOptions,
+) (*autoscalingv1.Scale, error) {
+	return &autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: u.uid},
+		Spec:       autoscalingv1.ScaleSpec{Replicas: u.count},
+	}, nil
 }
 
 // Update implements scaleclient.ScaleInterface.
-func (u *unversioned) Update(_ context.Context, _ schema.GroupResource, s *autoscalingv1.Scale, _ metav1.UpdateOptions) (*autoscalingv1.Scale, error) {
+func (u *unversioned) Update(
+	_ context.Context, _ schema.GroupResource, s *autoscalingv1.Scale, _ metav1.UpdateOptions,
+) (*autoscalingv1.Scale, error) {
 	u.count, u.writes = s.Spec.Replicas, u.writes+1
 	return s, nil
 }

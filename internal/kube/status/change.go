@@ -53,7 +53,8 @@ func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 type condition = autoscalingv2.HorizontalPodAutoscalerCondition
 
 func turns(b, a *condition) bool {
-	return b.Type != a.Type || b.Status != a.Status || b.Reason != a.Reason || !b.LastTransitionTime.Equal(&a.LastTransitionTime)
+	return b.Type != a.Type || b.Status != a.Status || b.Reason != a.Reason ||
+		!b.LastTransitionTime.Equal(&a.LastTransitionTime)
 }
 
 // isNoise reports whether noise may turn the condition back and forth: whether a limit

@@ -18,7 +18,8 @@ func shown() *statusOf {
 	return &statusOf{
 		ObservedGeneration: &generation, CurrentReplicas: 2, DesiredReplicas: 3, LastScaleTime: &scaled,
 		Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{
-			Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound", Message: "from cpu", LastTransitionTime: scaled,
+			Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound", Message: "from cpu",
+			LastTransitionTime: scaled,
 		}},
 		CurrentMetrics: []autoscalingv2.MetricStatus{
 			{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricStatus{Name: "cpu",
@@ -46,10 +47,12 @@ func TestChanges(t *testing.T) {
 		"a metric fails":        {func(s *statusOf) { s.CurrentMetrics[0] = autoscalingv2.MetricStatus{} }, true, false},
 		"noise":                 {func(s *statusOf) { s.CurrentMetrics[1].External.Current.Value.Set(1019) }, false, false},
 		"a number rises":        {func(s *statusOf) { s.CurrentMetrics[1].External.Current.Value.Set(1021) }, false, true},
-		"a number falls":        {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue.SetMilli(97) }, false, true},
-		"a number is gone":      {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue = nil }, false, true},
-		"noise in percent":      {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 51 }, false, false},
-		"the utilization":       {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 52 }, false, true},
+		"a number falls": {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue.SetMilli(97) }, false,
+			true},
+		"a number is gone": {func(s *statusOf) { s.CurrentMetrics[0].Resource.Current.AverageValue = nil }, false, true},
+		"noise in percent": {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 51 }, false,
+			false},
+		"the utilization": {func(s *statusOf) { *s.CurrentMetrics[0].Resource.Current.AverageUtilization = 52 }, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after := shown()
@@ -86,7 +89,8 @@ func TestTurned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := func(s corev1.ConditionStatus, reason string) *statusOf {
-				return &statusOf{Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: tt.kind, Status: s, Reason: reason}}}
+				return &statusOf{Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: tt.kind, Status: s,
+					Reason: reason}}}
 			}
 			before, after := status(tt.before, "Before"), status(tt.after, tt.reason)
 			if urgent, turned := Urgent(before, after), Turned(before, after); urgent != tt.urgent || turned != tt.turned {

@@ -76,7 +76,9 @@ func (w *Writer) update(ctx context.Context, base *autoscalingv2.HorizontalPodAu
 }
 
 // Get reads the object from the API server.
-func (w *Writer) Get(ctx context.Context, object *autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+func (w *Writer) Get(
+	ctx context.Context, object *autoscalingv2.HorizontalPodAutoscaler,
+) (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	return w.client.HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})

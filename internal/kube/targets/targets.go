@@ -175,7 +175,9 @@ func ScaleOf(object any) (*autoscalingv1.Scale, error) {
 	return nil, fmt.Errorf("no scale known for %T", object)
 }
 
-func convert(object *metav1.ObjectMeta, specReplicas *int32, statusReplicas int32, labelSelector *metav1.LabelSelector) (*autoscalingv1.Scale, error) {
+func convert(
+	object *metav1.ObjectMeta, specReplicas *int32, statusReplicas int32, labelSelector *metav1.LabelSelector,
+) (*autoscalingv1.Scale, error) {
 	selector, err := metav1.LabelSelectorAsSelector(labelSelector)
 	if err != nil {
 		return nil, fmt.Errorf("selector: %w", err)

@@ -66,7 +66,8 @@ func (w counts) tell(object any) {
 		GetNamespace() string
 		GetName() string
 	}); ok {
-		w.changed(ID{Kind: w.kind, Name: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}, replicasOf(object))
+		w.changed(ID{Kind: w.kind, Name: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}},
+			replicasOf(object))
 	}
 }
 

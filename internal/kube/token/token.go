@@ -148,7 +148,8 @@ func lifeOf(answer *authenticationv1.TokenRequest, now time.Time) (time.Duration
 	}
 	life := answer.Status.ExpirationTimestamp.Sub(now)
 	if life <= 0 {
-		return 0, fmt.Errorf("the one in the answer expired at %s", answer.Status.ExpirationTimestamp.UTC().Format(time.RFC3339))
+		return 0, fmt.Errorf("the one in the answer expired at %s",
+			answer.Status.ExpirationTimestamp.UTC().Format(time.RFC3339))
 	}
 	return life, nil
 }

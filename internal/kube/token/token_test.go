@@ -25,7 +25,9 @@ type issuer struct {
 	hangs time.Duration
 }
 
-func (i *issuer) CreateToken(ctx context.Context, name string, r *authenticationv1.TokenRequest, _ metav1.CreateOptions) (
+func (i *issuer) CreateToken(
+	ctx context.Context, name string, r *authenticationv1.TokenRequest, _ metav1.CreateOptions,
+) (
 	*authenticationv1.TokenRequest, error,
 ) {
 	n := i.asked.Add(1)
@@ -41,7 +43,9 @@ func (i *issuer) CreateToken(ctx context.Context, name string, r *authentication
 	now := time.Now().Add(i.skew)
 	return &authenticationv1.TokenRequest{
 		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now)},
-		Status:     authenticationv1.TokenRequestStatus{Token: fmt.Sprint(name, n), ExpirationTimestamp: metav1.NewTime(now.Add(i.life))},
+		Status: authenticationv1.TokenRequestStatus{
+			Token: fmt.Sprint(name, n), ExpirationTimestamp: metav1.NewTime(now.Add(i.life)),
+		},
 	}, nil
 }
 

@@ -106,7 +106,8 @@ func (c *Client) get(ctx context.Context, object *vpav1.VerticalPodAutoscaler) (
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	latest := &vpav1.VerticalPodAutoscaler{}
-	err := c.rest.Get().Namespace(object.Namespace).Resource(vpav1.VerticalPodAutoscalers).Name(object.Name).Do(ctx).Into(latest)
+	err := c.rest.Get().Namespace(object.Namespace).Resource(vpav1.VerticalPodAutoscalers).Name(object.Name).Do(ctx).Into(
+		latest)
 	if err == nil && latest.UID != object.UID {
 		err = ErrReplaced
 	}
@@ -127,7 +128,8 @@ func (c *Client) patch(ctx context.Context, to target, operations []operation, i
 	if to.subresource != "" {
 		request = request.SubResource(to.subresource)
 	}
-	return request.VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, c.parameters).Body(body).Do(ctx).Into(into)
+	return request.VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager},
+		c.parameters).Body(body).Do(ctx).Into(into)
 }
 
 func decode(body []byte, into any) error {

@@ -32,7 +32,9 @@ func DistinctCheckpointName(autoscaler, container string) string {
 
 // EachCheckpoint reads the checkpoints of a namespace, or of all if it is empty,
 // page by page. What visit is given is its own.
-func (c *Client) EachCheckpoint(ctx context.Context, namespace string, visit func(*vpav1.VerticalPodAutoscalerCheckpoint)) error {
+func (c *Client) EachCheckpoint(
+	ctx context.Context, namespace string, visit func(*vpav1.VerticalPodAutoscalerCheckpoint),
+) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := c.checkpoints(ctx, namespace, options)
@@ -48,7 +50,9 @@ func (c *Client) EachCheckpoint(ctx context.Context, namespace string, visit fun
 	}
 }
 
-func (c *Client) checkpoints(ctx context.Context, namespace string, options metav1.ListOptions) (*vpav1.VerticalPodAutoscalerCheckpointList, error) {
+func (c *Client) checkpoints(
+	ctx context.Context, namespace string, options metav1.ListOptions,
+) (*vpav1.VerticalPodAutoscalerCheckpointList, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
 	page := &vpav1.VerticalPodAutoscalerCheckpointList{}
@@ -74,7 +78,9 @@ func (c *Client) WriteCheckpoint(ctx context.Context, checkpoint *vpav1.Vertical
 	return nil
 }
 
-func (c *Client) patchCheckpoint(ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint, isFirst bool) error {
+func (c *Client) patchCheckpoint(
+	ctx context.Context, checkpoint *vpav1.VerticalPodAutoscalerCheckpoint, isFirst bool,
+) error {
 	operations := []operation{
 		{Op: "add", Path: "/spec", Value: checkpoint.Spec},
 		{Op: "add", Path: "/status", Value: checkpoint.Status},
@@ -83,7 +89,8 @@ func (c *Client) patchCheckpoint(ctx context.Context, checkpoint *vpav1.Vertical
 		operations = append(operations, operation{Op: "add", Path: "/metadata/annotations", Value: checkpoint.Annotations})
 	} else {
 		for key, value := range checkpoint.Annotations {
-			operations = append(operations, operation{Op: "add", Path: "/metadata/annotations/" + escape.Replace(key), Value: value})
+			operations = append(operations,
+				operation{Op: "add", Path: "/metadata/annotations/" + escape.Replace(key), Value: value})
 		}
 	}
 	return c.patch(ctx, target{

@@ -77,7 +77,8 @@ const (
 )
 
 func TestServed(t *testing.T) {
-	both := &metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "verticalpodautoscalers"}, {Name: "verticalpodautoscalercheckpoints"}}}
+	both := &metav1.APIResourceList{APIResources: []metav1.APIResource{{Name: "verticalpodautoscalers"},
+		{Name: "verticalpodautoscalercheckpoints"}}}
 	for why, c := range map[string]struct {
 		answer func([]byte) (int, any)
 		want   bool
@@ -97,7 +98,9 @@ func TestServed(t *testing.T) {
 
 // Who writes status sees what others wrote meanwhile.
 func TestUpdateStatus(t *testing.T) {
-	object := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u1", ResourceVersion: "1"}}
+	object := &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "web", UID: "u1", ResourceVersion: "1",
+	}}
 	latest := object.DeepCopy()
 	latest.ResourceVersion = "2"
 	latest.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{Type: "Other", Status: "True"}}
@@ -118,11 +121,13 @@ func TestUpdateStatus(t *testing.T) {
 		status.Conditions = append(status.Conditions, mine)
 		return true
 	})
-	if err != nil || !strings.Contains(stored, "Other") || !strings.Contains(stored, "LowConfidence") || len(object.Status.Conditions) != 0 {
+	if err != nil || !strings.Contains(stored, "Other") || !strings.Contains(stored, "LowConfidence") ||
+		len(object.Status.Conditions) != 0 {
 		t.Errorf("%v, stored %s", err, stored)
 	}
 	s.asked = nil
-	written, err := client.UpdateStatus(t.Context(), object, func(*vpav1.VerticalPodAutoscalerStatus) bool { return false })
+	written,
+		err := client.UpdateStatus(t.Context(), object, func(*vpav1.VerticalPodAutoscalerStatus) bool { return false })
 	if written != nil || err != nil || len(s.asked) != 0 {
 		t.Errorf("nothing to write: %v, %v, %v", written, err, s.asked)
 	}
@@ -135,9 +140,11 @@ func TestUpdateStatus(t *testing.T) {
 
 func checkpoint() *vpav1.VerticalPodAutoscalerCheckpoint {
 	return &vpav1.VerticalPodAutoscalerCheckpoint{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: CheckpointName("web", "app"), Annotations: map[string]string{"plimsoll.dev/window": "{}"}},
-		Spec:       vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
-		Status:     vpav1.VerticalPodAutoscalerCheckpointStatus{Version: "v3"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: CheckpointName("web", "app"), Annotations: map[string]string{"plimsoll.dev/window": "{}"},
+		},
+		Spec:   vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: "web", ContainerName: "app"},
+		Status: vpav1.VerticalPodAutoscalerCheckpointStatus{Version: "v3"},
 	}
 }
 
@@ -170,12 +177,14 @@ func TestWriteCheckpoint(t *testing.T) {
 			"PATCH " + path:       fails(apierrors.NewNotFound(vpav1.Resource("x"), "web-app")),
 			"POST " + checkpoints: is(checkpoint()),
 		})
-		if err := client.WriteCheckpoint(t.Context(), checkpoint()); err != nil || !slices.Contains(s.asked, "POST "+checkpoints) {
+		if err := client.WriteCheckpoint(t.Context(), checkpoint()); err != nil ||
+			!slices.Contains(s.asked, "POST "+checkpoints) {
 			t.Error(err, s.asked)
 		}
 	})
 	t.Run("it cannot be written", func(t *testing.T) {
-		client, _ := start(t, map[string]func([]byte) (int, any){"PATCH " + path: fails(apierrors.NewForbidden(vpav1.Resource("x"), "web-app", io.EOF))})
+		client, _ := start(t, map[string]func([]byte) (int, any){"PATCH " +
+			path: fails(apierrors.NewForbidden(vpav1.Resource("x"), "web-app", io.EOF))})
 		if err := client.WriteCheckpoint(t.Context(), checkpoint()); !apierrors.IsForbidden(err) {
 			t.Error(err)
 		}
@@ -204,7 +213,8 @@ func TestEachCheckpointReadsEveryPage(t *testing.T) {
 		"GET " + group + "/verticalpodautoscalercheckpoints b": is(page("", "3")),
 	})
 	var seen []string
-	err := client.EachCheckpoint(t.Context(), "", func(c *vpav1.VerticalPodAutoscalerCheckpoint) { seen = append(seen, c.Name) })
+	err := client.EachCheckpoint(t.Context(), "",
+		func(c *vpav1.VerticalPodAutoscalerCheckpoint) { seen = append(seen, c.Name) })
 	if err != nil || fmt.Sprint(seen) != "[1 2 3]" {
 		t.Errorf("%v, %v", seen, err)
 	}
@@ -218,14 +228,16 @@ func TestInformerLists(t *testing.T) {
 			Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "other": "kept"},
 		}}},
 	}
-	client, _ := start(t, map[string]func([]byte) (int, any){"GET " + group + "/namespaces/shop/verticalpodautoscalers": is(list)})
+	client, _ := start(t, map[string]func([]byte) (int, any){"GET " +
+		group + "/namespaces/shop/verticalpodautoscalers": is(list)})
 	informer := client.Informer("shop")
 	go informer.RunWithContext(t.Context())
 	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
 		t.Fatal("the cache was not filled")
 	}
 	object, exists, err := informer.GetStore().GetByKey("shop/web")
-	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); !ok || !exists || err != nil || vpa.ManagedFields != nil || len(vpa.Annotations) != 1 {
+	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); !ok || !exists || err != nil || vpa.ManagedFields != nil ||
+		len(vpa.Annotations) != 1 {
 		t.Errorf("%v, %t, %v", object, exists, err)
 	}
 }

@@ -27,17 +27,20 @@ type counting struct {
 	texts, bytes int
 }
 
-func (d *counting) Decode(text []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (d *counting) Decode(
+	text []byte, _ *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	d.texts++
 	d.bytes += len(text)
 	return into, nil, nil
 }
 
-// TestWhatLooksLikeAQuantityCostsNobody: of a list in which a label has the form of a ruinous quantity nothing is decoded
-// but the list, once, and checking it makes no objects.
+// TestWhatLooksLikeAQuantityCostsNobody: of a list in which a label has the form of a ruinous quantity nothing is
+// decoded but the list, once, and checking it makes no objects.
 func TestWhatLooksLikeAQuantityCostsNobody(t *testing.T) {
 	for _, label := range []string{"web", "1e999999", "4531e203", strings.Repeat("9", 70), `\u0031e999`} {
-		one := strings.Replace(stored("last", "1", `"100m"`), `"metadata":{`, `"metadata":{"labels":{"commit":"`+label+`"},`, 1)
+		one := strings.Replace(stored("last", "1", `"100m"`), `"metadata":{`, `"metadata":{"labels":{"commit":"`+label+`"},`,
+			1)
 		text, d := many(one), &counting{}
 		allocations := testing.AllocsPerRun(1, func() {
 			if _, _, err := (tolerantDecoder{d}).Decode(text, nil, nil); err != nil {
@@ -46,7 +49,8 @@ func TestWhatLooksLikeAQuantityCostsNobody(t *testing.T) {
 		})
 		// AllocsPerRun runs it once before.
 		if allocations > 10 || d.texts != 2 || d.bytes != 2*len(text) {
-			t.Errorf("%s: %v allocations to check it; decoded %d texts of %d bytes, want 2 of %d", label, allocations, d.texts, d.bytes, 2*len(text))
+			t.Errorf("%s: %v allocations to check it; decoded %d texts of %d bytes, want 2 of %d", label, allocations, d.texts,
+				d.bytes, 2*len(text))
 		}
 	}
 }

@@ -39,7 +39,9 @@ type oneOrMany struct {
 
 // Decode implements runtime.Decoder. It decodes objects one by one only where the text
 // as a whole is not fit for it.
-func (d tolerantDecoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (d tolerantDecoder) Decode(
+	text []byte, defaults *schema.GroupVersionKind, into runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
 	unfit := quantity.Check(text, &oneOrMany{})
 	if unfit == nil {
 		object, kind, err := d.Decoder.Decode(text, defaults, into)
@@ -120,9 +122,8 @@ type parts struct {
 	Status            json.RawMessage `json:"status"`
 }
 
-// autoscalerOf is the object, which is taken apart only where it must be. One whose spec cannot be read says why, and asks for
-// nothing: it names no workload. A status that cannot be read is none, and is written
-// anew.
+// autoscalerOf is the object, which is taken apart only where it must be. One whose spec cannot be read says why, and
+// asks for nothing: it names no workload. A status that cannot be read is none, and is written anew.
 func autoscalerOf(text []byte) *vpav1.VerticalPodAutoscaler {
 	if whole := (&vpav1.VerticalPodAutoscaler{}); read(text, whole) == nil {
 		return whole
@@ -133,7 +134,8 @@ func autoscalerOf(text []byte) *vpav1.VerticalPodAutoscaler {
 	}
 	object := &vpav1.VerticalPodAutoscaler{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
 	if err := read(p.Spec, &object.Spec); err != nil {
-		object.Spec, object.Unreadable = vpav1.VerticalPodAutoscalerSpec{}, strings.Replace("spec."+err.Error(), "spec. ", "spec: ", 1)
+		object.Spec, object.Unreadable = vpav1.VerticalPodAutoscalerSpec{},
+			strings.Replace("spec."+err.Error(), "spec. ", "spec: ", 1)
 	}
 	if err := read(p.Status, &object.Status); err != nil {
 		object.Status = vpav1.VerticalPodAutoscalerStatus{}

@@ -92,7 +92,8 @@ const deadline = 20 * time.Second
 
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, deadline, true, func(context.Context) (bool, error) { return holds(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, deadline, true,
+		func(context.Context) (bool, error) { return holds(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
@@ -110,7 +111,8 @@ func TestInformerOutlivesObjectsThatCannotBeRead(t *testing.T) {
 
 func outlives(t *testing.T, cpu string, streams bool) {
 	server := &apiServer{
-		objects: []string{stored("a", "1", `"1"`), stored("bad", "2", cpu), stored("z", "3", `"2"`)}, streams: streams, events: make(chan string),
+		objects: []string{stored("a", "1", `"1"`), stored("bad", "2", cpu), stored("z", "3", `"2"`)}, streams: streams,
+		events: make(chan string),
 	}
 	listener := httptest.NewServer(server)
 	defer listener.Close()
@@ -159,7 +161,8 @@ func (c cachedObjects) of(name string) *vpav1.VerticalPodAutoscaler {
 
 func (c cachedObjects) isEmpty(name string) bool {
 	vpa := c.of(name)
-	return vpa != nil && strings.HasPrefix(vpa.Unreadable, "spec") && vpa.Spec.TargetRef == nil && vpa.Spec.ResourcePolicy == nil &&
+	return vpa != nil && strings.HasPrefix(vpa.Unreadable, "spec") && vpa.Spec.TargetRef == nil &&
+		vpa.Spec.ResourcePolicy == nil &&
 		len(vpa.Status.Conditions) == 1
 }
 
@@ -176,15 +179,18 @@ func TestCheckpointsThatCannotBeReadAreDamaged(t *testing.T) {
 			"spec":{"vpaObjectName":"web","containerName":%q},"status":%s}`, name, name, status)
 	}
 	answer := `{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscalerCheckpointList","metadata":{},"items":[` + strings.Join([]string{
-		item("good", `{"version":"v3","totalSamplesCount":7}`), item("bucket", `{"version":"v3","cpuHistogram":{"bucketWeights":{"first":1}}}`),
-		item("weight", `{"version":"v3","cpuHistogram":{"totalWeight":"1e-999999999"}}`), item("last", `{"version":"v3","totalSamplesCount":8}`),
+		item("good", `{"version":"v3","totalSamplesCount":7}`),
+		item("bucket", `{"version":"v3","cpuHistogram":{"bucketWeights":{"first":1}}}`),
+		item("weight", `{"version":"v3","cpuHistogram":{"totalWeight":"1e-999999999"}}`),
+		item("last", `{"version":"v3","totalSamplesCount":8}`),
 	}, ",") + `]}`
 	client, _ := start(t, map[string]func([]byte) (int, any){
 		"GET " + group + "/verticalpodautoscalercheckpoints": is(json.RawMessage(answer)),
 	})
 	var read []string
 	err := client.EachCheckpoint(t.Context(), "", func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
-		read = append(read, fmt.Sprint(c.Spec.ContainerName, " ", c.Spec.VPAObjectName, " ", c.Status.Version, " ", c.Status.TotalSamplesCount))
+		read = append(read, fmt.Sprint(c.Spec.ContainerName, " ", c.Spec.VPAObjectName,
+			" ", c.Status.Version, " ", c.Status.TotalSamplesCount))
 	})
 	want := []string{"good web v3 7", "bucket web unreadable 0", "weight web unreadable 0", "last web v3 8"}
 	if err != nil || !slices.Equal(read, want) {
@@ -194,8 +200,10 @@ func TestCheckpointsThatCannotBeReadAreDamaged(t *testing.T) {
 
 // A status that cannot be read is written anew; what was asked for holds.
 func TestStatusThatCannotBeReadIsNone(t *testing.T) {
-	text := strings.Replace(stored("web", "1", `"1"`), `"status":{`, `"status":{"recommendation":{"containerRecommendations":[{"target":{"cpu":"1e-999999999"}}]},`, 1)
-	client, _ := start(t, map[string]func([]byte) (int, any){"GET " + group + "/namespaces/shop/verticalpodautoscalers/web": is(json.RawMessage(text))})
+	text := strings.Replace(stored("web", "1", `"1"`), `"status":{`,
+		`"status":{"recommendation":{"containerRecommendations":[{"target":{"cpu":"1e-999999999"}}]},`, 1)
+	client, _ := start(t, map[string]func([]byte) (int, any){"GET " +
+		group + "/namespaces/shop/verticalpodautoscalers/web": is(json.RawMessage(text))})
 	vpa, err := client.Get(t.Context(), "shop", "web")
 	if err != nil || vpa.Unreadable != "" || vpa.Spec.TargetRef == nil || len(vpa.Status.Conditions) != 0 {
 		t.Errorf("%+v, %v", vpa, err)

@@ -23,7 +23,9 @@ func TestTrace(t *testing.T) {
 	if l.Length != 6*time.Minute || l.Peak != 7 {
 		t.Errorf("%v long with a peak of %v", l.Length, l.Peak)
 	}
-	for at, want := range map[time.Duration]float64{0: 5, 59 * time.Second: 5, 60 * time.Second: 7, 120 * time.Second: 0, 240 * time.Second: 2, 330 * time.Second: 1} {
+	for at, want := range map[time.Duration]float64{
+		0: 5, 59 * time.Second: 5, 60 * time.Second: 7, 120 * time.Second: 0, 240 * time.Second: 2, 330 * time.Second: 1,
+	} {
 		if got := l.Rate(at); got != want {
 			t.Errorf("at %v: %v, want %v", at, got, want)
 		}
@@ -109,7 +111,9 @@ func TestGenerated(t *testing.T) {
 func TestArrivals(t *testing.T) {
 	for _, test := range []struct{ mean, burstiness float64 }{{5, 1}, {5, 0}, {50, 4}, {2000, 1}, {2000, 10}} {
 		draw := func(seed uint64) (mean, variance float64) {
-			a, err := NewArrivals(ArrivalsConfig{Load: FromShape("", workloadmodel.Constant(test.mean/2)), PerUnit: 2, Burstiness: test.burstiness, Seed: seed})
+			a, err := NewArrivals(ArrivalsConfig{
+				Load: FromShape("", workloadmodel.Constant(test.mean/2)), PerUnit: 2, Burstiness: test.burstiness, Seed: seed,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +151,8 @@ func TestArrivalsBackwards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []time.Duration{time.Second, 500 * time.Millisecond, 2500 * time.Millisecond, 1500 * time.Millisecond} {
+	for _, at := range []time.Duration{time.Second, 500 * time.Millisecond, 2500 * time.Millisecond,
+		1500 * time.Millisecond} {
 		if got, want := a.Requests(at), 10*at.Seconds(); math.Abs(got-want) > 1e-9 {
 			t.Errorf("at %v: %v, want %v", at, got, want)
 		}

@@ -34,7 +34,8 @@ const (
 func openTrace(name string) (*Load, error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("load %q: no such file; a shape begins with step:, ramp:, sine:, poisson: or generated: instead", name)
+		return nil,
+			fmt.Errorf("load %q: no such file; a shape begins with step:, ramp:, sine:, poisson: or generated: instead", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)

@@ -78,7 +78,8 @@ func isResource(spec *source.Spec) bool {
 func (d *desk) begin(i int) *metric.Reading {
 	r := &d.observation.Readings[i]
 	*r = metric.Reading{
-		Samples: r.Samples[:0], Recent: r.Recent[:0], Requests: r.Requests[:0], Series: r.Series[:0], Extraneous: r.Extraneous[:0],
+		Samples: r.Samples[:0], Recent: r.Recent[:0], Requests: r.Requests[:0], Series: r.Series[:0],
+		Extraneous: r.Extraneous[:0],
 	}
 	if isResource(&d.Policy.Metrics[i]) {
 		for range d.observation.Pods {
@@ -98,7 +99,8 @@ func (d *desk) ask(i int) {
 	case source.Pods:
 		for _, p := range d.World.Pods() {
 			s, runs := p.Stats()
-			r.Samples = append(r.Samples, metric.Sample{Present: runs, Milli: milli(s.ServedPerSecond), At: now, Window: time.Minute})
+			r.Samples = append(r.Samples, metric.Sample{Present: runs,
+				Milli: milli(s.ServedPerSecond), At: now, Window: time.Minute})
 		}
 		r.Empty = len(r.Samples) == 0
 	case source.Object:
@@ -122,7 +124,9 @@ func memory(cpu metric.Sample, r meter.Reading, found bool) metric.Sample {
 // read is what a kubelet says of a pod now.
 func read(w *world.World, p *world.Pod) (meter.Reading, bool) {
 	s, runs := p.Stats()
-	return meter.Reading{At: w.Now(), CPUSeconds: s.CPUSeconds, MemoryBytes: s.MemoryBytes, ServedPerSecond: s.ServedPerSecond}, runs
+	return meter.Reading{
+		At: w.Now(), CPUSeconds: s.CPUSeconds, MemoryBytes: s.MemoryBytes, ServedPerSecond: s.ServedPerSecond,
+	}, runs
 }
 
 // isEmpty reports whether no pod has a sample: the API's list is empty then.

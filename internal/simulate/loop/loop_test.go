@@ -20,20 +20,23 @@ func fixture(t *testing.T, load workloadmodel.Shape, specs ...source.Spec) Confi
 	profile := workloadmodel.DefaultProfile()
 	profile.IdleCPUMilli = 0
 	w, err := world.New(world.Config{
-		Load: load, Resources: workloadmodel.Resources{CPURequestMilli: 500, CPULimitMilli: 1000, MemoryLimitBytes: 1 << 30}, Profile: profile,
+		Load: load, Resources: workloadmodel.Resources{CPURequestMilli: 500, CPULimitMilli: 1000, MemoryLimitBytes: 1 << 30},
+		Profile:    profile,
 		StartAfter: time.Second, ReadyAfter: 2 * time.Second, Replicas: 4, Groups: 3,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(specs) == 0 {
-		specs = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
+		specs = []source.Spec{{Type: source.Resource, Name: source.CPU,
+			Target: source.Target{Type: source.Utilization, Percent: 50}}}
 	}
 	return Config{
 		World: w, Requests: make500(len(specs)),
 		Policy: horizontal.Policy{
 			MinReplicas: 2, MaxReplicas: 50, Metrics: specs, Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
-			DownscaleStabilization: time.Minute, CPUInitializationPeriod: 5 * time.Minute, InitialReadinessDelay: 30 * time.Second,
+			DownscaleStabilization: time.Minute, CPUInitializationPeriod: 5 * time.Minute,
+			InitialReadinessDelay: 30 * time.Second,
 		},
 	}
 }
@@ -60,7 +63,8 @@ func play(w *world.World, l Loop, until time.Duration) {
 
 func steps(t *testing.T, before, after float64, at time.Duration) workloadmodel.Shape {
 	t.Helper()
-	s, err := workloadmodel.NewSteps([]workloadmodel.Point{{RequestsPerSecond: before}, {At: at, RequestsPerSecond: after}})
+	s, err := workloadmodel.NewSteps([]workloadmodel.Point{{RequestsPerSecond: before},
+		{At: at, RequestsPerSecond: after}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +112,12 @@ func TestSurge(t *testing.T) {
 		return at
 	}
 	for seed := range uint64(10) {
-		if got := first(func(c Config) Loop { return NewPlimsoll(withDivergences(c), DefaultPlimsollTiming()) }, seed); got <= 0 || got > 3*time.Second {
+		if got := first(func(c Config) Loop { return NewPlimsoll(withDivergences(c), DefaultPlimsollTiming()) },
+			seed); got <= 0 || got > 3*time.Second {
 			t.Errorf("Plimsoll with seed %d: %v", seed, got)
 		}
-		if got := first(func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) }, seed); got <= 0 || got > 31*time.Second {
+		if got := first(func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) }, seed); got <= 0 ||
+			got > 31*time.Second {
 			t.Errorf("upstream with seed %d: %v", seed, got)
 		}
 	}
@@ -126,10 +132,18 @@ func TestOtherMetrics(t *testing.T) {
 		spec     source.Spec
 		replicas int32
 	}{
-		"memory":   {source.Spec{Type: source.Resource, Name: "memory", Target: source.Target{Type: source.AverageValue, Milli: bytes * 1000 / 2}}, 7},
-		"pods":     {source.Spec{Type: source.Pods, Name: "served", Target: source.Target{Type: source.AverageValue, Milli: 12_500}}, 8},
-		"object":   {source.Spec{Type: source.Object, Name: "offered", Target: source.Target{Type: source.AverageValue, Milli: 12_500}}, 8},
-		"external": {source.Spec{Type: source.External, Name: "waiting", Target: source.Target{Type: source.AverageValue, Milli: 1000}}, 2},
+		"memory": {source.Spec{
+			Type: source.Resource, Name: "memory", Target: source.Target{Type: source.AverageValue, Milli: bytes * 1000 / 2},
+		}, 7},
+		"pods": {source.Spec{
+			Type: source.Pods, Name: "served", Target: source.Target{Type: source.AverageValue, Milli: 12_500},
+		}, 8},
+		"object": {source.Spec{
+			Type: source.Object, Name: "offered", Target: source.Target{Type: source.AverageValue, Milli: 12_500},
+		}, 8},
+		"external": {source.Spec{
+			Type: source.External, Name: "waiting", Target: source.Target{Type: source.AverageValue, Milli: 1000},
+		}, 2},
 	} {
 		for side, begin := range map[string]func(c Config) Loop{
 			"upstream": func(c Config) Loop { return NewUpstream(c, DefaultUpstreamTiming()) },

@@ -57,10 +57,13 @@ func (o *Object) decodeHPA() (*autoscalingv2.HorizontalPodAutoscaler, error) {
 
 func fromV1(old *autoscalingv1.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	ref := old.Spec.ScaleTargetRef
-	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: old.ObjectMeta, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: ref.Kind, Name: ref.Name, APIVersion: ref.APIVersion},
-		MinReplicas:    old.Spec.MinReplicas, MaxReplicas: old.Spec.MaxReplicas,
-	}}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: old.ObjectMeta,
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
+				Kind: ref.Kind, Name: ref.Name, APIVersion: ref.APIVersion,
+			},
+			MinReplicas: old.Spec.MinReplicas, MaxReplicas: old.Spec.MaxReplicas,
+		}}
 	if percent := old.Spec.TargetCPUUtilizationPercentage; percent != nil {
 		hpa.Spec.Metrics = cpuMetric(*percent)
 	}
@@ -149,7 +152,8 @@ func checkRules(name string, rules *autoscalingv2.HPAScalingRules) error {
 	}
 	for i, p := range rules.Policies {
 		if p.Value < 1 || p.PeriodSeconds < 1 || p.PeriodSeconds > 1800 {
-			return fmt.Errorf("spec.behavior.%s.policies[%s]: value must be at least 1, periodSeconds 1 to 1800", name, strconv.Itoa(i))
+			return fmt.Errorf("spec.behavior.%s.policies[%s]: value must be at least 1, periodSeconds 1 to 1800", name,
+				strconv.Itoa(i))
 		}
 	}
 	return nil

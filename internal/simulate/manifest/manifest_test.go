@@ -65,7 +65,8 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One container without a limit leaves the pod without one.
-	if w.CPURequestMilli != 250 || w.CPULimitMilli != 0 || w.ReadyAfter != 12*time.Second || w.Grace != 7*time.Second || w.Containers != 2 {
+	if w.CPURequestMilli != 250 || w.CPULimitMilli != 0 || w.ReadyAfter != 12*time.Second || w.Grace != 7*time.Second ||
+		w.Containers != 2 {
 		t.Errorf("%+v", w)
 	}
 }
@@ -136,7 +137,8 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
-	for _, text := range []string{"maxReplicas=3", "spec.maxReplicas", "spec.metrics[x]=1", "spec.metrics[5]=1", "spec..a=1", "spec.maxReplicas.a=1"} {
+	for _, text := range []string{"maxReplicas=3", "spec.maxReplicas", "spec.metrics[x]=1", "spec.metrics[5]=1",
+		"spec..a=1", "spec.maxReplicas.a=1"} {
 		a, err := ParseAssignment(text)
 		if err == nil {
 			_, err = object.With(a)

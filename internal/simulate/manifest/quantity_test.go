@@ -32,10 +32,12 @@ spec: {template: {spec: {containers: [{name: app, resources: {limits: {memory: "
 			t.Error(objects, err)
 			return
 		}
-		if _, err := objects[0].HPA(); err == nil || !strings.Contains(err.Error(), "spec.metrics[0].resource.target.averageValue: quantity") {
+		if _, err := objects[0].HPA(); err == nil ||
+			!strings.Contains(err.Error(), "spec.metrics[0].resource.target.averageValue: quantity") {
 			t.Error(err)
 		}
-		if err := objects[1].Fill(&simulate.Workload{}); err == nil || !strings.Contains(err.Error(), "spec.containers[0].resources.limits[memory]: quantity") {
+		if err := objects[1].Fill(&simulate.Workload{}); err == nil ||
+			!strings.Contains(err.Error(), "spec.containers[0].resources.limits[memory]: quantity") {
 			t.Error(err)
 		}
 	}()

@@ -20,7 +20,8 @@ func ParseAssignment(text string) (Assignment, error) {
 	path, value, found := strings.Cut(text, "=")
 	path = strings.TrimSpace(path)
 	if !found || !strings.HasPrefix(path, "spec.") {
-		return Assignment{}, fmt.Errorf("%q is not of the form spec.FIELD=VALUE, as in spec.behavior.scaleUp.stabilizationWindowSeconds=60", text)
+		return Assignment{},
+			fmt.Errorf("%q is not of the form spec.FIELD=VALUE, as in spec.behavior.scaleUp.stabilizationWindowSeconds=60", text)
 	}
 	return Assignment{Path: path, Value: value}, nil
 }

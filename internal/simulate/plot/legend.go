@@ -24,7 +24,8 @@ const (
 func legend(c draw.Canvas, s *simulate.Scene, runs []*simulate.Run) vg.Length {
 	words := draw.TextStyle{Color: black, Font: font.From(plot.DefaultFont, textSize), Handler: plot.DefaultTextHandler}
 	y := c.Max.Y - textSize
-	c.FillText(words, vg.Point{X: c.Min.X, Y: y}, fmt.Sprintf("%s, seed %d, at a target of %.0f %%", filepath.Base(s.Load.Name), s.Seed, 100*s.Target))
+	c.FillText(words, vg.Point{X: c.Min.X, Y: y},
+		fmt.Sprintf("%s, seed %d, at a target of %.0f %%", filepath.Base(s.Load.Name), s.Seed, 100*s.Target))
 	x := c.Min.X
 	y -= lineHeight
 	for _, e := range entries(runs) {

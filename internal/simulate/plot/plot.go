@@ -90,7 +90,8 @@ func panelsOf(s *simulate.Scene, runs []*simulate.Run) ([]*plot.Plot, error) {
 		look := style(colours[i], nil, 1)
 		err := line(used, run.Series.Points, look, func(m *simulate.Moment) float64 { return 100 * m.Utilization })
 		if err == nil {
-			err = line(latency, run.Series.Points, look, func(m *simulate.Moment) float64 { return max(leastLatency, m.Latency) })
+			err = line(latency, run.Series.Points, look,
+				func(m *simulate.Moment) float64 { return max(leastLatency, m.Latency) })
 		}
 		if err != nil {
 			return nil, err
@@ -125,7 +126,8 @@ func floorOf(p *plot.Plot) float64 {
 // podsPanel shows what was wanted, dashed, and what was ready.
 func podsPanel(runs []*simulate.Run) (*plot.Plot, error) {
 	pods := panel("pods")
-	if err := line(pods, runs[0].Series.Points, needStyle, func(m *simulate.Moment) float64 { return float64(m.Need) }); err != nil {
+	if err := line(pods, runs[0].Series.Points, needStyle,
+		func(m *simulate.Moment) float64 { return float64(m.Need) }); err != nil {
 		return nil, err
 	}
 	for i, run := range runs {

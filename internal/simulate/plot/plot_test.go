@@ -24,7 +24,8 @@ func surge(t *testing.T) (*simulate.Scene, []*simulate.Run) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 		MinReplicas: ptr.To[int32](2), MaxReplicas: 20, Metrics: []autoscalingv2.MetricSpec{{
 			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
-				Name: "cpu", Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](50)},
+				Name: "cpu", Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType,
+					AverageUtilization: ptr.To[int32](50)},
 			},
 		}},
 	}}
@@ -67,7 +68,8 @@ func TestDraw(t *testing.T) {
 	if err := plot.Draw(&svg, "svg", s, runs); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"upstream, pods wanted", "plimsoll", "pods the load asks for", "target of 50 %", "latency", "CPU used", "time since the load began", "#D55E00", "#0072B2"} {
+	for _, want := range []string{"upstream, pods wanted", "plimsoll", "pods the load asks for", "target of 50 %",
+		"latency", "CPU used", "time since the load began", "#D55E00", "#0072B2"} {
 		if !strings.Contains(svg.String(), want) {
 			t.Errorf("the picture does not say %q", want)
 		}

@@ -22,9 +22,11 @@ func Text(runs []*simulate.Run, size Size, inColour bool) string {
 	var text strings.Builder
 	top := topOf(runs)
 	for _, run := range runs {
-		fmt.Fprintf(&text, "%s: pods ready\n%s\n", run.Setting.Name, strip(graph([][]float64{values(run, size.Width, ready)}, size, top)))
+		fmt.Fprintf(&text, "%s: pods ready\n%s\n", run.Setting.Name,
+			strip(graph([][]float64{values(run, size.Width, ready)}, size, top)))
 	}
-	fmt.Fprintf(&text, "pods that the load asks for\n%s\n", strip(graph([][]float64{values(runs[0], size.Width, need)}, size, top)))
+	fmt.Fprintf(&text, "pods that the load asks for\n%s\n",
+		strip(graph([][]float64{values(runs[0], size.Width, need)}, size, top)))
 	return text.String()
 }
 
@@ -38,7 +40,8 @@ func strip(text string) string {
 
 // ansi are the terminal's colours that come near those of the picture.
 var ansi = []asciigraph.AnsiColor{
-	asciigraph.OrangeRed, asciigraph.DodgerBlue, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Orange, asciigraph.SkyBlue,
+	asciigraph.OrangeRed, asciigraph.DodgerBlue, asciigraph.MediumSeaGreen, asciigraph.Orchid, asciigraph.Orange,
+	asciigraph.SkyBlue,
 }
 
 func together(runs []*simulate.Run, size Size) string {
@@ -64,7 +67,8 @@ func topOf(runs []*simulate.Run) float64 {
 
 func graph(series [][]float64, size Size, top float64, options ...asciigraph.Option) string {
 	options = append([]asciigraph.Option{
-		asciigraph.Height(min(int(top), size.Height)), asciigraph.Precision(0), asciigraph.LowerBound(0), asciigraph.UpperBound(top),
+		asciigraph.Height(min(int(top), size.Height)), asciigraph.Precision(0), asciigraph.LowerBound(0),
+		asciigraph.UpperBound(top),
 	}, options...)
 	return asciigraph.PlotMany(series, options...)
 }

@@ -21,12 +21,16 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 		most = fmt.Sprintf("without a limit: no more than %s here", milli(w.CPURequestMilli*w.Burst))
 	}
 	lines := []string{
-		fmt.Sprintf("load    %s, %v of it, peak %.4g, burstiness %.4g, seed %d", s.Load.Name, s.For, s.Load.Peak, s.Burstiness, s.Seed),
-		fmt.Sprintf("pods    %s: %s requested, %s; running after %v, ready %v later", w.Name, milli(w.CPURequestMilli), most, w.StartAfter, w.ReadyAfter),
-		fmt.Sprintf("each    serves %.4g of the load at 100 %% of its request, of which the target takes %.0f %%", s.PodCapacity, 100*s.Target),
+		fmt.Sprintf("load    %s, %v of it, peak %.4g, burstiness %.4g, seed %d", s.Load.Name, s.For, s.Load.Peak,
+			s.Burstiness, s.Seed),
+		fmt.Sprintf("pods    %s: %s requested, %s; running after %v, ready %v later", w.Name, milli(w.CPURequestMilli), most,
+			w.StartAfter, w.ReadyAfter),
+		fmt.Sprintf("each    serves %.4g of the load at 100 %% of its request, of which the target takes %.0f %%",
+			s.PodCapacity, 100*s.Target),
 	}
 	if s.Supply.CPUMilli > 0 {
-		lines = append(lines, fmt.Sprintf("nodes   %d of %s, another one after %v", s.Supply.Nodes, milli(s.Supply.CPUMilli), s.Supply.Delay))
+		lines = append(lines, fmt.Sprintf("nodes   %d of %s, another one after %v",
+			s.Supply.Nodes, milli(s.Supply.CPUMilli), s.Supply.Delay))
 	}
 	_, err := fmt.Fprintf(out, "%s\n\n%s", strings.Join(lines, "\n"), Table(runs))
 	return err
@@ -96,7 +100,8 @@ type change struct {
 // JSON writes scores and every change of the count.
 func JSON(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 	d := document{
-		Load: s.Load.Name, Seconds: s.For.Seconds(), Seed: s.Seed, Burstiness: s.Burstiness, PodCapacity: s.PodCapacity, Target: s.Target,
+		Load: s.Load.Name, Seconds: s.For.Seconds(), Seed: s.Seed, Burstiness: s.Burstiness, PodCapacity: s.PodCapacity,
+		Target: s.Target,
 	}
 	for _, run := range runs {
 		r := result{Name: run.Setting.Name, As: string(run.Setting.Side), Score: run.Score, Changes: []change{}}

@@ -11,10 +11,12 @@ import (
 func runs() []*simulate.Run {
 	return []*simulate.Run{
 		{Setting: simulate.Setting{Name: "upstream"}, Score: score.Score{
-			PodHours: 12.345, LongestShortSeconds: 92, ShortPercent: 0.001, P50Seconds: 0.0184, P99Seconds: 2.2, Actions: 3, Ups: 2, Downs: 1,
+			PodHours: 12.345, LongestShortSeconds: 92, ShortPercent: 0.001, P50Seconds: 0.0184, P99Seconds: 2.2, Actions: 3,
+			Ups: 2, Downs: 1,
 		}},
 		{Setting: simulate.Setting{Name: "plimsoll, no window"}, Score: score.Score{
-			PodHours: 1234.5, Surges: 1, RecoverySeconds: []float64{17.5}, MedianRecoverySeconds: 17.5, WorstRecoverySeconds: 17.5,
+			PodHours: 1234.5, Surges: 1, RecoverySeconds: []float64{17.5}, MedianRecoverySeconds: 17.5,
+			WorstRecoverySeconds: 17.5,
 		}},
 	}
 }
@@ -33,7 +35,8 @@ func TestTable(t *testing.T) {
 		}
 	}
 	text := strings.Join(lines, "\n")
-	for _, want := range []string{"12.35", "1234\n", "1m32s", "<0.01", "18ms", "2.2s", "3 (2 up, 1 down)", "17.5s", "-   "} {
+	for _, want := range []string{"12.35", "1234\n", "1m32s", "<0.01", "18ms", "2.2s", "3 (2 up, 1 down)", "17.5s",
+		"-   "} {
 		if !strings.Contains(text+"\n", want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

@@ -24,7 +24,8 @@ var rows = []row{
 	{"node-hours", "node_hours", func(s *score.Score) float64 { return s.NodeHours }, nodes},
 	{"cost", "cost", func(s *score.Score) float64 { return s.Cost }, number},
 	{"short of capacity, % of the time", "short_percent", func(s *score.Score) float64 { return s.ShortPercent }, percent},
-	{"  lacking then, % of the load", "short_depth_percent", func(s *score.Score) float64 { return s.ShortDepthPercent }, percent},
+	{"  lacking then, % of the load", "short_depth_percent", func(s *score.Score) float64 { return s.ShortDepthPercent },
+		percent},
 	{"  longest", "longest_short_seconds", func(s *score.Score) float64 { return s.LongestShortSeconds }, seconds},
 	{"θU, too few pods by, %", "theta_u", func(s *score.Score) float64 { return s.ThetaU }, percent},
 	{"θO, too many pods by, %", "theta_o", func(s *score.Score) float64 { return s.ThetaO }, percent},
@@ -39,8 +40,10 @@ var rows = []row{
 	{"scale actions", "actions", func(s *score.Score) float64 { return float64(s.Actions) }, actions},
 	{"  turned round", "reverses", func(s *score.Score) float64 { return float64(s.Reverses) }, whole},
 	{"surges", "surges", func(s *score.Score) float64 { return float64(s.Surges) }, whole},
-	{"  recovered after, median", "median_recovery_seconds", func(s *score.Score) float64 { return s.MedianRecoverySeconds }, recovery},
-	{"  recovered after, worst", "worst_recovery_seconds", func(s *score.Score) float64 { return s.WorstRecoverySeconds }, recovery},
+	{"  recovered after, median", "median_recovery_seconds",
+		func(s *score.Score) float64 { return s.MedianRecoverySeconds }, recovery},
+	{"  recovered after, worst", "worst_recovery_seconds", func(s *score.Score) float64 { return s.WorstRecoverySeconds },
+		recovery},
 	{"  never recovered", "unrecovered", func(s *score.Score) float64 { return float64(s.Unrecovered) }, whole},
 }
 

@@ -223,7 +223,9 @@ func (w *World) run(p *Pod) {
 	if w.config.ProfileOf != nil {
 		profile = w.config.ProfileOf(p)
 	}
-	config := workloadmodel.PodConfig{Name: p.Name, Resources: w.config.Resources, Profile: profile, Age: w.now - p.Running}
+	config := workloadmodel.PodConfig{
+		Name: p.Name, Resources: w.config.Resources, Profile: profile, Age: w.now - p.Running,
+	}
 	if p.node != nil {
 		config.Node = p.node.model
 	}

@@ -12,7 +12,8 @@ func config(load float64) Config {
 	profile := workloadmodel.DefaultProfile()
 	profile.IdleCPUMilli = 0
 	return Config{
-		Load: workloadmodel.Constant(load), Resources: workloadmodel.Resources{CPURequestMilli: 500, CPULimitMilli: 500}, Profile: profile,
+		Load: workloadmodel.Constant(load), Resources: workloadmodel.Resources{CPURequestMilli: 500, CPULimitMilli: 500},
+		Profile:    profile,
 		StartAfter: 2 * time.Second, ReadyAfter: 3 * time.Second, Grace: 10 * time.Second, Replicas: 2, Groups: 3,
 	}
 }

@@ -45,7 +45,8 @@ func (k *kind) String() string {
 
 var kinds = []kind{
 	{name: objects.HPA, group: "autoscaling", version: "v2", resource: "horizontalpodautoscalers"},
-	{name: objects.VPA, group: "autoscaling.k8s.io", version: "v1", resource: "verticalpodautoscalers", mayNotBeServed: true},
+	{name: objects.VPA, group: "autoscaling.k8s.io", version: "v1", resource: "verticalpodautoscalers",
+		mayNotBeServed: true},
 	{name: objects.Deployment, group: "apps", version: "v1", resource: "deployments"},
 	{name: objects.StatefulSet, group: "apps", version: "v1", resource: "statefulsets"},
 	{name: objects.DaemonSet, group: "apps", version: "v1", resource: "daemonsets"},
@@ -84,7 +85,8 @@ func (r *Reader) Read(ctx context.Context, now time.Time) (*objects.Collection, 
 		}
 	}
 	if c.Unread[objects.HPA] != "" && c.Unread[objects.VPA] != "" {
-		return nil, fmt.Errorf("%s, nor verticalpodautoscalers.autoscaling.k8s.io: ask for a Role with that right", c.Unread[objects.HPA])
+		return nil, fmt.Errorf("%s, nor verticalpodautoscalers.autoscaling.k8s.io: ask for a Role with that right",
+			c.Unread[objects.HPA])
 	}
 	return c, nil
 }

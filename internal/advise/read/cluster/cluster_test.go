@@ -79,7 +79,8 @@ func TestRulesThatLackARightAreSkipped(t *testing.T) {
 func TestNoRightToListAutoscalers(t *testing.T) {
 	r := Reader{Client: start([]string{"horizontalpodautoscalers", "verticalpodautoscalers"}), Namespace: "shop"}
 	_, err := r.Read(t.Context(), time.Now())
-	if err == nil || !strings.Contains(err.Error(), "you may not list horizontalpodautoscalers.autoscaling in namespace shop") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "you may not list horizontalpodautoscalers.autoscaling in namespace shop") {
 		t.Errorf("error %v", err)
 	}
 }

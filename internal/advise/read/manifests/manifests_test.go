@@ -33,12 +33,14 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := Read([]string{folder, "-"}, strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(several, "old", "older"), "usual", "unusual")))
+	c, err := Read([]string{folder, "-"},
+		strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(several, "old", "older"), "usual", "unusual")))
 	if err != nil || len(c.Horizontals) != 2 || len(c.Ranges) != 2 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	h := c.Horizontals[0]
-	if !h.IsV1 || h.MinReplicas() != 1 || *h.Metrics()[0].Resource.Target.AverageUtilization != 80 || h.Namespace != "default" {
+	if !h.IsV1 || h.MinReplicas() != 1 || *h.Metrics()[0].Resource.Target.AverageUtilization != 80 ||
+		h.Namespace != "default" {
 		t.Errorf("the HPA is %+v", h)
 	}
 	if place := c.Ranges[0].Place; place.Document != 3 || place.Line != 9 {
@@ -55,7 +57,8 @@ func TestTheRestIsRead(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 8), c-1)
 	}
 	deployment := func(cpu string) string {
-		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {}, template: {spec: {containers: [{name: web, resources: {requests: {cpu: " +
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {}, template: {spec: " +
+			"{containers: [{name: web, resources: {requests: {cpu: " +
 			cpu + "}}}]}}}"
 	}
 	for content, want := range map[string]string{
@@ -112,15 +115,19 @@ func TestTheRestIsRead(t *testing.T) {
 // does not take the whole one's place.
 func TestObjectsInTwoPlaces(t *testing.T) {
 	web := func(image string) string {
-		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, " +
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {app: web}}, " +
+			"template: {metadata: {labels: {app: web}}, " +
 			"spec: {containers: [{name: web, image: " + image + "}]}}}\n"
 	}
 	c := &objects.Collection{}
 	Add(c, "base.yaml", strings.NewReader(web("old")))
 	Add(c, "overlay.yaml", strings.NewReader("# Comment.\n"+web("new")))
-	Add(c, "patch.yaml", strings.NewReader("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n"))
-	Add(c, "elsewhere.yaml", strings.NewReader(strings.Replace(web("other"), "{name: web}", "{name: web, namespace: shop}", 1)))
-	if len(c.Workloads) != 2 || c.Workloads[0].Template.Spec.Containers[0].Image != "new" || c.Target("default", "Deployment", "web") != c.Workloads[0] {
+	Add(c, "patch.yaml",
+		strings.NewReader("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n"))
+	Add(c, "elsewhere.yaml",
+		strings.NewReader(strings.Replace(web("other"), "{name: web}", "{name: web, namespace: shop}", 1)))
+	if len(c.Workloads) != 2 || c.Workloads[0].Template.Spec.Containers[0].Image != "new" ||
+		c.Target("default", "Deployment", "web") != c.Workloads[0] {
 		t.Errorf("%d workloads, the first with %+v", len(c.Workloads), c.Workloads[0].Template.Spec)
 	}
 	if len(c.Repeated) != 2 || c.Repeated[0].Before.File != "base.yaml" || c.Repeated[1].Before.File != "overlay.yaml" {

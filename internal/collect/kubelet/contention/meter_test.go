@@ -14,7 +14,8 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // series is one line as cAdvisor writes it, seconds after noon.
 func series(family, container string, value float64, seconds int) string {
-	return fmt.Sprintf(`%s{container=%q,id="/kubepods/burstable/pod1/%s",image="",name="",namespace="shop",pod="web-1"} %g %d`,
+	return fmt.Sprintf(
+		`%s{container=%q,id="/kubepods/burstable/pod1/%s",image="",name="",namespace="shop",pod="web-1"} %g %d`,
 		family, container, container, value, noon.Add(time.Duration(seconds)*time.Second).UnixMilli())
 }
 

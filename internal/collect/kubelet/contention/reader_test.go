@@ -34,7 +34,8 @@ func TestReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Read(t.Context(), targets); err == nil || !strings.Contains(err.Error(), "contention on node b: no answer") {
+	if _, err := r.Read(t.Context(), targets); err == nil ||
+		!strings.Contains(err.Error(), "contention on node b: no answer") {
 		t.Errorf("a node that does not answer is %v", err)
 	}
 	world.answers["a"] = answer(series(periods, "app", 200, 60), series(throttled, "app", 50, 60))

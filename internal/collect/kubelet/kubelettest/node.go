@@ -71,9 +71,11 @@ func (n *Node) Text(at time.Time) []byte {
 	if n.Failed {
 		failed = 1
 	}
-	w.family("resource_scrape_error", "gauge", "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise")
+	w.family("resource_scrape_error", "gauge",
+		"[STABLE] 1 if there was an error while getting container metrics, 0 otherwise")
 	w.sample("resource_scrape_error", "", failed)
-	w.family("scrape_error", "gauge", "[ALPHA] (Deprecated since 1.29.0) 1 if there was an error while getting container metrics, 0 otherwise")
+	w.family("scrape_error", "gauge",
+		"[ALPHA] (Deprecated since 1.29.0) 1 if there was an error while getting container metrics, 0 otherwise")
 	w.sample("scrape_error", "", failed)
 	return w.text
 }
@@ -86,7 +88,8 @@ func (n *Node) write(w *writer) {
 	bytes := func(c Container) float64 { return float64(c.MemoryBytes) }
 	nothing := func(Container) float64 { return 0 }
 
-	w.family("container_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the container in core-seconds")
+	w.family("container_cpu_usage_seconds_total", "counter",
+		"[STABLE] Cumulative cpu time consumed by the container in core-seconds")
 	w.containers("container_cpu_usage_seconds_total", containers, cores)
 	w.family("container_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the container in bytes")
 	w.containers("container_memory_working_set_bytes", containers, bytes)
@@ -96,12 +99,15 @@ func (n *Node) write(w *writer) {
 			w.sample("container_start_time_seconds", c.labels, float64(c.Start.UnixNano())/1e9)
 		}
 	}
-	w.family("container_swap_limit_bytes", "gauge", "[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems")
+	w.family("container_swap_limit_bytes", "gauge",
+		"[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems")
 	w.containers("container_swap_limit_bytes", containers, nothing)
-	w.family("container_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems")
+	w.family("container_swap_usage_bytes", "gauge",
+		"[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems")
 	w.containers("container_swap_usage_bytes", containers, nothing)
 
-	w.family("node_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the node in core-seconds")
+	w.family("node_cpu_usage_seconds_total", "counter",
+		"[STABLE] Cumulative cpu time consumed by the node in core-seconds")
 	w.timed("node_cpu_usage_seconds_total", "", float64(cpu)/1e9)
 	w.family("node_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the node in bytes")
 	w.timed("node_memory_working_set_bytes", "", float64(memory))
@@ -111,7 +117,8 @@ func (n *Node) write(w *writer) {
 	w.containers("pod_cpu_usage_seconds_total", pods, cores)
 	w.family("pod_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the pod in bytes")
 	w.containers("pod_memory_working_set_bytes", pods, bytes)
-	w.family("pod_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems")
+	w.family("pod_swap_usage_bytes", "gauge",
+		"[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems")
 	w.containers("pod_swap_usage_bytes", pods, nothing)
 }
 

@@ -26,7 +26,8 @@ func FuzzIngest(f *testing.F) {
 		`container_memory_working_set_bytes{pod="c",container="a",namespace="b"} `,
 		`container_start_time_seconds{container="a",namespace="b",pod="c"} `,
 	} {
-		f.Add([]byte(s+"1e9 1\n\x00"+s+"9e9 253402300799999\n\x00"+s+"9.2e9 9223372036854775807\n\x00"+s+"1 -1\n"), uint16(60_000))
+		f.Add([]byte(s+"1e9 1\n\x00"+s+"9e9 253402300799999\n\x00"+s+"9.2e9 9223372036854775807\n\x00"+s+"1 -1\n"),
+			uint16(60_000))
 	}
 	f.Fuzz(func(t *testing.T, input []byte, stepMillis uint16) {
 		s := rate.New(rate.Config{})
@@ -42,7 +43,8 @@ func FuzzIngest(f *testing.F) {
 			}
 		}
 		for _, pod := range [][2]string{{"b", "c"}, {node.Pods[0].Namespace, node.Pods[0].Name}} {
-			usages, _ := s.Usage(rate.Query{Node: "node-1", Namespace: pod[0], Pod: pod[1], Window: 15 * time.Second, Now: now}, nil)
+			usages, _ := s.Usage(rate.Query{Node: "node-1", Namespace: pod[0], Pod: pod[1], Window: 15 * time.Second, Now: now},
+				nil)
 			for _, u := range usages {
 				checkBounds(t, u)
 			}

@@ -18,7 +18,8 @@ type truth struct {
 }
 
 func ingest(t *rapid.T, s *rate.Store, now time.Time, startMillis, cpuNanos int64) rate.Round {
-	input := fmt.Sprintf("container_cpu_usage_seconds_total%s %d.%09d %d\n", labels, cpuNanos/1e9, cpuNanos%1e9, now.UnixMilli())
+	input := fmt.Sprintf("container_cpu_usage_seconds_total%s %d.%09d %d\n", labels, cpuNanos/1e9, cpuNanos%1e9,
+		now.UnixMilli())
 	if startMillis > 0 {
 		input += fmt.Sprintf("container_start_time_seconds%s %d.%03d\n", labels, startMillis/1000, startMillis%1000)
 	}
@@ -141,7 +142,8 @@ func TestWindowIsFilled(t *testing.T) {
 			cpu += 1e9
 			ingest(t, s, now, 0, cpu)
 		}
-		usages, ok := s.Usage(rate.Query{Node: "node-1", Namespace: "shop", Pod: "web-1", Window: rate.DefaultSpan, Now: now}, nil)
+		usages, ok := s.Usage(rate.Query{Node: "node-1", Namespace: "shop", Pod: "web-1", Window: rate.DefaultSpan, Now: now},
+			nil)
 		if !ok {
 			t.Fatal("unknown")
 		}

@@ -140,7 +140,8 @@ func TestTroubles(t *testing.T) {
 			after(scrape{4, 5.5, "14.5", "100", -60, ""}),
 			rate.Round{Containers: 1, Fresh: 1}, seen{true, 1, 4.5, []float64{1, 1, 1}, 100}},
 		"samples that are seldom renewed are no jump": {
-			[]scrape{{10, 2, "2", "", 0, ""}, {11, 10.5, "10.5", "", 0, ""}, {20, 10.5, "10.5", "", 0, ""}, {21, 20.5, "20.5", "", 0, ""}},
+			[]scrape{{10, 2, "2", "", 0, ""}, {11, 10.5, "10.5", "", 0, ""}, {20, 10.5, "10.5", "", 0, ""},
+				{21, 20.5, "20.5", "", 0, ""}},
 			rate.Round{Containers: 1, Fresh: 1, Ignored: 0}, seen{true, 1, 10, []float64{1, 1}, 0}},
 		"nor are samples that arrive old at times": {
 			[]scrape{{10, 1, "1", "", 0, ""}, {25, 16, "16", "", 0, ""}, {40, 39.5, "39.5", "", 0, ""}},
@@ -200,7 +201,8 @@ func TestTroubles(t *testing.T) {
 			rate.Round{Containers: 1, Fresh: 1, Ignored: 1}, seen{true, 1, 1, []float64{1}, 0}},
 		"labels in another order are the same container": {
 			[]scrape{steady[0], {2, 2, "", "", 0,
-				`container_cpu_usage_seconds_total{pod="web-1",namespace="shop",container="app",more="x"} 11 1795176002000` + "\n"}},
+				`container_cpu_usage_seconds_total{pod="web-1",namespace="shop",container="app",more="x"} 11 1795176002000` +
+					"\n"}},
 			rate.Round{Containers: 1, Fresh: 1}, seen{true, 1, 1, []float64{1}, 0}},
 		"labels that are missing or empty are nobody's": {
 			after(scrape{4, 4, "", "", 0, "container_cpu_usage_seconds_total 1\n" +
@@ -402,7 +404,9 @@ func TestMissingContainerIsNotZero(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	usages, ok := s.Usage(rate.Query{Node: "node-1", Namespace: pod.Namespace, Pod: pod.Name, Window: time.Minute, Now: at(2)}, nil)
+	usages, ok := s.Usage(rate.Query{
+		Node: "node-1", Namespace: pod.Namespace, Pod: pod.Name, Window: time.Minute, Now: at(2),
+	}, nil)
 	has := map[string]bool{}
 	for _, u := range usages {
 		has[u.Name] = u.HasCPU
@@ -432,7 +436,9 @@ func TestManyAtATime(t *testing.T) {
 				if _, err := s.Ingest(name, at(float64(i)), texts[i%10]); err != nil {
 					t.Error(err)
 				}
-				usages, ok := s.Usage(rate.Query{Node: name, Namespace: pod.Namespace, Pod: pod.Name, Window: time.Minute, Now: at(float64(i))}, nil)
+				usages, ok := s.Usage(rate.Query{
+					Node: name, Namespace: pod.Namespace, Pod: pod.Name, Window: time.Minute, Now: at(float64(i)),
+				}, nil)
 				for _, u := range usages {
 					if ok && u.HasCPU && u.CPU.NanoCores != 1e9 {
 						t.Errorf("%+v", u)

@@ -81,11 +81,14 @@ func New(config Config) (*Rounds, error) {
 		return nil, errors.New("rounds of kubelets need a way to scrape")
 	}
 	config = config.withDefaults()
-	if min(config.Period, config.SlowAfter, config.UrgentGap) < 0 || min(config.MaxPerSecond, config.MaxCPU) < 0 || config.MaxConcurrent < 0 ||
+	if min(config.Period, config.SlowAfter, config.UrgentGap) < 0 || min(config.MaxPerSecond, config.MaxCPU) < 0 ||
+		config.MaxConcurrent < 0 ||
 		config.MaxBackoff < config.Period {
-		return nil, fmt.Errorf("rounds of kubelets: period %s, at most %g scrapes a second, %g cores and %d at a time, slow after %s, urgent after %s, "+
+		return nil, fmt.Errorf("rounds of kubelets: period %s, at most %g scrapes a second, %g cores and %d at a time, "+
+			"slow after %s, urgent after %s, "+
 			"backoff up to %s: none may be negative, nor the backoff shorter than the period",
-			config.Period, config.MaxPerSecond, config.MaxCPU, config.MaxConcurrent, config.SlowAfter, config.UrgentGap, config.MaxBackoff)
+			config.Period, config.MaxPerSecond, config.MaxCPU, config.MaxConcurrent, config.SlowAfter, config.UrgentGap,
+			config.MaxBackoff)
 	}
 	return &Rounds{config: config, wake: make(chan struct{}, 1), plan: newPlan(config)}, nil
 }

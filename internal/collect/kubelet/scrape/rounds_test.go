@@ -37,7 +37,8 @@ type fleet struct {
 
 func newFleet(took time.Duration) *fleet {
 	return &fleet{
-		took: took, slow: map[string]time.Duration{}, hangs: map[string]bool{}, timeout: 5 * time.Second, broken: map[string]error{}, started: map[string][]time.Time{},
+		took: took, slow: map[string]time.Duration{}, hangs: map[string]bool{}, timeout: 5 * time.Second,
+		broken: map[string]error{}, started: map[string][]time.Time{},
 		address: map[string]string{}, atOnce: map[string]int{},
 	}
 }
@@ -225,9 +226,10 @@ func TestCPUBudget(t *testing.T) {
 		gap      time.Duration
 		heldByIt bool
 	}{
-		"enough":             {map[string]time.Duration{"": 500 * time.Microsecond}, time.Second, false},
-		"a tenth of it":      {map[string]time.Duration{"": 10 * time.Millisecond}, 10 * time.Second, true},
-		"one is a great one": {map[string]time.Duration{"": 5 * time.Millisecond, "node-007": 505 * time.Millisecond}, 10 * time.Second, true},
+		"enough":        {map[string]time.Duration{"": 500 * time.Microsecond}, time.Second, false},
+		"a tenth of it": {map[string]time.Duration{"": 10 * time.Millisecond}, 10 * time.Second, true},
+		"one is a great one": {map[string]time.Duration{"": 5 * time.Millisecond, "node-007": 505 * time.Millisecond},
+			10 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -433,10 +435,12 @@ func TestState(t *testing.T) {
 		}
 		f.change(func() { delete(f.broken, "node-001") })
 		pass(time.Minute)
-		if state, _ := r.State("node-001"); state.IsFailing() || state.LastError != nil || time.Since(state.Succeeded) > 2*time.Second {
+		if state, _ := r.State("node-001"); state.IsFailing() || state.LastError != nil ||
+			time.Since(state.Succeeded) > 2*time.Second {
 			t.Errorf("%+v", state)
 		}
-		if len(f.changed) != 2 || !f.changed[0].IsFailing() || f.changed[1].IsFailing() || f.changed[0].Target.Node != "node-001" {
+		if len(f.changed) != 2 || !f.changed[0].IsFailing() || f.changed[1].IsFailing() ||
+			f.changed[0].Target.Node != "node-001" {
 			t.Errorf("told of %+v", f.changed)
 		}
 	})

@@ -12,7 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
 )
 
-var wanted = text.Config{Families: text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart, text.ScrapeError)}
+var wanted = text.Config{Families: text.Of(text.ContainerCPU, text.ContainerMemory, text.ContainerStart,
+	text.ScrapeError)}
 
 func scrape() []byte {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -36,10 +36,12 @@ func TestCaptured(t *testing.T) {
 	}
 	first := read{
 		Family: "container_cpu_usage_seconds_total",
-		Labels: []string{"container", "controller", "namespace", "plimsoll-system", "pod", "plimsoll-controller-7c58467fd5-jhwjz"},
-		Value:  0.077214531, Timestamp: 1795253872300, Timed: true,
+		Labels: []string{"container", "controller", "namespace", "plimsoll-system", "pod",
+			"plimsoll-controller-7c58467fd5-jhwjz"},
+		Value: 0.077214531, Timestamp: 1795253872300, Timed: true,
 	}
-	if i := slices.IndexFunc(got, func(r read) bool { return r.Family == first.Family }); i < 0 || cmp.Diff(first, got[i]) != "" {
+	if i := slices.IndexFunc(got, func(r read) bool { return r.Family == first.Family }); i < 0 ||
+		cmp.Diff(first, got[i]) != "" {
 		t.Errorf("the first sample: %s", cmp.Diff(first, got[max(i, 0)]))
 	}
 }

@@ -18,7 +18,8 @@ var containers = text.Of(text.ContainerCPU, text.ContainerMemory, text.Container
 func TestCutKeepsWhatIsWanted(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
-		whole := kubelettest.Filled(rapid.IntRange(1, 9).Draw(t, "pods"), rapid.IntRange(1, 3).Draw(t, "containers"), start).Text(start.Add(time.Hour))
+		whole := kubelettest.Filled(rapid.IntRange(1, 9).Draw(t, "pods"), rapid.IntRange(1, 3).Draw(t, "containers"),
+			start).Text(start.Add(time.Hour))
 		cut, end, found := text.Cut{Families: containers}, 0, false
 		for arrived := 0; arrived < len(whole) && !found; {
 			arrived = min(len(whole), arrived+rapid.IntRange(1, 3000).Draw(t, "piece"))
@@ -58,7 +59,8 @@ func TestNoCutBeforeAnError(t *testing.T) {
 }
 
 func TestNoCutWhileOneIsMissing(t *testing.T) {
-	whole := []byte("# TYPE x gauge\nx 1\n# TYPE container_cpu_usage_seconds_total counter\n# TYPE node_cpu_usage_seconds_total counter\n" +
+	whole := []byte("# TYPE x gauge\nx 1\n# TYPE container_cpu_usage_seconds_total counter\n# TYPE " +
+		"node_cpu_usage_seconds_total counter\n" +
 		"# TYPE container_memory_working_set_bytes gauge\n# TYPE y gauge\ny 1\n# TYPE container_start_time_seconds gauge\n")
 	cut := text.Cut{Families: containers}
 	if end, found := cut.In(whole); found {

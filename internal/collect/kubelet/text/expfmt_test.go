@@ -142,7 +142,8 @@ var seeds = []string{
 	" \tcontainer_cpu_usage_seconds_total { container = \"a\" , } +Inf -1\n",
 	"container_start_time_seconds{pod=\"a\\\\b\\\"c\\n\"} 1.7951724001234567e+09\n",
 	"# TYPE container_cpu_usage_seconds_total histogram\ncontainer_cpu_usage_seconds_total{le=\"1\"} 1\n",
-	"# HELP node_cpu_usage_seconds_total \\n \\\\\n# TYPE node_cpu_usage_seconds_total counter\nnode_cpu_usage_seconds_total NaN\n",
+	"# HELP node_cpu_usage_seconds_total \\n \\\\\n# TYPE node_cpu_usage_seconds_total " +
+		"counter\nnode_cpu_usage_seconds_total NaN\n",
 	"{\"node_cpu_usage_seconds_total\",a=\"b\"} 1\n",
 	"node_cpu_usage_seconds_total 1\n{a=\"b\"} 2\n",
 	"node_cpu_usage_seconds_total-7\nnode_cpu_usage_seconds_total.5e-1 +3\n",
@@ -182,7 +183,8 @@ func TestLikeLibrary(t *testing.T) {
 	check(t, golden)
 	lines := bytes.SplitAfter(golden, []byte("\n"))
 	pieces := []string{
-		" ", "\t", "\n", "{", "}", "\"", "\\", ",", "=", "#", "e", ".", "-", "+", "0", "1", "_", ":", "\\n", "\\\"", "\\\\", "NaN", "Inf",
+		" ", "\t", "\n", "{", "}", "\"", "\\", ",", "=", "#", "e", ".", "-", "+", "0", "1", "_", ":", "\\n", "\\\"", "\\\\",
+		"NaN", "Inf",
 		"1e-5", "pod", "pod=\"x\"", "\xff", "é", "__name__", "\r", "\x00", "123456789", "e+308", "00000000000000000000",
 	}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -88,7 +88,9 @@ func New(config Config) Parser {
 func (p *Parser) Reset(text []byte) {
 	*p = Parser{config: p.config}
 	if len(text) > p.config.MaxBytes {
-		p.err = &Error{Line: 1, Err: fmt.Errorf("text of %d bytes, at most %d: %w", len(text), p.config.MaxBytes, ErrTooLarge)}
+		p.err = &Error{
+			Line: 1, Err: fmt.Errorf("text of %d bytes, at most %d: %w", len(text), p.config.MaxBytes, ErrTooLarge),
+		}
 		return
 	}
 	end := bytes.LastIndexByte(text, '\n') + 1

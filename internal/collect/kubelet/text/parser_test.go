@@ -63,20 +63,27 @@ func TestAccepted(t *testing.T) {
 		"no timestamp":           {cpu + set + " 1.25\n", []read{{cpu, labels, 1.25, 0, false}}},
 		"blanks everywhere": {"\t " + cpu + " { container = \"a\" ,\tnamespace=\"b\" , pod=\"c\" , } \t1  -5\n",
 			[]read{{cpu, labels, 1, -5, true}}},
-		"no blanks at all":              {cpu + set + "7\n", []read{{cpu, labels, 7, 0, false}}},
-		"a value right behind the name": {"node_cpu_usage_seconds_total-7\n", []read{{"node_cpu_usage_seconds_total", nil, -7, 0, false}}},
-		"empty labels":                  {cpu + "{} 1\n", []read{{cpu, nil, 1, 0, false}}},
+		"no blanks at all": {cpu + set + "7\n", []read{{cpu, labels, 7, 0, false}}},
+		"a value right behind the name": {"node_cpu_usage_seconds_total-7\n",
+			[]read{{"node_cpu_usage_seconds_total", nil, -7, 0, false}}},
+		"empty labels": {cpu + "{} 1\n", []read{{cpu, nil, 1, 0, false}}},
 		"escapes": {cpu + `{pod="a\\b\"c\nd}",namespace="\\"} 1` + "\n",
 			[]read{{cpu, []string{"pod", "a\\b\"c\nd}", "namespace", `\`}, 1, 0, false}}},
 		"values that are no numbers": {cpu + " NaN\n" + cpu + " +Inf 1\n" + cpu + " -inf\n" + cpu + " infinity\n", []read{
-			{cpu, nil, math.NaN(), 0, false}, {cpu, nil, math.Inf(1), 1, true}, {cpu, nil, math.Inf(-1), 0, false}, {cpu, nil, math.Inf(1), 0, false}}},
-		"forms of numbers": {cpu + " 1e3\n" + cpu + " .5\n" + cpu + " 5.\n" + cpu + " 1.7951724001234567e+09\n" + cpu + " 1E-2\n" + cpu + " -0\n", []read{
-			{cpu, nil, 1000, 0, false}, {cpu, nil, .5, 0, false}, {cpu, nil, 5, 0, false}, {cpu, nil, 1.7951724001234567e+09, 0, false},
+			{cpu, nil, math.NaN(), 0, false}, {cpu, nil, math.Inf(1), 1, true}, {cpu, nil, math.Inf(-1), 0, false},
+			{cpu, nil, math.Inf(1), 0, false}}},
+		"forms of numbers": {cpu + " 1e3\n" + cpu + " .5\n" + cpu + " 5.\n" + cpu + " 1.7951724001234567e+09\n" + cpu +
+			" 1E-2\n" + cpu + " -0\n", []read{
+			{cpu, nil, 1000, 0, false}, {cpu, nil, .5, 0, false}, {cpu, nil, 5, 0, false},
+			{cpu, nil, 1.7951724001234567e+09, 0, false},
 			{cpu, nil, .01, 0, false}, {cpu, nil, math.Copysign(0, -1), 0, false}}},
-		"comments and TYPE have no say": {"# TYPE " + cpu + " histogram\n#\n# bla\n" + cpu + " 1\n", []read{{cpu, nil, 1, 0, false}}},
-		"other families, whatever is in them": {"container_swap_usage_bytes{ 1\nup 1 2 3\n" + cpu + "s 1\n" + cpu + " 1\nscrape_error x\n",
+		"comments and TYPE have no say": {"# TYPE " + cpu + " histogram\n#\n# bla\n" + cpu + " 1\n",
 			[]read{{cpu, nil, 1, 0, false}}},
-		"the same twice": {cpu + set + " 1\n" + cpu + set + " 2\n", []read{{cpu, labels, 1, 0, false}, {cpu, labels, 2, 0, false}}},
+		"other families, whatever is in them": {"container_swap_usage_bytes{ 1\nup 1 2 3\n" + cpu + "s 1\n" + cpu +
+			" 1\nscrape_error x\n",
+			[]read{{cpu, nil, 1, 0, false}}},
+		"the same twice": {cpu + set + " 1\n" + cpu + set + " 2\n",
+			[]read{{cpu, labels, 1, 0, false}, {cpu, labels, 2, 0, false}}},
 	} {
 		got, err := parse([]byte(tt.text), text.Config{}, noGuess)
 		if err != nil {
@@ -133,7 +140,8 @@ func TestRefused(t *testing.T) {
 		"no UTF-8":                     {cpu + "{pod=\"\xff\"} 1\n", 1, nil},
 		"a long line":                  {"\n# " + strings.Repeat("x", 300) + "\n", 2, text.ErrTooLarge},
 		"a long text":                  {strings.Repeat("\n", 2000), 1, text.ErrTooLarge},
-		"many labels": {cpu + `{a="",b="",c="",d="",e="",f="",g="",h="",i="",j="",k="",l="",m="",n="",o="",p="",q=""} 1` + "\n",
+		"many labels": {cpu + `{a="",b="",c="",d="",e="",f="",g="",h="",i="",j="",k="",l="",m="",n="",o="",p="",q=""} 1` +
+			"\n",
 			1, text.ErrTooLarge},
 	} {
 		_, err := parse([]byte(tt.text), text.Config{MaxBytes: 1000, MaxLineBytes: 250}, noGuess)

@@ -110,7 +110,8 @@ func TestMeasureStops(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Measure(ctx, Config{Seeds: 1000, WorkSeeds: 1, Window: surge.Defaults()}); !errors.Is(err, context.Canceled) {
+	if _, err := Measure(ctx, Config{Seeds: 1000, WorkSeeds: 1, Window: surge.Defaults()}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

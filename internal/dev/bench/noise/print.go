@@ -16,17 +16,21 @@ const (
 // WriteTables prints the results.
 func (r *Results) WriteTables(out io.Writer) error {
 	noise := report.Table{
-		Title: fmt.Sprintf("What the surge window adds where nothing rises: 30 minutes at the target with 10 pods, %d seeds each.\n"+
-			"Medians (least to most) of 15 s averages alone and with the surge window; excess and how often it asked, over all seeds.", r.Seeds),
+		Title: fmt.Sprintf(
+			"What the surge window adds where nothing rises: 30 minutes at the target with 10 pods, %d seeds each.\n"+
+				"Medians (least to most) of 15 s averages alone and with the surge window; excess and how often it asked, over "+
+				"all seeds.", r.Seeds),
 		Head: []string{"", "actions alone", "with", "excess", "pod-hours alone", "with", "excess %", "asked"},
 	}
 	for i := range r.Noises {
 		n := &r.Noises[i]
-		noise.Add(n.Name, n.ActionsAlone, n.ActionsWith, n.ExcessActions, n.PodHoursAlone, n.PodHoursWith, n.ExcessPodHoursPercent, n.Asked)
+		noise.Add(n.Name, n.ActionsAlone, n.ActionsWith, n.ExcessActions, n.PodHoursAlone, n.PodHoursWith,
+			n.ExcessPodHoursPercent, n.Asked)
 	}
 	rise := report.Table{
-		Title: fmt.Sprintf("What it is worth where the load rises for good, without behavior, %d seeds each: seconds to the first scale-up\n"+
-			"and to nine tenths of the pods that it takes, and the most that was wanted, in parts of that.", r.Seeds),
+		Title: fmt.Sprintf(
+			"What it is worth where the load rises for good, without behavior, %d seeds each: seconds to the first scale-up\n"+
+				"and to nine tenths of the pods that it takes, and the most that was wanted, in parts of that.", r.Seeds),
 		Head: []string{"load", "first alone", "with", "nine tenths alone", "with", "most alone", "with"},
 	}
 	for i := range r.Surges {
@@ -47,9 +51,12 @@ func (r *Results) WriteTables(out io.Writer) error {
 
 func (r *Results) workTable() *report.Table {
 	table := &report.Table{
-		Title: fmt.Sprintf("Work that each pod does by itself, all at the same time, beside a load that 10 pods which request %dm carry at\n"+
-			"their target: an hour, %d seeds each. The largest count and the pod-hours beyond what the load takes, with the surge\n"+
-			"window, with 15 s averages alone, and of upstream's controller with its defaults; how often the surge window asked.", requestWithWorkMilli, r.WorkSeeds),
+		Title: fmt.Sprintf(
+			"Work that each pod does by itself, all at the same time, beside a load that 10 pods which request %dm carry at\n"+
+				"their target: an hour, %d seeds each. The largest count and the pod-hours beyond what the load takes, with the "+
+				"surge\n"+
+				"window, with 15 s averages alone, and of upstream's controller with its defaults; how often the surge window "+
+				"asked.", requestWithWorkMilli, r.WorkSeeds),
 		Head: []string{"", "peak with", "alone", "upstream", "excess pod-hours with", "alone", "upstream", "asked"},
 	}
 	for i := range r.Works {
@@ -66,10 +73,12 @@ func (r *Results) Misses() []string {
 	for i := range r.Noises {
 		n := &r.Noises[i]
 		if n.ExcessActions > mostExcessActions {
-			misses = append(misses, fmt.Sprintf("%s: %d scale actions too many, at most %d", n.Name, n.ExcessActions, mostExcessActions))
+			misses = append(misses, fmt.Sprintf("%s: %d scale actions too many, at most %d",
+				n.Name, n.ExcessActions, mostExcessActions))
 		}
 		if n.ExcessPodHoursPercent > mostExcessPodHoursPercent {
-			misses = append(misses, fmt.Sprintf("%s: %.2f %% too many pod-hours, at most %.0f %%", n.Name, n.ExcessPodHoursPercent, mostExcessPodHoursPercent))
+			misses = append(misses, fmt.Sprintf("%s: %.2f %% too many pod-hours, at most %.0f %%",
+				n.Name, n.ExcessPodHoursPercent, mostExcessPodHoursPercent))
 		}
 	}
 	return misses
@@ -78,7 +87,8 @@ func (r *Results) Misses() []string {
 func (r *Results) verdict() string {
 	misses := r.Misses()
 	if len(misses) == 0 {
-		return fmt.Sprintf("Targets met: excess scale actions %d, excess pod-hours at most %.0f %%.", mostExcessActions, mostExcessPodHoursPercent)
+		return fmt.Sprintf("Targets met: excess scale actions %d, excess pod-hours at most %.0f %%.", mostExcessActions,
+			mostExcessPodHoursPercent)
 	}
 	text := "Targets missed:"
 	for _, miss := range misses {

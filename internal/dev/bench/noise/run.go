@@ -95,7 +95,8 @@ func prepare(s *scenario, seed uint64) (*run, loop.Config, error) {
 	slices.Sort(r.changes)
 	request := s.requestMilli()
 	r.world, err = world.New(world.Config{
-		Seed: seed, Load: load, Resources: workloadmodel.Resources{CPURequestMilli: float64(request)}, Profile: s.profile(s.podNoise, false),
+		Seed: seed, Load: load, Resources: workloadmodel.Resources{CPURequestMilli: float64(request)},
+		Profile:    s.profile(s.podNoise, false),
 		ProfileOf:  r.profileOf,
 		StartAfter: toRun, ReadyAfter: toBeReady - toRun, Replicas: podsAtFirst, Groups: nodeCount,
 	})
@@ -103,7 +104,8 @@ func prepare(s *scenario, seed uint64) (*run, loop.Config, error) {
 		return nil, loop.Config{}, fmt.Errorf("world of %s: %w", s.name, err)
 	}
 	r.world.OnSecond(r.second)
-	return r, loop.Config{Requests: []metric.Request{{Milli: request}}, World: r.world, Seed: seed, OnDecision: r.note}, nil
+	return r, loop.Config{Requests: []metric.Request{{Milli: request}}, World: r.world, Seed: seed, OnDecision: r.note},
+		nil
 }
 
 // policyWith is the controller's with its defaults but for the surge window.

@@ -36,9 +36,11 @@ func TestCronIsNoLoad(t *testing.T) {
 		first, later := peaks(t, s, func(s *scenario) (*run, error) { return newRun(s, seed, surge.Defaults()) })
 		_, alone := peaks(t, s, func(s *scenario) (*run, error) { return newRun(s, seed, surge.Settings{}) })
 		_, upstream := peaks(t, s, func(s *scenario) (*run, error) { return newUpstreamRun(s, seed) })
-		t.Logf("seed %d: %d at first, %d later, %d without the surge window, upstream %d", seed, first, later, alone, upstream)
+		t.Logf("seed %d: %d at first, %d later, %d without the surge window, upstream %d", seed, first, later, alone,
+			upstream)
 		if most := max(first, later); first > once || most > upstream+once-podsAtFirst {
-			t.Errorf("seed %d: %d at first, %d later; one surge asks for %d, upstream for %d", seed, first, later, once, upstream)
+			t.Errorf("seed %d: %d at first, %d later; one surge asks for %d, upstream for %d", seed, first, later, once,
+				upstream)
 		}
 		if later > alone+1 {
 			t.Errorf("seed %d: %d later, %d without the surge window", seed, later, alone)

@@ -61,7 +61,8 @@ func (l *abLoad) run(ctx context.Context) (answered int, err error) {
 // follow calls start for each pod when it is ready, until the context ends.
 func (l *abLoad) follow(ctx context.Context, start func(address string)) error {
 	for ctx.Err() == nil {
-		watcher, err := l.client.CoreV1().Pods(namespace).Watch(ctx, metav1.ListOptions{LabelSelector: labels.Set(podLabels).String()})
+		watcher, err := l.client.CoreV1().Pods(namespace).Watch(ctx,
+			metav1.ListOptions{LabelSelector: labels.Set(podLabels).String()})
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // the time is over
@@ -101,7 +102,8 @@ func (l *abLoad) loadPod(ctx context.Context, address string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("ab: %w", err)
 	}
-	if err := syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, abNice); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, abNice); err != nil &&
+		!errors.Is(err, syscall.ESRCH) {
 		return errors.Join(fmt.Errorf("ab: nice: %w", err), cmd.Process.Kill(), cmd.Wait())
 	}
 	if err := cmd.Wait(); err != nil {

@@ -28,8 +28,8 @@ type Subject struct {
 	Resolution time.Duration `json:"metricResolutionNanoseconds,omitempty"`
 	// RequestTimeout is metrics-server's --kubelet-request-timeout, which must be below Resolution.
 	RequestTimeout time.Duration `json:"kubeletRequestTimeoutNanoseconds,omitempty"`
-	// Housekeeping is the kubelet's --housekeeping-interval, how old its samples of CPU may be; 0 leaves its default of 10 s.
-	// Simulated nodes have fresh samples at each scrape.
+	// Housekeeping is the kubelet's --housekeeping-interval, how old its samples of CPU may be; 0 leaves its default of 10
+	// s. Simulated nodes have fresh samples at each scrape.
 	Housekeeping time.Duration `json:"kubeletHousekeepingIntervalNanoseconds,omitempty"`
 	// Flags are more flags of Plimsoll.
 	Flags []string `json:"flags,omitempty"`

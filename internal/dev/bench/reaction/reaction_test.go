@@ -49,7 +49,8 @@ func TestMomentsCountFromTheLoad(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, momentsOf(began, c.seen), cmp.AllowUnexported(moments{}), cmpopts.EquateNaNs()); diff != "" {
+			if diff := cmp.Diff(c.want, momentsOf(began, c.seen), cmp.AllowUnexported(moments{}),
+				cmpopts.EquateNaNs()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -57,7 +58,8 @@ func TestMomentsCountFromTheLoad(t *testing.T) {
 }
 
 func TestSightingOfADeploymentWithoutCount(t *testing.T) {
-	if s := sightingOf(&appsv1.Deployment{Status: appsv1.DeploymentStatus{ReadyReplicas: 3}}, time.Now()); s.wanted != 0 || s.ready != 3 {
+	if s := sightingOf(&appsv1.Deployment{Status: appsv1.DeploymentStatus{ReadyReplicas: 3}}, time.Now()); s.wanted != 0 ||
+		s.ready != 3 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -82,7 +84,8 @@ func TestJournalWakesWhoeverWaits(t *testing.T) {
 }
 
 func TestABReport(t *testing.T) {
-	const text = "Concurrency Level:      4\nTime taken for tests:   11.000 seconds\nComplete requests:      123456\nFailed requests:        0\n"
+	const text = "Concurrency Level:      4\nTime taken for tests:   11.000 seconds\nComplete requests:      " +
+		"123456\nFailed requests:        0\n"
 	if got, err := parseAB(text); err != nil || got != 123456 {
 		t.Errorf("got %d, %v", got, err)
 	}
@@ -112,7 +115,8 @@ func TestEachPodIsLoadedOnce(t *testing.T) {
 }
 
 func TestReadyMeansReadyAndStaying(t *testing.T) {
-	pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
+	pod := &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady,
+		Status: corev1.ConditionTrue}}}}
 	if !ready(pod) {
 		t.Error("is ready")
 	}
@@ -125,7 +129,8 @@ func TestReadyMeansReadyAndStaying(t *testing.T) {
 func TestComputedSaysWhyNot(t *testing.T) {
 	hpa := func(status corev1.ConditionStatus) *autoscalingv2.HorizontalPodAutoscaler {
 		return &autoscalingv2.HorizontalPodAutoscaler{Status: autoscalingv2.HorizontalPodAutoscalerStatus{
-			Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive, Status: status, Reason: "Why"}},
+			Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive, Status: status,
+				Reason: "Why"}},
 		}}
 	}
 	if err := computed(hpa(corev1.ConditionTrue)); err != nil {
@@ -172,8 +177,11 @@ func TestEditOfTheShippedDeployment(t *testing.T) {
 	if _, err := keep(empty, nil); err == nil {
 		t.Error("edited a Deployment without containers")
 	}
-	for kind, want := range map[string]bool{"ServiceAccount": true, "ClusterRole": true, "PriorityClass": true, "MutatingWebhookConfiguration": false, "CustomResourceDefinition": false} {
-		if kept, err := keep(&unstructured.Unstructured{Object: map[string]any{"kind": kind}}, nil); err != nil || kept != want {
+	for kind, want := range map[string]bool{"ServiceAccount": true,
+		"ClusterRole": true, "PriorityClass": true, "MutatingWebhookConfiguration": false,
+		"CustomResourceDefinition": false} {
+		if kept, err := keep(&unstructured.Unstructured{Object: map[string]any{"kind": kind}}, nil); err != nil ||
+			kept != want {
 			t.Errorf("%s: kept %v, %v", kind, kept, err)
 		}
 	}
@@ -193,7 +201,8 @@ func container(t *testing.T, object *unstructured.Unstructured) map[string]any {
 }
 
 func TestSettlingOutlastsTwoScrapes(t *testing.T) {
-	for subject, want := range map[string]time.Duration{"upstream, defaults": 35 * time.Second, "upstream, tuned": 25 * time.Second, "Plimsoll": 20 * time.Second} {
+	for subject, want := range map[string]time.Duration{"upstream, defaults": 35 * time.Second,
+		"upstream, tuned": 25 * time.Second, "Plimsoll": 20 * time.Second} {
 		for _, s := range []Subject{UpstreamDefaults(), UpstreamTuned(), PlimsollDefaults()} {
 			if s.Name == subject && s.settle() != want {
 				t.Errorf("%s settles for %s", s.Name, s.settle())
@@ -206,7 +215,8 @@ func TestSettlingOutlastsTwoScrapes(t *testing.T) {
 }
 
 func TestConfigIsCompleted(t *testing.T) {
-	for _, bad := range []Config{{}, {Stage: &stage{}}, {Stage: &stage{}, Subjects: []Subject{PlimsollDefaults()}, Runs: -1}} {
+	for _, bad := range []Config{{}, {Stage: &stage{}},
+		{Stage: &stage{}, Subjects: []Subject{PlimsollDefaults()}, Runs: -1}} {
 		if _, err := bad.completed(); err == nil {
 			t.Errorf("took %+v", bad)
 		}
@@ -263,7 +273,8 @@ func TestFailureEndsTheExperiment(t *testing.T) {
 	failed := make(chan error, 1)
 	reason := errors.New("etcd ended")
 	failed <- reason
-	_, err := Run(t.Context(), Config{Stage: &stage{client: fake.NewClientset(), failed: failed}, Subjects: []Subject{PlimsollDefaults()}, Runs: 1})
+	_, err := Run(t.Context(), Config{Stage: &stage{client: fake.NewClientset(), failed: failed},
+		Subjects: []Subject{PlimsollDefaults()}, Runs: 1})
 	if !errors.Is(err, reason) {
 		t.Errorf("got %v", err)
 	}
@@ -319,7 +330,8 @@ Target of Plimsoll: 10 wanted within 4.00 s, median: MISSED by 0.500 s.
 		t.Error(diff)
 	}
 	text, err := json.Marshal(result)
-	if err != nil || !strings.Contains(string(text), `"tenWantedSeconds":{"median":4.5,"min":4.5,"max":4.5,"runs":[4.5]}`) {
+	if err != nil ||
+		!strings.Contains(string(text), `"tenWantedSeconds":{"median":4.5,"min":4.5,"max":4.5,"runs":[4.5]}`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -328,7 +340,8 @@ Target of Plimsoll: 10 wanted within 4.00 s, median: MISSED by 0.500 s.
 func TestResultOfSimulatedNodes(t *testing.T) {
 	result := Config{Stage: &stage{}}.newResult(report.Machine{})
 	nan := math.NaN()
-	result.Subjects = []SubjectResult{resultOf(PlimsollDefaults(), []trial{{moments: moments{nan, nan, nan, nan}, coresAlone: nan, coresWatched: nan}}, 0)}
+	result.Subjects = []SubjectResult{resultOf(PlimsollDefaults(),
+		[]trial{{moments: moments{nan, nan, nan, nan}, coresAlone: nan, coresWatched: nan}}, 0)}
 	var out strings.Builder
 	if err := result.Write(&out); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,8 @@ func StartReal(ctx context.Context, config RealConfig) (*Real, error) {
 		return nil, err
 	}
 	r := &Real{cluster: cluster}
-	if r.node, err = realnode.Start(ctx, realnode.Config{Cluster: cluster, BinDir: config.BinDir, Log: config.Log}); err == nil {
+	if r.node,
+		err = realnode.Start(ctx, realnode.Config{Cluster: cluster, BinDir: config.BinDir, Log: config.Log}); err == nil {
 		err = r.importImages(ctx, config.Plimsoll)
 	}
 	if err != nil {
@@ -191,7 +192,8 @@ func beginUpstream(ctx context.Context, cluster *devcluster.Cluster, subject Sub
 	if err != nil {
 		return err
 	}
-	return cluster.RestartControllerManager(ctx, "--controllers=*", "--horizontal-pod-autoscaler-sync-period="+subject.SyncPeriod.String())
+	return cluster.RestartControllerManager(ctx, "--controllers=*", "--horizontal-pod-autoscaler-sync-period="+
+		subject.SyncPeriod.String())
 }
 
 func endUpstream(ctx context.Context, cluster *devcluster.Cluster) error {
@@ -201,8 +203,8 @@ func endUpstream(ctx context.Context, cluster *devcluster.Cluster) error {
 	return cluster.RestartControllerManager(ctx)
 }
 
-// keep leaves out what does not scale horizontally, and makes config/'s Deployment one of an image that no registry has,
-// with more flags. All else stays.
+// keep leaves out what does not scale horizontally, and makes config/'s Deployment one of an image that no registry
+// has, with more flags. All else stays.
 func keep(object *unstructured.Unstructured, flags []string) (bool, error) {
 	switch object.GetKind() {
 	case "Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "PriorityClass":

@@ -69,7 +69,8 @@ func resultOf(subject Subject, trials []trial, repeated int) SubjectResult {
 // Write prints the table and, below it, the targets and what may make its numbers doubtful.
 func (r *Result) Write(w io.Writer) error {
 	table := report.Table{
-		Title: fmt.Sprintf("Seconds from the begin of the load, %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+		Title: fmt.Sprintf(
+			"Seconds from the begin of the load, %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
 			r.Stage, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel),
 		Head: []string{""},
 	}
@@ -114,11 +115,13 @@ func (r *Result) notes() []string {
 				judged(s.Name, "10 wanted", s.AllWantedSeconds.Median(), targetAllWanted))
 		}
 		if missing := s.Runs - len(s.AllReadySeconds.Runs); missing > 0 {
-			notes = append(notes, fmt.Sprintf("Note: %s did not have %d replicas ready in %d of %d runs, which its medians leave out.",
-				s.Name, maxReplicas, missing, s.Runs))
+			notes = append(notes,
+				fmt.Sprintf("Note: %s did not have %d replicas ready in %d of %d runs, which its medians leave out.",
+					s.Name, maxReplicas, missing, s.Runs))
 		}
 		if s.Repeated > 0 {
-			notes = append(notes, fmt.Sprintf("Note: %s scaled without load before %d of the runs, which was begun again.", s.Name, s.Repeated))
+			notes = append(notes, fmt.Sprintf("Note: %s scaled without load before %d of the runs, which was begun again.",
+				s.Name, s.Repeated))
 		}
 	}
 	return notes

@@ -120,8 +120,12 @@ func (s *Simulated) Load(ctx context.Context, duration time.Duration) (int, erro
 func (s *Simulated) offer(ctx context.Context, load int) error {
 	services := s.Client().CoreV1().Services(namespace)
 	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: workload, Namespace: namespace, Annotations: map[string]string{perSecond: strconv.Itoa(load)}},
-		Spec:       corev1.ServiceSpec{Selector: podLabels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(80)}}},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: workload, Namespace: namespace, Annotations: map[string]string{perSecond: strconv.Itoa(load)},
+		},
+		Spec: corev1.ServiceSpec{
+			Selector: podLabels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(80)}},
+		},
 	}
 	_, err := services.Create(ctx, service, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {

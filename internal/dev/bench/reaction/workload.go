@@ -26,7 +26,8 @@ var podLabels = map[string]string{"app": workload}
 // createWorkload makes the namespace and the Deployment.
 func createWorkload(ctx context.Context, client kubernetes.Interface, template corev1.PodTemplateSpec) error {
 	create := metav1.CreateOptions{}
-	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, create)
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		create)
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create namespace %s: %w", namespace, err)
 	}
@@ -128,7 +129,8 @@ func reset(ctx context.Context, client kubernetes.Interface, patience time.Durat
 		}
 		if scale.Spec.Replicas != minReplicas {
 			scale.Spec.Replicas = minReplicas
-			if _, err := client.AppsV1().Deployments(namespace).UpdateScale(ctx, workload, scale, metav1.UpdateOptions{}); err != nil {
+			if _, err := client.AppsV1().Deployments(namespace).UpdateScale(ctx, workload, scale,
+				metav1.UpdateOptions{}); err != nil {
 				return err
 			}
 		}
@@ -155,7 +157,8 @@ func reset(ctx context.Context, client kubernetes.Interface, patience time.Durat
 // removeWorkload removes the Deployment and waits for the end of its pods.
 func removeWorkload(ctx context.Context, client kubernetes.Interface, patience time.Duration) error {
 	foreground := metav1.DeletePropagationForeground
-	err := client.AppsV1().Deployments(namespace).Delete(ctx, workload, metav1.DeleteOptions{PropagationPolicy: &foreground})
+	err := client.AppsV1().Deployments(namespace).Delete(ctx, workload,
+		metav1.DeleteOptions{PropagationPolicy: &foreground})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the workload: %w", err)
 	}

@@ -20,7 +20,8 @@ type Machine struct {
 // ThisMachine describes the machine at a time. The model of its CPUs is known on Linux only.
 func ThisMachine(at time.Time) Machine {
 	machine := Machine{
-		At: at.UTC().Truncate(time.Second), CPUs: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH, GoVersion: runtime.Version(),
+		At: at.UTC().Truncate(time.Second), CPUs: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		GoVersion: runtime.Version(),
 	}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		machine.CPUModel = cpuModel(string(text))

@@ -99,7 +99,9 @@ func TestSpreadPrints(t *testing.T) {
 }
 
 func TestSpreadAsJSON(t *testing.T) {
-	got, err := json.Marshal(map[string]Spread{"some": Of(3, math.NaN(), 1.23456789), "none": Of(math.NaN()), "large": Of(41443328)})
+	got, err := json.Marshal(map[string]Spread{
+		"some": Of(3, math.NaN(), 1.23456789), "none": Of(math.NaN()), "large": Of(41443328),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,8 @@ const (
 	FromLog Decisions = "log"
 	// FromRequests is for who asks the metrics API about each object, as upstream does.
 	FromRequests Decisions = "requests"
-	// OnlyCounted leaves it at the number of decisions: neither periods nor ages are known then, and nothing is paid for it.
+	// OnlyCounted leaves it at the number of decisions: neither periods nor ages are known then, and nothing is paid for
+	// it.
 	OnlyCounted Decisions = "count"
 )
 
@@ -63,8 +64,8 @@ type Config struct {
 	Out io.Writer
 }
 
-// The defaults of Config. Upstream's sync period is 15 s: a window of two. Plimsoll writes status each minute at most: one
-// of those.
+// The defaults of Config. Upstream's sync period is 15 s: a window of two. Plimsoll writes status each minute at most:
+// one of those.
 const (
 	DefaultRuns           = 3
 	DefaultSettle         = 10 * time.Second
@@ -102,14 +103,16 @@ func (c *Config) validate() error {
 		return errors.New("there must be at least one run and one subject")
 	}
 	if c.VerticalObjects < 0 || c.VerticalObjects > c.Size.Objects {
-		return fmt.Errorf("there are %d objects, so that %d cannot have a VerticalPodAutoscaler", c.Size.Objects, c.VerticalObjects)
+		return fmt.Errorf("there are %d objects, so that %d cannot have a VerticalPodAutoscaler", c.Size.Objects,
+			c.VerticalObjects)
 	}
 	if c.Settle < 0 || c.Window <= 0 || c.PlimsollWindow <= 0 || c.Patience <= 0 || c.Idle <= 0 {
 		return fmt.Errorf("settle %s must not be negative, windows %s and %s, patience %s and idle %s must be positive",
 			c.Settle, c.Window, c.PlimsollWindow, c.Patience, c.Idle)
 	}
 	if c.Decisions != FromLog && c.Decisions != FromRequests && c.Decisions != OnlyCounted {
-		return fmt.Errorf("decisions can be seen by %s, by %s and by %s, not by %q", FromLog, FromRequests, OnlyCounted, c.Decisions)
+		return fmt.Errorf("decisions can be seen by %s, by %s and by %s, not by %q", FromLog, FromRequests, OnlyCounted,
+			c.Decisions)
 	}
 	if c.BinDir == "" || c.Plimsoll == "" {
 		return errors.New("the folder of the control plane's binaries and Plimsoll's binary are needed")

@@ -75,7 +75,8 @@ func TestFollowLog(t *testing.T) {
 	ended := make(chan error, 1)
 	size := someSize(t)
 	go func() {
-		ended <- followLog(ctx, from, size, func(object int, at time.Time) { noted <- fmt.Sprint(object, " at ", at.Second()) })
+		ended <- followLog(ctx, from, size,
+			func(object int, at time.Time) { noted <- fmt.Sprint(object, " at ", at.Second()) })
 	}()
 	got := []string{<-noted}
 	text := line(3, 3)

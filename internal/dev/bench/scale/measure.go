@@ -84,7 +84,10 @@ type waiting struct {
 
 // measure runs a subject and looks at it once it has settled.
 func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
-	o := &observer{journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title, kind: subject.Kind}
+	o := &observer{
+		journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title,
+		kind: subject.Kind,
+	}
 	if subject.Kind == Plimsoll {
 		o.window, o.decisions = b.PlimsollWindow, b.Decisions
 	}

@@ -28,7 +28,8 @@ func checkNice(ctx context.Context, nice int) error {
 		return fmt.Errorf("%s: %w", strings.Join(asked, " "), err)
 	}
 	if got := strings.TrimSpace(string(answer)); got != strconv.Itoa(nice) {
-		return fmt.Errorf("programs start at a nice value of %s, not of %d: below zero it takes root, or the capability SYS_NICE", got, nice)
+		return fmt.Errorf(
+			"programs start at a nice value of %s, not of %d: below zero it takes root, or the capability SYS_NICE", got, nice)
 	}
 	return nil
 }

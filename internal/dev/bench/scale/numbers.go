@@ -65,7 +65,8 @@ func (p page) requests() requests {
 // since is what came in between two pages.
 func (r requests) since(before requests) requests {
 	difference := requests{
-		verbs: map[string]float64{}, statusWrites: r.statusWrites - before.statusWrites, scaleWrites: r.scaleWrites - before.scaleWrites,
+		verbs: map[string]float64{}, statusWrites: r.statusWrites - before.statusWrites,
+		scaleWrites: r.scaleWrites - before.scaleWrites,
 	}
 	for verb, count := range r.verbs {
 		difference.verbs[verb] = count - before.verbs[verb]

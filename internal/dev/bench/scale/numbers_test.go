@@ -83,7 +83,8 @@ func TestFetchSaysWhatIsWrong(t *testing.T) {
 		_, _ = w.Write([]byte(text))
 	}))
 	t.Cleanup(server.Close)
-	if p, err := exposition.Fetch(t.Context(), server.Client(), server.URL+"/metrics"); err != nil || p.Sum("process_cpu_seconds_total") != 12.5 {
+	if p, err := exposition.Fetch(t.Context(), server.Client(), server.URL+"/metrics"); err != nil ||
+		p.Sum("process_cpu_seconds_total") != 12.5 {
 		t.Errorf("%v", err)
 	}
 	for _, path := range []string{"/garbage", "/secret"} {

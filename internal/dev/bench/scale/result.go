@@ -62,7 +62,8 @@ type SubjectResult struct {
 func (c Config) result(machine report.Machine, measured [][]measurement) Result {
 	r := Result{
 		Benchmark: "scale", Machine: machine, Kubernetes: devcluster.KubernetesVersion,
-		Objects: c.Size.Objects, VerticalObjects: c.VerticalObjects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(), Namespaces: c.Size.Namespaces(),
+		Objects: c.Size.Objects, VerticalObjects: c.VerticalObjects, PodsPerObject: c.Size.PodsPer, Nodes: c.Size.Nodes(),
+		Namespaces: c.Size.Namespaces(),
 		Resolution: c.Resolution.Seconds(), Noise: c.Noise, Nice: c.Nice,
 	}
 	for i, subject := range c.Subjects {
@@ -96,10 +97,11 @@ func resultOf(subject Subject, runs []measurement) SubjectResult {
 		StatusWritesPerObjectMinute: over(func(m *measurement) float64 { return m.statusWritesPerObjectMinute }),
 		ScaleWrites:                 over(func(m *measurement) float64 { return m.scaleWrites }),
 		ObjectsWithoutPeriod:        over(func(m *measurement) float64 { return float64(m.waiting) }),
-		CountedPerSeen:              over(func(m *measurement) float64 { return m.counted / m.seen }), // infinite, and left out, where none is seen
-		MeasuredSeconds:             over(func(m *measurement) float64 { return m.seconds }),
-		AllDecidedSeconds:           over(func(m *measurement) float64 { return m.start.decidedSeconds }),
-		AtRestSeconds:               over(func(m *measurement) float64 { return m.start.restSeconds }),
+		// infinite, and left out, where none is seen
+		CountedPerSeen:    over(func(m *measurement) float64 { return m.counted / m.seen }),
+		MeasuredSeconds:   over(func(m *measurement) float64 { return m.seconds }),
+		AllDecidedSeconds: over(func(m *measurement) float64 { return m.start.decidedSeconds }),
+		AtRestSeconds:     over(func(m *measurement) float64 { return m.start.restSeconds }),
 	}
 	for i := range runs {
 		if runs[i].start.isRestless {
@@ -122,19 +124,26 @@ func rows(verbs []string) []row {
 		{Name: "decision period p99, s", Of: func(r *SubjectResult) report.Spread { return r.PeriodP99Seconds }},
 		{Name: "newest sample's age p99, s", Of: func(r *SubjectResult) report.Spread { return r.SampleAgeP99Seconds }},
 		{Name: "decisions a second", Of: func(r *SubjectResult) report.Spread { return r.DecisionsPerSecond }},
-		{Name: "CPU s per 1000 decisions", Of: func(r *SubjectResult) report.Spread { return r.CPUSecondsPerThousandDecisions }},
+		{Name: "CPU s per 1000 decisions",
+			Of: func(r *SubjectResult) report.Spread { return r.CPUSecondsPerThousandDecisions }},
 		{Name: "CPU, cores", Of: func(r *SubjectResult) report.Spread { return r.CPUCores }},
-		{Name: "API server's CPU s per 1000", Of: func(r *SubjectResult) report.Spread { return r.ServerCPUSecondsPerThousandDecisions }},
-		{Name: "resident memory, MiB", Of: func(r *SubjectResult) report.Spread { return r.ResidentBytes.Times(1.0 / report.Mebibyte) }},
-		{Name: "live heap, MiB", Of: func(r *SubjectResult) report.Spread { return r.LiveHeapBytes.Times(1.0 / report.Mebibyte) }},
-		{Name: "status writes / object / min", Of: func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
-		{Name: "metrics API requests a second", Of: func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
+		{Name: "API server's CPU s per 1000",
+			Of: func(r *SubjectResult) report.Spread { return r.ServerCPUSecondsPerThousandDecisions }},
+		{Name: "resident memory, MiB",
+			Of: func(r *SubjectResult) report.Spread { return r.ResidentBytes.Times(1.0 / report.Mebibyte) }},
+		{Name: "live heap, MiB",
+			Of: func(r *SubjectResult) report.Spread { return r.LiveHeapBytes.Times(1.0 / report.Mebibyte) }},
+		{Name: "status writes / object / min",
+			Of: func(r *SubjectResult) report.Spread { return r.StatusWritesPerObjectMinute }},
+		{Name: "metrics API requests a second",
+			Of: func(r *SubjectResult) report.Spread { return r.MetricsRequestsPerSecond }},
 	}
 	all = append(all,
 		row{Name: "start: each decided once, s", Of: func(r *SubjectResult) report.Spread { return r.AllDecidedSeconds }},
 		row{Name: "start: at rest, s", Of: func(r *SubjectResult) report.Spread { return r.AtRestSeconds }})
 	for _, verb := range verbs {
-		all = append(all, row{Name: verb + " a second", Of: func(r *SubjectResult) report.Spread { return r.RequestsPerSecond[verb] }})
+		all = append(all,
+			row{Name: verb + " a second", Of: func(r *SubjectResult) report.Spread { return r.RequestsPerSecond[verb] }})
 	}
 	return all
 }
@@ -158,7 +167,8 @@ func (r *Result) verbs() []string {
 
 // Write prints the table and, below it, what may make its numbers doubtful.
 func (r *Result) Write(w io.Writer) error {
-	title := fmt.Sprintf("%d autoscalers with %d pods each, %d nodes, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+	title := fmt.Sprintf(
+		"%d autoscalers with %d pods each, %d nodes, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
 		r.Objects, r.PodsPerObject, r.Nodes, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
 	if r.VerticalObjects != 0 {
 		title += fmt.Sprintf(" %d of the workloads with a VerticalPodAutoscaler as well.", r.VerticalObjects)
@@ -178,16 +188,19 @@ func (r *Result) doubts() []string {
 	for i := range r.Subjects {
 		s := &r.Subjects[i]
 		if n := s.ObjectsWithoutPeriod.Most(); n > 0 {
-			doubts = append(doubts, fmt.Sprintf("%s left %.0f objects without a second decision as long as was waited: its periods are longer than shown.", s.Name, n))
+			doubts = append(doubts, fmt.Sprintf("%s left %.0f objects without a second decision as long as was waited: its "+
+				"periods are longer than shown.", s.Name, n))
 		}
 		if s.RestlessRuns > 0 {
-			doubts = append(doubts, fmt.Sprintf("%s was measured while it still wrote more status than at rest, as patience had ended.", s.Name))
+			doubts = append(doubts,
+				fmt.Sprintf("%s was measured while it still wrote more status than at rest, as patience had ended.", s.Name))
 		}
 		if n := s.ScaleWrites.Most(); n > 0 {
 			doubts = append(doubts, fmt.Sprintf("%s wrote %.0f scales, although all workloads were at rest.", s.Name, n))
 		}
 		if own := s.CountedPerSeen; len(own.Runs) > 0 && (own.Most() > 1+agreement || own.Least() < 1-agreement) {
-			doubts = append(doubts, fmt.Sprintf("%s counted %s decisions of its own for each one seen from outside.", s.Name, own))
+			doubts = append(doubts, fmt.Sprintf("%s counted %s decisions of its own for each one seen from outside.",
+				s.Name, own))
 		}
 	}
 	return doubts

@@ -17,14 +17,18 @@ import (
 func twoMeasurements() []measurement {
 	return []measurement{
 		{
-			seconds: 30, seen: 600, counted: 600, periodP50: 15, periodP99: 16, perSecond: 2, sampleAgeP99: 14, cpuPerThousand: 2, cores: 0.04,
-			residentBytes: 64 << 20, liveHeapBytes: 8 << 20, requestsPerSecond: map[string]float64{"GET": 20, "PUT": 19, "DELETE": 0},
+			seconds: 30, seen: 600, counted: 600, periodP50: 15, periodP99: 16, perSecond: 2, sampleAgeP99: 14,
+			cpuPerThousand: 2, cores: 0.04,
+			residentBytes: 64 << 20, liveHeapBytes: 8 << 20,
+			requestsPerSecond:        map[string]float64{"GET": 20, "PUT": 19, "DELETE": 0},
 			metricsRequestsPerSecond: 20, statusWritesPerObjectMinute: 4, serverCPUPerThousand: 3,
 			start: beginning{decidedSeconds: 15, restSeconds: 22},
 		},
 		{
-			seconds: 31, seen: 610, counted: 611, periodP50: 15.5, periodP99: 18, perSecond: 1.94, sampleAgeP99: 14.5, cpuPerThousand: 3, cores: 0.06,
-			residentBytes: 66 << 20, liveHeapBytes: 8 << 20, requestsPerSecond: map[string]float64{"GET": 19, "PUT": 18, "WATCH": 0.01},
+			seconds: 31, seen: 610, counted: 611, periodP50: 15.5, periodP99: 18, perSecond: 1.94, sampleAgeP99: 14.5,
+			cpuPerThousand: 3, cores: 0.06,
+			residentBytes: 66 << 20, liveHeapBytes: 8 << 20,
+			requestsPerSecond:        map[string]float64{"GET": 19, "PUT": 18, "WATCH": 0.01},
 			metricsRequestsPerSecond: 19.5, statusWritesPerObjectMinute: 3.9, serverCPUPerThousand: 3,
 			start: beginning{decidedSeconds: 17, restSeconds: 24},
 		},
@@ -59,7 +63,8 @@ func TestTable(t *testing.T) {
 	if err := result.Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	want := "30 autoscalers with 3 pods each, 1 nodes, Kubernetes v1.37.1, on 2 CPUs (a CPU). Median of the runs (least to most).\n\n"
+	want := "30 autoscalers with 3 pods each, 1 nodes, Kubernetes v1.37.1, on 2 CPUs (a CPU). Median of the runs (least " +
+		"to most).\n\n"
 	for _, row := range [][2]string{
 		{"", "upstream, defaults"},
 		{"-----------------------------", "----------------------"},
@@ -91,8 +96,10 @@ func TestDoubts(t *testing.T) {
 		change func(*measurement)
 		want   string
 	}{
-		"objects that were not decided again":  {func(m *measurement) { m.waiting = 7 }, "left 7 objects without a second decision"},
-		"more status than at rest":             {func(m *measurement) { m.start.isRestless = true }, "still wrote more status than at rest"},
+		"objects that were not decided again": {func(m *measurement) { m.waiting = 7 },
+			"left 7 objects without a second decision"},
+		"more status than at rest": {func(m *measurement) { m.start.isRestless = true },
+			"still wrote more status than at rest"},
 		"scaling at rest":                      {func(m *measurement) { m.scaleWrites = 3 }, "wrote 3 scales"},
 		"more decisions than seen":             {func(m *measurement) { m.counted *= 1.5 }, "of its own for each one seen"},
 		"decisions that are seen, not counted": {func(m *measurement) { m.counted *= 0.9 }, "of its own for each one seen"},
@@ -150,7 +157,8 @@ func TestOnlyCounted(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	good := Config{
-		Size: someSize(t), Runs: 1, Subjects: []Subject{{}}, Window: time.Second, PlimsollWindow: time.Second, Patience: time.Second, Idle: time.Second, BinDir: "bin", Plimsoll: "plimsoll",
+		Size: someSize(t), Runs: 1, Subjects: []Subject{{}}, Window: time.Second, PlimsollWindow: time.Second,
+		Patience: time.Second, Idle: time.Second, BinDir: "bin", Plimsoll: "plimsoll",
 	}
 	completed, err := good.completed()
 	if err != nil || completed.Out == nil || completed.Resolution == 0 {

@@ -82,7 +82,8 @@ func (b *bench) prepare(ctx context.Context) error {
 	b.cluster, err = devcluster.Start(ctx, devcluster.Config{
 		BinDir: b.BinDir, ControlPlaneOnly: true,
 		// All that the workloads need is already there but for the accounts without which no pod is admitted.
-		ControllerManagerFlags: []string{"--controllers=serviceaccount-controller", "--kube-api-qps=2000", "--kube-api-burst=4000"},
+		ControllerManagerFlags: []string{"--controllers=serviceaccount-controller", "--kube-api-qps=2000",
+			"--kube-api-burst=4000"},
 	})
 	if err != nil {
 		return err
@@ -141,7 +142,8 @@ func (b *bench) populate(ctx context.Context) error {
 	stop := b.sayEach(func() { b.progress.Say("%d of %d objects made", made.Load(), b.Size.Objects) })
 	defer stop()
 	return population.Create(ctx, population.Config{
-		Client: client, Size: b.Size, KubeletPorts: b.telemetry.KubeletPorts(), Progress: func(done int) { made.Store(int64(done)) },
+		Client: client, Size: b.Size, KubeletPorts: b.telemetry.KubeletPorts(),
+		Progress: func(done int) { made.Store(int64(done)) },
 		Vertical: vertical, VerticalObjects: b.VerticalObjects,
 	})
 }
@@ -175,7 +177,8 @@ const (
 	idleShare = 0.8
 )
 
-// watchIdle sees what the API server does without an autoscaler, once it is done with what making the objects left it to do.
+// watchIdle sees what the API server does without an autoscaler, once it is done with what making the objects left it
+// to do.
 func (b *bench) watchIdle(ctx context.Context) error {
 	b.progress.Say("watching the API server without an autoscaler, for %s at a time until its CPU no longer falls", b.Idle)
 	before, err := b.serverNumbers(ctx)

@@ -13,8 +13,8 @@ const (
 	steadyPeriod = 5 * time.Second
 	// steadyMargin is by how much more than they are at rest they may be.
 	steadyMargin = 1.25
-	// pacedAtRest is what Plimsoll writes a second for numbers alone while few objects have their first turn, ten, and what
-	// else there may be beside it: waiting for the last of them would take longer than measuring.
+	// pacedAtRest is what Plimsoll writes a second for numbers alone while few objects have their first turn, ten, and
+	// what else there may be beside it: waiting for the last of them would take longer than measuring.
 	pacedAtRest = 12
 )
 
@@ -27,8 +27,8 @@ func mostAtRest(kind Kind, objects int) float64 {
 	return most
 }
 
-// statusPeriod is how often an autoscaler at rest writes an object's status at most: Plimsoll, numbers alone, each minute,
-// upstream at each sync.
+// statusPeriod is how often an autoscaler at rest writes an object's status at most: Plimsoll, numbers alone, each
+// minute, upstream at each sync.
 func statusPeriod(kind Kind) time.Duration {
 	if kind == Plimsoll {
 		return time.Minute
@@ -46,10 +46,13 @@ type beginning struct {
 	isRestless bool
 }
 
-// settle waits until each object has been decided once, and then until their first statuses are written: until both have
-// happened what is measured is the start.
+// settle waits until each object has been decided once, and then until their first statuses are written: until both
+// have happened what is measured is the start.
 func (b *bench) settle(ctx context.Context, r *running, o *observer) (beginning, error) {
-	wait := waiting{until: r.began.Add(b.Settle), count: o.journal.decided, want: b.Size.Objects, format: o.title + ": settling, %d of %d objects decided"}
+	wait := waiting{
+		until: r.began.Add(b.Settle), count: o.journal.decided, want: b.Size.Objects, format: o.title +
+			": settling, %d of %d objects decided",
+	}
 	if o.decisions == OnlyCounted {
 		wait.count = func() int { return b.counted(ctx, r) }
 	}
@@ -77,7 +80,8 @@ func (b *bench) counted(ctx context.Context, r *running) int {
 	return int(p.decisions)
 }
 
-// awaitRest waits until no more statuses are written than there are at rest. It is restless when patience has ended before.
+// awaitRest waits until no more statuses are written than there are at rest. It is restless when patience has ended
+// before.
 func (b *bench) awaitRest(ctx context.Context, o *observer) (isRestless bool, err error) {
 	most := mostAtRest(o.kind, b.Size.Objects)
 	before, err := b.serverNumbers(ctx)

@@ -113,13 +113,15 @@ func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*
 	r.metrics = "http://" + exposition.Loopback(ports[0]) + "/metrics"
 	health := "http://" + exposition.Loopback(ports[1]) + "/readyz"
 	if subject.Kind == Upstream {
-		r.metrics, health = "https://"+exposition.Loopback(ports[0])+"/metrics", "https://"+exposition.Loopback(ports[0])+"/healthz"
+		r.metrics, health = "https://"+exposition.Loopback(ports[0])+"/metrics", "https://"+exposition.Loopback(ports[0])+
+			"/healthz"
 		if command, err = l.upstreamCommand(ports[0]); err != nil {
 			return nil, err
 		}
 	}
 	command = niced(l.nice, append(append(command, subject.Flags...), more...))
-	r.program, err = l.cluster.StartProgram(ctx, string(subject.Kind), command, func(ctx context.Context) error { return l.answers(ctx, health) })
+	r.program, err = l.cluster.StartProgram(ctx, string(subject.Kind),
+		command, func(ctx context.Context) error { return l.answers(ctx, health) })
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", subject.Name, err)
 	}
@@ -145,7 +147,8 @@ func (l *launcher) upstreamCommand(port int) ([]string, error) {
 func (l *launcher) plimsollCommand(ports []int) []string {
 	return []string{
 		l.plimsoll, "controller", "--kubeconfig=" + l.rights, "--leader-elect=false",
-		"--metrics-bind-address=" + exposition.Loopback(ports[0]), "--health-probe-bind-address=" + exposition.Loopback(ports[1]),
+		"--metrics-bind-address=" + exposition.Loopback(ports[0]), "--health-probe-bind-address=" +
+			exposition.Loopback(ports[1]),
 		"--inspection-bind-address=0",
 	}
 }

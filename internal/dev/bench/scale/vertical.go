@@ -11,8 +11,8 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// verticalClient installs the definitions of VerticalPodAutoscalers where some are wanted, and returns a client of them;
-// otherwise nil.
+// verticalClient installs the definitions of VerticalPodAutoscalers where some are wanted, and returns a client of
+// them; otherwise nil.
 func (b *bench) verticalClient(ctx context.Context) (rest.Interface, error) {
 	if b.VerticalObjects == 0 {
 		return nil, nil

@@ -134,7 +134,8 @@ func (c *Config) play(ctx context.Context, name string) (Load, error) {
 	result := Load{Name: shortName(name), Hours: scene.For.Hours()}
 	for seed := range c.Seeds {
 		scene.Seed = uint64(seed) + 1
-		for side, into := range map[simulate.Side]*[]score.Score{simulate.Upstream: &result.Upstream, simulate.Plimsoll: &result.Plimsoll} {
+		for side, into := range map[simulate.Side]*[]score.Score{simulate.Upstream: &result.Upstream,
+			simulate.Plimsoll: &result.Plimsoll} {
 			run, err := simulate.Play(ctx, scene, simulate.Setting{Name: name, Side: side, HPA: hpa}, simulate.Watch{})
 			if err != nil {
 				return Load{}, fmt.Errorf("%s: %w", name, err)
@@ -155,8 +156,10 @@ func (c *Config) autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
 		MinReplicas: ptr.To(c.MinReplicas), MaxReplicas: c.MaxReplicas,
 		Metrics: []autoscalingv2.MetricSpec{{
 			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
-				Name:   "cpu",
-				Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To(c.TargetPercent)},
+				Name: "cpu",
+				Target: autoscalingv2.MetricTarget{
+					Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To(c.TargetPercent),
+				},
 			},
 		}},
 	}}

@@ -14,8 +14,8 @@ import (
 // bareRun is what a client did that only evicts.
 type bareRun struct{ perSecond, serverCPUPerPod float64 }
 
-// Bare is what a client does that only evicts, with as many calls under way as Plimsoll has: no subject can be faster on
-// this machine.
+// Bare is what a client does that only evicts, with as many calls under way as Plimsoll has: no subject can be faster
+// on this machine.
 type Bare struct {
 	PerSecond report.Spread `json:"evictionsPerSecond"`
 	// ServerCPU is what the API server uses for each.
@@ -68,7 +68,8 @@ func (c *crowd) evict(ctx context.Context) (took time.Duration, count int, err e
 			continue
 		}
 		chosen[workload]++
-		evictions = append(evictions, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})
+		evictions = append(evictions,
+			&policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}})
 	}
 	began := time.Now()
 	err = each(ctx, len(evictions), func(ctx context.Context, n int) error {

@@ -11,7 +11,8 @@ import (
 // Kind is a vertical autoscaler.
 type Kind string
 
-// The vertical autoscalers. Plimsoll runs as its controller, which has both parts, or as two processes as upstream does.
+// The vertical autoscalers. Plimsoll runs as its controller, which has both parts, or as two processes as upstream
+// does.
 const (
 	Upstream      Kind = "upstream"
 	Plimsoll      Kind = "plimsoll"
@@ -78,7 +79,8 @@ func (c Config) completed() (Config, error) {
 
 func (c *Config) validate() error {
 	if c.Objects < 1 || c.PodsPer < 2 || c.Runs < 1 || len(c.Subjects) == 0 {
-		return errors.New("there must be at least one object, two pods of each, of which one can be evicted, one run and one subject")
+		return errors.New(
+			"there must be at least one object, two pods of each, of which one can be evicted, one run and one subject")
 	}
 	if c.Passes < 1 || c.Patience <= 0 {
 		return fmt.Errorf("%d passes and patience %s must be positive", c.Passes, c.Patience)
@@ -92,6 +94,6 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// actions is how many pods one pass may change: half of each workload's, rounded down, at the default tolerance; in place
-// as many, as those that are being changed count as disrupted.
+// actions is how many pods one pass may change: half of each workload's, rounded down, at the default tolerance; in
+// place as many, as those that are being changed count as disrupted.
 func (c *Config) actions() int { return c.Objects * (c.PodsPer / 2) }

@@ -51,7 +51,8 @@ func newCrowd(config Config, admin *rest.Config) (*crowd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of the vertical objects: %w", err)
 	}
-	return &crowd{objects: config.Objects, pods: config.PodsPer, mode: config.Mode, client: client, vertical: vertical}, nil
+	return &crowd{objects: config.Objects, pods: config.PodsPer, mode: config.Mode, client: client, vertical: vertical},
+		nil
 }
 
 func (c *crowd) namespaces() int { return (c.objects + objectsPerNamespace - 1) / objectsPerNamespace }
@@ -85,7 +86,8 @@ func (c *crowd) create(ctx context.Context, made *atomic.Int64) error {
 		return fmt.Errorf("create a namespace: %w", err)
 	}
 	err = each(ctx, c.objects, func(ctx context.Context, n int) error {
-		if _, err := c.client.CoreV1().Services(namespaceOf(n)).Create(ctx, service(n, c.pods), metav1.CreateOptions{}); err != nil {
+		if _, err := c.client.CoreV1().Services(namespaceOf(n)).Create(ctx, service(n, c.pods),
+			metav1.CreateOptions{}); err != nil {
 			return err
 		}
 		_, err := c.client.AppsV1().Deployments(namespaceOf(n)).Create(ctx, deployment(n, c.pods), metav1.CreateOptions{})
@@ -132,11 +134,13 @@ func (c *crowd) autoscale(ctx context.Context) error {
 	}
 	now := time.Now()
 	err := each(ctx, c.objects, func(ctx context.Context, n int) error {
-		err := c.vertical.Post().Namespace(namespaceOf(n)).Resource(vpav1.VerticalPodAutoscalerCheckpoints).Body(checkpoint(n, now)).Do(ctx).Error()
+		err := c.vertical.Post().Namespace(namespaceOf(n)).Resource(vpav1.VerticalPodAutoscalerCheckpoints).Body(checkpoint(n,
+			now)).Do(ctx).Error()
 		if err != nil {
 			return err
 		}
-		return c.vertical.Post().Namespace(namespaceOf(n)).Resource(vpav1.VerticalPodAutoscalers).Body(autoscaler(n, c.mode)).Do(ctx).Error()
+		return c.vertical.Post().Namespace(namespaceOf(n)).Resource(vpav1.VerticalPodAutoscalers).Body(autoscaler(n,
+			c.mode)).Do(ctx).Error()
 	})
 	if err != nil {
 		return fmt.Errorf("create a vertical object: %w", err)
@@ -171,7 +175,8 @@ func (c *crowd) askForMore(ctx context.Context) error {
 // recommended counts the objects with a recommendation.
 func (c *crowd) recommended(ctx context.Context) (int, error) {
 	list := &vpav1.VerticalPodAutoscalerList{}
-	if err := c.vertical.Get().Resource(vpav1.VerticalPodAutoscalers).Param("resourceVersion", "0").Do(ctx).Into(list); err != nil {
+	if err := c.vertical.Get().Resource(vpav1.VerticalPodAutoscalers).Param("resourceVersion",
+		"0").Do(ctx).Into(list); err != nil {
 		return 0, fmt.Errorf("list the vertical objects: %w", err)
 	}
 	count := 0

@@ -78,25 +78,28 @@ func (b *bench) renew(ctx context.Context) error {
 // awaitRecommendations waits for the first passes, and for the end of what they write.
 func (b *bench) awaitRecommendations(ctx context.Context, r *running, title string) error {
 	err := wait{
-		title: title + ": objects with a recommendation", want: b.Objects, count: b.crowd.recommended, say: b.progress.Say, period: time.Second,
+		title: title + ": objects with a recommendation", want: b.Objects, count: b.crowd.recommended, say: b.progress.Say,
+		period: time.Second,
 	}.await(ctx, b.Patience)
 	if err != nil {
 		return err
 	}
-	_, err = b.awaitPasses(ctx, r, title+": first passes", func(o *own) bool { return o.recommender.count >= 1 && o.updater.count >= 1 })
+	_, err = b.awaitPasses(ctx, r, title+": first passes",
+		func(o *own) bool { return o.recommender.count >= 1 && o.updater.count >= 1 })
 	return err
 }
 
 // awaitPasses waits until enough has been done, by the subject's own account.
 func (b *bench) awaitPasses(ctx context.Context, r *running, title string, enough func(*own) bool) (own, error) {
 	var last own
-	err := wait{title: title, want: 1, say: b.progress.Say, period: pagePeriod, count: func(ctx context.Context) (int, error) {
-		var err error
-		if last, err = r.say(ctx); err != nil || !enough(&last) {
-			return 0, err
-		}
-		return 1, nil
-	}}.await(ctx, b.Patience)
+	err := wait{title: title, want: 1, say: b.progress.Say, period: pagePeriod,
+		count: func(ctx context.Context) (int, error) {
+			var err error
+			if last, err = r.say(ctx); err != nil || !enough(&last) {
+				return 0, err
+			}
+			return 1, nil
+		}}.await(ctx, b.Patience)
 	return last, err
 }
 
@@ -119,11 +122,13 @@ func (b *bench) rest(ctx context.Context, r *running, title string, m *measureme
 		return err
 	}
 	passed := after.at.Sub(before.at)
-	m.recommenderPass, m.updaterPass = after.recommender.since(before.recommender).mean(), after.updater.since(before.updater).mean()
+	m.recommenderPass, m.updaterPass = after.recommender.since(before.recommender).mean(),
+		after.updater.since(before.updater).mean()
 	m.writesPerMinute = after.writes.perMinute(before.writes, passed)
 	m.restCores = (after.cpuSeconds - before.cpuSeconds) / passed.Seconds()
 	m.restActions = after.acted() - before.acted()
-	_, err = b.awaitPasses(ctx, r, title+": the end of the updater's pass", func(o *own) bool { return o.updater.count > after.updater.count })
+	_, err = b.awaitPasses(ctx, r, title+": the end of the updater's pass",
+		func(o *own) bool { return o.updater.count > after.updater.count })
 	return err
 }
 

@@ -31,13 +31,13 @@ type own struct {
 	recommender, updater          spell
 	computingSeconds              float64
 	evicted, resized, failed      float64
-	// telling is how many objects Plimsoll has not told yet why nothing happens, tellingSeconds how long it took to tell all,
-	// beside its passes. Upstream tells nobody.
+	// telling is how many objects Plimsoll has not told yet why nothing happens, tellingSeconds how long it took to tell
+	// all, beside its passes. Upstream tells nobody.
 	telling, tellingSeconds float64
 }
 
-// The steps of the updater's pass before the first pod is changed, upstream's and Plimsoll's. Upstream computes the order
-// of each workload's pods later, as it acts on it.
+// The steps of the updater's pass before the first pod is changed, upstream's and Plimsoll's. Upstream computes the
+// order of each workload's pods later, as it acts on it.
 func stepsBefore() []string {
 	return []string{"ListVPAs", "ListPods", "FilterPods", "AdmissionInit", "Decide"}
 }
@@ -57,13 +57,14 @@ func (o *own) add(page exposition.Page) {
 	o.telling += page.Sum("plimsoll_updater_conditions_waiting")
 	o.evicted += page.Sum("vpa_updater_evicted_pods_total")
 	o.resized += page.Sum("vpa_updater_in_place_updated_pods_total")
-	o.failed += page.Sum("vpa_updater_failed_eviction_attempts_total") + page.Sum("vpa_updater_failed_in_place_update_attempts_total")
+	o.failed += page.Sum("vpa_updater_failed_eviction_attempts_total") + page.Sum(
+		"vpa_updater_failed_in_place_update_attempts_total")
 }
 
 func (o *own) acted() float64 { return o.evicted + o.resized }
 
-// writes are the write requests that an API server has answered, by what they change. What an autoscaler has no part in is
-// left out.
+// writes are the write requests that an API server has answered, by what they change. What an autoscaler has no part in
+// is left out.
 type writes map[string]float64
 
 func writesOf(page exposition.Page) writes {

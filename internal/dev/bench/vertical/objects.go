@@ -76,7 +76,8 @@ func service(object, pods int) *corev1.Service {
 		},
 	}
 	made.Annotations = map[string]string{
-		"sim.plimsoll.dev/requests-per-second": fmt.Sprintf("sine:mean=%d,amplitude=%d,period=%ds", 8*pods, 2*pods, 200+object%200),
+		"sim.plimsoll.dev/requests-per-second": fmt.Sprintf("sine:mean=%d,amplitude=%d,period=%ds", 8*pods, 2*pods,
+			200+object%200),
 	}
 	return made
 }
@@ -86,16 +87,20 @@ func autoscaler(object int, mode string) *vpav1.VerticalPodAutoscaler {
 		TypeMeta:   metav1.TypeMeta{APIVersion: vpav1.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler"},
 		ObjectMeta: meta(object),
 		Spec: vpav1.VerticalPodAutoscalerSpec{
-			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: objectName(object)},
+			TargetRef: &autoscalingv1.CrossVersionObjectReference{
+				APIVersion: "apps/v1", Kind: "Deployment", Name: objectName(object),
+			},
 			UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: ptr.To(vpav1.UpdateMode(mode))},
 		},
 	}
 }
 
 // morePatch makes an object ask for more than its pods request.
-const morePatch = `{"spec":{"resourcePolicy":{"containerPolicies":[{"containerName":"*","minAllowed":{"cpu":"` + moreCPU + `"}}]}}}`
+const morePatch = `{"spec":{"resourcePolicy":{"containerPolicies":[{"containerName":"*","minAllowed":{"cpu":"` +
+	moreCPU + `"}}]}}}`
 
-// checkpoint is a week of samples, of which nine tenths of CPU are below 110 millicores and those of memory around 216 MiB.
+// checkpoint is a week of samples, of which nine tenths of CPU are below 110 millicores and those of memory around 216
+// MiB.
 func checkpoint(object int, now time.Time) *vpav1.VerticalPodAutoscalerCheckpoint {
 	const minutes = int(history / time.Minute)
 	stored, reference := metav1.NewTime(now), metav1.NewTime(now.Truncate(24*time.Hour))
@@ -110,7 +115,8 @@ func checkpoint(object int, now time.Time) *vpav1.VerticalPodAutoscalerCheckpoin
 		Status: vpav1.VerticalPodAutoscalerCheckpointStatus{
 			LastUpdateTime: stored, Version: "v3",
 			CPUHistogram: vpav1.HistogramCheckpoint{
-				ReferenceTimestamp: reference, BucketWeights: map[int]uint32{5: 3000, 6: 10000, 7: 8000, 8: 3000}, TotalWeight: 2000,
+				ReferenceTimestamp: reference, BucketWeights: map[int]uint32{5: 3000, 6: 10000, 7: 8000, 8: 3000},
+				TotalWeight: 2000,
 			},
 			MemoryHistogram: vpav1.HistogramCheckpoint{
 				ReferenceTimestamp: reference, BucketWeights: map[int]uint32{15: 10000}, TotalWeight: 8,

@@ -114,7 +114,8 @@ func rows(kinds []string) []row {
 		row{Name: "acting: pods changed", Of: func(r *SubjectResult) report.Spread { return r.Actions }},
 		row{Name: "acting: pods a second", Of: func(r *SubjectResult) report.Spread { return r.ActionsPerSecond }},
 		row{Name: "acting: failures", Of: func(r *SubjectResult) report.Spread { return r.Failures }},
-		row{Name: "acting: API server, CPU ms a pod", Of: func(r *SubjectResult) report.Spread { return r.ServerCPU.Times(1000) }},
+		row{Name: "acting: API server, CPU ms a pod",
+			Of: func(r *SubjectResult) report.Spread { return r.ServerCPU.Times(1000) }},
 		row{Name: "acting: telling objects, s", Of: func(r *SubjectResult) report.Spread { return r.TellingSeconds }},
 		row{Name: "resident memory, MiB", Of: func(r *SubjectResult) report.Spread { return inMiB(r.ResidentBytes) }},
 		row{Name: "  of that no file's, MiB", Of: func(r *SubjectResult) report.Spread { return inMiB(r.AnonymousBytes) }},
@@ -139,7 +140,8 @@ func (r *Result) kinds() []string {
 
 // Write prints the table and, below it, what may make its numbers doubtful.
 func (r *Result) Write(w io.Writer) error {
-	title := fmt.Sprintf("%d vertical autoscalers in mode %s with %d pods each, upstream %s, Kubernetes %s, on %d CPUs (%s). Median of the runs (least to most).",
+	title := fmt.Sprintf("%d vertical autoscalers in mode %s with %d pods each, upstream %s, Kubernetes %s, on %d CPUs "+
+		"(%s). Median of the runs (least to most).",
 		r.Objects, r.Mode, r.PodsPerObject, r.Upstream, r.Kubernetes, r.Machine.CPUs, r.Machine.CPUModel)
 	name := func(s *SubjectResult) string { return s.Name }
 	return report.Compare(title, r.Subjects, name, rows(r.kinds())).WriteNotes(w, r.notes())
@@ -148,8 +150,9 @@ func (r *Result) Write(w io.Writer) error {
 func (r *Result) notes() []string {
 	var notes []string
 	if len(r.Bare.PerSecond.Runs) > 0 {
-		notes = append(notes, fmt.Sprintf("A client that does nothing else evicts %s pods a second here, for %s CPU ms of the API server each.",
-			r.Bare.PerSecond, r.Bare.ServerCPU.Times(1000)))
+		notes = append(notes,
+			fmt.Sprintf("A client that does nothing else evicts %s pods a second here, for %s CPU ms of the API server each.",
+				r.Bare.PerSecond, r.Bare.ServerCPU.Times(1000)))
 	}
 	for i := range r.Subjects {
 		s := &r.Subjects[i]
@@ -157,7 +160,8 @@ func (r *Result) notes() []string {
 			notes = append(notes, fmt.Sprintf("%s changed %.0f pods when there was nothing to change.", s.Name, n))
 		}
 		if n := s.Actions.Least(); n < float64(r.Expected) {
-			notes = append(notes, fmt.Sprintf("%s changed only %.0f of %d pods in its pass: the whole takes longer than shown.", s.Name, n, r.Expected))
+			notes = append(notes, fmt.Sprintf("%s changed only %.0f of %d pods in its pass: the whole takes longer than shown.",
+				s.Name, n, r.Expected))
 		}
 	}
 	return notes

@@ -106,7 +106,8 @@ func (b *bench) prepare(ctx context.Context) error {
 // controllerManagerFlags let pods come back fast: how late they do is not what is measured.
 func controllerManagerFlags() []string {
 	return []string{
-		"--kube-api-qps=2000", "--kube-api-burst=4000", "--concurrent-replicaset-syncs=20", "--concurrent-deployment-syncs=20",
+		"--kube-api-qps=2000", "--kube-api-burst=4000", "--concurrent-replicaset-syncs=20",
+		"--concurrent-deployment-syncs=20",
 	}
 }
 
@@ -148,8 +149,8 @@ func (b *bench) serverPage(ctx context.Context) (exposition.Page, error) {
 	return exposition.Fetch(ctx, b.apiServer, b.cluster.RESTConfig().Host+"/metrics")
 }
 
-// serverCPU is how many CPU seconds the API server has used. On a machine with other work they say more than the time that
-// passes.
+// serverCPU is how many CPU seconds the API server has used. On a machine with other work they say more than the time
+// that passes.
 func (b *bench) serverCPU(ctx context.Context) (float64, error) {
 	page, err := b.serverPage(ctx)
 	if err != nil {

@@ -32,13 +32,16 @@ type launcher struct {
 const upstreamAccount = "vpa"
 
 func newLauncher(ctx context.Context, config Config, cluster *devcluster.Cluster) (*launcher, error) {
-	l := &launcher{Config: config, cluster: cluster, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	l := &launcher{
+		Config: config, cluster: cluster, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	}
 	var err error
 	if l.plimsoll, err = cluster.InstallPlimsoll(ctx); err != nil {
 		return nil, err
 	}
 	user := "system:serviceaccount:kube-system:" + upstreamAccount
-	if l.upstream, err = cluster.KubeconfigFor(user, "system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"); err != nil {
+	if l.upstream, err = cluster.KubeconfigFor(user, "system:serviceaccounts",
+		"system:serviceaccounts:kube-system", "system:authenticated"); err != nil {
 		return nil, err
 	}
 	binding := &rbacv1.ClusterRoleBinding{
@@ -61,7 +64,8 @@ type command struct {
 	address string
 }
 
-// commands are a subject's processes. The updaters act without an admission controller: new pods come back as they were.
+// commands are a subject's processes. The updaters act without an admission controller: new pods come back as they
+// were.
 func (l *launcher) commands(kind Kind) []command {
 	const without, internal = "use-admission-controller-status=false", "--kubelet-preferred-address-types=InternalIP"
 	// Pods that come back as they were are evicted again, as many as upstream evicts.

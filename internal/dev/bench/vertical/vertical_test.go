@@ -79,21 +79,29 @@ func TestProcessesOfASubject(t *testing.T) {
 // Writes by the kubelets, and those of leases, are nobody's of whom this is about.
 func TestWritesByKind(t *testing.T) {
 	got := writesOf(parsed(t))
-	want := writes{"verticalpodautoscalers/status": 21, "verticalpodautoscalercheckpoints": 7, "events": 4, "pods/eviction": 2}
+	want := writes{
+		"verticalpodautoscalers/status": 21, "verticalpodautoscalercheckpoints": 7, "events": 4, "pods/eviction": 2,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	rates := got.perMinute(writes{"verticalpodautoscalers/status": 1, "events": 4}, 2*time.Minute)
-	if diff := cmp.Diff(map[string]float64{"verticalpodautoscalers/status": 10, "verticalpodautoscalercheckpoints": 3.5, "pods/eviction": 1}, rates); diff != "" {
+	if diff := cmp.Diff(map[string]float64{
+		"verticalpodautoscalers/status": 10, "verticalpodautoscalercheckpoints": 3.5, "pods/eviction": 1,
+	}, rates); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func someResult() Result {
-	config := Config{Objects: 10, PodsPer: 3, Mode: Recreate, Passes: 2, Subjects: []Subject{{Name: "one", Kind: Upstream, Flags: []string{}}}}
+	config := Config{
+		Objects: 10, PodsPer: 3, Mode: Recreate, Passes: 2,
+		Subjects: []Subject{{Name: "one", Kind: Upstream, Flags: []string{}}},
+	}
 	result := config.result(report.Machine{CPUs: 2}, [][]measurement{{
 		{actions: 10, acting: 5, actingPass: 6, writesPerMinute: map[string]float64{"events": 2, "other": 4}},
-		{actions: 8, acting: 8, actingPass: 9, writesPerMinute: map[string]float64{"events": 2}, residentBytes: 3 << 20, restActions: 1},
+		{actions: 8, acting: 8, actingPass: 9, writesPerMinute: map[string]float64{"events": 2}, residentBytes: 3 << 20,
+			restActions: 1},
 	}})
 	result.Bare = bareOf([]bareRun{{90, 0.02}, {100, 0.02}})
 	return result
@@ -107,7 +115,8 @@ func TestResult(t *testing.T) {
 	}
 	for _, want := range []string{
 		"writes a minute at rest 4.00 (2.00 to 6.00)", "acting: pods a second 1.50 (1.00 to 2.00)",
-		"Note: A client that does nothing else evicts 95.0 (90.0 to 100.0) pods a second here, for 20.0 CPU ms of the API server each.",
+		"Note: A client that does nothing else evicts 95.0 (90.0 to 100.0) pods a second here, for 20.0 CPU ms of the API " +
+			"server each.",
 		"Note: one changed 1 pods when there was nothing to change.", "Note: one changed only 8 of 10 pods in its pass",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {

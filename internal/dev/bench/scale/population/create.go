@@ -97,7 +97,8 @@ func (c *creation) namespace(ctx context.Context, n int) error {
 	if _, err := c.Client.CoreV1().Namespaces().Create(ctx, namespace(n), metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, accountTimeout, errors.New("its default service account was not made in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, accountTimeout,
+		errors.New("its default service account was not made in time"))
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -146,9 +147,11 @@ func (c *creation) workload(ctx context.Context, object int) error {
 			return err
 		}
 	}
-	_, err = c.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, c.Size.autoscaler(object), metav1.CreateOptions{})
+	_, err = c.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, c.Size.autoscaler(object),
+		metav1.CreateOptions{})
 	if err == nil && object < c.VerticalObjects {
-		err = c.Vertical.Post().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalers).Body(c.Size.verticalAutoscaler(object)).Do(ctx).Error()
+		err = c.Vertical.Post().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalers).Body(c.Size.verticalAutoscaler(
+			object)).Do(ctx).Error()
 	}
 	if err == nil && c.Progress != nil {
 		c.Progress(int(c.done.Add(1)))

@@ -76,7 +76,8 @@ func template(object int) corev1.PodTemplateSpec {
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: Container, Image: image,
 			Env: []corev1.EnvVar{
-				{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+				{Name: "POD_NAME",
+					ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
 				{Name: "LOG_LEVEL", Value: "info"},
 			},
 			Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: containerPort}},
@@ -95,7 +96,8 @@ func (s Size) deployment(object int) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		ObjectMeta: s.meta(object, ObjectName(object)),
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To(int32(s.PodsPer)), Selector: &metav1.LabelSelector{MatchLabels: labelsOf(object)}, Template: template(object),
+			Replicas: ptr.To(int32(s.PodsPer)), Selector: &metav1.LabelSelector{MatchLabels: labelsOf(object)},
+			Template: template(object),
 		},
 	}
 }
@@ -112,11 +114,13 @@ func (s Size) replicaSet(owner *appsv1.Deployment, object int) *appsv1.ReplicaSe
 	set := &appsv1.ReplicaSet{
 		ObjectMeta: s.meta(object, ReplicaSetName(object)),
 		Spec: appsv1.ReplicaSetSpec{
-			Replicas: ptr.To(int32(s.PodsPer)), Selector: &metav1.LabelSelector{MatchLabels: PodLabels(object)}, Template: template(object),
+			Replicas: ptr.To(int32(s.PodsPer)), Selector: &metav1.LabelSelector{MatchLabels: PodLabels(object)},
+			Template: template(object),
 		},
 	}
 	set.Labels, set.Spec.Template.Labels = PodLabels(object), PodLabels(object)
-	set.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
+	set.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner,
+		appsv1.SchemeGroupVersion.WithKind("Deployment"))}
 	return set
 }
 
@@ -124,7 +128,8 @@ func (s Size) pod(owner *appsv1.ReplicaSet, place Place) *corev1.Pod {
 	template := template(place.Object)
 	pod := &corev1.Pod{ObjectMeta: s.meta(place.Object, PodName(place.Object, place.Pod)), Spec: template.Spec}
 	pod.Labels = PodLabels(place.Object)
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner,
+		appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	pod.Spec.NodeName = NodeName(s.NodeOf(place.Object, place.Pod))
 	return pod
 }
@@ -138,13 +143,15 @@ func podStatus(now time.Time, place Place) corev1.PodStatus {
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Name: Container, Image: image, ImageID: "registry.example/shop/web@sha256:" + fmt.Sprintf("%064x", place.Object),
 			ContainerID: "containerd://" + fmt.Sprintf("%064x", place.Object<<20|place.Pod),
-			Ready:       true, Started: ptr.To(true), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
+			Ready:       true, Started: ptr.To(true),
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
 		}},
 	}
 	for _, kind := range []corev1.PodConditionType{
 		corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled,
 	} {
-		status.Conditions = append(status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: since})
+		status.Conditions = append(status.Conditions,
+			corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: since})
 	}
 	return status
 }
@@ -178,7 +185,9 @@ func (s Size) verticalAutoscaler(object int) *vpav1.VerticalPodAutoscaler {
 		TypeMeta:   metav1.TypeMeta{APIVersion: vpav1.SchemeGroupVersion.String(), Kind: "VerticalPodAutoscaler"},
 		ObjectMeta: s.meta(object, ObjectName(object)),
 		Spec: vpav1.VerticalPodAutoscalerSpec{
-			TargetRef:    &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: ObjectName(object)},
+			TargetRef: &autoscalingv1.CrossVersionObjectReference{
+				APIVersion: "apps/v1", Kind: "Deployment", Name: ObjectName(object),
+			},
 			UpdatePolicy: &vpav1.PodUpdatePolicy{UpdateMode: ptr.To(vpav1.UpdateModeOff)},
 		},
 	}

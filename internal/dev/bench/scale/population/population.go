@@ -38,7 +38,8 @@ func (s Size) Completed() (Size, error) {
 		s.PodsPerNode = DefaultPodsPerNode
 	}
 	if s.Objects < 1 || s.PodsPer < 1 || s.ObjectsPerNamespace < 1 || s.PodsPerNode < 1 {
-		return s, errors.New("there must be at least one object, one pod of each, one object in a namespace and one pod on a node")
+		return s,
+			errors.New("there must be at least one object, one pod of each, one object in a namespace and one pod on a node")
 	}
 	return s, nil
 }
@@ -97,7 +98,8 @@ func (s Size) Find(namespace, name string) (object int, found bool) {
 		return 0, false
 	}
 	object, err := strconv.Atoi(digits)
-	if err != nil || object < 0 || object >= s.Objects || ObjectName(object) != name || s.NamespaceOf(object) != namespace {
+	if err != nil || object < 0 || object >= s.Objects || ObjectName(object) != name ||
+		s.NamespaceOf(object) != namespace {
 		return 0, false
 	}
 	return object, true

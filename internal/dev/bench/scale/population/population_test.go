@@ -67,7 +67,8 @@ func TestPodsOfAWorkloadAreOnDifferentNodes(t *testing.T) {
 func TestStrangersAreNotFound(t *testing.T) {
 	size := Size{Objects: 30, PodsPer: 1, ObjectsPerNamespace: 20, PodsPerNode: 100}
 	for _, c := range [][2]string{
-		{"shop-0", "web-20"}, {"shop-1", "web-30"}, {"shop-1", "web-+25"}, {"shop-1", "web-025"}, {"shop-1", "25"}, {"shop-1", "web--1"}, {"", "web-"},
+		{"shop-0", "web-20"}, {"shop-1", "web-30"}, {"shop-1", "web-+25"}, {"shop-1", "web-025"}, {"shop-1", "25"},
+		{"shop-1", "web--1"}, {"", "web-"},
 	} {
 		if object, found := size.Find(c[0], c[1]); found {
 			t.Errorf("%v is found as %d", c, object)
@@ -118,15 +119,17 @@ func TestCreateMakesWhatAutoscalersNeed(t *testing.T) {
 		defer mu.Unlock()
 		last = max(last, done)
 	}
-	if err := Create(t.Context(), Config{Client: client, Size: size, KubeletPorts: []int{11, 12, 13}, Progress: progress}); err != nil {
+	if err := Create(t.Context(), Config{Client: client, Size: size, KubeletPorts: []int{11,
+		12, 13}, Progress: progress}); err != nil {
 		t.Fatal(err)
 	}
 	if last != 7 {
 		t.Errorf("told of %d objects", last)
 	}
 	for call, want := range map[string]int{
-		"create nodes/": 3, "create namespaces/": 4, "create deployments/": 7, "update deployments/status": 7, "create replicasets/": 7,
-		"create pods/": 21, "update pods/status": 21, "create horizontalpodautoscalers/": 7,
+		"create nodes/": 3, "create namespaces/": 4, "create deployments/": 7, "update deployments/status": 7,
+		"create replicasets/": 7,
+		"create pods/":        21, "update pods/status": 21, "create horizontalpodautoscalers/": 7,
 	} {
 		if got := client.calls[call]; got != want {
 			t.Errorf("%s: %d, want %d", call, got, want)
@@ -145,7 +148,8 @@ func checkWorkload(t *testing.T, client *control, namespace, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := client.AppsV1().Deployments(namespace).Get(t.Context(), hpa.Spec.ScaleTargetRef.Name, metav1.GetOptions{})
+	target, err := client.AppsV1().Deployments(namespace).Get(t.Context(), hpa.Spec.ScaleTargetRef.Name,
+		metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +180,8 @@ func checkWorkload(t *testing.T, client *control, namespace, name string) {
 func TestCreateSaysWhatFailed(t *testing.T) {
 	client := newControl()
 	refusal := errors.New("no room")
-	client.PrependReactor("create", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refusal })
+	client.PrependReactor("create", "replicasets",
+		func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refusal })
 	size := Size{Objects: 2, PodsPer: 1, ObjectsPerNamespace: 1, PodsPerNode: 10}
 	if err := Create(t.Context(), Config{Client: client, Size: size, KubeletPorts: []int{1}}); !errors.Is(err, refusal) {
 		t.Errorf("got %v", err)
@@ -186,7 +191,8 @@ func TestCreateSaysWhatFailed(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Create(ctx, Config{Client: newControl(), Size: size, KubeletPorts: []int{1}}); !errors.Is(err, context.Canceled) {
+	if err := Create(ctx, Config{Client: newControl(), Size: size, KubeletPorts: []int{1}}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

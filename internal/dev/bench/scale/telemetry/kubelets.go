@@ -62,13 +62,20 @@ func (k *kubelet) families() []family {
 	}
 	start := float64(k.model.Began.UnixMilli()) / 1000
 	return []family{
-		{"container_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the container in core-seconds", cpu, true, false},
-		{"container_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the container in bytes", constant(memoryBytes), true, false},
-		{"container_start_time_seconds", "gauge", "[STABLE] Start time of the container since unix epoch in seconds", constant(start), true, true},
-		{"container_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems", constant(0), true, false},
-		{"pod_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the pod in core-seconds", cpu, false, false},
-		{"pod_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the pod in bytes", constant(memoryBytes), false, false},
-		{"pod_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on non-windows systems", constant(0), false, false},
+		{"container_cpu_usage_seconds_total", "counter",
+			"[STABLE] Cumulative cpu time consumed by the container in core-seconds", cpu, true, false},
+		{"container_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the container in bytes",
+			constant(memoryBytes), true, false},
+		{"container_start_time_seconds", "gauge", "[STABLE] Start time of the container since unix epoch in seconds",
+			constant(start), true, true},
+		{"container_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the container swap usage in bytes. Reported " +
+			"only on non-windows systems", constant(0), true, false},
+		{"pod_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the pod in core-seconds", cpu,
+			false, false},
+		{"pod_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the pod in bytes", constant(memoryBytes),
+			false, false},
+		{"pod_swap_usage_bytes", "gauge", "[ALPHA] Current amount of the pod swap usage in bytes. Reported only on " +
+			"non-windows systems", constant(0), false, false},
 	}
 }
 
@@ -83,13 +90,15 @@ func (k *kubelet) template() []line {
 		lines = append(lines, k.familyLines(&families[i])...)
 	}
 	return append(lines, line{text: head("resource_scrape_error", "gauge",
-		"[STABLE] 1 if there was an error while getting container metrics, 0 otherwise")}, line{text: []byte("resource_scrape_error 0\n")})
+		"[STABLE] 1 if there was an error while getting container metrics, 0 otherwise")},
+		line{text: []byte("resource_scrape_error 0\n")})
 }
 
 func (k *kubelet) familyLines(f *family) []line {
 	lines := []line{{text: head(f.name, f.kind, f.help)}}
 	for i, place := range k.pods {
-		labels := `namespace="` + k.model.Size.NamespaceOf(place.Object) + `",pod="` + population.PodName(place.Object, place.Pod) + `"`
+		labels := `namespace="` + k.model.Size.NamespaceOf(place.Object) + `",pod="` +
+			population.PodName(place.Object, place.Pod) + `"`
 		if f.container {
 			labels = `container="` + population.Container + `",` + labels
 		}
@@ -109,11 +118,13 @@ func nodeLines() []line {
 	}
 	memory := func(k *kubelet, _ time.Time, _ []float64) float64 { return float64(len(k.pods) * memoryBytes) }
 	return []line{
-		{text: head("node_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the node in core-seconds")},
+		{text: head("node_cpu_usage_seconds_total", "counter",
+			"[STABLE] Cumulative cpu time consumed by the node in core-seconds")},
 		{text: []byte("node_cpu_usage_seconds_total "), value: sum},
 		{text: head("node_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the node in bytes")},
 		{text: []byte("node_memory_working_set_bytes "), value: memory},
-		{text: head("node_swap_usage_bytes", "gauge", "[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems")},
+		{text: head("node_swap_usage_bytes", "gauge",
+			"[ALPHA] Current swap usage of the node in bytes. Reported only on non-windows systems")},
 		{text: []byte("node_swap_usage_bytes "), value: func(*kubelet, time.Time, []float64) float64 { return 0 }},
 	}
 }

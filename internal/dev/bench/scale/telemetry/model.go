@@ -52,7 +52,8 @@ func (c Config) completed() (Config, error) {
 		return c, errors.New("telemetry: the containers have not begun")
 	}
 	if c.Resolution < 0 || c.Noise < 0 || c.Noise >= 1 {
-		return c, fmt.Errorf("telemetry: resolution %s and noise %v must be positive, noise less than 1", c.Resolution, c.Noise)
+		return c, fmt.Errorf("telemetry: resolution %s and noise %v must be positive, noise less than 1",
+			c.Resolution, c.Noise)
 	}
 	return c, nil
 }

@@ -75,8 +75,8 @@ func TestPodsDifferAndBeginAtZero(t *testing.T) {
 	}
 }
 
-// metrics-server shows a round once all nodes have answered: no sample is of the future, none older than a round and its
-// spread.
+// metrics-server shows a round once all nodes have answered: no sample is of the future, none older than a round and
+// its spread.
 func TestRoundsAreCompleteAndFresh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := testModel(t, population.Size{Objects: rapid.IntRange(1, 2000).Draw(t, "objects"), PodsPer: 10})
@@ -139,7 +139,9 @@ func startServer(t *testing.T, size population.Size) (*Server, *http.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs: pool, MinVersion: tls.VersionTLS12,
+	}}}
 	t.Cleanup(func() {
 		client.CloseIdleConnections()
 		if err := server.Close(); err != nil {
@@ -219,7 +221,8 @@ func checkPods(t *testing.T, list *metricsv1beta1.PodMetricsList) {
 		item := &list.Items[i]
 		names = append(names, item.Name)
 		cpu := item.Containers[0].Usage.Cpu().MilliValue()
-		if item.Namespace != "shop-1" || item.Labels["app"] != "web-23" || cpu < 47 || cpu > 53 || item.Window.Duration < 10*time.Second {
+		if item.Namespace != "shop-1" || item.Labels["app"] != "web-23" || cpu < 47 || cpu > 53 ||
+			item.Window.Duration < 10*time.Second {
 			t.Errorf("%+v", item)
 		}
 	}
@@ -233,7 +236,8 @@ func TestMetricsAPIRefusesOtherQuestions(t *testing.T) {
 	server, client := startServer(t, population.Size{Objects: 30, PodsPer: 3})
 	server.Listen(func(a Asked) { t.Errorf("noted %+v", a) })
 	const pods = "/apis/metrics.k8s.io/v1beta1/namespaces/shop-1/pods"
-	for _, path := range []string{pods, pods + "?labelSelector=app%3Dweb-3", pods + "?labelSelector=web-23", pods + "?labelSelector=app%3Dweb-023"} {
+	for _, path := range []string{pods, pods + "?labelSelector=app%3Dweb-3", pods + "?labelSelector=web-23", pods +
+		"?labelSelector=app%3Dweb-023"} {
 		if r := get(t, client, server.MetricsPort(), path, nil); r.status != http.StatusBadRequest {
 			t.Errorf("%s: %d", path, r.status)
 		}
@@ -339,7 +343,9 @@ func devKubeletText(t *testing.T, at time.Time) []byte {
 		t.Fatal(err)
 	}
 	t.Cleanup(servers.Close)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs: pool, MinVersion: tls.VersionTLS12,
+	}}}
 	t.Cleanup(client.CloseIdleConnections)
 	return get(t, client, servers.Ports()["node-0"], "/metrics/resource", nil).body
 }
@@ -349,7 +355,8 @@ func TestKubeletCompressesForThoseWhoAsk(t *testing.T) {
 	port := server.KubeletPorts()[0]
 	plain := get(t, client, port, "/metrics/resource", http.Header{"Accept-Encoding": {"identity"}})
 	zipped := get(t, client, port, "/metrics/resource", http.Header{"Accept-Encoding": {"gzip"}})
-	if plain.header.Get("Content-Encoding") != "" || zipped.header.Get("Content-Encoding") != "gzip" || len(zipped.body)*5 > len(plain.body) {
+	if plain.header.Get("Content-Encoding") != "" || zipped.header.Get("Content-Encoding") != "gzip" ||
+		len(zipped.body)*5 > len(plain.body) {
 		t.Errorf("%d bytes plain, %d compressed", len(plain.body), len(zipped.body))
 	}
 	lines := bytes.Count(plain.body, []byte("\n"))
@@ -365,7 +372,8 @@ func TestScrapesAreForgotten(t *testing.T) {
 		s.scraped(0, began.Add(time.Duration(second)*time.Second))
 	}
 	times := s.scrapes[0]
-	if len(times) > 2*kept || len(times) < kept || !slices.IsSortedFunc(times, time.Time.Compare) || !times[len(times)-1].Equal(began.Add(999*time.Second)) {
+	if len(times) > 2*kept || len(times) < kept || !slices.IsSortedFunc(times, time.Time.Compare) ||
+		!times[len(times)-1].Equal(began.Add(999*time.Second)) {
 		t.Errorf("%d kept, last %s", len(times), times[len(times)-1])
 	}
 }

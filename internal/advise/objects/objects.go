@@ -1,6 +1,6 @@
-// Package objects is what advice is given on: autoscalers, the workloads that they
-// scale, and what stands around them, from files or from a cluster, with the ways from
-// one to the other.
+// Package objects is the input of plimsoll advise: autoscalers, the workloads that
+// they scale, and related objects, from files or from a cluster, with the
+// references between them.
 package objects
 
 import (

@@ -1,5 +1,5 @@
-// Package rules is what the guides to autoscaling warn of, rule by rule: what is
-// wrong, why, and the patch that mends it.
+// Package rules checks for problems that autoscaling guides warn about. Each rule
+// says what is wrong and why, and has the patch that fixes it where there is one.
 package rules
 
 import (

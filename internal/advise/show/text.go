@@ -1,5 +1,5 @@
-// Package show writes what advice was found: as text for people, as JSON, and as
-// SARIF for what shows findings beside code.
+// Package show prints findings: as text, as JSON, and as SARIF for tools that show
+// findings beside code.
 package show
 
 import (

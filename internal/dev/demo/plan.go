@@ -1,5 +1,5 @@
-// Package demo runs Plimsoll against a real control plane under a load that
-// steps up tenfold and falls back, shows what happens, and checks that the
+// Package demo runs Plimsoll against a real control plane under a load that steps
+// up tenfold and falls back. It shows what happens, and checks that the replica
 // counts are the computed ones.
 package demo
 

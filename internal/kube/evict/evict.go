@@ -1,5 +1,5 @@
-// Package evict asks the API server to evict pods. It heeds PodDisruptionBudgets;
-// who asks learns of their refusal.
+// Package evict evicts pods through the API server, which respects
+// PodDisruptionBudgets. The caller learns of their refusals.
 package evict
 
 import (

@@ -1,7 +1,7 @@
-// Package kinds knows which resources serve a kind, from discovery.
+// Package kinds maps kinds to the resources that serve them, from discovery.
 //
-// Discovery runs in the background, and those who ask wait for it only where what is known
-// does not answer them. A kind of a group that could not be discovered is not one that
+// Discovery runs in the background. A caller waits for it only if the cached result
+// has no answer. A kind of a group that could not be discovered is not a kind that
 // does not exist.
 package kinds
 

@@ -1,10 +1,10 @@
 // Package ownership finds the topmost owner of a pod and the pods of a workload.
 //
-// The well-known kinds are read from informers. Of other kinds the scale
-// subresource is asked, but only where a VerticalPodAutoscaler could mean what owns
-// the pods. Finding anything never calls anybody: what is not known is asked for
-// beside, each kind by askers of its own, and its answers are remembered and
-// renewed, those that are errors sooner.
+// The well-known kinds are read from informers. For other kinds the scale
+// subresource is read, but only if a VerticalPodAutoscaler could mean what owns the
+// pods. A lookup never calls the API: missing scales are read in the background, by
+// workers of their own for each kind. Their answers are cached and refreshed,
+// errors sooner than others.
 package ownership
 
 import (

@@ -1,8 +1,7 @@
-// Package podindex keeps the pods of each autoscaled target together, and knows
-// which pods belong to more than one, and on which nodes they are. A pod is
-// matched against selectors when its labels or a selector change, not at each
-// decision: reading the pods of a target costs what those pods cost, however many
-// others the namespace has.
+// Package podindex indexes pods by autoscaled target and by node, and finds pods
+// that belong to more than one target. A pod is matched against selectors when its
+// labels or a selector change, not at every decision: reading the pods of a target
+// costs what those pods cost, however many others the namespace has.
 package podindex
 
 import (

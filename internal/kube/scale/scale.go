@@ -1,5 +1,4 @@
-// Package scale reads and writes the scale subresource of anything that has
-// one.
+// Package scale reads and writes the scale subresource of any kind that has one.
 package scale
 
 import (

@@ -1,5 +1,5 @@
-// Package slim leaves out of cached objects what no decision looks at. A cluster
-// has many more pods than Plimsoll has questions about them.
+// Package slim removes from cached objects what no decision uses. Most of the
+// fields of a cluster's many pods are never read.
 package slim
 
 import (

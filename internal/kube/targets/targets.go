@@ -1,6 +1,6 @@
-// Package targets knows the scales of Deployments, StatefulSets and ReplicaSets
-// from informers, so that reading one costs no call. The informers may hold the
-// scales themselves, as package slim makes them.
+// Package targets has the scales of Deployments, StatefulSets and ReplicaSets from
+// informers, so that reading one costs no call. The informers may cache the scales
+// themselves, as package slim makes them.
 package targets
 
 import (

@@ -1,8 +1,8 @@
 // Package token has the token of a service account, which the API server issues for
-// a short time and which is renewed before its end.
+// a short time and which is renewed before it expires.
 //
-// It is for those who must not be shown Plimsoll's own: a kubelet that is sent a
-// token has it, and so has whoever took its node.
+// It is for peers that must not receive Plimsoll's own token: a kubelet sees the
+// token that it is sent, and so does an attacker on its node.
 package token
 
 import (

@@ -1,16 +1,16 @@
-// Package loop plays the two controllers under virtual time: upstream's, which looks
-// every 15 s at what metrics-server last knew, and Plimsoll's, which reads kubelets
-// each second and decides on each round of readings. What is decided is the core's
-// alone: a loop says when, and on what.
+// Package loop plays the two controllers in virtual time: upstream's, which decides
+// every 15 s on what metrics-server has, and Plimsoll's, which scrapes the kubelets
+// every second and decides on each round of scrapes. Decisions are the core's; a
+// loop chooses when to decide, and on which samples.
 //
-// [Upstream] is kube-controller-manager's with its defaults as documented: a sync
-// period, metrics-server's resolution and how long an answer takes to be there; no
-// divergence and no surge window is on in the policy that it is given.
+// [Upstream] is kube-controller-manager with its documented defaults: a sync
+// period, metrics-server's resolution, and the delay until a sample is available.
+// Its policy has no divergence and no surge window.
 //
-// [Plimsoll] is what internal/controller/horizontal does: rounds of scrapes over the
-// nodes, a decision once in each round, and decisions because of pods that came or became
-// ready. When that is, and what is scraped early, is internal/decide/horizontal/trigger's
-// and Decision.Next's to say, for both.
+// [Plimsoll] does what internal/controller/horizontal does: rounds of scrapes over
+// the nodes, one decision per round, and decisions when pods come or become ready.
+// For both, internal/decide/horizontal/trigger and Decision.Next say when that is
+// and which nodes are scraped early.
 //
-// Where both begin within their periods is chance, made from the seed.
+// The seed determines where both begin within their periods.
 package loop

@@ -1,6 +1,6 @@
-// Package meter turns a pod's cumulative CPU counter into what autoscalers look at:
-// as Plimsoll does, which reads kubelets each second, and as metrics-server does, which
-// keeps the last two readings.
+// Package meter turns a pod's cumulative CPU counter into the samples that
+// autoscalers use: as Plimsoll does, which scrapes the kubelets every second, and
+// as metrics-server does, which keeps its last two scrapes.
 package meter
 
 import (

@@ -1,6 +1,7 @@
-// Package plot draws runs: the load, the pods that were wanted and ready, how much of
-// their requests they used, and latency; as a picture or in a terminal.
+// Package plot draws runs as a picture or in a terminal: the load, the desired and
+// ready pods, how much of their requests they used, and latency.
 //
-// The colours are those of Okabe and Ito (Color Universal Design, 2008), which people
-// with any kind of colour vision can tell apart. Lines differ in their dashes too.
+// The colours are those of Okabe and Ito (Color Universal Design, 2008), which
+// people with any kind of colour vision can distinguish. Lines differ in their
+// dashes too.
 package plot

@@ -1,3 +1,3 @@
-// Package present writes what simulations came to: as a table for people, as JSON and
-// as CSV.
+// Package present writes the results of simulations: as a table, as JSON and as
+// CSV.
 package present

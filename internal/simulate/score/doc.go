@@ -1,4 +1,4 @@
-// Package score says how well a count of pods followed a load: what it cost, when it
-// was too small, what that did to requests, and how restless it was. docs/simulate.md
-// has the formulas and where they come from.
+// Package score measures how well a replica count followed a load: its cost, when
+// it was too small, what that did to requests, and how often it changed.
+// docs/simulate.md has the formulas and their sources.
 package score

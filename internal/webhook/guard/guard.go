@@ -1,5 +1,5 @@
-// Package guard stands before the admission server's handler: it refuses who does not know the path, and bounds
-// what is read at a time.
+// Package guard wraps the admission server's handler: it rejects requests with another path than the API server's,
+// and bounds the memory of the requests read at a time.
 package guard
 
 import (

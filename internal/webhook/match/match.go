@@ -1,4 +1,4 @@
-// Package match finds the VerticalPodAutoscaler that a new pod is under, from caches alone.
+// Package match finds the VerticalPodAutoscaler of a new pod, from caches alone.
 package match
 
 import (

@@ -1,5 +1,5 @@
-// Package cluster reads what advice is given on from a cluster, with the rights of
-// whoever asks, and keeps in mind what it may not read.
+// Package cluster reads the input of plimsoll advise from a cluster, with the
+// permissions of the caller, and records what it may not read.
 package cluster
 
 import (

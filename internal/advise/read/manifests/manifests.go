@@ -1,6 +1,6 @@
-// Package manifests reads objects from files, folders and standard input, as kubectl
-// takes them: YAML or JSON, several documents in a file, Lists. What cannot be read is no
-// reason to leave out the rest.
+// Package manifests reads objects from files, folders and standard input, as
+// kubectl does: YAML or JSON, several documents in a file, Lists. What cannot be
+// read is recorded, and the rest is read.
 package manifests
 
 import (

@@ -1,5 +1,5 @@
-// Package report turns what benchmarks measure into what people read and programs compare: medians with their spread,
-// tables whose columns stand in line, JSON files, and lines that say how far a long measurement is.
+// Package report prints what benchmarks measure: medians with their spread, aligned tables, JSON files, and the
+// progress of long measurements.
 package report
 
 import (

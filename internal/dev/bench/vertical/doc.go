@@ -1,11 +1,12 @@
-// Package vertical measures vertical autoscalers beside each other: upstream's recommender and updater, and Plimsoll's,
-// one after the other on the same cluster of simulated nodes with the same crowd of workloads and the same history.
+// Package vertical measures vertical autoscalers: upstream's recommender and updater, and Plimsoll's, one after the
+// other on the same cluster of simulated nodes with the same workloads and the same history.
 //
-// Each is looked at twice. At rest, every pod requests what is recommended: what counts is how long a pass takes and
-// how much is written to the API all the same. Then all objects ask for more at once, so that every workload has pods
-// to change: what counts is how long the updater's pass takes, and how many pods it changes in a second. Nobody mutates
-// new pods, so that those that come back request what those before them did, and every run meets the same world.
+// Each is measured twice. At rest, every pod requests what is recommended: the results are the duration of a pass
+// and the number of writes to the API. Then all VPAs recommend more at once, so that every workload has pods to
+// change: the results are the duration of the updater's pass and the pods that it changes per second. No admission
+// controller changes new pods, so replacements request what the pods before them did, and every run has the same
+// conditions.
 //
-// Seconds, memory and counts of pods are what the processes say of themselves in upstream's series; writes are what the
+// Durations, memory and numbers of pods come from upstream's metrics, which both expose; writes are those that the
 // API server counted.
 package vertical

@@ -1,5 +1,5 @@
-// Package build makes the programs of the development cluster from pinned modules. It uses the standard library alone,
-// so that the program that shows the progress of a ten-minute build is itself there within seconds.
+// Package build builds the programs of the development cluster from pinned modules. It uses the standard library
+// alone, so that the program that shows the progress of a ten-minute build is itself built within seconds.
 package build
 
 import (

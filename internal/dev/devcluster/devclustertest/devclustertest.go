@@ -1,5 +1,5 @@
-// Package devclustertest gives tests a cluster: one of their own, or one that all tests of a package share. The parts
-// are built if they are not there; nothing is ever skipped.
+// Package devclustertest gives tests a cluster: one of their own, or one that all tests of a package share. It
+// builds missing components; no test is ever skipped.
 package devclustertest
 
 import (

@@ -1,6 +1,6 @@
-// Package population is a crowd of autoscaled workloads that does nothing: Deployments with their ReplicaSets, running
-// pods and HorizontalPodAutoscalers, as many as a benchmark wants, on a control plane without a scheduler, kubelets and
-// workload controllers. Names follow from numbers, so that whoever answers for a pod's metrics looks nothing up.
+// Package population creates idle autoscaled workloads: Deployments with their ReplicaSets, running pods and HPAs,
+// as many as a benchmark needs, on a control plane without a scheduler, kubelets and workload controllers. Names
+// follow from numbers, so that the metrics of a pod are found without a lookup.
 package population
 
 import (

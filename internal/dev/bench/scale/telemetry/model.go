@@ -1,6 +1,6 @@
-// Package telemetry stands for the kubelets and the metrics-server of a population: it knows what every pod has used at
-// every moment, answers for it as they do, and notes when each object was asked about and how old the newest sample in
-// the answer was. It costs so little that what asks can be measured on the same machine.
+// Package telemetry replaces the kubelets and the metrics-server of a population. It computes what every pod has
+// used at every moment, answers like they do, and records when the metrics of each HPA were requested and how old
+// the newest sample in the answer was. It costs so little that autoscalers can be measured on the same machine.
 package telemetry
 
 import (

@@ -34,6 +34,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -69,7 +70,7 @@ type admissionProcess struct {
 	client   kubernetes.Interface
 	factory  informers.SharedInformerFactory
 	vpas     cache.SharedIndexInformer
-	reach    *reach
+	scales   *scale.Access
 	tree     *ownership.Tree
 	handler  *webhook.Handler
 	guard    *guard.Guard
@@ -122,10 +123,10 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 	if err := p.vpas.AddIndexers(match.Indexers()); err != nil {
 		return nil, fmt.Errorf("indexing: %w", err)
 	}
-	if p.reach, err = newReach(config); err != nil {
+	if p.scales, err = scale.NewAccess(config); err != nil {
 		return nil, err
 	}
-	if p.tree, err = newTree(p.reach, p.factory, p.vpas); err != nil {
+	if p.tree, err = newTree(p.scales, p.factory, p.vpas); err != nil {
 		return nil, err
 	}
 	registration := p.registration()
@@ -142,9 +143,9 @@ func newAdmission(config *rest.Config, flags *admissionFlags, log logr.Logger) (
 }
 
 // newTree makes a Tree that finds any kind's scale.
-func newTree(reach *reach, factory informers.SharedInformerFactory, vpas cache.SharedIndexInformer) (*ownership.Tree, error) {
+func newTree(scales *scale.Access, factory informers.SharedInformerFactory, vpas cache.SharedIndexInformer) (*ownership.Tree, error) {
 	return ownership.New(ownership.Config{
-		Informers: factory, Scales: reach.scales, Mapper: reach.mapper, Autoscalers: vpas, Timeout: callTimeout,
+		Informers: factory, Scales: scales.Scales, Mapper: scales.Mapper, Autoscalers: vpas, Timeout: scale.CallTimeout,
 	})
 }
 
@@ -193,7 +194,7 @@ func (p *admissionProcess) newHandler(never []string) (*webhook.Handler, error) 
 
 // warnings tell the owner of an object that it fights with a horizontal one.
 func (p *admissionProcess) warnings() (func(*vpav1.VerticalPodAutoscaler) []string, error) {
-	skips := p.flags.conflict == "skip"
+	skips := p.flags.conflict.Skips()
 	finder, err := conflicts.New(p.factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(), p.vpas, skips)
 	if err != nil {
 		return nil, err
@@ -256,7 +257,7 @@ func (p *admissionProcess) run(ctx context.Context) error {
 func (p *admissionProcess) follow(ctx context.Context) {
 	p.factory.Start(ctx.Done())
 	go p.vpas.RunWithContext(ctx)
-	go p.reach.rediscover(ctx)
+	go p.scales.Rediscover(ctx)
 	go p.tree.Run(ctx)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/certificate"
@@ -57,7 +58,7 @@ type admissionFlags struct {
 	features    validation.Features
 	divergences string
 	differs     divergence.Set
-	conflict    string
+	conflict    conflict.Mode
 
 	// namespace is the server's own, of the environment.
 	namespace string
@@ -85,7 +86,7 @@ func (f *admissionFlags) add(fs *pflag.FlagSet) {
 		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or =false. All are off by default.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas between (docs/compatibility.md).")
-	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
+	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip or allow. Warnings say so.")
 	hideLogFlags(fs)
 }
@@ -151,7 +152,7 @@ func (f *admissionFlags) complete() error {
 	check(f.timeoutSeconds >= 1 && f.timeoutSeconds <= 30, "webhook-timeout-seconds", f.timeoutSeconds, "must be from 1 to 30")
 	check(f.leaseUpdateInterval > 0, "status-lease-update-interval", f.leaseUpdateInterval, "must be greater than 0")
 	check(f.leaseName != "", "status-lease-name", f.leaseName, "must not be empty")
-	check(f.conflict == "skip" || f.conflict == "allow", "vertical-conflict", f.conflict, "must be skip or allow")
+	check(f.conflict.IsValid(), "vertical-conflict", f.conflict, "must be skip or allow")
 	check(f.maxBoost.Sign() >= 0, "max-allowed-cpu-boost", f.maxBoost.String(), "must not be negative")
 	_, err := f.webhookURL()
 	check(!f.byURL || err == nil, "webhook-address", f.webhookAddress, fmt.Sprint(err))

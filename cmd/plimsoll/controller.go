@@ -29,6 +29,7 @@ import (
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 )
@@ -188,7 +189,7 @@ func registerBuildInfo(registerer prometheus.Registerer) error {
 // leader runs.
 type loop struct {
 	controller *controllerhorizontal.Controller
-	reach      *reach
+	scales     *scale.Access
 	stopEvents func()
 	// vertical shares the caches, and knows where the two sides fight.
 	vertical *verticalLoop
@@ -207,12 +208,12 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	if err := flags.kubelet.issueTokens(client); err != nil {
 		return nil, err
 	}
-	reach, err := newReach(config)
+	scales, err := scale.NewAccess(config)
 	if err != nil {
 		return nil, err
 	}
 	source, err := metricsapi.New(metricsapi.Config{
-		Rest: config, Mapper: reach.mapper, Timeout: flags.metricsTimeout, DiscoveryPeriod: flags.syncPeriod,
+		Rest: config, Mapper: scales.Mapper, Timeout: flags.metricsTimeout, DiscoveryPeriod: flags.syncPeriod,
 		Slots: int(flags.metricsRequests), Period: flags.syncPeriod, Log: log.WithName("metrics"), Registerer: ctrlmetrics.Registry,
 	})
 	if err != nil {
@@ -222,8 +223,8 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{reach: reach, stopEvents: func() {}, vertical: &verticalLoop{
-		rest: config, client: client, informers: verticals, reach: reach, metrics: source,
+	l := &loop{scales: scales, stopEvents: func() {}, vertical: &verticalLoop{
+		rest: config, client: client, informers: verticals, scales: scales, metrics: source,
 		recommender: &flags.recommender, updater: &flags.updater, kubelet: &flags.kubelet, isWhole: true, log: log.WithName("vertical"),
 	}}
 	cfg := controllerhorizontal.Config{
@@ -244,9 +245,9 @@ func newLoop(config *rest.Config, flags *controllerFlags, log logr.Logger) (*loo
 		StatusInterval: flags.statusInterval,
 		EventInterval:  flags.eventInterval,
 	}
-	reach.give(&cfg)
+	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds, cfg.WriteLimiter, cfg.Mapper = scales.Scales, scales.Writes, scales.Kinds, scales.Limiter, scales.Mapper
 	if !flags.shadow {
-		eventsClient, err := kubernetes.NewForConfig(reach.bounded)
+		eventsClient, err := kubernetes.NewForConfig(scales.Bounded)
 		if err != nil {
 			return nil, fmt.Errorf("making an events client: %w", err)
 		}
@@ -310,7 +311,7 @@ func (*loop) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (l *loop) Start(ctx context.Context) error {
 	defer l.stopEvents()
-	go l.reach.rediscover(ctx)
+	go l.scales.Rediscover(ctx)
 	return l.controller.Run(ctx)
 }
 

@@ -58,15 +58,15 @@ func newLooker(o *explainOptions) (*looker, error) {
 }
 
 func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, error) {
-	reach, err := newReach(config)
+	access, err := scale.NewAccess(config)
 	if err != nil {
 		return live.Reader{}, err
 	}
-	scales, err := scale.New(scale.Config{Scales: reach.scales, Mapper: reach.mapper})
+	scales, err := scale.New(scale.Config{Scales: access.Scales, Mapper: access.Mapper})
 	if err != nil {
 		return live.Reader{}, err
 	}
-	metrics, err := metricsapi.New(metricsapi.Config{Rest: config, Mapper: reach.mapper})
+	metrics, err := metricsapi.New(metricsapi.Config{Rest: config, Mapper: access.Mapper})
 	if err != nil {
 		return live.Reader{}, err
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 )
@@ -72,19 +73,19 @@ func runRecommender(ctx context.Context, flags *recommenderAlone, log logr.Logge
 	if err := flags.kubelet.issueTokens(client); err != nil {
 		return err
 	}
-	reach, err := newReach(config)
+	scales, err := scale.NewAccess(config)
 	if err != nil {
 		return err
 	}
 	loop := &verticalLoop{
-		rest: config, client: client, reach: reach, recommender: &flags.recommenderFlags, kubelet: &flags.kubelet, log: log,
+		rest: config, client: client, scales: scales, recommender: &flags.recommenderFlags, kubelet: &flags.kubelet, log: log,
 		informers: informers.NewSharedInformerFactoryWithOptions(client, 0,
 			informers.WithTransform(slim.Transform), informers.WithNamespace(flags.namespace)),
 	}
-	if loop.metrics, err = metricsapi.New(metricsapi.Config{Rest: config, Mapper: reach.mapper}); err != nil {
+	if loop.metrics, err = metricsapi.New(metricsapi.Config{Rest: config, Mapper: scales.Mapper}); err != nil {
 		return err
 	}
-	go reach.rediscover(ctx)
+	go scales.Rediscover(ctx)
 	// Checkpoints are written at the end.
 	grace := flags.checkpointsTimeout + 5*time.Second
 	mgr, err := flags.process(config, loop.health, &grace, log)
@@ -104,7 +105,7 @@ type verticalLoop struct {
 	client kubernetes.Interface
 	// informers are shared with whatever else runs in the process.
 	informers   informers.SharedInformerFactory
-	reach       *reach
+	scales      *scale.Access
 	metrics     *metricsapi.Client
 	recommender *recommenderFlags
 	// updater is nil where only the recommender runs.
@@ -136,12 +137,12 @@ func (l *verticalLoop) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := (&verticalShared{vpas: vpas, log: l.log}).awaitServed(ctx); err != nil {
+	if err := vpas.AwaitServed(ctx, l.log); err != nil {
 		return nil // the process ends
 	}
 	shared, err := newVerticalShared(verticalConfig{
-		rest: l.rest, client: l.client, informers: l.informers, scales: l.reach.scales, mapper: l.reach.mapper,
-		namespace: l.recommender.namespace, skipsConflicts: l.recommender.conflict == "skip", log: l.log,
+		rest: l.rest, client: l.client, informers: l.informers, scales: l.scales.Scales, mapper: l.scales.Mapper,
+		namespace: l.recommender.namespace, skipsConflicts: l.recommender.conflict.Skips(), log: l.log,
 	})
 	if err != nil {
 		return err
@@ -176,8 +177,8 @@ func (l *verticalLoop) newUpdater(shared *verticalShared, direct recommender.Dir
 		return nil, nil
 	}
 	return newUpdaterLoop(shared, l.updater, updaterSettings{
-		divergences: l.recommender.differs, skipsConflicts: l.recommender.conflict == "skip",
-		namespace: l.recommender.namespace, ignored: l.recommender.ignoredNamespaces(), direct: direct,
+		divergences: l.recommender.conflict.Divergences(l.recommender.differs),
+		namespace:   l.recommender.namespace, ignored: l.recommender.ignoredNamespaces(), direct: direct,
 	})
 }
 
@@ -227,7 +228,7 @@ func (l *verticalLoop) newRecommender(shared *verticalShared) (*recommending, er
 	if err != nil {
 		return nil, err
 	}
-	bounded, err := kubernetes.NewForConfig(l.reach.bounded)
+	bounded, err := kubernetes.NewForConfig(l.scales.Bounded)
 	if err != nil {
 		return nil, fmt.Errorf("making an events client: %w", err)
 	}

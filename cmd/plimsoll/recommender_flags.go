@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -43,7 +44,8 @@ type recommenderFlags struct {
 	roundCPU, roundMemory     int
 	maxCPU, maxMemory         resource.QuantityValue
 	gates                     map[string]string
-	divergences, conflict     string
+	divergences               string
+	conflict                  conflict.Mode
 	countContention           bool
 	// prefix is that of --divergences.
 	prefix string
@@ -87,7 +89,7 @@ func (f *recommenderFlags) addOwn(fs *pflag.FlagSet, prefix string) {
 		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas between (docs/compatibility.md).")
 	fs.BoolVar(&f.countContention, "count-cpu-contention", false,
 		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It is reported either way.")
-	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
+	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves it alone, allow does not.")
 }
 
@@ -150,7 +152,7 @@ func (f *recommenderFlags) validate(check func(fine bool, flag string, value any
 	check(f.roundMemory >= 1, "round-memory-bytes", f.roundMemory, "must be greater than 0")
 	check(f.maxCPU.Sign() >= 0, "container-recommendation-max-allowed-cpu", f.maxCPU.String(), "must not be negative")
 	check(f.maxMemory.Sign() >= 0, "container-recommendation-max-allowed-memory", f.maxMemory.String(), "must not be negative")
-	check(f.conflict == "skip" || f.conflict == "allow", "vertical-conflict", f.conflict, "must be skip or allow")
+	check(f.conflict.IsValid(), "vertical-conflict", f.conflict, "must be skip or allow")
 	var err error
 	f.features, err = parseGates(f.gates)
 	check(err == nil, "feature-gates", f.gates, fmt.Sprint(err))
@@ -190,7 +192,7 @@ func (f *recommenderFlags) config() recommender.Config {
 	cfg := recommender.Config{
 		Name: f.name, Namespace: f.namespace, Ignored: f.ignoredNamespaces(),
 		Interval: f.interval, CollectInterval: f.checkpointsGC, FlushTimeout: f.checkpointsTimeout, Workers: f.workers,
-		NoOverrides: !f.features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(), SkipsConflicts: f.conflict == "skip",
+		NoOverrides: !f.features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(), SkipsConflicts: f.conflict.Skips(),
 	}
 	if f.history.client != nil {
 		cfg.History = f.history.client

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 )
 
 // later is an API server that serves a kind only after a while.
@@ -53,7 +54,7 @@ func TestAdmissionFindsKindsThatComeLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &later{}
 		config := &rest.Config{Host: "http://api.example", Transport: server, QPS: -1}
-		reach, err := newReach(config)
+		scales, err := scale.NewAccess(config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +65,10 @@ func TestAdmissionFindsKindsThatComeLater(t *testing.T) {
 			},
 		}
 		p := &admissionProcess{
-			reach: reach, factory: informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0),
+			scales: scales, factory: informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0),
 			vpas: cache.NewSharedIndexInformer(nothing, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{}),
 		}
-		if p.tree, err = newTree(reach, p.factory, p.vpas); err != nil {
+		if p.tree, err = newTree(scales, p.factory, p.vpas); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -75,12 +76,12 @@ func TestAdmissionFindsKindsThatComeLater(t *testing.T) {
 		defer cancel()
 		p.follow(ctx)
 		kind := schema.GroupKind{Group: "shop.example", Kind: "Till"}
-		if _, err := p.reach.mapper.RESTMappings(kind); err == nil {
+		if _, err := p.scales.Mapper.RESTMappings(kind); err == nil {
 			t.Fatal("found before it is there")
 		}
 		server.served.Store(true)
-		time.Sleep(discoveryPeriod + time.Second) //nolint:forbidigo // virtual time: a period passes
-		if _, err := p.reach.mapper.RESTMappings(kind); err != nil {
+		time.Sleep(scale.DiscoveryPeriod + time.Second) //nolint:forbidigo // virtual time: a period passes
+		if _, err := p.scales.Mapper.RESTMappings(kind); err != nil {
 			t.Errorf("a kind that came later: %v", err)
 		}
 	})

@@ -17,16 +17,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	pods "github.com/plimsoll-dev/plimsoll/internal/observe"
-	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // updaterComponent is the source of the updater's events, upstream's.
@@ -58,12 +57,12 @@ func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error
 	if err != nil {
 		return err
 	}
-	reach, err := newReach(config)
+	scales, err := scale.NewAccess(config)
 	if err != nil {
 		return err
 	}
-	go reach.rediscover(ctx)
-	shared, err := newVerticalAlone(config, reach, flags, log)
+	go scales.Rediscover(ctx)
+	shared, err := newVerticalAlone(config, scales, flags, log)
 	if err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func runUpdater(ctx context.Context, flags *updaterAlone, log logr.Logger) error
 }
 
 // newVerticalAlone makes caches for a process that has none.
-func newVerticalAlone(config *rest.Config, reach *reach, flags *updaterAlone, log logr.Logger) (*verticalShared, error) {
+func newVerticalAlone(config *rest.Config, scales *scale.Access, flags *updaterAlone, log logr.Logger) (*verticalShared, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
@@ -94,16 +93,13 @@ func newVerticalAlone(config *rest.Config, reach *reach, flags *updaterAlone, lo
 	}
 	return newVerticalShared(verticalConfig{
 		rest: config, client: client, informers: informers.NewSharedInformerFactoryWithOptions(client, 0, options...),
-		scales: reach.scales, mapper: reach.mapper, namespace: flags.namespace, skipsConflicts: flags.conflict == "skip", log: log,
+		scales: scales.Scales, mapper: scales.Mapper, namespace: flags.namespace, skipsConflicts: flags.conflict.Skips(), log: log,
 	})
 }
 
 // updaterLoop is the updater as a part of a process that only the leader runs.
 type updaterLoop struct {
 	shared *verticalShared
-	used   *metricsapi.Client
-	// direct knows what pods use without asking; nil where nobody does.
-	direct recommender.Direct
 	loop   *updater.Controller
 	// stopEvents ends the recorder.
 	stopEvents func()
@@ -119,33 +115,39 @@ var (
 // updaterSettings are what the updater is told beside its own flags.
 type updaterSettings struct {
 	divergences divergence.Set
-	// skipsConflicts says that --vertical-conflict is skip.
-	skipsConflicts bool
-	namespace      string
-	ignored        []string
+	namespace   string
+	ignored     []string
 	// direct may be nil.
-	direct recommender.Direct
+	direct currentusage.Kubelets
 }
 
 func newUpdaterLoop(shared *verticalShared, flags *updaterFlags, settings updaterSettings) (*updaterLoop, error) {
-	l := &updaterLoop{shared: shared, direct: settings.direct, stopEvents: func() {}}
-	var err error
-	l.used, err = metricsapi.New(metricsapi.Config{
-		Rest: shared.config, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: callTimeout, DiscoveryPeriod: time.Hour,
+	l := &updaterLoop{shared: shared, stopEvents: func() {}}
+	metrics, err := metricsapi.New(metricsapi.Config{
+		Rest: shared.config, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: scale.CallTimeout, DiscoveryPeriod: time.Hour,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pods := shared.informers.Core().V1().Pods().Informer().GetStore()
+	usage, err := currentusage.New(currentusage.Config{
+		Kubelets: settings.direct, Metrics: metrics, Log: shared.log,
+		Pod: func(namespace, name string) *observe.Pod {
+			// A store's own keys can be asked for without errors.
+			object, _, _ := pods.GetByKey(namespace + "/" + name)
+			return slim.Observed(object)
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	cfg := flags.config()
 	cfg.Flags.Divergences = settings.divergences
-	if !settings.skipsConflicts {
-		cfg.Flags.Divergences &^= divergence.SkipConflict
-	}
 	cfg.Client, cfg.Statuses = shared.client, shared.vpas
 	cfg.Autoscalers, cfg.Informers, cfg.Owners = shared.autoscalers, shared.informers, shared.tree
 	cfg.Conflicts = shared.conflicts.OfVertical
-	cfg.Used = l.usedBy
-	cfg.Resizes = (&resizeLooks{client: shared.client}).resizes
+	cfg.Used = usage.Read
+	cfg.Resizes = podresize.NewSupport(shared.client.Discovery()).Supported
 	cfg.Registerer = ctrlmetrics.Registry
 	cfg.Log = shared.log.WithName("updater")
 	cfg.Namespace, cfg.Ignored = settings.namespace, settings.ignored
@@ -154,7 +156,7 @@ func newUpdaterLoop(shared *verticalShared, flags *updaterFlags, settings update
 		return nil, err
 	}
 	bounded := rest.CopyConfig(shared.config)
-	bounded.Timeout = callTimeout
+	bounded.Timeout = scale.CallTimeout
 	eventsClient, err := kubernetes.NewForConfig(bounded)
 	if err != nil {
 		return nil, fmt.Errorf("making an events client: %w", err)
@@ -167,59 +169,6 @@ func newUpdaterLoop(shared *verticalShared, flags *updaterFlags, settings update
 	return l, nil
 }
 
-// usedBy is what containers use, by the pods' names: what the kubelets say, and what
-// metrics.k8s.io says of the rest. What nobody knows is left out.
-func (l *updaterLoop) usedBy(ctx context.Context, namespace string, names []string) map[string]map[string]vertical.Amounts {
-	used := l.seen(namespace, names)
-	if len(used) == len(names) {
-		return used
-	}
-	list, err := l.used.Resource(ctx, namespace, "")
-	if err != nil {
-		l.shared.log.V(1).Info("what pods use is not known", "namespace", namespace, "error", err.Error())
-		return used
-	}
-	for i := range list.Items {
-		pod := &list.Items[i]
-		if used[pod.Name] != nil {
-			continue
-		}
-		used[pod.Name] = make(map[string]vertical.Amounts, len(pod.Containers))
-		for j := range pod.Containers {
-			used[pod.Name][pod.Containers[j].Name] = observevertical.AmountsOf(pod.Containers[j].Usage)
-		}
-	}
-	return used
-}
-
-// seen is what is known without asking of the memory that containers use.
-func (l *updaterLoop) seen(namespace string, names []string) map[string]map[string]vertical.Amounts {
-	used := map[string]map[string]vertical.Amounts{}
-	if l.direct == nil {
-		return used
-	}
-	var view podusage.View
-	store := l.shared.informers.Core().V1().Pods().Informer().GetStore()
-	for _, name := range names {
-		// A store's own keys can be asked for without errors.
-		object, _, _ := store.GetByKey(namespace + "/" + name)
-		pod := slim.Observed(object)
-		if pod == nil || l.direct.Look(time.Now(), []*pods.Pod{pod}, &view) != nil {
-			continue
-		}
-		for _, c := range view.Containers(0) {
-			if !c.HasMemory {
-				continue
-			}
-			if used[name] == nil {
-				used[name] = map[string]vertical.Amounts{}
-			}
-			used[name][c.Name] = vertical.Amounts{}.With(vertical.Memory, vertical.Amount(c.MemoryBytes))
-		}
-	}
-	return used
-}
-
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (*updaterLoop) NeedLeaderElection() bool { return true }
 
@@ -227,7 +176,7 @@ func (*updaterLoop) NeedLeaderElection() bool { return true }
 func (l *updaterLoop) Start(ctx context.Context) error {
 	defer l.stopEvents()
 	if l.starts {
-		if err := l.shared.awaitServed(ctx); err != nil {
+		if err := l.shared.vpas.AwaitServed(ctx, l.shared.log); err != nil {
 			return nil // The process ends.
 		}
 		l.shared.start(ctx)

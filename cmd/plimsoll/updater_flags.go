@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -152,9 +152,10 @@ func (g *gateFlag) Set(text string) error {
 type updaterAlone struct {
 	updaterFlags
 	aloneFlags
-	namespace, ignored    string
-	divergences, conflict string
-	set                   divergence.Set
+	namespace, ignored string
+	divergences        string
+	conflict           conflict.Mode
+	set                divergence.Set
 }
 
 func (f *updaterAlone) add(fs *pflag.FlagSet) {
@@ -164,7 +165,7 @@ func (f *updaterAlone) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose objects are left alone.")
 	fs.StringVar(&f.divergences, "divergences", "default",
 		"Where to decide otherwise than upstream's updater: default, none, or names with commas between (docs/compatibility.md).")
-	fs.StringVar(&f.conflict, "vertical-conflict", "skip",
+	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do with a resource that a HorizontalPodAutoscaler has a Utilization target on: skip or allow.")
 	hideLogFlags(fs)
 }
@@ -187,7 +188,7 @@ func hideLogFlags(fs *pflag.FlagSet) {
 
 // settings are what the loop is told beside its own flags.
 func (f *updaterAlone) settings() updaterSettings {
-	s := updaterSettings{divergences: f.set, skipsConflicts: f.conflict == "skip", namespace: f.namespace}
+	s := updaterSettings{divergences: f.conflict.Divergences(f.set), namespace: f.namespace}
 	if f.ignored != "" {
 		s.ignored = strings.Split(f.ignored, ",")
 	}
@@ -205,7 +206,7 @@ func (f *updaterAlone) validate() error {
 	f.updaterFlags.validate(check, "")
 	f.aloneFlags.validate(check)
 	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace, "cannot be given together with --ignored-vpa-object-namespaces")
-	check(slices.Contains([]string{"skip", "allow"}, f.conflict), "vertical-conflict", f.conflict, "must be skip or allow")
+	check(f.conflict.IsValid(), "vertical-conflict", f.conflict, "must be skip or allow")
 	var err error
 	f.set, err = divergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -23,10 +22,7 @@ func (l *verticalLoop) UpdaterState(object types.NamespacedName) *snapshot.Verti
 		Recommender: observevertical.RecommendFlags{Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU},
 		Updater:     updates.Flags, Gates: updates.Gates, KnowsGates: true,
 	}
-	differs := l.recommender.differs
-	if l.recommender.conflict != "skip" {
-		differs &^= divergence.SkipConflict
-	}
+	differs := l.recommender.conflict.Divergences(l.recommender.differs)
 	s := &snapshot.VerticalSnapshot{Flags: settings.Flags(), Updater: running.UpdaterState(object)}
 	s.Annotations = map[string]string{snapshot.DivergencesAnnotation: differs.String()}
 	return s

@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync/atomic"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -26,10 +22,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
-
-// servedPeriod is how often the definitions of the vertical objects are looked for
-// while they are not installed.
-const servedPeriod = 30 * time.Second
 
 // verticalShared is what the parts of the vertical side share in one process: one
 // cache of everything.
@@ -94,29 +86,6 @@ func reportUnreadable(autoscalers cache.SharedIndexInformer, registerer promethe
 	return series.Register(registerer, &gauge)
 }
 
-// awaitServed waits until the API server knows the vertical objects. It says once
-// that it does not.
-func (s *verticalShared) awaitServed(ctx context.Context) error {
-	said := false
-	ticker := time.NewTicker(servedPeriod)
-	defer ticker.Stop()
-	for {
-		served, err := s.vpas.Served(ctx)
-		if served {
-			return nil
-		}
-		if !said {
-			s.log.Info("vertical autoscaling is off until the definitions of its objects are installed", "error", fmt.Sprint(err))
-			said = true
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
-}
-
 // start starts the caches.
 func (s *verticalShared) start(ctx context.Context) {
 	s.informers.Start(ctx.Done())
@@ -133,31 +102,4 @@ func verticalKinds() (*runtime.Scheme, error) {
 		return nil, fmt.Errorf("events' kinds: %w", err)
 	}
 	return kinds, nil
-}
-
-// resizeLooks is whether the API server can resize pods, looked up now and then: a
-// cluster is upgraded while this runs.
-type resizeLooks struct {
-	client  kubernetes.Interface
-	can     atomic.Bool
-	checked atomic.Int64
-}
-
-// resizePeriod is how often it is looked up.
-const resizePeriod = 10 * time.Minute
-
-func (r *resizeLooks) resizes() bool {
-	last := r.checked.Load()
-	if last != 0 && time.Since(time.Unix(0, last)) < resizePeriod {
-		return r.can.Load()
-	}
-	list, err := r.client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
-	if err != nil {
-		// Nobody can tell: the resize itself will.
-		return true
-	}
-	can := slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
-	r.can.Store(can)
-	r.checked.Store(time.Now().UnixNano())
-	return can
 }

@@ -1,4 +1,4 @@
-package main
+package scale
 
 import (
 	"fmt"
@@ -42,19 +42,19 @@ func (tills) RoundTrip(r *http.Request) (*http.Response, error) {
 // the client they do not wait, nor for what their kind is.
 func TestScaleWritesWaitBeforeTheyBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reach, err := newReach(&rest.Config{Host: "http://api.example", Transport: tills{}, QPS: 0.1, Burst: 1})
+		access, err := NewAccess(&rest.Config{Host: "http://api.example", Transport: tills{}, QPS: 0.1, Burst: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		resource := schema.GroupResource{Group: "shop.example", Resource: "tills"}
 		read := func() {
-			if _, err := reach.scales.Scales("shop").Get(t.Context(), resource, "web", metav1.GetOptions{}); err != nil {
+			if _, err := access.Scales.Scales("shop").Get(t.Context(), resource, "web", metav1.GetOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		write := func() {
 			scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-			if _, err := reach.scaleWrites.Scales("shop").Update(t.Context(), resource, scale, metav1.UpdateOptions{}); err != nil {
+			if _, err := access.Writes.Scales("shop").Update(t.Context(), resource, scale, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -64,7 +64,7 @@ func TestScaleWritesWaitBeforeTheyBegin(t *testing.T) {
 			return time.Since(began).Round(time.Second)
 		}
 		read()
-		if _, err := reach.scaleKinds.ScaleForResource(resource.WithVersion("v1")); err != nil {
+		if _, err := access.Kinds.ScaleForResource(resource.WithVersion("v1")); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -77,7 +77,7 @@ func TestScaleWritesWaitBeforeTheyBegin(t *testing.T) {
 			t.Error("a reading does not wait")
 		}
 		wait := func() {
-			if err := reach.limiter.Wait(t.Context()); err != nil {
+			if err := access.Limiter.Wait(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

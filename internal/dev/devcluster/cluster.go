@@ -13,13 +13,15 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/pki"
 )
 
 // Cluster is a running control plane. Its methods may be called from several goroutines.
 type Cluster struct {
 	config     Config
 	supervisor *supervisor
-	pki        *pki
+	pki        *pki.Files
 	etcdURL    string
 	server     string
 	rest       *rest.Config
@@ -27,6 +29,9 @@ type Cluster struct {
 	kubeconfig string
 	nodeNames  []string
 	timings    []Timing
+
+	apiServerMu sync.Mutex
+	apiServer   *process // guarded by apiServerMu once the cluster has started
 
 	kcmMu sync.Mutex
 	kcm   *process // guarded by kcmMu; nil while stopped
@@ -65,19 +70,19 @@ func (c *Cluster) LogPath(part string) string { return filepath.Join(c.Dir(), "l
 func (c *Cluster) NodeNames() []string { return append([]string(nil), c.nodeNames...) }
 
 // CA is the authority that signs the API server's and the kubelets' certificates and all client certificates.
-func (c *Cluster) CA() *Authority { return c.pki.ca }
+func (c *Cluster) CA() *pki.Authority { return c.pki.CA() }
 
 // ServingFiles issues a serving certificate for DNS names and IP addresses, for a program that reads it from files in
 // Dir.
 func (c *Cluster) ServingFiles(name string, hosts ...string) (certificate, key string, err error) {
-	if err := c.pki.writeServer(name, hosts...); err != nil {
+	if err := c.pki.WriteServer(name, hosts...); err != nil {
 		return "", "", err
 	}
-	return c.pki.path(name + ".crt"), c.pki.path(name + ".key"), nil
+	return c.pki.Path(name + ".crt"), c.pki.Path(name + ".key"), nil
 }
 
 // CAFile is the file of CA's certificate.
-func (c *Cluster) CAFile() string { return c.pki.path("ca.crt") }
+func (c *Cluster) CAFile() string { return c.pki.Path("ca.crt") }
 
 // Timings tells how long each part took to start, in order of readiness.
 func (c *Cluster) Timings() []Timing { return append([]Timing(nil), c.timings...) }
@@ -113,7 +118,24 @@ func (c *Cluster) KubectlInput(ctx context.Context, input string, args ...string
 // KubeconfigFor issues a client certificate for a user and returns the path of a kubeconfig that uses it. A user named
 // system:serviceaccount:<namespace>:<name> in the groups of service accounts is that service account to RBAC.
 func (c *Cluster) KubeconfigFor(user string, groups ...string) (string, error) {
-	return c.pki.writeKubeconfig(c.server, user, groups...)
+	return c.pki.WriteKubeconfig(c.server, user, groups...)
+}
+
+// RestartAPIServer kills kube-apiserver with -9 and starts it again with the same flags, on the same port.
+func (c *Cluster) RestartAPIServer(ctx context.Context) error {
+	c.apiServerMu.Lock()
+	defer c.apiServerMu.Unlock()
+	before := c.apiServer
+	before.kill()
+	p, err := c.supervisor.start(before.name, before.command[0], before.command[1:])
+	if err != nil {
+		return fmt.Errorf("devcluster: %w", err)
+	}
+	c.apiServer = p
+	if err := c.awaitAPIServer(ctx); err != nil {
+		return fmt.Errorf("devcluster: %w", err)
+	}
+	return nil
 }
 
 // RestartControllerManager ends kube-controller-manager and starts it again with other additional flags than those of

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -40,11 +39,11 @@ var stages string
 
 // startKWOK runs KWOK over all nodes with the pod stages of stages.yaml.
 func (c *Cluster) startKWOK(ctx context.Context) error {
-	kubeconfig, err := c.pki.writeKubeconfig(c.server, "kwok", "system:masters")
+	kubeconfig, err := c.pki.WriteKubeconfig(c.server, "kwok", "system:masters")
 	if err != nil {
 		return err
 	}
-	text := strings.ReplaceAll(stages, "$STARTUP_DELAY_MILLISECONDS", strconv.FormatInt(c.config.StartupDelay.Milliseconds(), 10))
+	text := strings.ReplaceAll(stages, "$STARTUP_DELAY_MILLISECONDS", fmt.Sprint(c.config.StartupDelay.Milliseconds()))
 	path := filepath.Join(c.Dir(), "stages.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("pod stages: %w", err)

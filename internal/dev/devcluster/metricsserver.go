@@ -62,11 +62,11 @@ func (c *Cluster) startFirstMetricsServer(ctx context.Context) error {
 // startMetricsServer runs metrics-server and registers it.
 func (c *Cluster) startMetricsServer(ctx context.Context, config MetricsServerConfig) (*process, error) {
 	const name = partMetricsServer
-	kubeconfig, err := c.pki.writeKubeconfig(c.server, metricsServerUser)
+	kubeconfig, err := c.pki.WriteKubeconfig(c.server, metricsServerUser)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.pki.writeServer(name, "127.0.0.1", APIServiceHost(resourceMetricsGroup)); err != nil {
+	if err := c.pki.WriteServer(name, "127.0.0.1", APIServiceHost(resourceMetricsGroup)); err != nil {
 		return nil, err
 	}
 	if err := c.createMetricsServerRoles(ctx); err != nil {
@@ -77,9 +77,9 @@ func (c *Cluster) startMetricsServer(ctx context.Context, config MetricsServerCo
 		p, err = c.run(name,
 			"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig,
 			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
-			"--tls-cert-file="+c.pki.path(name+".crt"), "--tls-private-key-file="+c.pki.path(name+".key"),
+			"--tls-cert-file="+c.pki.Path(name+".crt"), "--tls-private-key-file="+c.pki.Path(name+".key"),
 			"--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
-			"--kubelet-certificate-authority="+c.pki.path("ca.crt"),
+			"--kubelet-certificate-authority="+c.pki.Path("ca.crt"),
 			"--metric-resolution="+config.Resolution.String(), "--kubelet-request-timeout="+config.requestTimeout().String())
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (c *Cluster) startMetricsServer(ctx context.Context, config MetricsServerCo
 			return err
 		}
 		return c.RegisterAPIService(ctx, APIService{
-			Group: resourceMetricsGroup, Version: "v1beta1", Port: ports[0], CABundle: c.pki.ca.CertPEM(),
+			Group: resourceMetricsGroup, Version: "v1beta1", Port: ports[0], CABundle: c.pki.CA().CertPEM(),
 		})
 	})
 	return p, err

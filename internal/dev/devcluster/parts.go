@@ -64,28 +64,32 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 			"--allow-privileged=true", "--profiling=false",
 			// Nodes come with their conditions, so the taint that waits for a kubelet's first report is in the way.
 			"--disable-admission-plugins=TaintNodesByCondition",
-			"--client-ca-file=" + c.pki.path("ca.crt"),
-			"--tls-cert-file=" + c.pki.path("apiserver.crt"), "--tls-private-key-file=" + c.pki.path("apiserver.key"),
-			"--requestheader-client-ca-file=" + c.pki.path("front-proxy-ca.crt"),
+			"--client-ca-file=" + c.pki.Path("ca.crt"),
+			"--tls-cert-file=" + c.pki.Path("apiserver.crt"), "--tls-private-key-file=" + c.pki.Path("apiserver.key"),
+			"--requestheader-client-ca-file=" + c.pki.Path("front-proxy-ca.crt"),
 			"--requestheader-allowed-names=front-proxy-client", "--requestheader-username-headers=X-Remote-User",
 			"--requestheader-group-headers=X-Remote-Group", "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-			"--proxy-client-cert-file=" + c.pki.path("front-proxy-client.crt"),
-			"--proxy-client-key-file=" + c.pki.path("front-proxy-client.key"),
+			"--proxy-client-cert-file=" + c.pki.Path("front-proxy-client.crt"),
+			"--proxy-client-key-file=" + c.pki.Path("front-proxy-client.key"),
 			// Logs and forwarded ports, of nodes that have them.
-			"--kubelet-client-certificate=" + c.pki.path("apiserver-kubelet-client.crt"),
-			"--kubelet-client-key=" + c.pki.path("apiserver-kubelet-client.key"),
-			"--kubelet-certificate-authority=" + c.pki.path("ca.crt"), "--kubelet-preferred-address-types=InternalIP",
+			"--kubelet-client-certificate=" + c.pki.Path("apiserver-kubelet-client.crt"),
+			"--kubelet-client-key=" + c.pki.Path("apiserver-kubelet-client.key"),
+			"--kubelet-certificate-authority=" + c.pki.Path("ca.crt"), "--kubelet-preferred-address-types=InternalIP",
 			"--service-account-issuer=https://kubernetes.default.svc",
-			"--service-account-key-file=" + c.pki.path("service-account.pub"),
-			"--service-account-signing-key-file=" + c.pki.path("service-account.key"),
+			"--service-account-key-file=" + c.pki.Path("service-account.pub"),
+			"--service-account-signing-key-file=" + c.pki.Path("service-account.key"),
 		}, c.config.APIServerFlags)
 		p, err := c.run(partAPIServer, args...)
 		if err != nil {
 			return err
 		}
-		c.server = server
-		return p.await(ctx, httpOK(c.anonymousClient(), server+"/readyz"))
+		c.server, c.apiServer = server, p
+		return c.awaitAPIServer(ctx)
 	})
+}
+
+func (c *Cluster) awaitAPIServer(ctx context.Context) error {
+	return c.apiServer.await(ctx, httpOK(c.anonymousClient(), c.server+"/readyz"))
 }
 
 // startControllerManager runs kube-controller-manager; extra flags replace those of the same name.
@@ -96,8 +100,8 @@ func (c *Cluster) startControllerManager(ctx context.Context, extra []string) (*
 	}
 	flags := withFlags([]string{
 		"--controllers=" + controllers, "--use-service-account-credentials=true",
-		"--root-ca-file=" + c.pki.path("ca.crt"),
-		"--service-account-private-key-file=" + c.pki.path("service-account.key"),
+		"--root-ca-file=" + c.pki.Path("ca.crt"),
+		"--service-account-private-key-file=" + c.pki.Path("service-account.key"),
 		// The default allows 20 requests a second, which a Deployment that scales to hundreds of pods exhausts.
 		"--kube-api-qps=200", "--kube-api-burst=400",
 	}, extra)
@@ -111,11 +115,11 @@ func (c *Cluster) startScheduler(ctx context.Context) error {
 
 // startWithKubeconfig runs one of Kubernetes' control loops as the user system:<name>. One instance needs no election.
 func (c *Cluster) startWithKubeconfig(ctx context.Context, name string, flags []string) (*process, error) {
-	kubeconfig, err := c.pki.writeKubeconfig(c.server, "system:"+name)
+	kubeconfig, err := c.pki.WriteKubeconfig(c.server, "system:"+name)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.pki.writeServer(name, "127.0.0.1"); err != nil {
+	if err := c.pki.WriteServer(name, "127.0.0.1"); err != nil {
 		return nil, err
 	}
 	var p *process
@@ -124,7 +128,7 @@ func (c *Cluster) startWithKubeconfig(ctx context.Context, name string, flags []
 			"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig,
 			"--authorization-kubeconfig=" + kubeconfig, "--leader-elect=false", "--profiling=false",
 			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]),
-			"--tls-cert-file=" + c.pki.path(name+".crt"), "--tls-private-key-file=" + c.pki.path(name+".key"),
+			"--tls-cert-file=" + c.pki.Path(name+".crt"), "--tls-private-key-file=" + c.pki.Path(name+".key"),
 		}, flags)
 		if p, err = c.run(name, args...); err != nil {
 			return err
@@ -144,7 +148,7 @@ func (c *Cluster) run(name string, args ...string) (*process, error) {
 func (c *Cluster) anonymousClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{RootCAs: c.pki.ca.Pool(), MinVersion: tls.VersionTLS12},
+		TLSClientConfig:   &tls.Config{RootCAs: c.pki.CA().Pool(), MinVersion: tls.VersionTLS12},
 	}}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"strconv"
 )
 
 // Ports are taken from below Linux's range for outgoing connections (32768 and up), so that no client of anything on
@@ -37,7 +36,7 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("no free port between %d and %d: %w", firstPort, lastPort, last)
 }
 
-func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // onFreePorts calls start with free ports, and again with others while start fails because one was taken.
 func onFreePorts(count int, start func(ports []int) error) error {

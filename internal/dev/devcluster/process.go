@@ -34,6 +34,7 @@ type supervisor struct {
 // process is one running part.
 type process struct {
 	name    string
+	command []string
 	logPath string
 	cmd     *exec.Cmd
 	done    chan struct{} // closed when the process has ended
@@ -58,7 +59,7 @@ func newSupervisor() (*supervisor, error) {
 // start runs a binary with its output in <dir>/logs/<name>.log. It is a failure of the cluster if it ends unasked once
 // settle was called.
 func (s *supervisor) start(name, binary string, args []string) (*process, error) {
-	p := &process{name: name, logPath: filepath.Join(s.dir, "logs", name+".log"), done: make(chan struct{}), wanted: true}
+	p := &process{name: name, command: append([]string{binary}, args...), logPath: filepath.Join(s.dir, "logs", name+".log"), done: make(chan struct{}), wanted: true}
 	if err := os.MkdirAll(filepath.Dir(p.logPath), 0o700); err != nil {
 		return nil, fmt.Errorf("%s: log folder: %w", name, err)
 	}

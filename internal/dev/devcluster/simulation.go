@@ -35,7 +35,7 @@ func (c *Cluster) Adapter() *adapter.Server { return c.simulation.adapter }
 func (c *Cluster) startSimulation(ctx context.Context) error {
 	s := c.simulation
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	certificate, err := c.pki.ca.ServerCertificate("127.0.0.1")
+	certificate, err := c.pki.CA().ServerCertificate("127.0.0.1")
 	if err != nil {
 		return fmt.Errorf("kubelets: %w", err)
 	}
@@ -56,11 +56,11 @@ func (c *Cluster) startSimulation(ctx context.Context) error {
 // startAdapter serves the custom and external metrics of the model and registers them.
 func (c *Cluster) startAdapter(ctx context.Context) error {
 	const name = "metrics-adapter"
-	kubeconfig, err := c.pki.writeKubeconfig(c.server, name)
+	kubeconfig, err := c.pki.WriteKubeconfig(c.server, name)
 	if err != nil {
 		return err
 	}
-	if err := c.pki.writeServer(name, APIServiceHost(customMetricsGroup), APIServiceHost(externalMetricsGroup)); err != nil {
+	if err := c.pki.WriteServer(name, APIServiceHost(customMetricsGroup), APIServiceHost(externalMetricsGroup)); err != nil {
 		return err
 	}
 	if err := c.bindClusterRole(ctx, name, "system:auth-delegator"); err != nil {
@@ -71,13 +71,13 @@ func (c *Cluster) startAdapter(ctx context.Context) error {
 	}
 	s := c.simulation
 	s.adapter, err = adapter.Serve(s.ctx, adapter.Config{
-		Source: s.world, Kubeconfig: kubeconfig, CertFile: c.pki.path(name + ".crt"), KeyFile: c.pki.path(name + ".key"),
+		Source: s.world, Kubeconfig: kubeconfig, CertFile: c.pki.Path(name + ".crt"), KeyFile: c.pki.Path(name + ".key"),
 	})
 	if err != nil {
 		return err
 	}
 	for _, api := range adaptedAPIs() {
-		api.Port, api.CABundle = s.adapter.Port(), c.pki.ca.CertPEM()
+		api.Port, api.CABundle = s.adapter.Port(), c.pki.CA().CertPEM()
 		if err := c.RegisterAPIService(ctx, api); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
+	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/pki"
 )
 
 // Start runs a cluster and returns it when it is ready for workloads: the control plane answers, the nodes are there,
@@ -61,7 +62,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	clock := &stopwatch{cluster: c}
 	var err error
 	if err = clock.time("certificates", func() error {
-		c.pki, err = newPKI(c.Dir() + "/pki")
+		c.pki, err = pki.New(c.Dir()+"/pki", serviceRangeFirstIP)
 		return err
 	}); err != nil {
 		return err
@@ -97,13 +98,13 @@ func (c *Cluster) start(ctx context.Context) error {
 
 func (c *Cluster) connect() error {
 	var err error
-	if c.rest, err = c.pki.restConfig(c.server); err != nil {
+	if c.rest, err = c.pki.RESTConfig(c.server); err != nil {
 		return err
 	}
 	if c.client, err = kubernetes.NewForConfig(c.rest); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	c.kubeconfig, err = c.pki.writeKubeconfig(c.server, "admin", "system:masters")
+	c.kubeconfig, err = c.pki.WriteKubeconfig(c.server, "admin", "system:masters")
 	return err
 }
 

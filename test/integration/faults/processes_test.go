@@ -136,7 +136,9 @@ func TestAPIServerIsKilled(t *testing.T) {
 	awaitFine(s, "web")
 	s.SetQueue("jobs", 250)
 	awaitAtLeast(s, 6)
-	harness.RestartAPIServer(t, s.Cluster)
+	if err := s.Cluster.RestartAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	record := s.WatchCounts("web")
 	s.AwaitReplicas(harness.Deployment, "web", 20)
 	awaitFine(s, "web")

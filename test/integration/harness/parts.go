@@ -3,6 +3,7 @@ package harness
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -100,7 +101,21 @@ func Granted(t *testing.T, cluster *devcluster.Cluster, program *devcluster.Prog
 }
 
 // Answers waits for nothing: it is an error unless the URL answers 200 now.
-func Answers(ctx context.Context, url string) error { return answers(ctx, http.DefaultClient, url) }
+func Answers(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	return nil
+}
 
 // FreeAddresses are addresses of this machine that nobody listened at a moment ago.
 func FreeAddresses(ctx context.Context, count int) ([]string, error) {

@@ -1,4 +1,4 @@
-package devcluster
+package pki
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// writeKubeconfig issues a client certificate and writes a kubeconfig that uses it; it returns the file's path.
-func (p *pki) writeKubeconfig(server, user string, groups ...string) (string, error) {
+// WriteKubeconfig issues a client certificate and writes a kubeconfig that uses it; it returns the file's path.
+func (p *Files) WriteKubeconfig(server, user string, groups ...string) (string, error) {
 	id, err := p.ca.client(user, groups...)
 	if err != nil {
 		return "", err
@@ -28,8 +28,8 @@ func (p *pki) writeKubeconfig(server, user string, groups ...string) (string, er
 	return filepath.Clean(path), nil
 }
 
-// restConfig is the administrator's, without client-side rate limits: tests and the demo are not to measure those.
-func (p *pki) restConfig(server string) (*rest.Config, error) {
+// RESTConfig is the administrator's, without client-side rate limits: tests and the demo are not to measure those.
+func (p *Files) RESTConfig(server string) (*rest.Config, error) {
 	id, err := p.ca.client("plimsoll-devcluster-admin", "system:masters")
 	if err != nil {
 		return nil, err

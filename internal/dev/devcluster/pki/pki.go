@@ -1,4 +1,5 @@
-package devcluster
+// Package pki makes the certificates, keys and kubeconfigs by which the parts of a development cluster know each other.
+package pki
 
 import (
 	"crypto"
@@ -164,15 +165,16 @@ func encodePEM(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// pki holds what the parts need to know each other.
-type pki struct {
+// Files are a folder with what the parts need to know each other.
+type Files struct {
 	dir   string
 	ca    *Authority // the API server, its clients, kubelets and aggregated APIs
 	proxy *Authority // vouches for the API server as front proxy of aggregated APIs, and for nothing else
 }
 
-// newPKI makes both authorities and writes the files that kube-apiserver and kube-controller-manager read.
-func newPKI(dir string) (*pki, error) {
+// New makes both authorities and writes the files that kube-apiserver and kube-controller-manager read. The API server's
+// certificate holds for serviceIP too, the address of the Service kubernetes.
+func New(dir, serviceIP string) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of certificates: %w", err)
 	}
@@ -184,9 +186,9 @@ func newPKI(dir string) (*pki, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pki{dir: dir, ca: ca, proxy: proxy}
+	p := &Files{dir: dir, ca: ca, proxy: proxy}
 	serving, err := ca.server("127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-		"kubernetes.default.svc.cluster.local", serviceRangeFirstIP)
+		"kubernetes.default.svc.cluster.local", serviceIP)
 	if err != nil {
 		return nil, err
 	}
@@ -212,19 +214,23 @@ func newPKI(dir string) (*pki, error) {
 	return p, err
 }
 
-func (p *pki) path(name string) string { return filepath.Join(p.dir, name) }
+// Path is that of a file in the folder.
+func (p *Files) Path(name string) string { return filepath.Join(p.dir, name) }
 
-func (p *pki) write(files map[string][]byte) error {
+// CA is the authority that signs the API server's and the kubelets' certificates and all client certificates.
+func (p *Files) CA() *Authority { return p.ca }
+
+func (p *Files) write(files map[string][]byte) error {
 	for name, content := range files {
-		if err := os.WriteFile(p.path(name), content, 0o600); err != nil {
+		if err := os.WriteFile(p.Path(name), content, 0o600); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// writeServer issues a serving certificate into <name>.crt and <name>.key.
-func (p *pki) writeServer(name string, hosts ...string) error {
+// WriteServer issues a serving certificate into <name>.crt and <name>.key.
+func (p *Files) WriteServer(name string, hosts ...string) error {
 	id, err := p.ca.server(hosts...)
 	if err != nil {
 		return err

@@ -1,9 +1,10 @@
-// Package names writes sets of named switches as people do on a command line:
+// Package names has sets of named switches, which people write on a command line as
 // none, default, or a list.
 package names
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -12,42 +13,66 @@ import (
 // most 63.
 type Names []string
 
-// All is the set of every switch.
-func (n Names) All() uint64 { return 1<<len(n) - 1 }
+// Family has the names of the switches that belong together. Its zero value must do.
+type Family interface{ Names() Names }
 
-// Format is "none", "default" for all, or the names, separated by commas.
-func (n Names) Format(set uint64) string {
-	switch set {
+// Set is a set of switches of one family: those of two families have different types.
+type Set[F Family] uint64
+
+// Has reports whether every switch in other is in s.
+func (s Set[F]) Has(other Set[F]) bool { return s&other == other }
+
+// All lists every switch of a family, each alone, in the order of their names.
+func All[F Family]() []Set[F] {
+	all := make([]Set[F], 0, len(namesOf[F]()))
+	for i := range namesOf[F]() {
+		all = append(all, 1<<i)
+	}
+	return all
+}
+
+// String is "none", "default" for all, or the names, separated by commas.
+func (s Set[F]) String() string {
+	known := namesOf[F]()
+	switch s {
 	case 0:
 		return "none"
-	case n.All():
+	case every[F]():
 		return "default"
 	}
-	var on []string
-	for i, name := range n {
-		if set&(1<<i) != 0 {
+	on := make([]string, 0, bits.OnesCount64(uint64(s)))
+	for i, name := range known {
+		if s&(1<<i) != 0 {
 			on = append(on, name)
 		}
 	}
 	return strings.Join(on, ",")
 }
 
-// Parse reads what Format writes; an empty text is the default. An unknown name
+// Parse reads what String writes; an empty text is the default. An unknown name
 // is an error that lists the known ones.
-func (n Names) Parse(text string) (uint64, error) {
+func Parse[F Family](text string) (Set[F], error) {
 	switch text {
 	case "none":
 		return 0, nil
 	case "default", "":
-		return n.All(), nil
+		return every[F](), nil
 	}
-	var set uint64
+	known := namesOf[F]()
+	var set Set[F]
 	for name := range strings.SplitSeq(text, ",") {
-		i := slices.Index(n, strings.TrimSpace(name))
+		i := slices.Index(known, strings.TrimSpace(name))
 		if i < 0 {
-			return 0, fmt.Errorf("unknown divergence %q: known are none, default, %s", name, strings.Join(n, ", "))
+			return 0, fmt.Errorf("unknown divergence %q: known are none, default, %s", name, strings.Join(known, ", "))
 		}
 		set |= 1 << i
 	}
 	return set, nil
 }
+
+func namesOf[F Family]() Names {
+	var family F
+	return family.Names()
+}
+
+func every[F Family]() Set[F] { return 1<<len(namesOf[F]()) - 1 }

@@ -39,27 +39,12 @@ type Pod struct {
 	Sidecars Amounts
 	// InitContainers are the names of those.
 	InitContainers []string
-	QoS            QoS
+	// QoS is the class that the pod was given when it was created.
+	QoS QoS
 	// InitQoS is the class that the init containers alone would have; unknown without
 	// any.
 	InitQoS QoS
 }
-
-// QoS is a pod's quality of service. It cannot change while the pod lives.
-type QoS uint8
-
-// The classes.
-const (
-	QoSUnknown QoS = iota
-	BestEffort
-	Burstable
-	Guaranteed
-)
-
-var qosClasses = [...]string{"", "BestEffort", "Burstable", "Guaranteed"}
-
-// String is the API's word.
-func (q QoS) String() string { return qosClasses[q] }
 
 // PodContainer is a container of a pod. Init containers are not among them.
 type PodContainer struct {

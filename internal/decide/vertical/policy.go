@@ -28,6 +28,9 @@ func (m Mode) String() string { return modes[m] }
 // Disrupts reports whether running pods are changed.
 func (m Mode) Disrupts() bool { return m >= ModeRecreate }
 
+// ResizesInPlace reports whether running pods are resized, if they can be.
+func (m Mode) ResizesInPlace() bool { return m == ModeInPlaceOrRecreate || m == ModeInPlace }
+
 // Values is which values of a container are controlled.
 type Values uint8
 

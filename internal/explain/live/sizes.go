@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -115,7 +114,7 @@ func text(selector *metav1.LabelSelector) (string, error) {
 
 // surroundings are what takes part in a decision on the pods.
 func (r *Reader) surroundings(ctx context.Context, k *snapshot.VerticalStep) {
-	if mode := observevertical.ModeOf(&k.Object.Spec); mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
+	if observevertical.ModeOf(&k.Object.Spec).ResizesInPlace() {
 		// Without an answer the resize itself will tell.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
 		k.Snapshot.NoResize = err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })

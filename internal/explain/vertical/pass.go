@@ -133,14 +133,10 @@ func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 		o.Workload.Creators[p.Creator] = disruption.Replicas{AsFound: true}
 	}
 	o.Cluster.Quotas = observevertical.QuotasOf(step.Quotas)
-	if resizes(policy.Mode) {
+	if policy.Mode.ResizesInPlace() {
 		o.Cluster = e.cluster(o.Pods)
 	}
 	return o
-}
-
-func resizes(mode vertical.Mode) bool {
-	return mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate
 }
 
 // cluster is what resizes have to get along with, as far as it is known.

@@ -222,7 +222,7 @@ func (e *Explanation) explainUpdater(p *page) {
 	}
 	if updater == nil {
 		p.line("updater", "what it remembers is unknown (%s): taken for one that has just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file does not have it"))
-		if resizes(e.Mode) && len(e.Update.ToUpdate) > 0 {
+		if e.Mode.ResizesInPlace() && len(e.Update.ToUpdate) > 0 {
 			p.line("", "what other pods request on the nodes is unknown: a resize may find no room")
 		}
 		return

@@ -57,7 +57,8 @@ func Pod(p *corev1.Pod) vertical.Pod {
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			pod.Sidecars = pod.Sidecars.Plus(AmountsOf(c.Resources.Requests))
 		}
-		pod.InitQoS = lesser(pod.InitQoS, qosOf(resized(c.Resources)))
+		resources := resized(c.Resources)
+		pod.InitQoS = pod.InitQoS.With(resources.QoS())
 	}
 	pod.Containers = make([]vertical.PodContainer, len(p.Spec.Containers))
 	for i := range p.Spec.Containers {
@@ -193,32 +194,6 @@ func resizeStatus(all []corev1.PodCondition) (vertical.ResizeStatus, time.Time) 
 		status = vertical.ResizeError
 	}
 	return status, progress.LastTransitionTime.Time
-}
-
-// qosOf is the class of a pod with this container alone.
-func qosOf(c vertical.Resized) vertical.QoS {
-	empty, equal := true, true
-	for r := range vertical.Resource(vertical.Resources) {
-		request, _ := c.Requests.Get(r)
-		limit, _ := c.Limits.Get(r)
-		empty = empty && request == 0 && limit == 0
-		equal = equal && limit != 0 && request == limit
-	}
-	switch {
-	case empty:
-		return vertical.BestEffort
-	case equal:
-		return vertical.Guaranteed
-	}
-	return vertical.Burstable
-}
-
-// lesser is the class of both together: the same, or the one between.
-func lesser(a, b vertical.QoS) vertical.QoS {
-	if a == vertical.QoSUnknown || a == b {
-		return b
-	}
-	return vertical.Burstable
 }
 
 // IsBoosted reports whether a container of the pod has its start-up boost.

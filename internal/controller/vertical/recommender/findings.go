@@ -137,9 +137,7 @@ func overlapsOf(works []*work) map[types.NamespacedName]string {
 			continue
 		}
 		// As upstream's updater and admission controller choose.
-		slices.SortFunc(all, func(a, b *vpav1.VerticalPodAutoscaler) int {
-			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-		})
+		slices.SortFunc(all, observevertical.Older)
 		var names []string
 		for _, object := range all {
 			names = append(names, object.Name)

@@ -137,7 +137,7 @@ func (c *Controller) observation(w *workload, shared *cluster) *update.Observati
 	if c.cfg.Conflicts != nil {
 		o.Conflicts = c.cfg.Conflicts(w.vpa, containersOf(o.Pods))
 	}
-	if mode := w.policy.Mode; mode == vertical.ModeInPlace || mode == vertical.ModeInPlaceOrRecreate {
+	if w.policy.Mode.ResizesInPlace() {
 		o.Cluster.Unsupported = c.cfg.Resizes != nil && !c.cfg.Resizes()
 		o.Cluster.Nodes = c.nodes(shared)
 	}

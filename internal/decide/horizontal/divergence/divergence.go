@@ -6,7 +6,10 @@ package divergence
 import "github.com/plimsoll-dev/plimsoll/internal/decide/names"
 
 // Set is a set of divergences; the zero value is upstream's behaviour.
-type Set uint64
+type Set = names.Set[family]
+
+// family keeps this direction's divergences apart from the other's.
+type family struct{}
 
 // The divergences. docs/compatibility.md describes each with upstream's
 // behaviour, Plimsoll's and the Kubernetes issue it answers.
@@ -69,24 +72,11 @@ var known = names.Names{
 	"one-doubling", "surge-window", "recently-ready", "newer-samples",
 }
 
-// Has reports whether every divergence in d is in s.
-func (s Set) Has(d Set) bool { return s&d == d }
+// Names implements names.Family.
+func (family) Names() names.Names { return known }
 
-// All lists every divergence in a fixed order.
-func All() []Set {
-	var all []Set
-	for d := Set(1); d < end; d <<= 1 {
-		all = append(all, d)
-	}
-	return all
-}
+// All lists every divergence in the order of the names.
+func All() []Set { return names.All[family]() }
 
-// String is "none", "default" or the names, separated by commas.
-func (s Set) String() string { return known.Format(uint64(s)) }
-
-// Parse reads what String writes. An unknown name is an error that lists the
-// known ones.
-func Parse(text string) (Set, error) {
-	set, err := known.Parse(text)
-	return Set(set), err
-}
+// Parse reads what Set.String writes. An unknown name is an error that lists the known ones.
+func Parse(text string) (Set, error) { return names.Parse[family](text) }

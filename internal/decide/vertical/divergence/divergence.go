@@ -6,9 +6,12 @@ package divergence
 import "github.com/plimsoll-dev/plimsoll/internal/decide/names"
 
 // Set is a set of divergences; the zero value is upstream's behaviour.
-type Set uint64
+type Set = names.Set[family]
 
-// The divergences, in the order of known. docs/compatibility.md describes each
+// family keeps this direction's divergences apart from the other's.
+type family struct{}
+
+// The divergences, in the order of their names. docs/compatibility.md describes each
 // with upstream's behaviour, Plimsoll's and the issue of kubernetes/autoscaler
 // that it answers.
 const (
@@ -88,39 +91,26 @@ const (
 	end
 )
 
-// known has the names by which the flag switches them.
-var known = names.Names{
-	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
-	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
-	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
-	"absurd-samples", "survive-restart", "one-object", "observed-lease", "cluster-budget", "first-sample", "pod-resources",
-	"limit-request-ratio", "evicted-status", "little-history", "sample-time",
-}
-
 // Default is what Plimsoll runs with: every divergence on.
 const Default = end - 1
 
 // None equals upstream.
 const None Set = 0
 
-// Has reports whether every divergence in d is in s.
-func (s Set) Has(d Set) bool { return s&d == d }
-
-// All lists every divergence in a fixed order.
-func All() []Set {
-	var all []Set
-	for d := Set(1); d < end; d <<= 1 {
-		all = append(all, d)
-	}
-	return all
+// known has the names by which the flag switches them, in the order above.
+var known = names.Names{
+	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
+	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
+	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
+	"implausible-samples", "survive-restart", "one-object", "observed-lease", "cluster-budget", "first-sample", "pod-resources",
+	"limit-request-ratio", "evicted-status", "little-history", "sample-time",
 }
 
-// String is "none", "default" or the names, separated by commas.
-func (s Set) String() string { return known.Format(uint64(s)) }
+// Names implements names.Family.
+func (family) Names() names.Names { return known }
 
-// Parse reads what String writes. An unknown name is an error that lists the
-// known ones.
-func Parse(text string) (Set, error) {
-	set, err := known.Parse(text)
-	return Set(set), err
-}
+// All lists every divergence in the order of the names.
+func All() []Set { return names.All[family]() }
+
+// Parse reads what Set.String writes. An unknown name is an error that lists the known ones.
+func Parse(text string) (Set, error) { return names.Parse[family](text) }

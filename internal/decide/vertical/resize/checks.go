@@ -187,33 +187,17 @@ func differ(a, b vertical.Amounts, r vertical.Resource) bool {
 	return x != y || hasX != hasY
 }
 
-// qosClass is the quality of service that the pod would have: Guaranteed if every
-// container limits both resources to what it requests, BestEffort if none has
-// either.
+// qosClass is the quality of service class that the pod would have. Where the pod as a
+// whole has resources, those decide, and a resize does not change them.
 func qosClass(pod *vertical.Pod, after []vertical.Resized) vertical.QoS {
 	if pod.Whole != (vertical.Resized{}) {
-		// What the pod as a whole has decides, and nobody changes that.
 		return pod.QoS
 	}
-	guaranteed, bestEffort := pod.InitQoS != vertical.Burstable && pod.InitQoS != vertical.BestEffort, true
-	if pod.InitQoS != vertical.QoSUnknown && pod.InitQoS != vertical.BestEffort {
-		bestEffort = false
+	class := pod.InitQoS
+	for i := range after {
+		class = class.With(after[i].QoS())
 	}
-	for _, c := range after {
-		for r := range vertical.Resource(vertical.Resources) {
-			request, _ := c.Requests.Get(r)
-			limit, _ := c.Limits.Get(r)
-			bestEffort = bestEffort && request == 0 && limit == 0
-			guaranteed = guaranteed && limit != 0 && request == limit
-		}
-	}
-	switch {
-	case bestEffort:
-		return vertical.BestEffort
-	case guaranteed:
-		return vertical.Guaranteed
-	}
-	return vertical.Burstable
+	return class
 }
 
 // fitsRanges asks what the LimitRanger asks at a resize.

@@ -150,7 +150,7 @@ func (d *Decision) blockedBy(s *State, i int) reason.Reason {
 	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] && !d.allowsCrashed(s, i) {
 		return reason.CircuitOpen
 	}
-	if !d.policy.resizes() {
+	if !d.policy.Mode.ResizesInPlace() {
 		return d.evictionBlockedBy(s, i)
 	}
 	d.reconsider(s, i)
@@ -277,7 +277,7 @@ func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation)
 // slices.SortFunc leaves them, as upstream's do.
 func (d *Decision) order() {
 	slices.SortFunc(d.ToUpdate, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
-	if d.policy.resizes() {
+	if d.policy.Mode.ResizesInPlace() {
 		d.resizes = slices.Clone(d.ToUpdate)
 	} else {
 		d.evicts = slices.Clone(d.ToUpdate)

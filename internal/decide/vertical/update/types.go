@@ -45,11 +45,6 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// resizes reports that running pods are changed in place, if they can be.
-func (p *Policy) resizes() bool {
-	return p.Mode == vertical.ModeInPlace || p.Mode == vertical.ModeInPlaceOrRecreate
-}
-
 func (p *Policy) priority() priority.Policy {
 	return priority.Policy{
 		MinChange: p.MinChange, Lifetime: p.Lifetime, AfterOOM: p.AfterOOM, Containers: p.Containers,
@@ -59,7 +54,7 @@ func (p *Policy) priority() priority.Policy {
 
 func (p *Policy) disruption() disruption.Policy {
 	return disruption.Policy{
-		MinReplicas: p.MinReplicas, Tolerance: p.Tolerance, SkipInPlace: p.SkipBudget && p.resizes(), Divergences: p.Divergences,
+		MinReplicas: p.MinReplicas, Tolerance: p.Tolerance, SkipInPlace: p.SkipBudget && p.Mode.ResizesInPlace(), Divergences: p.Divergences,
 	}
 }
 

@@ -35,7 +35,7 @@ func Missing(a Request, has Features) (Condition, bool) {
 	lacks := func(name, text string) {
 		names, texts = append(names, name), append(texts, text)
 	}
-	resizes := a.Mode == vertical.ModeInPlace || a.Mode == vertical.ModeInPlaceOrRecreate
+	resizes := a.Mode.ResizesInPlace()
 	if a.Mode == vertical.ModeInPlace && !has.InPlace {
 		lacks(InPlace, "updateMode InPlace does nothing to running pods: the updater's feature gate InPlace is off")
 		resizes = false

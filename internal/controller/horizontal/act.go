@@ -8,9 +8,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
@@ -21,7 +21,7 @@ import (
 // while the program ends, and so is the status that tells of it; each call has its own
 // deadline.
 func (c *Controller) act(ctx context.Context, p *pass, d *horizontal.Decision) error {
-	if _, yes := c.contested(p.track, p.hpa); yes {
+	if !c.contested(p).IsZero() {
 		p.track.state = horizontal.Settle(p.track.state, horizontal.Outcome{At: time.Now(), Error: errContested.Error()})
 		return errContested
 	}
@@ -120,63 +120,12 @@ func causeOf(err error) string {
 	return err.Error()
 }
 
-// measure counts the decision in upstream's series.
+// measure counts the decision.
 func (c *Controller) measure(p *pass, d *horizontal.Decision, r *report.Report, statusErr error) {
-	c.metrics.parts.note(nameOf(p.hpa), p.policy.Metrics, d, r.DesiredReplicas)
-	action := actionNone
-	if r.Rescaled {
-		action = actionOf(d.Current, d.Desired)
-	}
-	c.metrics.reconciled(action, failureOf(p, d, r, statusErr), time.Since(p.began))
-	for i := range d.Metrics {
-		c.countMetric(p, &d.Metrics[i], i)
-	}
-}
-
-// failureOf is the label for what went wrong: the object's fault is told from
-// failures inside, of which one that comes after the metrics counts more.
-func failureOf(p *pass, d *horizontal.Decision, r *report.Report, statusErr error) string {
-	unwritten := statusErr != nil && d.Branch != horizontal.BranchFailed
-	switch {
-	case errors.Is(p.targetErr, scale.ErrReference):
-		return errorSpec
-	case r.Error == "" && !unwritten:
-		return errorNone
-	case !unwritten && d.Rescale == r.Rescaled && firstFailure(d) == invalidType:
-		return errorSpec
-	default:
-		return errorInternal
-	}
-}
-
-// invalidType is the reason of a metric whose type does not exist, which is the
-// object's fault, not a failure inside.
-const invalidType = "InvalidMetricSourceType"
-
-// firstFailure is the reason of the first metric that failed, which upstream
-// counts a decision by.
-func firstFailure(d *horizontal.Decision) string {
-	for i := range d.Metrics {
-		if d.Metrics[i].Failure != nil {
-			return d.Metrics[i].Failure.Reason
-		}
-	}
-	return ""
-}
-
-func (c *Controller) countMetric(p *pass, result *metric.Result, i int) {
-	action, failure := actionOf(p.hpa.Status.CurrentReplicas, result.Replicas), errorNone
-	if result.Failure != nil {
-		action, failure = actionNone, errorInternal
-		if result.Failure.Reason == invalidType {
-			failure = errorSpec
-		}
-	}
-	var took time.Duration
-	if i < len(p.answers) {
-		took = p.answers[i].took
-	}
-	c.metrics.computed(action, failure, string(p.policy.Metrics[i].Type), took)
+	c.series.Decided(&monitor.Outcome{
+		HPA: p.hpa, Metrics: p.policy.Metrics, Decision: d, Report: r,
+		IsReferenceInvalid: errors.Is(p.targetErr, scale.ErrReference), StatusErr: statusErr, Began: p.began, Took: p.took,
+	})
 }
 
 // targetName is the target as upstream's messages name it.

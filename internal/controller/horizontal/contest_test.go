@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 )
 
 const upstream = "kube-controller-manager"
@@ -65,7 +67,7 @@ func TestContestEndsWithTheObject(t *testing.T) {
 		w.pass(time.Second)
 		w.deleteHPA("web")
 		w.pass(time.Second)
-		w.pass(contestPause)
+		w.pass(takeover.Pause)
 		if got := w.metric("plimsoll_contested_horizontal_pod_autoscalers"); got != 0 {
 			t.Errorf("%v contested objects, but there is none", got)
 		}

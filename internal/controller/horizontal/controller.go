@@ -46,7 +46,9 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
@@ -54,9 +56,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// FieldManager is Plimsoll's name in managedFields. Other installations in the cluster add
-// a slash and something of their own, and so find each other.
-const FieldManager = "plimsoll"
+// FieldManager is Plimsoll's name in managedFields.
+const FieldManager = takeover.FieldManager
 
 // callsPerWorker bounds what is read or written at once of objects of one kind. Such a
 // call waits for the API server and takes next to no time here.
@@ -111,9 +112,9 @@ type Config struct {
 
 // Controller is the loop.
 type Controller struct {
-	config  Config
-	log     logr.Logger
-	metrics *metrics
+	config Config
+	log    logr.Logger
+	series *monitor.Series
 
 	objects  autoscalinglisters.HorizontalPodAutoscalerLister
 	informer cache.SharedIndexInformer
@@ -123,6 +124,8 @@ type Controller struct {
 	status   *status.Writer
 	pods     *podindex.Index
 	queue    *schedule.Queue
+	contests takeover.Detector
+	comparer takeover.Comparer
 	// filling is true from the start of Run until the caches are filled.
 	filling atomic.Bool
 	// inspected counts inspectors.
@@ -172,7 +175,7 @@ func New(cfg Config) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}
-	series, err := newMetrics(cfg.Registerer)
+	series, err := monitor.New(cfg.Registerer)
 	if err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}
@@ -180,7 +183,7 @@ func New(cfg Config) (*Controller, error) {
 	return &Controller{
 		config:   cfg,
 		log:      cfg.Log,
-		metrics:  series,
+		series:   series,
 		objects:  objects.Lister(),
 		informer: objects.Informer(),
 		podsFeed: cfg.Informers.Core().V1().Pods().Informer(),
@@ -188,6 +191,8 @@ func New(cfg Config) (*Controller, error) {
 		scales:   scales,
 		status:   writer,
 		pods:     podindex.New(),
+		contests: takeover.Detector{FieldManager: cfg.FieldManager, Shadow: cfg.Shadow, Series: series, Events: cfg.Events, Log: cfg.Log},
+		comparer: takeover.Comparer{SyncPeriod: cfg.SyncPeriod, Count: series.Shadow, Log: cfg.Log},
 		queue:    schedule.New(),
 		workers:  calls.NewWorkers(cfg.Workers),
 		readers:  calls.NewSlots(callsPerWorker * cfg.Workers),
@@ -244,8 +249,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.log.V(1).Info("caches are filled", "objects", c.count())
 	c.filling.Store(false)
-	c.metrics.running.Set(1)
-	defer c.metrics.running.Set(0)
+	c.series.Running.Set(1)
+	defer c.series.Running.Set(0)
 	defer c.collect(ctx)()
 	defer c.requesting.Wait()
 	c.loop(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -56,7 +57,15 @@ type pass struct {
 	// unreadable pods count as missing because their nodes cannot be read.
 	unreadable int
 	// actual is what the other controller did; in shadow mode.
-	actual actual
+	actual takeover.Actual
+}
+
+// took is how long the answer to a metric took.
+func (p *pass) took(metric int) time.Duration {
+	if metric < len(p.answers) {
+		return p.answers[metric].took
+	}
+	return 0
 }
 
 func (t *track) reset() { t.state, t.moved = horizontal.State{}, 0 }
@@ -86,7 +95,7 @@ func (c *Controller) work(ctx context.Context, t schedule.Item) {
 
 // workOn decides one object.
 func (c *Controller) workOn(ctx context.Context, t schedule.Item) {
-	c.metrics.lateness.Observe(time.Since(t.Due).Seconds())
+	c.series.Lateness.Observe(time.Since(t.Due).Seconds())
 	full := time.Now().Add(c.config.SyncPeriod)
 	defer func() { c.queue.Done(t.Key, full) }()
 	hpa, err := c.objects.HorizontalPodAutoscalers(t.Key.Namespace).Get(t.Key.Name)
@@ -112,7 +121,7 @@ func (c *Controller) reconcile(ctx context.Context, hpa *autoscalingv2.Horizonta
 		due = schedule.Following(hpa.UID, p.start, c.config.SyncPeriod)
 	}
 	if c.stale(p, hpa) {
-		c.metrics.staleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
+		c.series.StaleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
 		if c.checkVersion(ctx, p) {
 			return time.Now()
 		}
@@ -123,7 +132,7 @@ func (c *Controller) reconcile(ctx context.Context, hpa *autoscalingv2.Horizonta
 		c.seen(p.track, nameOf(hpa))
 		return due
 	}
-	if until, yes := c.contested(p.track, hpa); yes {
+	if until := c.contested(p); !until.IsZero() {
 		return until
 	}
 	defer c.survive(p)
@@ -134,11 +143,11 @@ func (c *Controller) reconcile(ctx context.Context, hpa *autoscalingv2.Horizonta
 		due = schedule.Following(hpa.UID, p.start, c.config.SyncPeriod)
 	case err == nil:
 	case errors.Is(err, errOutdated), errors.Is(err, calls.ErrNoSlot), errors.Is(err, errLimited):
-		c.metrics.outdated.Inc()
+		c.series.Outdated.Inc()
 		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
 		due = c.again(p, due)
 	case errors.Is(err, errSuperseded), errors.Is(err, scale.ErrMoved):
-		c.metrics.overtaken.Inc()
+		c.series.Overtaken.Inc()
 		c.log.V(1).Info("decided again", "object", nameOf(hpa).String(), "why", err.Error())
 		due = c.overtaken(p, due)
 	default:
@@ -163,7 +172,7 @@ func (c *Controller) decideAt(ctx context.Context, p *pass) error {
 	}
 	p.track.lastComplete = p.start
 	if c.config.Shadow {
-		c.shadow(p)
+		c.compare(p)
 		return nil
 	}
 	step := c.prepare(p)
@@ -218,7 +227,7 @@ func textOf(err error) string {
 func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 	c.observeTarget(p)
 	if c.config.Shadow {
-		p.actual = c.follow(p)
+		p.actual = p.track.comparison.Follow(p.hpa, p.targetErr == nil, &p.observation)
 	}
 	fine := p.observation.Target.Selector.Problem == horizontal.SelectorFine
 	if !fine || !horizontal.NeedsReadings(&p.policy, &p.observation) {
@@ -226,7 +235,7 @@ func (c *Controller) observeMetrics(ctx context.Context, p *pass) error {
 		return nil
 	}
 	p.scratch.pods = c.pods.AppendPods(p.scratch.pods[:0], nameOf(p.hpa))
-	pods := p.shadowPods(p.scratch.pods)
+	pods := p.actual.Pods(p.hpa, p.scratch.pods)
 	p.scratch.observed = observe.AppendPods(p.scratch.observed[:0], pods)
 	p.observation.Pods = p.scratch.observed
 	p.pods = pods
@@ -277,6 +286,15 @@ func (c *Controller) unchangedInCache(hpa *autoscalingv2.HorizontalPodAutoscaler
 	return err == nil && now == hpa
 }
 
+// contested is until when the HPA is left to another controller; zero if it is not.
+func (c *Controller) contested(p *pass) time.Time {
+	until, isOver := c.contests.Until(&p.track.contest, p.hpa)
+	if isOver {
+		p.track.reset()
+	}
+	return until
+}
+
 // survive keeps a panic over one object from ending the others.
 func (c *Controller) survive(p *pass) {
 	r := recover()
@@ -284,7 +302,7 @@ func (c *Controller) survive(p *pass) {
 		return
 	}
 	p.track.reset()
-	c.metrics.panics.Inc()
+	c.series.Panics.Inc()
 	c.log.Error(fmt.Errorf("panic: %v", r), "deciding failed", "object", nameOf(p.hpa).String(), "stack", string(debug.Stack()))
 	if !c.config.Shadow {
 		c.config.Events.Event(p.hpa, corev1.EventTypeWarning, "InternalError",

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -111,11 +112,11 @@ func (c *Controller) look(p *pass, q *collection, pods []*observe.Pod) (fallback
 // reportFallback says when an object's resource metrics begin to come from elsewhere, and
 // when they cease to.
 func (c *Controller) reportFallback(p *pass, lacking fallbackReason, err error) {
-	source := sourceKubelet
+	source := monitor.SourceKubelet
 	if lacking != noFallback {
-		source = sourceAPI
+		source = monitor.SourceAPI
 	}
-	c.metrics.readings.WithLabelValues(source).Inc()
+	c.series.Readings.WithLabelValues(source).Inc()
 	c.mu.Lock()
 	before := p.track.fallback
 	c.setFallback(p.track, lacking)
@@ -146,10 +147,10 @@ func (c *Controller) reportFallback(p *pass, lacking fallbackReason, err error) 
 // setFallback counts the objects for which metrics.k8s.io stands in. It needs the lock.
 func (c *Controller) setFallback(t *track, now fallbackReason) {
 	if t.fallback == nodeUnreadable {
-		c.metrics.standIns.Dec()
+		c.series.StandIns.Dec()
 	}
 	if now == nodeUnreadable {
-		c.metrics.standIns.Inc()
+		c.series.StandIns.Inc()
 	}
 	t.fallback = now
 }

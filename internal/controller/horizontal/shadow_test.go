@@ -48,10 +48,10 @@ func TestShadowComparesAndWritesNothing(t *testing.T) {
 		result  string
 		line    string
 	}{
-		"both keep":       {usage: 100, desired: 2, result: shadowAgrees},
-		"both scale":      {usage: 200, desired: 4, result: shadowAgrees, line: `"shadow agrees" "logger"`},
-		"other count":     {usage: 200, desired: 3, result: shadowReplicas, line: `"desired"=4 "actual"=3`},
-		"it does not see": {usage: 200, desired: 2, result: shadowReplicas, line: `"desired"=4 "actual"=2`},
+		"both keep":       {usage: 100, desired: 2, result: "agree"},
+		"both scale":      {usage: 200, desired: 4, result: "agree", line: `"shadow agrees" "logger"`},
+		"other count":     {usage: 200, desired: 3, result: "replicas", line: `"desired"=4 "actual"=3`},
+		"it does not see": {usage: 200, desired: 2, result: "replicas", line: `"desired"=4 "actual"=2`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,13 +60,13 @@ func TestShadowComparesAndWritesNothing(t *testing.T) {
 				w.upstreamDecides("web", 2)
 				w.start(inShadow)
 				w.pass(2 * time.Second)
-				agreed := w.compared(shadowAgrees)
+				agreed := w.compared("agree")
 				w.set(func() { w.usage, w.logs = test.usage, nil })
 				w.client.ClearActions()
 				w.upstreamDecides("web", test.desired)
 				w.pass(time.Second)
 				got := w.compared(test.result)
-				if test.result == shadowAgrees {
+				if test.result == "agree" {
 					got -= agreed
 				}
 				if got != 1 {
@@ -97,11 +97,11 @@ func TestShadowWaitsAPeriodBeforeItDiffers(t *testing.T) {
 		w.start(inShadow)
 		w.set(func() { w.usage = 200 })
 		w.pass(period)
-		if n := w.compared(shadowReplicas); n != 0 {
+		if n := w.compared("replicas"); n != 0 {
 			t.Errorf("%v differences before the other one's turn", n)
 		}
 		w.pass(2 * period)
-		if n := w.compared(shadowReplicas); n == 0 {
+		if n := w.compared("replicas"); n == 0 {
 			t.Error("no difference, yet the other one kept 2 for two periods")
 		}
 	})
@@ -123,13 +123,13 @@ func TestShadowHistoryFollowsWhatHappened(t *testing.T) {
 		w.set(func() { w.usage = 400 })
 		w.upstreamDecides("web", 4)
 		w.pass(time.Second)
-		if n := w.compared(shadowReplicas); n != 0 {
+		if n := w.compared("replicas"); n != 0 {
 			t.Fatalf("%v differences on 2→4, which the policy permits; log %q", n, w.logs)
 		}
 		// The two of this period are used up: both keep 4.
 		w.upstreamDecides("web", 4)
 		w.pass(3 * period)
-		if n := w.compared(shadowReplicas); n != 0 {
+		if n := w.compared("replicas"); n != 0 {
 			t.Errorf("%v differences: the shadow did not count the other one's change; log %q", n, w.logs)
 		}
 	})
@@ -150,12 +150,12 @@ func TestShadowDoublesOnceOnASample(t *testing.T) {
 		w.pass(time.Second)
 		w.upstreamDecides("web", 4)
 		w.pass(3 * period)
-		if n := w.compared(shadowReplicas); n != 0 {
+		if n := w.compared("replicas"); n != 0 {
 			t.Errorf("%v differences on a sample that is older than the scale-up; log %q", n, w.logs)
 		}
 		w.set(func() { w.measured = time.Now() })
 		w.pass(2 * period)
-		if n := w.compared(shadowReplicas); n == 0 {
+		if n := w.compared("replicas"); n == 0 {
 			t.Errorf("no difference on a newer one, which asks for more than the other one's 4; log %q", w.logs)
 		}
 	})
@@ -180,7 +180,7 @@ func TestShadowWindowHasTheOtherOnesTurns(t *testing.T) {
 		w.set(func() { w.usage = 50 })
 		w.upstreamDecides("web", 2)
 		w.pass(time.Second)
-		if n := w.compared(shadowReplicas); n != 0 {
+		if n := w.compared("replicas"); n != 0 {
 			t.Errorf("%v differences on 4→2; log %q", n, w.logs)
 		}
 	})
@@ -199,7 +199,7 @@ func TestShadowTakesAFailureForKeeping(t *testing.T) {
 		})
 		w.start(inShadow)
 		w.pass(3 * period)
-		if n := w.compared(shadowReplicas); n != 0 {
+		if n := w.compared("replicas"); n != 0 {
 			t.Errorf("%v differences, but both keep 2; log %q", n, w.logs)
 		}
 	})

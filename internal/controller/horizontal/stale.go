@@ -50,7 +50,7 @@ func isOlder(version, than string) bool {
 // endStaleness needs the lock.
 func (c *Controller) endStaleness(t *track) {
 	if t.stale.isCounted {
-		c.metrics.stale.Dec()
+		c.series.Stale.Dec()
 	}
 	t.stale = staleness{}
 }
@@ -66,7 +66,7 @@ func (c *Controller) checkVersion(ctx context.Context, p *pass) (wentBack bool) 
 	isDue := p.start.Sub(s.since) >= longest && p.start.Sub(s.asked) >= longest
 	if isDue {
 		if !s.isCounted {
-			c.metrics.stale.Inc()
+			c.series.Stale.Inc()
 		}
 		s.asked, s.isCounted = p.start, true
 	}
@@ -80,7 +80,7 @@ func (c *Controller) checkVersion(ctx context.Context, p *pass) (wentBack bool) 
 			"cached", p.hpa.ResourceVersion, "written", p.track.written)
 		return false
 	}
-	c.metrics.versionsBack.Inc()
+	c.series.VersionRegressions.Inc()
 	c.mu.Lock()
 	isFirst := time.Since(c.wentBack) > longest
 	c.wentBack = time.Now()

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -29,11 +30,11 @@ type track struct {
 	writing   writing
 	scale     keptScale
 	// waits says that a decision waits for the cache to show the last write, owes that
-	// it is one in full. They are guarded by Controller.mu, as are stale and contest.
+	// it is one in full. They are guarded by Controller.mu, as is stale.
 	waits, owes bool
 	stale       staleness
-	contest     contest
-	shadow      shadow
+	contest     takeover.Contest
+	comparison  takeover.Comparison
 	reported    reported
 	cached      cachedAnswers
 	derived     derived
@@ -49,14 +50,12 @@ type track struct {
 	// The following are guarded by Controller.mu too: when the last decision began
 	// and when metrics.k8s.io was last asked; whether pods of the target have changed since
 	// its scale was read; the round of scrapes; the count that was
-	// last written, if nobody has set another since; what the object scales; the
-	// scale-ups whose pods are awaited.
+	// last written, if nobody has set another since; what the object scales.
 	begun, asked time.Time
 	podsChanged  bool
 	round        trigger.Round
 	wrote        *int32
 	scaleTarget  targets.ID
-	scaleUps     scaleUps
 }
 
 // handler feeds the schedule from the informer.
@@ -94,18 +93,16 @@ func (c *Controller) number(change int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.present += change
-	c.metrics.objects.Set(float64(c.present))
+	c.series.Objects.Set(float64(c.present))
 	c.numbers.SetLimit(paceOf(c.present, c.config.StatusInterval))
 }
 
 func (c *Controller) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	c.mu.Lock()
 	t := c.trackOf(nameOf(hpa))
-	c.endContest(t)
-	newest, junior := c.foreignWrites(hpa)
-	t.contest.newest, t.contest.junior = newest.at, junior.at
 	c.noteTarget(nameOf(hpa), hpa)
 	c.mu.Unlock()
+	c.contests.Added(&t.contest, hpa)
 	c.queue.AddFull(nameOf(hpa), time.Now())
 }
 
@@ -115,11 +112,12 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 		c.added(hpa)
 		return
 	}
-	c.notice(hpa, running)
+	c.mu.Lock()
+	t := c.trackOf(nameOf(hpa))
+	c.mu.Unlock()
+	c.contests.Updated(&t.contest, hpa, running)
 	if c.config.Shadow && !equality.Semantic.DeepEqual(&old.Status, &hpa.Status) {
-		c.mu.Lock()
-		c.trackOf(nameOf(hpa)).shadow.fresh = true
-		c.mu.Unlock()
+		t.comparison.StatusWritten()
 		c.queue.AddFull(nameOf(hpa), time.Now())
 		return
 	}
@@ -130,9 +128,6 @@ func (c *Controller) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler, ru
 		c.queue.AddFull(nameOf(hpa), time.Now())
 		return
 	}
-	c.mu.Lock()
-	t := c.trackOf(nameOf(hpa))
-	c.mu.Unlock()
 	c.seen(t, nameOf(hpa))
 }
 
@@ -169,10 +164,11 @@ func (c *Controller) drop(object types.NamespacedName) {
 	c.pods.Delete(object)
 	// A worker may have had the object while it was deleted.
 	c.dropSeries(object)
+	c.series.Startup.Forget(object)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.trackOf(object)
-	c.endContest(t)
+	c.contests.Forget(&t.contest)
 	c.setFallback(t, fallbackUnknown)
 	t.cached.end()
 	c.counts(t, 0)
@@ -185,7 +181,7 @@ func (c *Controller) drop(object types.NamespacedName) {
 
 func (c *Controller) dropSeries(object types.NamespacedName) {
 	if c.config.Options.Divergences.Has(divergence.DropSeries) {
-		c.metrics.parts.forget(object)
+		c.series.Forget(object)
 	}
 }
 
@@ -202,7 +198,9 @@ func (c *Controller) take(hpa *autoscalingv2.HorizontalPodAutoscaler) *track {
 			t.state = observehorizontal.FirstState(hpa)
 		}
 		t.cached.end()
-		t.uid, t.written, t.moved, t.shadow, t.reported, t.cached, t.derived, t.scaleUps = hpa.UID, "", 0, shadow{}, c.firstReported(hpa, t.begun), cachedAnswers{}, derived{}, nil
+		t.comparison.Reset()
+		t.uid, t.written, t.moved, t.reported, t.cached, t.derived = hpa.UID, "", 0, c.firstReported(hpa, t.begun), cachedAnswers{}, derived{}
+		c.series.Startup.Forget(nameOf(hpa))
 		t.lastComplete, t.overtaken, t.writing, t.scale = t.begun, time.Time{}, writing{}, keptScale{}
 	}
 	return t

@@ -20,6 +20,7 @@ import (
 	kubeletrate "github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
 
@@ -192,7 +193,7 @@ func TestLoadIsSeenWithinSeconds(t *testing.T) {
 		if n := w.decisions() - asked; n > 0 {
 			t.Errorf("metrics.k8s.io was asked %d times", n)
 		}
-		if got := w.metric("plimsoll_resource_readings_total", sourceKubelet); got < 10 {
+		if got := w.metric("plimsoll_resource_readings_total", monitor.SourceKubelet); got < 10 {
 			t.Errorf("%v readings from kubelets", got)
 		}
 	})

@@ -51,6 +51,6 @@ func (c *Controller) tellUnreadable(p *pass) {
 
 // counts adds up the pods that count as missing. It needs the lock.
 func (c *Controller) counts(t *track, unreadable int) {
-	c.metrics.unreadable.Add(float64(unreadable - t.unreadable))
+	c.series.Unreadable.Add(float64(unreadable - t.unreadable))
 	t.unreadable = unreadable
 }

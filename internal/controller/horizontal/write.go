@@ -90,7 +90,7 @@ func (c *Controller) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 		return err
 	}
 	w.backoff.Note(nil, 0)
-	c.noteScaleUp(p.track, began, desired-d.Current)
+	c.series.Startup.Scaled(nameOf(p.hpa), began, desired-d.Current)
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (c *Controller) mayScale(ctx context.Context, p *pass, kind schema.GroupKin
 		return ctx.Err()
 	case time.Since(p.decided) > maxDecisionAge:
 		return errOutdated
-	case c.isContested(p.track):
+	case p.track.contest.IsPaused():
 		return errContested
 	}
 	target := p.target.Scale
@@ -222,7 +222,7 @@ func (c *Controller) writeIfFree(ctx context.Context, p *pass, call func()) (don
 // mayTellNow looks whether a status may still be written. An edit does not matter, as the
 // status says which generation it is about.
 func (c *Controller) mayTellNow(ctx context.Context, p *pass) error {
-	if c.isContested(p.track) {
+	if p.track.contest.IsPaused() {
 		return errContested
 	}
 	return ctx.Err()

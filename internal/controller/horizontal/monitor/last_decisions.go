@@ -1,0 +1,163 @@
+package monitor
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+)
+
+// maxListed is how many HPAs have series of their own besides upstream's. What
+// Prometheus stores must not grow with the cluster without end;
+// plimsoll_horizontal_unlisted_objects says how many are left out.
+const maxListed = 10_000
+
+// lastDecisions are upstream's series of each HPA's desired replica count, and what its last
+// decision was made of. They are made when Prometheus scrapes them: a decision only notes its
+// numbers, which takes less memory than series do.
+type lastDecisions struct {
+	desired, proposed, bound, age, unlisted *prometheus.Desc
+
+	// mu guards what follows.
+	mu   sync.Mutex
+	last map[types.NamespacedName]*lastDecision
+}
+
+// lastDecision is what one HPA's last decision came to.
+type lastDecision struct {
+	proposals []proposal
+	// age is that of the newest sample that counts, if one says when it was taken.
+	age time.Duration
+	// desired is from the last decision that came to a replica count, if there was one.
+	desired             int32
+	binds               projection.Limit
+	isSampled, hasCount bool
+}
+
+// proposal is the replica count that one metric proposes; none if it failed.
+type proposal struct {
+	kind     string
+	replicas int32
+	failed   bool
+}
+
+var _ prometheus.Collector = (*lastDecisions)(nil)
+
+func newLastDecisions() *lastDecisions {
+	object := []string{"namespace", "hpa_name"}
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("plimsoll_horizontal_"+name, help, append(slices.Clone(object), labels...), nil)
+	}
+	return &lastDecisions{
+		desired:  prometheus.NewDesc(prometheus.BuildFQName("", upstreamSubsystem, "desired_replicas"), "Current desired replica count for HPA objects.", object, nil),
+		proposed: desc("proposed_replicas", "What each metric of an object wanted at its last decision, before any limit.", "metric_index", "metric_type"),
+		bound:    desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
+		age:      desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
+		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects", "Objects without series of their own, as there are too many.", nil, nil),
+		last:     map[types.NamespacedName]*lastDecision{},
+	}
+}
+
+// note remembers a decision; desired is nil if it came to no replica count.
+func (l *lastDecisions) note(key types.NamespacedName, specs []source.Spec, d *horizontal.Decision, desired *int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.last[key]
+	if last == nil {
+		last = &lastDecision{}
+		l.last[key] = last
+	}
+	if desired != nil {
+		last.desired, last.hasCount = *desired, true
+	}
+	last.proposals, last.binds = last.proposals[:0], projection.BindingLimit(d)
+	var sampled time.Time
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		last.proposals = append(last.proposals, proposal{kind: string(specs[i].Type), replicas: m.Replicas, failed: m.Failure != nil || m.Pending})
+		if m.At.After(sampled) {
+			sampled = m.At
+		}
+	}
+	last.age, last.isSampled = d.At.Sub(sampled), !sampled.IsZero()
+}
+
+func (l *lastDecisions) forget(key types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.last, key)
+}
+
+// Describe implements prometheus.Collector.
+func (l *lastDecisions) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{l.desired, l.proposed, l.bound, l.age, l.unlisted} {
+		to <- desc
+	}
+}
+
+// Collect implements prometheus.Collector. Decisions wait for no more than one HPA's
+// numbers to be read.
+func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	keys := l.keys()
+	gauge(l.unlisted, float64(max(0, len(keys)-maxListed)))
+	for i, key := range keys {
+		last, isThere := l.read(key)
+		if !isThere {
+			continue
+		}
+		if last.hasCount {
+			gauge(l.desired, float64(last.desired), key.Namespace, key.Name)
+		}
+		if i >= maxListed {
+			continue
+		}
+		gauge(l.bound, 1, key.Namespace, key.Name, last.binds.Name())
+		if last.isSampled {
+			gauge(l.age, last.age.Seconds(), key.Namespace, key.Name)
+		}
+		for k, proposed := range last.proposals {
+			if !proposed.failed {
+				gauge(l.proposed, float64(proposed.replicas), key.Namespace, key.Name, strconv.Itoa(k), proposed.kind)
+			}
+		}
+	}
+}
+
+// keys are the HPAs with the first maxListed in front. The same ones are listed each time, or
+// every scrape would begin other series.
+func (l *lastDecisions) keys() []types.NamespacedName {
+	l.mu.Lock()
+	keys := slices.AppendSeq(make([]types.NamespacedName, 0, len(l.last)), maps.Keys(l.last))
+	l.mu.Unlock()
+	if len(keys) > maxListed {
+		slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	return keys
+}
+
+// read is a copy of an HPA's last decision; false if the HPA is gone.
+func (l *lastDecisions) read(key types.NamespacedName) (lastDecision, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.last[key]
+	if last == nil {
+		return lastDecision{}, false
+	}
+	copied := *last
+	copied.proposals = slices.Clone(last.proposals)
+	return copied, true
+}

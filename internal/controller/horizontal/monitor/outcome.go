@@ -1,0 +1,87 @@
+package monitor
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+)
+
+// Outcome is a decision and what became of it.
+type Outcome struct {
+	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	Metrics  []source.Spec
+	Decision *horizontal.Decision
+	Report   *report.Report
+	// IsReferenceInvalid says that spec.scaleTargetRef cannot name anything.
+	IsReferenceInvalid bool
+	// StatusErr is why status was not written.
+	StatusErr error
+	// Began is when a worker began with the HPA, Took how long each metric's answer took.
+	Began time.Time
+	Took  func(metric int) time.Duration
+}
+
+// Decided counts a decision.
+func (m *Series) Decided(o *Outcome) {
+	m.decisions.note(types.NamespacedName{Namespace: o.HPA.Namespace, Name: o.HPA.Name}, o.Metrics, o.Decision, o.Report.DesiredReplicas)
+	action := actionNone
+	if o.Report.Rescaled {
+		action = actionOf(o.Decision.Current, o.Decision.Desired)
+	}
+	m.reconciled(action, o.failure(), time.Since(o.Began))
+	for i := range o.Decision.Metrics {
+		m.countMetric(o, i)
+	}
+}
+
+// Forget drops the series of an HPA's last decision.
+func (m *Series) Forget(key types.NamespacedName) { m.decisions.forget(key) }
+
+func (m *Series) countMetric(o *Outcome, i int) {
+	result := &o.Decision.Metrics[i]
+	action, failure := actionOf(o.HPA.Status.CurrentReplicas, result.Replicas), errorNone
+	if result.Failure != nil {
+		action, failure = actionNone, errorInternal
+		if result.Failure.Reason == invalidType {
+			failure = errorSpec
+		}
+	}
+	m.computed(action, failure, string(o.Metrics[i].Type), o.Took(i))
+}
+
+// failure is the label for what went wrong. A mistake in the HPA's spec is told from failures
+// inside, of which one that comes after the metrics counts more.
+func (o *Outcome) failure() string {
+	d, r := o.Decision, o.Report
+	isUnwritten := o.StatusErr != nil && d.Branch != horizontal.BranchFailed
+	switch {
+	case o.IsReferenceInvalid:
+		return errorSpec
+	case r.Error == "" && !isUnwritten:
+		return errorNone
+	case !isUnwritten && d.Rescale == r.Rescaled && firstFailure(d) == invalidType:
+		return errorSpec
+	default:
+		return errorInternal
+	}
+}
+
+// invalidType is the reason of a metric whose type does not exist, which is a mistake in the
+// spec, not a failure inside.
+const invalidType = "InvalidMetricSourceType"
+
+// firstFailure is the reason of the first metric that failed, which upstream counts a decision
+// by.
+func firstFailure(d *horizontal.Decision) string {
+	for i := range d.Metrics {
+		if d.Metrics[i].Failure != nil {
+			return d.Metrics[i].Failure.Reason
+		}
+	}
+	return ""
+}

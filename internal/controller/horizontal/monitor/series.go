@@ -1,0 +1,174 @@
+// Package monitor has the Prometheus series of the horizontal loop: upstream's by their names
+// and labels, and Plimsoll's own.
+package monitor
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plimsoll-dev/plimsoll/internal/series"
+)
+
+// The values of the labels action and error, upstream's.
+const (
+	actionUp      = "scale_up"
+	actionDown    = "scale_down"
+	actionNone    = "none"
+	errorSpec     = "spec"
+	errorInternal = "internal"
+	errorNone     = "none"
+)
+
+// The values of the label source.
+const (
+	SourceKubelet = "kubelet"
+	SourceAPI     = "api"
+)
+
+// upstreamSubsystem is what upstream's series begin with.
+const upstreamSubsystem = "horizontal_pod_autoscaler_controller"
+
+// Series are all of them. Those with a name in upper case are counted by whoever has the news.
+type Series struct {
+	reconciliations    *prometheus.CounterVec
+	reconciliationTime *prometheus.HistogramVec
+	computations       *prometheus.CounterVec
+	computationTime    *prometheus.HistogramVec
+	decisions          *lastDecisions
+
+	// Running is 1 while this instance decides, Objects is how many HPAs there are, Lateness
+	// how long after it was due a decision began.
+	Running  prometheus.Gauge
+	Objects  prometheus.Gauge
+	Lateness prometheus.Histogram
+
+	// Stale are the HPAs that wait for the cache, VersionRegressions how often it turned out
+	// that the cache would never catch up.
+	StaleSkips         *prometheus.CounterVec
+	Stale              prometheus.Gauge
+	VersionRegressions prometheus.Counter
+
+	// Overtaken, Outdated and Panics count decisions that were not carried out.
+	Overtaken, Outdated, Panics prometheus.Counter
+
+	// Contested are the HPAs that another controller writes, Shadow counts comparisons with
+	// its decisions.
+	Contested     prometheus.Gauge
+	ForeignWrites prometheus.Counter
+	Shadow        *prometheus.CounterVec
+
+	// Readings counts by the source of resource metrics, StandIns are the HPAs whose resource
+	// metrics come from metrics.k8s.io instead of kubelets, Unreadable the pods that count as
+	// missing because their nodes cannot be read.
+	Readings   *prometheus.CounterVec
+	StandIns   prometheus.Gauge
+	Unreadable prometheus.Gauge
+
+	Startup *PodStartup
+}
+
+// New makes the series and registers them.
+func New(registerer prometheus.Registerer) (*Series, error) {
+	const own = "plimsoll"
+	buckets := prometheus.ExponentialBuckets(0.001, 2, 15)
+	result, perMetric := []string{"action", "error"}, []string{"action", "error", "metric_type"}
+	counter := func(subsystem, name, help string, labels []string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels []string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: upstreamSubsystem, Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	gauge := func(subsystem, name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
+	}
+	single := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Subsystem: own, Name: name, Help: help})
+	}
+	m := &Series{
+		reconciliations: counter(upstreamSubsystem, "reconciliations_total",
+			"Number of reconciliations of HPA controller. The label 'action' is 'scale_down', 'scale_up', or 'none'; the label 'error' is 'spec', 'internal', or 'none'.", result),
+		reconciliationTime: histogram("reconciliation_duration_seconds",
+			"The time(seconds) that the HPA controller takes to reconcile once.", result),
+		computations: counter(upstreamSubsystem, "metric_computation_total",
+			"Number of metric computations. The label 'metric_type' corresponds to HPA.spec.metrics[*].type.", perMetric),
+		computationTime: histogram("metric_computation_duration_seconds",
+			"The time(seconds) that the HPA controller takes to calculate one metric.", perMetric),
+		Objects: gauge(upstreamSubsystem, "num_horizontal_pod_autoscalers", "Current number of controlled HPA objects."),
+		StaleSkips: counter(upstreamSubsystem, "stale_sync_skips_total",
+			"Total number of HPA syncs skipped due to a stale watch cache.", []string{"group", "resource"}),
+		Stale: gauge(own, "stale_horizontal_pod_autoscalers",
+			"Objects that have not been decided for two sync periods because the cache is behind the last write of their status."),
+		VersionRegressions: single("resource_version_regressions_total",
+			"Objects found to be stored with an older resource version than their last status write had, as after etcd was restored."),
+		Running:       gauge(own, "horizontal_running", "1 while this instance decides, 0 while it waits to lead."),
+		Contested:     gauge(own, "contested_horizontal_pod_autoscalers", "Objects that are not scaled because another controller writes their status."),
+		ForeignWrites: single("foreign_status_writes_total", "Writes of the status of HorizontalPodAutoscalers by other controllers."),
+		Overtaken:     single("overtaken_decisions_total", "Decisions given up because the object or its target changed meanwhile."),
+		Outdated:      single("outdated_decisions_total", "Decisions given up because they had waited too long when their scale write could begin."),
+		Panics:        single("horizontal_panics_total", "Decisions that ended in a panic."),
+		Shadow: counter(own, "shadow_comparisons_total",
+			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', 'replicas' or 'conditions', after what differs.", []string{"result"}),
+		Readings: counter(own, "resource_readings_total",
+			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'kubelet' or 'api', after where these came from.", []string{"source"}),
+		decisions: newLastDecisions(),
+		Startup:   newPodStartup(),
+		Lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: own, Name: "horizontal_decision_lateness_seconds",
+			Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
+		StandIns: gauge(own, "resource_stand_ins", "Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
+		Unreadable: gauge(own, "resource_unreadable_pods",
+			"Ready pods of objects that count as missing because the kubelets of their nodes cannot be read."),
+	}
+	err := m.register(registerer)
+	return m, err
+}
+
+func (m *Series) register(registerer prometheus.Registerer) error {
+	return errors.Join(
+		series.Register(registerer, &m.reconciliations),
+		series.Register(registerer, &m.reconciliationTime),
+		series.Register(registerer, &m.computations),
+		series.Register(registerer, &m.computationTime),
+		series.Register(registerer, &m.Objects),
+		series.Register(registerer, &m.StaleSkips),
+		series.Register(registerer, &m.Stale),
+		series.Register(registerer, &m.VersionRegressions),
+		series.Register(registerer, &m.Running),
+		series.Register(registerer, &m.Contested),
+		series.Register(registerer, &m.ForeignWrites),
+		series.Register(registerer, &m.Overtaken),
+		series.Register(registerer, &m.Outdated),
+		series.Register(registerer, &m.Panics),
+		series.Register(registerer, &m.Shadow),
+		series.Register(registerer, &m.Readings),
+		series.Register(registerer, &m.StandIns),
+		series.Register(registerer, &m.Unreadable),
+		series.Register(registerer, &m.decisions),
+		series.Register(registerer, &m.Lateness),
+		series.Register(registerer, &m.Startup.byPart),
+		series.Register(registerer, &m.Startup.whole),
+	)
+}
+
+func (m *Series) reconciled(action, failure string, took time.Duration) {
+	m.reconciliations.WithLabelValues(action, failure).Inc()
+	m.reconciliationTime.WithLabelValues(action, failure).Observe(took.Seconds())
+}
+
+func (m *Series) computed(action, failure, kind string, took time.Duration) {
+	m.computations.WithLabelValues(action, failure, kind).Inc()
+	m.computationTime.WithLabelValues(action, failure, kind).Observe(took.Seconds())
+}
+
+// actionOf is the label for a change from one count to another.
+func actionOf(from, to int32) string {
+	switch {
+	case to > from:
+		return actionUp
+	case to < from:
+		return actionDown
+	default:
+		return actionNone
+	}
+}

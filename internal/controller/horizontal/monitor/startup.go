@@ -1,0 +1,136 @@
+package monitor
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+const (
+	// longestStartup is how long after a scale-up pods are taken to have come of it.
+	longestStartup = 15 * time.Minute
+	// maxScaleUps is how many scale-ups of an HPA are remembered.
+	maxScaleUps = 16
+)
+
+// PodStartup measures how the time from a scale write to a ready pod goes. Its series are not
+// by HPA: what is slow is nearly always the cluster, and each label value would be a histogram.
+type PodStartup struct {
+	byPart *prometheus.HistogramVec
+	whole  prometheus.Histogram
+
+	// mu guards what follows.
+	mu sync.Mutex
+	// scaleUps are those whose pods are awaited.
+	scaleUps map[types.NamespacedName]scaleUps
+}
+
+func newPodStartup() *PodStartup {
+	// Statuses have whole seconds.
+	buckets := []float64{0, 1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 90, 120, 180, 300, 600}
+	s := &PodStartup{
+		byPart: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "plimsoll_horizontal_startup_seconds", Buckets: buckets,
+			Help: "Parts of the time from a scale write to a ready pod. The label 'part' is 'creation', 'scheduling', 'sandbox', 'init', 'image' or 'readiness', after what ended it.",
+		}, []string{"part"}),
+		whole: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "plimsoll_horizontal_scale_to_ready_seconds", Buckets: buckets,
+			Help: "The time from a scale write to each pod that came of it and is ready.",
+		}),
+		scaleUps: map[types.NamespacedName]scaleUps{},
+	}
+	for _, part := range observe.StartupParts() {
+		s.byPart.WithLabelValues(part.String())
+	}
+	return s
+}
+
+// Scaled notes a replica count that was written, by its change.
+func (s *PodStartup) Scaled(key types.NamespacedName, at time.Time, change int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(key, s.scaleUps[key].add(at, change))
+}
+
+// Forget drops the scale-ups of an HPA.
+func (s *PodStartup) Forget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.scaleUps, key)
+}
+
+// Ready measures how a pod came to be ready that a scale-up of one of these HPAs asked for.
+func (s *PodStartup) Ready(pod *observe.Pod, keys []types.NamespacedName) {
+	for _, key := range keys {
+		at, found := s.take(key, time.Unix(0, pod.Created))
+		if !found {
+			continue
+		}
+		observe.SplitStartup(pod, at, func(part observe.StartupPart, took time.Duration) {
+			s.byPart.WithLabelValues(part.String()).Observe(took.Seconds())
+		})
+		s.whole.Observe(max(0, pod.ReadyTransition.Sub(at.Truncate(time.Second)).Seconds()))
+		return
+	}
+}
+
+// take is when the scale-up was written that a pod of the HPA came of.
+func (s *PodStartup) take(key types.NamespacedName, created time.Time) (at time.Time, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest, at, found := s.scaleUps[key].take(created)
+	s.set(key, rest)
+	return at, found
+}
+
+// set needs the lock.
+func (s *PodStartup) set(key types.NamespacedName, to scaleUps) {
+	if len(to) == 0 {
+		delete(s.scaleUps, key)
+		return
+	}
+	s.scaleUps[key] = to
+}
+
+// scaleUps are an HPA's scale-ups, oldest first, with how many of their pods have
+// not become ready yet.
+type scaleUps []scaleUp
+
+type scaleUp struct {
+	at   time.Time
+	pods int32
+}
+
+// add notes a change of the replica count at a time.
+func (r scaleUps) add(at time.Time, change int32) scaleUps {
+	if change <= 0 {
+		// Which pods go is not known: those that start are taken first.
+		return nil
+	}
+	if len(r) == maxScaleUps {
+		r = r[1:]
+	}
+	return append(r, scaleUp{at: at, pods: change})
+}
+
+// take is the scale-up that a pod of this time came of: the last one before that
+// lacks pods. Of one pod more than that, such as a rollout's, there is none.
+func (r scaleUps) take(created time.Time) (rest scaleUps, at time.Time, found bool) {
+	for i := len(r) - 1; i >= 0; i-- {
+		// Pods are created in whole seconds.
+		before := created.Sub(r[i].at.Truncate(time.Second))
+		if before < 0 || before > longestStartup {
+			continue
+		}
+		at = r[i].at
+		if r[i].pods--; r[i].pods == 0 {
+			r = append(r[:i], r[i+1:]...)
+		}
+		return r, at, true
+	}
+	return r, time.Time{}, false
+}

@@ -46,7 +46,7 @@ func (w *tide) next() {
 	if w.second%cycle < high {
 		level = 1500
 	}
-	// The count rests, what is remembered of the wishes does not.
+	// The count rests, what is remembered of the proposals does not.
 	level += int64(w.second % 7 * 15)
 	now := noon.Add(time.Duration(w.second) * time.Second)
 	w.second++

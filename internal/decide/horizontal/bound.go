@@ -22,12 +22,12 @@ func (s *State) History() behavior.History {
 	}
 }
 
-// bound takes the wish through the windows, the rates, min and max.
-func (d *Decision) bound(s *State, wish int32) {
+// bound takes the proposal through the windows, the rates, min and max.
+func (d *Decision) bound(s *State, proposed int32) {
 	limits, past := d.policy.Limits(), s.History()
 	lasting := proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without)
 	w := behavior.Proposed{
-		Now: d.At, Current: d.Current, Replicas: wish, Passing: max(0, wish-lasting), PassingHold: surge.Confirmation,
+		Now: d.At, Current: d.Current, Replicas: proposed, Passing: max(0, proposed-lasting), PassingHold: surge.Confirmation,
 		Fresh: proposal.Fresh(d.At, &past, d.Metrics, &d.Surge),
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)

@@ -34,7 +34,7 @@ func NeedsReadings(p *Policy, o *Observation) bool {
 // told what became of it.
 //
 // The order of the steps is upstream's (pkg/controller/podautoscaler/
-// horizontal.go, reconcileAutoscaler, v1.37.1): metrics, largest wish,
+// horizontal.go, reconcileAutoscaler, v1.37.1): metrics, largest proposal,
 // stabilization, rate, min and max.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
 	s.Version, s.Pending = StateVersion, nil
@@ -144,7 +144,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		}
 		return
 	}
-	// Upstream takes the wish only if it is above zero.
+	// Upstream takes the proposal only if it is above zero.
 	d.bound(s, max(0, d.Proposed.Replicas))
 	d.Desired = d.Limited.Replicas
 	if d.Current == 0 && d.Desired < p.MinReplicas {
@@ -189,7 +189,7 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 	c.Pods = nil
 }
 
-// combine takes the largest of the proposals, the first of equals. The wish is
+// combine takes the largest of the proposals, the first of equals. The proposal is
 // not usable if there is none or if it would lower the count and may not.
 //
 // Proposals come from the metrics that could be computed, and from the surge

@@ -156,7 +156,7 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestCombine holds how several metrics become one wish.
+// TestCombine holds how several metrics become one proposal.
 func TestCombine(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason   string
@@ -166,15 +166,15 @@ func TestCombine(t *testing.T) {
 		index  int
 		failed bool
 	}{
-		"largest first":  {"the largest wish holds", []metric.Reading{length(5), length(4)}, 5, 0, false},
-		"largest last":   {"the largest wish holds", []metric.Reading{length(4), length(5)}, 5, 1, false},
+		"largest first":  {"the largest proposal holds", []metric.Reading{length(5), length(4)}, 5, 0, false},
+		"largest last":   {"the largest proposal holds", []metric.Reading{length(4), length(5)}, 5, 1, false},
 		"equal":          {"of equals the first is named", []metric.Reading{length(5), length(5)}, 5, 0, false},
-		"zero, then one": {"a wish for zero gives way", []metric.Reading{length(0), length(1)}, 3, 1, false},
-		"zero, zero":     {"as upstream the last wish for zero is named", []metric.Reading{length(0), length(0)}, 3, 1, false},
+		"zero, then one": {"a proposal of zero gives way", []metric.Reading{length(0), length(1)}, 3, 1, false},
+		"zero, zero":     {"as upstream the last proposal of zero is named", []metric.Reading{length(0), length(0)}, 3, 1, false},
 		"one down, up":   {"what can be computed may raise the count", []metric.Reading{broken(), length(5)}, 5, 1, false},
 		"one down, same": {"and may keep it", []metric.Reading{length(3), broken()}, 3, 0, false},
 		"one down, down": {"but not lower it: the failing metric might need it", []metric.Reading{length(2), broken()}, 3, 0, true},
-		"all down":       {"no wish", []metric.Reading{broken(), broken()}, 3, 0, true},
+		"all down":       {"no proposal", []metric.Reading{broken(), broken()}, 3, 0, true},
 		"all lower":      {"the window holds the count", []metric.Reading{length(1), length(2)}, 3, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,13 +35,13 @@ func ExampleDecide() {
 
 	outcome := horizontal.Outcome{At: now} // the write went well
 	state = horizontal.Settle(state, outcome)
-	fmt.Println("remembered wishes:", state.Recommendations.Highs[0].Replicas)
+	fmt.Println("remembered recommendations:", state.Recommendations.Highs[0].Replicas)
 	for _, event := range decision.Report(outcome).Events {
 		fmt.Println(event.Reason+":", event.Message)
 	}
 
 	// Output:
 	// wished 7 desired 4 because ScaleUpLimit
-	// remembered wishes: 7
+	// remembered recommendations: 7
 	// SuccessfulRescale: New size: 4; reason: external metric queue(nil) above target
 }

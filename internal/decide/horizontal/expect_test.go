@@ -26,7 +26,7 @@ type seen struct {
 //
 //	desired=5 rescale=yes      the decision
 //	shown=5                    the desired count in status, "-" where status keeps the one it has
-//	wish=7 stabilized=7 limited=5
+//	proposed=7 stabilized=7 limited=5
 //	                           the way there
 //	usage=50%/30% milli=500    each metric against its target, and its average or value
 //	failed=FailedGetPodsMetric the reasons of the metrics that failed
@@ -95,7 +95,7 @@ func (g *seen) value(key string) (value string, known bool) {
 			return list(nil), true
 		}
 		return decimal(*g.report.DesiredReplicas), true
-	case "wish":
+	case "proposed":
 		return onlyIf(d.Proposed.Source != proposal.None, decimal(d.Proposed.Replicas)), true
 	case "stabilized":
 		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Stabilized.Replicas)), true
@@ -191,7 +191,7 @@ func TestExpectNotices(t *testing.T) {
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)
 	s := seen{decision: d, report: d.Report(horizontal.Outcome{At: noon}), specs: p.Metrics}
 	for _, text := range []string{
-		"desired=3 rescale=yes shown=3 wish=5 stabilized=5 limited=3 usage=2500m/1000m milli=2500",
+		"desired=3 rescale=yes shown=3 proposed=5 stabilized=5 limited=3 usage=2500m/1000m milli=2500",
 		"counted=0 unready=0 missing=0 ignored=0 failed=- turned=- events=SuccessfulRescale",
 		"AbleToScale=True/SucceededRescale ScalingLimited=True/TooManyReplicas",
 		"says able to update the target scale to 3",
@@ -211,7 +211,7 @@ func TestExpectNotices(t *testing.T) {
 			t.Errorf("%v: only %d are noticed: %v", words, len(got), got)
 		}
 	}
-	if got := s.unmet([]string{"whish=5", "wish"}); len(got) != 2 {
+	if got := s.unmet([]string{"proposal=5", "proposed"}); len(got) != 2 {
 		t.Errorf("words without a meaning: %v", got)
 	}
 }

@@ -20,7 +20,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 var remembered = cmpopts.IgnoreUnexported(horizontal.State{})
 
 // queue is an External metric whose average target is 1: as many replicas are
-// wished as the queue is long. That lets a test say a wish as a number.
+// wished as the queue is long. That lets a test state a proposal as a number.
 func queue() source.Spec {
 	return source.Spec{
 		Type: source.External, Name: "queue", SelectorText: "nil",

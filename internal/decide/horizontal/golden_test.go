@@ -46,7 +46,7 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	  cpu 515*2 -               a metric's values in milli-units, in the pods' order or its series;
 //	                            "-" for no sample, "down" for an API error; see sampleOf
 //	  surge cpu 900,850,90/0.2s a metric's last single intervals, the newest first; see recentOf
-//	expect wish=5 usage=50%/30% what the decision before must be, whatever is printed, see expect;
+//	expect proposed=5 usage=50%/30% what the decision before must be, whatever is printed, see expect;
 //	                            -update leaves it alone
 //	upstream TestFunc/case      which of upstream's own cases the block is the situation of
 //
@@ -230,20 +230,20 @@ func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string,
 	return &seen{decision: d, report: d.Report(outcome), specs: p.Metrics}
 }
 
-const header = "    time  current             usage/target        wish  stabilized  limited  desired  why\n"
+const header = "    time  current             usage/target    proposed  stabilized  limited  desired  why\n"
 
 // draw prints one decision as a line, and a picture of the count below it.
 func draw(who string, of *seen) string {
 	d := &of.decision
-	wish, held, limited := "-", "-", "-"
+	proposed, held, limited := "-", "-", "-"
 	if d.Proposed.Source != proposal.None {
-		wish = strconv.Itoa(int(d.Proposed.Replicas))
+		proposed = strconv.Itoa(int(d.Proposed.Replicas))
 	}
 	if d.Branch == horizontal.BranchMetrics {
 		held, limited = strconv.Itoa(int(d.Stabilized.Replicas)), strconv.Itoa(int(d.Limited.Replicas))
 	}
 	at := fmt.Sprintf("%gs", d.At.Sub(noon).Seconds())
-	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, of.specs), wish, held, limited, d.Desired, why(of))
+	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, of.specs), proposed, held, limited, d.Desired, why(of))
 	drawn := strings.TrimRight(line, " ") + "\n"
 	if below := strings.TrimRight(fmt.Sprintf("%8s  %s", who, picture(d)), " "); below != "" {
 		drawn += below + "\n"

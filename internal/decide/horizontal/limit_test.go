@@ -15,10 +15,10 @@ import (
 // TestLimitWithoutBehavior: at most double, or four, at each decision.
 func TestLimitWithoutBehavior(t *testing.T) {
 	for name, tt := range map[string]struct {
-		reason                  string
-		min, max, current, wish int32
-		set                     divergence.Set
-		want                    behavior.Limited
+		reason                      string
+		min, max, current, proposed int32
+		set                         divergence.Set
+		want                        behavior.Limited
 	}{
 		"free": {
 			"5 is no more than double", 1, 10, 3, 5, divergence.Default,
@@ -54,7 +54,7 @@ func TestLimitWithoutBehavior(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, o := policy(tt.min, tt.max), see(tt.current, length(tt.wish))
+			p, o := policy(tt.min, tt.max), see(tt.current, length(tt.proposed))
 			p.Divergences = tt.set
 			d, _ := horizontal.Decide(noon, &p, remembering(past{time.Hour, 1}), &o)
 			if diff := cmp.Diff(tt.want, d.Limited); diff != "" {
@@ -88,11 +88,11 @@ func TestRate(t *testing.T) {
 	const most, least, off = behavior.SelectMax, behavior.SelectMin, behavior.SelectDisabled
 
 	for name, tt := range map[string]struct {
-		reason        string
-		behavior      *behavior.Behavior
-		ups, downs    []past
-		current, wish int32
-		want          behavior.Limited
+		reason            string
+		behavior          *behavior.Behavior
+		ups, downs        []past
+		current, proposed int32
+		want              behavior.Limited
 	}{
 		"up, pods":           {"4 a minute", up(most, pods(4, minute)), nil, nil, 10, 99, upTo(14)},
 		"up, percent":        {"half of 5 rounded up", up(most, percent(50, minute)), nil, nil, 5, 99, upTo(8)},
@@ -103,7 +103,7 @@ func TestRate(t *testing.T) {
 		"up, disabled":       {"no change upwards", up(off, pods(4, minute)), nil, nil, 10, 99, upTo(10)},
 		"up, disabled, down": {"downwards goes on", up(off, pods(4, minute)), nil, nil, 10, 5, free(5, 10-1<<20)},
 		"up, no policies":    {"nothing permits a change", up(most), nil, nil, 10, 99, upTo(10)},
-		"up, enough":         {"the wish is within the rate", up(most, pods(4, minute)), nil, nil, 10, 13, free(13, 14)},
+		"up, enough":         {"the proposal is within the rate", up(most, pods(4, minute)), nil, nil, 10, 13, free(13, 14)},
 		"up, to max":         {"max is 100", up(most, pods(400, minute)), nil, nil, 90, 200, behavior.Limited{Replicas: 100, Reason: behavior.TooManyReplicas, RateLimit: 490, Rated: true}},
 		"up, spent":          {"3 of 4 were added in this minute", up(most, pods(4, minute)), []past{{30 * time.Second, 3}}, nil, 10, 99, upTo(11)},
 		"up, overspent":      {"5 of 4 were added: no further, but not back", up(most, pods(4, minute)), []past{{30 * time.Second, 5}}, nil, 10, 99, upTo(10)},
@@ -124,15 +124,15 @@ func TestRate(t *testing.T) {
 		"down, disabled":        {"no change downwards", down(off, pods(4, minute)), nil, nil, 80, 10, downTo(80)},
 		"down, disabled, up":    {"upwards goes on", down(off, pods(4, minute)), nil, nil, 10, 15, free(15, 10+1<<20)},
 		"down, no policies":     {"nothing permits a change", down(most), nil, nil, 10, 1, downTo(10)},
-		"down, enough":          {"the wish is within the rate", down(most, pods(4, minute)), nil, nil, 10, 7, free(7, 6)},
+		"down, enough":          {"the proposal is within the rate", down(most, pods(4, minute)), nil, nil, 10, 7, free(7, 6)},
 		"down, to min":          {"min is 1", down(most, pods(40, minute)), nil, nil, 10, 0, behavior.Limited{Replicas: 1, Reason: behavior.TooFewReplicas, RateLimit: -30, Rated: true}},
 		"down, spent":           {"3 of 4 were removed in this minute", down(most, pods(4, minute)), nil, []past{{30 * time.Second, 3}}, 10, 1, downTo(9)},
 		"down, overspent":       {"5 of 4 were removed: no further, but not back", down(most, pods(4, minute)), nil, []past{{30 * time.Second, 5}}, 10, 1, downTo(10)},
 		"down, after up":        {"the period started with 8", down(most, pods(4, minute)), []past{{30 * time.Second, 2}}, nil, 10, 1, downTo(4)},
-		"no wish for change":    {"no rate is asked", down(most, pods(4, minute)), nil, []past{{time.Second, 9}}, 10, 10, behavior.Limited{Replicas: 10}},
+		"no change proposed":    {"no rate is asked", down(most, pods(4, minute)), nil, []past{{time.Second, 9}}, 10, 10, behavior.Limited{Replicas: 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, o := policy(1, 100), see(tt.current, length(tt.wish))
+			p, o := policy(1, 100), see(tt.current, length(tt.proposed))
 			p.Behavior = tt.behavior
 			s := horizontal.State{ScaleUps: changes(tt.ups...), ScaleDowns: changes(tt.downs...)}
 			for _, set := range []divergence.Set{divergence.Default, divergence.None} {

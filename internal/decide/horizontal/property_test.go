@@ -176,9 +176,9 @@ func TestIdempotent(t *testing.T) {
 }
 
 // TestStateStaysSmall: a decision a second for an hour, with the longest windows
-// that validation permits and a wish that never rests.
+// that validation permits and a proposal that never rests.
 func TestStateStaysSmall(t *testing.T) {
-	for name, wish := range map[string]func(second int) float64{
+	for name, proposed := range map[string]func(second int) float64{
 		"noise":          func(i int) float64 { return float64(i * 7919 % 40) },
 		"a wave of load": func(i int) float64 { return 50 + 30*math.Sin(float64(i)/200) + float64(i*7919%7) },
 		"a slow fall":    func(i int) float64 { return 60 - float64(i)/60 },
@@ -194,7 +194,7 @@ func TestStateStaysSmall(t *testing.T) {
 			current := int32(20)
 			for i := range 2 * 3600 {
 				now := noon.Add(time.Duration(i) * time.Second)
-				o := see(current, length(int32(wish(i))))
+				o := see(current, length(int32(proposed(i))))
 				d, s = horizontal.Decide(now, &p, s, &o)
 				s = horizontal.Settle(s, horizontal.Outcome{At: now})
 				current = d.Desired

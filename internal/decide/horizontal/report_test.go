@@ -276,7 +276,7 @@ func TestReport(t *testing.T) {
 			},
 		},
 		"down to min": {
-			reason: "the wish is 0, min is 1", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
+			reason: "the proposal is 0, min is 1", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
 			truth: report.Report{
 				Conditions: conditions{wrote("1"), valid(),
 					condition("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
@@ -409,7 +409,7 @@ func moved(c report.Condition) report.Condition {
 	return c
 }
 
-// TestHistoryReasonOfUpstream: upstream scales up to an old wish without saying
+// TestHistoryReasonOfUpstream: upstream scales up to an old proposal without saying
 // why, as its reason follows from the new one.
 func TestHistoryReasonOfUpstream(t *testing.T) {
 	p, o := policy(1, 10), see(3, length(3))

@@ -31,7 +31,7 @@ type twin struct {
 	// forgotten is the time before which recommendations are forgotten.
 	forgotten  time.Time
 	ups, downs []entry
-	// raised are all scale-ups; metrics are the wishes of this decision's metrics
+	// raised are all scale-ups; metrics are the proposals of this decision's metrics
 	// and when they were sampled.
 	raised  []scaleUp
 	metrics []entry
@@ -51,11 +51,11 @@ type entry struct {
 }
 
 // decide returns what the windows and then the rates and bounds leave of the
-// wish.
-func (n *twin) decide(now time.Time, p *horizontal.Policy, current, wish int32) (stabilized, desired int32) {
+// proposal.
+func (n *twin) decide(now time.Time, p *horizontal.Policy, current, proposed int32) (stabilized, desired int32) {
 	n.seed(now, current)
-	stabilized = n.stabilize(now, p, current, wish)
-	n.recommendations = append(n.recommendations, entry{at: now, replicas: wish})
+	stabilized = n.stabilize(now, p, current, proposed)
+	n.recommendations = append(n.recommendations, entry{at: now, replicas: proposed})
 	return stabilized, n.limit(now, p, current, stabilized)
 }
 
@@ -65,8 +65,8 @@ func (n *twin) seed(now time.Time, current int32) {
 	}
 }
 
-func (n *twin) stabilize(now time.Time, p *horizontal.Policy, current, wish int32) int32 {
-	lowest, highest := wish, wish
+func (n *twin) stabilize(now time.Time, p *horizontal.Policy, current, proposed int32) int32 {
+	lowest, highest := proposed, proposed
 	for _, r := range n.recommendations {
 		age := now.Sub(r.at)
 		switch {
@@ -96,16 +96,16 @@ func (n *twin) forget(before time.Time) {
 	}
 }
 
-func (n *twin) limit(now time.Time, p *horizontal.Policy, current, wish int32) int32 {
+func (n *twin) limit(now time.Time, p *horizontal.Policy, current, proposed int32) int32 {
 	switch {
 	case p.Behavior == nil:
-		return max(p.MinReplicas, min(wish, p.MaxReplicas, max(2*current, 4), n.doubling(now, p, current)))
-	case wish > current:
-		return min(wish, p.MaxReplicas, n.farthest(now, &p.Behavior.Up, current, true))
-	case wish < current:
-		return max(wish, p.MinReplicas, n.farthest(now, &p.Behavior.Down, current, false))
+		return max(p.MinReplicas, min(proposed, p.MaxReplicas, max(2*current, 4), n.doubling(now, p, current)))
+	case proposed > current:
+		return min(proposed, p.MaxReplicas, n.farthest(now, &p.Behavior.Up, current, true))
+	case proposed < current:
+		return max(proposed, p.MinReplicas, n.farthest(now, &p.Behavior.Down, current, false))
 	default:
-		return wish
+		return proposed
 	}
 }
 
@@ -248,7 +248,7 @@ func drawSampled(t *rapid.T, now time.Time) time.Time {
 	return now.Add(-age)
 }
 
-// TestAgainstTwin runs random timelines: wishes of two metrics, pauses, failed
+// TestAgainstTwin runs random timelines: proposals of two metrics, pauses, failed
 // writes, people who change the count by hand, and edits of the windows and
 // rates.
 func TestAgainstTwin(t *testing.T) {
@@ -281,16 +281,16 @@ func TestAgainstTwin(t *testing.T) {
 			}
 			o := see(current)
 			naive.metrics = nil
-			wish := int32(0)
+			proposed := int32(0)
 			for range p.Metrics {
-				m := entry{at: drawSampled(t, now), replicas: rapid.Int32Range(0, 45).Draw(t, "wish")}
+				m := entry{at: drawSampled(t, now), replicas: rapid.Int32Range(0, 45).Draw(t, "proposed")}
 				reading := length(m.replicas)
 				if rapid.Bool().Draw(t, "asked for") {
 					m.asked = now.Add(-time.Duration(rapid.SampledFrom([]int{0, 1, 14}).Draw(t, "asked ago")) * time.Second)
 				}
 				reading.At, reading.Asked = m.at, m.asked
 				o.Readings, naive.metrics = append(o.Readings, reading), append(naive.metrics, m)
-				wish = max(wish, m.replicas)
+				proposed = max(proposed, m.replicas)
 			}
 			var d horizontal.Decision
 			d, s = horizontal.Decide(now, &p, s, &o)
@@ -299,13 +299,13 @@ func TestAgainstTwin(t *testing.T) {
 				naive.seed(now, current)
 			} else {
 				var held int32
-				held, desired = naive.decide(now, &p, current, wish)
+				held, desired = naive.decide(now, &p, current, proposed)
 				if d.Stabilized.Replicas != held {
-					t.Fatalf("at %v: from %d, wish %d: stabilized at %d, the twin at %d; %+v", now.Sub(noon), current, wish, d.Stabilized.Replicas, held, s)
+					t.Fatalf("at %v: from %d, proposed %d: stabilized at %d, the twin at %d; %+v", now.Sub(noon), current, proposed, d.Stabilized.Replicas, held, s)
 				}
 			}
 			if d.Desired != desired {
-				t.Fatalf("at %v: from %d, wish %d: desired %d, the twin %d; %+v", now.Sub(noon), current, wish, d.Desired, desired, s)
+				t.Fatalf("at %v: from %d, proposed %d: desired %d, the twin %d; %+v", now.Sub(noon), current, proposed, d.Desired, desired, s)
 			}
 			outcome := horizontal.Outcome{At: now}
 			if rapid.IntRange(0, 9).Draw(t, "write") == 0 {
@@ -323,8 +323,8 @@ func TestAgainstTwin(t *testing.T) {
 // window may be overwritten, the last in the list first, one at each decision.
 type slots []entry
 
-func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, wish int32) int32 {
-	lowest, highest, free := wish, wish, -1
+func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, proposed int32) int32 {
+	lowest, highest, free := proposed, proposed, -1
 	for i, r := range *l {
 		age := now.Sub(r.at)
 		if p.Behavior == nil {
@@ -349,7 +349,7 @@ func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, wish int
 		*l = append(*l, entry{})
 		free = len(*l) - 1
 	}
-	(*l)[free] = entry{at: now, replicas: wish}
+	(*l)[free] = entry{at: now, replicas: proposed}
 	if p.Behavior == nil {
 		return highest
 	}
@@ -385,12 +385,12 @@ func TestAgainstSlots(t *testing.T) {
 					p.Behavior.Down.Stabilization = drawWindow(t, longest(p.Behavior.Down.Stabilization))
 				}
 			}
-			wish := rapid.Int32Range(0, 45).Draw(t, "wish")
-			o := see(current, length(wish))
+			proposed := rapid.Int32Range(0, 45).Draw(t, "proposed")
+			o := see(current, length(proposed))
 			var d horizontal.Decision
 			d, s = horizontal.Decide(now, &p, s, &o)
-			if want := upstream.stabilize(now, &p, current, wish); d.Stabilized.Replicas != want {
-				t.Fatalf("at %v: from %d, wish %d: stabilized at %d, upstream at %d; %v", now.Sub(noon), current, wish, d.Stabilized.Replicas, want, upstream)
+			if want := upstream.stabilize(now, &p, current, proposed); d.Stabilized.Replicas != want {
+				t.Fatalf("at %v: from %d, proposed %d: stabilized at %d, upstream at %d; %v", now.Sub(noon), current, proposed, d.Stabilized.Replicas, want, upstream)
 			}
 			current = d.Desired
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 15, 30, 150, 300, 301}).Draw(t, "gap")) * time.Second)
@@ -398,7 +398,7 @@ func TestAgainstSlots(t *testing.T) {
 	})
 }
 
-// TestLengthenedWindow: two wishes went out of a window of a minute unseen, and
+// TestLengthenedWindow: two proposals went out of a window of a minute unseen, and
 // the decision after that overwrote one of the two. The edit brings the other one
 // back in upstream's list; with window-history it is forgotten.
 func TestLengthenedWindow(t *testing.T) {
@@ -406,8 +406,8 @@ func TestLengthenedWindow(t *testing.T) {
 		p := policy(1, 40)
 		p.Divergences, p.DownscaleStabilization = set, time.Minute
 		var s horizontal.State
-		step := func(at time.Duration, current, wish int32) int32 {
-			o, now := see(current, length(wish)), noon.Add(at)
+		step := func(at time.Duration, current, proposed int32) int32 {
+			o, now := see(current, length(proposed)), noon.Add(at)
 			var d horizontal.Decision
 			d, s = horizontal.Decide(now, &p, s, &o)
 			return d.Stabilized.Replicas

@@ -12,7 +12,7 @@ import (
 )
 
 // TestBetweenCountAndWish: with behavior, neither windows nor rates lead
-// anywhere but from the count towards the wish. What they make of it in numbers
+// anywhere but from the count towards the proposal. What they make of it in numbers
 // is held by the tables and the naive twins of package horizontal.
 func TestBetweenCountAndWish(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -45,7 +45,7 @@ func TestBetweenCountAndWish(t *testing.T) {
 		for i := range rapid.IntRange(0, 5).Draw(t, "recommendations") {
 			past.Recommendations.Add(noon.Add(time.Duration(100*i-600)*time.Second), rapid.Int32Range(0, 60).Draw(t, "recommended"))
 		}
-		w := behavior.Proposed{Now: noon, Current: rapid.Int32Range(1, 50).Draw(t, "current"), Replicas: rapid.Int32Range(0, 60).Draw(t, "wish")}
+		w := behavior.Proposed{Now: noon, Current: rapid.Int32Range(1, 50).Draw(t, "current"), Replicas: rapid.Int32Range(0, 60).Draw(t, "proposed")}
 		low, high := min(w.Current, w.Replicas), max(w.Current, w.Replicas)
 		held := behavior.Stabilize(&limits, &past, w)
 		if held.Replicas < low || held.Replicas > high {

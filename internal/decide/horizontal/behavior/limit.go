@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// Limited is what rate policies, min and max made of the stabilized wish.
+// Limited is what rate policies, min and max made of the stabilized proposal.
 type Limited struct {
 	Replicas int32
 	Reason   LimitReason
@@ -117,8 +117,8 @@ func limitDown(l *Limits, h *History, w Proposed) Limited {
 	return within(w.Replicas, bound)
 }
 
-func within(wish int32, bound Limited) Limited {
-	return Limited{Replicas: wish, RateLimit: bound.RateLimit, Rated: bound.Rated, LeftZero: bound.LeftZero}
+func within(proposed int32, bound Limited) Limited {
+	return Limited{Replicas: proposed, RateLimit: bound.RateLimit, Rated: bound.Rated, LeftZero: bound.LeftZero}
 }
 
 // rateLimit is the farthest count that the policies of one direction permit.

@@ -37,7 +37,7 @@ type History struct {
 	LastUpOn []Sample
 }
 
-// Proposed is a wish for a count, and the count as it is.
+// Proposed is a proposal for a count, and the count as it is.
 type Proposed struct {
 	Now               time.Time
 	Current, Replicas int32

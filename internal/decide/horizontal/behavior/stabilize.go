@@ -7,12 +7,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// Stabilized is what the stabilization windows made of the wish.
+// Stabilized is what the stabilization windows made of the proposal.
 type Stabilized struct {
-	// Replicas is the wish after stabilization.
+	// Replicas is the proposal after stabilization.
 	Replicas int32
 	Reason   StabilizedReason
-	// By is the remembered recommendation that holds the wish; zero if none does.
+	// By is the remembered recommendation that holds the proposal; zero if none does.
 	By history.Recommendation
 	// Window is the window that By is in.
 	Window time.Duration
@@ -33,7 +33,7 @@ func (r StabilizedReason) String() string {
 	return [...]string{"ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"}[r]
 }
 
-// Stabilize holds the wish against the recommendations within the windows, and
+// Stabilize holds the proposal against the recommendations within the windows, and
 // remembers it.
 func Stabilize(l *Limits, h *History, w Proposed) Stabilized {
 	var result Stabilized
@@ -48,7 +48,7 @@ func Stabilize(l *Limits, h *History, w Proposed) Stabilized {
 	return result
 }
 
-// remember adds the wish to the recommendations. What is passing of it holds scaling
+// remember adds the proposal to the recommendations. What is passing of it holds scaling
 // down for its own time alone; a scale-up window wants to see it all the while.
 func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 	r, lasting := h.Recommendations, w.Replicas-w.Passing
@@ -79,15 +79,15 @@ func highest(window time.Duration, h *History, w Proposed, inside func(time.Time
 	return high, found
 }
 
-// Remember adds a wish to the recommendations, of which those older than the
+// Remember adds a proposal to the recommendations, of which those older than the
 // cutoff are in no window.
-func Remember(r *history.Recommendations, d divergence.Set, wish history.Recommendation, cutoff time.Time) {
+func Remember(r *history.Recommendations, d divergence.Set, proposed history.Recommendation, cutoff time.Time) {
 	if !d.Has(divergence.WindowHistory) {
-		r.Overwrite(wish.Time, wish.Replicas, cutoff)
+		r.Overwrite(proposed.Time, proposed.Replicas, cutoff)
 		return
 	}
 	r.Expire(cutoff)
-	r.Add(wish.Time, wish.Replicas)
+	r.Add(proposed.Time, proposed.Replicas)
 }
 
 // stabilizeDown is for objects without behavior: the highest recommendation of
@@ -123,7 +123,7 @@ func stabilizeBoth(b *Behavior, h *History, w Proposed) Stabilized {
 		return Stabilized{Replicas: w.Replicas}
 	}
 	if result.Replicas == w.Current {
-		// Neither bound moved the count: the one that the wish would pass holds it.
+		// Neither bound moved the count: the one that the proposal would pass holds it.
 		result.By, result.Window = low, b.Up.Stabilization
 		if w.Replicas < w.Current {
 			result.By, result.Window = high, b.Down.Stabilization
@@ -140,7 +140,7 @@ func younger(cutoff time.Time) func(time.Time) bool {
 	return func(t time.Time) bool { return t.After(cutoff) }
 }
 
-// unless is the entry that was found or, without one, the wish itself.
+// unless is the entry that was found or, without one, the proposal itself.
 func (w Proposed) unless(entry history.Recommendation, found bool) history.Recommendation {
 	if found {
 		return entry

@@ -39,44 +39,44 @@ func TestUpstreamAboveMax(t *testing.T) {
 	}
 }
 
-// wish is a recommendation of some minutes ago.
-type wish struct {
+// recommendation is a recommendation of some minutes ago.
+type recommendation struct {
 	minutes  int
 	replicas int32
 }
 
-func slotsOf(wishes []wish) []history.Recommendation {
-	slots := make([]history.Recommendation, len(wishes))
-	for i, w := range wishes {
+func slotsOf(recent []recommendation) []history.Recommendation {
+	slots := make([]history.Recommendation, len(recent))
+	for i, w := range recent {
 		slots[i] = history.Recommendation{Time: upstreamNoon.Add(-time.Duration(w.minutes) * time.Minute), Replicas: w.replicas}
 	}
 	return slots
 }
 
-// TestUpstreamPlainWindow: without behavior the highest wish of five minutes
+// TestUpstreamPlainWindow: without behavior the highest proposal of five minutes
 // holds. Of the older ones the last gives its place to the new.
 func TestUpstreamPlainWindow(t *testing.T) {
 	for name, tt := range map[string]struct {
-		history      []wish
+		history      []recommendation
 		wished, want int32
-		remembered   []wish
+		remembered   []recommendation
 	}{
-		"empty log": {nil, 5, 5, []wish{{0, 5}}},
+		"empty log": {nil, 5, 5, []recommendation{{0, 5}}},
 		"stabilize": {
-			[]wish{{2, 4}, {1, 5}}, 3, 5,
-			[]wish{{2, 4}, {1, 5}, {0, 3}},
+			[]recommendation{{2, 4}, {1, 5}}, 3, 5,
+			[]recommendation{{2, 4}, {1, 5}, {0, 3}},
 		},
 		"no stabilize": {
-			[]wish{{2, 1}, {1, 2}}, 3, 3,
-			[]wish{{2, 1}, {1, 2}, {0, 3}},
+			[]recommendation{{2, 1}, {1, 2}}, 3, 3,
+			[]recommendation{{2, 1}, {1, 2}, {0, 3}},
 		},
 		"no stabilize - old recommendations": {
-			[]wish{{10, 10}, {9, 9}}, 3, 3,
-			[]wish{{10, 10}, {0, 3}},
+			[]recommendation{{10, 10}, {9, 9}}, 3, 3,
+			[]recommendation{{10, 10}, {0, 3}},
 		},
 		"stabilize - old recommendations": {
-			[]wish{{10, 10}, {1, 4}, {2, 5}, {9, 9}}, 3, 5,
-			[]wish{{10, 10}, {1, 4}, {2, 5}, {0, 3}},
+			[]recommendation{{10, 10}, {1, 4}, {2, 5}, {9, 9}}, 3, 5,
+			[]recommendation{{10, 10}, {1, 4}, {2, 5}, {0, 3}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,61 +95,61 @@ func TestUpstreamPlainWindow(t *testing.T) {
 }
 
 // TestUpstreamBothWindows: with behavior the count moves no farther than the
-// lowest wish of the scale-up window and the highest of the scale-down window.
+// lowest proposal of the scale-up window and the highest of the scale-down window.
 // Only what is older than both gives its place.
 func TestUpstreamBothWindows(t *testing.T) {
 	const none = time.Duration(0)
 	for name, tt := range map[string]struct {
-		history               []wish
+		history               []recommendation
 		current, wished, want int32
 		up, down              time.Duration
-		remembered            []wish
+		remembered            []recommendation
 	}{
 		"empty recommendations for scaling down": {
 			nil, 100, 5, 5, none, none,
-			[]wish{{0, 5}},
+			[]recommendation{{0, 5}},
 		},
 		"simple scale down stabilization": {
-			[]wish{{2, 4}, {1, 5}}, 100, 3, 5, none, 3 * time.Minute,
-			[]wish{{2, 4}, {1, 5}, {0, 3}},
+			[]recommendation{{2, 4}, {1, 5}}, 100, 3, 5, none, 3 * time.Minute,
+			[]recommendation{{2, 4}, {1, 5}, {0, 3}},
 		},
 		"simple scale up stabilization": {
-			[]wish{{2, 4}, {1, 5}}, 1, 7, 4, 5 * time.Minute, none,
-			[]wish{{2, 4}, {1, 5}, {0, 7}},
+			[]recommendation{{2, 4}, {1, 5}}, 1, 7, 4, 5 * time.Minute, none,
+			[]recommendation{{2, 4}, {1, 5}, {0, 7}},
 		},
 		"no scale down stabilization": {
-			[]wish{{2, 1}, {1, 2}}, 100, 3, 3, 5 * time.Minute, none,
-			[]wish{{2, 1}, {1, 2}, {0, 3}},
+			[]recommendation{{2, 1}, {1, 2}}, 100, 3, 3, 5 * time.Minute, none,
+			[]recommendation{{2, 1}, {1, 2}, {0, 3}},
 		},
 		"no scale up stabilization": {
-			[]wish{{2, 4}, {1, 5}}, 1, 3, 3, none, 5 * time.Minute,
-			[]wish{{2, 4}, {1, 5}, {0, 3}},
+			[]recommendation{{2, 4}, {1, 5}}, 1, 3, 3, none, 5 * time.Minute,
+			[]recommendation{{2, 4}, {1, 5}, {0, 3}},
 		},
 		"no scale down stabilization, reuse recommendation element": {
-			[]wish{{10, 10}, {9, 9}}, 100, 3, 3, none, none,
-			[]wish{{10, 10}, {0, 3}},
+			[]recommendation{{10, 10}, {9, 9}}, 100, 3, 3, none, none,
+			[]recommendation{{10, 10}, {0, 3}},
 		},
 		"no scale up stabilization, reuse recommendation element": {
-			[]wish{{10, 10}, {9, 9}}, 1, 100, 100, none, none,
-			[]wish{{10, 10}, {0, 100}},
+			[]recommendation{{10, 10}, {9, 9}}, 1, 100, 100, none, none,
+			[]recommendation{{10, 10}, {0, 100}},
 		},
 		"scale down stabilization, reuse one of obsolete recommendation element": {
-			[]wish{{10, 10}, {1, 4}, {2, 5}, {9, 9}}, 100, 3, 5, none, 3 * time.Minute,
-			[]wish{{10, 10}, {1, 4}, {2, 5}, {0, 3}},
+			[]recommendation{{10, 10}, {1, 4}, {2, 5}, {9, 9}}, 100, 3, 5, none, 3 * time.Minute,
+			[]recommendation{{10, 10}, {1, 4}, {2, 5}, {0, 3}},
 		},
 		"scale up stabilization, reuse one of obsolete recommendation element": {
-			[]wish{{100, 10}, {1, 6}, {2, 5}, {3, 9}}, 1, 100, 5, 5 * time.Minute, none,
-			[]wish{{0, 100}, {1, 6}, {2, 5}, {3, 9}},
+			[]recommendation{{100, 10}, {1, 6}, {2, 5}, {3, 9}}, 1, 100, 5, 5 * time.Minute, none,
+			[]recommendation{{0, 100}, {1, 6}, {2, 5}, {3, 9}},
 		},
-		// The last wish of the window is the other way; the count stays. Upstream's
+		// The last proposal of the window is the other way; the count stays. Upstream's
 		// rows do not look at the history.
 		"scale up and down stabilization, do not scale up when prenormalized rec goes down": {
-			[]wish{{100, 2}, {3, 3}}, 2, 1, 2, 5 * time.Minute, 5 * time.Minute,
-			[]wish{{0, 1}, {3, 3}},
+			[]recommendation{{100, 2}, {3, 3}}, 2, 1, 2, 5 * time.Minute, 5 * time.Minute,
+			[]recommendation{{0, 1}, {3, 3}},
 		},
 		"scale up and down stabilization, do not scale down when prenormalized rec goes up": {
-			[]wish{{100, 2}, {3, 1}}, 2, 3, 2, 5 * time.Minute, 5 * time.Minute,
-			[]wish{{0, 3}, {3, 1}},
+			[]recommendation{{100, 2}, {3, 1}}, 2, 3, 2, 5 * time.Minute, 5 * time.Minute,
+			[]recommendation{{0, 3}, {3, 1}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -196,12 +196,12 @@ func (p *perPod) propose() string {
 		return ""
 	}
 	base := p.base(r.Ratio, int64(r.Counts.Counted))
-	wish := p.sum.Ceil32(r.Ratio * float64(base))
-	if p.guarded() && againstDirection(r.Ratio, wish, p.c.SpecReplicas) {
+	proposed := p.sum.Ceil32(r.Ratio * float64(base))
+	if p.guarded() && againstDirection(r.Ratio, proposed, p.c.SpecReplicas) {
 		p.keep(DirectionKept)
 		return ""
 	}
-	r.Replicas, r.Base, r.Verdict = wish, base, Scaled
+	r.Replicas, r.Base, r.Verdict = proposed, base, Scaled
 	return ""
 }
 
@@ -234,12 +234,12 @@ func (p *perPod) recompute() {
 		return
 	}
 	base := p.base(r.Adjusted, p.samples)
-	wish := p.sum.Ceil32(r.Adjusted * float64(base))
-	if againstDirection(r.Adjusted, wish, p.c.SpecReplicas) {
+	proposed := p.sum.Ceil32(r.Adjusted * float64(base))
+	if againstDirection(r.Adjusted, proposed, p.c.SpecReplicas) {
 		p.keep(DirectionKept)
 		return
 	}
-	r.Replicas, r.Base, r.Verdict = wish, base, Recomputed
+	r.Replicas, r.Base, r.Verdict = proposed, base, Recomputed
 }
 
 // assumed is what a missing pod is taken to use on the way down: its whole
@@ -271,6 +271,6 @@ func (p *perPod) keep(v Verdict) {
 	p.result.Replicas, p.result.Verdict = p.c.SpecReplicas, v
 }
 
-func againstDirection(ratio float64, wish, current int32) bool {
-	return (ratio < 1 && wish > current) || (ratio > 1 && wish < current)
+func againstDirection(ratio float64, proposed, current int32) bool {
+	return (ratio < 1 && proposed > current) || (ratio > 1 && proposed < current)
 }

@@ -82,7 +82,7 @@ func TestUtilization(t *testing.T) {
 			outcome{2, metric.WithinTolerance, 0, 45, 450},
 		},
 		"no tolerance": {
-			"51 % against 50 % is a wish already", running(half, 510, 510).tolerating(0, 0),
+			"51 % against 50 % proposes a change already", running(half, 510, 510).tolerating(0, 0),
 			outcome{3, metric.Scaled, 2, 51, 510},
 		},
 		"a wide tolerance upwards only": {

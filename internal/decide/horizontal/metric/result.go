@@ -28,7 +28,7 @@ func (c *Context) arithmetic() arithmetic.Mode {
 }
 
 // Tolerance is how far from 1 the ratio of value to target may be without a
-// wish for change.
+// proposal for change.
 type Tolerance struct {
 	Up, Down float64
 }
@@ -81,12 +81,12 @@ type Result struct {
 	Counts Counts
 }
 
-// Verdict says how a metric came to its wish.
+// Verdict says how a metric came to its proposal.
 type Verdict uint8
 
 // The verdicts.
 const (
-	// Failed: no wish, see Failure.
+	// Failed: no proposal, see Failure.
 	Failed Verdict = iota
 	// WithinTolerance: the ratio is too near to 1 to change anything.
 	WithinTolerance

@@ -47,12 +47,12 @@ func scaleValue(r *Result, c *Context) string {
 		ready = min(ready, int64(c.SpecReplicas))
 	}
 	// Upstream guards this one product against overflow.
-	wish := arithmetic.Saturate.Ceil32(r.Ratio * float64(ready))
-	if surge && againstDirection(r.Ratio, wish, c.SpecReplicas) {
+	proposed := arithmetic.Saturate.Ceil32(r.Ratio * float64(ready))
+	if surge && againstDirection(r.Ratio, proposed, c.SpecReplicas) {
 		r.Verdict = DirectionKept
 		return ""
 	}
-	r.Replicas, r.Base, r.Verdict = wish, ready, Scaled
+	r.Replicas, r.Base, r.Verdict = proposed, ready, Scaled
 	return ""
 }
 

@@ -33,7 +33,7 @@ func TestValue(t *testing.T) {
 			"twice the target, times 2 of 3 pods", unready(total(object, 3, 200), 2), outcome{4, metric.Scaled, 2, 0, 200},
 		},
 		"no ready pod, upstream": {
-			"upstream takes 0 × 5 for a wish when every pod is overloaded",
+			"upstream takes 0 × 5 for a proposal when every pod is overloaded",
 			unready(total(object, 2, 500), 0, 1).with(divergence.None), outcome{0, metric.Scaled, 0, 0, 500},
 		},
 		"no ready pod": {

@@ -84,11 +84,11 @@ func bindsMetrics(d *horizontal.Decision) Limit {
 // direction that the decision wants to go; none where there are no policies or it
 // does not want to go anywhere. The state is the one before the decision.
 func Uses(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) []behavior.Use {
-	wish := d.Stabilized.Replicas
-	if d.Branch != horizontal.BranchMetrics || wish == d.Current {
+	proposed := d.Stabilized.Replicas
+	if d.Branch != horizontal.BranchMetrics || proposed == d.Current {
 		return nil
 	}
 	w := newWalk(p, s, d, 0)
 	past := w.state.History()
-	return behavior.Uses(&w.limits, &past, behavior.Proposed{Now: d.At, Current: d.Current, Replicas: wish}, wish > d.Current)
+	return behavior.Uses(&w.limits, &past, behavior.Proposed{Now: d.At, Current: d.Current, Replicas: proposed}, proposed > d.Current)
 }

@@ -1,9 +1,8 @@
-// Package projection says what comes after a decision if the load stays as it is,
-// and how early the count could fall if the load ended.
+// Package projection computes the replica counts after a decision if the load stays as
+// it is, and how early the count could fall if the load ended.
 //
-// It plays the decision's wish on through the same windows and rates, from turn to
-// turn of the clock. What it says is therefore as good as its assumption: that
-// nobody asks for anything else meanwhile.
+// It repeats the decision's proposal at every sync period, through the same stabilization
+// windows and rate policies. It assumes that nothing else is proposed meanwhile.
 package projection
 
 import (
@@ -15,13 +14,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// maxTurns bounds the work: a day at a turn each 15 s is 5,760.
-const maxTurns = 6000
+// maxDecisions bounds the work: a day of decisions every 15 s is 5,760.
+const maxDecisions = 6000
 
-// maxSteps bounds what is told.
+// maxSteps bounds the answer.
 const maxSteps = 100
 
-// Step is a count to come.
+// Step is a replica count to come.
 type Step struct {
 	At       time.Time
 	Replicas int32
@@ -38,19 +37,19 @@ type Hold struct {
 	Limited    behavior.Limited
 }
 
-// Projection is what comes.
+// Projection is what follows a decision.
 type Projection struct {
 	// Steps are the changes after the decision; none if the count stays.
 	Steps []Step
-	// Settled says that after the steps the count stays as long as the wish does.
+	// Settled says that after the steps the count stays as long as the proposal does.
 	Settled bool
-	// Lower is how the count falls at the earliest, if from now on nothing is wanted;
+	// Lower is the earliest fall of the count if no replicas are proposed from now on;
 	// nil if it cannot fall, or would not within a day.
 	Lower *Step
 }
 
 // Project looks ahead of a decision that metrics made. The state is the settled one
-// after it; it is only read. Every is the time from turn to turn.
+// after it; it is only read. Every is the sync period.
 func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, every time.Duration) Projection {
 	var o Projection
 	if d.Branch != horizontal.BranchMetrics {
@@ -68,7 +67,7 @@ func Project(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 	return o
 }
 
-// walk plays a constant wish on.
+// walk repeats a constant proposal.
 type walk struct {
 	limits   behavior.Limits
 	state    horizontal.State
@@ -86,26 +85,26 @@ func newWalk(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 	}
 }
 
-// play is the steps until the wish is reached, at most so many.
-func (w *walk) play(wish int32, most int) (steps []Step, settled bool) {
+// play is the steps until the proposal is reached, at most so many.
+func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 	var held *Hold
 	end := w.horizon()
-	for range maxTurns {
+	for range maxDecisions {
 		w.now = w.now.Add(w.every)
 		if w.now.After(end) {
 			return steps, true
 		}
 		before := w.current
-		turn := w.turn(wish)
+		hold := w.decide(proposed)
 		if w.current == before {
-			held = &turn
+			held = &hold
 			continue
 		}
 		if w.falls && w.current > before {
 			held, end = nil, w.horizon()
 			continue
 		}
-		steps = append(steps, Step{At: w.now, Replicas: w.current, Stabilized: turn.Stabilized, Limited: turn.Limited, Held: held})
+		steps = append(steps, Step{At: w.now, Replicas: w.current, Stabilized: hold.Stabilized, Limited: hold.Limited, Held: held})
 		if len(steps) == most {
 			return steps, false
 		}
@@ -114,7 +113,7 @@ func (w *walk) play(wish int32, most int) (steps []Step, settled bool) {
 	return steps, false
 }
 
-// horizon is until when what is remembered now can hold anything.
+// horizon is until when the history can limit a change.
 func (w *walk) horizon() time.Time {
 	longest := w.limits.DownscaleStabilization
 	if b := w.limits.Behavior; b != nil {
@@ -123,13 +122,13 @@ func (w *walk) horizon() time.Time {
 	return w.now.Add(longest + 2*w.every)
 }
 
-// turn is one decision on the wish, written at once.
-func (w *walk) turn(wish int32) Hold {
-	if wish < w.current && !w.mayLower {
+// decide is one decision on the proposal, whose scale write succeeds.
+func (w *walk) decide(proposed int32) Hold {
+	if proposed < w.current && !w.mayLower {
 		return Hold{}
 	}
 	history := w.state.History()
-	ask := behavior.Proposed{Now: w.now, Current: w.current, Replicas: wish, PassingHold: surge.Confirmation, Fresh: math.MaxInt32}
+	ask := behavior.Proposed{Now: w.now, Current: w.current, Replicas: proposed, PassingHold: surge.Confirmation, Fresh: math.MaxInt32}
 	var t Hold
 	t.Stabilized = behavior.Stabilize(&w.limits, &history, ask)
 	ask.Replicas = t.Stabilized.Replicas

@@ -41,11 +41,11 @@ type Memory struct {
 	Last   time.Time `json:"last,omitzero"`
 	Steady time.Time `json:"steady,omitzero"`
 	// Metric is the place of its metric and Source what that is, From the count before it,
-	// and Wish the most that it asked for.
-	Metric int    `json:"metric,omitempty"`
-	Source string `json:"source,omitempty"`
-	From   int32  `json:"from,omitempty"`
-	Wish   int32  `json:"wish,omitempty"`
+	// and Proposed the most that it asked for.
+	Metric   int    `json:"metric,omitempty"`
+	Source   string `json:"source,omitempty"`
+	From     int32  `json:"from,omitempty"`
+	Proposed int32  `json:"proposal,omitempty"`
 	// Pods is how many pods carried the load when it asked, and Ratio what they used of
 	// the target.
 	Pods  int     `json:"pods,omitempty"`
@@ -74,7 +74,7 @@ func (m *Memory) Judge(now time.Time, r *Result, current int32, specs []source.S
 		return
 	}
 	if m.Since.IsZero() {
-		m.Since, m.Metric, m.Source, m.From, m.Wish = now, r.Metric, sourceOf(&specs[r.Metric]), current, 0
+		m.Since, m.Metric, m.Source, m.From, m.Proposed = now, r.Metric, sourceOf(&specs[r.Metric]), current, 0
 		m.Pods, m.Ratio = r.Counted+r.Sharing, r.Ratio
 	}
 	if now.Sub(m.Last) > fewGap {
@@ -86,9 +86,9 @@ func (m *Memory) Judge(now time.Time, r *Result, current int32, specs []source.S
 		r.cap(arithmetic.Saturate.Trunc32(2*float64(stable)), stable, NotHigher)
 	}
 	if !m.helps(r) {
-		r.cap(m.Wish, stable, Unhelped)
+		r.cap(m.Proposed, stable, Unhelped)
 	}
-	m.Wish = max(m.Wish, r.Replicas)
+	m.Proposed = max(m.Proposed, r.Replicas)
 	if r.Counted < quorum && now.Sub(m.Steady) < fewFor {
 		r.cap(arithmetic.Saturate.Ceil32(needed(&results[r.Metric])+fewMore), stable, Brief)
 	}
@@ -140,7 +140,7 @@ func (m *Memory) conclude(now time.Time, specs []source.Spec, results []metric.R
 	if results[m.Metric].Failure != nil || results[m.Metric].Pending {
 		return
 	}
-	isConfirmed := 2*needed(&results[m.Metric]) >= float64(m.From)+float64(m.Wish)
+	isConfirmed := 2*needed(&results[m.Metric]) >= float64(m.From)+float64(m.Proposed)
 	m.forget()
 	if isConfirmed {
 		m.Raised, m.Without, m.Unconfirmed, m.DoubtedUntil = 0, 0, 0, time.Time{}

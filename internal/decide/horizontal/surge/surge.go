@@ -258,7 +258,7 @@ type total struct{ used, wanted float64 }
 // ask says how many replicas the surge takes.
 //
 // Pods that have just become ready are no evidence, but what they have taken over is
-// load all the same: without it the wish would fall as soon as they help. They count
+// load all the same: without it the proposal would fall as soon as they help. They count
 // with the first interval in which they were ready, and with at most as much as the
 // others carry each, as the rest is their start.
 func (in *Input) ask(s *Settings, r *Result, sum total) {

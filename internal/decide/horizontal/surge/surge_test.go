@@ -189,7 +189,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestNumbers: what the explanation shows is what the wish comes from.
+// TestNumbers: what the explanation shows is what the proposal comes from.
 func TestNumbers(t *testing.T) {
 	s := sceneOf(recent(5000, 4400, 100), recent(5001, 4600, 100), recent())
 	s.reading.Recent[1][0].At = noon.Add(-300 * time.Millisecond)

@@ -35,16 +35,11 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 		t.Errorf("%v differences in replicas at rest", n)
 	}
 
-	s.SetQueue("jobs", 28) // 1.4 times what two pods shall have
-	s.AwaitReplicas(harness.Deployment, "web", 3)
+	provokeDifference(s, lazy)
 	awaitAgreement(s, twin)
-	s.Eventually("the difference in the metrics", func(context.Context) error {
-		if n := lazy.Metric(comparisons, `result="replicas"`); n == 0 {
-			return fmt.Errorf("no difference in replicas")
-		}
-		return nil
-	})
-	awaitDifference(s, lazy)
+	if n := lazy.Metric(comparisons, `result="replicas"`); n == 0 {
+		t.Error("the difference in replicas is logged and not counted")
+	}
 
 	s.SetQueue("jobs", 65)
 	s.AwaitReplicas(harness.Deployment, "web", 7)
@@ -57,8 +52,8 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 
 	agreed, differed := twin.Metric(comparisons, `result="agree"`), twin.Metric(comparisons, `result="replicas"`)
 	t.Logf("the twin agreed %v times and differed %v times in replicas; changes: %v", agreed, differed, changes.All())
-	// The two do not look at the same moment: each of three changes may make them differ twice.
-	if differed > agreed/10+6 {
+	// The two do not look at the same moment: each change may make them differ twice.
+	if differed > agreed/10+float64(2*len(changes.All())) {
 		t.Errorf("the twin agreed %v times and differed %v times", agreed, differed)
 	}
 	for _, c := range changes.All() {
@@ -86,19 +81,46 @@ func awaitAgreement(s *harness.Namespace, shadow *harness.Instance) {
 	})
 }
 
-// awaitDifference waits for the log line that says that the lazy one would have stayed at 2, and why.
-func awaitDifference(s *harness.Namespace, shadow *harness.Instance) {
-	s.Eventually("the difference in the log", func(context.Context) error {
-		lines, err := s.LogLinesOf(shadow.Name, s.Name+"/web")
+// provokeDifference scales from 2 to 3 until the lazy one's log says that it would have stayed at 2. The status that says what
+// kube-controller-manager has just done stands until its next decision, two seconds later: on a busy machine a shadow may
+// come too late for it, and rightly compares with the next one.
+func provokeDifference(s *harness.Namespace, lazy *harness.Instance) {
+	s.EventuallyWithin(2*harness.Long, "the difference in the log", func(context.Context) error {
+		s.SetQueue("jobs", 28) // 1.4 times what two pods shall have
+		s.AwaitReplicas(harness.Deployment, "web", 3)
+		awaitComparisons(s, lazy, 3)
+		err := differenceLogged(s, lazy)
 		if err != nil {
-			return err
+			s.SetQueue("jobs", 15)
+			s.AwaitReplicas(harness.Deployment, "web", 2)
+			awaitComparisons(s, lazy, 3)
 		}
-		for _, line := range lines {
-			if line["level"] == "INFO" && line["msg"] == "shadow differs in replicas" && line["desired"] == "2" && line["actual"] == "3" &&
-				strings.Contains(line["reason"], "ScalingActive: ValidMetricFound") && strings.Contains(line["actualReason"], "ScalingActive: ValidMetricFound") {
-				return nil
-			}
-		}
-		return fmt.Errorf("lines %v", lines)
+		return err
 	})
+}
+
+// awaitComparisons waits until the shadow has compared so many times more, whatever came of it.
+func awaitComparisons(s *harness.Namespace, shadow *harness.Instance, more float64) {
+	before := shadow.Metric(comparisons)
+	s.Eventually("comparisons of "+shadow.Name, func(context.Context) error {
+		if now := shadow.Metric(comparisons); now < before+more {
+			return fmt.Errorf("%v comparisons before, %v now", before, now)
+		}
+		return nil
+	})
+}
+
+// differenceLogged reports nil if the log says that the shadow would have stayed at 2, and why.
+func differenceLogged(s *harness.Namespace, shadow *harness.Instance) error {
+	lines, err := s.LogLinesOf(shadow.Name, s.Name+"/web")
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if line["level"] == "INFO" && line["msg"] == "shadow differs in replicas" && line["desired"] == "2" && line["actual"] == "3" &&
+			strings.Contains(line["reason"], "ScalingActive: ValidMetricFound") && strings.Contains(line["actualReason"], "ScalingActive: ValidMetricFound") {
+			return nil
+		}
+	}
+	return fmt.Errorf("lines %v", lines)
 }

@@ -53,7 +53,7 @@ func TestExplainsWhatComes(t *testing.T) {
 	for i := range explanations {
 		w.arrange(&explanations[i])
 	}
-	start := append(slices.Clone(flags), "--updater-interval=1m")
+	start := append(slices.Clone(flags), "--updater-interval=40s")
 	if err := installation.plimsoll.Start(context.WithoutCancel(t.Context()), start...); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 // One container of each pod has no request, which a target in percent of the request needs.
@@ -102,7 +103,7 @@ func kubeletLies(t *testing.T, lie float64) {
 // events count against the limit that the API's clients set themselves.
 func awaitMeasured(s *harness.Namespace, pods int) {
 	s.Eventually("metrics of the pods", func(ctx context.Context) error {
-		list, err := s.PodMetrics(ctx)
+		list, err := parts.PodMetrics(ctx, s.Cluster, s.Name)
 		if err == nil && len(list.Items) < pods {
 			err = fmt.Errorf("metrics of %d pods", len(list.Items))
 		}
@@ -113,7 +114,7 @@ func awaitMeasured(s *harness.Namespace, pods int) {
 // awaitPodMetrics waits until what metrics-server says of a pod's CPU is as looked for; nothing is 0.
 func awaitPodMetrics(s *harness.Namespace, name, what string, is func(cpu resource.Quantity) bool) {
 	s.Eventually(what, func(ctx context.Context) error {
-		list, err := s.PodMetrics(ctx)
+		list, err := parts.PodMetrics(ctx, s.Cluster, s.Name)
 		if err != nil {
 			return err
 		}

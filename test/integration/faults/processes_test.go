@@ -13,6 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 // Tests here that break what all tests share do not call t.Parallel: those that do wait for them.
@@ -39,10 +40,10 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 		records[name] = s.WatchCounts(name)
 	}
 	restore := []func(){
-		harness.CutOff(t, s.Cluster, "metrics.k8s.io", "v1beta1"),
-		harness.CutOff(t, s.Cluster, "custom.metrics.k8s.io", "v1beta2"),
-		harness.CutOff(t, s.Cluster, "custom.metrics.k8s.io", "v1beta1"),
-		harness.CutOff(t, s.Cluster, "external.metrics.k8s.io", "v1beta1"),
+		parts.CutOff(t, s.Cluster, "metrics.k8s.io", "v1beta1"),
+		parts.CutOff(t, s.Cluster, "custom.metrics.k8s.io", "v1beta2"),
+		parts.CutOff(t, s.Cluster, "custom.metrics.k8s.io", "v1beta1"),
+		parts.CutOff(t, s.Cluster, "external.metrics.k8s.io", "v1beta1"),
 	}
 	for name, metric := range metrics {
 		reason := "FailedGet" + string(metric.Type) + "Metric"

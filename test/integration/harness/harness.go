@@ -23,7 +23,6 @@ package harness
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -164,7 +163,7 @@ func (s *Namespace) end() {
 // logLines are Plimsoll's log lines that name the namespace.
 func (s *Namespace) logLines() ([]string, error) {
 	content, err := os.ReadFile(s.Cluster.LogPath(plimsollName))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil // the test has Plimsoll beside, or none
 	}
 	if err != nil {

@@ -1,14 +1,13 @@
 package harness
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"strconv"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -147,40 +146,21 @@ func (s *Namespace) SetQueue(name string, length int) {
 	}
 }
 
-// Create creates objects of the kinds that this package makes.
-func (s *Namespace) Create(objects ...metav1.Object) {
+// Create creates objects in the namespace.
+func (s *Namespace) Create(objects ...client.Object) {
 	s.t.Helper()
+	api, err := client.New(s.Cluster.RESTConfig(), client.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	for _, object := range objects {
-		if err := s.create(s.t.Context(), object); err != nil {
+		created, isObject := object.DeepCopyObject().(client.Object)
+		if !isObject {
+			s.t.Fatalf("%T is no object", object)
+		}
+		created.SetNamespace(s.Name)
+		if err := api.Create(s.t.Context(), created); err != nil {
 			s.t.Fatalf("create %T %s: %v", object, object.GetName(), err)
 		}
 	}
-}
-
-func (s *Namespace) create(ctx context.Context, object metav1.Object) error {
-	options := metav1.CreateOptions{}
-	var err error
-	switch o := object.(type) {
-	case *appsv1.Deployment:
-		_, err = s.Client.AppsV1().Deployments(s.Name).Create(ctx, o, options)
-	case *appsv1.StatefulSet:
-		_, err = s.Client.AppsV1().StatefulSets(s.Name).Create(ctx, o, options)
-	case *appsv1.ReplicaSet:
-		_, err = s.Client.AppsV1().ReplicaSets(s.Name).Create(ctx, o, options)
-	case *appsv1.DaemonSet:
-		_, err = s.Client.AppsV1().DaemonSets(s.Name).Create(ctx, o, options)
-	case *corev1.ReplicationController:
-		_, err = s.Client.CoreV1().ReplicationControllers(s.Name).Create(ctx, o, options)
-	case *corev1.Pod:
-		_, err = s.Client.CoreV1().Pods(s.Name).Create(ctx, o, options)
-	case *corev1.Service:
-		_, err = s.Client.CoreV1().Services(s.Name).Create(ctx, o, options)
-	case *autoscalingv1.HorizontalPodAutoscaler:
-		_, err = s.Client.AutoscalingV1().HorizontalPodAutoscalers(s.Name).Create(ctx, o, options)
-	case *autoscalingv2.HorizontalPodAutoscaler:
-		_, err = s.Client.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Create(ctx, o, options)
-	default:
-		err = fmt.Errorf("a kind that harness does not know")
-	}
-	return err
 }

@@ -1,13 +1,13 @@
 package harness
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
@@ -70,7 +70,7 @@ func (p *Plimsoll) Inspection() string { return p.program.Inspection }
 // Run runs the program once, as whoever its flags say.
 func (p *Plimsoll) Run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, problems bytes.Buffer
+	var out, problems strings.Builder
 	cmd := exec.CommandContext(t.Context(), p.binary, args...)
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	err := cmd.Run()

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -85,7 +87,7 @@ func TestCustomAndExternalMetricsGiveTheComputedCount(t *testing.T) {
 	t.Parallel()
 	front := harness.Workload{Name: "front"}
 	for name, c := range map[string]struct {
-		source metav1.Object
+		source client.Object
 		metric autoscalingv2.MetricSpec
 		want   int64
 		show   reading

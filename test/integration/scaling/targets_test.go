@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
@@ -18,7 +19,7 @@ func TestEachKindOfTargetScalesUpUnderLoad(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind       schema.GroupVersionResource
 		apiVersion string
-		object     metav1.Object
+		object     client.Object
 	}{
 		"Deployment":            {harness.Deployment, "apps/v1", web.Deployment()},
 		"StatefulSet":           {harness.StatefulSet, "apps/v1", web.StatefulSet()},

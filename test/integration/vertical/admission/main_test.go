@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 const (
@@ -59,17 +60,17 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if _, err := cluster.InstallPlimsoll(ctx); err != nil {
 		return err
 	}
-	if err := harness.InstallWebhook(ctx, cluster); err != nil {
+	if err := parts.InstallWebhook(ctx, cluster); err != nil {
 		return err
 	}
 	var err error
-	if installation.binary, err = harness.Program(ctx); err != nil {
+	if installation.binary, err = parts.Program(ctx); err != nil {
 		return err
 	}
-	if installation.kubeconfig, err = harness.ServiceAccount(cluster, account); err != nil {
+	if installation.kubeconfig, err = parts.ServiceAccount(cluster, account); err != nil {
 		return err
 	}
-	return harness.NoController(cluster)
+	return parts.NoController(cluster)
 }
 
 // server is a running plimsoll admission-controller.
@@ -81,7 +82,7 @@ type server struct {
 // start runs a server until it is registered. It ends with the test.
 func start(t *testing.T, s *harness.Namespace, name string, flags ...string) *server {
 	t.Helper()
-	p := &server{address: harness.FreeAddress(t), health: harness.FreeAddress(t)}
+	p := &server{address: parts.FreeAddress(t), health: parts.FreeAddress(t)}
 	_, port, err := net.SplitHostPort(p.address)
 	if err != nil {
 		t.Fatal(err)
@@ -91,11 +92,11 @@ func start(t *testing.T, s *harness.Namespace, name string, flags ...string) *se
 		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port, "--webhook-cert-secret=" + secret,
 		"--status-lease-update-interval=1s", "--feature-gates=CPUStartupBoost=true",
 	}, flags...)
-	p.program, err = s.Cluster.StartProgram(t.Context(), name, command, func(ctx context.Context) error { return harness.Answers(ctx, "http://"+p.health+"/readyz") })
+	p.program, err = s.Cluster.StartProgram(t.Context(), name, command, func(ctx context.Context) error { return parts.Answers(ctx, "http://"+p.health+"/readyz") })
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.Granted(t, s.Cluster, p.program, name)
+	parts.Granted(t, s.Cluster, p.program, name)
 	return p
 }
 

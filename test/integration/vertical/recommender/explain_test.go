@@ -17,6 +17,7 @@ import (
 
 	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 // arguments explain vpa/web as the cluster's administrator.
@@ -139,7 +140,7 @@ func wantWords(t *testing.T, text string, words ...string) {
 // watch explains until it is interrupted, and ends well then.
 func watch(t *testing.T, s *harness.Namespace) {
 	t.Helper()
-	binary, err := harness.Program(t.Context())
+	binary, err := parts.Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

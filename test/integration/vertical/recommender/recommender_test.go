@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 func TestRecommendationFollowsLoad(t *testing.T) {
@@ -261,12 +262,12 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(20))
-	binary, err := harness.Program(t.Context())
+	binary, err := parts.Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := harness.FreeAddress(t)
-	health := func(ctx context.Context) error { return harness.Answers(ctx, "http://"+address+"/health-check") }
+	address := parts.FreeAddress(t)
+	health := func(ctx context.Context) error { return parts.Answers(ctx, "http://"+address+"/health-check") }
 	alone, err := s.Cluster.StartProgram(t.Context(), "plimsoll-recommender", []string{
 		binary, "recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--recommender-name=alone",
 		"--recommender-interval=3s", "--v=4", "--stderrthreshold=info", "--pod-recommendation-min-cpu-millicores=1", "--kube-api-qps=200",

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 // plimsoll controller runs the updater too, on the caches that it has anyway.
 func TestControllerUpdates(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
-	p := &process{address: harness.FreeAddress(t), t: t}
+	p := &process{address: parts.FreeAddress(t), t: t}
 	name := "controller-" + w.Name
 	program, err := w.Cluster.StartProgram(t.Context(), name, []string{
 		installation.binary, "controller", "--kubeconfig=" + installation.kubeconfig, "--metrics-bind-address=" + p.address, "--v=1",

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 const (
@@ -44,13 +45,13 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if err != nil {
 		return err
 	}
-	if installation.binary, err = harness.Program(ctx); err != nil {
+	if installation.binary, err = parts.Program(ctx); err != nil {
 		return err
 	}
 	if installation.kubeconfig, err = cluster.InstallPlimsoll(ctx); err != nil {
 		return err
 	}
-	if err := harness.NoController(cluster); err != nil {
+	if err := parts.NoController(cluster); err != nil {
 		return err
 	}
 	return renew(ctx, cluster)
@@ -91,7 +92,7 @@ type process struct {
 
 func start(t *testing.T, s *harness.Namespace, flags ...string) *process {
 	t.Helper()
-	p := &process{address: harness.FreeAddress(t), t: t}
+	p := &process{address: parts.FreeAddress(t), t: t}
 	command := append([]string{
 		installation.binary, "updater", "--kubeconfig=" + installation.kubeconfig, "--address=" + p.address, "--v=1",
 		"--vpa-object-namespace=" + s.Name, "--updater-interval=1s",
@@ -105,7 +106,7 @@ func start(t *testing.T, s *harness.Namespace, flags ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	harness.Granted(t, s.Cluster, p.program, "updater-"+s.Name)
+	parts.Granted(t, s.Cluster, p.program, "updater-"+s.Name)
 	return p
 }
 
@@ -128,5 +129,5 @@ func (p *process) passes(s *harness.Namespace, more float64) {
 
 // metric is the sum of the series with these labels.
 func (p *process) metric(ctx context.Context, name string, labels []string) (float64, error) {
-	return harness.Metric(ctx, p.address, name, labels...)
+	return parts.Metric(ctx, p.address, name, labels...)
 }

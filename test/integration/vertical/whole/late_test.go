@@ -25,6 +25,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 // lag is how late the admission controller hears of changes of vertical objects.
@@ -166,22 +167,22 @@ spec:
 // startUpdater runs an updater alone and counts its passes.
 func startUpdater(w *world, interval time.Duration) (passes func() float64) {
 	w.t.Helper()
-	binary, err := harness.Program(w.t.Context())
+	binary, err := parts.Program(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	address := harness.FreeAddress(w.t)
+	address := parts.FreeAddress(w.t)
 	program, err := w.Cluster.StartProgram(w.t.Context(), "updater", []string{
 		binary, "updater", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--v=1",
 		"--vpa-object-namespace=" + w.Name, "--updater-interval=" + interval.String(),
 		"--admission-controller-status-lease-namespace=" + own,
-	}, func(ctx context.Context) error { return harness.Answers(ctx, "http://"+address+"/health-check") })
+	}, func(ctx context.Context) error { return parts.Answers(ctx, "http://"+address+"/health-check") })
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	harness.Granted(w.t, w.Cluster, program, "updater")
+	parts.Granted(w.t, w.Cluster, program, "updater")
 	return func() float64 {
-		count, err := harness.Metric(w.t.Context(), address, "vpa_updater_execution_latency_seconds_count", `step="total"`)
+		count, err := parts.Metric(w.t.Context(), address, "vpa_updater_execution_latency_seconds_count", `step="total"`)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
 const own = "plimsoll-system"
@@ -62,21 +63,21 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	if in.plimsoll, err = harness.NewPlimsoll(ctx, cluster); err != nil {
 		return err
 	}
-	if err := harness.InstallWebhook(ctx, cluster); err != nil {
+	if err := parts.InstallWebhook(ctx, cluster); err != nil {
 		return err
 	}
-	binary, err := harness.Program(ctx)
+	binary, err := parts.Program(ctx)
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := harness.ServiceAccount(cluster, "plimsoll-admission-controller")
+	kubeconfig, err := parts.ServiceAccount(cluster, "plimsoll-admission-controller")
 	if err != nil {
 		return err
 	}
 	if kubeconfig, err = lagging(cluster.Dir(), kubeconfig); err != nil {
 		return err
 	}
-	addresses, err := harness.FreeAddresses(ctx, 2)
+	addresses, err := parts.FreeAddresses(ctx, 2)
 	if err != nil {
 		return err
 	}
@@ -89,6 +90,6 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 		binary, "admission-controller", "--kubeconfig=" + kubeconfig, "--port=" + port, "--address=" + in.health, "--v=1",
 		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port, "--webhook-cert-secret=plimsoll-webhook-certs",
 		"--status-lease-update-interval=1s", "--feature-gates=CPUStartupBoost=true,InPlace=true",
-	}, func(ctx context.Context) error { return harness.Answers(ctx, "http://"+in.health+"/readyz") })
+	}, func(ctx context.Context) error { return parts.Answers(ctx, "http://"+in.health+"/readyz") })
 	return err
 }

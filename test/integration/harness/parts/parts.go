@@ -1,4 +1,5 @@
-package harness
+// Package parts runs single programs of Plimsoll beside a cluster, and breaks what they depend on.
+package parts
 
 import (
 	"bufio"
@@ -10,36 +11,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
-	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
 )
-
-// Installation is what the tests of a package share on a cluster where Plimsoll runs in parts, or not at all until a test
-// starts it. Its zero value is ready for use.
-type Installation struct {
-	once sync.Once
-	err  error
-}
-
-// Namespace is a namespace of the cluster, on which install was run once.
-func (i *Installation) Namespace(t *testing.T, shared *devclustertest.Shared, install func(context.Context, *devcluster.Cluster) error) *Namespace {
-	t.Helper()
-	cluster := shared.Cluster(t)
-	i.once.Do(func() { i.err = install(context.WithoutCancel(t.Context()), cluster) })
-	if i.err != nil {
-		t.Fatal(i.err)
-	}
-	return NewNamespace(t, cluster)
-}
 
 // Program builds Plimsoll and is where it stands.
 func Program(ctx context.Context) (string, error) {
@@ -160,4 +142,25 @@ func Metric(ctx context.Context, address, name string, labels ...string) (float6
 		sum += value
 	}
 	return sum, lines.Err()
+}
+
+// valueOf is a line's value, or 0 if the line is not about the metric.
+func valueOf(line, name string, labels []string) (float64, error) {
+	series, value, found := strings.Cut(line, " ")
+	if at := strings.Index(line, "} "); at >= 0 {
+		series, value, found = line[:at+1], line[at+2:], true
+	}
+	if !found || series != name && !strings.HasPrefix(series, name+"{") {
+		return 0, nil
+	}
+	for _, label := range labels {
+		if !strings.Contains(series, label) {
+			return 0, nil
+		}
+	}
+	number, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return 0, fmt.Errorf("metric %q: %w", line, err)
+	}
+	return number, nil
 }

@@ -24,6 +24,8 @@ func TestKubectlAutoscaleGetDescribeDelete(t *testing.T) {
 	s.AwaitReplicas(harness.Deployment, "web", 4)
 	awaitTargets(s, `cpu: 4[34]%/50%`, "4")
 
+	s.AwaitEvent("web", "SuccessfulRescale", "New size: 4") // events are written one after the other, later than the status
+
 	description := s.Kubectl("describe", "hpa", "web")
 	for _, want := range []string{
 		`Reference: +Deployment/web\n`,

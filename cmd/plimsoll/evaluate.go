@@ -8,10 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	vertical "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	horizontaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 const evaluateLong = `Evaluate decides offline what an autoscaler would do.
@@ -86,8 +89,8 @@ func (o *evaluateOptions) run(in io.Reader, out io.Writer) error {
 type evaluation struct {
 	options *evaluateOptions
 	// horizontal carries history; vertical are the divergences of the other side.
-	horizontal *snapshot.Evaluator
-	vertical   vertical.Set
+	horizontal *explainhorizontal.Evaluator
+	vertical   verticaldivergence.Set
 	// notHorizontal and notVertical say why the divergences are none of that side's.
 	notHorizontal, notVertical error
 }
@@ -97,20 +100,20 @@ func newEvaluation(o *evaluateOptions) (*evaluation, error) {
 		return nil, fmt.Errorf("--output: %q, want text or json", o.output)
 	}
 	e := &evaluation{options: o}
-	var set divergence.Set
-	set, e.notHorizontal = divergence.Parse(o.divergences)
-	e.vertical, e.notVertical = vertical.Parse(o.divergences)
+	var set horizontaldivergence.Set
+	set, e.notHorizontal = horizontaldivergence.Parse(o.divergences)
+	e.vertical, e.notVertical = verticaldivergence.Parse(o.divergences)
 	if e.notHorizontal != nil && e.notVertical != nil {
 		return nil, fmt.Errorf("--divergences: %w; of a VerticalPodAutoscaler: %w", e.notHorizontal, e.notVertical)
 	}
-	e.horizontal = snapshot.NewEvaluator(set)
+	e.horizontal = explainhorizontal.NewEvaluator(set)
 	return e, nil
 }
 
 func (e *evaluation) all(in io.Reader, out io.Writer) error {
-	reader := snapshot.NewReader(in)
+	reader := snapshot.NewReader(in, snapshothorizontal.Format(), snapshotvertical.Format())
 	for steps := 0; ; steps++ {
-		document, err := reader.NextDocument()
+		step, err := reader.Next()
 		if errors.Is(err, io.EOF) && steps > 0 {
 			return nil
 		}
@@ -125,30 +128,37 @@ func (e *evaluation) all(in io.Reader, out io.Writer) error {
 				return err
 			}
 		}
-		if err := e.step(out, document); err != nil {
+		if err := e.step(out, step); err != nil {
 			return fmt.Errorf("document %d: %w", steps+1, err)
 		}
 	}
 }
 
-func (e *evaluation) step(out io.Writer, document snapshot.Document) error {
-	if document.Vertical != nil {
-		return e.verticalStep(out, document.Vertical)
+func (e *evaluation) step(out io.Writer, step snapshot.Step) error {
+	switch step := step.(type) {
+	case *snapshotvertical.Step:
+		return e.verticalStep(out, step)
+	case *snapshothorizontal.Step:
+		return e.horizontalStep(out, step)
 	}
+	return nil
+}
+
+func (e *evaluation) horizontalStep(out io.Writer, step *snapshothorizontal.Step) error {
 	if e.notHorizontal != nil {
 		return fmt.Errorf("--divergences: %w", e.notHorizontal)
 	}
-	result, err := e.horizontal.Next(document.Horizontal)
+	result, err := e.horizontal.Next(step)
 	if err != nil {
 		return err
 	}
 	if e.options.output == "json" {
 		return result.WriteJSON(out)
 	}
-	return result.WriteText(out)
+	return result.WriteText(out, explainhorizontal.Style{})
 }
 
-func (e *evaluation) verticalStep(out io.Writer, step *snapshot.VerticalStep) error {
+func (e *evaluation) verticalStep(out io.Writer, step *snapshotvertical.Step) error {
 	if e.notVertical != nil {
 		return fmt.Errorf("--divergences: %w", e.notVertical)
 	}

@@ -9,7 +9,10 @@ import (
 	"testing"
 )
 
-const scenarios = "../../internal/snapshot/testdata/"
+const (
+	scenarios        = "../../internal/explain/horizontal/testdata/"
+	verticalScenario = "../../internal/snapshot/vertical/testdata/web.yaml"
+)
 
 // run executes the program with the arguments and standard input.
 func run(t *testing.T, stdin string, args ...string) (string, error) {
@@ -119,7 +122,7 @@ func TestVersion(t *testing.T) {
 
 // TestVerticalFile: a file about a VerticalPodAutoscaler is evaluated and explained alike, and can be saved again.
 func TestVerticalFile(t *testing.T) {
-	const file = scenarios + "vertical/web.yaml"
+	file := verticalScenario
 	want, err := os.ReadFile("../../internal/explain/vertical/testdata/saved.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +143,7 @@ func TestVerticalFile(t *testing.T) {
 
 // TestVerticalDivergences: they are those of the vertical side, and others than the file's are told.
 func TestVerticalDivergences(t *testing.T) {
-	const file = scenarios + "vertical/web.yaml"
+	file := verticalScenario
 	got, err := run(t, "", "evaluate", "-f", file, "--divergences", "finite-upper")
 	if err != nil || !strings.Contains(got, "finite-upper here; where the snapshot was saved: default") {
 		t.Errorf("with others: %v, printed:\n%s", err, got)
@@ -152,7 +155,7 @@ func TestVerticalDivergences(t *testing.T) {
 
 // TestBothKinds: a stream may have documents of both sides.
 func TestBothKinds(t *testing.T) {
-	vertical, err := os.ReadFile(scenarios + "vertical/web.yaml")
+	vertical, err := os.ReadFile(verticalScenario)
 	if err != nil {
 		t.Fatal(err)
 	}

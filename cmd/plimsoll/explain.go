@@ -19,6 +19,8 @@ import (
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests,
@@ -164,7 +166,7 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 // show prints an explanation, and saves what it is made of.
 func (o *explainOptions) show(e *explainhorizontal.Explanation) error {
 	if o.save != "" {
-		if err := save(o.save, func(w io.Writer) error { return snapshot.Encode(w, e.Step) }); err != nil {
+		if err := save(o.save, func(w io.Writer) error { return snapshothorizontal.Encode(w, e.Step) }); err != nil {
 			return err
 		}
 	}
@@ -203,17 +205,14 @@ func (o *explainOptions) replay() error {
 		defer file.Close()
 		in, name = file, o.from
 	}
-	reader := snapshot.NewReader(in)
+	reader := snapshot.NewReader(in, snapshothorizontal.Format(), snapshotvertical.Format())
 	for steps := 0; ; steps++ {
-		document, err := reader.NextDocument()
+		step, err := reader.Next()
 		switch {
 		case errors.Is(err, io.EOF) && steps > 0:
 			return nil
-		case err != nil:
-		case document.Vertical != nil:
-			err = o.explainSavedSizes(document.Vertical)
-		default:
-			err = o.showSaved(document.Horizontal)
+		case err == nil:
+			err = o.showSaved(step)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -221,17 +220,23 @@ func (o *explainOptions) replay() error {
 	}
 }
 
-func (o *explainOptions) showSaved(step *snapshot.Step) error {
-	e, err := o.explainSaved(step)
-	if err != nil {
-		return err
+func (o *explainOptions) showSaved(step snapshot.Step) error {
+	switch step := step.(type) {
+	case *snapshotvertical.Step:
+		return o.explainSavedVertical(step)
+	case *snapshothorizontal.Step:
+		e, err := o.explainSaved(step)
+		if err != nil {
+			return err
+		}
+		return o.show(e)
 	}
-	return o.show(e)
+	return nil
 }
 
 // explainSaved explains a step of a file. One that Plimsoll's controller did not
 // save has no state.
-func (o *explainOptions) explainSaved(step *snapshot.Step) (*explainhorizontal.Explanation, error) {
+func (o *explainOptions) explainSaved(step *snapshothorizontal.Step) (*explainhorizontal.Explanation, error) {
 	controller := explainhorizontal.ControllerOf(step.HPA)
 	switch {
 	case o.decider != "auto":
@@ -246,15 +251,15 @@ func (o *explainOptions) explainSaved(step *snapshot.Step) (*explainhorizontal.E
 		}
 		return e, err
 	}
-	return unseen(step, controller, nil, o.period, "the file does not have it")
+	return withoutHistory(step, controller, nil, o.period, "the file does not have it")
 }
 
-func unseen(step *snapshot.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, period time.Duration, why string) (*explainhorizontal.Explanation, error) {
+func withoutHistory(step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, period time.Duration, why string) (*explainhorizontal.Explanation, error) {
 	known := &historybounds.Known{HPA: step.HPA, Rescales: rescales, Period: period, Divergences: controller.Divergences()}
 	if step.Scale != nil {
 		known.Current = step.Scale.Spec.Replicas
 	}
-	e, err := explainhorizontal.Unseen(step, known, why)
+	e, err := explainhorizontal.WithoutHistory(step, known, why)
 	if e != nil {
 		e.Controller = controller
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/live"
@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // looker looks at objects of a cluster, with the rights of whoever runs explain.
@@ -76,7 +77,7 @@ func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, e
 // explain explains an object as it is now.
 func (l *looker) explain(ctx context.Context, object types.NamespacedName, isVertical bool) error {
 	if isVertical {
-		return l.explainSizes(ctx, object)
+		return l.explainVertical(ctx, object)
 	}
 	e, err := l.look(ctx, object)
 	if err != nil {
@@ -85,14 +86,14 @@ func (l *looker) explain(ctx context.Context, object types.NamespacedName, isVer
 	return l.options.show(e)
 }
 
-func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) error {
-	step, err := l.reader.Sizes(ctx, l.verticals, object, time.Now())
+func (l *looker) explainVertical(ctx context.Context, object types.NamespacedName) error {
+	step, err := l.reader.ReadVertical(ctx, l.verticals, object, time.Now())
 	if err != nil {
 		return err
 	}
 	why := "nobody tells what upstream's updater remembers"
 	set := verticalDivergences(step, l.options.decider)
-	if set != divergence.None || l.options.controllerAddress != "" {
+	if set != verticaldivergence.None || l.options.controllerAddress != "" {
 		if state, err := l.finder.UpdaterState(ctx, object); err == nil {
 			step.Snapshot.Flags, step.Snapshot.Updater, step.Snapshot.Annotations = state.Flags, state.Updater, state.Annotations
 			set, why = verticalDivergences(step, l.options.decider), "no pass of the updater has looked at the object yet"
@@ -110,30 +111,30 @@ func (l *looker) explainSizes(ctx context.Context, object types.NamespacedName) 
 	if err != nil {
 		return err
 	}
-	return l.options.showSizes(e)
+	return l.options.showVertical(e)
 }
 
 // verticalDivergences are those of whoever decides: what is said to have been decided
 // with, or what follows from who wrote the status.
-func verticalDivergences(step *snapshot.VerticalStep, decider string) divergence.Set {
+func verticalDivergences(step *snapshotvertical.Step, decider string) verticaldivergence.Set {
 	if decider == string(explainhorizontal.Upstream) {
-		return divergence.None
+		return verticaldivergence.None
 	}
 	if text := step.Snapshot.Annotations[snapshot.DivergencesAnnotation]; text != "" {
-		if set, err := divergence.Parse(text); err == nil {
+		if set, err := verticaldivergence.Parse(text); err == nil {
 			return set
 		}
 	}
 	if explainvertical.IsPlimsolls(step.Object) || decider == string(explainhorizontal.Plimsoll) {
-		return divergence.Default
+		return verticaldivergence.Default
 	}
-	return divergence.None
+	return verticaldivergence.None
 }
 
-// showSizes prints an explanation, and saves what it is made of.
-func (o *explainOptions) showSizes(e *explainvertical.Explanation) error {
+// showVertical prints an explanation, and saves what it is made of.
+func (o *explainOptions) showVertical(e *explainvertical.Explanation) error {
 	if o.save != "" {
-		err := save(o.save, func(w io.Writer) error { return snapshot.EncodeVertical(w, e.Step) })
+		err := save(o.save, func(w io.Writer) error { return snapshotvertical.Encode(w, e.Step) })
 		if err != nil {
 			return err
 		}
@@ -148,13 +149,13 @@ func (o *explainOptions) showSizes(e *explainvertical.Explanation) error {
 	}
 }
 
-// explainSavedSizes explains a step of a file.
-func (o *explainOptions) explainSavedSizes(step *snapshot.VerticalStep) error {
+// explainSavedVertical explains a step of a file.
+func (o *explainOptions) explainSavedVertical(step *snapshotvertical.Step) error {
 	e, err := explainvertical.Explain(step, verticalDivergences(step, o.decider))
 	if err != nil {
 		return err
 	}
-	return o.showSizes(e)
+	return o.showVertical(e)
 }
 
 // look explains the object as it is now.
@@ -183,5 +184,5 @@ func (l *looker) look(ctx context.Context, object types.NamespacedName) (*explai
 	if err != nil {
 		return nil, err
 	}
-	return unseen(step, controller, l.reader.Rescales(ctx, object), l.options.period, why)
+	return withoutHistory(step, controller, l.reader.Rescales(ctx, object), l.options.period, why)
 }

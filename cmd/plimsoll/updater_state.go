@@ -6,24 +6,25 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 var _ inspect.VerticalSource = (*verticalLoop)(nil)
 
 // UpdaterState implements inspect.VerticalSource: what is decided by, and what the updater
 // remembers of the object, if one of its passes has looked at it.
-func (l *verticalLoop) UpdaterState(object types.NamespacedName) *snapshot.VerticalSnapshot {
+func (l *verticalLoop) UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot {
 	running := l.updating.Load()
 	if running == nil {
 		return nil
 	}
 	recommends, updates := l.recommender.config(), l.updater.config()
-	settings := snapshot.VerticalSettings{
+	settings := snapshotvertical.Settings{
 		Recommender: observevertical.RecommendFlags{Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU},
 		Updater:     updates.Flags, Gates: updates.Gates, KnowsGates: true,
 	}
 	differs := l.recommender.conflict.Divergences(l.recommender.differs)
-	s := &snapshot.VerticalSnapshot{Flags: settings.Flags(), Updater: running.UpdaterState(object)}
+	s := &snapshotvertical.Snapshot{Flags: settings.Flags(), Updater: running.UpdaterState(object)}
 	s.Annotations = map[string]string{snapshot.DivergencesAnnotation: differs.String()}
 	return s
 }

@@ -11,42 +11,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	"sigs.k8s.io/yaml"
 )
 
-// Encode writes the step as a YAML document that Reader reads.
-func Encode(w io.Writer, s *Step) error {
-	objects := []runtime.Object{s.Snapshot, s.HPA}
-	if s.Scale != nil {
-		objects = append(objects, s.Scale)
-	}
-	for _, pod := range s.Pods {
-		objects = append(objects, pod)
-	}
-	for i := range s.PodMetrics {
-		objects = append(objects, &s.PodMetrics[i])
-	}
-	if len(s.Custom) > 0 {
-		objects = append(objects, &custommetricsv1beta2.MetricValueList{Items: s.Custom})
-	}
-	if len(s.External) > 0 {
-		objects = append(objects, &externalmetricsv1beta1.ExternalMetricValueList{Items: s.External})
-	}
-	return encodeList(w, scheme, objects)
-}
-
-// EncodeVertical writes the step as a YAML document that Reader reads.
-func EncodeVertical(w io.Writer, s *VerticalStep) error {
-	return encodeList(w, verticalScheme, s.objects())
-}
-
-func encodeList(w io.Writer, kinds *runtime.Scheme, objects []runtime.Object) error {
+// Encode writes a step as a YAML document that Reader reads: its objects, which the
+// scheme knows.
+func Encode(w io.Writer, known *runtime.Scheme, objects []runtime.Object) error {
 	list := map[string]any{"apiVersion": corev1.SchemeGroupVersion.String(), "kind": "List"}
 	items := make([]any, len(objects))
 	for i, object := range objects {
-		item, err := encodeObject(kinds, object)
+		item, err := encodeObject(known, object)
 		if err != nil {
 			return fmt.Errorf("encode %T: %w", object, err)
 		}

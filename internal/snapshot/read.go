@@ -8,15 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
-	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
-	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
-	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
@@ -28,100 +23,118 @@ const maxItems = 1_000_000
 // Reader reads a stream of steps.
 type Reader struct {
 	documents *splitter
-	// decoder and vertical know the kinds of the two kinds of documents.
-	decoder, vertical runtime.Decoder
+	formats   []Format
 	// read is how many documents came before.
 	read int
 }
 
-// NewReader reads steps from r.
-func NewReader(r io.Reader) *Reader {
-	return &Reader{documents: newSplitter(r), decoder: decoderOf(scheme), vertical: decoderOf(verticalScheme)}
+// NewReader reads documents of these formats. One without any format's marks is of
+// the first.
+func NewReader(r io.Reader, formats ...Format) *Reader {
+	return &Reader{documents: newSplitter(r), formats: formats}
 }
 
-func decoderOf(s *runtime.Scheme) runtime.Decoder {
-	return jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, s, s, jsonserializer.SerializerOptions{Strict: true})
-}
-
-// Document is a document of a stream: a step of a HorizontalPodAutoscaler, or one of
-// a VerticalPodAutoscaler.
-type Document struct {
-	Horizontal *Step
-	Vertical   *VerticalStep
-}
-
-// Next is the next step, in a stream about HorizontalPodAutoscalers alone; see
-// NextDocument.
-func (r *Reader) Next() (*Step, error) {
-	document, err := r.NextDocument()
-	if err != nil {
-		return nil, err
-	}
-	if document.Horizontal == nil {
-		return nil, fmt.Errorf("document %d: is about a VerticalPodAutoscaler, want a HorizontalPodAutoscaler", r.read)
-	}
-	return document.Horizontal, nil
-}
-
-// NextDocument is the next document, checked and with the API's defaults, or io.EOF.
-// Its errors name document, item, object and field.
-func (r *Reader) NextDocument() (Document, error) {
+// Next is the next document's step, complete, or io.EOF. Its errors name document,
+// item, object and field.
+func (r *Reader) Next() (Step, error) {
 	document, err := r.documents.next()
 	if errors.Is(err, io.EOF) {
-		return Document{}, io.EOF
+		return nil, io.EOF
 	}
 	r.read++
-	if err != nil {
-		return Document{}, fmt.Errorf("document %d: %w", r.read, err)
+	var step Step
+	if err == nil {
+		step, err = r.decode(document)
 	}
-	step, err := r.decode(document)
 	if err != nil {
-		return Document{}, fmt.Errorf("document %d: %w", r.read, err)
+		return nil, fmt.Errorf("document %d: %w", r.read, err)
 	}
 	return step, nil
 }
 
-func (r *Reader) decode(document []byte) (Document, error) {
-	list, err := r.list(document)
+// ReaderOf reads a stream whose steps are all of one type.
+type ReaderOf[S Step] struct {
+	stream *Reader
+}
+
+// NewReaderOf reads documents of one format, whose steps are of type S.
+func NewReaderOf[S Step](r io.Reader, format Format) *ReaderOf[S] {
+	return &ReaderOf[S]{stream: NewReader(r, format)}
+}
+
+// Next is the next document's step, as [Reader.Next] has it.
+func (r *ReaderOf[S]) Next() (S, error) {
+	var none S
+	next, err := r.stream.Next()
 	if err != nil {
-		return Document{}, err
+		return none, err
 	}
-	if slices.ContainsFunc(list.Items, isVertical) {
-		step := &VerticalStep{}
-		if err := addAll(r.vertical, list, step.add); err != nil {
-			return Document{}, err
+	step, ok := next.(S)
+	if !ok {
+		return none, fmt.Errorf("document %d: is a %T, want a %T", r.stream.read, next, none)
+	}
+	return step, nil
+}
+
+func (r *Reader) decode(document []byte) (Step, error) {
+	list, err := listOf(document)
+	if err != nil {
+		return nil, err
+	}
+	format := r.formatOf(list)
+	step := format.New()
+	if err := addAll(format.Scheme, list, step.Add); err != nil {
+		return nil, err
+	}
+	return step, step.Complete()
+}
+
+// formatOf is the format that the list's items tell of.
+func (r *Reader) formatOf(list *corev1.List) *Format {
+	for i := range r.formats {
+		isMarked := func(item runtime.RawExtension) bool {
+			return slices.Contains(r.formats[i].Marks, typeOf(item.Raw).Kind)
 		}
-		return Document{Vertical: step}, step.complete()
+		if slices.ContainsFunc(list.Items, isMarked) {
+			return &r.formats[i]
+		}
 	}
-	step := &Step{}
-	if err := addAll(r.decoder, list, step.add); err != nil {
-		return Document{}, err
-	}
-	return Document{Horizontal: step}, step.complete()
+	return &r.formats[0]
 }
 
-// isVertical reports that the item is one that only a vertical step has.
-func isVertical(item runtime.RawExtension) bool {
+// typeOf is the kind of an object that may not decode.
+func typeOf(raw []byte) metav1.TypeMeta {
 	var m metav1.TypeMeta
-	// What cannot be read is of no kind.
-	_ = json.Unmarshal(item.Raw, &m)
-	return m.Kind == "VerticalSnapshot" || m.Kind == "VerticalPodAutoscaler"
+	// What cannot be read is of no kind; the decoder says why.
+	_ = json.Unmarshal(raw, &m)
+	return m
 }
 
-func (r *Reader) list(document []byte) (*corev1.List, error) {
+var listScheme = newListScheme()
+
+func newListScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{})
+	return s
+}
+
+func listOf(document []byte) (*corev1.List, error) {
 	if !json.Valid(document) {
 		var err error
 		if document, err = yaml.YAMLToJSONStrict(document); err != nil {
 			return nil, plain(err)
 		}
 	}
-	object, err := decodeObject(r.decoder, document)
+	if kind := typeOf(document).Kind; kind != "" && kind != "List" {
+		return nil, fmt.Errorf("is a %s, want a v1 List", kind)
+	}
+	object, err := decodeObject(listScheme, document)
 	if err != nil {
 		return nil, err
 	}
 	list, ok := object.(*corev1.List)
 	if !ok {
-		return nil, fmt.Errorf("is a %s, want a v1 List", object.GetObjectKind().GroupVersionKind().Kind)
+		return nil, errors.New("want a v1 List")
 	}
 	if len(list.Items) > maxItems {
 		return nil, fmt.Errorf("items: %d, at most %d are read", len(list.Items), maxItems)
@@ -130,9 +143,9 @@ func (r *Reader) list(document []byte) (*corev1.List, error) {
 }
 
 // addAll decodes the items, and gives each to add.
-func addAll(decoder runtime.Decoder, list *corev1.List, add func(runtime.Object) error) error {
+func addAll(known *runtime.Scheme, list *corev1.List, add func(runtime.Object) error) error {
 	for i := range list.Items {
-		item, err := decodeObject(decoder, list.Items[i].Raw)
+		item, err := decodeObject(known, list.Items[i].Raw)
 		if err == nil {
 			err = add(item)
 		}
@@ -144,10 +157,12 @@ func addAll(decoder runtime.Decoder, list *corev1.List, add func(runtime.Object)
 }
 
 // decodeObject decodes one object strictly: an unknown or doubled field is an error.
-func decodeObject(decoder runtime.Decoder, raw []byte) (runtime.Object, error) {
-	if err := checkQuantities(raw); err != nil {
+func decodeObject(known *runtime.Scheme, raw []byte) (runtime.Object, error) {
+	if err := checkQuantities(known, raw); err != nil {
 		return nil, err
 	}
+	decoder := jsonserializer.NewSerializerWithOptions(
+		jsonserializer.DefaultMetaFactory, known, known, jsonserializer.SerializerOptions{Strict: true})
 	object, kind, err := decoder.Decode(raw, nil, nil)
 	switch {
 	case runtime.IsNotRegisteredError(err) && kind != nil:
@@ -163,16 +178,13 @@ func decodeObject(decoder runtime.Decoder, raw []byte) (runtime.Object, error) {
 }
 
 // checkQuantities finds one that takes hours to read.
-func checkQuantities(raw []byte) error {
-	var m metav1.TypeMeta
-	// What cannot be read is for the decoder to say.
-	_ = json.Unmarshal(raw, &m)
-	for _, s := range []*runtime.Scheme{scheme, verticalScheme} {
-		if object, err := s.New(m.GroupVersionKind()); err == nil {
-			return quantity.Check(raw, object)
-		}
+func checkQuantities(known *runtime.Scheme, raw []byte) error {
+	kind := typeOf(raw)
+	object, err := known.New(kind.GroupVersionKind())
+	if err != nil {
+		return nil //nolint:nilerr // a kind that is not known is for the decoder to say
 	}
-	return nil
+	return quantity.Check(raw, object)
 }
 
 // plain takes the decoders' names for themselves out of their errors.
@@ -201,35 +213,4 @@ func label(raw []byte) string {
 		return ""
 	}
 	return " (" + text + ")"
-}
-
-func (s *Step) add(item runtime.Object) error {
-	switch item := item.(type) {
-	case *Snapshot:
-		if s.Snapshot != nil {
-			return errSecond
-		}
-		s.Snapshot = item
-	case *autoscalingv2.HorizontalPodAutoscaler:
-		if s.HPA != nil {
-			return errSecond
-		}
-		s.HPA = item
-	case *autoscalingv1.Scale:
-		if s.Scale != nil {
-			return errSecond
-		}
-		s.Scale = item
-	case *corev1.Pod:
-		s.Pods = append(s.Pods, item)
-	case *metricsv1beta1.PodMetrics:
-		s.PodMetrics = append(s.PodMetrics, *item)
-	case *custommetricsv1beta2.MetricValueList:
-		s.Custom = append(s.Custom, item.Items...)
-	case *externalmetricsv1beta1.ExternalMetricValueList:
-		s.External = append(s.External, item.Items...)
-	default:
-		return errListInList
-	}
-	return nil
 }

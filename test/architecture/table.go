@@ -45,7 +45,7 @@ var layers = []wall{
 	},
 	{
 		within: "internal/snapshot",
-		why:    "it replays decisions offline, from a file alone",
+		why:    "it reads and writes files of what decisions saw, and calls nobody",
 		ours:   []string{"internal/snapshot", "internal/observe", "internal/decide", "api", "internal/quantity"},
 		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync", "testing"},
 		except: []string{"k8s.io/client-go/kubernetes/scheme"},
@@ -96,6 +96,13 @@ var layers = []wall{
 			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot", "api", "internal/quantity",
 		},
 		never: []string{"testing"},
+	},
+	{
+		within: "internal/explain/horizontal",
+		why:    "plimsoll evaluate decides again offline, from a file alone",
+		ours:   []string{"internal/explain", "internal/observe", "internal/decide", "internal/snapshot", "api", "internal/quantity"},
+		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync", "testing"},
+		except: []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	{
 		within: "internal/advise",

@@ -13,7 +13,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 // The least that foretelling must achieve over the steps in which something scales
@@ -80,7 +79,7 @@ func (f *foretold) step(t *testing.T, l *Timeline, i int, events []corev1.Event)
 	known := historybounds.Known{
 		HPA: step.HPA, Current: s.Scale.Spec, Rescales: historybounds.Rescales(events), Period: s.At - l.Situations[i-1].At, Divergences: divergence.None,
 	}
-	forecast, err := explainhorizontal.Foretell(step, &known)
+	forecast, err := explainhorizontal.ForecastOf(step, &known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +129,8 @@ func written(t *testing.T, write string) (to int32) {
 	return to
 }
 
-func said(r *snapshot.Result) string {
+func said(r *explainhorizontal.Result) string {
 	var b strings.Builder
-	_ = r.WriteText(&b)
+	_ = r.WriteText(&b, explainhorizontal.Style{})
 	return b.String()
 }

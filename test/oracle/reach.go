@@ -10,7 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 )
 
 var reasonOf = regexp.MustCompile(`^\S+ (?:Normal|Warning) (\w+):`)
@@ -64,11 +64,11 @@ func (s *Situation) happenings(r *Result) map[string]bool {
 // branches counts which ways the core takes through a timeline, and compares what
 // becomes of its snapshots with upstream's status.
 func (t *Tally) branches(l *Timeline) error {
-	evaluator, complete := snapshot.NewEvaluator(divergence.None), true
+	evaluator, complete := explainhorizontal.NewEvaluator(divergence.None), true
 	var status autoscalingv2.HorizontalPodAutoscalerStatus
 	for i, s := range l.Situations {
 		if s.Restart {
-			evaluator, complete = snapshot.NewEvaluator(divergence.None), true
+			evaluator, complete = explainhorizontal.NewEvaluator(divergence.None), true
 		}
 		if s.Recreate {
 			status = autoscalingv2.HorizontalPodAutoscalerStatus{}
@@ -105,7 +105,7 @@ func replayed(upstream, replayed *autoscalingv2.HorizontalPodAutoscalerStatus) s
 	return diff(&Result{Status: u}, &Result{Status: r})
 }
 
-func (t *Tally) ways(r *snapshot.Result) {
+func (t *Tally) ways(r *explainhorizontal.Result) {
 	d := &r.Decision
 	t.Reached["branch "+d.Branch.String()]++
 	for i := range d.Metrics {

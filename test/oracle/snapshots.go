@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // bubble is when virtual time begins.
@@ -48,7 +48,7 @@ func (l *Timeline) Encode(w io.Writer, last int) error {
 		if _, err := fmt.Fprintf(w, "# step %d; upstream:\n# %s\n", i, strings.Join(lines(&l.Upstream[i]), "\n# ")); err != nil {
 			return err
 		}
-		if err := snapshot.Encode(w, s.snapshot(&status)); err != nil {
+		if err := snapshothorizontal.Encode(w, s.snapshot(&status)); err != nil {
 			return err
 		}
 		status = l.Upstream[i].Status
@@ -56,9 +56,9 @@ func (l *Timeline) Encode(w io.Writer, last int) error {
 	return nil
 }
 
-func (s *Situation) snapshot(status *autoscalingv2.HorizontalPodAutoscalerStatus) *snapshot.Step {
-	step := &snapshot.Step{
-		Snapshot: &snapshot.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Time: s.decided()},
+func (s *Situation) snapshot(status *autoscalingv2.HorizontalPodAutoscalerStatus) *snapshothorizontal.Step {
+	step := &snapshothorizontal.Step{
+		Snapshot: &snapshothorizontal.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Time: s.decided()},
 		HPA: &autoscalingv2.HorizontalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(object)},
 			Spec:       s.Spec, Status: *status,
@@ -76,7 +76,7 @@ func (s *Situation) snapshot(status *autoscalingv2.HorizontalPodAutoscalerStatus
 	}
 	for i := range s.Spec.Metrics {
 		if text := s.answered(step, i); text != "" {
-			step.Snapshot.Errors = append(step.Snapshot.Errors, snapshot.Error{MetricIndex: i, Message: text})
+			step.Snapshot.Errors = append(step.Snapshot.Errors, snapshothorizontal.Error{MetricIndex: i, Message: text})
 		}
 	}
 	return step
@@ -92,7 +92,7 @@ func (s *Situation) decided() time.Time {
 }
 
 // answered adds the answer to a metric, or returns the error.
-func (s *Situation) answered(step *snapshot.Step, i int) string {
+func (s *Situation) answered(step *snapshothorizontal.Step, i int) string {
 	metric := &s.Spec.Metrics[i]
 	name := ""
 	switch metric.Type {

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // Inspector is told of a decision: with all that it is made of, for plimsoll evaluate
 // to decide alike, and with the decision, which is good until the inspector returns.
 // Whoever decides waits for it, so it takes no time and calls nobody.
-type Inspector func(step *snapshot.Step, d *horizontal.Decision)
+type Inspector func(step *snapshothorizontal.Step, d *horizontal.Decision)
 
 // Inspect tells of each decision on the object until it is stopped. An object that
 // nobody inspects costs nothing.
@@ -39,7 +39,7 @@ func (c *Controller) Inspect(object types.NamespacedName, inspector Inspector) (
 
 // prepare makes what inspectors of the decision will be told, before the state goes
 // into it; nil if there are none.
-func (c *Controller) prepare(p *pass) *snapshot.Step {
+func (c *Controller) prepare(p *pass) *snapshothorizontal.Step {
 	if c.inspected.Load() == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (c *Controller) prepare(p *pass) *snapshot.Step {
 	if !isInspected {
 		return nil
 	}
-	step := snapshot.Of(&snapshot.Live{
+	step := snapshothorizontal.Of(&snapshothorizontal.Live{
 		HPA: p.hpa, Scale: p.target.Scale, Pods: podsOf(p), Options: c.config.Options, State: &p.track.state,
 		Observation: &p.observation, LooksForConflicts: c.config.Conflict != nil,
 	})
@@ -67,7 +67,7 @@ func podsOf(p *pass) []*corev1.Pod {
 }
 
 // inspect tells of the decision.
-func (c *Controller) inspect(p *pass, step *snapshot.Step, d *horizontal.Decision) {
+func (c *Controller) inspect(p *pass, step *snapshothorizontal.Step, d *horizontal.Decision) {
 	if step == nil {
 		return
 	}
@@ -82,7 +82,7 @@ func (c *Controller) inspect(p *pass, step *snapshot.Step, d *horizontal.Decisio
 }
 
 // tell adds what was answered to each metric, or known without asking.
-func (p *pass) tell(step *snapshot.Step) {
+func (p *pass) tell(step *snapshothorizontal.Step) {
 	isMeasured := false
 	for i := range p.answers {
 		a := &p.answers[i]

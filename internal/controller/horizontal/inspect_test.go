@@ -19,7 +19,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // replayer saves each live decision on an object, reads what was saved, and decides
@@ -40,20 +41,20 @@ func (w *world) replay(t *testing.T, object string, set divergence.Set) *replaye
 	return r
 }
 
-func (r *replayer) decided(step *snapshot.Step, d *horizontal.Decision) {
+func (r *replayer) decided(step *snapshothorizontal.Step, d *horizontal.Decision) {
 	var file bytes.Buffer
-	if err := snapshot.Encode(&file, step); err != nil {
+	if err := snapshothorizontal.Encode(&file, step); err != nil {
 		r.t.Error(err)
 		return
 	}
 	text := file.String()
 	r.decisions, r.saved = append(r.decisions, d.Clone()), append(r.saved, text)
-	read, err := snapshot.NewReader(&file).Next()
+	read, err := snapshothorizontal.NewReader(&file).Next()
 	if err != nil {
 		r.t.Errorf("%v:\n%s", err, text)
 		return
 	}
-	result, _, err := snapshot.Evaluate(read, horizontal.State{}, r.set)
+	result, _, err := explainhorizontal.Evaluate(read, horizontal.State{}, r.set)
 	if err != nil {
 		r.t.Errorf("%v:\n%s", err, text)
 		return
@@ -271,7 +272,7 @@ func TestInspectingEnds(t *testing.T) {
 		web := types.NamespacedName{Namespace: "shop", Name: "web"}
 		told := map[string]int{}
 		inspector := func(name string) Inspector {
-			return func(*snapshot.Step, *horizontal.Decision) { told[name]++ }
+			return func(*snapshothorizontal.Step, *horizontal.Decision) { told[name]++ }
 		}
 		var controller *Controller
 		w.made = func(c *Controller) { controller = c }

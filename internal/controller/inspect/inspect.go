@@ -23,7 +23,8 @@ import (
 
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 const (
@@ -43,7 +44,7 @@ type Source interface {
 // VerticalSource tells what the vertical side remembers of an object: the flags and
 // the updater's part of a snapshot. It is nil for an object that it does not look at.
 type VerticalSource interface {
-	UpdaterState(object types.NamespacedName) *snapshot.VerticalSnapshot
+	UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot
 }
 
 // Sources are what the server knows from. Vertical may be nil.
@@ -159,7 +160,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, object types.Nam
 		return
 	}
 	var document bytes.Buffer
-	if err := snapshot.Encode(&document, step); err != nil {
+	if err := snapshothorizontal.Encode(&document, step); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -168,11 +169,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, object types.Nam
 }
 
 // next is what the next decision on the object is made of.
-func (s *Server) next(ctx context.Context, object types.NamespacedName) (*snapshot.Step, error) {
+func (s *Server) next(ctx context.Context, object types.NamespacedName) (*snapshothorizontal.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
-	told := make(chan *snapshot.Step, 1)
-	stop := s.source.Inspect(object, func(step *snapshot.Step, _ *horizontal.Decision) {
+	told := make(chan *snapshothorizontal.Step, 1)
+	stop := s.source.Inspect(object, func(step *snapshothorizontal.Step, _ *horizontal.Decision) {
 		select {
 		case told <- step:
 		default: // an earlier one is taken

@@ -16,7 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // decisions tells of a decision on shop/web to each inspector at once.
@@ -31,8 +32,8 @@ func (d *decisions) Inspect(object types.NamespacedName, inspector controllerhor
 	d.waiting++
 	if object.Name == "web" {
 		for range 3 {
-			inspector(&snapshot.Step{
-				Snapshot: &snapshot.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: time.Unix(1, 5).UTC()},
+			inspector(&snapshothorizontal.Step{
+				Snapshot: &snapshothorizontal.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: time.Unix(1, 5).UTC()},
 				HPA: &autoscalingv2.HorizontalPodAutoscaler{
 					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3},
 				},
@@ -78,7 +79,7 @@ func TestHandler(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("%d: %s", status, body)
 	}
-	step, err := snapshot.NewReader(strings.NewReader(body)).Next()
+	step, err := snapshothorizontal.NewReader(strings.NewReader(body)).Next()
 	if err != nil || step.HPA.Name != "web" || step.Snapshot.Time.Nanosecond() != 5 {
 		t.Errorf("the answer reads as %+v, %v", step, err)
 	}
@@ -129,11 +130,11 @@ func TestNewWantsLoopback(t *testing.T) {
 // remembered remembers shop/web alone.
 type remembered struct{}
 
-func (remembered) UpdaterState(object types.NamespacedName) *snapshot.VerticalSnapshot {
+func (remembered) UpdaterState(object types.NamespacedName) *snapshotvertical.Snapshot {
 	if object.Name != "web" {
 		return nil
 	}
-	return &snapshot.VerticalSnapshot{Flags: map[string]string{"min-replicas": "3"}, Updater: &snapshot.Updater{Time: time.Unix(1, 5).UTC()}}
+	return &snapshotvertical.Snapshot{Flags: map[string]string{"min-replicas": "3"}, Updater: &snapshotvertical.Updater{Time: time.Unix(1, 5).UTC()}}
 }
 
 // What the vertical side remembers is told at once, with times to the nanosecond.

@@ -81,22 +81,22 @@ func Bounds(k *Known, now time.Time) []horizontal.State {
 		return []horizontal.State{observehorizontal.FirstState(k.HPA)}
 	}
 	last := now.Add(-k.Period)
-	sure := k.sure(last)
-	unsure := slices.Clone(sure)
+	certain := k.certain(last)
+	possible := slices.Clone(certain)
 	for _, count := range []int32{k.HPA.Status.DesiredReplicas, k.Current} {
-		unsure = append(unsure, history.Recommendation{Time: last, Replicas: count})
+		possible = append(possible, history.Recommendation{Time: last, Replicas: count})
 	}
 	// Not empty: a controller without any history holds the count as it stands.
-	sure = append([]history.Recommendation{{Replicas: k.Current}}, sure...)
-	bounds := []horizontal.State{k.state(sure)}
+	certain = append([]history.Recommendation{{Replicas: k.Current}}, certain...)
+	bounds := []horizontal.State{k.state(certain)}
 	first, wasScaled := k.first()
 	if !wasScaled {
-		return append(bounds, k.state(unsure))
+		return append(bounds, k.state(possible))
 	}
 	// How far the first change went, and which way, is not known: either budget may be
 	// spent.
 	for _, by := range []int32{k.largest(), -k.largest()} {
-		s := k.state(unsure)
+		s := k.state(possible)
 		k.change(&s, first, by)
 		bounds = append(bounds, s)
 	}
@@ -143,11 +143,11 @@ func (k *Known) condition(kind autoscalingv2.HorizontalPodAutoscalerConditionTyp
 	return ""
 }
 
-// sure are the recommendations that must have been made. A decision that came to
+// certain are the recommendations that must have been made. A decision that came to
 // its count without any limit recommended it; a scale-up recommended as much as it
 // came to or more, and a scale-down as little or less: what is more extreme would
 // only hold more.
-func (k *Known) sure(last time.Time) []history.Recommendation {
+func (k *Known) certain(last time.Time) []history.Recommendation {
 	var made []history.Recommendation
 	before := int32(-1)
 	for _, r := range k.Rescales {

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // Explanation is why the next decision comes to what it does, and what comes then.
@@ -65,24 +65,25 @@ func (c Controller) Divergences() divergence.Set {
 }
 
 // Explain explains a step whose state is known: it was saved by the controller.
-func Explain(step *snapshot.Step, set divergence.Set, period time.Duration) (*Explanation, error) {
-	result, after, err := snapshot.Evaluate(step, horizontal.State{}, set)
+func Explain(step *snapshothorizontal.Step, set divergence.Set, period time.Duration) (*Explanation, error) {
+	result, after, err := Evaluate(step, horizontal.State{}, set)
 	if err != nil {
 		return nil, err
 	}
 	desired := result.Decision.Desired
 	e := &Explanation{Forecast: Forecast{Result: result, Least: desired, Most: desired}, Period: period, KnowsHistory: true}
 	if step.Snapshot.State != nil {
-		e.look(*step.Snapshot.State, after)
+		e.project(*step.Snapshot.State, after)
 	} else {
-		e.look(horizontal.State{}, after)
+		e.project(horizontal.State{}, after)
 	}
 	return e, nil
 }
 
-// Unseen explains a step with what can be known of its history.
-func Unseen(step *snapshot.Step, known *historybounds.Known, why string) (*Explanation, error) {
-	forecast, err := Foretell(step, known)
+// WithoutHistory explains a step by what can be known of its history; why says why its own
+// is not known.
+func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, why string) (*Explanation, error) {
+	forecast, err := ForecastOf(step, known)
 	if err != nil {
 		return nil, err
 	}
@@ -90,16 +91,16 @@ func Unseen(step *snapshot.Step, known *historybounds.Known, why string) (*Expla
 	// What is remembered at most says how long the count may be held.
 	bounds := historybounds.Bounds(known, step.Snapshot.Time)
 	before := bounds[min(1, len(bounds)-1)]
-	_, after, err := snapshot.Evaluate(step, before.Clone(), known.Divergences)
+	_, after, err := Evaluate(step, before.Clone(), known.Divergences)
 	if err != nil {
 		return nil, err
 	}
-	e.look(before, after)
+	e.project(before, after)
 	return e, nil
 }
 
-// look fills in what follows from the decision and the states around it.
-func (e *Explanation) look(before, after horizontal.State) {
+// project fills in what follows from the decision and the states around it.
+func (e *Explanation) project(before, after horizontal.State) {
 	d := &e.Decision
 	e.Binds = projection.BindingLimit(d)
 	e.Uses = projection.Uses(&e.Policy, &before, d)

@@ -9,12 +9,12 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // Output is an explanation as JSON and YAML print it.
 type Output struct {
-	snapshot.Output `json:",inline"`
+	DecisionOutput `json:",inline"`
 	// Controller is who decides on the object, empty if that is not known.
 	Controller   Controller `json:"controller"`
 	KnowsHistory bool       `json:"knowsHistory"`
@@ -52,13 +52,13 @@ type Step struct {
 // Lower is the earliest that the count can fall, and the recommendation that keeps
 // it from falling earlier.
 type Lower struct {
-	Time   time.Time                `json:"time"`
-	HeldBy *snapshot.Recommendation `json:"heldBy,omitempty"`
+	Time   time.Time                          `json:"time"`
+	HeldBy *snapshothorizontal.Recommendation `json:"heldBy,omitempty"`
 }
 
 func (e *Explanation) output() Output {
 	out := Output{
-		Output: e.Result.Output(), Controller: e.Controller, KnowsHistory: e.KnowsHistory, NoHistory: e.NoHistory,
+		DecisionOutput: e.Result.Output(), Controller: e.Controller, KnowsHistory: e.KnowsHistory, NoHistory: e.NoHistory,
 		Least: e.Least, Most: e.Most, Binds: e.Binds.String(), Settled: e.Projection.Settled,
 	}
 	for _, u := range e.Uses {
@@ -87,7 +87,7 @@ func lowerOf(s *projection.Step) *Lower {
 	lower := &Lower{Time: s.At}
 	if s.Held != nil && s.Held.Stabilized.Reason != behavior.ReadyForNewScale {
 		by := s.Held.Stabilized.By
-		lower.HeldBy = &snapshot.Recommendation{Time: by.Time, Replicas: by.Replicas}
+		lower.HeldBy = &snapshothorizontal.Recommendation{Time: by.Time, Replicas: by.Replicas}
 	}
 	return lower
 }

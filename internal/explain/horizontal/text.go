@@ -21,37 +21,28 @@ type Style struct {
 
 // WriteText tells a person.
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
-	e.NameAllPods = style.AllPods
-	if err := e.Result.WriteText(w); err != nil {
+	if err := e.Result.WriteText(w, style); err != nil {
 		return err
 	}
 	p := page{style: style}
 	for _, use := range e.Uses {
-		p.line("policy", useText(use))
+		p.line("policy", "%s", useText(use))
 	}
 	p.strong("binds", e.Binds.String())
 	p.strong("next", e.nextText())
 	if text := e.lowerText(); text != "" {
 		p.strong("lower", text)
 	}
-	p.line("history", e.historyText())
+	p.line("history", "%s", e.historyText())
 	_, err := io.WriteString(w, p.String())
 	return err
 }
-
-// page has the columns of a decision's own explanation.
-type page struct {
-	strings.Builder
-	style Style
-}
-
-func (p *page) line(label, text string) { fmt.Fprintf(p, "  %-12s %s\n", label, text) }
 
 func (p *page) strong(label, text string) {
 	if p.style.Bold != nil {
 		text = p.style.Bold(text)
 	}
-	p.line(label, text)
+	p.line(label, "%s", text)
 }
 
 // useText is "Pods 4 in 60 s up: from 2 at the period's start, permits 6".

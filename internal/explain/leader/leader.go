@@ -22,7 +22,8 @@ import (
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
 
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // DefaultPort is where the controller answers, on its pod's loopback address.
@@ -51,17 +52,17 @@ type Finder struct {
 
 // Next is what the controller's next decision on the object is made of. The error
 // says in a few words why that is not to be had.
-func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *snapshot.Step, err error) {
+func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *snapshothorizontal.Step, err error) {
 	err = f.ask(ctx, "snapshots", object, func(body io.Reader) error {
-		step, err = snapshot.NewReader(body).Next()
+		step, err = snapshothorizontal.NewReader(body).Next()
 		return err
 	})
 	return step, err
 }
 
 // UpdaterState is what the vertical side remembers of the object, and the flags that it has.
-func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshot.VerticalSnapshot, error) {
-	var state snapshot.VerticalSnapshot
+func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshotvertical.Snapshot, error) {
+	var state snapshotvertical.Snapshot
 	err := f.ask(ctx, "updater", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&state) })
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // Reader reads from a cluster.
@@ -45,11 +45,11 @@ func (r *Reader) Object(ctx context.Context, object types.NamespacedName) (*auto
 // Read is what a decision on the object would see now, without its history. A
 // scale or a metric that cannot be read is part of that; a right that the caller
 // lacks is not: it is an error that names the right.
-func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) (*snapshot.Step, error) {
-	step := &snapshot.Step{
-		Snapshot: &snapshot.Snapshot{
+func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) (*snapshothorizontal.Step, error) {
+	step := &snapshothorizontal.Step{
+		Snapshot: &snapshothorizontal.Snapshot{
 			ObjectMeta: metav1.ObjectMeta{Namespace: hpa.Namespace, Name: hpa.Name},
-			Time:       now, Options: snapshot.OptionsOf(r.Options),
+			Time:       now, Options: snapshothorizontal.OptionsOf(r.Options),
 		},
 		HPA: hpa,
 	}
@@ -79,7 +79,7 @@ func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutos
 }
 
 // ask asks for all metrics side by side.
-func (r *Reader) ask(ctx context.Context, step *snapshot.Step, policy *horizontal.Policy) error {
+func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy *horizontal.Policy) error {
 	questions := query.Questions{Source: r.Metrics, HPA: step.HPA, Policy: policy, Selector: step.Scale.Status.Selector}
 	answers := make([]observehorizontal.Response, len(policy.Metrics))
 	var asking sync.WaitGroup

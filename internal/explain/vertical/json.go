@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // Output is an explanation as JSON and YAML print it.
@@ -96,7 +96,7 @@ type Pod struct {
 	Requests map[string]corev1.ResourceList `json:"requests"`
 	// LastPass is what the updater's last pass came to with the pod, if it should be
 	// changed then.
-	LastPass *snapshot.PodVerdict `json:"lastPass,omitempty"`
+	LastPass *snapshotvertical.PodVerdict `json:"lastPass,omitempty"`
 }
 
 // Output is the explanation as JSON prints it.

@@ -16,12 +16,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // pass decides on the pods by what is published, as the updater's next pass would,
 // and lets each action become what there is to expect of it.
-func (e *Explanation) pass(settings *snapshot.VerticalSettings) {
+func (e *Explanation) pass(settings *snapshotvertical.Settings) {
 	step := e.Step
 	gates, known := settings.Gates, settings.KnowsGates
 	if !known {
@@ -185,7 +185,7 @@ type turns struct {
 // isUsedUp reports that no more pods of the cluster may be evicted.
 func (t *turns) isUsedUp() bool { return t.left != nil && t.evicted >= *t.left }
 
-func newTurns(now time.Time, updater *snapshot.Updater) *turns {
+func newTurns(now time.Time, updater *snapshotvertical.Updater) *turns {
 	if updater == nil {
 		return &turns{from: now, until: now} // the zero buckets limit nothing
 	}
@@ -211,7 +211,7 @@ func (t *turns) take(kind update.Kind) bool {
 
 // featuresOf says what the object asks for in vain. Where no updater says which gates
 // it has, they are taken for on, and that is said.
-func featuresOf(step *snapshot.VerticalStep, gates observevertical.Gates, known bool) []string {
+func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known bool) []string {
 	asked := observevertical.RequestOf(&step.Object.Spec)
 	has := report.Features{
 		InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig, PodsResize: !step.Snapshot.NoResize,

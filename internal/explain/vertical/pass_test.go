@@ -23,11 +23,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // poor is known, with three pods that all request too little; all are ready.
-func poor() *snapshot.VerticalStep {
+func poor() *snapshotvertical.Step {
 	step := known()
 	for _, p := range step.Pods {
 		p.Labels = map[string]string{"app": "web"}
@@ -38,8 +38,8 @@ func poor() *snapshot.VerticalStep {
 }
 
 // updater is one whose last pass was 20 s ago.
-func updater() *snapshot.Updater {
-	return &snapshot.Updater{
+func updater() *snapshotvertical.Updater {
+	return &snapshotvertical.Updater{
 		Time: noon.Add(-20 * time.Second), Interval: metav1.Duration{Duration: time.Minute}, State: update.State{}.Clone(),
 		Evictions: disruption.NewBucket(0, 1),
 	}
@@ -50,7 +50,7 @@ func confirmed() disruption.Circuit {
 	return disruption.Circuit{EvictedFrom: noon.Add(-2 * time.Minute), EvictedTo: noon.Add(-2 * time.Minute), Confirmed: true}
 }
 
-func protect(step *snapshot.VerticalStep, left int32) *policyv1.PodDisruptionBudget {
+func protect(step *snapshotvertical.Step, left int32) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{
 		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
 		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: left, CurrentHealthy: 3, DesiredHealthy: 3},
@@ -60,7 +60,7 @@ func protect(step *snapshot.VerticalStep, left int32) *policyv1.PodDisruptionBud
 }
 
 // shrinks is a step in which the memory limits of pods would fall.
-func shrinks(s *snapshot.VerticalStep) {
+func shrinks(s *snapshotvertical.Step) {
 	inPlace(s, vpav1.UpdateModeInPlaceOrRecreate)
 	for _, p := range s.Pods {
 		c := &p.Spec.Containers[0]
@@ -69,7 +69,7 @@ func shrinks(s *snapshot.VerticalStep) {
 	}
 }
 
-func inPlace(step *snapshot.VerticalStep, mode vpav1.UpdateMode) {
+func inPlace(step *snapshotvertical.Step, mode vpav1.UpdateMode) {
 	step.Object.Spec.UpdatePolicy.UpdateMode = &mode
 	step.Nodes = []*corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "node"},
@@ -83,67 +83,67 @@ func TestEachPod(t *testing.T) {
 	waits := held("WaitingForReplacement")
 	const words = "should be changed: a request is outside of the recommended bounds, or missing; but: "
 	for why, c := range map[string]struct {
-		change func(*snapshot.VerticalStep)
+		change func(*snapshotvertical.Step)
 		want   [3]string
 		words  string
 	}{
 		"half may be away": {
-			func(*snapshot.VerticalStep) {}, [3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")},
+			func(*snapshotvertical.Step) {}, [3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")},
 			words + "as many pods are away or not ready as --eviction-tolerance allows",
 		},
 		"the operator lets more go": {
-			func(s *snapshot.VerticalStep) { s.Snapshot.Flags = map[string]string{"eviction-tolerance": "0.7"} },
+			func(s *snapshotvertical.Step) { s.Snapshot.Flags = map[string]string{"eviction-tolerance": "0.7"} },
 			[3]string{evicted, waits, waits}, words + "the pod that replaces the first evicted one has not come up yet",
 		},
 		"a budget": {
-			func(s *snapshot.VerticalStep) { protect(s, 0) }, [3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")},
+			func(s *snapshotvertical.Step) { protect(s, 0) }, [3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")},
 			words + "a PodDisruptionBudget does not allow an eviction",
 		},
 		"a budget of another": {
-			func(s *snapshot.VerticalStep) { protect(s, 0).Spec.Selector.MatchLabels["app"] = "api" },
+			func(s *snapshotvertical.Step) { protect(s, 0).Spec.Selector.MatchLabels["app"] = "api" },
 			[3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")}, "would be evicted",
 		},
 		"a budget is used up": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				protect(s, 1)
 				s.Snapshot.Flags = map[string]string{"eviction-tolerance": "1"}
 			}, [3]string{evicted, waits, waits}, "would be evicted",
 		},
 		"nobody has counted": {
-			func(s *snapshot.VerticalStep) { protect(s, 3).Generation = 2 },
+			func(s *snapshotvertical.Step) { protect(s, 3).Generation = 2 },
 			[3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")}, "a PodDisruptionBudget",
 		},
 		"a budget lets the sick go": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				protect(s, 0).Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
 				s.Pods[1].Status.Conditions = nil
 				s.Snapshot.Flags = map[string]string{"eviction-tolerance": "1"}
 			}, [3]string{held("PodDisruptionBudget"), evicted, waits}, "would be evicted",
 		},
 		"two budgets": {
-			func(s *snapshot.VerticalStep) { protect(s, 3); protect(s, 3) }, [3]string{held("Failed"), held("Failed"), held("Failed")},
+			func(s *snapshotvertical.Step) { protect(s, 3); protect(s, 3) }, [3]string{held("Failed"), held("Failed"), held("Failed")},
 			words + "the API server answered with an error",
 		},
 		"too few": {
-			func(s *snapshot.VerticalStep) { s.Object.Spec.UpdatePolicy.MinReplicas = ptr.To[int32](4) },
+			func(s *snapshotvertical.Step) { s.Object.Spec.UpdatePolicy.MinReplicas = ptr.To[int32](4) },
 			[3]string{held("MinReplicas"), held("MinReplicas"), held("MinReplicas")}, words + "there are fewer pods than minReplicas",
 		},
 		"requirements": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Object.Spec.UpdatePolicy.EvictionRequirements = []vpav1.EvictionRequirement{{
 					Resources: []corev1.ResourceName{corev1.ResourceCPU}, ChangeRequirement: vpav1.TargetLowerThanRequests,
 				}}
 			}, [3]string{held("EvictionRequirements"), held("EvictionRequirements"), held("EvictionRequirements")}, words + "the change does not meet the evictionRequirements",
 		},
 		"good enough": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				for _, p := range s.Pods {
 					p.Spec.Containers[0].Resources.Requests = resources("160m", "400Mi")
 				}
 			}, [3]string{"nothing  WithinBounds", "nothing  WithinBounds", "nothing  WithinBounds"}, "stays as it is: the pods' requests are within the recommended bounds",
 		},
 		"fought over": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Horizontals = []*autoscalingv2.HorizontalPodAutoscaler{{
 					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 					Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
@@ -156,17 +156,17 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"}, "stays as it is: a HorizontalPodAutoscaler has a utilization target",
 		},
 		"no turn": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Evictions = disruption.NewBucket(0.001, 1).Empty(noon.Add(-20 * time.Second))
 			}, [3]string{held("RateLimit"), held("RateLimit"), held("RateLimit")}, words + "--eviction-rate-limit allows no more in this pass",
 		},
 		"nobody renews the Lease": {
-			func(s *snapshot.VerticalStep) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.LeaseStale = true },
+			func(s *snapshotvertical.Step) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.LeaseStale = true },
 			[3]string{held("LeaseStale"), held("LeaseStale"), held("LeaseStale")}, "leaves its passes out: the admission controller's Lease is not renewed",
 		},
 		"the cluster evicts nothing": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Held = "ClusterNotAdmitted"
 			},
@@ -174,21 +174,21 @@ func TestEachPod(t *testing.T) {
 			"evicts nothing in the whole cluster: pods of several workloads came up without what is recommended",
 		},
 		"an updater that knows more holds it": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Held = "SomethingNew"
 			},
 			[3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")}, "evicts nothing in the whole cluster: SomethingNew",
 		},
 		"the cluster has had enough": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.EvictionsLeft = ptr.To(0)
 			},
 			[3]string{held("ClusterBudget"), held("ClusterBudget"), held("ClusterBudget")}, "--max-eviction-percent leaves 0 evictions in the whole cluster for now",
 		},
 		"the cluster bears one more": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.EvictionsLeft = ptr.To(1)
 				s.Snapshot.Updater.State.Circuit = confirmed()
@@ -196,11 +196,11 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{evicted, held("ClusterBudget"), held("ClusterBudget")}, words + "as many pods of the cluster were evicted as --max-eviction-percent allows",
 		},
 		"new pods are refused": {
-			func(s *snapshot.VerticalStep) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.FailedCreate = true },
+			func(s *snapshotvertical.Step) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.FailedCreate = true },
 			[3]string{held("FailedCreate"), held("FailedCreate"), held("FailedCreate")}, words + "pods of the workload are not created",
 		},
 		"little history": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				for _, p := range s.Pods {
 					p.Spec.Containers[0].Resources.Requests = resources("200m", "800Mi")
 				}
@@ -209,7 +209,7 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{"nothing  LittleHistory", "nothing  LittleHistory", "nothing  LittleHistory"}, "stays as it is: there are samples of less than a confidence interval",
 		},
 		"new pods crash": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.State.Circuit.EvictedFrom = noon.Add(-30 * time.Minute)
 				s.Snapshot.Updater.State.Circuit.EvictedTo = s.Snapshot.Updater.State.Circuit.EvictedFrom
@@ -226,18 +226,18 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{evicted, held("CircuitOpen"), held("CircuitOpen")}, "pods that were changed before do not come up: web-1",
 		},
 		"in place": {
-			func(s *snapshot.VerticalStep) { inPlace(s, vpav1.UpdateModeInPlaceOrRecreate) },
+			func(s *snapshotvertical.Step) { inPlace(s, vpav1.UpdateModeInPlaceOrRecreate) },
 			[3]string{"resize OutsideRange ", held("DisruptionBudget"), held("DisruptionBudget")}, "would be resized in place by the next pass",
 		},
 		"no room": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				inPlace(s, vpav1.UpdateModeInPlaceOrRecreate)
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Requested = map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1000)}
 			}, [3]string{held("NodeFull"), held("NodeFull"), held("NodeFull")}, words + "the node has no room for what is recommended",
 		},
 		"refused before": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				inPlace(s, vpav1.UpdateModeInPlace)
 				s.Snapshot.Flags = map[string]string{"updater-feature-gates.InPlace": "true"}
 				s.Snapshot.Updater = updater()
@@ -251,7 +251,7 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{held("InfeasibleBefore"), held("InfeasibleBefore"), held("InfeasibleBefore")}, words + "the node cannot do the resize",
 		},
 		"memory in use": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				shrinks(s)
 				for _, p := range s.Pods {
 					s.PodMetrics = append(s.PodMetrics, metricsv1beta1.PodMetrics{
@@ -261,7 +261,7 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words + "a container uses more memory than its new limit would allow",
 		},
 		"memory in use, says the updater": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				shrinks(s)
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Used = map[string]map[string]vertical.Amounts{}
@@ -274,7 +274,7 @@ func TestEachPod(t *testing.T) {
 			shrinks, [3]string{held("MemoryUnknown"), held("MemoryUnknown"), held("MemoryUnknown")}, words + "a container's memory limit would fall, and what it uses is not known",
 		},
 		"the boost is over": {
-			func(s *snapshot.VerticalStep) {
+			func(s *snapshotvertical.Step) {
 				s.Snapshot.Flags = map[string]string{"updater-feature-gates.CPUStartupBoost": "true"}
 				s.Object.Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeOff)
 				s.Object.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.FactorStartupBoostType, Factor: ptr.To[int32](2)}}
@@ -311,17 +311,17 @@ func textOf(t *testing.T, e *Explanation) string {
 }
 
 // replays: what is saved comes to the same, to the last number.
-func replays(t *testing.T, step *snapshot.VerticalStep, e *Explanation) {
+func replays(t *testing.T, step *snapshotvertical.Step, e *Explanation) {
 	t.Helper()
 	var file, before, after bytes.Buffer
-	if err := snapshot.EncodeVertical(&file, step); err != nil {
+	if err := snapshotvertical.Encode(&file, step); err != nil {
 		t.Fatal(err)
 	}
-	document, err := snapshot.NewReader(&file).NextDocument()
+	saved, err := snapshotvertical.NewReader(&file).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := explainedBy(t, document.Vertical, divergence.Default)
+	again := explainedBy(t, saved, divergence.Default)
 	if err := e.WriteJSON(&before); err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func replays(t *testing.T, step *snapshot.VerticalStep, e *Explanation) {
 func TestMemoryIsTold(t *testing.T) {
 	step := poor()
 	step.Snapshot.Updater = updater()
-	step.Snapshot.Updater.Pods = []snapshot.PodVerdict{
+	step.Snapshot.Updater.Pods = []snapshotvertical.PodVerdict{
 		{Name: "web-1", UID: "web-1", Action: "evict", Because: "OutsideRange"},
 		{Name: "web-2", UID: "web-2", Action: "nothing", Because: "OutsideRange", Against: "PodDisruptionBudget"},
 		{Name: "web-3", UID: "web-3", Action: "nothing", Because: "OutsideRange", Against: "SomethingNew"},
@@ -363,17 +363,17 @@ func TestMemoryIsTold(t *testing.T) {
 
 // TestSavedFile: the file that the snapshots' tests keep is explained as it was when it was saved.
 func TestSavedFile(t *testing.T) {
-	const file, golden = "../../snapshot/testdata/vertical/web.yaml", "testdata/saved.txt"
+	const file, golden = "../../snapshot/vertical/testdata/web.yaml", "testdata/saved.txt"
 	in, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	document, err := snapshot.NewReader(in).NextDocument()
+	saved, err := snapshotvertical.NewReader(in).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := explainedBy(t, document.Vertical, divergence.Default)
+	e := explainedBy(t, saved, divergence.Default)
 	got := textOf(t, e)
 	if *writes {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {

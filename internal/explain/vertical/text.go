@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // page has labels in one column and words in the other, as a horizontal explanation.
@@ -168,18 +169,18 @@ func (e *Explanation) explainPod(p *page, v *update.Verdict) {
 
 // verdictBefore is what the updater's last pass came to with the pod; nil if it had
 // nothing to do with it.
-func (e *Explanation) verdictBefore(uid string) *snapshot.PodVerdict {
+func (e *Explanation) verdictBefore(uid string) *snapshotvertical.PodVerdict {
 	if e.Step.Snapshot.Updater == nil {
 		return nil
 	}
 	pods := e.Step.Snapshot.Updater.Pods
-	if at := slices.IndexFunc(pods, func(v snapshot.PodVerdict) bool { return v.UID == uid }); at >= 0 {
+	if at := slices.IndexFunc(pods, func(v snapshotvertical.PodVerdict) bool { return v.UID == uid }); at >= 0 {
 		return &pods[at]
 	}
 	return nil
 }
 
-func wasText(v *snapshot.PodVerdict) string {
+func wasText(v *snapshotvertical.PodVerdict) string {
 	for kind, text := range done {
 		if v.Action == kind.String() {
 			return text

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // lastPasses is what passes tell to whoever explains them.
@@ -92,12 +92,12 @@ func (m *lastPasses) of(object types.NamespacedName) (l passResult, stale, ok bo
 
 // UpdaterState is what the updater remembers of an object, nil for one that no pass has
 // looked at. It may be called by many goroutines.
-func (c *Controller) UpdaterState(object types.NamespacedName) *snapshot.Updater {
+func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical.Updater {
 	l, stale, ok := c.lastPasses.of(object)
 	if !ok && !stale {
 		return nil
 	}
-	u := &snapshot.Updater{
+	u := &snapshotvertical.Updater{
 		Time: l.at, Interval: metav1.Duration{Duration: c.cfg.Interval}, LeaseStale: stale,
 		Evictions: c.bucket(update.Evict), Resizes: c.bucket(update.Resize), State: l.state.Clone(),
 		Held: l.evictionsStopped.String(), FailedCreate: l.failedCreate,
@@ -112,7 +112,7 @@ func (c *Controller) UpdaterState(object types.NamespacedName) *snapshot.Updater
 		u.Time, u.State = time.Time{}, update.State{}
 	}
 	for _, v := range l.toUpdate {
-		u.Pods = append(u.Pods, snapshot.PodVerdict{
+		u.Pods = append(u.Pods, snapshotvertical.PodVerdict{
 			Name: v.name, UID: v.uid, Action: v.action.String(), Because: v.reason.String(), Against: v.blockedBy.String(),
 		})
 	}

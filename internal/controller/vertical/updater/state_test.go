@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // TestMemory: what a pass came to is told of each pod that should be changed, with what is remembered, and nothing of an
@@ -59,7 +59,7 @@ func TestMemoryOfEvictions(t *testing.T) {
 	r := newRig(t, nil, "web")
 	r.passOnce()
 	u := r.UpdaterState(types.NamespacedName{Namespace: namespace, Name: "web"})
-	if u == nil || !slices.ContainsFunc(u.Pods, func(p snapshot.PodVerdict) bool { return p.Action == "evict" }) || u.State.Circuit.EvictedTo.IsZero() {
+	if u == nil || !slices.ContainsFunc(u.Pods, func(p snapshotvertical.PodVerdict) bool { return p.Action == "evict" }) || u.State.Circuit.EvictedTo.IsZero() {
 		t.Fatalf("remembered is %+v", u)
 	}
 	before := u.State.Circuit

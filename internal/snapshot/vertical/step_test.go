@@ -1,9 +1,7 @@
-package snapshot
+package vertical
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -24,7 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-const verticalFile = "testdata/vertical/web.yaml"
+const verticalFile = "testdata/web.yaml"
 
 const (
 	vpaItem = `
@@ -46,7 +44,7 @@ func TestReadVerticalErrors(t *testing.T) {
 		"no snapshot":     {"apiVersion: v1\nkind: List\nitems:" + vpaItem, "items: no plimsoll.dev/v1alpha1 VerticalSnapshot"},
 		"two objects":     {verticalDocument + vpaItem, "item 3 (VerticalPodAutoscaler shop/web): second of its kind, a step has one"},
 		"two snapshots":   {verticalDocument + verticalItem, "item 3 (VerticalSnapshot shop/web): second of its kind, a step has one"},
-		"a scale":         {verticalDocument + scaleItem, `item 3 (Scale): kind Scale of "autoscaling/v1" is not part of a snapshot`},
+		"a scale":         {verticalDocument + "\n- {apiVersion: autoscaling/v1, kind: Scale}", `item 3 (Scale): kind Scale of "autoscaling/v1" is not part of a snapshot`},
 		"a list":          {verticalDocument + "\n- {apiVersion: v1, kind: List}", "item 3 (List): a list within the list"},
 		"another's":       {strings.Replace(verticalDocument, "name: web, namespace: shop}\n  time", "name: api, namespace: shop}\n  time", 1), "VerticalSnapshot: metadata: shop/api is not the VerticalPodAutoscaler's name shop/web"},
 		"no name":         {strings.Replace(verticalDocument, "metadata: {name: web, namespace: shop}\n  spec", "metadata: {}\n  spec", 1), "VerticalPodAutoscaler: metadata.name: Required value"},
@@ -64,30 +62,24 @@ func TestReadVerticalErrors(t *testing.T) {
 		"no pass":         {verticalDocument + "\n  updater: {interval: 1m, state: {version: 1}}", "VerticalSnapshot: updater.time: Required value"},
 		"another version": {verticalDocument + "\n  updater: {time: \"2026-11-20T12:00:00Z\", interval: 1m, state: {version: 9}}", "VerticalSnapshot: updater.state.version: 9, this program knows 1"},
 	} {
-		_, err := NewReader(strings.NewReader(c.document)).NextDocument()
+		_, err := NewReader(strings.NewReader(c.document)).Next()
 		if err == nil || err.Error() != "document 1: "+c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
-	if _, err := NewReader(strings.NewReader(verticalDocument)).Next(); err == nil || !strings.Contains(err.Error(), "is about a VerticalPodAutoscaler") {
-		t.Errorf("a step of the other kind: %v", err)
-	}
 }
 
-func verticalOf(t *testing.T, text string) *VerticalStep {
+func verticalOf(t *testing.T, text string) *Step {
 	t.Helper()
-	document, err := NewReader(strings.NewReader(text)).NextDocument()
+	step, err := NewReader(strings.NewReader(text)).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if document.Vertical == nil {
-		t.Fatal("it is not read as a vertical step")
-	}
-	return document.Vertical
+	return step
 }
 
 // What is written is read as it was, with times that are no whole seconds, and all that the updater remembers.
-func TestEncodeVertical(t *testing.T) {
+func TestEncode(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 	step := verticalOf(t, verticalDocument)
 	step.Checkpoints = []*vpav1.VerticalPodAutoscalerCheckpoint{{
@@ -111,7 +103,7 @@ func TestEncodeVertical(t *testing.T) {
 	state.Resize.Failed["1"] = resize.Failure{Attempts: 2, Until: at}
 	state.Circuit.RecordEviction(at, nil, []vertical.Recommendation{{Container: "app", Target: vertical.Of(5, 6)}})
 	state.Circuit.RecordResize(at, &vertical.Pod{UID: "1"})
-	settings := DefaultVerticalSettings()
+	settings := DefaultSettings()
 	settings.KnowsGates, settings.Gates.InPlace, settings.Updater.Tolerance, settings.Recommender.NoOverrides = true, true, 0.1+0.2, true
 	settings.Recommender.Policy.MaxAllowed = vertical.Amounts{}.With(vertical.Memory, 1<<40)
 	step.Snapshot.Flags = settings.Flags()
@@ -122,12 +114,12 @@ func TestEncodeVertical(t *testing.T) {
 		Used:      map[string]map[string]vertical.Amounts{"1": {"app": vertical.Amounts{}.With(vertical.Memory, 70<<20)}},
 		Held:      "NodesNotReady", EvictionsLeft: ptr.To(3), FailedCreate: true,
 	}
-	copied, ok := step.Snapshot.DeepCopyObject().(*VerticalSnapshot)
+	copied, ok := step.Snapshot.DeepCopyObject().(*Snapshot)
 	if !ok || !cmp.Equal(step.Snapshot, copied, exported) {
 		t.Errorf("the copy is another: %s", cmp.Diff(step.Snapshot, copied, exported))
 	}
 	var stream bytes.Buffer
-	if err := EncodeVertical(&stream, step); err != nil {
+	if err := Encode(&stream, step); err != nil {
 		t.Fatal(err)
 	}
 	got := verticalOf(t, stream.String())
@@ -142,7 +134,7 @@ func TestEncodeVertical(t *testing.T) {
 
 // exported compares amounts and buckets by what they hold; times by when they are.
 var exported = cmp.Options{
-	cmp.AllowUnexported(vertical.Amounts{}, disruption.Bucket{}, VerticalSettings{}),
+	cmp.AllowUnexported(vertical.Amounts{}, disruption.Bucket{}, Settings{}),
 	cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }),
 	cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) }),
 }
@@ -187,22 +179,18 @@ func FuzzVerticalReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream string) {
 		reader := NewReader(strings.NewReader(stream))
 		for range 100 {
-			document, err := reader.NextDocument()
-			if errors.Is(err, io.EOF) || err != nil {
+			step, err := reader.Next()
+			if err != nil {
 				return
-			}
-			step := document.Vertical
-			if step == nil {
-				continue
 			}
 			if step.Object == nil || step.Snapshot == nil {
 				t.Fatalf("an incomplete step: %+v", step)
 			}
 			var again bytes.Buffer
-			if err := EncodeVertical(&again, step); err != nil {
+			if err := Encode(&again, step); err != nil {
 				continue // what cannot be written was written by nobody
 			}
-			if _, err := NewReader(&again).NextDocument(); err != nil {
+			if _, err := NewReader(&again).Next(); err != nil {
 				t.Fatalf("what was written cannot be read: %v\n%s", err, again.String())
 			}
 		}

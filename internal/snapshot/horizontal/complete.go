@@ -1,4 +1,4 @@
-package snapshot
+package horizontal
 
 import (
 	"errors"
@@ -12,18 +12,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// complete checks that a step can be decided and fills in what the API server
-// would have.
-func (s *Step) complete() error {
+// Complete implements [snapshot.Step].
+func (s *Step) Complete() error {
 	switch {
 	case s.HPA == nil:
 		return errors.New("items: no autoscaling/v2 HorizontalPodAutoscaler")
 	case s.Scale == nil && (s.Snapshot == nil || s.Snapshot.ScaleError == ""):
 		return errors.New("items: no autoscaling/v1 Scale")
 	case s.Snapshot == nil:
-		return fmt.Errorf("items: no %s Snapshot", GroupVersion)
+		return fmt.Errorf("items: no %s Snapshot", snapshot.GroupVersion)
 	case s.Scale == nil:
 		s.Scale = &autoscalingv1.Scale{}
 	}
@@ -60,22 +60,17 @@ func (s *Step) setDefaults() {
 	}}
 }
 
-// invalid says what is wrong with a field of the step's object of that kind.
-func invalid(kind, format string, args ...any) error {
-	return fmt.Errorf("%s: %s", kind, fmt.Sprintf(format, args...))
-}
-
 func (s *Step) checkNames() error {
 	switch {
 	case s.HPA.Name == "":
-		return invalid("HorizontalPodAutoscaler", "metadata.name: Required value")
+		return snapshot.Invalid("HorizontalPodAutoscaler", "metadata.name: Required value")
 	case s.Snapshot.Name != s.HPA.Name || s.Snapshot.Namespace != s.HPA.Namespace:
-		return invalid("Snapshot", "metadata: %s/%s is not the HorizontalPodAutoscaler's name %s/%s",
+		return snapshot.Invalid("Snapshot", "metadata: %s/%s is not the HorizontalPodAutoscaler's name %s/%s",
 			s.Snapshot.Namespace, s.Snapshot.Name, s.HPA.Namespace, s.HPA.Name)
 	case s.Scale.Namespace != s.HPA.Namespace:
-		return invalid("Scale", "metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace, s.HPA.Namespace)
+		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace, s.HPA.Namespace)
 	case s.Snapshot.Time.IsZero():
-		return invalid("Snapshot", "time: Required value")
+		return snapshot.Invalid("Snapshot", "time: Required value")
 	}
 	return nil
 }
@@ -84,16 +79,16 @@ func (s *Step) checkCounts() error {
 	spec := &s.HPA.Spec
 	switch {
 	case spec.MaxReplicas < 1:
-		return invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be set and greater than 0", spec.MaxReplicas)
+		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be set and greater than 0", spec.MaxReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas < 0:
-		return invalid("HorizontalPodAutoscaler", "spec.minReplicas: %d, must be greater than or equal to 0", *spec.MinReplicas)
+		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.minReplicas: %d, must be greater than or equal to 0", *spec.MinReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas > spec.MaxReplicas:
-		return invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
+		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
 			spec.MaxReplicas, *spec.MinReplicas)
 	case s.Scale.Spec.Replicas < 0:
-		return invalid("Scale", "spec.replicas: %d, must be greater than or equal to 0", s.Scale.Spec.Replicas)
+		return snapshot.Invalid("Scale", "spec.replicas: %d, must be greater than or equal to 0", s.Scale.Spec.Replicas)
 	case s.Scale.Status.Replicas < 0:
-		return invalid("Scale", "status.replicas: %d, must be greater than or equal to 0", s.Scale.Status.Replicas)
+		return snapshot.Invalid("Scale", "status.replicas: %d, must be greater than or equal to 0", s.Scale.Status.Replicas)
 	}
 	return nil
 }
@@ -104,16 +99,16 @@ func (s *Step) checkOptions() error {
 		return nil
 	}
 	if t := o.Tolerance; t != nil && (*t < 0 || math.IsNaN(*t)) {
-		return invalid("Snapshot", "options.tolerance: %v, must be greater than or equal to 0", *t)
+		return snapshot.Invalid("Snapshot", "options.tolerance: %v, must be greater than or equal to 0", *t)
 	}
-	flags := o.flags()
+	flags := o.Flags()
 	switch {
 	case flags.DownscaleStabilization < 0:
-		return invalid("Snapshot", "options.downscaleStabilization: %s, must not be negative", flags.DownscaleStabilization)
+		return snapshot.Invalid("Snapshot", "options.downscaleStabilization: %s, must not be negative", flags.DownscaleStabilization)
 	case flags.CPUInitializationPeriod < 0:
-		return invalid("Snapshot", "options.cpuInitializationPeriod: %s, must not be negative", flags.CPUInitializationPeriod)
+		return snapshot.Invalid("Snapshot", "options.cpuInitializationPeriod: %s, must not be negative", flags.CPUInitializationPeriod)
 	case flags.InitialReadinessDelay < 0:
-		return invalid("Snapshot", "options.initialReadinessDelay: %s, must not be negative", flags.InitialReadinessDelay)
+		return snapshot.Invalid("Snapshot", "options.initialReadinessDelay: %s, must not be negative", flags.InitialReadinessDelay)
 	}
 	return checkSurge(&flags.Surge)
 }
@@ -121,15 +116,15 @@ func (s *Step) checkOptions() error {
 func checkSurge(s *surge.Settings) error {
 	switch {
 	case s.Window < 0:
-		return invalid("Snapshot", "options.surge.window: %s, must not be negative", s.Window)
+		return snapshot.Invalid("Snapshot", "options.surge.window: %s, must not be negative", s.Window)
 	case !(s.Margin >= 1):
-		return invalid("Snapshot", "options.surge.margin: %v, must be greater than or equal to 1", s.Margin)
+		return snapshot.Invalid("Snapshot", "options.surge.margin: %v, must be greater than or equal to 1", s.Margin)
 	case !(s.SteepFactor >= s.Margin):
-		return invalid("Snapshot", "options.surge.steepFactor: %v, must be greater than or equal to the margin %v", s.SteepFactor, s.Margin)
+		return snapshot.Invalid("Snapshot", "options.surge.steepFactor: %v, must be greater than or equal to the margin %v", s.SteepFactor, s.Margin)
 	case s.LeastCPUMilli < 0:
-		return invalid("Snapshot", "options.surge.leastCPU: %dm, must not be negative", s.LeastCPUMilli)
+		return snapshot.Invalid("Snapshot", "options.surge.leastCPU: %dm, must not be negative", s.LeastCPUMilli)
 	case s.ReadyFor < 0:
-		return invalid("Snapshot", "options.surge.readyFor: %s, must not be negative", s.ReadyFor)
+		return snapshot.Invalid("Snapshot", "options.surge.readyFor: %s, must not be negative", s.ReadyFor)
 	}
 	return nil
 }
@@ -142,11 +137,11 @@ func (s *Step) checkWindows() error {
 		switch {
 		case !marked:
 		case window != observehorizontal.SurgeWindow:
-			return invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q", observehorizontal.WindowAnnotation, window, observehorizontal.SurgeWindow)
+			return snapshot.Invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q", observehorizontal.WindowAnnotation, window, observehorizontal.SurgeWindow)
 		case m.Timestamp.IsZero():
-			return invalid("PodMetrics "+m.Name, "timestamp: Required value")
+			return snapshot.Invalid("PodMetrics "+m.Name, "timestamp: Required value")
 		case m.Window.Duration <= 0:
-			return invalid("PodMetrics "+m.Name, "window: %s, must be greater than 0", m.Window.Duration)
+			return snapshot.Invalid("PodMetrics "+m.Name, "window: %s, must be greater than 0", m.Window.Duration)
 		}
 	}
 	return nil
@@ -154,22 +149,22 @@ func (s *Step) checkWindows() error {
 
 func (s *Step) checkHistory() error {
 	if state := s.Snapshot.State; state != nil && state.Version != horizontal.StateVersion {
-		return invalid("Snapshot", "state.version: %d, this program knows %d", state.Version, horizontal.StateVersion)
+		return snapshot.Invalid("Snapshot", "state.version: %d, this program knows %d", state.Version, horizontal.StateVersion)
 	}
 	if s.Snapshot.History == nil {
 		return nil
 	}
 	for i, e := range s.Snapshot.History.ScaleEvents {
 		if e.Change == 0 || e.Change == math.MinInt32 {
-			return invalid("Snapshot", "history.scaleEvents[%d].change: %d, want a number of replicas", i, e.Change)
+			return snapshot.Invalid("Snapshot", "history.scaleEvents[%d].change: %d, want a number of replicas", i, e.Change)
 		}
 		if e.Time.IsZero() {
-			return invalid("Snapshot", "history.scaleEvents[%d].time: Required value", i)
+			return snapshot.Invalid("Snapshot", "history.scaleEvents[%d].time: Required value", i)
 		}
 	}
 	for i, r := range s.Snapshot.History.Recommendations {
 		if r.Time.IsZero() {
-			return invalid("Snapshot", "history.recommendations[%d].time: Required value", i)
+			return snapshot.Invalid("Snapshot", "history.recommendations[%d].time: Required value", i)
 		}
 	}
 	return nil
@@ -180,18 +175,18 @@ func (s *Step) checkErrors() error {
 	for i, e := range s.Snapshot.Errors {
 		switch {
 		case e.MetricIndex < 0 || e.MetricIndex >= len(s.HPA.Spec.Metrics):
-			return invalid("Snapshot", "errors[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
+			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
 				i, e.MetricIndex, len(s.HPA.Spec.Metrics))
 		case seen[e.MetricIndex]:
-			return invalid("Snapshot", "errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
+			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
 		case e.Message == "":
-			return invalid("Snapshot", "errors[%d].message: Required value", i)
+			return snapshot.Invalid("Snapshot", "errors[%d].message: Required value", i)
 		}
 		seen[e.MetricIndex] = true
 	}
 	for i, a := range s.Snapshot.Asked {
 		if a.MetricIndex < 0 || a.MetricIndex >= len(s.HPA.Spec.Metrics) {
-			return invalid("Snapshot", "asked[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
+			return snapshot.Invalid("Snapshot", "asked[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
 				i, a.MetricIndex, len(s.HPA.Spec.Metrics))
 		}
 	}

@@ -1,4 +1,4 @@
-package snapshot
+package horizontal
 
 import (
 	"maps"
@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
 // Live is what a decision is made of, apart from what the metrics' sources answered:
@@ -49,7 +50,7 @@ func Of(l *Live) *Step {
 		Snapshot: &Snapshot{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: hpa.Namespace, Name: hpa.Name,
-				Annotations: map[string]string{DivergencesAnnotation: l.Options.Divergences.String()},
+				Annotations: map[string]string{snapshot.DivergencesAnnotation: l.Options.Divergences.String()},
 			},
 			Options: OptionsOf(l.Options), State: &state, ScaleError: o.Target.Error,
 		},

@@ -1,4 +1,4 @@
-package snapshot_test
+package horizontal_test
 
 import (
 	"errors"
@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // A stream of two steps: the queue holds ten times what one replica shall have,
 // then nothing more.
 func Example() {
 	stream := step("12:00:00", 2, 100) + step("12:00:15", 4, 0)
-	reader, evaluator := snapshot.NewReader(strings.NewReader(stream)), snapshot.NewEvaluator(divergence.Default)
+	reader, evaluator := snapshothorizontal.NewReader(strings.NewReader(stream)), explainhorizontal.NewEvaluator(divergence.Default)
 	for {
 		step, err := reader.Next()
 		if errors.Is(err, io.EOF) {

@@ -1,4 +1,4 @@
-package snapshot
+package vertical
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// VerticalSettings are what the flags of the recommender and the updater mean.
+// Settings are what the flags of the recommender and the updater mean.
 // Divergences are the caller's choice.
-type VerticalSettings struct {
+type Settings struct {
 	Recommender observevertical.RecommendFlags
 	Updater     update.Policy
 	Gates       observevertical.Gates
@@ -32,9 +32,9 @@ type VerticalSettings struct {
 	overrides  bool
 }
 
-// DefaultVerticalSettings are the flags' defaults.
-func DefaultVerticalSettings() VerticalSettings {
-	return VerticalSettings{Recommender: observevertical.RecommendFlags{Policy: recommend.DefaultPolicy()}, Updater: update.DefaultPolicy(), overrides: true}
+// DefaultSettings are the flags' defaults.
+func DefaultSettings() Settings {
+	return Settings{Recommender: observevertical.RecommendFlags{Policy: recommend.DefaultPolicy()}, Updater: update.DefaultPolicy(), overrides: true}
 }
 
 const gatePrefix = "updater-feature-gates."
@@ -43,7 +43,7 @@ const gatePrefix = "updater-feature-gates."
 func isGate(flag string) bool { return strings.HasPrefix(flag, gatePrefix) }
 
 // values are where the flags are kept, by upstream's names.
-func (s *VerticalSettings) values() map[string]any {
+func (s *Settings) values() map[string]any {
 	e, u := &s.Recommender.Policy.Policy, &s.Updater
 	cpu, memory := &e.Percentiles[vertical.CPU], &e.Percentiles[vertical.Memory]
 	return map[string]any{
@@ -85,7 +85,7 @@ func (s *VerticalSettings) values() map[string]any {
 
 // Flags writes the settings down, all of them: a snapshot means the same when a
 // default has changed.
-func (s *VerticalSettings) Flags() map[string]string {
+func (s *Settings) Flags() map[string]string {
 	for r := range vertical.Resource(vertical.Resources) {
 		amount, _ := s.Recommender.Policy.MaxAllowed.Get(r)
 		s.maxAllowed[r] = int64(amount)
@@ -102,8 +102,8 @@ func (s *VerticalSettings) Flags() map[string]string {
 }
 
 // Settings are the flags with the defaults of what is absent.
-func (s *VerticalStep) Settings() (VerticalSettings, error) {
-	settings := DefaultVerticalSettings()
+func (s *Step) Settings() (Settings, error) {
+	settings := DefaultSettings()
 	values := settings.values()
 	for _, name := range slices.Sorted(maps.Keys(s.Snapshot.Flags)) {
 		value, ok := values[name]
@@ -128,7 +128,7 @@ func (s *VerticalStep) Settings() (VerticalSettings, error) {
 }
 
 // check keeps out what no formula can be used with.
-func (s *VerticalSettings) check() error {
+func (s *Settings) check() error {
 	e := &s.Recommender.Policy
 	for r := range vertical.Resource(vertical.Resources) {
 		p := &e.Percentiles[r]

@@ -1,4 +1,4 @@
-package snapshot
+package horizontal
 
 import (
 	"encoding/json"
@@ -16,10 +16,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// Output is a result as JSON prints it.
-type Output struct {
+// DecisionOutput is a decision as JSON prints it.
+type DecisionOutput struct {
 	DesiredReplicas int32                                       `json:"desiredReplicas"`
 	Rescale         bool                                        `json:"rescale"`
 	Status          autoscalingv2.HorizontalPodAutoscalerStatus `json:"status"`
@@ -111,10 +112,10 @@ type WishTrace struct {
 // StabilizedTrace is what the stabilization windows made of the wish. Held is
 // the recommendation that they hold it by.
 type StabilizedTrace struct {
-	Replicas int32           `json:"replicas"`
-	Reason   string          `json:"reason"`
-	Held     *Recommendation `json:"heldBy,omitempty"`
-	Window   string          `json:"window,omitempty"`
+	Replicas int32                              `json:"replicas"`
+	Reason   string                             `json:"reason"`
+	Held     *snapshothorizontal.Recommendation `json:"heldBy,omitempty"`
+	Window   string                             `json:"window,omitempty"`
 }
 
 // LimitedTrace is what rate, min and max made of it. RateLimit is the farthest
@@ -147,9 +148,9 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return encoder.Encode(r.Output())
 }
 
-// Output is the result as JSON prints it.
-func (r *Result) Output() Output {
-	return Output{
+// Output is the decision as JSON prints it.
+func (r *Result) Output() DecisionOutput {
+	return DecisionOutput{
 		DesiredReplicas: r.Decision.Desired, Rescale: r.Decision.Rescale,
 		Status: r.Status, Events: r.Events, Trace: r.trace(),
 	}
@@ -180,7 +181,7 @@ func (r *Result) trace() Trace {
 	}
 	t.Stabilized = &StabilizedTrace{Replicas: d.Stabilized.Replicas, Reason: d.Stabilized.Reason.String()}
 	if d.Stabilized.Reason != behavior.ReadyForNewScale {
-		t.Stabilized.Held = &Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
+		t.Stabilized.Held = &snapshothorizontal.Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
 		t.Stabilized.Window = d.Stabilized.Window.String()
 	}
 	t.Limited = &LimitedTrace{

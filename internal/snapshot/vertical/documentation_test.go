@@ -1,46 +1,21 @@
-package snapshot
+package vertical
 
 import (
 	"os"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
-
-// TestDocumentation: each field and mark is told of, and what is shown can be read.
-func TestDocumentation(t *testing.T) {
-	text, err := os.ReadFile("../../docs/snapshots.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc := string(text)
-	for _, name := range append(fieldsOf(reflect.TypeFor[Snapshot]()), NoteAnnotation, DivergencesAnnotation, MetricLabel,
-		observehorizontal.WindowAnnotation, observehorizontal.ContainerAnnotation) {
-		if !strings.Contains(doc, name) {
-			t.Errorf("%s is not told of", name)
-		}
-	}
-	shown := strings.Join(regexp.MustCompile(`(?m)^    .*\n`).FindAllString(doc, -1), "")
-	// The four spaces of a block in Markdown become an item's.
-	item := "\n" + strings.Replace(strings.ReplaceAll("\n"+shown, "\n    ", "\n  "), "\n  ", "- ", 1)
-	step := stepOf(t, strings.Replace(document, snapshotItem, item, 1))
-	if step.Snapshot.Time.Nanosecond() != 123456789 || step.Snapshot.VerticalConflict == nil || *step.Snapshot.Options.Surge.SteepFactor != 8 {
-		t.Errorf("what is shown reads as %+v", step.Snapshot)
-	}
-}
 
 // TestVerticalDocumentation: the same of the other kind of step. Each flag is one of upstream's recommender or updater.
 func TestVerticalDocumentation(t *testing.T) {
-	text, err := os.ReadFile("../../docs/snapshots.md")
+	text, err := os.ReadFile("../../../docs/snapshots.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	doc := string(text)
-	for _, name := range fieldsOf(reflect.TypeFor[VerticalSnapshot]()) {
+	for _, name := range fieldsOf(reflect.TypeFor[Snapshot]()) {
 		if !strings.Contains(doc, name) {
 			t.Errorf("%s is not told of", name)
 		}

@@ -1,12 +1,7 @@
-package snapshot
+package horizontal
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 
@@ -24,48 +18,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
-
-// What is written decides as what was read did.
-func TestEncodeKeepsDecisions(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			in, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			var stream bytes.Buffer
-			for reader := NewReader(in); ; {
-				step, err := reader.Next()
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := Encode(&stream, step); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var got bytes.Buffer
-			for i, result := range evaluateAll(t, &stream, divergence.Default) {
-				if i > 0 {
-					got.WriteByte('\n')
-				}
-				if err := result.WriteText(&got); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(explain(t, file, divergence.Default), got.String()); diff != "" {
-				t.Errorf("(-original +encoded):\n%s", diff)
-			}
-		})
-	}
-}
 
 func stepOf(t *testing.T, text string) *Step {
 	t.Helper()
@@ -113,13 +65,13 @@ func TestEncodeStateAndTimes(t *testing.T) {
 func TestSurgeOptions(t *testing.T) {
 	want := observehorizontal.DefaultOptions()
 	want.Surge = surge.Settings{Window: 4 * time.Second, SteepFactor: 5, Margin: 2, LeastCPUMilli: 7, ReadyFor: time.Minute}
-	if diff := cmp.Diff(want, OptionsOf(want).flags()); diff != "" {
+	if diff := cmp.Diff(want, OptionsOf(want).Flags()); diff != "" {
 		t.Errorf("(-saved +read):\n%s", diff)
 	}
 	some := Options{Surge: &SurgeOptions{Window: &metav1.Duration{}}}
 	want = observehorizontal.DefaultOptions()
 	want.Surge.Window = 0
-	if diff := cmp.Diff(want, some.flags()); diff != "" {
+	if diff := cmp.Diff(want, some.Flags()); diff != "" {
 		t.Errorf("what is absent has its default (-want +got):\n%s", diff)
 	}
 }
@@ -144,7 +96,7 @@ func TestWhereStateComesFrom(t *testing.T) {
 	}
 	for name, tc := range cases {
 		step := &Step{Snapshot: &tc.snapshot}
-		got := step.state(of(3), divergence.Default)
+		got := step.StateBefore(of(3), divergence.Default)
 		if high, _ := got.Recommendations.Highest(func(time.Time) bool { return true }); high.Replicas != tc.want {
 			t.Errorf("%s: the recommendation is %d, want %d", name, high.Replicas, tc.want)
 		}
@@ -172,27 +124,6 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A new object of the same name starts without history, as it is another one;
-// upstream goes by the name. The metric of these steps fails, so that the seed,
-// the count as it stood at first, is all that is remembered.
-func TestHistoryByUID(t *testing.T) {
-	for set, want := range map[divergence.Set]int32{divergence.Default: 3, divergence.None: 2} {
-		evaluator := NewEvaluator(set)
-		for uid, replicas := range []int32{2, 3} {
-			step := stepOf(t, document)
-			step.HPA.UID, step.Scale.Spec.Replicas = types.UID(rune('a'+uid)), replicas
-			if _, err := evaluator.Next(step); err != nil {
-				t.Fatal(err)
-			}
-		}
-		state := evaluator.states[types.NamespacedName{Namespace: "shop", Name: "web"}].state
-		got, _ := state.Recommendations.Highest(func(time.Time) bool { return true })
-		if got.Replicas != want {
-			t.Errorf("divergences %s: remembers %v, want the seed of %d", set, got, want)
-		}
-	}
-}
-
 // Answers as an adapter gives them, without the selector, are found again.
 func TestAddAnswers(t *testing.T) {
 	step := stepOf(t, strings.Replace(document, "maxReplicas: 5", `maxReplicas: 5, metrics: [
@@ -208,54 +139,9 @@ func TestAddAnswers(t *testing.T) {
 	if err := Encode(&out, step); err != nil {
 		t.Fatal(err)
 	}
-	evaluator := NewEvaluator(divergence.Default)
-	result, err := evaluator.Next(stepOf(t, out.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, reading := range result.Observation.Readings {
+	for i, reading := range readings(t, stepOf(t, out.String())) {
 		if reading.Error != "" || reading.Empty {
 			t.Errorf("metric %d: %+v", i, reading)
-		}
-	}
-}
-
-func TestJSON(t *testing.T) {
-	for _, name := range []string{"zero", "doubling", "surge"} {
-		t.Run(name, func(t *testing.T) { writesJSON(t, "testdata/"+name) })
-	}
-}
-
-func writesJSON(t *testing.T, name string) {
-	t.Helper()
-	in, err := os.Open(name + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	var out bytes.Buffer
-	results := evaluateAll(t, in, divergence.Default)
-	for i := range results {
-		if err := results[i].WriteJSON(&out); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden(t, name+".json", out.String())
-	decoder := json.NewDecoder(&out)
-	decoder.DisallowUnknownFields()
-	for i := range results {
-		var object struct {
-			DesiredReplicas *int32                    `json:"desiredReplicas"`
-			Rescale         *bool                     `json:"rescale"`
-			Status          json.RawMessage           `json:"status"`
-			Events          []observehorizontal.Event `json:"events"`
-			Trace           json.RawMessage           `json:"trace"`
-		}
-		if err := decoder.Decode(&object); err != nil {
-			t.Fatalf("step %d: %v", i, err)
-		}
-		if object.DesiredReplicas == nil || *object.DesiredReplicas != results[i].Decision.Desired || *object.Rescale != results[i].Decision.Rescale {
-			t.Errorf("step %d: %+v", i, object)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package snapshot
+package horizontal
 
 import (
 	"fmt"
@@ -17,12 +17,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// page collects the lines of an explanation: labels in one column, words in
-// the other.
+// page collects the lines of an explanation: labels in one column, text in the other.
 type page struct {
 	strings.Builder
+	style Style
 }
 
 const labelWidth = 12
@@ -56,14 +58,14 @@ func (p *page) table(label string, rows [][]string) {
 }
 
 // WriteText explains the decision to a person.
-func (r *Result) WriteText(w io.Writer) error {
-	p := &page{}
+func (r *Result) WriteText(w io.Writer, style Style) error {
+	p := &page{style: style}
 	d, hpa := &r.Decision, r.Step.HPA
 	fmt.Fprintf(p, "%s  HorizontalPodAutoscaler %s/%s\n", d.At.Format(time.RFC3339Nano), hpa.Namespace, hpa.Name)
-	if note := r.Step.Snapshot.Annotations[NoteAnnotation]; note != "" {
+	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
 		p.line("note", "%s", note)
 	}
-	if saved, here := r.Step.Snapshot.Annotations[DivergencesAnnotation], r.Policy.Divergences.String(); saved != "" && saved != here {
+	if saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], r.Policy.Divergences.String(); saved != "" && saved != here {
 		p.line("divergences", "%s when it was saved, %s here", saved, here)
 	}
 	ref := hpa.Spec.ScaleTargetRef
@@ -242,7 +244,7 @@ func (r *Result) explainPods(p *page, result *metric.Result) {
 	for _, group := range groups {
 		listed := names[group]
 		most := maxNames
-		if r.NameAllPods {
+		if p.style.AllPods {
 			most = len(listed)
 		}
 		text += fmt.Sprintf("; %d %s: %s", len(listed), group, strings.Join(listed[:min(len(listed), most)], ", "))

@@ -21,7 +21,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 var writes = flag.Bool("update", false, "write what explanations say into testdata")
@@ -34,15 +34,15 @@ func resources(cpu, memory string) corev1.ResourceList {
 
 // known is a workload of three pods: one asks for too little, one for what is
 // recommended, one is not ready yet. A day of samples lies around 200m and 300 MB.
-func known() *snapshot.VerticalStep {
+func known() *snapshotvertical.Step {
 	histogram := func(bucket int) vpav1.HistogramCheckpoint {
 		return vpav1.HistogramCheckpoint{
 			ReferenceTimestamp: metav1.NewTime(noon.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{bucket: 10000}, TotalWeight: 100,
 		}
 	}
 	mode := vpav1.UpdateModeRecreate
-	k := &snapshot.VerticalStep{
-		Snapshot: &snapshot.VerticalSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: noon, Target: snapshot.Target{Replicas: 3}},
+	k := &snapshotvertical.Step{
+		Snapshot: &snapshotvertical.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: noon, Target: snapshotvertical.Target{Replicas: 3}},
 		Object: &vpav1.VerticalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 			Spec: vpav1.VerticalPodAutoscalerSpec{
@@ -92,7 +92,7 @@ func pod(name string, requests corev1.ResourceList) *corev1.Pod {
 	}
 }
 
-func explainedBy(t *testing.T, step *snapshot.VerticalStep, set divergence.Set) *Explanation {
+func explainedBy(t *testing.T, step *snapshotvertical.Step, set divergence.Set) *Explanation {
 	t.Helper()
 	e, err := Explain(step, set)
 	if err != nil {
@@ -168,9 +168,9 @@ func TestJSON(t *testing.T) {
 // TestWithoutAnything: an object that nobody has looked at yet is explained too.
 func TestWithoutAnything(t *testing.T) {
 	var got bytes.Buffer
-	k := &snapshot.VerticalStep{
+	k := &snapshotvertical.Step{
 		Object:   &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
-		Snapshot: &snapshot.VerticalSnapshot{Time: noon, Target: snapshot.Target{Problem: "spec.targetRef: the object names no workload"}},
+		Snapshot: &snapshotvertical.Snapshot{Time: noon, Target: snapshotvertical.Target{Problem: "spec.targetRef: the object names no workload"}},
 	}
 	if err := explainedBy(t, k, divergence.None).WriteText(&got); err != nil {
 		t.Fatal(err)

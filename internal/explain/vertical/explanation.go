@@ -21,12 +21,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // Explanation is what is recommended, and what follows for each pod.
 type Explanation struct {
-	Step        *snapshot.VerticalStep
+	Step        *snapshotvertical.Step
 	Divergences divergence.Set
 	Mode        vertical.Mode
 	Recommended recommend.Decision
@@ -52,7 +52,7 @@ func IsPlimsolls(object *vpav1.VerticalPodAutoscaler) bool {
 }
 
 // Explain decides with these divergences.
-func Explain(step *snapshot.VerticalStep, divergences divergence.Set) (*Explanation, error) {
+func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanation, error) {
 	settings, err := step.Settings()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func containersOf(pods []*corev1.Pod) (present []recommend.Present, uids []strin
 	return present, uids
 }
 
-func conflictsOf(step *snapshot.VerticalStep, present []recommend.Present) []conflict.Conflict {
+func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []conflict.Conflict {
 	ref := step.Object.Spec.TargetRef
 	if ref == nil {
 		return nil

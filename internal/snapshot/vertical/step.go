@@ -1,8 +1,10 @@
-package snapshot
+// Package vertical has the snapshots of VerticalPodAutoscalers: everything that a
+// recommendation and one pass of the updater saw.
+package vertical
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -19,12 +21,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// VerticalStep is one document of a stream that is about a VerticalPodAutoscaler:
+// Step is one document of a stream that is about a VerticalPodAutoscaler:
 // what recommending for its workload, and one pass over its pods, see.
-type VerticalStep struct {
-	Snapshot *VerticalSnapshot
+type Step struct {
+	Snapshot *Snapshot
 	Object   *vpav1.VerticalPodAutoscaler
 	// Checkpoints may be those of other objects too.
 	Checkpoints []*vpav1.VerticalPodAutoscalerCheckpoint
@@ -39,9 +42,9 @@ type VerticalStep struct {
 	Horizontals []*autoscalingv2.HorizontalPodAutoscaler
 }
 
-// VerticalSnapshot is the object that holds what is not an object of the API
+// Snapshot is the object, of the kind VerticalSnapshot, that holds what is not an object of the API
 // already. Its name is the VerticalPodAutoscaler's.
-type VerticalSnapshot struct {
+type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	// Time is when the step is decided.
@@ -108,8 +111,8 @@ type PodVerdict struct {
 	Against string `json:"against,omitempty"`
 }
 
-// DeepCopyObject makes a VerticalSnapshot one of the objects that a scheme can hold.
-func (s *VerticalSnapshot) DeepCopyObject() runtime.Object {
+// DeepCopyObject makes a Snapshot one of the objects that a scheme can hold.
+func (s *Snapshot) DeepCopyObject() runtime.Object {
 	c := *s
 	s.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
 	c.Flags = maps.Clone(s.Flags)
@@ -130,16 +133,17 @@ func (s *VerticalSnapshot) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-func (s *VerticalStep) add(item runtime.Object) error {
+// Add implements [snapshot.Step].
+func (s *Step) Add(item runtime.Object) error {
 	switch item := item.(type) {
-	case *VerticalSnapshot:
+	case *Snapshot:
 		if s.Snapshot != nil {
-			return errSecond
+			return snapshot.ErrSecond
 		}
 		s.Snapshot = item
 	case *vpav1.VerticalPodAutoscaler:
 		if s.Object != nil {
-			return errSecond
+			return snapshot.ErrSecond
 		}
 		s.Object = item
 	case *vpav1.VerticalPodAutoscalerCheckpoint:
@@ -159,21 +163,20 @@ func (s *VerticalStep) add(item runtime.Object) error {
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		s.Horizontals = append(s.Horizontals, item)
 	default:
-		return errListInList
+		return snapshot.ErrListInList
 	}
 	return nil
 }
 
-// complete checks that the step can be decided, and gives names to those who leave
-// the namespace out.
-func (s *VerticalStep) complete() error {
+// Complete implements [snapshot.Step].
+func (s *Step) Complete() error {
 	switch {
 	case s.Object == nil:
 		return fmt.Errorf("items: no %s VerticalPodAutoscaler", vpav1.SchemeGroupVersion)
 	case s.Snapshot == nil:
-		return fmt.Errorf("items: no %s VerticalSnapshot", GroupVersion)
+		return fmt.Errorf("items: no %s VerticalSnapshot", snapshot.GroupVersion)
 	case s.Object.Name == "":
-		return invalid("VerticalPodAutoscaler", "metadata.name: Required value")
+		return snapshot.Invalid("VerticalPodAutoscaler", "metadata.name: Required value")
 	}
 	if s.Object.Namespace == "" {
 		s.Object.Namespace = corev1.NamespaceDefault
@@ -183,43 +186,38 @@ func (s *VerticalStep) complete() error {
 	}
 	switch {
 	case s.Snapshot.Name != s.Object.Name || s.Snapshot.Namespace != s.Object.Namespace:
-		return invalid("VerticalSnapshot", "metadata: %s/%s is not the VerticalPodAutoscaler's name %s/%s",
+		return snapshot.Invalid("VerticalSnapshot", "metadata: %s/%s is not the VerticalPodAutoscaler's name %s/%s",
 			s.Snapshot.Namespace, s.Snapshot.Name, s.Object.Namespace, s.Object.Name)
 	case s.Snapshot.Time.IsZero():
-		return invalid("VerticalSnapshot", "time: Required value")
+		return snapshot.Invalid("VerticalSnapshot", "time: Required value")
 	case s.Snapshot.Target.Replicas < 0:
-		return invalid("VerticalSnapshot", "target.replicas: %d, must not be negative", s.Snapshot.Target.Replicas)
+		return snapshot.Invalid("VerticalSnapshot", "target.replicas: %d, must not be negative", s.Snapshot.Target.Replicas)
 	}
 	if _, err := s.Settings(); err != nil {
-		return invalid("VerticalSnapshot", "%v", err)
+		return snapshot.Invalid("VerticalSnapshot", "%v", err)
 	}
 	return s.checkUpdater()
 }
 
-func (s *VerticalStep) checkUpdater() error {
+func (s *Step) checkUpdater() error {
 	u := s.Snapshot.Updater
 	switch {
 	case u == nil:
 		return nil
 	case u.Interval.Duration <= 0:
-		return invalid("VerticalSnapshot", "updater.interval: %s, must be greater than 0", u.Interval.Duration)
+		return snapshot.Invalid("VerticalSnapshot", "updater.interval: %s, must be greater than 0", u.Interval.Duration)
 	case u.Time.IsZero() && u.State.Version == 0: // no pass has looked yet
 		return nil
 	case u.Time.IsZero():
-		return invalid("VerticalSnapshot", "updater.time: Required value")
+		return snapshot.Invalid("VerticalSnapshot", "updater.time: Required value")
 	case u.State.Version != update.StateVersion:
-		return invalid("VerticalSnapshot", "updater.state.version: %d, this program knows %d", u.State.Version, update.StateVersion)
+		return snapshot.Invalid("VerticalSnapshot", "updater.state.version: %d, this program knows %d", u.State.Version, update.StateVersion)
 	}
 	return nil
 }
 
-var (
-	errSecond     = errors.New("second of its kind, a step has one")
-	errListInList = errors.New("a list within the list")
-)
-
 // objects are the step's, as a list has them.
-func (s *VerticalStep) objects() []runtime.Object {
+func (s *Step) objects() []runtime.Object {
 	objects := []runtime.Object{s.Snapshot, s.Object}
 	objects = appendAll(objects, s.Checkpoints)
 	objects = appendAll(objects, s.Pods)
@@ -238,4 +236,34 @@ func appendAll[T runtime.Object](to []runtime.Object, items []T) []runtime.Objec
 		to = append(to, item)
 	}
 	return to
+}
+
+// NewReader reads a stream about VerticalPodAutoscalers alone.
+func NewReader(r io.Reader) *snapshot.ReaderOf[*Step] {
+	return snapshot.NewReaderOf[*Step](r, Format())
+}
+
+// Encode writes the step as a YAML document that [NewReader] reads.
+func Encode(w io.Writer, s *Step) error { return snapshot.Encode(w, scheme, s.objects()) }
+
+// Format is that of the snapshots of VerticalPodAutoscalers.
+func Format() snapshot.Format {
+	return snapshot.Format{Marks: []string{kind, "VerticalPodAutoscaler"}, Scheme: scheme, New: func() snapshot.Step { return &Step{} }}
+}
+
+// kind is what a Snapshot is called in a file.
+const kind = "VerticalSnapshot"
+
+// scheme knows the kinds that such a snapshot may hold, and no others.
+var scheme = newScheme()
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypeWithName(snapshot.GroupVersion.WithKind(kind), &Snapshot{})
+	s.AddKnownTypes(vpav1.SchemeGroupVersion, &vpav1.VerticalPodAutoscaler{}, &vpav1.VerticalPodAutoscalerCheckpoint{})
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{}, &corev1.LimitRange{}, &corev1.ResourceQuota{}, &corev1.Node{})
+	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.PodDisruptionBudget{})
+	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
+	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
+	return s
 }

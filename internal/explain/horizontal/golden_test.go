@@ -1,4 +1,4 @@
-package snapshot
+package horizontal
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 var writes = flag.Bool("update", false, "write the golden files anew")
@@ -54,7 +55,7 @@ func explain(t *testing.T, file string, set divergence.Set) string {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
-		if err := result.WriteText(&out); err != nil {
+		if err := result.WriteText(&out, Style{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +65,7 @@ func explain(t *testing.T, file string, set divergence.Set) string {
 func evaluateAll(t *testing.T, in io.Reader, set divergence.Set) []Result {
 	t.Helper()
 	var results []Result
-	reader, evaluator := NewReader(in), NewEvaluator(set)
+	reader, evaluator := snapshothorizontal.NewReader(in), NewEvaluator(set)
 	for {
 		step, err := reader.Next()
 		if errors.Is(err, io.EOF) {

@@ -1,48 +1,42 @@
-package snapshot
+package horizontal
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // Result is the decision of one step and what comes of it.
 type Result struct {
-	Step        *Step
+	Step        *snapshothorizontal.Step
 	Policy      horizontal.Policy
 	Observation horizontal.Observation
 	Decision    horizontal.Decision
 	Report      report.Report
 	Status      autoscalingv2.HorizontalPodAutoscalerStatus
 	Events      []observehorizontal.Event
-	// NameAllPods lets WriteText name all the pods that are set aside, not the first
-	// few.
-	NameAllPods bool
 }
 
 // Evaluate decides the step. The state of the step before is consumed; the
 // step's own state or history takes its place. The scale write succeeds at the
 // step's time.
-func Evaluate(step *Step, previous horizontal.State, set divergence.Set) (Result, horizontal.State, error) {
-	options := step.Snapshot.Options.flags()
+func Evaluate(step *snapshothorizontal.Step, previous horizontal.State, set divergence.Set) (Result, horizontal.State, error) {
+	options := step.Snapshot.Options.Flags()
 	options.Divergences = set
 	r := &Result{Step: step, Policy: observehorizontal.Policy(step.HPA, options)}
 	var err error
-	if r.Observation, err = step.observe(&r.Policy); err != nil {
+	if r.Observation, err = step.Observe(&r.Policy); err != nil {
 		return *r, previous, err
 	}
 	now := step.Snapshot.Time
-	decision, state := horizontal.Decide(now, &r.Policy, step.state(previous, set), &r.Observation)
+	decision, state := horizontal.Decide(now, &r.Policy, step.StateBefore(previous, set), &r.Observation)
 	r.Decision = decision.Clone()
 	outcome := horizontal.Outcome{At: now}
 	if decision.Rescale {
@@ -52,38 +46,6 @@ func Evaluate(step *Step, previous horizontal.State, set divergence.Set) (Result
 	r.Status = observehorizontal.Status(step.HPA, &decision, &r.Report, now)
 	r.Events = observehorizontal.Events(&r.Report)
 	return *r, state, nil
-}
-
-// state is what the step remembers of earlier ones.
-func (s *Step) state(previous horizontal.State, set divergence.Set) horizontal.State {
-	switch {
-	case s.Snapshot.State != nil:
-		return s.Snapshot.State.Clone()
-	case s.Snapshot.History != nil:
-		return s.Snapshot.History.state(set)
-	default:
-		return previous
-	}
-}
-
-func (h *History) state(set divergence.Set) horizontal.State {
-	state := horizontal.State{Version: horizontal.StateVersion}
-	recommendations := slices.Clone(h.Recommendations)
-	slices.SortStableFunc(recommendations, func(a, b Recommendation) int { return a.Time.Compare(b.Time) })
-	for _, r := range recommendations {
-		behavior.Remember(&state.Recommendations, set, history.Recommendation{Time: r.Time, Replicas: r.Replicas}, time.Time{})
-	}
-	for _, e := range h.ScaleEvents {
-		if e.Change > 0 {
-			state.ScaleUps = append(state.ScaleUps, history.Change{Time: e.Time, Replicas: e.Change})
-			if e.Time.After(state.LastScaleUp) {
-				state.LastScaleUp = e.Time
-			}
-		} else {
-			state.ScaleDowns = append(state.ScaleDowns, history.Change{Time: e.Time, Replicas: -e.Change})
-		}
-	}
-	return state
 }
 
 // Evaluator decides the steps of a stream and carries each object's history
@@ -104,7 +66,7 @@ func NewEvaluator(set divergence.Set) *Evaluator {
 }
 
 // Next decides the next step.
-func (e *Evaluator) Next(step *Step) (Result, error) {
+func (e *Evaluator) Next(step *snapshothorizontal.Step) (Result, error) {
 	key := types.NamespacedName{Namespace: step.HPA.Namespace, Name: step.HPA.Name}
 	before, known := e.states[key]
 	if !known || before.uid != step.HPA.UID && e.divergences.Has(divergence.HistoryByUID) {

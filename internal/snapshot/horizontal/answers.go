@@ -1,4 +1,4 @@
-package snapshot
+package horizontal
 
 import (
 	"fmt"
@@ -24,9 +24,9 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// observe is what the step's decision saw. Pods and readings are left out where
-// the decision would not look at them, as the controller does.
-func (s *Step) observe(p *horizontal.Policy) (horizontal.Observation, error) {
+// Observe is what the step's decision saw. Pods and readings are left out where the
+// decision does not need them, as the controller does.
+func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	target, selector := s.target()
 	o := horizontal.Observation{Target: target, ScaledToZero: observehorizontal.ScaledToZero(s.HPA)}
 	var known bool

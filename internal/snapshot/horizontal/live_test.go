@@ -1,4 +1,4 @@
-package snapshot
+package horizontal
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -39,48 +39,6 @@ func again(t *testing.T, step *Step) *Step {
 	return stepOf(t, file.String())
 }
 
-func explained(t *testing.T, step *Step, set divergence.Set) (Result, string) {
-	t.Helper()
-	result, _, err := Evaluate(step, horizontal.State{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if err := result.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	return result, text.String()
-}
-
-// TestWhatIsWrongWithTheTarget: what a Scale cannot say is said beside it.
-func TestWhatIsWrongWithTheTarget(t *testing.T) {
-	unread := live(t)
-	unread.Scale, unread.Observation.Target = nil, horizontal.Target{Error: "the server could not find it"}
-	result, text := explained(t, again(t, Of(unread)), divergence.Default)
-	if result.Decision.Branch != horizontal.BranchNoScale || !strings.Contains(text, "scale cannot be read") || !strings.Contains(text, "could not find it") {
-		t.Errorf("%s: %s", result.Decision.Branch, text)
-	}
-	shared := live(t)
-	shared.Observation.Target.Selector = horizontal.Selector{Problem: horizontal.SelectorAmbiguous, Message: "two want it"}
-	result, text = explained(t, again(t, Of(shared)), divergence.Default)
-	if result.Decision.Branch != horizontal.BranchFailed || !strings.Contains(text, "AmbiguousSelector") || !strings.Contains(text, "two want it") {
-		t.Errorf("%s: %s", result.Decision.Branch, text)
-	}
-}
-
-// TestWhoDecided: a replay with other divergences than the saved decision's says so.
-func TestWhoDecided(t *testing.T) {
-	const line = "none when it was saved, default here"
-	l := live(t)
-	l.Options.Divergences = divergence.None
-	if _, text := explained(t, again(t, Of(l)), divergence.Default); !strings.Contains(text, line) {
-		t.Errorf("it is not said: %s", text)
-	}
-	if _, text := explained(t, again(t, Of(l)), divergence.None); strings.Contains(text, "when it was saved") {
-		t.Errorf("they are the same: %s", text)
-	}
-}
-
 // TestOfSharesNothingThatChanges: the state goes on, the object is the cache's.
 func TestOfSharesNothingThatChanges(t *testing.T) {
 	l := live(t)
@@ -100,6 +58,17 @@ func TestOfSharesNothingThatChanges(t *testing.T) {
 	}
 }
 
+// readings are what a decision on the step sees of its metrics.
+func readings(t *testing.T, step *Step) []metric.Reading {
+	t.Helper()
+	policy := observehorizontal.Policy(step.HPA, step.Snapshot.Options.Flags())
+	o, err := step.Observe(&policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Readings
+}
+
 func TestAddAnswer(t *testing.T) {
 	const two = `maxReplicas: 5, metrics: [
     {type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 1}}},
@@ -117,16 +86,14 @@ func TestAddAnswer(t *testing.T) {
 	if len(step.PodMetrics) != 1 || list.Items[0].Labels != nil {
 		t.Errorf("one answer to two metrics: %+v, of %+v", step.PodMetrics, list.Items[0].Labels)
 	}
-	result, _ := explained(t, again(t, step), divergence.Default)
-	readings := result.Observation.Readings
-	if len(readings) != 4 || len(readings[2].Series) != 2 || readings[3].Error != "no answer" {
-		t.Fatalf("%+v", readings)
+	got := readings(t, again(t, step))
+	if len(got) != 4 || len(got[2].Series) != 2 || got[3].Error != "no answer" {
+		t.Fatalf("%+v", got)
 	}
 	step.Snapshot.Errors = nil
 	step.AddAnswer(3, &observehorizontal.Response{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 1)}})
-	result, _ = explained(t, again(t, step), divergence.Default)
-	if readings := result.Observation.Readings; len(readings[2].Series) != 2 || len(readings[3].Series) != 1 {
-		t.Errorf("series of one name are taken for each other's: %+v", readings)
+	if got := readings(t, again(t, step)); len(got[2].Series) != 2 || len(got[3].Series) != 1 {
+		t.Errorf("series of one name are taken for each other's: %+v", got)
 	}
 }
 
@@ -168,7 +135,7 @@ func TestAskedIsKept(t *testing.T) {
 		t.Errorf("metric 1 was asked for at %v", got)
 	}
 	step.AddAsked(99, at)
-	if err := step.complete(); err == nil || !strings.Contains(err.Error(), "asked[1].metricIndex") {
+	if err := step.Complete(); err == nil || !strings.Contains(err.Error(), "asked[1].metricIndex") {
 		t.Errorf("a metric that is not there: %v", err)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 // An object that cannot be read names no workload: what is said is why it cannot be read, as the controller logs it.
 func TestUnreadableObjectSaysWhy(t *testing.T) {
 	const why = "spec.resourcePolicy: 1e999999999 is out of bounds"
 	for unreadable, want := range map[string]string{why: why, "": "names no workload"} {
-		k := &snapshot.VerticalStep{Object: &vpav1.VerticalPodAutoscaler{Unreadable: unreadable}, Snapshot: &snapshot.VerticalSnapshot{}}
+		k := &snapshotvertical.Step{Object: &vpav1.VerticalPodAutoscaler{Unreadable: unreadable}, Snapshot: &snapshotvertical.Snapshot{}}
 		if err := (&Reader{}).workload(t.Context(), k); err != nil || !strings.Contains(k.Snapshot.Target.Problem, want) {
 			t.Errorf("%v, %q", err, k.Snapshot.Target.Problem)
 		}

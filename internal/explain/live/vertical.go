@@ -19,19 +19,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// Sizes is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
+// ReadVertical is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
 // autoscalers that the caller may not list are left out, as they only add to it.
-func (r *Reader) Sizes(ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time) (*snapshot.VerticalStep, error) {
+func (r *Reader) ReadVertical(ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time) (*snapshotvertical.Step, error) {
 	found, err := verticals.Get(ctx, object.Namespace, object.Name)
 	if err != nil {
 		return nil, lacking(err, "get", "verticalpodautoscalers.autoscaling.k8s.io", object.Namespace)
 	}
-	k := &snapshot.VerticalStep{
+	k := &snapshotvertical.Step{
 		Object:   found,
-		Snapshot: &snapshot.VerticalSnapshot{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}, Time: now},
+		Snapshot: &snapshotvertical.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}, Time: now},
 	}
 	err = verticals.EachCheckpoint(ctx, object.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		if c.Spec.VPAObjectName == found.Name {
@@ -49,7 +49,7 @@ func (r *Reader) Sizes(ctx context.Context, verticals *vpa.Client, object types.
 }
 
 // workload reads the pods of the object's target.
-func (r *Reader) workload(ctx context.Context, k *snapshot.VerticalStep) error {
+func (r *Reader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 	namespace, ref := k.Object.Namespace, k.Object.Spec.TargetRef
 	if k.Object.Unreadable != "" {
 		k.Snapshot.Target.Problem = "it cannot be read, and nothing is done for it: " + k.Object.Unreadable
@@ -113,7 +113,7 @@ func text(selector *metav1.LabelSelector) (string, error) {
 }
 
 // surroundings are what takes part in a decision on the pods.
-func (r *Reader) surroundings(ctx context.Context, k *snapshot.VerticalStep) {
+func (r *Reader) surroundings(ctx context.Context, k *snapshotvertical.Step) {
 	if observevertical.ModeOf(&k.Object.Spec).ResizesInPlace() {
 		// Without an answer the resize itself will tell.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
@@ -136,7 +136,7 @@ func (r *Reader) surroundings(ctx context.Context, k *snapshot.VerticalStep) {
 }
 
 // used is what the pods' containers use now.
-func (r *Reader) used(ctx context.Context, k *snapshot.VerticalStep) {
+func (r *Reader) used(ctx context.Context, k *snapshotvertical.Step) {
 	ours := map[string]bool{}
 	for _, pod := range k.Pods {
 		ours[pod.Name] = true
@@ -153,7 +153,7 @@ func (r *Reader) used(ctx context.Context, k *snapshot.VerticalStep) {
 }
 
 // rules are the namespace's objects that a change of a pod has to get along with.
-func (r *Reader) rules(ctx context.Context, k *snapshot.VerticalStep) {
+func (r *Reader) rules(ctx context.Context, k *snapshotvertical.Step) {
 	namespace, all := k.Object.Namespace, metav1.ListOptions{}
 	if list, err := r.Client.CoreV1().LimitRanges(namespace).List(ctx, all); err == nil {
 		k.Ranges = pointers(list.Items)

@@ -2,14 +2,14 @@ package horizontal
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
-	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
 // Forecast is what the next decision on an object comes to, as far as that can be
 // known without its controller's history.
 type Forecast struct {
 	// Result is the decision with the history that holds back least.
-	snapshot.Result
+	Result
 	// Least and Most are the counts that it may come to.
 	Least, Most int32
 }
@@ -17,11 +17,11 @@ type Forecast struct {
 // IsCertain reports whether the history makes no difference to the count.
 func (f *Forecast) IsCertain() bool { return f.Least == f.Most }
 
-// Foretell decides a step with each of the histories that it may have.
-func Foretell(step *snapshot.Step, known *historybounds.Known) (Forecast, error) {
+// ForecastOf decides a step with each of the histories that it may have.
+func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Forecast, error) {
 	var f Forecast
 	for i, state := range historybounds.Bounds(known, step.Snapshot.Time) {
-		result, _, err := snapshot.Evaluate(step, state, known.Divergences)
+		result, _, err := Evaluate(step, state, known.Divergences)
 		if err != nil {
 			return f, err
 		}

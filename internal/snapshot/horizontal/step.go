@@ -1,0 +1,243 @@
+// Package horizontal has the snapshots of HorizontalPodAutoscalers: everything that
+// one decision saw. It makes them from live decisions, decides them again with the same
+// core as the controller, and explains the decisions.
+package horizontal
+
+import (
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
+	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// NoteAnnotation on a Snapshot is a sentence of the step's, which explanations
+// begin with.
+const NoteAnnotation = "plimsoll.dev/note"
+
+// MetricLabel on a value of external.metrics.k8s.io is the place among the object's
+// metrics of the one that it is of, whatever its other labels say.
+const MetricLabel = "plimsoll.dev/metric"
+
+// Step is one document of a stream: what one decision saw.
+type Step struct {
+	Snapshot *Snapshot
+	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	Scale    *autoscalingv1.Scale
+	// Pods may hold pods of others too: the scale's selector chooses.
+	Pods []*corev1.Pod
+	// PodMetrics, Custom and External are what the metrics APIs answered. A pod has
+	// several PodMetrics where single intervals are known, too: observe.IsInterval.
+	PodMetrics []metricsv1beta1.PodMetrics
+	Custom     []custommetricsv1beta2.MetricValue
+	External   []externalmetricsv1beta1.ExternalMetricValue
+
+	// lists are the answers that PodMetrics are from.
+	lists []*metricsv1beta1.PodMetricsList
+}
+
+// Snapshot is the object that holds what is not an object of the API already.
+// Its name is the HorizontalPodAutoscaler's.
+type Snapshot struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// Time is when the step is decided.
+	Time    time.Time `json:"time"`
+	Options *Options  `json:"options,omitempty"`
+	// State is the complete state before the step, as Plimsoll saves it. It wins
+	// over History.
+	State *horizontal.State `json:"state,omitempty"`
+	// History is what was decided before the step. Without it and State, the
+	// history of the step before goes on.
+	History *History `json:"history,omitempty"`
+	Errors  []Error  `json:"errors,omitempty"`
+	// Asked says when the metrics were asked for; of a metric that is not among
+	// them nobody was.
+	Asked []Asked `json:"asked,omitempty"`
+	// ScaleError is what the API answered instead of the scale, which may be left
+	// out then.
+	ScaleError string `json:"scaleError,omitempty"`
+	// AmbiguousSelector says that another object selects the same pods.
+	AmbiguousSelector string `json:"ambiguousSelector,omitempty"`
+	// VerticalConflict says how a vertical autoscaler is in the way; empty means that
+	// none is, absent that nobody looked.
+	VerticalConflict *string `json:"verticalConflict,omitempty"`
+	// Trigger is why it is decided then: "periodic", which is the default, "samples" for new
+	// samples, "event" for pods or a replica count that changed. The latter lowers nothing.
+	Trigger string `json:"trigger,omitempty"`
+	// NewerAwaited says that the kubelets' first samples are awaited, so that nothing is
+	// lowered.
+	NewerAwaited bool `json:"newerAwaited,omitempty"`
+}
+
+// Options are the flags of the controller; what is absent has its default.
+type Options struct {
+	Tolerance               *float64         `json:"tolerance,omitempty"`
+	DownscaleStabilization  *metav1.Duration `json:"downscaleStabilization,omitempty"`
+	CPUInitializationPeriod *metav1.Duration `json:"cpuInitializationPeriod,omitempty"`
+	InitialReadinessDelay   *metav1.Duration `json:"initialReadinessDelay,omitempty"`
+	Surge                   *SurgeOptions    `json:"surge,omitempty"`
+}
+
+// SurgeOptions are the flags of the surge window; what is absent has its default.
+type SurgeOptions struct {
+	// Window 0 means that there is none.
+	Window      *metav1.Duration   `json:"window,omitempty"`
+	SteepFactor *float64           `json:"steepFactor,omitempty"`
+	Margin      *float64           `json:"margin,omitempty"`
+	LeastCPU    *resource.Quantity `json:"leastCPU,omitempty"`
+	ReadyFor    *metav1.Duration   `json:"readyFor,omitempty"`
+}
+
+// History is a state that people can write.
+type History struct {
+	Recommendations []Recommendation `json:"recommendations,omitempty"`
+	ScaleEvents     []ScaleEvent     `json:"scaleEvents,omitempty"`
+}
+
+// Recommendation is what the metrics once asked for, before any limit.
+type Recommendation struct {
+	Time     time.Time `json:"time"`
+	Replicas int32     `json:"replicas"`
+}
+
+// ScaleEvent is a change of the count, positive up and negative down.
+type ScaleEvent struct {
+	Time   time.Time `json:"time"`
+	Change int32     `json:"change"`
+}
+
+// Error is a metric whose API call failed, and what the client returned.
+type Error struct {
+	MetricIndex int    `json:"metricIndex"`
+	Message     string `json:"message"`
+}
+
+// Asked is when an answer to a metric was asked for.
+type Asked struct {
+	MetricIndex int       `json:"metricIndex"`
+	Time        time.Time `json:"time"`
+}
+
+// DeepCopyObject makes a Snapshot one of the objects that a scheme can hold.
+func (s *Snapshot) DeepCopyObject() runtime.Object {
+	c := *s
+	s.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
+	if s.Options != nil {
+		options := *s.Options
+		c.Options = &options
+	}
+	if s.State != nil {
+		state := s.State.Clone()
+		c.State = &state
+	}
+	if s.History != nil {
+		c.History = &History{
+			Recommendations: append([]Recommendation(nil), s.History.Recommendations...),
+			ScaleEvents:     append([]ScaleEvent(nil), s.History.ScaleEvents...),
+		}
+	}
+	c.Errors = append([]Error(nil), s.Errors...)
+	c.Asked = append([]Asked(nil), s.Asked...)
+	if s.VerticalConflict != nil {
+		text := *s.VerticalConflict
+		c.VerticalConflict = &text
+	}
+	return &c
+}
+
+// OptionsOf writes the flags down, all of them: a snapshot means the same when
+// a default has changed.
+func OptionsOf(o observehorizontal.Options) *Options {
+	return &Options{
+		Tolerance:               &o.Tolerance,
+		DownscaleStabilization:  &metav1.Duration{Duration: o.DownscaleStabilization},
+		CPUInitializationPeriod: &metav1.Duration{Duration: o.CPUInitializationPeriod},
+		InitialReadinessDelay:   &metav1.Duration{Duration: o.InitialReadinessDelay},
+		Surge: &SurgeOptions{
+			Window:      &metav1.Duration{Duration: o.Surge.Window},
+			SteepFactor: &o.Surge.SteepFactor,
+			Margin:      &o.Surge.Margin,
+			LeastCPU:    resource.NewMilliQuantity(o.Surge.LeastCPUMilli, resource.DecimalSI),
+			ReadyFor:    &metav1.Duration{Duration: o.Surge.ReadyFor},
+		},
+	}
+}
+
+// Flags are the options with the defaults of what is absent. Divergences are
+// the caller's choice.
+func (o *Options) Flags() observehorizontal.Options {
+	flags := observehorizontal.DefaultOptions()
+	if o == nil {
+		return flags
+	}
+	if o.Tolerance != nil {
+		flags.Tolerance = *o.Tolerance
+	}
+	for _, f := range []struct {
+		set  *metav1.Duration
+		flag *time.Duration
+	}{
+		{o.DownscaleStabilization, &flags.DownscaleStabilization},
+		{o.CPUInitializationPeriod, &flags.CPUInitializationPeriod},
+		{o.InitialReadinessDelay, &flags.InitialReadinessDelay},
+	} {
+		if f.set != nil {
+			*f.flag = f.set.Duration
+		}
+	}
+	if o.Surge != nil {
+		o.Surge.into(&flags.Surge)
+	}
+	return flags
+}
+
+// into replaces what is set.
+func (o *SurgeOptions) into(flags *surge.Settings) {
+	if o.Window != nil {
+		flags.Window = o.Window.Duration
+	}
+	if o.SteepFactor != nil {
+		flags.SteepFactor = *o.SteepFactor
+	}
+	if o.Margin != nil {
+		flags.Margin = *o.Margin
+	}
+	if o.LeastCPU != nil {
+		flags.LeastCPUMilli = o.LeastCPU.MilliValue()
+	}
+	if o.ReadyFor != nil {
+		flags.ReadyFor = o.ReadyFor.Duration
+	}
+}
+
+// Format is that of the snapshots of HorizontalPodAutoscalers.
+func Format() snapshot.Format {
+	return snapshot.Format{Marks: []string{"Snapshot"}, Scheme: scheme, New: func() snapshot.Step { return &Step{} }}
+}
+
+// scheme knows the kinds that such a snapshot may hold, and no others.
+var scheme = newScheme()
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	s.AddKnownTypes(snapshot.GroupVersion, &Snapshot{})
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{})
+	s.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
+	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
+	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
+	s.AddKnownTypes(custommetricsv1beta2.SchemeGroupVersion, &custommetricsv1beta2.MetricValueList{})
+	s.AddKnownTypes(externalmetricsv1beta1.SchemeGroupVersion, &externalmetricsv1beta1.ExternalMetricValueList{})
+	return s
+}

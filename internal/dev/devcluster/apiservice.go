@@ -44,11 +44,11 @@ func serviceName(group string) string { return strings.ReplaceAll(group, ".", "-
 
 // RegisterAPIService makes the API server forward a group's version to a port of this machine. The way leads through a
 // Service of type ExternalName, the only kind that reaches a process outside of pods without endpoints.
-func (c *Cluster) RegisterAPIService(ctx context.Context, spec APIService) error {
-	if err := c.createExternalService(ctx, serviceName(spec.Group)); err != nil {
+func (a *access) RegisterAPIService(ctx context.Context, spec APIService) error {
+	if err := a.createExternalService(ctx, serviceName(spec.Group)); err != nil {
 		return fmt.Errorf("service for %s: %w", spec.Group, err)
 	}
-	clients, err := aggregator.NewForConfig(c.rest)
+	clients, err := aggregator.NewForConfig(a.rest)
 	if err != nil {
 		return fmt.Errorf("client for API services: %w", err)
 	}
@@ -79,8 +79,8 @@ func (c *Cluster) RegisterAPIService(ctx context.Context, spec APIService) error
 }
 
 // unregisterAPIService takes back what RegisterAPIService did; it is no error if there is nothing to take back.
-func (c *Cluster) unregisterAPIService(ctx context.Context, name string) error {
-	clients, err := aggregator.NewForConfig(c.rest)
+func (a *access) unregisterAPIService(ctx context.Context, name string) error {
+	clients, err := aggregator.NewForConfig(a.rest)
 	if err != nil {
 		return fmt.Errorf("client for API services: %w", err)
 	}
@@ -91,8 +91,8 @@ func (c *Cluster) unregisterAPIService(ctx context.Context, name string) error {
 	return nil
 }
 
-func (c *Cluster) createExternalService(ctx context.Context, name string) error {
-	_, err := c.client.CoreV1().Services(systemNamespace).Create(ctx, &corev1.Service{
+func (a *access) createExternalService(ctx context.Context, name string) error {
+	_, err := a.client.CoreV1().Services(systemNamespace).Create(ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 	}, metav1.CreateOptions{})
@@ -100,8 +100,8 @@ func (c *Cluster) createExternalService(ctx context.Context, name string) error 
 }
 
 // awaitAPIService waits until the API server reports an aggregated API available.
-func (c *Cluster) awaitAPIService(ctx context.Context, name string) error {
-	clients, err := aggregator.NewForConfig(c.rest)
+func (a *access) awaitAPIService(ctx context.Context, name string) error {
+	clients, err := aggregator.NewForConfig(a.rest)
 	if err != nil {
 		return fmt.Errorf("client for API services: %w", err)
 	}
@@ -124,7 +124,7 @@ func (c *Cluster) awaitAPIService(ctx context.Context, name string) error {
 }
 
 // createMetricsServerRoles grants metrics-server's user what metrics-server's own manifests grant.
-func (c *Cluster) createMetricsServerRoles(ctx context.Context) error {
+func (c *components) createMetricsServerRoles(ctx context.Context) error {
 	const name = "system:metrics-server"
 	rules := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"nodes/metrics"}, Verbs: []string{"get"}},
@@ -146,13 +146,13 @@ func (c *Cluster) createMetricsServerRoles(ctx context.Context) error {
 }
 
 // bindClusterRole gives a user a cluster role.
-func (c *Cluster) bindClusterRole(ctx context.Context, user, role string) error {
+func (a *access) bindClusterRole(ctx context.Context, user, role string) error {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user + ":" + role},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}
-	_, err := c.client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
+	_, err := a.client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
 	if ignoreExists(err) != nil {
 		return fmt.Errorf("bind %s to %s: %w", user, role, err)
 	}
@@ -160,20 +160,20 @@ func (c *Cluster) bindClusterRole(ctx context.Context, user, role string) error 
 }
 
 // bindAuthReader lets the server of an aggregated API read how the API server proves itself.
-func (c *Cluster) bindAuthReader(ctx context.Context, user string) error {
+func (a *access) bindAuthReader(ctx context.Context, user string) error {
 	const role = "extension-apiserver-authentication-reader"
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user + ":" + role},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}
-	_, err := c.client.RbacV1().RoleBindings(systemNamespace).Create(ctx, binding, metav1.CreateOptions{})
+	_, err := a.client.RbacV1().RoleBindings(systemNamespace).Create(ctx, binding, metav1.CreateOptions{})
 	if ignoreExists(err) != nil {
 		return fmt.Errorf("bind %s to %s: %w", user, role, err)
 	}
 	// The server asks once, and gives up.
 	return poll(ctx, func(ctx context.Context) error {
-		review, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Verb: "get", Resource: "configmaps", Namespace: systemNamespace, Name: "extension-apiserver-authentication",
 			}},

@@ -19,16 +19,31 @@ import (
 
 // Cluster is a running control plane. Its methods may be called from several goroutines.
 type Cluster struct {
+	components
+	simulation *simulation
+	timings    []Timing
+
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// access is how the cluster is reached: addresses, certificates and clients. It does not change once the cluster has
+// started.
+type access struct {
 	config     Config
 	supervisor *supervisor
 	pki        *pki.Files
-	etcdURL    string
 	server     string
 	rest       *rest.Config
 	client     kubernetes.Interface
 	kubeconfig string
 	nodeNames  []string
-	timings    []Timing
+}
+
+// components are the processes of the cluster, and those of them that can be started again.
+type components struct {
+	access
+	etcdURL string
 
 	apiServerMu sync.Mutex
 	apiServer   *process // guarded by apiServerMu once the cluster has started
@@ -38,11 +53,6 @@ type Cluster struct {
 
 	metricsServerMu sync.Mutex
 	metricsServer   *process // guarded by metricsServerMu; nil while stopped
-
-	stopOnce sync.Once
-	stopErr  error
-
-	simulation *simulation
 }
 
 // Timing is how long one part took from its start until it was ready.
@@ -52,77 +62,78 @@ type Timing struct {
 }
 
 // RESTConfig returns an administrator's configuration without tight client-side limits.
-func (c *Cluster) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
+func (a *access) RESTConfig() *rest.Config { return rest.CopyConfig(a.rest) }
 
 // Client is a clientset over RESTConfig.
-func (c *Cluster) Client() kubernetes.Interface { return c.client }
+func (a *access) Client() kubernetes.Interface { return a.client }
 
 // KubeconfigPath is the administrator's kubeconfig file.
-func (c *Cluster) KubeconfigPath() string { return c.kubeconfig }
+func (a *access) KubeconfigPath() string { return a.kubeconfig }
 
 // Dir is the data folder; logs are in its subfolder logs.
-func (c *Cluster) Dir() string { return c.supervisor.dir }
+func (a *access) Dir() string { return a.supervisor.dir }
 
 // LogPath is the log file of a part.
-func (c *Cluster) LogPath(part string) string { return filepath.Join(c.Dir(), "logs", part+".log") }
+func (a *access) LogPath(part string) string { return filepath.Join(a.Dir(), "logs", part+".log") }
 
 // NodeNames are the simulated nodes.
 func (c *Cluster) NodeNames() []string { return append([]string(nil), c.nodeNames...) }
 
 // CA is the authority that signs the API server's and the kubelets' certificates and all client certificates.
-func (c *Cluster) CA() *pki.Authority { return c.pki.CA() }
+func (a *access) CA() *pki.Authority { return a.pki.CA() }
 
 // ServingFiles issues a serving certificate for DNS names and IP addresses, for a program that reads it from files in
 // Dir.
-func (c *Cluster) ServingFiles(name string, hosts ...string) (certificate, key string, err error) {
-	if err := c.pki.WriteServer(name, hosts...); err != nil {
+func (a *access) ServingFiles(name string, hosts ...string) (certificate, key string, err error) {
+	if err := a.pki.WriteServer(name, hosts...); err != nil {
 		return "", "", err
 	}
-	return c.pki.Path(name + ".crt"), c.pki.Path(name + ".key"), nil
+	return a.pki.Path(name + ".crt"), a.pki.Path(name + ".key"), nil
 }
 
 // CAFile is the file of CA's certificate.
-func (c *Cluster) CAFile() string { return c.pki.Path("ca.crt") }
+func (a *access) CAFile() string { return a.pki.Path("ca.crt") }
 
 // Timings tells how long each part took to start, in order of readiness.
 func (c *Cluster) Timings() []Timing { return append([]Timing(nil), c.timings...) }
 
 // Failed delivers an error that names the part and quotes its log if a part ends by itself.
-func (c *Cluster) Failed() <-chan error { return c.supervisor.failed }
+func (a *access) Failed() <-chan error { return a.supervisor.failed }
 
 // Env is the environment for programs that are to use this cluster: this process's, with KUBECONFIG set and the
 // binaries' folder first in PATH.
-func (c *Cluster) Env() []string {
+func (a *access) Env() []string {
 	return append(os.Environ(),
-		"KUBECONFIG="+c.kubeconfig, "KUBERC=off", "KUBECACHEDIR="+filepath.Join(c.Dir(), "kubectl-cache"),
-		"PATH="+c.config.BinDir+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"KUBECONFIG="+a.kubeconfig, "KUBERC=off", "KUBECACHEDIR="+filepath.Join(a.Dir(), "kubectl-cache"),
+		"PATH="+a.config.BinDir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // Kubectl runs kubectl as administrator and returns its standard output; an error carries its standard error.
-func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
-	return c.KubectlInput(ctx, "", args...)
+func (a *access) Kubectl(ctx context.Context, args ...string) (string, error) {
+	return a.KubectlInput(ctx, "", args...)
 }
 
 // KubectlInput is Kubectl with text on standard input, for `apply -f -`.
-func (c *Cluster) KubectlInput(ctx context.Context, input string, args ...string) (string, error) {
+func (a *access) KubectlInput(ctx context.Context, input string, args ...string) (string, error) {
 	var stdout, stderr strings.Builder
-	cmd := exec.CommandContext(ctx, filepath.Join(c.config.BinDir, partKubectl), args...)
-	cmd.Env = c.Env()
+	cmd := exec.CommandContext(ctx, filepath.Join(a.config.BinDir, partKubectl), args...)
+	cmd.Env = a.Env()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "),
+			err, strings.TrimSpace(stderr.String()))
 	}
 	return stdout.String(), nil
 }
 
 // KubeconfigFor issues a client certificate for a user and returns the path of a kubeconfig that uses it. A user named
 // system:serviceaccount:<namespace>:<name> in the groups of service accounts is that service account to RBAC.
-func (c *Cluster) KubeconfigFor(user string, groups ...string) (string, error) {
-	return c.pki.WriteKubeconfig(c.server, user, groups...)
+func (a *access) KubeconfigFor(user string, groups ...string) (string, error) {
+	return a.pki.WriteKubeconfig(a.server, user, groups...)
 }
 
 // RestartAPIServer kills kube-apiserver with -9 and starts it again with the same flags, on the same port.
-func (c *Cluster) RestartAPIServer(ctx context.Context) error {
+func (c *components) RestartAPIServer(ctx context.Context) error {
 	c.apiServerMu.Lock()
 	defer c.apiServerMu.Unlock()
 	before := c.apiServer
@@ -140,7 +151,7 @@ func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 
 // RestartControllerManager ends kube-controller-manager and starts it again with other additional flags than those of
 // Config. To turn its HPA loop on, pass "--controllers=*".
-func (c *Cluster) RestartControllerManager(ctx context.Context, flags ...string) error {
+func (c *components) RestartControllerManager(ctx context.Context, flags ...string) error {
 	c.kcmMu.Lock()
 	defer c.kcmMu.Unlock()
 	c.stopControllerManager(ctx)
@@ -153,13 +164,13 @@ func (c *Cluster) RestartControllerManager(ctx context.Context, flags ...string)
 }
 
 // StopControllerManager ends kube-controller-manager until RestartControllerManager.
-func (c *Cluster) StopControllerManager(ctx context.Context) {
+func (c *components) StopControllerManager(ctx context.Context) {
 	c.kcmMu.Lock()
 	defer c.kcmMu.Unlock()
 	c.stopControllerManager(ctx)
 }
 
-func (c *Cluster) stopControllerManager(ctx context.Context) {
+func (c *components) stopControllerManager(ctx context.Context) {
 	if c.kcm != nil {
 		c.kcm.stop(ctx)
 		c.kcm = nil

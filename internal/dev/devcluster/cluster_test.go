@@ -173,7 +173,8 @@ func TestTopPodsAndNodes(t *testing.T) {
 func TestCustomAndExternalMetricsAreServed(t *testing.T) {
 	c := shared.Cluster(t)
 	apply(t, c, podManifest("asked", ""))
-	apply(t, c, `{apiVersion: v1, kind: Service, metadata: {name: asked}, spec: {selector: {app: asked}, ports: [{port: 80}]}}`)
+	apply(t, c,
+		`{apiVersion: v1, kind: Service, metadata: {name: asked}, spec: {selector: {app: asked}, ports: [{port: 80}]}}`)
 	awaitReadiness(t, c, "asked", corev1.ConditionTrue)
 	if err := c.World().SetLoad("default", "asked", 5); err != nil {
 		t.Fatal(err)
@@ -211,7 +212,8 @@ func TestControllerManagerRestartsWithOtherFlags(t *testing.T) {
 	apply(t, c, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: later}, spec: {replicas: 1,
 		selector: {matchLabels: {app: later}}, template: {metadata: {labels: {app: later}},
 		spec: {containers: [{name: web, image: simulated}]}}}}`)
-	if err := c.RestartControllerManager(t.Context(), "--controllers=*", "--horizontal-pod-autoscaler-sync-period=1s"); err != nil {
+	if err := c.RestartControllerManager(t.Context(), "--controllers=*",
+		"--horizontal-pod-autoscaler-sync-period=1s"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -332,7 +334,8 @@ func TestControlPlaneAloneHasNoSimulation(t *testing.T) {
 		"nodes":   {BinDir: t.TempDir(), ControlPlaneOnly: true, Nodes: 1},
 		"metrics": {BinDir: t.TempDir(), ControlPlaneOnly: true, MetricsServer: true},
 	} {
-		if _, err := devcluster.Start(t.Context(), config); err == nil || !strings.Contains(err.Error(), "control plane alone") {
+		if _, err := devcluster.Start(t.Context(), config); err == nil ||
+			!strings.Contains(err.Error(), "control plane alone") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

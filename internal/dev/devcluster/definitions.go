@@ -13,9 +13,9 @@ import (
 // definitionsTimeout bounds how long the API server may take to serve new kinds.
 const definitionsTimeout = 30 * time.Second
 
-// InstallDefinitions applies the repository's CustomResourceDefinitions and waits until the API server serves them. They
-// are not part of InstallPlimsoll: without them Plimsoll autoscales horizontally alone.
-func (c *Cluster) InstallDefinitions(ctx context.Context) error {
+// InstallDefinitions applies the repository's CustomResourceDefinitions and waits until the API server serves them.
+// They are not part of InstallPlimsoll: without them Plimsoll autoscales horizontally alone.
+func (a *access) InstallDefinitions(ctx context.Context) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
@@ -24,13 +24,13 @@ func (c *Cluster) InstallDefinitions(ctx context.Context) error {
 	if err != nil || len(definitions) == 0 {
 		return fmt.Errorf("devcluster: config/crd/ has %d definitions: %w", len(definitions), err)
 	}
-	if err := manifests.Apply(ctx, c.rest, definitions); err != nil {
+	if err := manifests.Apply(ctx, a.rest, definitions); err != nil {
 		return fmt.Errorf("devcluster: apply config/crd/: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, definitionsTimeout)
 	defer cancel()
 	return poll(ctx, func(context.Context) error {
-		served, err := c.client.Discovery().ServerResourcesForGroupVersion("autoscaling.k8s.io/v1")
+		served, err := a.client.Discovery().ServerResourcesForGroupVersion("autoscaling.k8s.io/v1")
 		if err == nil && len(served.APIResources) < len(definitions) {
 			err = fmt.Errorf("%d kinds are served", len(served.APIResources))
 		}

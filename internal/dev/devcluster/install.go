@@ -18,13 +18,14 @@ const controllerAccount = "plimsoll-controller"
 
 // granted are the kinds of config/ that a process outside of the cluster needs: all but what would run it inside.
 var granted = map[string]bool{
-	"Namespace": true, "ServiceAccount": true, "ClusterRole": true, "ClusterRoleBinding": true, "Role": true, "RoleBinding": true,
+	"Namespace": true, "ServiceAccount": true, "ClusterRole": true, "ClusterRoleBinding": true, "Role": true,
+	"RoleBinding": true,
 }
 
 // InstallPlimsoll applies the rights that the repository's config/ grants, exactly as they stand there, and returns a
 // kubeconfig of its service account: a process on this machine may then do what it might in a pod, and no more. It
 // does without kubectl, which the demo would else have to build.
-func (c *Cluster) InstallPlimsoll(ctx context.Context) (kubeconfig string, err error) {
+func (a *access) InstallPlimsoll(ctx context.Context) (kubeconfig string, err error) {
 	root, err := build.Root()
 	if err != nil {
 		return "", err
@@ -41,17 +42,17 @@ func (c *Cluster) InstallPlimsoll(ctx context.Context) (kubeconfig string, err e
 	}
 	namespace := objects[at].GetNamespace()
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !granted[o.GetKind()] })
-	if err := manifests.Apply(ctx, c.rest, objects); err != nil {
+	if err := manifests.Apply(ctx, a.rest, objects); err != nil {
 		return "", fmt.Errorf("devcluster: apply config/: %w", err)
 	}
 	// What the API server makes of the account's token.
-	return c.KubeconfigFor("system:serviceaccount:"+namespace+":"+controllerAccount,
+	return a.KubeconfigFor("system:serviceaccount:"+namespace+":"+controllerAccount,
 		"system:serviceaccounts", "system:serviceaccounts:"+namespace, "system:authenticated")
 }
 
 // DeployPlimsoll applies what keep is true of in the repository's config/, as `kubectl apply -k` would, for a cluster
 // whose nodes can run it. Keep may change an object before, such as the image's pull policy.
-func (c *Cluster) DeployPlimsoll(ctx context.Context, keep func(*unstructured.Unstructured) (bool, error)) error {
+func (a *access) DeployPlimsoll(ctx context.Context, keep func(*unstructured.Unstructured) (bool, error)) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (c *Cluster) DeployPlimsoll(ctx context.Context, keep func(*unstructured.Un
 			kept = append(kept, object)
 		}
 	}
-	if err := manifests.Apply(ctx, c.rest, kept); err != nil {
+	if err := manifests.Apply(ctx, a.rest, kept); err != nil {
 		return fmt.Errorf("devcluster: apply config/: %w", err)
 	}
 	return nil

@@ -22,8 +22,8 @@ const (
 	AnnotationCompleteAfter = "sim.plimsoll.dev/complete-after"
 	// AnnotationFailAfter ends a running pod badly after that time: phase Failed.
 	AnnotationFailAfter = "sim.plimsoll.dev/fail-after"
-	// AnnotationResize says how a change of a running pod's resources ends: "Deferred" or "Infeasible". Without it the pod has
-	// them at once, or after AnnotationResizeDelay.
+	// AnnotationResize says how a change of a running pod's resources ends: "Deferred" or "Infeasible". Without it the pod
+	// has them at once, or after AnnotationResizeDelay.
 	AnnotationResize = "sim.plimsoll.dev/resize"
 	// AnnotationResizeDelay is the time a change of a running pod's resources takes.
 	AnnotationResizeDelay = "sim.plimsoll.dev/resize-delay"
@@ -38,7 +38,7 @@ const nodeLease = 40 * time.Second
 var stages string
 
 // startKWOK runs KWOK over all nodes with the pod stages of stages.yaml.
-func (c *Cluster) startKWOK(ctx context.Context) error {
+func (c *components) startKWOK(ctx context.Context) error {
 	kubeconfig, err := c.pki.WriteKubeconfig(c.server, "kwok", "system:masters")
 	if err != nil {
 		return err

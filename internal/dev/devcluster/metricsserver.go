@@ -24,7 +24,7 @@ func (m MetricsServerConfig) requestTimeout() time.Duration {
 
 // RestartMetricsServer ends metrics-server, if it runs, and starts it with another configuration; it returns when the
 // API server has it available. What it had scraped is lost. It scrapes whatever nodes there are.
-func (c *Cluster) RestartMetricsServer(ctx context.Context, config MetricsServerConfig) error {
+func (c *components) RestartMetricsServer(ctx context.Context, config MetricsServerConfig) error {
 	c.metricsServerMu.Lock()
 	defer c.metricsServerMu.Unlock()
 	c.stopMetricsServer(ctx)
@@ -37,21 +37,21 @@ func (c *Cluster) RestartMetricsServer(ctx context.Context, config MetricsServer
 }
 
 // StopMetricsServer ends metrics-server until RestartMetricsServer, and takes back its API.
-func (c *Cluster) StopMetricsServer(ctx context.Context) error {
+func (c *components) StopMetricsServer(ctx context.Context) error {
 	c.metricsServerMu.Lock()
 	defer c.metricsServerMu.Unlock()
 	c.stopMetricsServer(ctx)
 	return c.unregisterAPIService(ctx, APIServiceName(resourceMetricsGroup, "v1beta1"))
 }
 
-func (c *Cluster) stopMetricsServer(ctx context.Context) {
+func (c *components) stopMetricsServer(ctx context.Context) {
 	if c.metricsServer != nil {
 		c.metricsServer.stop(ctx)
 		c.metricsServer = nil
 	}
 }
 
-func (c *Cluster) startFirstMetricsServer(ctx context.Context) error {
+func (c *components) startFirstMetricsServer(ctx context.Context) error {
 	c.metricsServerMu.Lock()
 	defer c.metricsServerMu.Unlock()
 	p, err := c.startMetricsServer(ctx, MetricsServerConfig{Resolution: c.config.MetricResolution})
@@ -60,7 +60,7 @@ func (c *Cluster) startFirstMetricsServer(ctx context.Context) error {
 }
 
 // startMetricsServer runs metrics-server and registers it.
-func (c *Cluster) startMetricsServer(ctx context.Context, config MetricsServerConfig) (*process, error) {
+func (c *components) startMetricsServer(ctx context.Context, config MetricsServerConfig) (*process, error) {
 	const name = partMetricsServer
 	kubeconfig, err := c.pki.WriteKubeconfig(c.server, metricsServerUser)
 	if err != nil {

@@ -23,7 +23,8 @@ func TestMetricsServerRestarts(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		// As the other tests expect it.
-		if err := c.RestartMetricsServer(context.Background(), devcluster.MetricsServerConfig{Resolution: devcluster.DefaultMetricResolution}); err != nil {
+		if err := c.RestartMetricsServer(context.Background(),
+			devcluster.MetricsServerConfig{Resolution: devcluster.DefaultMetricResolution}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -39,7 +40,8 @@ func TestMetricsServerRestarts(t *testing.T) {
 	if err := c.StopMetricsServer(t.Context()); err != nil {
 		t.Errorf("stopped twice: %v", err)
 	}
-	if err := c.RestartMetricsServer(t.Context(), devcluster.MetricsServerConfig{Resolution: 15 * time.Second, RequestTimeout: 10 * time.Second}); err != nil {
+	if err := c.RestartMetricsServer(t.Context(),
+		devcluster.MetricsServerConfig{Resolution: 15 * time.Second, RequestTimeout: 10 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, 30*time.Second, func(context.Context) error { return asked() })

@@ -29,12 +29,12 @@ const (
 	serviceRangeFirstIP = "10.96.0.1"
 )
 
-// etcdQuotaBytes is the most that etcd advises: a hundred thousand pods, and their history until it is compacted, exceed
-// the 2 GiB of its default.
+// etcdQuotaBytes is the most that etcd advises: a hundred thousand pods, and their history until it is compacted,
+// exceed the 2 GiB of its default.
 const etcdQuotaBytes = 8 << 30
 
 // startEtcd runs the store. Losing it with the machine is no loss, so it never waits for the disk.
-func (c *Cluster) startEtcd(ctx context.Context) error {
+func (c *components) startEtcd(ctx context.Context) error {
 	return onFreePorts(2, func(ports []int) error {
 		client, peer := "http://"+loopback(ports[0]), "http://"+loopback(ports[1])
 		p, err := c.run(partEtcd,
@@ -53,7 +53,7 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 // startAPIServer runs kube-apiserver with RBAC and the aggregation layer. There is no endpoint reconciler because no
 // address of this machine need be known to pods that do not exist, and aggregated APIs are reached by their Service's
 // external name rather than by endpoints.
-func (c *Cluster) startAPIServer(ctx context.Context) error {
+func (c *components) startAPIServer(ctx context.Context) error {
 	return onFreePorts(1, func(ports []int) error {
 		server := "https://" + loopback(ports[0])
 		args := withFlags([]string{
@@ -88,12 +88,12 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 	})
 }
 
-func (c *Cluster) awaitAPIServer(ctx context.Context) error {
+func (c *components) awaitAPIServer(ctx context.Context) error {
 	return c.apiServer.await(ctx, httpOK(c.anonymousClient(), c.server+"/readyz"))
 }
 
 // startControllerManager runs kube-controller-manager; extra flags replace those of the same name.
-func (c *Cluster) startControllerManager(ctx context.Context, extra []string) (*process, error) {
+func (c *components) startControllerManager(ctx context.Context, extra []string) (*process, error) {
 	controllers := "*,-horizontal-pod-autoscaler-controller"
 	if c.config.HPAController {
 		controllers = "*"
@@ -108,13 +108,13 @@ func (c *Cluster) startControllerManager(ctx context.Context, extra []string) (*
 	return c.startWithKubeconfig(ctx, partControllerManager, flags)
 }
 
-func (c *Cluster) startScheduler(ctx context.Context) error {
+func (c *components) startScheduler(ctx context.Context) error {
 	_, err := c.startWithKubeconfig(ctx, partScheduler, []string{"--kube-api-qps=200", "--kube-api-burst=400"})
 	return err
 }
 
 // startWithKubeconfig runs one of Kubernetes' control loops as the user system:<name>. One instance needs no election.
-func (c *Cluster) startWithKubeconfig(ctx context.Context, name string, flags []string) (*process, error) {
+func (c *components) startWithKubeconfig(ctx context.Context, name string, flags []string) (*process, error) {
 	kubeconfig, err := c.pki.WriteKubeconfig(c.server, "system:"+name)
 	if err != nil {
 		return nil, err
@@ -139,13 +139,13 @@ func (c *Cluster) startWithKubeconfig(ctx context.Context, name string, flags []
 }
 
 // run starts a part from the folder of binaries.
-func (c *Cluster) run(name string, args ...string) (*process, error) {
+func (c *components) run(name string, args ...string) (*process, error) {
 	return c.supervisor.start(name, filepath.Join(c.config.BinDir, name), args)
 }
 
 // anonymousClient trusts the cluster's authority and shows no certificate: enough for health endpoints. It keeps no
 // connections, which a part that ends would leave behind.
-func (c *Cluster) anonymousClient() *http.Client {
+func (c *components) anonymousClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{RootCAs: c.pki.CA().Pool(), MinVersion: tls.VersionTLS12},

@@ -59,7 +59,10 @@ func newSupervisor() (*supervisor, error) {
 // start runs a binary with its output in <dir>/logs/<name>.log. It is a failure of the cluster if it ends unasked once
 // settle was called.
 func (s *supervisor) start(name, binary string, args []string) (*process, error) {
-	p := &process{name: name, command: append([]string{binary}, args...), logPath: filepath.Join(s.dir, "logs", name+".log"), done: make(chan struct{}), wanted: true}
+	p := &process{
+		name: name, command: append([]string{binary}, args...), logPath: filepath.Join(s.dir, "logs", name+".log"),
+		done: make(chan struct{}), wanted: true,
+	}
 	if err := os.MkdirAll(filepath.Dir(p.logPath), 0o700); err != nil {
 		return nil, fmt.Errorf("%s: log folder: %w", name, err)
 	}
@@ -68,7 +71,8 @@ func (s *supervisor) start(name, binary string, args []string) (*process, error)
 		return nil, fmt.Errorf("%s: log: %w", name, err)
 	}
 	defer log.Close() // the child has its own descriptor
-	p.cmd = exec.CommandContext(context.Background(), "/bin/sh", append([]string{"-c", gateScript, "sh", binary}, args...)...)
+	p.cmd = exec.CommandContext(context.Background(), "/bin/sh",
+		append([]string{"-c", gateScript, "sh", binary}, args...)...)
 	p.cmd.Dir = s.dir
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -17,13 +17,13 @@ type Program struct {
 
 // StartProgram runs a binary whose output goes to LogPath(name). Once ready returns nil, its end is a failure of the
 // cluster (see Failed) unless Stop asked for it.
-func (c *Cluster) StartProgram(
+func (a *access) StartProgram(
 	ctx context.Context, name string, command []string, ready func(context.Context) error,
 ) (*Program, error) {
 	if len(command) == 0 {
 		return nil, fmt.Errorf("devcluster: program %s has no command", name)
 	}
-	p, err := c.supervisor.start(name, command[0], command[1:])
+	p, err := a.supervisor.start(name, command[0], command[1:])
 	if err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
@@ -45,7 +45,7 @@ func (p *Program) Kill() { p.process.kill() }
 
 // StartPlimsoll runs `plimsoll controller` against the cluster until it is ready, by a kubeconfig such as
 // InstallPlimsoll returns.
-func (c *Cluster) StartPlimsoll(ctx context.Context, binary, kubeconfig string, flags ...string) (*Program, error) {
+func (a *access) StartPlimsoll(ctx context.Context, binary, kubeconfig string, flags ...string) (*Program, error) {
 	var program *Program
 	err := onFreePorts(3, func(ports []int) error {
 		health := loopback(ports[0])
@@ -57,7 +57,8 @@ func (c *Cluster) StartPlimsoll(ctx context.Context, binary, kubeconfig string, 
 			"--kubelet-preferred-address-types=InternalIP",
 		}, flags...)
 		var err error
-		if program, err = c.StartProgram(ctx, "plimsoll", command, httpOK(http.DefaultClient, "http://"+health+"/readyz")); err == nil {
+		if program,
+			err = a.StartProgram(ctx, "plimsoll", command, httpOK(http.DefaultClient, "http://"+health+"/readyz")); err == nil {
 			program.Inspection = loopback(ports[2])
 		}
 		return err

@@ -60,7 +60,8 @@ func (c *Cluster) startAdapter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.pki.WriteServer(name, APIServiceHost(customMetricsGroup), APIServiceHost(externalMetricsGroup)); err != nil {
+	if err := c.pki.WriteServer(name, APIServiceHost(customMetricsGroup),
+		APIServiceHost(externalMetricsGroup)); err != nil {
 		return err
 	}
 	if err := c.bindClusterRole(ctx, name, "system:auth-delegator"); err != nil {

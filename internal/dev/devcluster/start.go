@@ -30,7 +30,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("devcluster: %w", err)
 	}
-	c := &Cluster{config: config, supervisor: s, simulation: &simulation{}}
+	c := &Cluster{components: components{access: access{config: config, supervisor: s}}, simulation: &simulation{}}
 	for i := range config.Nodes {
 		c.nodeNames = append(c.nodeNames, nodeName(i))
 	}
@@ -96,19 +96,19 @@ func (c *Cluster) start(ctx context.Context) error {
 	return clock.time("readiness", func() error { return c.awaitReady(ctx) })
 }
 
-func (c *Cluster) connect() error {
+func (a *access) connect() error {
 	var err error
-	if c.rest, err = c.pki.RESTConfig(c.server); err != nil {
+	if a.rest, err = a.pki.RESTConfig(a.server); err != nil {
 		return err
 	}
-	if c.client, err = kubernetes.NewForConfig(c.rest); err != nil {
+	if a.client, err = kubernetes.NewForConfig(a.rest); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	c.kubeconfig, err = c.pki.WriteKubeconfig(c.server, "admin", "system:masters")
+	a.kubeconfig, err = a.pki.WriteKubeconfig(a.server, "admin", "system:masters")
 	return err
 }
 
-func (c *Cluster) startFirstControllerManager(ctx context.Context) error {
+func (c *components) startFirstControllerManager(ctx context.Context) error {
 	p, err := c.startControllerManager(ctx, c.config.ControllerManagerFlags)
 	if err != nil {
 		return err

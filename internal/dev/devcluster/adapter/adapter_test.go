@@ -74,7 +74,8 @@ func newFixture(t *testing.T, source Source, user string) fixture {
 	certPEM, keyPEM := ca.server()
 	var err error
 	f.Server, err = Serve(t.Context(), Config{
-		Source: source, Kubeconfig: f.api.kubeconfig, CertFile: writeFile(t, "tls.crt", certPEM), KeyFile: writeFile(t, "tls.key", keyPEM),
+		Source: source, Kubeconfig: f.api.kubeconfig, CertFile: writeFile(t, "tls.crt", certPEM),
+		KeyFile: writeFile(t, "tls.key", keyPEM),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,8 @@ func newFixture(t *testing.T, source Source, user string) fixture {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
 	f.mapper = mapper
-	if f.custom, err = custommetricsclient.NewForVersionForConfig(f.rest, mapper, custommetricsv1beta2.SchemeGroupVersion); err != nil {
+	if f.custom, err = custommetricsclient.NewForVersionForConfig(f.rest,
+		mapper, custommetricsv1beta2.SchemeGroupVersion); err != nil {
 		t.Fatal(err)
 	}
 	if f.external, err = externalmetricsclient.NewForConfig(f.rest); err != nil {
@@ -132,7 +134,8 @@ var (
 
 func (f fixture) pods(t *testing.T, podSelector, metricSelector string) (map[string]string, error) {
 	t.Helper()
-	list, err := f.custom.NamespacedMetrics("shop").GetForObjects(podKind, selector(t, podSelector), MetricPodRequests, selector(t, metricSelector))
+	list, err := f.custom.NamespacedMetrics("shop").GetForObjects(podKind, selector(t, podSelector), MetricPodRequests,
+		selector(t, metricSelector))
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +143,8 @@ func (f fixture) pods(t *testing.T, podSelector, metricSelector string) (map[str
 	for i := range list.Items {
 		item := &list.Items[i]
 		values[item.DescribedObject.Name] = item.Value.String()
-		if item.DescribedObject.Kind != "Pod" || item.DescribedObject.Namespace != "shop" || !item.Timestamp.Time.Equal(sampledAt) {
+		if item.DescribedObject.Kind != "Pod" || item.DescribedObject.Namespace != "shop" ||
+			!item.Timestamp.Time.Equal(sampledAt) {
 			t.Errorf("item %+v", item)
 		}
 	}
@@ -155,7 +159,8 @@ func (f fixture) queues(t *testing.T, namespace, metricSelector string) (map[str
 	}
 	values := map[string]string{}
 	for i := range list.Items {
-		values[list.Items[i].MetricLabels["namespace"]+"/"+list.Items[i].MetricLabels["service"]] = list.Items[i].Value.String()
+		values[list.Items[i].MetricLabels["namespace"]+"/"+
+			list.Items[i].MetricLabels["service"]] = list.Items[i].Value.String()
 	}
 	return values, nil
 }
@@ -194,7 +199,8 @@ func testPodsMetric(t *testing.T, f fixture) {
 			}
 		})
 	}
-	_, err := f.custom.NamespacedMetrics("shop").GetForObjects(podKind, labels.Everything(), "made_up", labels.Everything())
+	_, err := f.custom.NamespacedMetrics("shop").GetForObjects(podKind, labels.Everything(), "made_up",
+		labels.Everything())
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("an unknown metric: %v", err)
 	}
@@ -202,7 +208,8 @@ func testPodsMetric(t *testing.T, f fixture) {
 
 func testOlderVersion(t *testing.T, f fixture) {
 	var err error
-	if f.custom, err = custommetricsclient.NewForVersionForConfig(f.rest, f.mapper, custommetricsv1beta1.SchemeGroupVersion); err != nil {
+	if f.custom, err = custommetricsclient.NewForVersionForConfig(f.rest,
+		f.mapper, custommetricsv1beta1.SchemeGroupVersion); err != nil {
 		t.Fatal(err)
 	}
 	got, err := f.pods(t, "app=api", "service=api")
@@ -217,13 +224,16 @@ func testObjectMetric(t *testing.T, f fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Value.String() != "100" || got.DescribedObject.Kind != "Service" || got.Metric.Selector.MatchLabels["service"] != "web" {
+	if got.Value.String() != "100" || got.DescribedObject.Kind != "Service" ||
+		got.Metric.Selector.MatchLabels["service"] != "web" {
 		t.Errorf("%+v", got)
 	}
-	if _, err := shop.GetForObject(serviceKind, "web", MetricServiceRequests, selector(t, "service=api")); !apierrors.IsNotFound(err) {
+	if _, err := shop.GetForObject(serviceKind, "web", MetricServiceRequests,
+		selector(t, "service=api")); !apierrors.IsNotFound(err) {
 		t.Errorf("a selector that does not match: %v", err)
 	}
-	if _, err := shop.GetForObject(serviceKind, "nobody", MetricServiceRequests, labels.Everything()); !apierrors.IsNotFound(err) {
+	if _, err := shop.GetForObject(serviceKind, "nobody", MetricServiceRequests,
+		labels.Everything()); !apierrors.IsNotFound(err) {
 		t.Errorf("a service without load: %v", err)
 	}
 	got, err = f.custom.RootScopedMetrics().GetForObject(namespaceKind, "shop", MetricServiceRequests, labels.Everything())
@@ -264,8 +274,10 @@ func testExternalMetric(t *testing.T, f fixture) {
 func testDiscovery(t *testing.T, f fixture) {
 	client := discovery.NewDiscoveryClientForConfigOrDie(f.rest)
 	for groupVersion, want := range map[string][]string{
-		"custom.metrics.k8s.io/v1beta1":   {"namespaces/requests_per_second", "pods/http_requests_per_second", "services/requests_per_second"},
-		"custom.metrics.k8s.io/v1beta2":   {"namespaces/requests_per_second", "pods/http_requests_per_second", "services/requests_per_second"},
+		"custom.metrics.k8s.io/v1beta1": {"namespaces/requests_per_second", "pods/http_requests_per_second",
+			"services/requests_per_second"},
+		"custom.metrics.k8s.io/v1beta2": {"namespaces/requests_per_second", "pods/http_requests_per_second",
+			"services/requests_per_second"},
 		"external.metrics.k8s.io/v1beta1": {"queue_length"},
 	} {
 		list, err := client.ServerResourcesForGroupVersion(groupVersion)
@@ -430,7 +442,8 @@ func TestServeNeedsItsParts(t *testing.T) {
 	if _, err := Serve(t.Context(), Config{Source: fixed{}}); err == nil {
 		t.Error("served without certificates")
 	}
-	if _, err := Serve(t.Context(), Config{Source: fixed{}, Kubeconfig: "nowhere", CertFile: "none", KeyFile: "none"}); err == nil {
+	if _, err := Serve(t.Context(),
+		Config{Source: fixed{}, Kubeconfig: "nowhere", CertFile: "none", KeyFile: "none"}); err == nil {
 		t.Error("served without a kubeconfig")
 	}
 }

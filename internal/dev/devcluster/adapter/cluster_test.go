@@ -110,8 +110,10 @@ func newMiniAPIServer(t *testing.T, proxyCA *authority) *miniAPIServer {
 	m := &miniAPIServer{}
 	mux := http.NewServeMux()
 	configMap := corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "extension-apiserver-authentication", ResourceVersion: "1"},
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "kube-system", Name: "extension-apiserver-authentication", ResourceVersion: "1",
+		},
 		Data: map[string]string{
 			"client-ca-file":                     string(newAuthority(t, "client CA").pem),
 			"requestheader-client-ca-file":       string(proxyCA.pem),
@@ -146,17 +148,18 @@ func newMiniAPIServer(t *testing.T, proxyCA *authority) *miniAPIServer {
 			TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"},
 		})
 	})
-	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/subjectaccessreviews", func(w http.ResponseWriter, r *http.Request) {
-		m.reviews.Add(1)
-		var review authorizationv1.SubjectAccessReview
-		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		review.Status.Allowed = review.Spec.User == allowedUser
-		review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
-		writeJSON(w, http.StatusCreated, review)
-	})
+	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/subjectaccessreviews",
+		func(w http.ResponseWriter, r *http.Request) {
+			m.reviews.Add(1)
+			var review authorizationv1.SubjectAccessReview
+			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			review.Status.Allowed = review.Spec.User == allowedUser
+			review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
+			writeJSON(w, http.StatusCreated, review)
+		})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("the adapter asked for %s %s", r.Method, r.URL)
 		http.NotFound(w, r)
@@ -191,7 +194,8 @@ func writeInitialEvents(w http.ResponseWriter, configMap corev1.ConfigMap) {
 // asJSON refuses bodies in protobuf, which clients prefer, so that they try JSON next.
 func asJSON(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.Header.Get("Content-Type"), "protobuf") || strings.Contains(r.Header.Get("Content-Type"), "cbor") {
+		if strings.Contains(r.Header.Get("Content-Type"), "protobuf") ||
+			strings.Contains(r.Header.Get("Content-Type"), "cbor") {
 			http.Error(w, "only JSON is understood here", http.StatusUnsupportedMediaType)
 			return
 		}

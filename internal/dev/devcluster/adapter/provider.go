@@ -79,12 +79,14 @@ func (p *provider) GetMetricByName(
 			return &value, nil
 		}
 	}
-	return nil, metricsprovider.NewMetricNotFoundForSelectorError(info.GroupResource, info.Metric, name.Name, metricSelector)
+	return nil, metricsprovider.NewMetricNotFoundForSelectorError(info.GroupResource,
+		info.Metric, name.Name, metricSelector)
 }
 
 // GetMetricBySelector answers for all objects whose labels match.
 func (p *provider) GetMetricBySelector(
-	_ context.Context, namespace string, selector labels.Selector, info metricsprovider.CustomMetricInfo, metricSelector labels.Selector,
+	_ context.Context, namespace string, selector labels.Selector, info metricsprovider.CustomMetricInfo,
+	metricSelector labels.Selector,
 ) (*custom_metrics.MetricValueList, error) {
 	if info.GroupResource == namespaces {
 		return nil, apierrors.NewBadRequest("metrics of namespaces are served one by one")
@@ -103,7 +105,9 @@ func (p *provider) GetMetricBySelector(
 }
 
 // samples are the values of one metric in one namespace.
-func (p *provider) samples(namespace string, selector labels.Selector, info metricsprovider.CustomMetricInfo) ([]sample, error) {
+func (p *provider) samples(
+	namespace string, selector labels.Selector, info metricsprovider.CustomMetricInfo,
+) ([]sample, error) {
 	switch {
 	case info.GroupResource == pods && info.Metric == MetricPodRequests:
 		return podSamples(p.source.Pods(namespace, selector)), nil
@@ -186,7 +190,9 @@ func (p *provider) GetExternalMetric(
 	_ context.Context, namespace string, metricSelector labels.Selector, info metricsprovider.ExternalMetricInfo,
 ) (*external_metrics.ExternalMetricValueList, error) {
 	if info.Metric != MetricQueueLength {
-		return nil, metricsprovider.NewMetricNotFoundError(schema.GroupResource{Group: external_metrics.GroupName, Resource: "external"}, info.Metric)
+		return nil,
+			metricsprovider.NewMetricNotFoundError(schema.GroupResource{Group: external_metrics.GroupName, Resource: "external"},
+				info.Metric)
 	}
 	fault := p.faults.of(namespace, info.Metric)
 	samples := p.serviceSamples(namespace, func(s world.ServiceView) float64 { return s.Stats.QueueLength })

@@ -140,7 +140,9 @@ func (s *Server) prepare(ctx context.Context, config Config, listener net.Listen
 	if requestHeader == nil {
 		return prepared{}, errors.New("the cluster has no request-header configuration")
 	}
-	return prepared{run: server.GenericAPIServer.PrepareRun().RunWithContext, frontProxyCA: requestHeader.CAContentProvider}, nil
+	return prepared{
+		run: server.GenericAPIServer.PrepareRun().RunWithContext, frontProxyCA: requestHeader.CAContentProvider,
+	}, nil
 }
 
 // Port is where the adapter listens.

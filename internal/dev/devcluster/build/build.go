@@ -43,7 +43,8 @@ var allParts = []part{
 	{name: "metrics-server", module: controlPlane, pkg: "sigs.k8s.io/metrics-server/cmd/metrics-server"},
 	{name: "kubectl", module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubectl"},
 	{name: Kubelet, module: controlPlane, pkg: "k8s.io/kubernetes/cmd/kubelet", apart: true},
-	{name: UpstreamRecommender, module: autoscaler, pkg: verticalAutoscaler + "recommender", outName: "recommender", apart: true},
+	{name: UpstreamRecommender, module: autoscaler, pkg: verticalAutoscaler + "recommender", outName: "recommender",
+		apart: true},
 	{name: UpstreamUpdater, module: autoscaler, pkg: verticalAutoscaler + "updater", outName: "updater", apart: true},
 	{name: Pause, module: ".", pkg: "./internal/dev/realnode/pause", ours: true},
 	{name: "devcluster", module: ".", pkg: "./cmd/devcluster", ours: true},
@@ -86,8 +87,9 @@ func Flags() []string {
 }
 
 // Environment is that of the go command: no cgo, so that the parts are static and a C compiler's speed does not
-// matter; no flags or workspace of the caller's, which would make other binaries. A compiler lives for a second: without
-// garbage collection, up to a limit that only the largest packages reach, it needs a quarter less processor time.
+// matter; no flags or workspace of the caller's, which would make other binaries. A compiler lives for a second:
+// without garbage collection, up to a limit that only the largest packages reach, it needs a quarter less processor
+// time.
 func environment() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOGC=off", "GOMEMLIMIT=2GiB")
 }
@@ -252,7 +254,8 @@ func (b *builder) update(ctx context.Context, module string, parts []part) error
 	}
 	path := filepath.Join(b.binDir, "."+filepath.Base(module)+".json")
 	recorded := readStamp(path)
-	stale := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return recorded.covers(stamp.Key, b.binDir, p.name) })
+	stale := slices.DeleteFunc(slices.Clone(parts),
+		func(p part) bool { return recorded.covers(stamp.Key, b.binDir, p.name) })
 	if len(stale) == 0 {
 		return nil
 	}

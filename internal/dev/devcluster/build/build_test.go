@@ -128,7 +128,8 @@ func smallRepository(t *testing.T) string {
 	root := t.TempDir()
 	dir := filepath.Join(root, "tools", "controlplane")
 	for name, text := range map[string]string{
-		"go.mod":       "module small\n\ngo 1.26\n\nrequire go.etcd.io/etcd/server/v3 v3.0.0\n\nreplace go.etcd.io/etcd/server/v3 => ./etcd\n",
+		"go.mod": "module small\n\ngo 1.26\n\nrequire go.etcd.io/etcd/server/v3 v3.0.0\n\nreplace " +
+			"go.etcd.io/etcd/server/v3 => ./etcd\n",
 		"go.sum":       "",
 		"etcd/go.mod":  "module go.etcd.io/etcd/server/v3\n\ngo 1.26\n",
 		"etcd/main.go": "package main\n\nfunc main() { println(\"etcd\") }\n",

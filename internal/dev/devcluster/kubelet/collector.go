@@ -24,9 +24,11 @@ var (
 	containerMemory = prometheus.NewDesc("container_memory_working_set_bytes",
 		"[STABLE] Current working set of the container in bytes", containerLabels, nil)
 	containerSwap = prometheus.NewDesc("container_swap_usage_bytes",
-		"[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems", containerLabels, nil)
+		"[ALPHA] Current amount of the container swap usage in bytes. Reported only on non-windows systems", containerLabels,
+		nil)
 	containerSwapLimit = prometheus.NewDesc("container_swap_limit_bytes",
-		"[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems", containerLabels, nil)
+		"[ALPHA] Current amount of the container swap limit in bytes. Reported only on non-windows systems", containerLabels,
+		nil)
 	podCPU = prometheus.NewDesc("pod_cpu_usage_seconds_total",
 		"[STABLE] Cumulative cpu time consumed by the pod in core-seconds", podLabels, nil)
 	podMemory = prometheus.NewDesc("pod_memory_working_set_bytes",

@@ -24,7 +24,8 @@ func handler(node string, source Source, faults *Faults) http.Handler {
 	registry.MustRegister(resourceCollector{summary: summary, value: faults.value})
 
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics/resource", promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.Handle("GET /metrics/resource",
+		promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	mux.HandleFunc("GET /stats/summary", func(w http.ResponseWriter, r *http.Request) { serveSummary(w, r, summary) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "ok") })
 	return mux

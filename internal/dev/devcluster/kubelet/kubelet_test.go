@@ -84,13 +84,15 @@ func serve(t *testing.T, nodes ...string) endpoints {
 		t.Fatal(err)
 	}
 	s, err := Serve(t.Context(), Config{
-		Nodes: nodes, Source: SourceFunc(summaryOf), TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		Nodes: nodes, Source: SourceFunc(summaryOf),
+		TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} // as metrics-server with --kubelet-insecure-tls
+	// as metrics-server with --kubelet-insecure-tls
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return endpoints{Servers: s, client: &http.Client{Transport: transport}}
 }
@@ -200,7 +202,8 @@ func TestEachNodeHasItsPort(t *testing.T) {
 			t.Errorf("%s: %+v", node, got)
 		}
 	}
-	if status, _, err := e.get(t.Context(), "node-1", "/stats/summary?only_cpu_and_memory=perhaps"); err != nil || status != http.StatusBadRequest {
+	if status, _, err := e.get(t.Context(), "node-1", "/stats/summary?only_cpu_and_memory=perhaps"); err != nil ||
+		status != http.StatusBadRequest {
 		t.Errorf("a value that is no boolean: %d %v", status, err)
 	}
 }
@@ -211,7 +214,8 @@ func TestWithoutASummary(t *testing.T) {
 	if len(families) != 1 || families["resource_scrape_error"].GetMetric()[0].GetGauge().GetValue() != 1 {
 		t.Errorf("want only resource_scrape_error 1, got %v", families)
 	}
-	if status, _, err := e.get(t.Context(), "broken", "/stats/summary"); err != nil || status != http.StatusInternalServerError {
+	if status, _, err := e.get(t.Context(), "broken", "/stats/summary"); err != nil ||
+		status != http.StatusInternalServerError {
 		t.Errorf("summary: %d %v", status, err)
 	}
 }
@@ -313,7 +317,8 @@ func TestServersEndWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := Serve(ctx, Config{Nodes: []string{"n"}, Source: SourceFunc(summaryOf), TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}})
+	s, err := Serve(ctx, Config{Nodes: []string{"n"}, Source: SourceFunc(summaryOf),
+		TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}})
 	if err != nil {
 		t.Fatal(err)
 	}

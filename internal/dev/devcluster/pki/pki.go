@@ -172,8 +172,8 @@ type Files struct {
 	proxy *Authority // vouches for the API server as front proxy of aggregated APIs, and for nothing else
 }
 
-// New makes both authorities and writes the files that kube-apiserver and kube-controller-manager read. The API server's
-// certificate holds for serviceIP too, the address of the Service kubernetes.
+// New makes both authorities and writes the files that kube-apiserver and kube-controller-manager read. The API
+// server's certificate holds for serviceIP too, the address of the Service kubernetes.
 func New(dir, serviceIP string) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of certificates: %w", err)

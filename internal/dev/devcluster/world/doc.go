@@ -1,5 +1,5 @@
-// Package world joins the objects of a cluster to the workload model of internal/workloadmodel: load is offered to Services,
-// the pods that a Service selects share it, and what they use can be read as kubelets report it.
+// Package world joins the objects of a cluster to the workload model of internal/workloadmodel: load is offered to
+// Services, the pods that a Service selects share it, and what they use can be read as kubelets report it.
 //
 // # Load
 //

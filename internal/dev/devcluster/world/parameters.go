@@ -50,7 +50,8 @@ type parameter struct {
 }
 
 var parameters = []parameter{
-	{AnnotationCPUPerRequest, quantity(1000, func(p *workloadmodel.Profile) *float64 { return &p.CPUPerRequestMilliCoreSeconds })},
+	{AnnotationCPUPerRequest,
+		quantity(1000, func(p *workloadmodel.Profile) *float64 { return &p.CPUPerRequestMilliCoreSeconds })},
 	{AnnotationIdleCPU, quantity(1000, func(p *workloadmodel.Profile) *float64 { return &p.IdleCPUMilli })},
 	{AnnotationStartupCPU, quantity(1000, func(p *workloadmodel.Profile) *float64 { return &p.StartupCPUMilli })},
 	{AnnotationMemoryBase, quantity(1, func(p *workloadmodel.Profile) *float64 { return &p.MemoryBaseBytes })},

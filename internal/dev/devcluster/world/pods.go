@@ -120,7 +120,8 @@ func takesTraffic(object *corev1.Pod) bool {
 
 // startOf is when a container started, as its status says; the pod's start time if there is no such status.
 func startOf(object *corev1.Pod, containerName string) time.Time {
-	for _, statuses := range [][]corev1.ContainerStatus{object.Status.ContainerStatuses, object.Status.InitContainerStatuses} {
+	for _, statuses := range [][]corev1.ContainerStatus{object.Status.ContainerStatuses,
+		object.Status.InitContainerStatuses} {
 		for i := range statuses {
 			if s := &statuses[i]; s.Name == containerName && s.State.Running != nil {
 				return s.State.Running.StartedAt.Time

@@ -31,7 +31,8 @@ func (w *state) view(namespace string, s *service) (ServiceView, bool) {
 // SetLoad offers a Service this many requests per second from now on.
 func (w *World) SetLoad(namespace, name string, requestsPerSecond float64) error {
 	if !(requestsPerSecond >= 0) || math.IsInf(requestsPerSecond, 1) {
-		return fmt.Errorf("load of service %s/%s: %v requests/s is not a finite number of at least 0", namespace, name, requestsPerSecond)
+		return fmt.Errorf("load of service %s/%s: %v requests/s is not a finite number of at least 0", namespace, name,
+			requestsPerSecond)
 	}
 	w.SetShape(namespace, name, workloadmodel.Constant(requestsPerSecond))
 	return nil
@@ -162,6 +163,7 @@ func (w *state) complainOverlap(loser, winner *service) {
 	}
 	w.warn(loser.object, warning{
 		namespace: loser.object.Namespace, owner: "Service " + loser.name,
-		message: fmt.Sprintf("service %s also has a load and selects some of the same pods: these serve only %s", winner.name, winner.name),
+		message: fmt.Sprintf("service %s also has a load and selects some of the same pods: these serve only %s", winner.name,
+			winner.name),
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watch makes the factory's informers tell the world about nodes, pods and services. What it returns reports whether they have
-// told of all there is: an informer's cache is filled before its handlers have run.
+// watch makes the factory's informers tell the world about nodes, pods and services. What it returns reports whether
+// they have told of all there is: an informer's cache is filled before its handlers have run.
 func (w *World) watch(factory informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
 	core := factory.Core().V1()
 	nodes, errNodes := core.Nodes().Informer().AddEventHandler(handler(w.setNode, w.deleteNode))

@@ -64,7 +64,9 @@ func testService(name string, annotations map[string]string) *corev1.Service {
 func load(text string) map[string]string { return map[string]string{AnnotationLoad: text} }
 
 func testContainer(name, cpuRequest, cpuLimit string) corev1.Container {
-	c := corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}}
+	c := corev1.Container{
+		Name: name, Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}},
+	}
 	if cpuRequest != "" {
 		c.Resources.Requests[corev1.ResourceCPU] = resource.MustParse(cpuRequest)
 	}
@@ -196,7 +198,8 @@ func TestLoadIsToldAfterItsFirstStep(t *testing.T) {
 			t.Errorf("before the first step: %v %v %v", found, s.Services("shop"), s.Snapshot())
 		}
 		s.pass(time.Second)
-		if view, found := s.Service("shop", "web"); !found || view.Stats.OfferedPerSecond != 60 || len(s.Services("shop")) != 1 {
+		if view, found := s.Service("shop", "web"); !found || view.Stats.OfferedPerSecond != 60 ||
+			len(s.Services("shop")) != 1 {
 			t.Errorf("after it: %+v %v %v", view, found, s.Services("shop"))
 		}
 		s.deleteService(testService("web", nil))
@@ -317,7 +320,8 @@ func TestLimitsOfContainers(t *testing.T) {
 		"evenly": {"without a request on one container each has a half",
 			[]corev1.Container{testContainer("app", "300m", "600m"), testContainer("proxy", "", "")}, "", 1200},
 		"by annotation": {"app has 0.9, proxy 0.1: 450/0.9 = 500 is less than 100/0.1",
-			[]corev1.Container{testContainer("app", "300m", "450m"), testContainer("proxy", "100m", "100m")}, "app=90, proxy=10", 500},
+			[]corev1.Container{testContainer("app", "300m", "450m"), testContainer("proxy", "100m", "100m")}, "app=90, proxy=10",
+			500},
 		"idle sidecar": {"a container without a share does not bind",
 			[]corev1.Container{testContainer("app", "300m", "450m"), testContainer("proxy", "100m", "1m")}, "app=1", 450},
 	} {
@@ -347,7 +351,8 @@ func TestSidecarsAndPodLevelLimits(t *testing.T) {
 		corev1.ResourceCPU: resource.MustParse("700m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
 	}}
 	containers, _ := split(pod)
-	if diff := cmp.Diff([]container{{"proxy", 0.5}, {"app", 0.5}}, containers, cmp.AllowUnexported(container{})); diff != "" {
+	if diff := cmp.Diff([]container{{"proxy", 0.5}, {"app", 0.5}}, containers,
+		cmp.AllowUnexported(container{})); diff != "" {
 		t.Error(diff)
 	}
 	got := resourcesOf(pod, containers)
@@ -382,7 +387,8 @@ func TestBadAnnotationsWarnOnceAndUseDefaults(t *testing.T) {
 	if len(got) < 5 {
 		t.Fatalf("events %q", got)
 	}
-	for i, want := range []string{AnnotationCPUPerRequest, AnnotationNoise, AnnotationContainerShares, AnnotationLoad, AnnotationBacklogLimit} {
+	for i, want := range []string{AnnotationCPUPerRequest, AnnotationNoise, AnnotationContainerShares, AnnotationLoad,
+		AnnotationBacklogLimit} {
 		if !strings.Contains(got[i], want) || !strings.HasPrefix(got[i], "Warning "+ReasonInvalidParameter) {
 			t.Errorf("event %d: %q, want one about %s", i, got[i], want)
 		}
@@ -391,8 +397,9 @@ func TestBadAnnotationsWarnOnceAndUseDefaults(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	profile, complaints := profileOf(map[string]string{
-		AnnotationCPUPerRequest: "25m", AnnotationIdleCPU: "0.05", AnnotationStartupCPU: "1", AnnotationStartupDuration: "20s",
-		AnnotationMemoryBase: "1Gi", AnnotationMemoryPerRequest: "1Ki", AnnotationIOLatency: "50ms",
+		AnnotationCPUPerRequest: "25m", AnnotationIdleCPU: "0.05", AnnotationStartupCPU: "1",
+		AnnotationStartupDuration: "20s",
+		AnnotationMemoryBase:      "1Gi", AnnotationMemoryPerRequest: "1Ki", AnnotationIOLatency: "50ms",
 		AnnotationQueueLimit: "1k", AnnotationImbalance: "0.25", AnnotationNoise: "0.5",
 	})
 	if len(complaints) != 0 {

@@ -37,7 +37,8 @@ MODULES := . test/oracle
 # The core, what feeds it, and the workload model.
 BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
 
-# The tests of these packages start clusters. They wait more than they compute: three packages at a time use a quarter of two cores.
+# The tests of these packages start clusters. They wait more than they compute: three packages at a time use less than half of two
+# cores.
 CLUSTERED := /test/integration(/|$$)|/internal/dev/devcluster$$
 AT_A_TIME := 3
 

@@ -1,5 +1,6 @@
-// Command testprogress shows what `go test -json` reports: a line for each test as it ends, and the whole output of those that fail.
-// The output of all tests goes to a file, one package after the other. Packages may run at the same time.
+// Command testprogress shows what `go test -json` reports: a line for each test as it ends, and the whole output of
+// those that fail. The output of all tests goes to a file, one package after the other. Packages may run at the
+// same time.
 package main
 
 import (
@@ -40,7 +41,8 @@ type event struct {
 	Output  string
 }
 
-// tests is the output of a package that runs: of each test by its name without subtests, and under "" what belongs to none.
+// tests is the output of a package that runs: of each test by its name without subtests, and under "" what belongs
+// to none.
 type tests struct {
 	all    strings.Builder
 	output map[string]*strings.Builder
@@ -105,7 +107,8 @@ func (p *tests) write(test, output string) {
 
 // end shows how the package ended. What is left of a package that failed is of tests that never ended, and of none.
 func (p *tests) end(e event, out io.Writer) error {
-	text := fmt.Sprintf("%-4s %s %.1fs\n", map[string]string{"pass": "ok", "fail": "FAIL", "skip": "?"}[e.Action], e.Package, e.Elapsed)
+	result := map[string]string{"pass": "ok", "fail": "FAIL", "skip": "?"}[e.Action]
+	text := fmt.Sprintf("%-4s %s %.1fs\n", result, e.Package, e.Elapsed)
 	if e.Action == "fail" {
 		for _, output := range p.output {
 			text = output.String() + text

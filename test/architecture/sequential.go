@@ -11,12 +11,12 @@ import (
 
 // concurrent are packages that run code at the same time, or are there for code that does.
 var concurrent = []string{
-	"sync", "testing/synctest", "net/http", "golang.org/x/sync", "k8s.io/client-go/informers", "k8s.io/client-go/kubernetes/fake",
-	"k8s.io/client-go/tools", "k8s.io/client-go/util/workqueue",
+	"sync", "testing/synctest", "net/http", "golang.org/x/sync",
+	"k8s.io/client-go/informers", "k8s.io/client-go/kubernetes/fake", "k8s.io/client-go/tools", "k8s.io/client-go/util/workqueue",
 }
 
-// sequentialBreaches finds what runs at the same time as something else in the packages that the pattern names: in their
-// own code, in their tests, and in what of ours they reach. They are tested without the race detector.
+// sequentialBreaches finds what runs at the same time as something else in the packages that the pattern names: in
+// their own code, in their tests, and in what of ours they reach. They are tested without the race detector.
 func sequentialBreaches(pattern *regexp.Regexp, packages []Package, files []file) []string {
 	breaches := map[string][]string{} // by folder; those of tests under the folder and "_test"
 	for _, f := range files {

@@ -13,8 +13,8 @@ import (
 
 const comparisons = "plimsoll_shadow_comparisons_total"
 
-// Two shadows beside kube-controller-manager's loop: one with its settings, which agrees with it up and down, and one with
-// another tolerance, which says where it would have decided otherwise and why. Neither writes anything.
+// Two shadows beside kube-controller-manager's loop: one with its settings, which agrees with it up and down, and
+// one with another tolerance, which says where it would have decided otherwise and why. Neither writes anything.
 func TestShadowDecidesAndWritesNothing(t *testing.T) {
 	s, p := namespace(t)
 	settings := []string{often, "--horizontal-pod-autoscaler-downscale-stabilization=10s"}
@@ -81,9 +81,9 @@ func awaitAgreement(s *harness.Namespace, shadow *harness.Instance) {
 	})
 }
 
-// provokeDifference scales from 2 to 3 until the lazy one's log says that it would have stayed at 2. The status that says what
-// kube-controller-manager has just done stands until its next decision, two seconds later: on a busy machine a shadow may
-// come too late for it, and rightly compares with the next one.
+// provokeDifference scales from 2 to 3 until the lazy one's log says that it would have stayed at 2. The status
+// that says what kube-controller-manager has just done stands until its next decision, two seconds later: on a busy
+// machine a shadow may come too late for it, and rightly compares with the next one.
 func provokeDifference(s *harness.Namespace, lazy *harness.Instance) {
 	s.EventuallyWithin(2*harness.Long, "the difference in the log", func(context.Context) error {
 		s.SetQueue("jobs", 28) // 1.4 times what two pods shall have
@@ -117,8 +117,10 @@ func differenceLogged(s *harness.Namespace, shadow *harness.Instance) error {
 		return err
 	}
 	for _, line := range lines {
-		if line["level"] == "INFO" && line["msg"] == "shadow differs in replicas" && line["desired"] == "2" && line["actual"] == "3" &&
-			strings.Contains(line["reason"], "ScalingActive: ValidMetricFound") && strings.Contains(line["actualReason"], "ScalingActive: ValidMetricFound") {
+		const valid = "ScalingActive: ValidMetricFound"
+		if line["level"] == "INFO" && line["msg"] == "shadow differs in replicas" &&
+			line["desired"] == "2" && line["actual"] == "3" &&
+			strings.Contains(line["reason"], valid) && strings.Contains(line["actualReason"], valid) {
 			return nil
 		}
 	}

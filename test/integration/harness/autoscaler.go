@@ -10,8 +10,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/adapter"
 )
 
-// Autoscaler scales the Deployment of the same name between 1 and 10 replicas, without behavior. Tests change what they
-// need otherwise.
+// Autoscaler scales the Deployment of the same name between 1 and 10 replicas, without behavior. Tests change what
+// they need otherwise.
 func Autoscaler(name string, metrics ...autoscalingv2.MetricSpec) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -68,7 +68,8 @@ func PodRequests(target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
 	}
 }
 
-// ServiceRequests is the adapter's metric of what a Service is offered per second: the load, however many pods there are.
+// ServiceRequests is the adapter's metric of what a Service is offered per second: the load, however many pods
+// there are.
 func ServiceRequests(service string, target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
 	return autoscalingv2.MetricSpec{
 		Type: autoscalingv2.ObjectMetricSourceType,

@@ -40,8 +40,8 @@ func (s *Namespace) Decisions(name string) []Decision {
 	return decisions
 }
 
-// AwaitDecisions waits until Plimsoll has decided this many times more about a HorizontalPodAutoscaler. The first one may
-// have been under way before, so that it takes two to see what happens now.
+// AwaitDecisions waits until Plimsoll has decided this many times more about a HorizontalPodAutoscaler. The first
+// one may have been under way before, so that it takes two to see what happens now.
 func (s *Namespace) AwaitDecisions(name string, more int) {
 	s.t.Helper()
 	before := len(s.Decisions(name))

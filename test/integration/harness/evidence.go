@@ -14,8 +14,8 @@ import (
 // evidenceTime bounds how long a test that has failed may ask for what is in its namespace.
 const evidenceTime = 30 * time.Second
 
-// keepEvidence writes the namespace's objects and what Plimsoll decided about them into the test's folder below dist/, and says
-// where that is.
+// keepEvidence writes the namespace's objects and what Plimsoll decided about them into the test's folder below
+// dist/, and says where that is.
 func (s *Namespace) keepEvidence(logLines []string) {
 	s.t.Helper()
 	dir, err := devclustertest.Evidence(s.t)

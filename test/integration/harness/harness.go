@@ -1,5 +1,6 @@
-// Package harness gives integration tests a real control plane with Plimsoll in it, a namespace for each test, workloads
-// whose load the test sets, and ways to wait for what the API server shows. A package of tests has one cluster:
+// Package harness gives integration tests a real control plane with Plimsoll in it, a namespace for each test,
+// workloads whose load the test sets, and ways to wait for what the API server shows. A package of tests has one
+// cluster:
 //
 //	var shared = harness.Shared{}
 //
@@ -16,8 +17,9 @@
 // Plimsoll runs as its own process, as the service account of config/ and with no more rights than config/ grants, and
 // decides each second.
 //
-// Metrics of the adapter follow within a second, those of metrics-server within about 20 s: two scrapes. A metric's total
-// is best put between two multiples of its target (35 against 10, not 40), so that jitter never changes the count.
+// Metrics of the adapter follow within a second, those of metrics-server within about 20 s: two scrapes. A metric's
+// total is best put between two multiples of its target (35 against 10, not 40), so that jitter never changes the
+// count.
 package harness
 
 import (
@@ -67,7 +69,8 @@ func (s *Shared) shared() *devclustertest.Shared {
 	return s.cluster
 }
 
-// Namespace gives the test a namespace of its own in the cluster. The first test that asks starts cluster and Plimsoll.
+// Namespace gives the test a namespace of its own in the cluster. The first test that asks starts cluster and
+// Plimsoll.
 func (s *Shared) Namespace(t testing.TB) *Namespace {
 	t.Helper()
 	s.start(t)
@@ -109,8 +112,8 @@ type Namespace struct {
 	t testing.TB
 }
 
-// NewNamespace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are shown, and what it
-// holds is kept below dist/.
+// NewNamespace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are
+// shown, and what it holds is kept below dist/.
 func NewNamespace(t testing.TB, cluster *devcluster.Cluster) *Namespace {
 	t.Helper()
 	namespace, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{

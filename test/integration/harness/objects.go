@@ -17,8 +17,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 )
 
-// Workload makes objects with pods. Its zero value is one replica of "web" with a container "app" that requests 100m of
-// CPU; a request of its load costs 10m, so that 10 requests/s are 100 %; it is ready after a second.
+// Workload makes objects with pods. Its zero value is one replica of "web" with a container "app" that requests
+// 100m of CPU; a request of its load costs 10m, so that 10 requests/s are 100 %; it is ready after a second.
 type Workload struct {
 	Name     string
 	Replicas *int32
@@ -113,8 +113,8 @@ func (w Workload) DaemonSet() *appsv1.DaemonSet {
 	}}
 }
 
-// Service offers the workload's pods this many requests per second. SetLoad changes it. Nothing waits for the first pod:
-// it would begin with a burst, the higher the longer the machine took to start it.
+// Service offers the workload's pods this many requests per second. SetLoad changes it. Nothing waits for the first
+// pod: it would begin with a burst, the higher the longer the machine took to start it.
 func (w Workload) Service(requestsPerSecond float64) *corev1.Service {
 	meta := w.meta()
 	meta.Annotations = map[string]string{
@@ -125,8 +125,8 @@ func (w Workload) Service(requestsPerSecond float64) *corev1.Service {
 	}}
 }
 
-// Queue is a Service without pods in which this many requests wait, for metrics that do not depend on how many pods there
-// are: its queue_length is exactly that. SetQueue changes it.
+// Queue is a Service without pods in which this many requests wait, for metrics that do not depend on how many pods
+// there are: its queue_length is exactly that. SetQueue changes it.
 func Queue(name string, length int) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{

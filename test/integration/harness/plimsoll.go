@@ -17,7 +17,8 @@ import (
 // plimsollName is the program's name; its log is at Cluster.LogPath of it.
 const plimsollName = "plimsoll"
 
-// SyncFlags make Plimsoll decide each second and log each decision. Resource metrics are metrics-server's, as for upstream.
+// SyncFlags make Plimsoll decide each second and log each decision. Resource metrics are metrics-server's, as for
+// upstream.
 func SyncFlags() []string {
 	return []string{
 		"--horizontal-pod-autoscaler-sync-period=1s", "--status-interval=0s", "--event-interval=0s", "--v=1",

@@ -12,8 +12,8 @@ const (
 	interval = 200 * time.Millisecond
 )
 
-// Eventually looks until check returns nil. If it never does within Long, the test ends with what was waited for and the
-// last error, which should say what was seen instead.
+// Eventually looks until check returns nil. If it never does within Long, the test ends with what was waited for
+// and the last error, which should say what was seen instead.
 func (s *Namespace) Eventually(what string, check func(context.Context) error) {
 	s.t.Helper()
 	s.EventuallyWithin(Long, what, check)

@@ -1,4 +1,5 @@
-// Package pki makes the certificates, keys and kubeconfigs by which the parts of a development cluster know each other.
+// Package pki makes the certificates, keys and kubeconfigs by which the parts of a development cluster know each
+// other.
 package pki
 
 import (

@@ -15,7 +15,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -48,7 +47,8 @@ func InstallWebhook(ctx context.Context, cluster *devcluster.Cluster) error {
 		return err
 	}
 	shipped.Webhooks[0].ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:1")}
-	_, err = cluster.Client().AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, shipped, metav1.CreateOptions{})
+	configurations := cluster.Client().AdmissionregistrationV1().MutatingWebhookConfigurations()
+	_, err = configurations.Create(ctx, shipped, metav1.CreateOptions{})
 	return err
 }
 

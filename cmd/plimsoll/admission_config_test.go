@@ -12,6 +12,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/admission"
 )
 
 // configured finds an object of config/ by its type and name.
@@ -63,23 +65,27 @@ func TestAdmissionDeployment(t *testing.T) {
 	const name = "plimsoll-admission-controller"
 	deployment := configured[*appsv1.Deployment](t, name)
 	container := deployment.Spec.Template.Spec.Containers[0]
-	flags := &admissionFlags{}
+	flags := &admission.Flags{}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	flags.add(fs)
-	if err := fs.Parse(container.Args[1:]); err != nil || container.Args[0] != admissionCommand().Name() {
+	flags.Add(fs)
+	if err := fs.Parse(container.Args[1:]); err != nil || container.Args[0] != admission.Command().Name() {
 		t.Fatalf("%q: %v", container.Args, err)
 	}
 	t.Setenv("NAMESPACE", deployment.Namespace)
-	if err := flags.complete(); err != nil {
+	if err := flags.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	service := configured[*corev1.Service](t, flags.service)
-	if flags.timeoutSeconds != 5 || flags.fails || service.Namespace != flags.namespace {
-		t.Errorf("%+v", flags)
+	cfg := flags.Config()
+	registration := &cfg.Registration
+	service := configured[*corev1.Service](t, registration.Service)
+	if registration.TimeoutSeconds != 5 || registration.Fails || service.Namespace != cfg.Namespace {
+		t.Errorf("%+v", cfg)
 	}
 	role := configured[*rbacv1.Role](t, name)
-	if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Equal(r.ResourceNames, []string{flags.secret}) }) {
-		t.Errorf("no right to Secret %s", flags.secret)
+	if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Equal(r.ResourceNames, []string{cfg.Certificates.Secret})
+	}) {
+		t.Errorf("no right to Secret %s", cfg.Certificates.Secret)
 	}
 	budget := configured[*policyv1.PodDisruptionBudget](t, name)
 	if *deployment.Spec.Replicas != 2 || budget.Spec.MinAvailable.IntValue() != 1 {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/controller"
 )
 
 const configDir = "../../config"
@@ -171,25 +173,25 @@ func TestDeploymentIsRestricted(t *testing.T) {
 // The Deployment's arguments are flags that the program takes.
 func TestDeploymentArgumentsParse(t *testing.T) {
 	args := configured[*appsv1.Deployment](t, "plimsoll-controller").Spec.Template.Spec.Containers[0].Args
-	flags := &controllerFlags{}
+	flags := &controller.Flags{}
 	set := pflag.NewFlagSet("controller", pflag.ContinueOnError)
-	flags.add(set)
+	flags.Add(set)
 	if args[0] != "controller" {
 		t.Fatalf("arguments %q", args)
 	}
 	if err := set.Parse(args[1:]); err != nil {
 		t.Fatal(err)
 	}
-	if err := flags.validate(); err != nil {
+	if err := flags.Validate(); err != nil {
 		t.Error(err)
 	}
 }
 
 // Names and defaults as in kube-controller-manager v1.37.
 func TestFlagsAreUpstreams(t *testing.T) {
-	flags := &controllerFlags{}
+	flags := &controller.Flags{}
 	set := pflag.NewFlagSet("controller", pflag.ContinueOnError)
-	flags.add(set)
+	flags.Add(set)
 	for name, value := range map[string]string{
 		"concurrent-horizontal-pod-autoscaler-syncs":          "5",
 		"horizontal-pod-autoscaler-sync-period":               "15s",
@@ -217,14 +219,14 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"--leader-elect-lease-duration=5s", "--horizontal-pod-autoscaler-downscale-stabilization=-1s", "--v=-1",
 		"--pprof-bind-address=:6060", "--pprof-bind-address=0.0.0.0:6060",
 	} {
-		flags := &controllerFlags{}
+		flags := &controller.Flags{}
 		set := pflag.NewFlagSet("controller", pflag.ContinueOnError)
-		flags.add(set)
+		flags.Add(set)
 		if err := set.Parse([]string{arg}); err != nil {
 			t.Fatal(err)
 		}
 		name, _, _ := strings.Cut(arg, "=")
-		if err := flags.validate(); err == nil || !strings.Contains(err.Error(), name) {
+		if err := flags.Validate(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}

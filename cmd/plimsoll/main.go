@@ -10,6 +10,14 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/admission"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/advise"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/controller"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/evaluate"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/explain"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 )
 
 func main() {
@@ -30,6 +38,9 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	nameAs(root, os.Args[0])
-	root.AddCommand(controllerCommand(), recommenderCommand(), admissionCommand(), evaluateCommand(), simulateCommand(), explainCommand(), adviseCommand(), updaterCommand(), versionCommand())
+	root.AddCommand(
+		controller.Command(), vertical.RecommenderCommand(), vertical.UpdaterCommand(), admission.Command(),
+		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(buildVersion()), versionCommand(),
+	)
 	return root
 }

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/admission"
+	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
 	"github.com/plimsoll-dev/plimsoll/internal/webhook/upkeep"
 )
 
@@ -81,9 +83,9 @@ func granted(t *testing.T, objects []runtime.Object) map[string][]string {
 func TestWhomKubeletsSee(t *testing.T) {
 	for _, dir := range []string{configDir, horizontalDir} {
 		objects := rendered(t, dir)
-		_, account, found := strings.Cut(defaultKubeletAccount, "/")
+		_, account, found := strings.Cut(kubelets.DefaultAccount, "/")
 		if !found {
-			t.Fatal(defaultKubeletAccount)
+			t.Fatal(kubelets.DefaultAccount)
 		}
 		rights := granted(t, objects)
 		if got := rights[account]; !slices.Equal(got, []string{" nodes/metrics get"}) {
@@ -143,21 +145,21 @@ func TestNobodyMayRegisterWebhooks(t *testing.T) {
 // path, so that nothing flips when config/ is applied again.
 func TestShippedRegistrationIsTheServers(t *testing.T) {
 	deployment := configured[*appsv1.Deployment](t, "plimsoll-admission-controller")
-	flags := &admissionFlags{}
+	flags := &admission.Flags{}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	flags.add(fs)
+	flags.Add(fs)
 	if err := fs.Parse(deployment.Spec.Template.Spec.Containers[0].Args[1:]); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("NAMESPACE", deployment.Namespace)
-	if err := flags.complete(); err != nil {
+	if err := flags.Complete(); err != nil {
 		t.Fatal(err)
 	}
 	want := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, upkeep.ConfigurationName).Webhooks
 	shipped := configured[*admissionregistrationv1.MutatingWebhookConfiguration](t, upkeep.ConfigurationName)
 	shipped.Webhooks = nil
 	client := fake.NewClientset(shipped)
-	registration := (&admissionProcess{flags: flags, client: client}).registration()
+	registration := flags.Config().NewRegistration(client)
 	if err := registration.Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
 		t.Fatal(err)
 	}

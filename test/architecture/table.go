@@ -123,6 +123,15 @@ var layers = []wall{
 		never:  []string{"testing", development, simulator, tests},
 	},
 	{
+		within: "internal/process",
+		why:    "it wires processes from what flags or tests say, and knows neither the flags nor the worlds that they are tried in",
+		ours: []string{
+			"internal/process", "internal/webhook", "internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/observe",
+			"internal/decide", "internal/snapshot", "api",
+		},
+		never: []string{"testing", "github.com/spf13/cobra", development, simulator, tests},
+	},
+	{
 		within: "internal/dev/image",
 		why:    "it packs programs that are already built, and runs none of them",
 		ours:   []string{"internal/dev/image"},

@@ -1,0 +1,281 @@
+// Package advise is the command plimsoll advise.
+package advise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/objects"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/read/cluster"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/read/manifests"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/rules"
+	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
+)
+
+const adviseLong = `Advise checks HorizontalPodAutoscalers, VerticalPodAutoscalers and their targets,
+in files or on a cluster, for problems that autoscaling guides warn about. Each
+finding has an object, a field, a reason and, where there is one, the patch that
+fixes it. docs/advice.md explains every rule.
+
+An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
+cluster it reads with your rights; rules that need what you may not read are left
+out and named. What containers use is taken from metrics.k8s.io, which shows one
+moment only, or from --usage.
+
+What cannot be read of the files, such as a template that was not rendered, is a
+finding of level warning, and the rest is looked at.
+
+It ends with exit status 0, or with 1 if there is a finding of the level of
+--fail-on or above, or an error: also if nothing at all can be read.`
+
+const adviseExample = `  # Look at a folder of manifests, and fail a pipeline on errors and warnings
+  plimsoll advise -f deploy/ --fail-on=warning
+
+  # Look at what a chart makes
+  helm template web ./chart | plimsoll advise -f -
+
+  # Look at a namespace, with a week of usage
+  plimsoll advise -n shop --usage week.csv
+
+  # Look for two things on the whole cluster, or for all but one
+  plimsoll advise -A --rules=missing-request,two-autoscalers
+  plimsoll advise -A --rules=-single-replica
+
+  # Findings beside the code in a pull request
+  plimsoll advise -f deploy/ -o sarif --fail-on=never > advice.sarif`
+
+type adviseOptions struct {
+	files         []string
+	allNamespaces bool
+	output        string
+	failOn        string
+	rules         []string
+	usage         string
+	kube          *genericclioptions.ConfigFlags
+	version       string
+	in            io.Reader
+	out, progress io.Writer
+	// doing says what it is at.
+	doing atomic.Value
+}
+
+// Command is plimsoll advise. The version is that of the program, for SARIF.
+func Command(version string) *cobra.Command {
+	o := adviseOptions{kube: genericclioptions.NewConfigFlags(true), version: version}
+	cmd := &cobra.Command{
+		Use:     "advise [-f FILES | -n NAMESPACE | -A]",
+		Short:   "Find what is wrong with autoscalers and what they scale, and how to mend it",
+		Long:    adviseLong,
+		Example: adviseExample,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.in, o.out, o.progress = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return o.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files, folders or - for standard input, instead of a cluster")
+	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "look at the whole cluster")
+	flags.StringVarP(&o.output, "output", "o", "text", "text, json or sarif (2.1.0)")
+	flags.StringVar(&o.failOn, "fail-on", "error", "the lowest level that makes the exit status 1: error, warning, advice or never")
+	flags.StringSliceVar(&o.rules, "rules", nil, "the rules to look for; or, with - before each, those to leave out")
+	flags.StringVar(&o.usage, "usage", "", "CSV file of what containers used: time,namespace,pod,container,cpu,memory")
+	o.kube.AddFlags(flags)
+	return cmd
+}
+
+func (o *adviseOptions) run(ctx context.Context) error {
+	chosen, err := o.validate()
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- o.look(ctx, chosen) }()
+	return o.await(ctx, done)
+}
+
+// What is said of the progress comes after the first, and then after each second.
+const (
+	firstProgress = 2 * time.Second
+	nextProgress  = 10 * time.Second
+)
+
+// await waits for the end, or for whoever has enough: reading and looking are of one
+// piece, and end with the process.
+func (o *adviseOptions) await(ctx context.Context, done <-chan error) error {
+	timer := time.NewTimer(firstProgress)
+	defer timer.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timer.C:
+			fmt.Fprintf(o.progress, "Still %s.\n", o.doing.Load())
+			timer.Reset(nextProgress)
+		}
+	}
+}
+
+func (o *adviseOptions) look(ctx context.Context, chosen []*rules.Rule) error {
+	o.doing.Store("reading")
+	c, why, err := o.read(ctx)
+	if err != nil {
+		return err
+	}
+	if len(c.Unreadable) > 0 && c.Objects == 0 {
+		return fmt.Errorf("nothing can be read: %s: %s", c.Unreadable[0].Object.Name, c.Unreadable[0].Why)
+	}
+	o.doing.Store(fmt.Sprintf("looking at %d objects", c.Objects))
+	report := rules.Run(c, chosen)
+	if why != "" {
+		sayWhyNoUsage(&report, why)
+	}
+	if err := o.print(&report, chosen); err != nil {
+		return err
+	}
+	return o.judge(&report)
+}
+
+func (o *adviseOptions) validate() ([]*rules.Rule, error) {
+	if !slices.Contains([]string{"text", "json", "sarif"}, o.output) {
+		return nil, fmt.Errorf("--output: %q, want text, json or sarif", o.output)
+	}
+	if _, err := rules.ParseLevel(o.failOn); err != nil && o.failOn != never {
+		return nil, fmt.Errorf("--fail-on: %w, or never", err)
+	}
+	if len(o.files) > 0 && o.allNamespaces {
+		return nil, errors.New("-A is for a cluster: give either it or -f")
+	}
+	chosen, err := choose(rules.All(), o.rules)
+	if err != nil {
+		return nil, fmt.Errorf("--rules: %w", err)
+	}
+	return chosen, nil
+}
+
+// choose takes the named rules, or leaves out those with a - before their name.
+func choose(all []*rules.Rule, names []string) ([]*rules.Rule, error) {
+	listed, left := map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		bare, isLeft := strings.CutPrefix(name, "-")
+		if !slices.ContainsFunc(all, func(r *rules.Rule) bool { return r.Name == bare }) {
+			return nil, fmt.Errorf("there is no rule %q; docs/advice.md lists them", bare)
+		}
+		if isLeft {
+			left[bare] = true
+		} else {
+			listed[bare] = true
+		}
+	}
+	var chosen []*rules.Rule
+	for _, r := range all {
+		if (len(listed) == 0 || listed[r.Name]) && !left[r.Name] {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen, nil
+}
+
+// read reads the objects and the usage, or says why that is not known.
+func (o *adviseOptions) read(ctx context.Context) (c *objects.Collection, why string, err error) {
+	if len(o.files) > 0 {
+		c, err = manifests.Read(o.files, o.in)
+	} else {
+		c, why, err = o.readCluster(ctx)
+	}
+	if err != nil || o.usage == "" {
+		return c, why, err
+	}
+	file, err := os.Open(o.usage)
+	if err != nil {
+		return nil, "", fmt.Errorf("--usage: %w", err)
+	}
+	defer file.Close()
+	if c.Usage, err = containerusage.ReadCSV(file, o.usage); err != nil {
+		return nil, "", fmt.Errorf("--usage: %w", err)
+	}
+	return c, "", nil
+}
+
+func (o *adviseOptions) readCluster(ctx context.Context) (*objects.Collection, string, error) {
+	namespace, _, err := o.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if o.allNamespaces {
+		namespace = ""
+	}
+	config, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.UserAgent = "plimsoll-advise"
+	// One person asks a few things, and waits for the answer.
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("making a client: %w", err)
+	}
+	reader := cluster.Reader{Client: client, Namespace: namespace}
+	c, err := reader.Read(ctx, time.Now())
+	if err != nil {
+		return nil, "", err
+	}
+	why := ""
+	if o.usage == "" {
+		c.Usage, why = reader.Usage(ctx)
+	}
+	return c, why, nil
+}
+
+// sayWhyNoUsage gives the rules that lack usage the cause.
+func sayWhyNoUsage(report *rules.Report, why string) {
+	for i := range report.Skipped {
+		if r := report.Skipped[i].Rule; r.NeedsUsage || r.NeedsHistory {
+			report.Skipped[i].Why = why
+		}
+	}
+}
+
+func (o *adviseOptions) print(report *rules.Report, chosen []*rules.Rule) error {
+	switch o.output {
+	case "json":
+		return show.JSON(o.out, report)
+	case "sarif":
+		return show.SARIF(o.out, report, chosen, o.version)
+	}
+	return show.Text(o.out, report)
+}
+
+// never is no level of --fail-on.
+const never = "never"
+
+// judge is an error if a finding is as bad as --fail-on says.
+func (o *adviseOptions) judge(report *rules.Report) error {
+	worst, found := report.Worst()
+	if o.failOn == never || !found {
+		return nil
+	}
+	limit, err := rules.ParseLevel(o.failOn)
+	if err != nil {
+		return fmt.Errorf("--fail-on: %w", err)
+	}
+	if worst < limit {
+		return nil
+	}
+	return fmt.Errorf("the worst finding is of level %s (--fail-on=%s)", worst, o.failOn)
+}

@@ -1,0 +1,134 @@
+// Package controller is the command plimsoll controller: its flags, and what they mean.
+package controller
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/process"
+	"github.com/plimsoll-dev/plimsoll/internal/process/controller"
+)
+
+// Flags are the flags of plimsoll controller. Those that
+// kube-controller-manager has too have its names and defaults.
+type Flags struct {
+	common      flags.Common
+	config      controller.Config
+	workers     int32
+	requests    int32
+	divergences string
+	recommender vertical.RecommenderFlags
+	updater     vertical.UpdaterFlags
+}
+
+// Add adds them.
+func (f *Flags) Add(fs *pflag.FlagSet) {
+	f.config.Options = observehorizontal.DefaultOptions()
+	f.addHorizontal(fs)
+	f.addSurge(fs)
+	flags.AddKubelets(fs, &f.config.Kubelets)
+	f.recommender.Add(fs)
+	f.recommender.AddOwn(fs, "vertical-")
+	f.updater.Add(fs, updaterPrefix)
+	f.config.LeaderElection = process.LeaderElection{
+		Enabled: true, ResourceName: controller.DefaultLeaseName, ResourceNamespace: controller.DefaultLeaseNamespace,
+	}
+	flags.AddLeaderElection(fs, &f.config.LeaderElection)
+	f.common.Add(fs, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
+	f.common.AddLogFormat(fs)
+	fs.Float32Var(&f.config.API.QPS, "kube-api-qps", 0, "QPS to use while talking with the API server; 0 for no limit on this side.")
+	fs.IntVar(&f.config.API.Burst, "kube-api-burst", 0, "Burst to use while talking with the API server; needed with --kube-api-qps.")
+	fs.StringVar(&f.config.MetricsAddress, "metrics-bind-address", ":8080", "The address of /metrics; 0 for none.")
+	fs.StringVar(&f.config.HealthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz; 0 for none.")
+	fs.StringVar(&f.config.PprofAddress, "pprof-bind-address", "", "The loopback address of /debug/pprof, for kubectl port-forward; none by default.")
+	fs.StringVar(&f.config.InspectionAddress, "inspection-bind-address", "127.0.0.1:8082",
+		"Loopback address of the inspection endpoint used by plimsoll explain, through pods/portforward; 0 for none.")
+}
+
+func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
+	const prefix = "horizontal-pod-autoscaler-"
+	fs.Int32Var(&f.workers, "concurrent-horizontal-pod-autoscaler-syncs", 5,
+		"The number of horizontal pod autoscaler objects that are allowed to sync concurrently. One that waits for a metrics API does not count.")
+	fs.DurationVar(&f.config.SyncPeriod, prefix+"sync-period", 15*time.Second,
+		"The period for syncing the number of pods in horizontal pod autoscaler: the longest time without a decision. New samples of kubelets, "+
+			"and pods and counts that change, lead to decisions between.")
+	fs.DurationVar(&f.config.Options.DownscaleStabilization, prefix+"downscale-stabilization", f.config.Options.DownscaleStabilization,
+		"The period for which autoscaler will look backwards and not scale down below any recommendation it made during that period.")
+	fs.Float64Var(&f.config.Options.Tolerance, prefix+"tolerance", f.config.Options.Tolerance,
+		"The minimum change (from 1.0) in the desired-to-actual metrics ratio for the horizontal pod autoscaler to consider scaling.")
+	fs.DurationVar(&f.config.Options.CPUInitializationPeriod, prefix+"cpu-initialization-period", f.config.Options.CPUInitializationPeriod,
+		"The period after pod start when CPU samples might be skipped.")
+	fs.DurationVar(&f.config.Options.InitialReadinessDelay, prefix+"initial-readiness-delay", f.config.Options.InitialReadinessDelay,
+		"The period after pod start during which readiness changes will be treated as initial readiness.")
+	fs.DurationVar(&f.config.MetricsTimeout, "metrics-api-timeout", 10*time.Second,
+		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not delayed meanwhile.")
+	fs.Int32Var(&f.requests, "concurrent-metrics-api-requests", metricsapi.DefaultSlots,
+		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. The others take turns, by namespace and object.")
+	fs.DurationVar(&f.config.StatusInterval, "status-interval", time.Minute,
+		"How often status is written for its numbers alone; a change of replicas or conditions is written at once. 0 writes each change.")
+	fs.DurationVar(&f.config.EventInterval, "event-interval", 14*time.Second,
+		"How long a warning that says the same about an object is not repeated. 0 repeats each.")
+	fs.StringVar(&f.divergences, "divergences", "default",
+		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between (docs/compatibility.md).")
+	fs.BoolVar(&f.config.Vertical, "vertical", true,
+		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
+			"False where another vertical autoscaler does: two must not work on the same objects.")
+	fs.BoolVar(&f.config.Shadow, "shadow", false,
+		"Decide beside a running kube-controller-manager and write nothing; log and metrics say where the two differ.")
+}
+
+// Validate names every flag that has a value which cannot work.
+func (f *Flags) Validate() error {
+	var errs flags.Errors
+	check := errs.Check
+	const prefix = "horizontal-pod-autoscaler-"
+	check(f.workers >= 1, "concurrent-horizontal-pod-autoscaler-syncs", f.workers, "must be greater than 0")
+	check(f.config.SyncPeriod > 0, prefix+"sync-period", f.config.SyncPeriod, "must be greater than 0")
+	check(f.config.Options.DownscaleStabilization >= 0, prefix+"downscale-stabilization", f.config.Options.DownscaleStabilization, "must not be negative")
+	check(f.config.Options.Tolerance >= 0 && !math.IsNaN(f.config.Options.Tolerance) && !math.IsInf(f.config.Options.Tolerance, 0),
+		prefix+"tolerance", f.config.Options.Tolerance, "must be a number and not negative")
+	check(f.config.Options.CPUInitializationPeriod >= 0, prefix+"cpu-initialization-period", f.config.Options.CPUInitializationPeriod, "must not be negative")
+	check(f.config.Options.InitialReadinessDelay >= 0, prefix+"initial-readiness-delay", f.config.Options.InitialReadinessDelay, "must not be negative")
+	f.validateSurge(check)
+	flags.ValidateKubelets(&f.config.Kubelets, check)
+	f.recommender.Validate(check)
+	f.updater.Validate(check, updaterPrefix)
+	check(f.config.MetricsTimeout > 0, "metrics-api-timeout", f.config.MetricsTimeout, "must be greater than 0")
+	check(f.requests >= 1, "concurrent-metrics-api-requests", f.requests, "must be greater than 0")
+	check(f.config.StatusInterval >= 0, "status-interval", f.config.StatusInterval, "must not be negative")
+	check(f.config.EventInterval >= 0, "event-interval", f.config.EventInterval, "must not be negative")
+	check(f.config.API.QPS >= 0, "kube-api-qps", f.config.API.QPS, "must not be negative")
+	check(f.config.API.QPS == 0 || f.config.API.Burst >= 1, "kube-api-burst", f.config.API.Burst, "must be greater than 0 with --kube-api-qps")
+	f.common.Validate(check)
+	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress), "pprof-bind-address", f.config.PprofAddress,
+		"must be a loopback address: whoever reaches it can slow the program down")
+	set, err := divergence.Parse(f.divergences)
+	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
+	f.config.Options.Divergences = set
+	election := &f.config.LeaderElection
+	flags.ValidateLeaderElection(election, check)
+	check(!election.Enabled || election.ResourceNamespace != "", "leader-elect-resource-namespace", election.ResourceNamespace, "must not be empty")
+	errs.Add(f.config.Kubelets.Options.Validate())
+	return errs.Join()
+}
+
+// updaterPrefix tells the updater's flags from others.
+const updaterPrefix = "updater-"
+
+// Config is what the flags mean. They must be valid.
+func (f *Flags) Config() *controller.Config {
+	cfg := f.config
+	cfg.API.Kubeconfig = f.common.Kubeconfig
+	cfg.Workers, cfg.MetricsRequests = int(f.workers), int(f.requests)
+	cfg.Recommender, cfg.Updater = f.recommender.Config(), f.updater.Config()
+	cfg.VerticalDivergences, cfg.Conflict = f.recommender.Divergences(), f.recommender.Conflict
+	return &cfg
+}

@@ -1,0 +1,272 @@
+// Package explain is the command plimsoll explain.
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
+)
+
+const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests,
+and what comes next. For a HorizontalPodAutoscaler: per metric the value, the
+target, the pods counted and set aside and the replica count that it asks for; then
+each limit in order, and which one binds. For a VerticalPodAutoscaler: how each
+recommendation came about, from samples to caps, and for each pod why it is changed
+or is not.
+
+It works on any cluster. Where Plimsoll's controller decides, its history is read
+from the leader's pod (pods/portforward). Where kube-controller-manager does, its
+history is in nobody's API: what follows from status and events is said, and what
+cannot be known is said to be unknown.`
+
+const explainExample = `  # Why does web have that many pods?
+  plimsoll explain hpa/web -n shop
+
+  # Why does the updater leave these pods alone?
+  plimsoll explain vpa/web -n shop
+
+  # Save what the decision is made of, and decide again from the file; a vpa's too
+  plimsoll explain hpa/web -n shop --save web.yaml
+  plimsoll explain --from web.yaml`
+
+type explainOptions struct {
+	output, save, from                   string
+	watch, verbose                       bool
+	interval, period                     time.Duration
+	decider                              string
+	controllerNamespace, controllerLease string
+	controllerPort                       int
+	controllerAddress                    string
+	kube                                 *genericclioptions.ConfigFlags
+	out                                  io.Writer
+	in                                   io.Reader
+	isTerminal                           bool
+}
+
+// Command is plimsoll explain.
+func Command() *cobra.Command {
+	o := explainOptions{kube: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:     "explain hpa/NAME | vpa/NAME",
+		Short:   "Say why an autoscaler does what it does, and what comes next",
+		Long:    explainLong,
+		Example: explainExample,
+		Args:    cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.in, o.out = cmd.InOrStdin(), cmd.OutOrStdout()
+			if file, ok := o.out.(*os.File); ok {
+				o.isTerminal = term.IsTerminal(int(file.Fd()))
+			}
+			return o.run(cmd.Context(), args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "text", "text explains to people; json and yaml print one document for each explanation")
+	flags.StringVar(&o.save, "save", "", "write what the decision is made of to this file, for plimsoll evaluate and --from")
+	flags.StringVar(&o.from, "from", "", "explain the steps of this file instead of a cluster's object; - is standard input")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "explain again and again, until Ctrl-C")
+	flags.DurationVar(&o.interval, "interval", 2*time.Second, "how long --watch waits between two explanations")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "name every pod that is set aside")
+	flags.StringVar(&o.decider, "controller", "auto", "who decides on the object: auto finds out, plimsoll, or kube-controller-manager")
+	flags.DurationVar(&o.period, "sync-period", 15*time.Second, "how often that controller decides (--horizontal-pod-autoscaler-sync-period)")
+	flags.StringVar(&o.controllerNamespace, "controller-namespace", "plimsoll-system", "the namespace of Plimsoll's controller")
+	flags.StringVar(&o.controllerLease, "controller-lease", "plimsoll-controller", "the name of its Lease")
+	flags.IntVar(&o.controllerPort, "controller-port", leader.DefaultPort, "the port of its --inspection-bind-address")
+	flags.StringVar(&o.controllerAddress, "controller-address", "", "host:port of its --inspection-bind-address, where it does not run as a pod")
+	o.kube.AddFlags(flags)
+	return cmd
+}
+
+func (o *explainOptions) validate(args []string) (subject, error) {
+	switch {
+	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
+		return subject{}, fmt.Errorf("--output: %q, want text, json or yaml", o.output)
+	case !slices.Contains([]string{"auto", string(explainhorizontal.Plimsoll), string(explainhorizontal.Upstream)}, o.decider):
+		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explainhorizontal.Plimsoll, explainhorizontal.Upstream)
+	case o.period <= 0 || o.interval <= 0:
+		return subject{}, errors.New("--sync-period and --interval must be greater than 0")
+	case o.from != "" && len(args) > 0:
+		return subject{}, errors.New("--from has the object already: name none")
+	case o.from != "":
+		return subject{}, nil
+	}
+	return subjectOf(args)
+}
+
+// subject is what to explain.
+type subject struct {
+	name       string
+	isVertical bool
+}
+
+// subjectOf reads hpa/NAME, or hpa NAME, as kubectl does.
+func subjectOf(args []string) (s subject, err error) {
+	kind := ""
+	switch {
+	case len(args) == 1:
+		kind, s.name, _ = strings.Cut(args[0], "/")
+	case len(args) == 2:
+		kind, s.name = args[0], args[1]
+	}
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
+	isHorizontal := slices.Contains([]string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers"}, kind)
+	s.isVertical = slices.Contains([]string{"vpa", "verticalpodautoscaler", "verticalpodautoscalers"}, kind)
+	if s.name == "" || !isHorizontal && !s.isVertical {
+		return s, errors.New("say which object to explain: hpa/NAME or vpa/NAME")
+	}
+	return s, nil
+}
+
+func (o *explainOptions) run(ctx context.Context, args []string) error {
+	what, err := o.validate(args)
+	if err != nil {
+		return err
+	}
+	if o.from != "" {
+		return o.replay()
+	}
+	namespace, _, err := o.kube.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	reader, err := newClusterReader(o)
+	if err != nil {
+		return err
+	}
+	object := types.NamespacedName{Namespace: namespace, Name: what.name}
+	for {
+		// Who watches ends it when they like, in the middle of an explanation too.
+		if err := reader.explain(ctx, object, what.isVertical); !o.watch || err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-time.After(o.interval):
+			fmt.Fprintln(o.out)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// show prints an explanation, and saves what it is made of.
+func (o *explainOptions) show(e *explainhorizontal.Explanation) error {
+	if o.save != "" {
+		if err := save(o.save, func(w io.Writer) error { return snapshothorizontal.Encode(w, e.Step) }); err != nil {
+			return err
+		}
+	}
+	switch o.output {
+	case "json":
+		return e.WriteJSON(o.out)
+	case "yaml":
+		return e.WriteYAML(o.out)
+	}
+	style := explainhorizontal.Style{AllPods: o.verbose}
+	if o.isTerminal && os.Getenv("NO_COLOR") == "" {
+		style.Bold = func(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
+	}
+	return e.WriteText(o.out, style)
+}
+
+func save(path string, encode func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(encode(file), file.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("--save: %w", err)
+	}
+	return nil
+}
+
+// replay explains what was saved.
+func (o *explainOptions) replay() error {
+	in, name := o.in, "standard input"
+	if o.from != "-" {
+		file, err := os.Open(o.from)
+		if err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		defer file.Close()
+		in, name = file, o.from
+	}
+	reader := snapshot.NewReader(in, snapshothorizontal.Format(), snapshotvertical.Format())
+	for steps := 0; ; steps++ {
+		step, err := reader.Next()
+		switch {
+		case errors.Is(err, io.EOF) && steps > 0:
+			return nil
+		case err == nil:
+			err = o.showSaved(step)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+}
+
+func (o *explainOptions) showSaved(step snapshot.Step) error {
+	switch step := step.(type) {
+	case *snapshotvertical.Step:
+		return o.explainSavedVertical(step)
+	case *snapshothorizontal.Step:
+		e, err := o.explainSaved(step)
+		if err != nil {
+			return err
+		}
+		return o.show(e)
+	}
+	return nil
+}
+
+// explainSaved explains a step of a file. One that Plimsoll's controller did not
+// save has no state.
+func (o *explainOptions) explainSaved(step *snapshothorizontal.Step) (*explainhorizontal.Explanation, error) {
+	controller := explainhorizontal.ControllerOf(step.HPA)
+	switch {
+	case o.decider != "auto":
+		controller = explainhorizontal.Controller(o.decider)
+	case step.Snapshot.State != nil:
+		controller = explainhorizontal.Plimsoll
+	}
+	if step.Snapshot.State != nil || step.Snapshot.History != nil {
+		e, err := explainhorizontal.Explain(step, controller.Divergences(), o.period)
+		if e != nil {
+			e.Controller = controller
+		}
+		return e, err
+	}
+	return withoutHistory(step, controller, nil, o.period, "the file does not have it")
+}
+
+func withoutHistory(step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, period time.Duration, why string) (*explainhorizontal.Explanation, error) {
+	known := &historybounds.Known{HPA: step.HPA, Rescales: rescales, Period: period, Divergences: controller.Divergences()}
+	if step.Scale != nil {
+		known.Current = step.Scale.Spec.Replicas
+	}
+	e, err := explainhorizontal.WithoutHistory(step, known, why)
+	if e != nil {
+		e.Controller = controller
+	}
+	if e != nil && controller == explainhorizontal.Plimsoll && e.Decision.Failed > 0 {
+		e.NoHistory += "; it reads CPU and memory from the kubelets, so that a metric that fails here need not fail there"
+	}
+	return e, err
+}

@@ -1,0 +1,2 @@
+// Package flags has the groups of flags that several commands share.
+package flags

@@ -1,0 +1,31 @@
+package flags
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// MilliCPU is an amount of CPU in Kubernetes' words, such as 50m.
+type MilliCPU int64
+
+var _ pflag.Value = (*MilliCPU)(nil)
+
+// String is the amount as a quantity.
+func (m *MilliCPU) String() string {
+	return resource.NewMilliQuantity(int64(*m), resource.DecimalSI).String()
+}
+
+// Set reads a quantity.
+func (m *MilliCPU) Set(text string) error {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return fmt.Errorf("%q: %w", text, err)
+	}
+	*m = MilliCPU(q.MilliValue())
+	return nil
+}
+
+// Type is what help calls the value.
+func (*MilliCPU) Type() string { return "quantity" }

@@ -1,0 +1,289 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/manifest"
+)
+
+// mostSettings are how many are compared at most.
+const mostSettings = 16
+
+// simulateFlags are the flags of simulate.
+type simulateFlags struct {
+	hpas, sets, sides            []string
+	workload, load, plot, output string
+	lasts                        time.Duration
+	speedUp, podCapacity         float64
+	burstiness                   float64
+	seed                         uint64
+	replicas                     int32
+	slow                         time.Duration
+	price                        float64
+
+	pods       simulate.Workload
+	cpu, limit flags.MilliCPU
+	perRequest flags.MilliCPU
+	startUpCPU flags.MilliCPU
+	readyAfter time.Duration
+
+	nodes     int
+	nodeCPU   flags.MilliCPU
+	nodeDelay time.Duration
+	timing    simulate.Timing
+}
+
+func newSimulateFlags() *simulateFlags {
+	return &simulateFlags{pods: simulate.DefaultWorkload(), timing: simulate.DefaultTiming()}
+}
+
+func (f *simulateFlags) add(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.hpas, "hpa", nil, "A file with a HorizontalPodAutoscaler; several are compared.")
+	fs.StringVar(&f.workload, "workload", "", "A file with the workload that it scales, if it is not in the same file.")
+	fs.StringVar(&f.load, "load", "", "The load: a trace (.csv or .csv.gz), step:…, ramp:…, sine:…, poisson:… or generated:NAME.")
+	fs.DurationVar(&f.lasts, "for", 0, "How long it is played; by default a whole trace, or an hour of a shape.")
+	fs.Float64Var(&f.speedUp, "speed-up", 1, "How many times as fast the load goes.")
+	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)}, "Whose loop decides: upstream, plimsoll, or both.")
+	fs.Float64Var(&f.podCapacity, "pod-capacity", 0,
+		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the load's peak asks for 70 % of maxReplicas.")
+	fs.StringArrayVar(&f.sets, "set", nil, "Set a field of every HorizontalPodAutoscaler, as in spec.maxReplicas=20. Fields set twice are compared.")
+	fs.Uint64Var(&f.seed, "seed", 1, "What chance is made from: arrivals, and when the loops begin within their periods.")
+	fs.Float64Var(&f.burstiness, "burstiness", 1, "The variance of the requests of a second in parts of their mean: 1 is Poisson, 0 no noise.")
+	fs.StringVar(&f.plot, "plot", "", "Draw a picture into this file, .svg or .png.")
+	fs.StringVarP(&f.output, "output", "o", "text", "text, json or csv.")
+	f.addModel(fs)
+}
+
+// addModel adds the flags that describe the world.
+func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
+	fs.Int32Var(&f.replicas, "replicas", 0, "The replicas at the beginning; by default as many as the load asks for then.")
+	fs.Var(&f.cpu, "cpu-request", "A pod's CPU request, instead of the workload's (without one, 500m).")
+	fs.Var(&f.limit, "cpu-limit", "A pod's CPU limit, instead of the workload's.")
+	fs.Float64Var(&f.pods.Burst, "burst", f.pods.Burst, "How many times its CPU request a pod without a limit gets at most.")
+	fs.Var(&f.perRequest, "cpu-per-request", "The CPU seconds of one request, as in 10m; by default a pod serves 50 a second at 100 % of its CPU request.")
+	fs.DurationVar(&f.pods.StartAfter, "start-after", f.pods.StartAfter, "From a pod's place on a node until its containers run: images, volumes.")
+	fs.DurationVar(&f.readyAfter, "ready-after", 0, "From there until it is ready; by default what its probes wait for, or else 5s.")
+	fs.Var(&f.startUpCPU, "startup-cpu", "What a pod uses while it becomes ready.")
+	fs.Float64Var(&f.pods.Profile.Imbalance, "imbalance", 0, "How unevenly the load falls on pods, 0 to below 1.")
+	fs.IntVar(&f.nodes, "nodes", 0, "How many nodes there are; more come when pods find no room. By default there is always room.")
+	f.nodeCPU = 4000
+	fs.Var(&f.nodeCPU, "node-cpu", "What a node has for pods, with --nodes.")
+	fs.DurationVar(&f.nodeDelay, "node-delay", 90*time.Second, "How long another node takes, with --nodes.")
+	fs.DurationVar(&f.timing.Upstream.Sync, "sync-period", f.timing.Upstream.Sync, "Upstream's --horizontal-pod-autoscaler-sync-period.")
+	fs.DurationVar(&f.timing.Upstream.Resolution, "metric-resolution", f.timing.Upstream.Resolution, "How often metrics-server asks kubelets, for upstream's loop.")
+	fs.DurationVar(&f.timing.Upstream.Lag, "metric-lag", f.timing.Upstream.Lag, "How long it takes until what it was told can be asked for.")
+	fs.DurationVar(&f.timing.Plimsoll.Interval, "kubelet-scrape-interval", f.timing.Plimsoll.Interval, "How often Plimsoll asks kubelets.")
+	fs.DurationVar(&f.slow, "slow", time.Second, "A request that takes longer is slow.")
+	fs.Float64Var(&f.price, "core-hour-price", 0.04, "What a core costs an hour: of requests, or of nodes with --nodes.")
+}
+
+// settings are what is compared: each file, with each combination of fields, under each
+// loop. The objects are all that the files hold.
+func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
+	if len(f.hpas) == 0 {
+		return nil, nil, errors.New("--hpa: say which HorizontalPodAutoscaler to simulate")
+	}
+	combinations, err := f.combinations()
+	if err != nil {
+		return nil, nil, err
+	}
+	var settings []simulate.Setting
+	all, files, err := f.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range files {
+		if settings, err = f.append(settings, &files[i], combinations); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(settings) > mostSettings {
+		return nil, nil, fmt.Errorf("these are %d settings, at most %d are compared", len(settings), mostSettings)
+	}
+	return settings, all, nil
+}
+
+// named is an object and what sets it apart from the others; empty if there are none.
+type named struct {
+	object *manifest.Object
+	name   string
+}
+
+// read reads all files, and says which of their objects are autoscalers.
+func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) {
+	for _, file := range f.hpas {
+		objects, err := manifest.ReadFile(file)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--hpa: %w", err)
+		}
+		all = append(all, objects...)
+		before := len(hpas)
+		for i := range objects {
+			if objects[i].Kind == manifest.HPAKind {
+				hpas = append(hpas, named{object: &objects[i], name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))})
+			}
+		}
+		if len(hpas) == before {
+			return nil, nil, fmt.Errorf("--hpa: %s: there is no %s in it", file, manifest.HPAKind)
+		}
+		for i := before; i < len(hpas) && len(hpas) > before+1; i++ {
+			hpas[i].name = hpas[i].object.Name
+		}
+	}
+	if len(hpas) == 1 {
+		hpas[0].name = ""
+	}
+	return all, hpas, nil
+}
+
+// append adds an object's settings.
+func (f *simulateFlags) append(settings []simulate.Setting, n *named, combinations [][]manifest.Assignment) ([]simulate.Setting, error) {
+	for _, combination := range combinations {
+		changed, names := n.object, []string{}
+		for _, a := range combination {
+			var err error
+			if changed, err = changed.With(a); err != nil {
+				return nil, fmt.Errorf("--set: %w", err)
+			}
+			names = append(names, a.String())
+		}
+		hpa, err := changed.HPA()
+		if err != nil {
+			return nil, err
+		}
+		for _, side := range f.sides {
+			as, err := simulate.ParseSide(side)
+			if err != nil {
+				return nil, fmt.Errorf("--as: %w", err)
+			}
+			settings = append(settings, simulate.Setting{Name: f.nameOf(n.name, names, side, len(combinations)), Side: as, HPA: hpa})
+		}
+	}
+	return settings, nil
+}
+
+// nameOf names what sets a setting apart.
+func (f *simulateFlags) nameOf(name string, sets []string, side string, combinations int) string {
+	var parts []string
+	if name != "" {
+		parts = append(parts, name)
+	}
+	if combinations > 1 {
+		parts = append(parts, sets...)
+	}
+	if len(f.sides) > 1 || len(parts) == 0 {
+		parts = append(parts, side)
+	}
+	return strings.Join(parts, " ")
+}
+
+// combinations are all ways to choose one of the values of each field.
+func (f *simulateFlags) combinations() ([][]manifest.Assignment, error) {
+	var paths []string
+	values := map[string][]manifest.Assignment{}
+	for _, text := range f.sets {
+		a, err := manifest.ParseAssignment(text)
+		if err != nil {
+			return nil, fmt.Errorf("--set: %w", err)
+		}
+		if values[a.Path] == nil {
+			paths = append(paths, a.Path)
+		}
+		values[a.Path] = append(values[a.Path], a)
+	}
+	combinations := [][]manifest.Assignment{nil}
+	for _, path := range paths {
+		var longer [][]manifest.Assignment
+		for _, c := range combinations {
+			for _, a := range values[path] {
+				longer = append(longer, append(c[:len(c):len(c)], a))
+			}
+		}
+		if combinations = longer; len(combinations) > mostSettings {
+			return nil, fmt.Errorf("--set: these are %d combinations, at most %d are compared", len(combinations), mostSettings)
+		}
+	}
+	return combinations, nil
+}
+
+// scene is the world of the settings.
+func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Object) (*simulate.Scene, error) {
+	if f.load == "" {
+		return nil, errors.New("--load: say which load to play, a trace or a shape such as step:10@0s,100@10m")
+	}
+	l, err := load.Parse(f.load)
+	if err != nil {
+		return nil, fmt.Errorf("--load: %w", err)
+	}
+	if !(f.speedUp > 0 && f.speedUp <= 1e6) {
+		return nil, fmt.Errorf("--speed-up: %v, want more than 0", f.speedUp)
+	}
+	w, err := f.pod(settings[0].HPA.Spec.ScaleTargetRef, objects)
+	if err != nil {
+		return nil, err
+	}
+	s, err := simulate.NewScene(l.SpedUp(f.speedUp), w, settings[0].HPA)
+	if err != nil {
+		return nil, err
+	}
+	if f.lasts != 0 {
+		s.For = f.lasts
+	}
+	if f.podCapacity != 0 {
+		s.PodCapacity = f.podCapacity
+	}
+	if f.burstiness != 1 {
+		s.Burstiness = f.burstiness
+	}
+	s.Seed, s.Replicas, s.Slow, s.CoreHourPrice = f.seed, f.replicas, f.slow, f.price
+	s.Timing = f.timing
+	if f.nodes > 0 {
+		s.Supply.Nodes, s.Supply.CPUMilli, s.Supply.Delay = f.nodes, float64(f.nodeCPU), f.nodeDelay
+	}
+	return s, nil
+}
+
+// pod is what the pods are: the workload's manifest, and what flags say instead.
+func (f *simulateFlags) pod(ref autoscalingv2.CrossVersionObjectReference, objects []manifest.Object) (simulate.Workload, error) {
+	w := f.pods
+	if f.workload != "" {
+		var err error
+		if objects, err = manifest.ReadFile(f.workload); err != nil {
+			return w, fmt.Errorf("--workload: %w", err)
+		}
+	}
+	target := manifest.Target(objects, ref)
+	if target == nil && f.workload != "" {
+		return w, fmt.Errorf("--workload: %s: there is no %s %s in it, which the HorizontalPodAutoscaler scales", f.workload, ref.Kind, ref.Name)
+	}
+	if target != nil {
+		if err := target.Fill(&w); err != nil {
+			return w, err
+		}
+	}
+	if f.cpu > 0 {
+		w.CPURequestMilli, w.Pod, w.Containers = float64(f.cpu), nil, 1
+	}
+	if f.limit > 0 {
+		w.CPULimitMilli = float64(f.limit)
+	}
+	if f.readyAfter > 0 {
+		w.ReadyAfter = f.readyAfter
+	}
+	w.Profile.CPUPerRequestMilliCoreSeconds, w.Profile.StartupCPUMilli = float64(f.perRequest), float64(f.startUpCPU)
+	if target == nil && f.cpu > 0 {
+		w.Name = "a pod of " + f.cpu.String()
+	}
+	w.Complete()
+	return w, nil
+}

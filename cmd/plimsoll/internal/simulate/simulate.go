@@ -1,0 +1,196 @@
+// Package simulate is the command plimsoll simulate.
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/plimsoll-dev/plimsoll/internal/simulate"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/plot"
+	"github.com/plimsoll-dev/plimsoll/internal/simulate/present"
+)
+
+const simulateLong = `Simulate plays a load against manifests, in virtual time, and scores how well the
+replica count would have followed it.
+
+Decisions come from the controller's own core. Around it is a model of pods that
+start, become ready, serve, queue and drop requests, and of metrics that come late.
+--as chooses the loop: upstream's, every 15 s on what metrics-server has, or
+Plimsoll's, every second on samples of the kubelets.
+
+The load is a trace (lines of timestamp,value in Unix seconds, CSV, may be
+gzip'd), or a shape:
+
+  step:10@0s,100@30s                     each rate from its time on
+  ramp:10@0s,100@5m                      straight lines between the points
+  sine:mean=100,amplitude=50,period=10m  a wave
+  poisson:mean=100,burstiness=4          the same rate at all times, with noise
+  generated:NAME                         a made-up day: %s
+
+Its units are your own; --pod-capacity says how much of it one pod serves. Without
+it, the load's peak asks for 70 %% of maxReplicas.
+
+The file of the HorizontalPodAutoscaler may hold its workload too. Setting a field
+twice with --set plays both, and so do several --hpa: they are compared.
+
+docs/simulate.md explains the model and each line of the score.`
+
+const simulateExample = `  # Yesterday's load under both controllers, with a picture
+  plimsoll simulate --hpa web.yaml --workload web-deployment.yaml --load yesterday.csv.gz --plot web.svg
+
+  # Is a longer scale-down window worth its pod-hours?
+  plimsoll simulate --hpa web.yaml --load generated:shop --as plimsoll \
+    --set spec.behavior.scaleDown.stabilizationWindowSeconds=60 \
+    --set spec.behavior.scaleDown.stabilizationWindowSeconds=600`
+
+// Command is plimsoll simulate.
+func Command() *cobra.Command {
+	f := newSimulateFlags()
+	cmd := &cobra.Command{
+		Use:     "simulate --hpa FILE --load TRACE|SHAPE",
+		Short:   "Play a load against manifests and score how the count follows",
+		Long:    fmt.Sprintf(simulateLong, strings.Join(load.GeneratedNames(), ", ")),
+		Example: simulateExample,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// outputs are the forms in which scores are written.
+var outputs = map[string]func(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error{
+	"text": present.Text, "json": present.JSON, "csv": present.CSV,
+}
+
+func (f *simulateFlags) run(ctx context.Context, out, errOut io.Writer) error {
+	write, known := outputs[f.output]
+	if !known {
+		return fmt.Errorf("--output: %q, want text, json or csv", f.output)
+	}
+	format, err := f.plotFormat()
+	if err != nil {
+		return err
+	}
+	settings, objects, err := f.settings()
+	if err != nil {
+		return err
+	}
+	if format != "" && len(settings) > plot.MostRuns {
+		return fmt.Errorf("--plot: a picture shows %d settings at most, these are %d", plot.MostRuns, len(settings))
+	}
+	scene, err := f.scene(settings, objects)
+	if err != nil {
+		return err
+	}
+	runs, err := simulate.PlayAll(ctx, scene, settings, progressOn(errOut))
+	clearProgress(errOut)
+	if err != nil {
+		return err
+	}
+	if err := write(out, scene, runs); err != nil {
+		return err
+	}
+	if f.output == "text" {
+		width, inColour := terminalOf(out)
+		if _, err := fmt.Fprintf(out, "\n%s", plot.Text(runs, plot.Size{Width: width, Height: 12}, inColour)); err != nil {
+			return err
+		}
+	}
+	if format == "" {
+		return nil
+	}
+	return f.draw(format, scene, runs)
+}
+
+func (f *simulateFlags) plotFormat() (string, error) {
+	if f.plot == "" {
+		return "", nil
+	}
+	format := strings.TrimPrefix(filepath.Ext(f.plot), ".")
+	if !slices.Contains(plot.Formats, format) {
+		return "", fmt.Errorf("--plot: %s must end in .%s", f.plot, strings.Join(plot.Formats, " or ."))
+	}
+	return format, nil
+}
+
+func (f *simulateFlags) draw(format string, scene *simulate.Scene, runs []*simulate.Run) error {
+	file, err := os.Create(f.plot)
+	if err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	err = errors.Join(plot.Draw(file, format, scene, runs), file.Close())
+	if err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	return nil
+}
+
+// plainWidth is a plot's where nobody says how wide the terminal is.
+const plainWidth = 72
+
+// terminalOf is how wide a plot may be, and whether it may have colours.
+func terminalOf(out io.Writer) (width int, inColour bool) {
+	file, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return plainWidth, false
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width < 40 {
+		width = plainWidth
+	}
+	_, isPlain := os.LookupEnv("NO_COLOR")
+	return min(width-10, 160), !isPlain
+}
+
+// patience is how long nothing is said.
+const patience = 2 * time.Second
+
+// progress says how far a simulation is that takes long.
+type progress struct {
+	out         io.Writer
+	every       time.Duration
+	end         string
+	began, said time.Time
+}
+
+// progressOn writes in place on a terminal, elsewhere line after line.
+func progressOn(out io.Writer) func(part float64) {
+	p := progress{out: out, every: 5 * time.Second, end: "\n", began: time.Now()}
+	if isTerminal(out) {
+		p.every, p.end = 200*time.Millisecond, "\r"
+	}
+	return func(part float64) { p.say(time.Now(), part) }
+}
+
+func (p *progress) say(now time.Time, part float64) {
+	if now.Sub(p.began) < patience || now.Sub(p.said) < p.every {
+		return
+	}
+	p.said = now
+	fmt.Fprintf(p.out, "simulating: %2.0f %%%s", 100*part, p.end)
+}
+
+func clearProgress(out io.Writer) {
+	if isTerminal(out) {
+		fmt.Fprint(out, "\r\x1b[K")
+	}
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

@@ -1,0 +1,146 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const simulated = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 20
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: app, resources: {requests: {cpu: 200m}, limits: {cpu: 300m}}}
+`
+
+// simulateWith runs the command with a file's content as --hpa.
+func simulateWith(t *testing.T, content string, args ...string) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "web.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd := Command()
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append([]string{"--hpa", file}, args...))
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestSimulateText(t *testing.T) {
+	out, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Deployment web: 200m requested, no more than 300m", "upstream   ", "plimsoll\n", "pod-hours", "θU", "pods ready", "target takes 80 %"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+// TestSimulateCompares: a field that is set twice is two settings, and the two differ.
+func TestSimulateCompares(t *testing.T) {
+	out, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--as=plimsoll", "-o=csv", "--pod-capacity=2",
+		"--set=spec.maxReplicas=5", "--set=spec.maxReplicas=30", "--set=spec.minReplicas=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	if rows[1][0] != "maxReplicas=5 minReplicas=3" || rows[2][0] != "maxReplicas=30 minReplicas=3" || rows[1][2] == rows[2][2] {
+		t.Errorf("%v", rows)
+	}
+}
+
+func TestSimulateJSONAndPlot(t *testing.T) {
+	picture := filepath.Join(t.TempDir(), "web.svg")
+	out, err := simulateWith(t, simulated, "--load=poisson:mean=5,burstiness=2", "--for=5m", "-o=json", "--plot="+picture, "--seed=7", "--nodes=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Seed       uint64
+		Burstiness float64
+		Runs       []struct{ Name string }
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Seed != 7 || got.Burstiness != 2 || len(got.Runs) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if content, err := os.ReadFile(picture); err != nil || !bytes.Contains(content, []byte("<svg")) {
+		t.Errorf("no picture: %v", err)
+	}
+}
+
+func TestSimulateErrors(t *testing.T) {
+	const load = "--load=poisson:5"
+	noRequest := strings.Replace(simulated, "requests: {cpu: 200m}, ", "", 1)
+	for name, test := range map[string]struct {
+		content, want string
+		args          []string
+	}{
+		"no load":          {simulated, "--load: say which load", nil},
+		"no such trace":    {simulated, `load "nowhere.csv": no such file`, []string{"--load=nowhere.csv"}},
+		"a bad shape":      {simulated, "RATE@TIME", []string{"--load=step:5"}},
+		"an unknown side":  {simulated, `--as: "keda"`, []string{load, "--as=keda"}},
+		"an unknown form":  {simulated, "--output", []string{load, "-o=xml"}},
+		"an unknown plot":  {simulated, "--plot", []string{load, "--plot=a.gif"}},
+		"an unknown field": {simulated, "maxReplica", []string{load, "--set=spec.maxReplica=3"}},
+		"no field":         {simulated, "--set", []string{load, "--set=maxReplicas"}},
+		"no autoscaler":    {"{apiVersion: v1, kind: Service, metadata: {name: a}}", "there is no HorizontalPodAutoscaler", []string{load}},
+		"no request":       {noRequest, "requests no CPU", []string{load}},
+		"another target":   {simulated, "there is no Deployment other", []string{load, "--set=spec.scaleTargetRef.name=other", "--workload="}},
+		"backwards":        {simulated, "--speed-up", []string{load, "--speed-up=-1"}},
+		"a long lag":       {simulated, "lag", []string{load, "--metric-lag=20s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := test.args
+			if name == "another target" {
+				file := filepath.Join(t.TempDir(), "workload.yaml")
+				if err := os.WriteFile(file, []byte(simulated), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = []string{load, "--set=spec.scaleTargetRef.name=other", "--workload=" + file}
+			}
+			_, err := simulateWith(t, test.content, args...)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestProgress: nothing is said of what is soon over, and then a line now and then.
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	began := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := progress{out: &out, every: 5 * time.Second, end: "\n", began: began}
+	for second := range 21 {
+		p.say(began.Add(time.Duration(second)*time.Second), float64(second)/20)
+	}
+	if got, want := out.String(), "simulating: 10 %\nsimulating: 35 %\nsimulating: 60 %\nsimulating: 85 %\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

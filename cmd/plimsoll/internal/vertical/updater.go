@@ -1,0 +1,140 @@
+package vertical
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// UpdaterFlags are what the updater's loop is told, by upstream's names and
+// defaults. In plimsoll controller the names have a prefix.
+type UpdaterFlags struct {
+	interval        time.Duration
+	minReplicas     int
+	tolerance       float64
+	rate            float64
+	burst           int
+	maxPercent      float64
+	maxWindow       time.Duration
+	useStatus       bool
+	lease           updater.Lease
+	skipBudget      bool
+	updateThreshold float64
+	lifetime        time.Duration
+	afterOOM        time.Duration
+	boostSyncs      int
+	gates           gateFlag
+}
+
+// Add adds them; prefix tells them from flags of others.
+func (f *UpdaterFlags) Add(fs *pflag.FlagSet, prefix string) {
+	fs.DurationVar(&f.interval, "updater-interval", time.Minute, "How often the updater looks at all pods, and how long it may take.")
+	fs.IntVar(&f.minReplicas, prefix+"min-replicas", 2, "How many pods a workload must have for one of them to be evicted.")
+	fs.Float64Var(&f.tolerance, prefix+"eviction-tolerance", 0.5,
+		"The part of a workload's pods that may be evicted at a time, if that is more than one.")
+	fs.Float64Var(&f.rate, prefix+"eviction-rate-limit", -1, "How many pods may be evicted per second, and resized; 0 or -1 is no limit.")
+	fs.IntVar(&f.burst, prefix+"eviction-rate-burst", 1, "How many pods may be evicted at once under --"+prefix+"eviction-rate-limit.")
+	fs.Float64Var(&f.maxPercent, prefix+"max-eviction-percent", 10, "The part, in percent, of all pods with a VerticalPodAutoscaler that "+
+		"may be evicted within --"+prefix+"max-eviction-window, or ten pods if that is less; 0 is no limit.")
+	fs.DurationVar(&f.maxWindow, prefix+"max-eviction-window", 10*time.Minute, "The time that --"+prefix+"max-eviction-percent is about.")
+	fs.BoolVar(&f.useStatus, prefix+"use-admission-controller-status", true,
+		"Change pods only while the admission controller, which gives new pods their requests, renews its Lease.")
+	fs.StringVar(&f.lease.Name, prefix+"admission-controller-status-lease-name", "vpa-admission-controller", "The name of that Lease.")
+	fs.StringVar(&f.lease.Namespace, prefix+"admission-controller-status-lease-namespace", "",
+		"The namespace of that Lease; the environment's NAMESPACE without it, or kube-system.")
+	fs.DurationVar(&f.lease.Timeout, prefix+"admission-controller-status-lease-timeout", time.Minute, "How old that Lease's last renewal may be.")
+	fs.BoolVar(&f.skipBudget, prefix+"in-place-skip-disruption-budget", false,
+		"Resize pods in place however many others are away, if no container has to be restarted for it.")
+	fs.Float64Var(&f.updateThreshold, prefix+"pod-update-threshold", 0.1,
+		"How far, as a part of them, requests within the recommended bounds must be from the target.")
+	fs.DurationVar(&f.lifetime, prefix+"in-recommendation-bounds-eviction-lifetime-threshold", 12*time.Hour,
+		"How old pods with requests within the recommended bounds must be.")
+	fs.DurationVar(&f.afterOOM, prefix+"evict-after-oom-threshold", 10*time.Minute,
+		"A container that ran out of memory within this time of its start, and no longer ago than that, gets its recommendation at once.")
+	fs.IntVar(&f.boostSyncs, prefix+"concurrent-cpu-startup-boost-syncs", 1, "How many start-up boosts are ended at a time.")
+	fs.Var(&f.gates, prefix+"feature-gates", "Upstream's alpha features, NAME=true with commas between: CPUStartupBoost, InPlace, PerVPAConfig.")
+}
+
+// Validate names every flag that has a value which cannot work.
+func (f *UpdaterFlags) Validate(check flags.Check, prefix string) {
+	check(f.interval > 0, "updater-interval", f.interval, "must be greater than 0")
+	check(f.tolerance >= 0 && !math.IsInf(f.tolerance, 0), prefix+"eviction-tolerance", f.tolerance, "must be a number and not negative")
+	check(!math.IsNaN(f.rate) && !math.IsInf(f.rate, 0), prefix+"eviction-rate-limit", f.rate, "must be a number")
+	check(f.maxPercent >= 0 && f.maxPercent <= 100, prefix+"max-eviction-percent", f.maxPercent, "must be from 0 to 100")
+	check(f.maxWindow > 0, prefix+"max-eviction-window", f.maxWindow, "must be greater than 0")
+	check(f.updateThreshold >= 0 && !math.IsInf(f.updateThreshold, 0), prefix+"pod-update-threshold", f.updateThreshold, "must be a number and not negative")
+	check(f.lease.Name != "" || !f.useStatus, prefix+"admission-controller-status-lease-name", f.lease.Name, "must not be empty")
+	check(f.lease.Timeout > 0, prefix+"admission-controller-status-lease-timeout", f.lease.Timeout, "must be greater than 0")
+	check(f.boostSyncs > 0, prefix+"concurrent-cpu-startup-boost-syncs", f.boostSyncs, "must be greater than 0")
+}
+
+// Config is what the flags mean.
+func (f *UpdaterFlags) Config() updater.Config {
+	lease := f.lease
+	lease.Ignored = !f.useStatus
+	if lease.Namespace == "" {
+		lease.Namespace = os.Getenv("NAMESPACE")
+	}
+	if lease.Namespace == "" {
+		lease.Namespace = "kube-system"
+	}
+	return updater.Config{
+		Flags: update.Policy{
+			MinReplicas: f.minReplicas, Tolerance: f.tolerance, MinChange: f.updateThreshold, Lifetime: f.lifetime,
+			AfterOOM: f.afterOOM, SkipBudget: f.skipBudget,
+		},
+		Gates: f.gates.gates, Lease: lease, Interval: f.interval,
+		EvictionRate: f.rate, EvictionBurst: f.burst, MaxEvictionPercent: f.maxPercent, MaxEvictionWindow: f.maxWindow,
+		UnboostWorkers: f.boostSyncs,
+	}
+}
+
+// gateFlag is upstream's --feature-gates.
+type gateFlag struct {
+	gates observevertical.Gates
+	text  string
+}
+
+var _ pflag.Value = (*gateFlag)(nil)
+
+// String implements pflag.Value.
+func (g *gateFlag) String() string { return g.text }
+
+// Type implements pflag.Value, with upstream's word.
+func (*gateFlag) Type() string { return "mapStringBool" }
+
+// Set implements pflag.Value. AllAlpha is every one of them.
+func (g *gateFlag) Set(text string) error {
+	known := map[string][]*bool{
+		"CPUStartupBoost": {&g.gates.CPUStartupBoost}, "InPlace": {&g.gates.InPlace}, "PerVPAConfig": {&g.gates.PerVPAConfig},
+		"AllAlpha": {&g.gates.CPUStartupBoost, &g.gates.InPlace, &g.gates.PerVPAConfig}, "AllBeta": {},
+		// Upstream's, generally available there by now.
+		"InPlaceOrRecreate": {},
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		gates, ok := known[strings.TrimSpace(name)]
+		on, err := strconv.ParseBool(strings.TrimSpace(value))
+		if text == "" {
+			break
+		}
+		if !ok || err != nil {
+			return fmt.Errorf("%q is no feature with =true or =false", pair)
+		}
+		for _, gate := range gates {
+			*gate = on
+		}
+	}
+	g.text = text
+	return nil
+}

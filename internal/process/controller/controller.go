@@ -1,0 +1,263 @@
+// Package controller wires plimsoll controller: the horizontal loop, the vertical side and the
+// inspection endpoint as one process.
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/process"
+	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
+	"github.com/plimsoll-dev/plimsoll/internal/process/vertical"
+)
+
+// The Lease, unless flags name another.
+const (
+	DefaultLeaseNamespace = "plimsoll-system"
+	DefaultLeaseName      = "plimsoll-controller"
+)
+
+// Config is what the process is made of.
+type Config struct {
+	API            process.API
+	LeaderElection process.LeaderElection
+	MetricsAddress string
+	HealthAddress  string
+	// PprofAddress is empty for none.
+	PprofAddress string
+	// InspectionAddress is 0 for none.
+	InspectionAddress string
+	// Shadow decides and writes nothing.
+	Shadow          bool
+	Workers         int
+	SyncPeriod      time.Duration
+	StatusInterval  time.Duration
+	EventInterval   time.Duration
+	MetricsTimeout  time.Duration
+	MetricsRequests int
+	Options         observehorizontal.Options
+	Kubelets        kubelets.Config
+	// Vertical runs the vertical side too, with what flags say of its parts.
+	Vertical            bool
+	Recommender         recommender.Config
+	Updater             updater.Config
+	VerticalDivergences divergence.Set
+	Conflict            conflict.Mode
+}
+
+// Run runs the process until ctx ends.
+func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
+	process.Prepare(log)
+	config, err := cfg.API.RESTConfig("plimsoll-controller")
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(config, cfg, log)
+	if err != nil {
+		return err
+	}
+	loop, err := newLoop(config, cfg, log)
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(loop); err != nil {
+		return fmt.Errorf("adding the loop: %w", err)
+	}
+	if cfg.Vertical && !cfg.Shadow {
+		if err := mgr.Add(loop.vertical); err != nil {
+			return fmt.Errorf("adding the vertical loop: %w", err)
+		}
+	}
+	if cfg.InspectionAddress != "0" {
+		inspection, err := newInspection(cfg.InspectionAddress, inspect.Sources{Horizontal: loop.controller, Vertical: loop.vertical}, log.WithName("inspection"))
+		if err != nil {
+			return err
+		}
+		if err := mgr.Add(inspection); err != nil {
+			return fmt.Errorf("adding the inspection: %w", err)
+		}
+	}
+	if err := mgr.AddHealthzCheck("horizontal", loop.alive); err != nil {
+		return fmt.Errorf("adding the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("caches", loop.ready); err != nil {
+		return fmt.Errorf("adding the readiness check: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+// newManager makes the manager of the process: leadership, health, metrics.
+func newManager(config *rest.Config, cfg *Config, log logr.Logger) (manager.Manager, error) {
+	options := ctrl.Options{
+		Logger:                 log,
+		Metrics:                metricsserver.Options{BindAddress: cfg.MetricsAddress},
+		HealthProbeBindAddress: cfg.HealthAddress,
+		PprofBindAddress:       cfg.PprofAddress,
+	}
+	cfg.LeaderElection.Apply(&options)
+	options.LeaderElection = options.LeaderElection && !cfg.Shadow
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return nil, fmt.Errorf("starting: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("adding the health check: %w", err)
+	}
+	return mgr, process.RegisterBuildInfo(ctrlmetrics.Registry)
+}
+
+// loop is the horizontal controller as a part of the process that only the
+// leader runs.
+type loop struct {
+	controller *controllerhorizontal.Controller
+	scales     *scale.Access
+	stopEvents func()
+	// vertical shares the caches, and finds conflicts between the two sides.
+	vertical *vertical.Loop
+}
+
+var (
+	_ manager.Runnable               = (*loop)(nil)
+	_ manager.LeaderElectionRunnable = (*loop)(nil)
+)
+
+func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	if err := c.Kubelets.IssueTokens(client); err != nil {
+		return nil, err
+	}
+	scales, err := scale.NewAccess(config)
+	if err != nil {
+		return nil, err
+	}
+	source, err := metricsapi.New(metricsapi.Config{
+		Rest: config, Mapper: scales.Mapper, Timeout: c.MetricsTimeout, DiscoveryPeriod: c.SyncPeriod,
+		Slots: c.MetricsRequests, Period: c.SyncPeriod, Log: log.WithName("metrics"), Registerer: ctrlmetrics.Registry,
+	})
+	if err != nil {
+		return nil, err
+	}
+	horizontals, verticals, err := newCaches(config, client, c.Vertical && !c.Shadow)
+	if err != nil {
+		return nil, err
+	}
+	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(vertical.Config{
+		REST: config, Client: client, Informers: verticals, Scales: scales, Metrics: source,
+		Recommender: c.Recommender, Updater: &c.Updater, Divergences: c.VerticalDivergences, Conflict: c.Conflict,
+		Kubelets: &c.Kubelets, FindsConflicts: true, Log: log.WithName("vertical"),
+	})}
+	cfg := controllerhorizontal.Config{
+		Client:     client,
+		Informers:  horizontals,
+		Metrics:    source,
+		Conflict:   l.vertical.OfHorizontal,
+		Registerer: ctrlmetrics.Registry,
+		Log:        log.WithName("horizontal"),
+		SyncPeriod: c.SyncPeriod,
+		Triggers:   !c.Shadow,
+		Workers:    c.Workers,
+		Options:    c.Options,
+		Shadow:     c.Shadow,
+
+		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
+
+		StatusInterval: c.StatusInterval,
+		EventInterval:  c.EventInterval,
+	}
+	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds, cfg.WriteLimiter, cfg.Mapper = scales.Scales, scales.Writes, scales.Kinds, scales.Limiter, scales.Mapper
+	if !c.Shadow {
+		eventsClient, err := kubernetes.NewForConfig(scales.Bounded)
+		if err != nil {
+			return nil, fmt.Errorf("making an events client: %w", err)
+		}
+		cfg.Events, l.stopEvents = events.Start(context.Background(), eventsClient)
+	}
+	if c.Kubelets.Reads(c.Shadow) {
+		if cfg.Direct, err = c.Kubelets.NewSource(config, client, ctrlmetrics.Registry, cfg.Log); err != nil {
+			return nil, err
+		}
+	}
+	l.controller, err = controllerhorizontal.New(cfg)
+	return l, err
+}
+
+// fieldManager is the installation's name in managedFields: those with different Leases
+// have different names, and so find each other.
+func fieldManager(namespace, name string) string {
+	const most = 128 // the API server's
+	manager := controllerhorizontal.FieldManager
+	if namespace != DefaultLeaseNamespace || name != DefaultLeaseName {
+		manager += "/" + namespace
+	}
+	if name != DefaultLeaseName {
+		manager += "/" + name
+	}
+	if len(manager) > most {
+		return fmt.Sprintf("%s-%x", manager[:most-17], sha256.Sum256([]byte(manager)))[:most]
+	}
+	return manager
+}
+
+// newCaches are the caches of both sides: the same, where both run. While the cluster
+// does not know the vertical side's objects, only the horizontal side has caches, and
+// they hold less of each object; the vertical side's begin beside them when it does.
+func newCaches(config *rest.Config, client kubernetes.Interface, both bool) (horizontals, verticals informers.SharedInformerFactory, err error) {
+	if both {
+		var vpas *vpa.Client
+		if vpas, err = vpa.New(config); err != nil {
+			return nil, nil, err
+		}
+		// An API server that does not answer now may do so later.
+		if served, problem := vpas.Served(context.Background()); problem == nil && served {
+			shared := slim.NewInformers(client, slim.Shared)
+			return shared, shared, nil
+		}
+	}
+	return slim.NewInformers(client, slim.Horizontal), slim.NewInformers(client, slim.Transform), nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (*loop) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (l *loop) Start(ctx context.Context) error {
+	defer l.stopEvents()
+	go l.scales.Rediscover(ctx)
+	return l.controller.Run(ctx)
+}
+
+// ready is the readiness check: an instance that waits for its turn to lead is
+// ready, one that leads is when its caches are filled.
+func (l *loop) ready(_ *http.Request) error { return l.controller.Ready() }
+
+// alive is the health check: an instance that leads and decides nothing any more is to be
+// restarted. Ping alone would say that the process answers.
+func (l *loop) alive(_ *http.Request) error { return l.controller.Alive() }

@@ -1,0 +1,41 @@
+package kubelets
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+)
+
+// contentionTimeout is how long a kubelet may take: the answer has all of cAdvisor.
+const contentionTimeout = 15 * time.Second
+
+// NewContention makes what asks the kubelets that the source scrapes what containers did
+// not get of the CPU.
+func (c *Config) NewContention(config *rest.Config, source *podusage.Source, log logr.Logger) (
+	func(context.Context) (map[contention.Key]contention.Shares, error), error,
+) {
+	if source == nil {
+		return nil, errors.New("contention is known of nodes that are scraped")
+	}
+	options := c.Options
+	options.Path, options.MaxResponseBytes = contention.Path, contention.MaxTextBytes
+	options.RequestTimeout = max(options.RequestTimeout, contentionTimeout)
+	client, err := kubelet.NewClient(config, options, log)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := contention.NewReader(client)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (map[contention.Key]contention.Shares, error) {
+		return reader.Read(ctx, source.Targets())
+	}, nil
+}

@@ -1,0 +1,151 @@
+// Package kubelets makes what reads the kubelets, for whichever process reads them.
+package kubelets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/token"
+)
+
+// MetricsSource is where resource metrics come from.
+type MetricsSource string
+
+// Where resource metrics come from.
+const (
+	// Auto reads the kubelets where that is granted.
+	Auto    MetricsSource = "auto"
+	Kubelet MetricsSource = "kubelet"
+	// API is metrics.k8s.io alone.
+	API MetricsSource = "api"
+)
+
+// Sources are all of them.
+var Sources = []MetricsSource{Auto, Kubelet, API}
+
+// DefaultAccount is the service account of config/ whose token kubelets are sent.
+const DefaultAccount = "plimsoll-system/plimsoll-kubelet-reader"
+
+// Config is how kubelets are read.
+type Config struct {
+	Source        MetricsSource
+	Interval      time.Duration
+	MaxPerSecond  float64
+	MaxCPU        float64
+	MaxConcurrent int
+	// Account is the service account, as NAMESPACE/NAME, whose token kubelets are sent.
+	Account string
+	Options kubelet.Options
+}
+
+// Reader is the service account whose token kubelets are sent; empty for none.
+func (c *Config) Reader() (namespace, name string, err error) {
+	if c.Account == "" {
+		return "", "", nil
+	}
+	namespace, name, _ = strings.Cut(c.Account, "/")
+	if namespace == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", errors.New("must be NAMESPACE/NAME, or empty")
+	}
+	return namespace, name, nil
+}
+
+// IssueTokens lets all clients of kubelets share one token.
+func (c *Config) IssueTokens(client kubernetes.Interface) error {
+	namespace, name, err := c.Reader()
+	if err != nil || name == "" {
+		return err
+	}
+	c.Options.Tokens, err = token.New(client.CoreV1().ServiceAccounts(namespace), namespace, name)
+	return err
+}
+
+// access asks for the rights that reading kubelets takes.
+func (c *Config) access(config *rest.Config, client kubernetes.Interface) func(context.Context) (string, error) {
+	own := client.AuthorizationV1().SelfSubjectAccessReviews()
+	tokens := c.Options.Authentication()
+	if tokens == nil {
+		// The API server need not know who a client certificate of kubelets is.
+		return podusage.Rights(own, nil)
+	}
+	return podusage.Rights(own, func(ctx context.Context) (podusage.Reviews, error) {
+		shown, err := tokens.Token(ctx)
+		if err != nil {
+			return nil, err
+		}
+		reader := rest.AnonymousClientConfig(config)
+		reader.BearerToken = shown
+		client, err := authorizationclient.NewForConfig(reader)
+		if err != nil {
+			return nil, fmt.Errorf("making a client with the token for kubelets: %w", err)
+		}
+		return &readerReviews{client.SelfSubjectAccessReviews(), func() { tokens.Refused(shown) }}, nil
+	})
+}
+
+// readerReviews asks as whom the kubelets see. An API server that does not know the token
+// knows another one, where the account was made anew under its name.
+type readerReviews struct {
+	podusage.Reviews
+	refused func()
+}
+
+// Create implements podusage.Reviews.
+func (r *readerReviews) Create(
+	ctx context.Context, review *authorizationv1.SelfSubjectAccessReview, options metav1.CreateOptions,
+) (*authorizationv1.SelfSubjectAccessReview, error) {
+	answer, err := r.Reviews.Create(ctx, review, options)
+	if apierrors.IsUnauthorized(err) {
+		r.refused()
+	}
+	return answer, err
+}
+
+// Reads reports whether kubelets may be read at all.
+func (c *Config) Reads(shadow bool) bool {
+	return c.Source == Kubelet || c.Source == Auto && !shadow
+}
+
+// NewSource makes a source of what pods use that scrapes the kubelets.
+func (c *Config) NewSource(
+	config *rest.Config, client kubernetes.Interface, registerer prometheus.Registerer, log logr.Logger,
+) (*podusage.Source, error) {
+	kubelets, err := kubelet.NewClient(config, c.Options, log)
+	if err != nil {
+		return nil, err
+	}
+	cfg := podusage.Config{
+		Scraper: func(store *rate.Store) (podusage.Scraper, error) { return kubelet.NewScraper(kubelets, store) },
+		Target:  c.Options.Target,
+		Nodes: func() cache.SharedIndexInformer {
+			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
+			return factory.Core().V1().Nodes().Informer()
+		},
+		Rounds:     scrape.Config{Period: c.Interval, MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent},
+		Registerer: registerer,
+		Log:        log,
+	}
+	if c.Source == Auto {
+		cfg.Access = c.access(config, client)
+	}
+	return podusage.New(cfg)
+}

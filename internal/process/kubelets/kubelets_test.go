@@ -1,0 +1,66 @@
+package kubelets
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// tokenOf is a token, and those that were refused.
+type tokenOf struct {
+	token   string
+	refused []string
+}
+
+// Token implements kubelet.Tokens.
+func (t *tokenOf) Token(context.Context) (string, error) { return t.token, nil }
+
+// Refused implements kubelet.Tokens.
+func (t *tokenOf) Refused(token string) { t.refused = append(t.refused, token) }
+
+// TestTokenThatTheAPIServerRefuses: before any kubelet is asked, the API server is asked
+// for the rights of the account whose token kubelets see. Where it does not know the
+// token, as that account was made anew, another one is to be issued.
+func TestTokenThatTheAPIServerRefuses(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Header.Get("Authorization") == "Bearer old" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":true}}`)
+	}))
+	defer server.Close()
+	config := &rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string][]string{"old": {"old"}, "new": nil} {
+		c, tokens := &Config{}, &tokenOf{token: token}
+		c.Options.Tokens = tokens
+		missing, err := c.access(config, client)(t.Context())
+		if missing != "" || apierrors.IsUnauthorized(err) != (want != nil) {
+			t.Errorf("%s token: %q is missing, %v", token, missing, err)
+		}
+		if !slices.Equal(tokens.refused, want) {
+			t.Errorf("%s token: refused %q, want %q", token, tokens.refused, want)
+		}
+	}
+}
+
+func TestReads(t *testing.T) {
+	for source, want := range map[MetricsSource][2]bool{Auto: {true, false}, Kubelet: {true, true}, API: {false, false}} {
+		c := Config{Source: source}
+		if got := [2]bool{c.Reads(false), c.Reads(true)}; got != want {
+			t.Errorf("%s: %v without and with --shadow, want %v", source, got, want)
+		}
+	}
+}

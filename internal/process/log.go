@@ -1,0 +1,48 @@
+package process
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// LogFormat is how lines of the log are written.
+type LogFormat string
+
+// The formats.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// IsValid reports whether it is one of the formats.
+func (f LogFormat) IsValid() bool { return f == LogText || f == LogJSON }
+
+// NewLogger makes a logger. It writes text unless the format is JSON.
+func NewLogger(out io.Writer, verbosity int, format LogFormat) logr.Logger {
+	options := &slog.HandlerOptions{Level: slog.Level(-verbosity), ReplaceAttr: nameLevels}
+	if format == LogJSON {
+		return logr.FromSlogHandler(slog.NewJSONHandler(out, options))
+	}
+	return logr.FromSlogHandler(slog.NewTextHandler(out, options))
+}
+
+// nameLevels prints every level of verbosity as DEBUG; slog would count them up
+// from there.
+func nameLevels(_ []string, attr slog.Attr) slog.Attr {
+	if level, ok := attr.Value.Any().(slog.Level); ok && attr.Key == slog.LevelKey && level < slog.LevelInfo {
+		return slog.String(slog.LevelKey, slog.LevelDebug.String())
+	}
+	return attr
+}
+
+// Prepare sets what is global in a process: the memory limits, and the logger of
+// the libraries.
+func Prepare(log logr.Logger) {
+	setMemoryLimits()
+	klog.SetLogger(log)
+	ctrl.SetLogger(log)
+}

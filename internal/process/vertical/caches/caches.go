@@ -1,0 +1,102 @@
+// Package caches holds what the parts of the vertical side share in one process: one
+// cache of everything.
+package caches
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/series"
+)
+
+// Caches are the clients and caches that are shared.
+type Caches struct {
+	Config
+	VPAs        *vpa.Client
+	Autoscalers cache.SharedIndexInformer
+	Tree        *ownership.Tree
+	Conflicts   *conflicts.Finder
+}
+
+// Config is what Caches are made of.
+type Config struct {
+	REST   *rest.Config
+	Client kubernetes.Interface
+	// Informers may have been started before; Start starts what was added since.
+	Informers informers.SharedInformerFactory
+	Scales    *scale.Access
+	// Namespace is the one whose objects are read; all without it.
+	Namespace string
+	Conflict  conflict.Mode
+	Log       logr.Logger
+}
+
+// New makes Caches. Nothing is read before Start.
+func New(cfg Config) (*Caches, error) {
+	c := &Caches{Config: cfg}
+	var err error
+	if c.VPAs, err = vpa.New(cfg.REST); err != nil {
+		return nil, err
+	}
+	c.Autoscalers = c.VPAs.Informer(cfg.Namespace)
+	if err := ReportUnreadable(c.Autoscalers, ctrlmetrics.Registry, cfg.Log); err != nil {
+		return nil, err
+	}
+	c.Tree, err = ownership.New(ownership.Config{
+		Informers: cfg.Informers, Scales: cfg.Scales.Scales, Mapper: cfg.Scales.Mapper, Autoscalers: c.Autoscalers,
+	})
+	if err != nil {
+		return nil, err
+	}
+	horizontals := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers().Informer()
+	if c.Conflicts, err = conflicts.New(horizontals, c.Autoscalers, cfg.Conflict.Skips()); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ReportUnreadable logs and counts the objects of an informer that cannot be read.
+func ReportUnreadable(autoscalers cache.SharedIndexInformer, registerer prometheus.Registerer, log logr.Logger) error {
+	unreadable := vpa.NewUnreadable(log)
+	if _, err := autoscalers.AddEventHandler(unreadable); err != nil {
+		return fmt.Errorf("following vertical autoscalers: %w", err)
+	}
+	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Subsystem: "plimsoll", Name: "vertical_unreadable_objects", Help: "VerticalPodAutoscalers whose spec cannot be read. Nothing is done for them.",
+	}, unreadable.Count)
+	return series.Register(registerer, &gauge)
+}
+
+// Start starts the caches.
+func (c *Caches) Start(ctx context.Context) {
+	c.Informers.Start(ctx.Done())
+	go c.Autoscalers.Run(ctx.Done())
+	go c.Tree.Run(ctx)
+}
+
+// EventKinds is the scheme of the objects that the vertical side records events
+// of. All that the API has would take a quarter of a megabyte.
+func EventKinds() (*runtime.Scheme, error) {
+	kinds := runtime.NewScheme()
+	kinds.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.Pod{})
+	if err := vpav1.AddToScheme(kinds); err != nil {
+		return nil, fmt.Errorf("events' kinds: %w", err)
+	}
+	return kinds, nil
+}

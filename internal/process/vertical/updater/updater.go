@@ -1,0 +1,132 @@
+// Package updater wires the updater: as a part of a process that has its caches, and as a
+// process of its own.
+package updater
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
+)
+
+// component is the source of the updater's events, upstream's.
+const component = "vpa-updater"
+
+// Config is what a Loop is made of.
+type Config struct {
+	Caches *caches.Caches
+	// Updater has what flags say.
+	Updater updater.Config
+	// Divergences are those of the mode of conflicts.
+	Divergences divergence.Set
+	// Ignored are namespaces whose objects are left alone.
+	Ignored []string
+	// Kubelets has samples of what pods use; it may be nil.
+	Kubelets currentusage.Kubelets
+}
+
+// Loop is the updater as a part of a process that only the leader runs.
+type Loop struct {
+	*updater.Controller
+	caches *caches.Caches
+	// stopEvents ends the recorder.
+	stopEvents func()
+	// ownsCaches says that Start starts the caches.
+	ownsCaches bool
+}
+
+var (
+	_ manager.Runnable               = (*Loop)(nil)
+	_ manager.LeaderElectionRunnable = (*Loop)(nil)
+)
+
+// New makes a Loop. The process starts the caches.
+func New(c Config) (*Loop, error) {
+	l := &Loop{caches: c.Caches, stopEvents: func() {}}
+	metrics, err := metricsapi.New(metricsapi.Config{
+		Rest: c.Caches.REST, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: scale.CallTimeout, DiscoveryPeriod: time.Hour,
+	})
+	if err != nil {
+		return nil, err
+	}
+	pods := c.Caches.Informers.Core().V1().Pods().Informer().GetStore()
+	usage, err := currentusage.New(currentusage.Config{
+		Kubelets: c.Kubelets, Metrics: metrics, Log: c.Caches.Log,
+		Pod: func(namespace, name string) *observe.Pod {
+			// A store's own keys can be asked for without errors.
+			object, _, _ := pods.GetByKey(namespace + "/" + name)
+			return slim.Observed(object)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	cfg := c.Updater
+	cfg.Flags.Divergences = c.Divergences
+	cfg.Client, cfg.Statuses = c.Caches.Client, c.Caches.VPAs
+	cfg.Autoscalers, cfg.Informers, cfg.Owners = c.Caches.Autoscalers, c.Caches.Informers, c.Caches.Tree
+	cfg.Conflicts = c.Caches.Conflicts.OfVertical
+	cfg.Used = usage.Read
+	cfg.Resizes = podresize.NewSupport(c.Caches.Client.Discovery()).Supported
+	cfg.Registerer = ctrlmetrics.Registry
+	cfg.Log = c.Caches.Log.WithName("updater")
+	cfg.Namespace, cfg.Ignored = c.Caches.Namespace, c.Ignored
+	kinds, err := caches.EventKinds()
+	if err != nil {
+		return nil, err
+	}
+	bounded := rest.CopyConfig(c.Caches.REST)
+	bounded.Timeout = scale.CallTimeout
+	eventsClient, err := kubernetes.NewForConfig(bounded)
+	if err != nil {
+		return nil, fmt.Errorf("making an events client: %w", err)
+	}
+	cfg.Events, l.stopEvents = events.StartFor(context.Background(), eventsClient, component, kinds)
+	if l.Controller, err = updater.New(cfg); err != nil {
+		l.stopEvents()
+		return nil, err
+	}
+	return l, nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (*Loop) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (l *Loop) Start(ctx context.Context) error {
+	defer l.stopEvents()
+	if l.ownsCaches {
+		if err := l.caches.VPAs.AwaitServed(ctx, l.caches.Log); err != nil {
+			return nil // The process ends.
+		}
+		l.caches.Start(ctx)
+	}
+	return l.Run(ctx)
+}
+
+// health is upstream's: an error if no pass has ended for long.
+func (l *Loop) health(w http.ResponseWriter, _ *http.Request) {
+	if err := l.Alive(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	// A client that has gone needs no answer.
+	_, _ = w.Write([]byte("OK"))
+}

@@ -1,0 +1,149 @@
+// Package vertical wires the vertical side: recommender and updater as a part of a process
+// that has other loops too, and the recommender as a process of its own.
+package vertical
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
+	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
+	processrecommender "github.com/plimsoll-dev/plimsoll/internal/process/vertical/recommender"
+	processupdater "github.com/plimsoll-dev/plimsoll/internal/process/vertical/updater"
+)
+
+// Config is what a Loop is made of.
+type Config struct {
+	REST   *rest.Config
+	Client kubernetes.Interface
+	// Informers are shared with other loops of the process.
+	Informers informers.SharedInformerFactory
+	Scales    *scale.Access
+	Metrics   *metricsapi.Client
+	// Recommender has what flags say.
+	Recommender recommender.Config
+	// Updater has what flags say; nil where only the recommender runs.
+	Updater     *updater.Config
+	Divergences divergence.Set
+	Conflict    conflict.Mode
+	Kubelets    *kubelets.Config
+	// FindsConflicts says that Conflict is asked: the horizontal side runs in the same process.
+	FindsConflicts bool
+	Log            logr.Logger
+}
+
+// Loop is the vertical side as a part of a process that only the leader
+// runs. It begins once vertical autoscalers can be stored.
+type Loop struct {
+	cfg Config
+
+	// recommender is the recommender, once it runs here.
+	recommender atomic.Pointer[recommender.Recommender]
+	// updater is the updater, once it runs here.
+	updater atomic.Pointer[updater.Controller]
+	// finder finds conflicts for the horizontal side, once there is one.
+	finder atomic.Pointer[conflicts.Finder]
+}
+
+var (
+	_ manager.Runnable               = (*Loop)(nil)
+	_ manager.LeaderElectionRunnable = (*Loop)(nil)
+)
+
+// New makes a Loop. It starts nothing.
+func New(cfg Config) *Loop { return &Loop{cfg: cfg} }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (*Loop) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (l *Loop) Start(ctx context.Context) error {
+	vpas, err := vpa.New(l.cfg.REST)
+	if err != nil {
+		return err
+	}
+	if err := vpas.AwaitServed(ctx, l.cfg.Log); err != nil {
+		return nil // the process ends
+	}
+	shared, err := caches.New(caches.Config{
+		REST: l.cfg.REST, Client: l.cfg.Client, Informers: l.cfg.Informers, Scales: l.cfg.Scales,
+		Namespace: l.cfg.Recommender.Namespace, Conflict: l.cfg.Conflict, Log: l.cfg.Log,
+	})
+	if err != nil {
+		return err
+	}
+	r, err := processrecommender.New(&processrecommender.Config{
+		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Kubelets: l.cfg.Kubelets,
+	})
+	if err != nil {
+		return err
+	}
+	defer r.StopEvents()
+	u, err := l.newUpdater(shared, r.Samples)
+	if err != nil {
+		return err
+	}
+	shared.Start(ctx)
+	go r.Evictions.RunWithContext(ctx)
+	l.recommender.Store(r.Recommender)
+	if l.cfg.FindsConflicts {
+		l.finder.Store(shared.Conflicts)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.Run(ctx) })
+	if u != nil {
+		l.updater.Store(u.Controller)
+		group.Go(func() error { return u.Start(ctx) })
+	}
+	return group.Wait()
+}
+
+// newUpdater makes the updater for the same caches, where it is to run.
+func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) (*processupdater.Loop, error) {
+	if l.cfg.Updater == nil {
+		return nil, nil
+	}
+	return processupdater.New(processupdater.Config{
+		Caches: shared, Updater: *l.cfg.Updater, Divergences: l.cfg.Conflict.Divergences(l.cfg.Divergences),
+		Ignored: l.cfg.Recommender.Ignored, Kubelets: samples,
+	})
+}
+
+// OfHorizontal says how a vertical autoscaler conflicts with this object, as far as that is
+// known; empty if none does.
+func (l *Loop) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
+	if finder := l.finder.Load(); finder != nil {
+		return finder.OfHorizontal(hpa)
+	}
+	return ""
+}
+
+// health is upstream's: an error if no pass has ended for long.
+func (l *Loop) health(w http.ResponseWriter, _ *http.Request) {
+	if r := l.recommender.Load(); r != nil {
+		if err := r.Alive(time.Now()); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	_, _ = w.Write([]byte("OK")) // a client that has gone needs no answer
+}

@@ -57,6 +57,15 @@ func show(in io.Reader, out, log io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("output of go test -json: %w", err)
 		}
+		// What a compiler says belongs to no package that runs.
+		if e.Action == "build-output" {
+			if _, err := io.WriteString(io.MultiWriter(out, log), e.Output); err != nil {
+				return err
+			}
+		}
+		if e.Package == "" {
+			continue
+		}
 		p := running[e.Package]
 		if p == nil {
 			p = &tests{output: map[string]*strings.Builder{}}
@@ -80,7 +89,7 @@ func isEnd(action string) bool { return action == "pass" || action == "fail" || 
 func (p *tests) add(e event, out io.Writer) error {
 	test, _, isSubtest := strings.Cut(e.Test, "/")
 	switch {
-	case e.Action == "output" || e.Action == "build-output":
+	case e.Action == "output":
 		p.write(test, e.Output)
 		return nil
 	case !isEnd(e.Action) || isSubtest:

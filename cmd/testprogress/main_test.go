@@ -6,7 +6,9 @@ import (
 )
 
 func TestShow(t *testing.T) {
-	const events = `{"Action":"start","Package":"p/one"}
+	const events = `{"ImportPath":"p/three","Action":"build-output","Output":"c.go:1: undefined: x\n"}
+{"ImportPath":"p/three","Action":"build-fail"}
+{"Action":"start","Package":"p/one"}
 {"Action":"output","Package":"p/one","Test":"TestA","Output":"=== RUN   TestA\n"}
 {"Action":"output","Package":"p/two","Test":"TestB","Output":"=== RUN   TestB\n"}
 {"Action":"output","Package":"p/one","Test":"TestA","Output":"    a.go:1: fine\n"}
@@ -19,7 +21,8 @@ func TestShow(t *testing.T) {
 {"Action":"output","Package":"p/one","Output":"PASS\n"}
 {"Action":"pass","Package":"p/one","Elapsed":3}
 `
-	const shown = `--- PASS: TestA (1.23s) one
+	const shown = `c.go:1: undefined: x
+--- PASS: TestA (1.23s) one
 --- FAIL: TestB (0.50s) two
 === RUN   TestB
     b.go:1: why it failed
@@ -28,7 +31,8 @@ FAIL p/two 2.0s
 ok   p/one 3.0s
 `
 	// The log has one package after the other, although they ran at the same time.
-	const logged = `=== RUN   TestB
+	const logged = `c.go:1: undefined: x
+=== RUN   TestB
     b.go:1: why it failed
 panic: at once
 === RUN   TestA

@@ -16,9 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/explainer"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
@@ -98,7 +99,7 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	switch {
 	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
 		return subject{}, fmt.Errorf("--output: %q, want text, json or yaml", o.output)
-	case !slices.Contains([]string{"auto", string(explainhorizontal.Plimsoll), string(explainhorizontal.Upstream)}, o.decider):
+	case !slices.Contains([]string{string(explainer.Auto), string(explainhorizontal.Plimsoll), string(explainhorizontal.Upstream)}, o.decider):
 		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explainhorizontal.Plimsoll, explainhorizontal.Upstream)
 	case o.period <= 0 || o.interval <= 0:
 		return subject{}, errors.New("--sync-period and --interval must be greater than 0")
@@ -146,14 +147,14 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	reader, err := newClusterReader(o)
+	reader, err := o.clusterReader()
 	if err != nil {
 		return err
 	}
 	object := types.NamespacedName{Namespace: namespace, Name: what.name}
 	for {
 		// Who watches ends it when they like, in the middle of an explanation too.
-		if err := reader.explain(ctx, object, what.isVertical); !o.watch || err != nil && ctx.Err() == nil {
+		if err := o.explain(ctx, reader, object, what.isVertical); !o.watch || err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -163,6 +164,38 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 			return nil
 		}
 	}
+}
+
+func (o *explainOptions) explainer() explainer.Options {
+	return explainer.Options{Controller: explainhorizontal.Controller(o.decider), Period: o.period}
+}
+
+func (o *explainOptions) clusterReader() (*explainer.ClusterReader, error) {
+	config, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config.UserAgent = "plimsoll-explain"
+	// One person asks a few things, and waits for the answer.
+	config.QPS = -1
+	finder := leader.Finder{Namespace: o.controllerNamespace, Lease: o.controllerLease, Port: o.controllerPort, Address: o.controllerAddress}
+	return explainer.NewClusterReader(config, finder, o.explainer())
+}
+
+// explain explains an object as it is now.
+func (o *explainOptions) explain(ctx context.Context, reader *explainer.ClusterReader, object types.NamespacedName, isVertical bool) error {
+	if isVertical {
+		e, err := reader.Vertical(ctx, object)
+		if err != nil {
+			return err
+		}
+		return o.showVertical(e)
+	}
+	e, err := reader.Horizontal(ctx, object)
+	if err != nil {
+		return err
+	}
+	return o.show(e)
 }
 
 // show prints an explanation, and saves what it is made of.
@@ -225,9 +258,13 @@ func (o *explainOptions) replay() error {
 func (o *explainOptions) showSaved(step snapshot.Step) error {
 	switch step := step.(type) {
 	case *snapshotvertical.Step:
-		return o.explainSavedVertical(step)
+		e, err := o.explainer().SavedVertical(step)
+		if err != nil {
+			return err
+		}
+		return o.showVertical(e)
 	case *snapshothorizontal.Step:
-		e, err := o.explainSaved(step)
+		e, err := o.explainer().SavedHorizontal(step)
 		if err != nil {
 			return err
 		}
@@ -236,37 +273,20 @@ func (o *explainOptions) showSaved(step snapshot.Step) error {
 	return nil
 }
 
-// explainSaved explains a step of a file. One that Plimsoll's controller did not
-// save has no state.
-func (o *explainOptions) explainSaved(step *snapshothorizontal.Step) (*explainhorizontal.Explanation, error) {
-	controller := explainhorizontal.ControllerOf(step.HPA)
-	switch {
-	case o.decider != "auto":
-		controller = explainhorizontal.Controller(o.decider)
-	case step.Snapshot.State != nil:
-		controller = explainhorizontal.Plimsoll
-	}
-	if step.Snapshot.State != nil || step.Snapshot.History != nil {
-		e, err := explainhorizontal.Explain(step, controller.Divergences(), o.period)
-		if e != nil {
-			e.Controller = controller
+// showVertical prints an explanation, and saves what it is made of.
+func (o *explainOptions) showVertical(e *explainvertical.Explanation) error {
+	if o.save != "" {
+		err := save(o.save, func(w io.Writer) error { return snapshotvertical.Encode(w, e.Step) })
+		if err != nil {
+			return err
 		}
-		return e, err
 	}
-	return withoutHistory(step, controller, nil, o.period, "the file does not have it")
-}
-
-func withoutHistory(step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, period time.Duration, why string) (*explainhorizontal.Explanation, error) {
-	known := &historybounds.Known{HPA: step.HPA, Rescales: rescales, Period: period, Divergences: controller.Divergences()}
-	if step.Scale != nil {
-		known.Current = step.Scale.Spec.Replicas
+	switch o.output {
+	case "json":
+		return e.WriteJSON(o.out)
+	case "yaml":
+		return e.WriteYAML(o.out)
+	default:
+		return e.WriteText(o.out)
 	}
-	e, err := explainhorizontal.WithoutHistory(step, known, why)
-	if e != nil {
-		e.Controller = controller
-	}
-	if e != nil && controller == explainhorizontal.Plimsoll && e.Decision.Failed > 0 {
-		e.NoHistory += "; it reads CPU and memory from the kubelets, so that a metric that fails here need not fail there"
-	}
-	return e, err
 }

@@ -1,0 +1,115 @@
+package explainer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/live"
+	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// ClusterReader explains objects of a cluster, with the rights of the user who runs explain.
+type ClusterReader struct {
+	options Options
+	reader  live.Reader
+	finder  leader.Finder
+	vpas    *vpa.Client
+}
+
+// NewClusterReader makes a ClusterReader; it calls nobody. The finder needs no client.
+func NewClusterReader(config *rest.Config, finder leader.Finder, options Options) (*ClusterReader, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	finder.Client, finder.Config = client, config
+	r := &ClusterReader{options: options, finder: finder}
+	if r.vpas, err = vpa.New(config); err != nil {
+		return nil, err
+	}
+	r.reader, err = newReader(config, client)
+	return r, err
+}
+
+func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, error) {
+	access, err := scale.NewAccess(config)
+	if err != nil {
+		return live.Reader{}, err
+	}
+	scales, err := scale.New(scale.Config{Scales: access.Scales, Mapper: access.Mapper})
+	if err != nil {
+		return live.Reader{}, err
+	}
+	metrics, err := metricsapi.New(metricsapi.Config{Rest: config, Mapper: access.Mapper})
+	if err != nil {
+		return live.Reader{}, err
+	}
+	return live.Reader{Client: client, Scales: scales, Metrics: metrics, Options: observehorizontal.DefaultOptions()}, nil
+}
+
+// Vertical explains a VerticalPodAutoscaler as it is now.
+func (r *ClusterReader) Vertical(ctx context.Context, object types.NamespacedName) (*explainvertical.Explanation, error) {
+	step, err := r.reader.ReadVertical(ctx, r.vpas, object, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	why := "nobody tells what upstream's updater remembers"
+	set := r.options.verticalDivergences(step)
+	if set != verticaldivergence.None || r.finder.Address != "" {
+		if state, err := r.finder.UpdaterState(ctx, object); err == nil {
+			step.Snapshot.Flags, step.Snapshot.Updater, step.Snapshot.Annotations = state.Flags, state.Updater, state.Annotations
+			set, why = r.options.verticalDivergences(step), "no pass of the updater has looked at the object yet"
+		} else {
+			why = err.Error()
+		}
+	}
+	if step.Snapshot.Annotations == nil {
+		step.Snapshot.Annotations = map[string]string{snapshot.DivergencesAnnotation: set.String()}
+	}
+	if step.Snapshot.Updater == nil {
+		step.Snapshot.UpdaterUnknown = why
+	}
+	return explainvertical.Explain(step, set)
+}
+
+// Horizontal explains a HorizontalPodAutoscaler as it is now.
+func (r *ClusterReader) Horizontal(ctx context.Context, object types.NamespacedName) (*explainhorizontal.Explanation, error) {
+	hpa, err := r.reader.Object(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	controller := explainhorizontal.ControllerOf(hpa)
+	if r.options.Controller != Auto {
+		controller = r.options.Controller
+	}
+	why := "kube-controller-manager keeps it to itself"
+	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
+		own, err := r.finder.Next(ctx, object)
+		if err == nil {
+			e, err := explainhorizontal.Explain(own, explainhorizontal.Plimsoll.Divergences(), r.options.Period)
+			if e != nil {
+				e.Controller = explainhorizontal.Plimsoll
+			}
+			return e, err
+		}
+		why = err.Error()
+	}
+	step, err := r.reader.Read(ctx, hpa, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return r.options.withoutHistory(step, controller, r.reader.Rescales(ctx, object), why)
+}

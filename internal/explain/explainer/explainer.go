@@ -1,0 +1,86 @@
+// Package explainer explains one autoscaler, of a cluster as it is now or of a saved step. It
+// finds out which controller decides, and where that controller's history is.
+package explainer
+
+import (
+	"time"
+
+	verticaldivergence "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
+	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
+	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
+)
+
+// Auto finds out which controller decides.
+const Auto explainhorizontal.Controller = "auto"
+
+// Options are the user's.
+type Options struct {
+	// Controller is the one that decides, or Auto.
+	Controller explainhorizontal.Controller
+	// Period is how often it decides.
+	Period time.Duration
+}
+
+// SavedHorizontal explains a step of a file. One that Plimsoll's controller did not
+// save has no state.
+func (o Options) SavedHorizontal(step *snapshothorizontal.Step) (*explainhorizontal.Explanation, error) {
+	controller := explainhorizontal.ControllerOf(step.HPA)
+	switch {
+	case o.Controller != Auto:
+		controller = o.Controller
+	case step.Snapshot.State != nil:
+		controller = explainhorizontal.Plimsoll
+	}
+	if step.Snapshot.State != nil || step.Snapshot.History != nil {
+		e, err := explainhorizontal.Explain(step, controller.Divergences(), o.Period)
+		if e != nil {
+			e.Controller = controller
+		}
+		return e, err
+	}
+	return o.withoutHistory(step, controller, nil, "the file does not have it")
+}
+
+// SavedVertical explains a step of a file.
+func (o Options) SavedVertical(step *snapshotvertical.Step) (*explainvertical.Explanation, error) {
+	return explainvertical.Explain(step, o.verticalDivergences(step))
+}
+
+// withoutHistory explains a step whose history cannot be read, and says why.
+func (o Options) withoutHistory(
+	step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, why string,
+) (*explainhorizontal.Explanation, error) {
+	known := &historybounds.Known{HPA: step.HPA, Rescales: rescales, Period: o.Period, Divergences: controller.Divergences()}
+	if step.Scale != nil {
+		known.Current = step.Scale.Spec.Replicas
+	}
+	e, err := explainhorizontal.WithoutHistory(step, known, why)
+	if e != nil {
+		e.Controller = controller
+	}
+	if e != nil && controller == explainhorizontal.Plimsoll && e.Decision.Failed > 0 {
+		e.NoHistory += "; it reads CPU and memory from the kubelets, so that a metric that fails here need not fail there"
+	}
+	return e, err
+}
+
+// verticalDivergences are those of the controller that decides: the recorded ones, or
+// those that follow from who wrote the status.
+func (o Options) verticalDivergences(step *snapshotvertical.Step) verticaldivergence.Set {
+	if o.Controller == explainhorizontal.Upstream {
+		return verticaldivergence.None
+	}
+	if text := step.Snapshot.Annotations[snapshot.DivergencesAnnotation]; text != "" {
+		if set, err := verticaldivergence.Parse(text); err == nil {
+			return set
+		}
+	}
+	if explainvertical.IsPlimsolls(step.Object) || o.Controller == explainhorizontal.Plimsoll {
+		return verticaldivergence.Default
+	}
+	return verticaldivergence.None
+}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -86,8 +87,8 @@ func drawReport(t *rapid.T) *report.Report {
 		r.DesiredReplicas = &desired
 	}
 	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive"}), 0, 2, rapid.ID).Draw(t, "conditions") {
-		r.Conditions = append(r.Conditions, report.Condition{Type: kind, True: rapid.Bool().Draw(t, "true"),
-			Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"), Moved: rapid.IntRange(0, 3).Draw(t, "moved") == 0})
+		r.Conditions = append(r.Conditions, condition.Condition{Type: kind, Status: condition.StatusOf(rapid.Bool().Draw(t, "true")),
+			Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"), Transitioned: rapid.IntRange(0, 3).Draw(t, "moved") == 0})
 	}
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -239,7 +240,7 @@ func TestZeroAndBack(t *testing.T) {
 func hasCondition(r report.Report, kind string, status bool) bool {
 	for _, c := range r.Conditions {
 		if c.Type == kind {
-			return c.True == status
+			return c.Status == condition.StatusOf(status)
 		}
 	}
 	return false

@@ -114,11 +114,11 @@ func (g *seen) told(key string) string {
 	var turned, reasons []string
 	condition := "-"
 	for _, c := range g.report.Conditions {
-		if c.Moved {
+		if c.Transitioned {
 			turned = append(turned, c.Type)
 		}
 		if c.Type == key {
-			condition = map[bool]string{true: "True/", false: "False/"}[c.True] + c.Reason
+			condition = string(c.Status) + "/" + c.Reason
 		}
 	}
 	for _, e := range g.report.Events {

@@ -246,7 +246,7 @@ func (d reporter) reportOutcome(r *report.Report, outcome Outcome) {
 		r.Set(AbleToScale, false, "FailedUpdateScale",
 			"the HPA controller was unable to update the target scale: "+outcome.Error)
 		// Upstream takes the condition through True on the way, at each failure.
-		r.Conditions[0].Moved = !d.policy.Divergences.Has(divergence.AccurateMessages)
+		r.Conditions[0].Transitioned = !d.policy.Divergences.Has(divergence.AccurateMessages)
 		r.Error = "failed to rescale: " + outcome.Error
 		return
 	}

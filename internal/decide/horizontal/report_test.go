@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -22,33 +23,33 @@ const (
 )
 
 // The conditions that many reports share.
-func got() report.Condition {
-	return condition("AbleToScale", yes, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
+func got() condition.Condition {
+	return set("AbleToScale", yes, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
 }
 
-func ready() report.Condition {
-	return condition("AbleToScale", yes, "ReadyForNewScale", "recommended size matches current size")
+func ready() condition.Condition {
+	return set("AbleToScale", yes, "ReadyForNewScale", "recommended size matches current size")
 }
 
-func wrote(size string) report.Condition {
-	return condition("AbleToScale", yes, "SucceededRescale", "the HPA controller was able to update the target scale to "+size)
+func wrote(size string) condition.Condition {
+	return set("AbleToScale", yes, "SucceededRescale", "the HPA controller was able to update the target scale to "+size)
 }
 
-func valid() report.Condition {
-	return condition("ScalingActive", yes, "ValidMetricFound",
+func valid() condition.Condition {
+	return set("ScalingActive", yes, "ValidMetricFound",
 		"the HPA was able to successfully calculate a replica count from external metric queue(nil)")
 }
 
-func inRange() report.Condition {
-	return condition("ScalingLimited", no, "DesiredWithinRange", "the desired count is within the acceptable range")
+func inRange() condition.Condition {
+	return set("ScalingLimited", no, "DesiredWithinRange", "the desired count is within the acceptable range")
 }
 
-func notZero() report.Condition {
-	return condition("ScaledToZero", no, "NotScaledToZero", "the HPA controller did not scale the workload to zero")
+func notZero() condition.Condition {
+	return set("ScaledToZero", no, "NotScaledToZero", "the HPA controller did not scale the workload to zero")
 }
 
-func condition(kind string, status bool, reason, message string) report.Condition {
-	return report.Condition{Type: kind, True: status, Reason: reason, Message: message}
+func set(kind string, status bool, reason, message string) condition.Condition {
+	return condition.Condition{Type: kind, Status: condition.StatusOf(status), Reason: reason, Message: message}
 }
 
 func warning(reason, message string) report.Event {
@@ -62,7 +63,7 @@ func rescaled(message string) report.Event {
 // TestReport holds the words of each branch, with every divergence and with
 // none (upstream: pkg/controller/podautoscaler/horizontal.go, v1.37.1).
 func TestReport(t *testing.T) {
-	type conditions = []report.Condition
+	type conditions = []condition.Condition
 	type events = []report.Event
 	n := func(x int32) *int32 { return &x }
 	unreadable := see(3)
@@ -91,7 +92,7 @@ func TestReport(t *testing.T) {
 		"scale not read": {
 			reason: "status keeps its counts", observation: unreadable,
 			truth: report.Report{
-				Conditions: conditions{condition("AbleToScale", no, "FailedGetScale",
+				Conditions: conditions{set("AbleToScale", no, "FailedGetScale",
 					`the HPA controller was unable to get the target's current scale: deployments.apps "web" not found`)},
 				Events: events{warning("FailedGetScale", `deployments.apps "web" not found`)},
 				Error:  `deployments.apps "web" not found`,
@@ -100,7 +101,7 @@ func TestReport(t *testing.T) {
 		"zero": {
 			reason: "switched off", observation: see(0),
 			truth: report.Report{
-				Conditions: conditions{got(), condition("ScalingActive", no, "ScalingDisabled",
+				Conditions: conditions{got(), set("ScalingActive", no, "ScalingDisabled",
 					"scaling is disabled since the replica count of the target is zero")},
 				Counts: true, DesiredReplicas: n(0),
 			},
@@ -108,7 +109,7 @@ func TestReport(t *testing.T) {
 		"no selector": {
 			reason: "the event's reason differs from the condition's", observation: selecting(see(3), horizontal.SelectorMissing),
 			truth: report.Report{
-				Conditions: conditions{got(), condition("ScalingActive", no, "InvalidSelector", "the HPA target's scale is missing a selector")},
+				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector", "the HPA target's scale is missing a selector")},
 				Events: events{
 					warning("SelectorRequired", "selector is required"),
 					warning("FailedComputeMetricsReplicas", "selector is required"),
@@ -119,7 +120,7 @@ func TestReport(t *testing.T) {
 		"invalid selector": {
 			reason: "the parser's words", observation: invalid,
 			truth: report.Report{
-				Conditions: conditions{got(), condition("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message)},
+				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message)},
 				Events: events{
 					warning("InvalidSelector", invalid.Target.Selector.Message),
 					warning("FailedComputeMetricsReplicas", invalid.Target.Selector.Message),
@@ -130,7 +131,7 @@ func TestReport(t *testing.T) {
 		"ambiguous selector": {
 			reason: "two autoscalers", observation: ambiguous,
 			truth: report.Report{
-				Conditions: conditions{got(), condition("ScalingActive", no, "AmbiguousSelector", ambiguous.Target.Selector.Message)},
+				Conditions: conditions{got(), set("ScalingActive", no, "AmbiguousSelector", ambiguous.Target.Selector.Message)},
 				Events: events{
 					warning("AmbiguousSelector", ambiguous.Target.Selector.Message),
 					warning("FailedComputeMetricsReplicas", ambiguous.Target.Selector.Message),
@@ -141,7 +142,7 @@ func TestReport(t *testing.T) {
 		"all metrics fail": {
 			reason: "an event for each, the first one in the condition", change: twice, observation: see(3, broken(), broken()),
 			truth: report.Report{
-				Conditions: conditions{got(), condition("ScalingActive", no, "FailedGetExternalMetric",
+				Conditions: conditions{got(), set("ScalingActive", no, "FailedGetExternalMetric",
 					"the HPA was unable to compute the replica count: "+down)},
 				Events: events{
 					warning("FailedGetExternalMetric", down), warning("FailedGetExternalMetric", down),
@@ -155,7 +156,7 @@ func TestReport(t *testing.T) {
 			reason: "cannot be stored; said all the same", observation: see(3),
 			change: func(p *horizontal.Policy) { p.Metrics = nil },
 			truth: report.Report{
-				Conditions: conditions{got(), condition("ScalingActive", no, "InvalidMetricSourceType",
+				Conditions: conditions{got(), set("ScalingActive", no, "InvalidMetricSourceType",
 					"the HPA was unable to compute the replica count: the object names no metric")},
 				Events: events{warning("FailedComputeMetricsReplicas", "invalid metrics: the object names none")},
 				Counts: true, CurrentReplicas: 3, ShowMetrics: true, Error: "invalid metrics: the object names none",
@@ -164,7 +165,7 @@ func TestReport(t *testing.T) {
 		"one metric fails, the other wants more": {
 			reason: "the error is reported and the count rises", change: twice, observation: see(3, broken(), length(5)),
 			truth: report.Report{
-				Conditions: conditions{wrote("5"), condition("ScalingActive", yes, "ValidMetricFound",
+				Conditions: conditions{wrote("5"), set("ScalingActive", yes, "ValidMetricFound",
 					"the HPA was able to successfully calculate a replica count from external metric queue(nil), but not from external metric queue(nil)"),
 					inRange(), notZero()},
 				Events: events{
@@ -197,12 +198,12 @@ func TestReport(t *testing.T) {
 			reason: "the size does not match, whatever upstream says; no reason, as nothing changes", observation: see(10, length(20)),
 			truth: report.Report{
 				Conditions: conditions{got(), valid(),
-					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
+					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
 				Counts: true, CurrentReplicas: 10, DesiredReplicas: n(10), ShowMetrics: true,
 			},
 			upstream: &report.Report{
 				Conditions: conditions{ready(), valid(),
-					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
+					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
 				Counts: true, CurrentReplicas: 10, DesiredReplicas: n(10), ShowMetrics: true,
 			},
 		},
@@ -210,7 +211,7 @@ func TestReport(t *testing.T) {
 			reason: "the metric's name, not the limit, is the reason", observation: see(3, length(9)),
 			truth: report.Report{
 				Conditions: conditions{wrote("6"), valid(),
-					condition("ScalingLimited", yes, "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate"), notZero()},
+					set("ScalingLimited", yes, "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate"), notZero()},
 				Events: events{rescaled("New size: 6; reason: external metric queue(nil) above target")},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(6), ShowMetrics: true, Rescaled: true,
 				Reason: "external metric queue(nil) above target",
@@ -219,7 +220,7 @@ func TestReport(t *testing.T) {
 		"up by an Object metric": {
 			reason: "upstream calls it external", change: object, observation: see(3, length(5)),
 			truth: report.Report{
-				Conditions: conditions{wrote("5"), condition("ScalingActive", yes, "ValidMetricFound",
+				Conditions: conditions{wrote("5"), set("ScalingActive", yes, "ValidMetricFound",
 					"the HPA was able to successfully calculate a replica count from Service metric queue"), inRange(), notZero()},
 				Events: events{rescaled("New size: 5; reason: Service metric queue above target")},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(5), ShowMetrics: true, Rescaled: true,
@@ -244,7 +245,7 @@ func TestReport(t *testing.T) {
 		"down, held": {
 			reason: "within the window", state: remembering(past{time.Minute, 5}), observation: see(5, length(2)),
 			truth: report.Report{
-				Conditions: conditions{condition("AbleToScale", yes, "ScaleDownStabilized",
+				Conditions: conditions{set("AbleToScale", yes, "ScaleDownStabilized",
 					"recent recommendations were higher than current one, applying the highest recent recommendation"), valid(), inRange()},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(5), ShowMetrics: true,
 			},
@@ -256,7 +257,7 @@ func TestReport(t *testing.T) {
 				p.Behavior.Up.Stabilization = time.Minute
 			},
 			truth: report.Report{
-				Conditions: conditions{condition("AbleToScale", yes, "ScaleUpStabilized",
+				Conditions: conditions{set("AbleToScale", yes, "ScaleUpStabilized",
 					"recent recommendations were lower than current one, applying the lowest recent recommendation"), valid(), inRange()},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(3), ShowMetrics: true,
 			},
@@ -269,7 +270,7 @@ func TestReport(t *testing.T) {
 			},
 			truth: report.Report{
 				Conditions: conditions{wrote("4"), valid(),
-					condition("ScalingLimited", yes, "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate"), notZero()},
+					set("ScalingLimited", yes, "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate"), notZero()},
 				Events: events{rescaled("New size: 4; reason: All metrics below target")},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(4), ShowMetrics: true, Rescaled: true,
 				Reason: "All metrics below target",
@@ -279,7 +280,7 @@ func TestReport(t *testing.T) {
 			reason: "the proposal is 0, min is 1", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
 			truth: report.Report{
 				Conditions: conditions{wrote("1"), valid(),
-					condition("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
+					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
 				Events: events{rescaled("New size: 1; reason: All metrics below target")},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(1), ShowMetrics: true, Rescaled: true,
 				Reason: "All metrics below target",
@@ -290,7 +291,7 @@ func TestReport(t *testing.T) {
 			change: func(p *horizontal.Policy) { p.MinReplicas = 0 },
 			truth: report.Report{
 				Conditions: conditions{wrote("0"), valid(), inRange(),
-					condition("ScaledToZero", yes, "ScaledToZero", "the HPA controller scaled the workload to zero")},
+					set("ScaledToZero", yes, "ScaledToZero", "the HPA controller scaled the workload to zero")},
 				Events: events{rescaled("New size: 0; reason: All metrics below target")},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(0), ShowMetrics: true, Rescaled: true,
 				Reason: "All metrics below target",
@@ -309,7 +310,7 @@ func TestReport(t *testing.T) {
 		"write failed": {
 			reason: "status keeps its desired count", observation: see(3, length(5)), outcome: conflict,
 			truth: report.Report{
-				Conditions: conditions{condition("AbleToScale", no, "FailedUpdateScale",
+				Conditions: conditions{set("AbleToScale", no, "FailedUpdateScale",
 					"the HPA controller was unable to update the target scale: the object has been modified"), valid(), inRange()},
 				Events: events{warning("FailedRescale",
 					"New size: 5; reason: external metric queue(nil) above target; error: the object has been modified")},
@@ -317,7 +318,7 @@ func TestReport(t *testing.T) {
 				Reason: "external metric queue(nil) above target", Error: "failed to rescale: the object has been modified",
 			},
 			upstream: &report.Report{
-				Conditions: conditions{moved(condition("AbleToScale", no, "FailedUpdateScale",
+				Conditions: conditions{moved(set("AbleToScale", no, "FailedUpdateScale",
 					"the HPA controller was unable to update the target scale: the object has been modified")), valid(), inRange()},
 				Events: events{warning("FailedRescale",
 					"New size: 5; reason: external metric queue(nil) above target; error: the object has been modified")},
@@ -329,7 +330,7 @@ func TestReport(t *testing.T) {
 			reason: "upstream empties the metrics and leaves old conditions", observation: see(12, length(5)),
 			truth: report.Report{
 				Conditions: conditions{wrote("10"), valid(),
-					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
+					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
 				Events: events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts: true, CurrentReplicas: 12, DesiredReplicas: n(10), ShowMetrics: true, Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",
@@ -345,9 +346,9 @@ func TestReport(t *testing.T) {
 			reason: "the condition says that the metric fails, and the count is corrected", observation: see(3, broken()),
 			change: func(p *horizontal.Policy) { p.MinReplicas = 4 },
 			truth: report.Report{
-				Conditions: conditions{wrote("4"), condition("ScalingActive", no, "FailedGetExternalMetric",
+				Conditions: conditions{wrote("4"), set("ScalingActive", no, "FailedGetExternalMetric",
 					"the HPA was unable to compute the replica count: "+down),
-					condition("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
+					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
 				Events: events{
 					warning("FailedGetExternalMetric", down),
 					rescaled("New size: 4; reason: Current number of replicas below Spec.MinReplicas"),
@@ -365,8 +366,8 @@ func TestReport(t *testing.T) {
 		"above max, invalid selector": {
 			reason: "the count is corrected and the selector's defect shows", observation: invalidOut,
 			truth: report.Report{
-				Conditions: conditions{wrote("10"), condition("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message),
-					condition("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
+				Conditions: conditions{wrote("10"), set("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message),
+					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
 				Events: events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts: true, CurrentReplicas: 20, DesiredReplicas: n(10), Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",
@@ -404,8 +405,8 @@ func TestReport(t *testing.T) {
 }
 
 // moved is a condition whose transition time upstream renews.
-func moved(c report.Condition) report.Condition {
-	c.Moved = true
+func moved(c condition.Condition) condition.Condition {
+	c.Transitioned = true
 	return c
 }
 

@@ -17,10 +17,12 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
@@ -67,6 +69,8 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 	o := recommend.Observation{
 		Lookup: recommend.Lookup{Problem: step.Snapshot.Target.Problem}, Generation: step.Object.Generation, Pods: uids, Containers: present,
 		Conflicts: e.Conflicts, SkipsConflicts: divergences.Has(divergence.SkipConflict), Published: observevertical.PublishedOf(&step.Object.Status),
+		// The other findings need samples and other objects: their conditions stay as published.
+		Findings: []finding.Finding{{Kind: finding.ConfigInvalid, Message: validation.Problem(step.Object)}},
 	}
 	e.Recommended, _ = recommend.Decide(step.Snapshot.Time, policy, e.restore(&policy), o)
 	e.pass(&settings)

@@ -115,7 +115,7 @@ func (e *Explanation) Output() Output {
 		out.Containers = append(out.Containers, c)
 	}
 	for _, c := range e.Recommended.Conditions {
-		out.Conditions = append(out.Conditions, Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		out.Conditions = append(out.Conditions, Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message})
 	}
 	for i := range e.Update.Pods {
 		out.Pods = append(out.Pods, e.pod(&e.Update.Pods[i]))

@@ -2,8 +2,8 @@ package horizontal
 
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
@@ -20,10 +20,10 @@ func IsShown(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision,
 	return !r.Counts || showsCounts(old, d, r)
 }
 
-func showsCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *report.Condition) bool {
+func showsCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *condition.Condition) bool {
 	for i := range list {
 		if known := &list[i]; string(known.Type) == c.Type {
-			return !c.Moved && (known.Status == corev1.ConditionTrue) == c.True && known.Status != corev1.ConditionUnknown && known.Reason == c.Reason
+			return !c.Transitioned && string(known.Status) == string(c.Status) && known.Reason == c.Reason
 		}
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
@@ -20,8 +21,9 @@ func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, 
 	at time.Time,
 ) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := *old.Status.DeepCopy()
-	for i := range r.Conditions {
-		status.Conditions = setCondition(status.Conditions, &r.Conditions[i], at)
+	for _, c := range r.Conditions {
+		c.Since = at
+		status.Conditions, _ = conditions.Set(status.Conditions, c)
 	}
 	if !r.Counts {
 		return status
@@ -43,28 +45,22 @@ func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, 
 	return status
 }
 
-// setCondition keeps the order in which conditions first came up and those that
-// are not ours. The transition time tells when the status changed, not the
-// reason.
-func setCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *report.Condition, at time.Time,
-) []autoscalingv2.HorizontalPodAutoscalerCondition {
-	kind := autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type)
-	i := 0
-	for i < len(list) && list[i].Type != kind {
-		i++
+// conditions are a status's, in the order in which they were first set.
+var conditions = condition.List[autoscalingv2.HorizontalPodAutoscalerCondition]{
+	Type: func(c *autoscalingv2.HorizontalPodAutoscalerCondition) string { return string(c.Type) }, Read: readCondition, Write: writeCondition,
+}
+
+func readCondition(c *autoscalingv2.HorizontalPodAutoscalerCondition) condition.Condition {
+	return condition.Condition{
+		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time,
 	}
-	if i == len(list) {
-		list = append(list, autoscalingv2.HorizontalPodAutoscalerCondition{Type: kind})
+}
+
+func writeCondition(c condition.Condition) autoscalingv2.HorizontalPodAutoscalerCondition {
+	return autoscalingv2.HorizontalPodAutoscalerCondition{
+		Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
+		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
 	}
-	status := corev1.ConditionFalse
-	if c.True {
-		status = corev1.ConditionTrue
-	}
-	if list[i].Status != status || c.Moved {
-		list[i].Status, list[i].LastTransitionTime = status, metav1.NewTime(at)
-	}
-	list[i].Reason, list[i].Message = c.Reason, c.Message
-	return list
 }
 
 // currentMetrics has one entry for each metric of the spec; that of a metric

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -40,10 +41,10 @@ func TestStatus(t *testing.T) {
 		conditionOf("AbleToScale", corev1.ConditionTrue, before, "New"),
 		conditionOf("ScalingLimited", corev1.ConditionFalse, noon, "New"),
 	}
-	conditions := []report.Condition{
-		{Type: "AbleToScale", True: true, Reason: "New", Message: "words"},
-		{Type: "ScalingActive", Reason: "New", Message: "words"},
-		{Type: "ScalingLimited", Reason: "New", Message: "words"},
+	conditions := []condition.Condition{
+		{Type: "AbleToScale", Status: condition.True, Reason: "New", Message: "words"},
+		{Type: "ScalingActive", Status: condition.False, Reason: "New", Message: "words"},
+		{Type: "ScalingLimited", Status: condition.False, Reason: "New", Message: "words"},
 	}
 	now := metav1.NewTime(noon)
 	cases := map[string]struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -44,7 +45,7 @@ type plimsollRecommender struct {
 	policy    recommend.Policy
 	from      *upstream.PodResourcePolicy // its container policies
 	state     recommend.State
-	published *recommend.Published
+	published *status.Published
 	saved     map[string]keptCheckpoint
 	decision  recommend.Decision
 }
@@ -82,9 +83,9 @@ func (m *plimsollRecommender) pass(s *scene) {
 		m.begin(s)
 	}
 	m.decision, m.state = recommend.Decide(s.at, m.policy, m.state, m.observe(s))
-	outcome := recommend.Outcome{At: s.at, Written: m.decision.Write != ""}
+	outcome := recommend.Outcome{At: s.at, Written: m.decision.Write != status.NotWritten}
 	if outcome.Written {
-		m.published = &recommend.Published{
+		m.published = &status.Published{
 			Generation: s.generation, Recommendations: m.decision.Recommendations, Conditions: m.decision.Conditions,
 		}
 	}

@@ -25,11 +25,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -234,7 +236,7 @@ func (n *recommenderTally) exchange(
 type view struct {
 	Written         bool
 	Recommendations []vertical.Recommendation
-	Conditions      []recommend.Condition
+	Conditions      []condition.Condition
 }
 
 // asWritten is what a status says that recommends this: a quantity in binary units
@@ -254,11 +256,11 @@ func differences(t *testing.T, theirs *upstreamRecommender, mine *plimsollRecomm
 		})
 	}
 	for _, c := range theirs.object.Status.Conditions {
-		a.Conditions = append(a.Conditions, recommend.Condition{
-			Type: string(c.Type), Status: string(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.UTC(),
+		a.Conditions = append(a.Conditions, condition.Condition{
+			Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.UTC(),
 		})
 	}
-	b := view{Written: mine.decision.Write != "", Recommendations: asWritten(t, mine.decision.Recommendations), Conditions: mine.decision.Conditions}
+	b := view{Written: mine.decision.Write != status.NotWritten, Recommendations: asWritten(t, mine.decision.Recommendations), Conditions: mine.decision.Conditions}
 	if a.Written == b.Written && slices.Equal(a.Recommendations, b.Recommendations) && slices.Equal(a.Conditions, b.Conditions) {
 		return ""
 	}
@@ -447,7 +449,7 @@ func (n *recommenderTally) reach(h *history, s *scene, before recommend.State, m
 	n.count("restart from the other's checkpoints", s.restart == changesOver)
 	n.count("target not found", s.problem != "")
 	n.count("no pods", len(s.pods) == 0)
-	n.count("status not written", d.Write == "")
+	n.count("status not written", d.Write == status.NotWritten)
 	n.count("pods of several revisions", len(s.pods) > 0 && slices.ContainsFunc(s.pods, func(p historyPod) bool { return p.revision != s.pods[0].revision }))
 	for _, x := range s.samples {
 		n.count("sample older than the last", s.at.Sub(x.at) > time.Hour)

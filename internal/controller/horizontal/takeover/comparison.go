@@ -203,7 +203,7 @@ func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *report.Re
 		}
 		for j := range hpa.Status.Conditions {
 			other := &hpa.Status.Conditions[j]
-			if string(other.Type) == own.Type && (other.Reason != own.Reason || (other.Status == corev1.ConditionTrue) != own.True) {
+			if string(other.Type) == own.Type && (other.Reason != own.Reason || string(other.Status) != string(own.Status)) {
 				return own.Type
 			}
 		}

@@ -2,20 +2,11 @@ package recommender
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
-)
-
-// A container is contended from the first share on, and no longer below the second,
-// so that the condition does not flap.
-const (
-	contendedFrom  = 0.25
-	contendedUntil = 0.1
 )
 
 // watchContention asks once in an interval what containers did not get.
@@ -55,52 +46,6 @@ func (r *Recommender) addContention(t *track, samples []recommend.Sample) {
 	for i := range samples {
 		s := &samples[i]
 		shares := contended[contention.Key{Namespace: t.name.Namespace, Pod: names[s.Pod], Container: s.Container}]
-		s.Contention = recommend.Contention{Throttled: shares.Throttled, Pressure: shares.Pressure}
+		s.Contention = cpucontention.Shares{Throttled: shares.Throttled, Pressure: shares.Pressure}
 	}
-}
-
-// contention says which containers do not get the CPU that they want; empty if none.
-// A container without samples in this pass keeps what was said.
-func (t *track) contention(samples []recommend.Sample) string {
-	highest := map[string]recommend.Contention{}
-	for i := range samples {
-		s, c := &samples[i], highest[samples[i].Container]
-		c.Throttled, c.Pressure = max(c.Throttled, s.Contention.Throttled), max(c.Pressure, s.Contention.Pressure)
-		highest[s.Container] = c
-	}
-	for container, c := range highest {
-		t.throttled = mark(t.throttled, container, hysteresis(t.throttled[container], c.Throttled))
-		t.pressed = mark(t.pressed, container, hysteresis(t.pressed[container], c.Pressure))
-	}
-	var parts []string
-	for _, why := range []struct {
-		containers map[string]bool
-		words      string
-	}{{t.throttled, "its limit stops it in many of its CFS periods"}, {t.pressed, "its tasks wait for a CPU for much of the time"}} {
-		for container := range why.containers {
-			parts = append(parts, fmt.Sprintf("container %s wants more CPU than it gets: %s", container, why.words))
-		}
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, "; ")
-}
-
-func hysteresis(was bool, share float64) bool {
-	if was {
-		return share >= contendedUntil
-	}
-	return share >= contendedFrom
-}
-
-// mark keeps only those that are.
-func mark(all map[string]bool, container string, is bool) map[string]bool {
-	if !is {
-		delete(all, container)
-		return all
-	}
-	if all == nil {
-		all = map[string]bool{}
-	}
-	all[container] = true
-	return all
 }

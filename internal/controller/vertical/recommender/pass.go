@@ -37,9 +37,8 @@ type work struct {
 	pods int
 	// isWhole is set in passes over all objects.
 	isWhole bool
-	// isRunning is set when a pod has been running, unmeasured when nobody has said for
-	// too long what such pods use.
-	isRunning, unmeasured bool
+	// isRunning is set when a pod has been running.
+	isRunning bool
 	// hadOOM is set when a container ran out of memory.
 	hadOOM bool
 }
@@ -189,16 +188,15 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	if r.config.Conflicts != nil {
 		o.Conflicts, o.SkipsConflicts = r.config.Conflicts(w.object, names), r.config.SkipsConflicts
 	}
+	o.Findings = r.findings(now, w, &o)
 	decision, state := recommend.Decide(now, w.policy, w.track.state, o)
-	w.unmeasured = !w.track.measured(now, w, &o, r.config.Interval)
-	addFindings(now, w, &o, &decision)
 	w.decision, w.track.state = decision, state
 	w.decided, w.track.isDecided = true, true
 	for _, d := range decision.Discarded {
 		r.log.V(1).Info("a sample was left out", "object", w.track.name.String(), "container", d.Container, "resource", d.Resource.String(), "why", d.Why)
 	}
 	r.log.V(1).Info("decided", "object", w.track.name.String(), "pods", w.pods, "samples", len(o.Samples), "ooms", len(o.OOMs),
-		"problem", o.Lookup.Problem, "write", decision.Write)
+		"problem", o.Lookup.Problem, "write", decision.Write.String())
 }
 
 // policy is the flags with what the object's owner asks for.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
@@ -41,8 +42,8 @@ type track struct {
 	created time.Time
 	// saves are when containers' checkpoints may be written.
 	saves map[string]time.Time
-	// throttled and pressed are the containers that do not get the CPU that they want.
-	throttled, pressed map[string]bool
+	// contended are the containers that do not get the CPU that they want.
+	contended cpucontention.Contended
 
 	// summaries and refused, the samples that never got into one, are guarded by the
 	// Recommender's mu.

@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Unreadable is the reason of ConfigUnsupported while an object's spec cannot be read.
@@ -60,12 +62,14 @@ func (r *Recommender) writeUnreadable(ctx context.Context) {
 }
 
 func (r *Recommender) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {
-	want := vpav1.VerticalPodAutoscalerCondition{
-		Type: recommend.ConfigUnsupported, Status: corev1.ConditionTrue, Reason: Unreadable,
+	want := condition.Condition{
+		Type: recommend.ConfigUnsupported, Status: condition.True, Reason: Unreadable, Since: time.Now(),
 		Message: fmt.Sprintf("the object cannot be read, and nothing is done for it: %s", object.Unreadable),
 	}
 	written, err := r.config.Store.UpdateStatus(ctx, object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
-		return setCondition(status, want)
+		conditions, isChanged := observevertical.Conditions.Set(status.Conditions, want)
+		status.Conditions = conditions
+		return isChanged
 	})
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, vpa.ErrReplaced):
@@ -73,29 +77,6 @@ func (r *Recommender) writeOneUnreadable(ctx context.Context, object *vpav1.Vert
 	case err == nil && written != nil:
 		r.config.Events.Event(reference(object), corev1.EventTypeWarning, Unreadable, want.Message)
 	}
-}
-
-// setCondition puts a condition where its type stands in the order; false if the same is
-// there already.
-func setCondition(status *vpav1.VerticalPodAutoscalerStatus, want vpav1.VerticalPodAutoscalerCondition) bool {
-	want.LastTransitionTime = metav1.Now()
-	at := slices.IndexFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
-	if at < 0 || status.Conditions[at].Type != want.Type {
-		if at < 0 {
-			at = len(status.Conditions)
-		}
-		status.Conditions = slices.Insert(status.Conditions, at, want)
-		return true
-	}
-	has := &status.Conditions[at]
-	if has.Status == want.Status {
-		want.LastTransitionTime = has.LastTransitionTime
-		if has.Reason == want.Reason && has.Message == want.Message {
-			return false
-		}
-	}
-	*has = want
-	return true
 }
 
 func reference(object *vpav1.VerticalPodAutoscaler) *corev1.ObjectReference {

@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -20,7 +20,7 @@ func (r *Recommender) write(ctx context.Context, works []*work) {
 	var writing errgroup.Group
 	writing.SetLimit(r.config.Workers)
 	for _, w := range works {
-		if !w.decided || w.decision.Write == "" {
+		if !w.decided || w.decision.Write == status.NotWritten {
 			continue
 		}
 		writing.Go(func() error {
@@ -32,8 +32,8 @@ func (r *Recommender) write(ctx context.Context, works []*work) {
 }
 
 func (r *Recommender) writeOne(ctx context.Context, w *work) {
-	_, err := r.config.Store.UpdateStatus(ctx, w.object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
-		fill(status, w)
+	_, err := r.config.Store.UpdateStatus(ctx, w.object, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
+		fill(s, w)
 		return true
 	})
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Recommender) writeOne(ctx context.Context, w *work) {
 		return
 	}
 	w.written = true
-	r.log.V(1).Info("status written", "object", w.track.name.String(), "why", w.decision.Write)
+	r.log.V(1).Info("status written", "object", w.track.name.String(), "why", w.decision.Write.String())
 	if !hasRecommendation(&w.object.Status) && len(w.decision.Recommendations) > 0 {
 		r.metrics.first(w.track.created)
 	}
@@ -59,36 +59,20 @@ func (r *Recommender) writeOne(ctx context.Context, w *work) {
 
 // fill makes the status what the decision says, and leaves others' conditions as
 // they are.
-func fill(status *vpav1.VerticalPodAutoscalerStatus, w *work) {
-	status.Recommendation = observevertical.RecommendedOf(w.decision.Recommendations)
-	status.ObservedGeneration = &w.object.Generation
-	conditions := slices.DeleteFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
-		return slices.Contains(owned, string(c.Type))
-	})
+func fill(s *vpav1.VerticalPodAutoscalerStatus, w *work) {
+	s.Recommendation = observevertical.RecommendedOf(w.decision.Recommendations)
+	s.ObservedGeneration = &w.object.Generation
+	owned := func(kind string) bool { return slices.Contains(recommend.Owned, kind) }
+	conditions := slices.DeleteFunc(s.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return owned(string(c.Type)) })
+	observevertical.Conditions.Sort(conditions)
 	for i := range w.decision.Conditions {
-		if c := &w.decision.Conditions[i]; slices.Contains(owned, c.Type) {
-			conditions = append(conditions, conditionOf(c))
+		if c := &w.decision.Conditions[i]; owned(c.Type) {
+			conditions, _ = observevertical.Conditions.Set(conditions, *c)
 		}
 	}
-	slices.SortStableFunc(conditions, func(a, b vpav1.VerticalPodAutoscalerCondition) int {
-		switch {
-		case a.Type < b.Type:
-			return -1
-		case a.Type > b.Type:
-			return 1
-		}
-		return 0
-	})
-	status.Conditions = conditions
+	s.Conditions = conditions
 }
 
-func conditionOf(c *recommend.Condition) vpav1.VerticalPodAutoscalerCondition {
-	return vpav1.VerticalPodAutoscalerCondition{
-		Type: vpav1.VerticalPodAutoscalerConditionType(c.Type), Status: corev1.ConditionStatus(c.Status),
-		Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Since),
-	}
-}
-
-func hasRecommendation(status *vpav1.VerticalPodAutoscalerStatus) bool {
-	return status.Recommendation != nil && len(status.Recommendation.ContainerRecommendations) > 0
+func hasRecommendation(s *vpav1.VerticalPodAutoscalerStatus) bool {
+	return s.Recommendation != nil && len(s.Recommendation.ContainerRecommendations) > 0
 }

@@ -2,13 +2,16 @@
 // events, and what status shows.
 package report
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+)
 
 // Report is a decision in the words of the API: what status, events and logs
 // say of it once the outcome of the scale write is known.
 type Report struct {
 	// Conditions are set in this order; conditions of other types stay.
-	Conditions []Condition
+	Conditions []condition.Condition
 	Events     []Event
 	// Counts says that the replica counts and current metrics of status are to be
 	// renewed; otherwise only the conditions are.
@@ -27,14 +30,8 @@ type Report struct {
 	Error string
 }
 
-// Condition is a condition of the object's status.
-type Condition struct {
-	Type, Reason, Message string
-	True                  bool
-	// Moved says that the condition's status changed with this decision even if
-	// the one before had the same.
-	Moved bool
-}
+// usually is how many conditions a decision has.
+const usually = 4
 
 // Event is an event on the object.
 type Event struct {
@@ -43,15 +40,12 @@ type Event struct {
 }
 
 // Set gives a condition its last word; its place is where it was first set.
-func (r *Report) Set(kind string, status bool, reason, message string) {
-	c := Condition{Type: kind, True: status, Reason: reason, Message: message}
-	for i := range r.Conditions {
-		if r.Conditions[i].Type == kind {
-			r.Conditions[i] = c
-			return
-		}
+func (r *Report) Set(kind string, isTrue bool, reason, message string) {
+	if r.Conditions == nil {
+		r.Conditions = make([]condition.Condition, 0, usually)
 	}
-	r.Conditions = append(r.Conditions, c)
+	r.Conditions, _ = condition.Unsorted.Set(r.Conditions,
+		condition.Condition{Type: kind, Status: condition.StatusOf(isTrue), Reason: reason, Message: message})
 }
 
 // Warn adds a warning.

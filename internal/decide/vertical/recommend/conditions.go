@@ -1,15 +1,17 @@
 package recommend
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
 // The types of conditions. The first five are upstream's, LowConfidence one that
@@ -28,9 +30,6 @@ const (
 )
 
 const (
-	statusTrue  = "True"
-	statusFalse = "False"
-
 	noPods = "No pods match this VPA object"
 	// absurdFor keeps the condition from flapping.
 	absurdFor = time.Hour
@@ -40,19 +39,27 @@ const (
 )
 
 // warned are the conditions that an owner also hears of by an event.
-var warned = []string{ConfigUnsupported, ImplausibleSamples, DamagedCheckpoint, conflict.Condition}
+var warned = []string{
+	ConfigUnsupported, ImplausibleSamples, DamagedCheckpoint, conflict.Condition,
+	finding.ConfigInvalid.String(), finding.TargetShared.String(), finding.MetricsMissing.String(), finding.CPUContended.String(),
+}
+
+// Owned are the types of the conditions that the recommender writes. Others' stay as
+// they are.
+var Owned = append([]string{RecommendationProvided, NoPodsMatched, ConfigDeprecated, LowConfidence}, warned...)
 
 // conditions are the published ones, changed by what is now known.
-func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) []Condition {
+func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) []condition.Condition {
 	set := &conditionSet{now: now}
 	if o.Published != nil {
 		set.all = slices.Clone(o.Published.Conditions)
+		condition.Sorted.Sort(set.all)
 	}
 	set.when(ConfigUnsupported, o.Lookup.Problem != "", "", o.Lookup.Problem)
-	set.remove(ConfigDeprecated)
+	set.when(ConfigDeprecated, false, "", "")
 	matched := len(o.Pods) > 0 && o.Lookup.Problem == ""
 	if p.keeps(o) {
-		matched = !o.Published.isTrue(NoPodsMatched)
+		matched = !o.Published.IsTrue(NoPodsMatched)
 	}
 	reason, message := "", ""
 	if !matched {
@@ -60,12 +67,14 @@ func conditions(now time.Time, p *Policy, s State, o *Observation, d *Decision) 
 	}
 	set.when(NoPodsMatched, !matched, reason, message)
 	if len(d.Recommendations) > 0 {
-		set.put(RecommendationProvided, statusTrue, "", "")
+		set.put(RecommendationProvided, condition.True, "", "")
 	} else {
-		set.put(RecommendationProvided, statusFalse, reason, message)
+		set.put(RecommendationProvided, condition.False, reason, message)
 	}
 	own(set, p, s, o, d)
-	slices.SortFunc(set.all, func(a, b Condition) int { return cmp.Compare(a.Type, b.Type) })
+	for _, f := range o.Findings {
+		set.when(f.Kind.String(), f.Message != "", f.Kind.Reason(), f.Message)
+	}
 	return set.all
 }
 
@@ -111,49 +120,31 @@ func unsure(traces []Trace) []string {
 	return names
 }
 
-// conditionSet is conditions by type.
+// conditionSet is the conditions as they are made.
 type conditionSet struct {
 	now time.Time
-	all []Condition
+	all []condition.Condition
 }
 
-func (s *conditionSet) find(kind string) int {
-	return slices.IndexFunc(s.all, func(c Condition) bool { return c.Type == kind })
-}
-
-// put sets a condition; one that keeps its status keeps its time.
-func (s *conditionSet) put(kind, status, reason, message string) {
-	c := Condition{Type: kind, Status: status, Reason: reason, Message: message, Since: s.now}
-	i := s.find(kind)
-	if i < 0 {
-		s.all = append(s.all, c)
-		return
-	}
-	if s.all[i].Status == status {
-		c.Since = s.all[i].Since
-	}
-	s.all[i] = c
-}
-
-func (s *conditionSet) remove(kind string) {
-	s.all = slices.DeleteFunc(s.all, func(c Condition) bool { return c.Type == kind })
+func (s *conditionSet) put(kind string, is condition.Status, reason, message string) {
+	s.all, _ = condition.Sorted.Set(s.all, condition.Condition{Type: kind, Status: is, Reason: reason, Message: message, Since: s.now})
 }
 
 // when makes a condition true, or takes it away.
 func (s *conditionSet) when(kind string, isTrue bool, reason, message string) {
 	if isTrue {
-		s.put(kind, statusTrue, reason, message)
+		s.put(kind, condition.True, reason, message)
 	} else {
-		s.remove(kind)
+		s.all, _ = condition.Sorted.Remove(s.all, kind)
 	}
 }
 
 // events are those of conditions that have just become true.
-func events(before *Published, now []Condition) []Event {
+func events(before *status.Published, now []condition.Condition) []Event {
 	var made []Event
 	for i := range now {
 		c := &now[i]
-		if c.Status == statusTrue && slices.Contains(warned, c.Type) && !before.isTrue(c.Type) {
+		if c.Status == condition.True && slices.Contains(warned, c.Type) && !before.IsTrue(c.Type) {
 			made = append(made, Event{Warning: true, Reason: c.Type, Message: c.Message})
 		}
 	}

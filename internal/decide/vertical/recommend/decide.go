@@ -4,10 +4,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
 // Decision is what one object's status should say, and why.
@@ -15,9 +18,9 @@ type Decision struct {
 	// Recommendations are sorted by container.
 	Recommendations []vertical.Recommendation
 	// Conditions are all that the status should have, sorted by type.
-	Conditions []Condition
-	// Write is why the status should be written; empty if it should not.
-	Write string
+	Conditions []condition.Condition
+	// Write is why the status should be written.
+	Write status.WriteReason
 	// Events are to be told to the owner, once.
 	Events []Event
 	// Traces explain the recommendations, in the same order.
@@ -31,7 +34,7 @@ type Decision struct {
 type Trace struct {
 	estimate.Trace
 	// Contention is the highest of its pods.
-	Contention Contention
+	Contention cpucontention.Shares
 }
 
 // Discarded is a sample that was left out.
@@ -78,7 +81,9 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 	}
 	d.Conditions = conditions(now, &p, next, &o, &d)
 	d.Events = events(o.Published, d.Conditions)
-	d.Write = worthWriting(now, &p, next, &o, &d)
+	d.Write = status.ReasonToWrite(o.Published,
+		&status.Published{Generation: o.Generation, Recommendations: d.Recommendations, Conditions: d.Conditions},
+		status.Refresh{IsQuiet: p.Has(divergence.QuietStatus), Age: now.Sub(next.Written.Time())})
 	return d, next
 }
 
@@ -105,12 +110,11 @@ func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 }
 
 // contention is the highest of a container's pods.
-func contention(o *Observation, container string) Contention {
-	var highest Contention
+func contention(o *Observation, container string) cpucontention.Shares {
+	var highest cpucontention.Shares
 	for i := range o.Samples {
 		if s := &o.Samples[i]; s.Container == container {
-			highest.Throttled = max(highest.Throttled, share(s.Contention.Throttled))
-			highest.Pressure = max(highest.Pressure, share(s.Contention.Pressure))
+			highest = highest.Max(s.Contention)
 		}
 	}
 	return highest

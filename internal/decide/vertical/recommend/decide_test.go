@@ -10,9 +10,11 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/histogram"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
@@ -58,13 +60,13 @@ func (w *workload) pass() {
 		w.seen.Samples[i].At = w.now
 	}
 	w.decision, w.state = Decide(w.now, w.policy, w.state, w.seen)
-	if w.decision.Write != "" {
+	if w.decision.Write != status.NotWritten {
 		w.writes++
-		w.seen.Published = &Published{
+		w.seen.Published = &status.Published{
 			Generation: w.seen.Generation, Recommendations: w.decision.Recommendations, Conditions: w.decision.Conditions,
 		}
 	}
-	w.state = Settle(&w.policy, w.state, Outcome{At: w.now, Written: w.decision.Write != ""})
+	w.state = Settle(&w.policy, w.state, Outcome{At: w.now, Written: w.decision.Write != status.NotWritten})
 	w.now = w.now.Add(time.Minute)
 }
 
@@ -78,7 +80,7 @@ func (w *workload) lives(d time.Duration) *workload {
 func (w *workload) condition(kind string) string {
 	for _, c := range w.decision.Conditions {
 		if c.Type == kind {
-			return c.Status + " " + c.Reason + " " + c.Message
+			return string(c.Status) + " " + c.Reason + " " + c.Message
 		}
 	}
 	return ""
@@ -342,7 +344,7 @@ func TestQuietStatus(t *testing.T) {
 		}
 		w.seen.OOMs = []OOM{{Container: "app", OOM: usage.OOM{Pod: "a", At: w.now, Request: 4 << 30}}}
 		w.pass()
-		if w.decision.Write == "" {
+		if w.decision.Write == status.NotWritten {
 			t.Errorf("with %s memory that ran out is not worth a write", on)
 		}
 	}
@@ -368,18 +370,18 @@ func TestContention(t *testing.T) {
 		w := newWorkload(divergence.Default, "app")
 		w.policy.CountContention = counts
 		w.uses(1000, 1<<28)
-		w.seen.Samples[0].Contention = Contention{Throttled: 0.8, Pressure: 0.3}
+		w.seen.Samples[0].Contention = cpucontention.Shares{Throttled: 0.8, Pressure: 0.3}
 		w.lives(time.Hour)
 		shape := histogram.ShapeOf(vertical.CPU, 24*time.Hour)
 		want := vertical.AmountOf(shape.Start(shape.Find(factor)+1) * 1000)
 		if got := w.decision.Traces[0].Estimates[vertical.CPU][estimate.Target].Used; got != want {
 			t.Errorf("counting it is %v: %dm used, want %dm", counts, got, want)
 		}
-		if got := w.decision.Traces[0].Contention; got != (Contention{Throttled: 0.8, Pressure: 0.3}) {
+		if got := w.decision.Traces[0].Contention; got != (cpucontention.Shares{Throttled: 0.8, Pressure: 0.3}) {
 			t.Errorf("reported as %+v", got)
 		}
 	}
-	if got := (Contention{Throttled: 7}).factor(); got != 2 {
+	if got := (cpucontention.Shares{Throttled: 7}).Factor(); got != 2 {
 		t.Errorf("a share above one multiplies by %v", got)
 	}
 }

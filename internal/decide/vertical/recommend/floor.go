@@ -5,10 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
 // floorFor is how long what was recommended before history was lost is a floor: a day
@@ -21,7 +23,7 @@ const noCheckpoint = "there is no checkpoint of it"
 // Resume is the State in which a process begins that has read what is known of an
 // object. Where nothing is known of what the status recommends by, the status is a
 // floor; so it is where it says itself that history was lost, as a process before found.
-func (s State) Resume(p *Policy, now time.Time, published *Published) State {
+func (s State) Resume(p *Policy, now time.Time, published *status.Published) State {
 	if !p.Has(divergence.LittleHistory) || published == nil {
 		return s
 	}
@@ -35,7 +37,7 @@ func (s State) Resume(p *Policy, now time.Time, published *Published) State {
 		s.Lost, s.Floor = vertical.StampOf(now), published.Recommendations
 	}
 	for i := range published.Conditions {
-		if c := &published.Conditions[i]; s.Lost.IsZero() && c.Type == DamagedCheckpoint && c.Status == statusTrue {
+		if c := &published.Conditions[i]; s.Lost.IsZero() && c.Type == DamagedCheckpoint && c.Status == condition.True {
 			s.Lost, s.Floor = vertical.StampOf(c.Since), published.Recommendations
 		}
 	}

@@ -105,6 +105,6 @@ func (s *story) tell(sentence string, after time.Duration) {
 		}
 	}
 	for _, c := range s.decision.Conditions {
-		fmt.Fprintf(s.text, "  %s\n", strings.TrimSpace(strings.Join([]string{c.Type, c.Status, c.Reason, c.Message}, " ")))
+		fmt.Fprintf(s.text, "  %s\n", strings.TrimSpace(strings.Join([]string{c.Type, string(c.Status), c.Reason, c.Message}, " ")))
 	}
 }

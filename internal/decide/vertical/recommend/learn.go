@@ -127,7 +127,7 @@ func (l *learner) sample(s *Sample) {
 			continue
 		}
 		if l.policy.CountContention {
-			taken.Amount = amount.Scale(s.Contention.factor())
+			taken.Amount = amount.Scale(s.Contention.Factor())
 		}
 		c.Usage.AddCPU(policy, taken, l.now)
 	}

@@ -12,7 +12,7 @@ import (
 type Policy struct {
 	estimate.Policy
 	// CountContention takes being throttled, and waiting for a CPU, for demand; see
-	// Contention. It is not upstream's, and off by default.
+	// cpucontention. It is not upstream's, and off by default.
 	CountContention bool
 }
 

@@ -6,6 +6,7 @@ package validation
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -59,6 +60,17 @@ func Validate(vpa, old *vpav1.VerticalPodAutoscaler, features Features) (warning
 		errs = append(errs, field.TooMany(at.Child("recommenders"), len(spec.Recommenders), 1))
 	}
 	return warnings, errs
+}
+
+// Problem is what is wrong with an object as it stands; empty if nothing is. It may ask
+// for everything: what is merely out of date is fine, as in an update without a change.
+func Problem(vpa *vpav1.VerticalPodAutoscaler) string {
+	_, errs := Validate(vpa, vpa, Features{CPUStartupBoost: true, PerVPAConfig: true, InPlace: true})
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
 }
 
 // allowOld lets an update keep what the object has.

@@ -1,0 +1,99 @@
+// Package cpucontention is what CPU usage cannot show: that a container would have used
+// more if it had got it.
+package cpucontention
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Shares are how much of the time a container was held back. Where it is not known,
+// zeros say so: on cgroup v1 there is no pressure.
+//
+// As demand, they raise the sample of CPU:
+//
+//	demand = usage * (1 + max(throttled, pressure))
+//
+// A container that is throttled in each period used all that its limit gives, and
+// no counter says how much more it wanted; at most twice as much is taken for it.
+// The request rises with that, its limit with it, and the next samples tell more.
+type Shares struct {
+	// Throttled is the share of CFS periods in which the limit stopped the container.
+	Throttled float64
+	// Pressure is the share of time in which some of its tasks waited for a CPU.
+	Pressure float64
+}
+
+// Factor is by how much demand is above usage.
+func (s Shares) Factor() float64 {
+	return 1 + min(1, max(0, finite(s.Throttled), finite(s.Pressure)))
+}
+
+// Max is the higher of each share.
+func (s Shares) Max(other Shares) Shares {
+	return Shares{Throttled: max(s.Throttled, finite(other.Throttled)), Pressure: max(s.Pressure, finite(other.Pressure))}
+}
+
+func finite(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
+// A container is contended from the first share on, and no longer below the second,
+// so that the condition does not flap.
+const (
+	contendedFrom  = 0.25
+	contendedUntil = 0.1
+)
+
+// Contended are the containers that do not get the CPU that they want. The zero value
+// is none.
+type Contended struct {
+	throttled, pressed map[string]bool
+}
+
+// Update takes in the highest shares of containers. One without keeps what was known.
+func (c *Contended) Update(highest map[string]Shares) {
+	for container, s := range highest {
+		mark(&c.throttled, container, isContended(c.throttled[container], s.Throttled))
+		mark(&c.pressed, container, isContended(c.pressed[container], s.Pressure))
+	}
+}
+
+// Message says which they are; empty if there are none.
+func (c *Contended) Message() string {
+	var parts []string
+	for _, why := range []struct {
+		containers map[string]bool
+		text       string
+	}{{c.throttled, "its limit stops it in many of its CFS periods"}, {c.pressed, "its tasks wait for a CPU for much of the time"}} {
+		for container := range why.containers {
+			parts = append(parts, fmt.Sprintf("container %s wants more CPU than it gets: %s", container, why.text))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+func isContended(was bool, share float64) bool {
+	if was {
+		return share >= contendedUntil
+	}
+	return share >= contendedFrom
+}
+
+// mark keeps only the containers that are contended.
+func mark(all *map[string]bool, container string, is bool) {
+	switch {
+	case !is:
+		delete(*all, container)
+	case *all == nil:
+		*all = map[string]bool{container: true}
+	default:
+		(*all)[container] = true
+	}
+}

@@ -1,0 +1,72 @@
+// Package finding is what the recommender finds wrong with an object, beside what was
+// measured. Each finding is a condition of the object for as long as it holds.
+package finding
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind is what is wrong.
+type Kind uint8
+
+// The kinds.
+const (
+	// ConfigInvalid: the object asks for what cannot be done; the rest of it is done.
+	ConfigInvalid Kind = iota
+	// TargetShared: another object changes pods of the same workload.
+	TargetShared
+	// MetricsMissing: containers run, and no source of metrics says what they use.
+	MetricsMissing
+	// CPUContended: a container does not get the CPU that it wants, which use alone does
+	// not show.
+	CPUContended
+	// Kinds is how many there are.
+	Kinds
+)
+
+// String is the type of the condition.
+func (k Kind) String() string {
+	return [...]string{"ConfigInvalid", "TargetShared", "MetricsMissing", "CPUContended"}[k]
+}
+
+// Reason is the condition's.
+func (k Kind) Reason() string {
+	return [...]string{"Invalid", "SeveralAutoscalers", "NoSamples", "LimitOrNode"}[k]
+}
+
+// Finding is what came of looking for one kind. A kind that was not looked for has none,
+// and its condition stays as it is.
+type Finding struct {
+	Kind Kind
+	// Message says what is wrong; empty if nothing is.
+	Message string
+}
+
+// Shared is the finding about a workload that these objects change, of which the first
+// one wins.
+func Shared(kind, name string, objects []string) Finding {
+	f := Finding{Kind: TargetShared}
+	if len(objects) > 1 {
+		f.Message = fmt.Sprintf("%s %s has several: %s; pods get what %s says", kind, name, strings.Join(objects, ", "), objects[0])
+	}
+	return f
+}
+
+const (
+	// missingIntervals without a sample are too many, and missingFor is how long they take
+	// at least: a pod that has just started is measured after a while.
+	missingIntervals = 3
+	missingFor       = time.Minute
+)
+
+// Missing is the finding about containers that were last measured, or needed not be, so
+// long ago. They should be in each interval.
+func Missing(unmeasured, interval time.Duration) Finding {
+	f := Finding{Kind: MetricsMissing}
+	if unmeasured > max(missingFor, missingIntervals*interval) {
+		f.Message = "pods run, and neither their kubelets nor metrics.k8s.io say what they use: what is recommended is out of date, or missing"
+	}
+	return f
+}

@@ -1,0 +1,33 @@
+package vertical
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
+)
+
+// TestFindings: what the object alone shows is computed, and what only the recommender
+// sees is as it was published.
+func TestFindings(t *testing.T) {
+	k := known()
+	k.Object.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{
+		{Type: "ConfigInvalid", Status: corev1.ConditionTrue, Reason: "Invalid", Message: "mended since"},
+		{Type: "MetricsMissing", Status: corev1.ConditionTrue, Reason: "NoSamples", Message: "pods run"},
+	}
+	is := func(kind finding.Kind) bool {
+		return condition.Sorted.IsTrue(explainedBy(t, k, divergence.Default).Recommended.Conditions, kind.String())
+	}
+	if is(finding.ConfigInvalid) || !is(finding.MetricsMissing) {
+		t.Error("a valid object is still invalid, or is measured without samples")
+	}
+	k.Object.Spec.Recommenders = slices.Repeat([]vpav1.VerticalPodAutoscalerRecommenderSelector{{Name: "default"}}, 2)
+	if !is(finding.ConfigInvalid) {
+		t.Error("two recommenders are valid")
+	}
+}

@@ -208,7 +208,7 @@ func (w *world) update() {
 		})
 	}
 	d, state := update.Decide(w.now, &w.updater, w.updates, &o)
-	for action, ok := d.Next(&state); ok; action, ok = d.Next(&state) {
+	d.Play(&state, &resize.Claims{}, func(action update.Action) update.Result {
 		i := slices.IndexFunc(w.pods, func(p *pod) bool { return p.name == action.Pod.Name })
 		if action.Kind != update.Resize {
 			w.t.Fatalf("%s: %s of %s because of %v, want resizes alone", w.now, action.Kind, action.Pod.Name, action.Reason)
@@ -217,8 +217,8 @@ func (w *world) update() {
 			w.pods[i].requests = with(w.pods[i].requests, target.Requests)
 		}
 		w.resizes = append(w.resizes, w.now)
-		d.Applied(w.now, &state, action, update.Done)
-	}
+		return update.Result{Outcome: update.Done, At: w.now}
+	})
 	w.updates = state
 }
 

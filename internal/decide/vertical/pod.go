@@ -1,6 +1,9 @@
 package vertical
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Pod is what the vertical side looks at of a pod.
 type Pod struct {
@@ -126,6 +129,15 @@ var resizeStatuses = [...]string{"None", "Deferred", "Infeasible", "InProgress",
 
 // String is the word of the conditions.
 func (s ResizeStatus) String() string { return resizeStatuses[s] }
+
+// Scheduled are the pods that are on a node.
+func Scheduled(pods []Pod) []Pod {
+	waits := func(p Pod) bool { return p.Node == "" }
+	if !slices.ContainsFunc(pods, waits) {
+		return pods
+	}
+	return slices.DeleteFunc(slices.Clone(pods), waits)
+}
 
 // RecommendationOf is the container's recommendation.
 func RecommendationOf(all []Recommendation, container string) (*Recommendation, bool) {

@@ -40,13 +40,11 @@ func (e *Explanation) pass(settings *snapshotvertical.Settings) {
 		e.unboost(&policy, state, o)
 	}
 	e.Update, state = update.Decide(now, &policy, state, o)
-	if updater != nil && updater.LeaseStale {
-		for _, i := range e.Update.ToUpdate {
-			e.Update.Pods[i].BlockedBy = reason.LeaseStale
-		}
+	switch {
+	case updater != nil && updater.LeaseStale:
+		e.Update.Defer(reason.LeaseStale)
 		return
-	}
-	if updater != nil {
+	case updater != nil:
 		if why, ok := reasonOf(updater.Held); ok {
 			e.Update.StopEvictions(why)
 		}
@@ -57,55 +55,31 @@ func (e *Explanation) pass(settings *snapshotvertical.Settings) {
 // act lets each action become what there is to expect of it.
 func (e *Explanation) act(now time.Time, state *update.State) {
 	step := e.Step
-	turns, budgets := newTurns(now, step.Snapshot.Updater), newBudgets(step.Budgets)
-	var claims resize.Claims
-	for e.Update.Peek() != update.Nothing {
-		action, ok := e.Update.Next(state)
-		if !ok {
-			return
+	limits, budgets := newLimits(now, step.Snapshot.Updater), newBudgets(step.Budgets)
+	e.Update.Play(state, &resize.Claims{}, func(a update.Action) update.Result {
+		result := update.Result{Outcome: update.Done, At: now}
+		switch {
+		case !limits.reserve(a.Kind):
+			result.Outcome = update.Deferred
+		case a.Kind == update.Evict && limits.isUsedUp():
+			result.Outcome = update.OverClusterBudget
+		case a.Kind == update.Evict:
+			if result.Outcome = budgets.evict(step.Pods, a.Pod.UID); result.Outcome == update.Done {
+				limits.evicted++
+			}
 		}
-		growth, ok := e.Update.Claim(action, &claims)
-		if !ok {
-			continue
-		}
-		if !turns.take(action.Kind) {
-			e.Update.Return(action)
-			e.Update.Stop()
-			return
-		}
-		if action.Kind == update.Evict && turns.isUsedUp() {
-			claims.Release(growth)
-			e.Update.Return(action)
-			e.Update.StopEvictions(reason.ClusterBudget)
-			continue
-		}
-		outcome := update.Done
-		if action.Kind == update.Evict {
-			outcome = budgets.evict(step.Pods, action.Pod.UID)
-		}
-		if outcome != update.Done {
-			claims.Release(growth)
-		} else if action.Kind == update.Evict {
-			turns.evicted++
-		}
-		e.Update.Applied(now, state, action, outcome)
-	}
+		return result
+	})
 }
 
-// unboost ends the start-up boosts that are over: that is not left to the passes.
+// unboost ends the start-up boosts that are over: the updater does so between its passes.
 func (e *Explanation) unboost(policy *update.Policy, state update.State, o *update.Observation) {
 	decision, state := update.Decide(e.Step.Snapshot.Time, policy, state, o)
-	for {
-		action, ok := decision.NextUnboost()
-		if !ok {
-			return
-		}
-		if e.Unboosted == nil {
-			e.Unboosted = map[string]bool{}
-		}
-		e.Unboosted[action.Pod.UID] = true
-		decision.Applied(decision.At, &state, action, update.Done)
-	}
+	e.Unboosted = map[string]bool{}
+	decision.EndBoosts(&state, func(a update.Action) update.Result {
+		e.Unboosted[a.Pod.UID] = true
+		return update.Result{Outcome: update.Done, At: decision.At}
+	})
 }
 
 // observation is what a pass sees.
@@ -171,10 +145,11 @@ func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 	return c
 }
 
-// turns are what the updater's rate limits leave over, for the next pass.
-type turns struct {
+// limits are what the updater's rate limits and the cluster's budget leave over, for the
+// next pass.
+type limits struct {
 	evictions, resizes disruption.Bucket
-	// from is when that pass begins, until when actions may wait for their turn.
+	// from is when that pass begins, until when its last action may begin.
 	from, until time.Time
 	// left is how many pods of the cluster may be evicted, nil without a bound; evicted
 	// is how many of them are this workload's.
@@ -183,28 +158,27 @@ type turns struct {
 }
 
 // isUsedUp reports that no more pods of the cluster may be evicted.
-func (t *turns) isUsedUp() bool { return t.left != nil && t.evicted >= *t.left }
+func (l *limits) isUsedUp() bool { return l.left != nil && l.evicted >= *l.left }
 
-func newTurns(now time.Time, updater *snapshotvertical.Updater) *turns {
+func newLimits(now time.Time, updater *snapshotvertical.Updater) *limits {
 	if updater == nil {
-		return &turns{from: now, until: now} // the zero buckets limit nothing
+		return &limits{from: now, until: now} // the zero buckets limit nothing
 	}
-	t := &turns{evictions: updater.Evictions, resizes: updater.Resizes, from: now, left: updater.EvictionsLeft}
+	l := &limits{evictions: updater.Evictions, resizes: updater.Resizes, from: now, left: updater.EvictionsLeft}
 	if next := updater.Time.Add(updater.Interval.Duration); next.After(now) {
-		t.from = next
+		l.from = next
 	}
-	// The updater leaves the last tenth of a pass to its calls.
-	t.until = t.from.Add(updater.Interval.Duration - updater.Interval.Duration/10)
-	return t
+	l.until = disruption.LastAction(l.from.Add(updater.Interval.Duration), updater.Interval.Duration)
+	return l
 }
 
-// take reports that the action gets its turn within the pass.
-func (t *turns) take(kind update.Kind) bool {
-	bucket := &t.resizes
+// reserve reports that the rate limit allows the action within the pass.
+func (l *limits) reserve(kind update.Kind) bool {
+	bucket := &l.resizes
 	if kind == update.Evict {
-		bucket = &t.evictions
+		bucket = &l.evictions
 	}
-	_, ok, next := bucket.Reserve(t.from, t.until)
+	_, ok, next := bucket.Reserve(l.from, l.until)
 	*bucket = next
 	return ok
 }

@@ -184,27 +184,24 @@ var empty = cmp.Transformer("empty", func(all []string) string { return strings.
 // act carries out the decision with the API server's answers.
 func (w *updaterWorld) act(d *update.Decision, s *update.State) []string {
 	var actions []string
-	for {
-		action, ok := d.Next(s)
-		if !ok {
-			return actions
-		}
-		if done := w.perform(d, s, action); done != "" {
-			actions = append(actions, done)
-		}
-	}
+	d.Play(s, &resize.Claims{}, w.performer(&actions))
+	return actions
 }
 
 func (w *updaterWorld) unboost(d *update.Decision, s *update.State) []string {
 	var actions []string
-	for {
-		action, ok := d.NextUnboost()
-		if !ok {
-			return actions
+	d.EndBoosts(s, w.performer(&actions))
+	return actions
+}
+
+// performer answers as the API server, and lists what was done.
+func (w *updaterWorld) performer(actions *[]string) func(update.Action) update.Result {
+	return func(a update.Action) update.Result {
+		text, outcome := w.perform(a)
+		if text != "" {
+			*actions = append(*actions, text)
 		}
-		if done := w.perform(d, s, action); done != "" {
-			actions = append(actions, done)
-		}
+		return update.Result{Outcome: outcome, At: time.Now()}
 	}
 }
 
@@ -212,7 +209,7 @@ var outcomesOf = map[string]update.Outcome{
 	"done": update.Done, "disallowed": update.Disallowed, "infeasible": update.Infeasible, "failed": update.Failed,
 }
 
-func (w *updaterWorld) perform(d *update.Decision, s *update.State, a update.Action) string {
+func (w *updaterWorld) perform(a update.Action) (string, update.Outcome) {
 	verb := a.Kind
 	if verb == update.Unboost {
 		verb = update.Resize
@@ -222,8 +219,7 @@ func (w *updaterWorld) perform(d *update.Decision, s *update.State, a update.Act
 	if verb == update.Resize {
 		set := describe(a)
 		if set == "" {
-			d.Applied(time.Now(), s, a, update.Failed)
-			return ""
+			return "", update.Failed
 		}
 		text += " " + set
 		if word == "done" {
@@ -231,8 +227,7 @@ func (w *updaterWorld) perform(d *update.Decision, s *update.State, a update.Act
 			text += " unboosts " + strings.Join(a.Unboosted, ",")
 		}
 	}
-	d.Applied(time.Now(), s, a, outcomesOf[word])
-	return text
+	return text, outcomesOf[word]
 }
 
 // describe is what a resize sets.

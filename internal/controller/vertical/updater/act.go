@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
@@ -29,56 +30,39 @@ const (
 	eventResizeSkipped = "InPlaceResizeSkipped"
 )
 
-// lastCallShare is the part of a pass that its last call may take.
-const lastCallShare = 10
-
 // perform carries out one workload's decision. False means that the pass is over.
 func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 	defer c.catch(t.workload, &goesOn)
 	if ctx.Err() != nil {
-		t.decision.Stop()
-		return true // Another one has stopped it.
+		t.decision.Defer(reason.RateLimit)
+		return true // Another workload has ended the pass.
 	}
 	c.used(ctx, t)
-	for t.decision.Peek() != update.Nothing {
-		action, ok := t.decision.Next(&t.state)
-		if !ok {
-			break
-		}
-		growth, ok := c.claims.take(t, action)
-		if !ok {
-			continue
-		}
-		if !c.awaitAdmissionSync(ctx, t.vpa.UID, action.Kind) || !c.wait(ctx, action.Kind) {
-			c.metrics.limited(t, action.Kind)
-			t.decision.Return(action)
-			t.decision.Stop()
-			return false
-		}
-		if !c.carryOut(ctx, t, action) {
-			c.claims.release(t.vpa.Namespace, growth)
-		}
+	completed := t.decision.Play(&t.state, c.claims.of(t.vpa.Namespace), func(a update.Action) update.Result {
+		return update.Result{Outcome: c.performOne(ctx, t, a), At: time.Now()}
+	})
+	if completed {
+		c.recordSkipped(t)
 	}
-	c.recordSkipped(t)
-	return true
+	return completed
 }
 
-// carryOut does one thing to a pod, if the cluster's budget allows it; false if it was
-// not done.
-func (c *Controller) carryOut(ctx context.Context, t *task, action update.Action) bool {
-	if action.Kind == update.Evict && !c.budget.take(t.key()) {
-		t.decision.Return(action)
-		t.decision.StopEvictions(reason.ClusterBudget)
-		return false
+// performOne does one thing to a pod, if the rate limit and the cluster's budget allow it.
+func (c *Controller) performOne(ctx context.Context, t *task, a update.Action) update.Outcome {
+	switch {
+	case !c.awaitAdmissionSync(ctx, t.vpa.UID, a.Kind) || !c.wait(ctx, a.Kind):
+		c.metrics.limited(t, a.Kind)
+		return update.Deferred
+	case a.Kind == update.Evict && !c.budget.take(t.key()):
+		return update.OverClusterBudget
 	}
-	outcome, err := c.do(ctx, t.vpa, action)
-	if action.Kind == update.Evict && outcome != update.Done {
+	outcome, err := c.do(ctx, t.vpa, a)
+	if a.Kind == update.Evict && outcome != update.Done {
 		c.budget.refund()
 	}
-	t.decision.Applied(time.Now(), &t.state, action, outcome)
-	c.metrics.acted(t, action.Kind, outcome)
-	c.recordEvents(t, action, outcome, err)
-	return outcome == update.Done
+	c.metrics.acted(t, a.Kind, outcome)
+	c.recordEvents(t, a, outcome, err)
+	return outcome
 }
 
 // wait waits until the rate limit allows the action; false if that is not within
@@ -87,8 +71,7 @@ func (c *Controller) wait(ctx context.Context, kind update.Kind) bool {
 	b := c.bucketOf(kind)
 	deadline, ends := ctx.Deadline()
 	if ends {
-		// A turn that comes as the pass ends leaves no time for the call, and is lost.
-		deadline = deadline.Add(-c.cfg.Interval / lastCallShare)
+		deadline = disruption.LastAction(deadline, c.cfg.Interval)
 	}
 	b.mu.Lock()
 	at, ok, next := b.left.Reserve(time.Now(), deadline)

@@ -87,20 +87,19 @@ func isReady(pod *corev1.Pod) bool {
 func (c *Controller) unboost(ctx context.Context, t *task) (failed []types.UID) {
 	var ok bool
 	defer c.catch(t.workload, &ok)
-	for {
-		action, more := t.decision.NextUnboost()
-		if !more {
-			return failed
+	t.decision.EndBoosts(&t.state, func(a update.Action) update.Result {
+		result := update.Result{Outcome: update.Deferred}
+		if c.wait(ctx, a.Kind) {
+			var err error
+			result.Outcome, err = c.do(ctx, t.vpa, a)
+			result.At = time.Now()
+			c.metrics.acted(t, update.Unboost, result.Outcome)
+			c.recordEvents(t, a, result.Outcome, err)
 		}
-		if !c.wait(ctx, action.Kind) {
-			return append(failed, types.UID(action.Pod.UID))
+		if result.Outcome != update.Done {
+			failed = append(failed, types.UID(a.Pod.UID))
 		}
-		outcome, err := c.do(ctx, t.vpa, action)
-		t.decision.Applied(time.Now(), &t.state, action, outcome)
-		c.metrics.acted(t, update.Unboost, outcome)
-		c.recordEvents(t, action, outcome, err)
-		if outcome != update.Done {
-			failed = append(failed, types.UID(action.Pod.UID))
-		}
-	}
+		return result
+	})
+	return failed
 }

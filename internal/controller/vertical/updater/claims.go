@@ -8,34 +8,54 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// quotaClaims are what the changes of a pass take of quotas, by namespace; several
-// workers share it.
+// quotaClaims are what the changes of a pass take of quotas, by namespace. Workers share
+// them: a quota's status counts a new pod only once the API server has seen it, and two
+// workloads must not both take what is left until then.
 type quotaClaims struct {
 	mu sync.Mutex
-	of map[string]*resize.Claims // guarded by mu
+	by map[string]*resize.Claims // guarded by mu
 }
 
 // begin forgets what the pass before took: by now quotas say it themselves.
 func (q *quotaClaims) begin() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.of = map[string]*resize.Claims{}
+	q.by = nil
 }
 
-func (q *quotaClaims) take(t *task, a update.Action) (growth vertical.Resized, ok bool) {
+// of are the claims of one namespace.
+func (q *quotaClaims) of(namespace string) *namespaceClaims {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	claims := q.of[t.vpa.Namespace]
+	claims := q.by[namespace]
 	if claims == nil {
+		if q.by == nil {
+			q.by = map[string]*resize.Claims{}
+		}
 		claims = &resize.Claims{}
-		q.of[t.vpa.Namespace] = claims
+		q.by[namespace] = claims
 	}
-	return t.decision.Claim(a, claims)
+	return &namespaceClaims{mu: &q.mu, claims: claims}
 }
 
-// release returns what a change that was not done has claimed.
-func (q *quotaClaims) release(namespace string, growth vertical.Resized) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.of[namespace].Release(growth)
+// namespaceClaims lock what the core claims.
+type namespaceClaims struct {
+	mu     *sync.Mutex
+	claims *resize.Claims // guarded by mu
+}
+
+var _ update.Claims = (*namespaceClaims)(nil)
+
+// Take implements update.Claims.
+func (n *namespaceClaims) Take(growth vertical.Resized, quotas []resize.Quota) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.claims.Take(growth, quotas)
+}
+
+// Release implements update.Claims.
+func (n *namespaceClaims) Release(growth vertical.Resized) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.claims.Release(growth)
 }

@@ -11,6 +11,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/priority"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
@@ -97,7 +98,7 @@ func (c *Controller) decide(workloads []*workload) []*task {
 	}
 	now, shared := time.Now(), &cluster{}
 	var tasks []*task
-	for _, key := range update.Rotate(keys, c.last) {
+	for _, key := range priority.Rotate(keys, c.last) {
 		t := &task{workload: byKey[key]}
 		if c.decideOne(now, t, shared) {
 			tasks = append(tasks, t)
@@ -151,7 +152,7 @@ func (c *Controller) act(ctx context.Context, tasks []*task) {
 		})
 	}
 	for _, t := range tasks {
-		if t.decision.Peek() != update.Nothing {
+		if t.decision.First() != update.Nothing {
 			queue <- t
 		}
 	}
@@ -195,7 +196,7 @@ func (c *Controller) enqueueConditions(tasks []*task) {
 
 // used reads what the pods use that are to be resized.
 func (c *Controller) used(ctx context.Context, t *task) {
-	if c.cfg.Used == nil || t.decision.Peek() != update.Resize {
+	if c.cfg.Used == nil || t.decision.First() != update.Resize {
 		return
 	}
 	names := make([]string, 0, len(t.decision.ToUpdate))

@@ -50,3 +50,17 @@ func raised(amounts, floor vertical.Amounts, r vertical.Resource) vertical.Amoun
 	}
 	return amounts
 }
+
+// KeepPodRequests is KeepRequests for a pod that runs. What a start-up boost has added is
+// not kept: it was not meant to last.
+func KeepPodRequests(recommended []vertical.Recommendation, pod *vertical.Pod) []vertical.Recommendation {
+	containers := make([]Container, len(pod.Containers))
+	for i := range pod.Containers {
+		c := &pod.Containers[i]
+		containers[i] = Container{Name: c.Name, Requests: c.Requests}
+		if c.Boosted != nil {
+			containers[i].Requests = c.Boosted.Requests
+		}
+	}
+	return KeepRequests(recommended, containers)
+}

@@ -141,3 +141,22 @@ func resources(conflicts []Conflict, horizontal string) string {
 	}
 	return strings.Join(parts, " and ")
 }
+
+// Without are the recommendations without the resources that horizontal autoscalers
+// divide by.
+func Without(conflicts []Conflict, recommended []vertical.Recommendation) []vertical.Recommendation {
+	if len(conflicts) == 0 {
+		return recommended
+	}
+	rest := slices.Clone(recommended)
+	for i := range rest {
+		rec := &rest[i]
+		for r, skip := range Skipped(conflicts, rec.Container) {
+			if skip {
+				r := vertical.Resource(r)
+				rec.Target, rec.Lower, rec.Upper = rec.Target.Without(r), rec.Lower.Without(r), rec.Upper.Without(r)
+			}
+		}
+	}
+	return rest
+}

@@ -48,6 +48,15 @@ func (b Bucket) Reserve(now, deadline time.Time) (at time.Time, ok bool, next Bu
 	return at, true, b
 }
 
+// lastCallShare is the part of a pass, one tenth, that is left to its last call.
+const lastCallShare = 10
+
+// LastAction is when the last action of a pass may begin. One whose turn comes as the
+// pass ends would leave no time for its call.
+func LastAction(passEnd time.Time, interval time.Duration) time.Time {
+	return passEnd.Add(-interval / lastCallShare)
+}
+
 // filled is how many tokens there are now. A clock that was put back adds none.
 func (b Bucket) filled(now time.Time) float64 {
 	if b.at.IsZero() || now.Before(b.at) {

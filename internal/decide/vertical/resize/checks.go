@@ -31,6 +31,32 @@ type Node struct {
 	Swaps bool
 }
 
+// Without is the node as a resize of the pod finds it: the pod's own requests are among
+// those that the resize replaces.
+func (n Node) Without(pod *vertical.Pod) Node {
+	for i := range pod.Containers {
+		for r := range vertical.Resource(vertical.Resources) {
+			if own, ok := pod.Containers[i].Spec.Requests.Get(r); ok {
+				others, _ := n.Others.Get(r)
+				n.Others = n.Others.With(r, max(0, others-own))
+			}
+		}
+	}
+	return n
+}
+
+// Room is what the node has left over.
+func (n Node) Room() vertical.Amounts {
+	var room vertical.Amounts
+	for r := range vertical.Resource(vertical.Resources) {
+		if all, ok := n.Allocatable.Get(r); ok {
+			others, _ := n.Others.Get(r)
+			room = room.With(r, max(0, all-others))
+		}
+	}
+	return room
+}
+
 // Quota is what a ResourceQuota leaves over.
 type Quota struct{ Requests, Limits vertical.Amounts }
 
@@ -83,24 +109,48 @@ func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Re
 	return slices.Compact(found)
 }
 
-// NewPod reports a reason that does not hold for a new pod, and that waiting does
-// not take away from this one.
-func NewPod(r reason.Reason) bool {
-	switch r {
-	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap, reason.NodeTooSmall:
-		return true
+// Remedy is what helps where a check speaks against a resize. A later one outweighs an
+// earlier one.
+type Remedy uint8
+
+// The remedies.
+const (
+	// RemedyUnknown: too little is known to say.
+	RemedyUnknown Remedy = iota
+	// RemedyWait: it may pass. It does not hold for a new pod, so that a pod is waited for
+	// no longer than for a kubelet that defers a resize.
+	RemedyWait
+	// RemedyNewPod: it does not pass, and does not hold for a new pod.
+	RemedyNewPod
+	// RemedyNone: it holds for a new pod too. The pod must not be evicted: no other would
+	// come.
+	RemedyNone
+)
+
+// RemedyOf is what helps against all that Check found.
+func RemedyOf(found []reason.Reason) Remedy {
+	remedy := RemedyUnknown
+	for _, why := range found {
+		remedy = max(remedy, remedyOf(why))
 	}
-	return false
+	return remedy
 }
 
-// Forbids reports a reason that holds for a new pod, too. A pod must not be evicted
-// then: no other would come.
-func Forbids(r reason.Reason) bool {
-	return r == reason.LimitRange || r == reason.ResourceQuota || r == reason.PodResources
+func remedyOf(why reason.Reason) Remedy {
+	switch why {
+	case reason.LimitRange, reason.ResourceQuota, reason.PodResources:
+		return RemedyNone
+	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap, reason.NodeTooSmall:
+		return RemedyNewPod
+	case reason.NodeFull, reason.MemoryInUse:
+		return RemedyWait
+	}
+	// MemoryUnknown: that nobody measured the use is no reason to evict.
+	return RemedyUnknown
 }
 
-// NewPodBlockedBy says what forbids a new pod with these targets, of the reasons that Forbids
-// knows.
+// NewPodBlockedBy says what forbids a new pod with these targets, of the reasons whose
+// remedy is RemedyNone.
 func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges, quotas []Quota) reason.Reason {
 	after := apply(pod, targets)
 	switch {
@@ -113,11 +163,6 @@ func NewPodBlockedBy(pod *vertical.Pod, targets []Target, ranges *bounds.Ranges,
 	}
 	return reason.None
 }
-
-// Transient reports a reason that does not hold for a new pod, and that time may take
-// away: it is waited for, and no longer than for a kubelet that defers a resize. That
-// nobody says what is used is none: it is no reason to evict.
-func Transient(r reason.Reason) bool { return r == reason.NodeFull || r == reason.MemoryInUse }
 
 // NeedsRestartToGrow reports that a program would not use the memory that it gets before
 // it is started again.

@@ -160,23 +160,13 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// Each reason of a check says one thing of evicting the pod instead: at once, after a while, or never; but for unknown use,
-// which is no reason either way. Reasons of the advice, and those that are no check's, say nothing.
-func TestWhatReasonsSayOfEvictions(t *testing.T) {
+// Each reason of a check has a remedy, but for unknown use. Reasons of the advice, and those that are no check's, have none.
+func TestEachCheckHasARemedy(t *testing.T) {
 	silent := map[reason.Reason]bool{reason.MemoryUnknown: true, reason.InitContainer: true, reason.FixedHeap: true}
 	for _, r := range reason.All() {
-		said := 0
-		for _, says := range []func(reason.Reason) bool{NewPod, Forbids, Transient} {
-			if says(r) {
-				said++
-			}
-		}
-		want := 1
-		if r < reason.NoResize || silent[r] {
-			want = 0
-		}
-		if said != want {
-			t.Errorf("%s is in %d classes, want %d", r, said, want)
+		knows := RemedyOf([]reason.Reason{r}) != RemedyUnknown
+		if want := r >= reason.NoResize && !silent[r]; knows != want {
+			t.Errorf("%s has a remedy: %t, want %t", r, knows, want)
 		}
 	}
 }

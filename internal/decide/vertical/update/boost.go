@@ -5,30 +5,10 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
-
-// BoostEnds is when the next start-up boost of the pod ends; false where none is
-// running, or the pod is not ready yet.
-func (p *Policy) BoostEnds(pod *vertical.Pod) (time.Time, bool) {
-	var ends time.Time
-	found := false
-	if !pod.Ready {
-		return ends, false
-	}
-	for i := range pod.Containers {
-		c := &pod.Containers[i]
-		if c.Boosted == nil {
-			continue
-		}
-		end := pod.ReadySince.Add(p.boostDuration(c.Name))
-		if !found || end.Before(ends) {
-			ends, found = end, true
-		}
-	}
-	return ends, found
-}
 
 // boostDuration is how long the container's boost lasts.
 func (p *Policy) boostDuration(container string) time.Duration {
@@ -61,21 +41,24 @@ func (d *Decision) expiredBoosts(i int) []string {
 	return expired
 }
 
-// NextUnboost gives the next pod whose start-up boost is over, in every mode: what
-// was given for the start is taken back.
-func (d *Decision) NextUnboost() (Action, bool) {
-	for len(d.unboost) > 0 {
-		i := d.unboost[0]
-		d.unboost = d.unboost[1:]
+// EndBoosts ends the start-up boosts that are over, in every mode: what was given for the
+// start is taken back. Like Play it gives do one action after the other, until one is
+// Deferred.
+func (d *Decision) EndBoosts(s *State, do func(Action) Result) {
+	for i := range d.pods {
 		pod := &d.pods[i]
-		if pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.UnboostBlockedBy(i) != reason.None {
+		expired := d.expiredBoosts(i)
+		if len(expired) == 0 || pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.UnboostBlockedBy(i) != reason.None {
 			continue
 		}
-		expired := d.expiredBoosts(i)
 		targets := d.targets(pod, d.unboostedTo(pod), expired)
-		return Action{Kind: Unboost, Pod: pod, Reason: reason.BoostExpired, Targets: targets, Unboosted: expired, at: i}, true
+		action := Action{Kind: Unboost, Pod: pod, Reason: reason.BoostExpired, Targets: targets, Unboosted: expired, at: i}
+		result := do(action)
+		if result.Outcome == Deferred {
+			return
+		}
+		d.record(s, action, result)
 	}
-	return Action{}, false
 }
 
 // unboostedTo is what is recommended for the pod, if the mode applies it at all.
@@ -83,7 +66,7 @@ func (d *Decision) unboostedTo(pod *vertical.Pod) []vertical.Recommendation {
 	if d.policy.Mode == vertical.ModeOff || len(d.observed.Recommended) == 0 {
 		return nil
 	}
-	return d.fit(pod, d.neverBelowRequests(pod, d.withoutConflicts(d.observed.Recommended)))
+	return d.fit(pod, d.neverBelowRequests(pod, conflict.Without(d.Conflicts, d.observed.Recommended)))
 }
 
 // targets are what the pod's containers shall have: what is recommended, with

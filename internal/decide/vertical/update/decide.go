@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// Decision is one pass over a workload. Next gives its actions one after the
-// other, Applied records what became of each: how many may follow depends on it.
+// Decision is one pass over a workload: a verdict on each pod, and which pods are to be
+// updated. Play carries it out.
 type Decision struct {
 	At time.Time
 	// Pods are the verdicts, in the observation's order, without pods that wait for a
@@ -35,10 +35,7 @@ type Decision struct {
 	pods     []vertical.Pod
 	budget   disruption.Budget
 	troubled map[string]bool
-	unboost  []int
-	resizes  []int
-	evicts   []int
-	// evictionsStopped is why nothing is evicted, whatever is found of a pod.
+	// evictionsStopped is why nothing is evicted in the whole cluster.
 	evictionsStopped reason.Reason
 }
 
@@ -50,7 +47,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		s = resumedState(now, o)
 	}
 	s = s.Clone()
-	d := Decision{At: now, policy: p, observed: o, pods: scheduled(o.Pods)}
+	d := Decision{At: now, policy: p, observed: o, pods: vertical.Scheduled(o.Pods)}
 	if p.Divergences.Has(divergence.SkipConflict) {
 		d.Conflicts = o.Conflicts
 	}
@@ -69,28 +66,16 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	d.Pods = make([]Verdict, len(d.pods))
 	for i := range d.pods {
 		d.Pods[i].Pod = &d.pods[i]
-		if len(d.expiredBoosts(i)) > 0 {
-			d.unboost = append(d.unboost, i)
-		}
 	}
 	d.evaluate(&s)
 	d.order()
 	return d, s
 }
 
-// scheduled are the pods that are on a node.
-func scheduled(pods []vertical.Pod) []vertical.Pod {
-	waits := func(p vertical.Pod) bool { return p.Node == "" }
-	if !slices.ContainsFunc(pods, waits) {
-		return pods
-	}
-	return slices.DeleteFunc(slices.Clone(pods), waits)
-}
-
 // evaluate says of each pod whether it should be changed, and what is against it.
 func (d *Decision) evaluate(s *State) {
 	rules := d.policy.priority()
-	wanted := d.withoutConflicts(d.observed.Recommended)
+	wanted := conflict.Without(d.Conflicts, d.observed.Recommended)
 	for i := range d.Pods {
 		v := &d.Pods[i]
 		if !d.policy.Mode.Disrupts() {
@@ -101,22 +86,30 @@ func (d *Decision) evaluate(s *State) {
 			v.BlockedBy = reason.Boosted
 			continue
 		}
-		held := d.blockedBy(s, i)
+		// Asked of every pod: it starts the timers of resizes that are in progress.
+		blockedBy := d.blockedBy(s, i)
 		d.evaluatePod(&rules, v, wanted)
 		if v.Reason == reason.None {
 			continue
 		}
-		v.BlockedBy = held
-		if v.BlockedBy == reason.None && d.policy.Mode == vertical.ModeInPlace && s.Resize.WasInfeasible(v.Pod, v.fitted) {
-			v.BlockedBy = reason.InfeasibleBefore
+		if blockedBy == reason.None {
+			blockedBy = d.changeBlockedBy(s, v, &rules)
 		}
-		if v.BlockedBy == reason.None && !rules.MeetsRequirements(v.Pod, v.fitted) {
-			v.BlockedBy = reason.EvictionRequirements
-		}
-		if v.BlockedBy == reason.None {
+		if v.BlockedBy = blockedBy; blockedBy == reason.None {
 			d.ToUpdate = append(d.ToUpdate, i)
 		}
 	}
+}
+
+// changeBlockedBy says what speaks against this very change of the pod.
+func (d *Decision) changeBlockedBy(s *State, v *Verdict, rules *priority.Policy) reason.Reason {
+	switch {
+	case d.policy.Mode == vertical.ModeInPlace && s.Resize.WasInfeasible(v.Pod, v.fitted):
+		return reason.InfeasibleBefore
+	case !rules.MeetsRequirements(v.Pod, v.fitted):
+		return reason.EvictionRequirements
+	}
+	return reason.None
 }
 
 // evaluatePod says whether the pod should be changed.
@@ -132,17 +125,23 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 		v.Reason = why
 		return
 	}
-	v.BlockedBy = why
-	if d.observed.LittleHistory {
-		if _, otherwise := rules.Evaluate(d.At, v.Pod, d.fit(v.Pod, wanted)); priority.IsUpdate(otherwise) {
-			v.BlockedBy = reason.LittleHistory
-		}
+	v.BlockedBy = d.keptBy(rules, v.Pod, wanted, why)
+}
+
+// keptBy says why the pod is not changed: why, or what keeps a change away that would
+// be made otherwise.
+func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod, wanted []vertical.Recommendation, why reason.Reason) reason.Reason {
+	changesFor := func(recommended []vertical.Recommendation) bool {
+		_, otherwise := rules.Evaluate(d.At, pod, d.fit(pod, recommended))
+		return priority.IsUpdate(otherwise)
 	}
-	if len(d.Conflicts) > 0 {
-		if _, otherwise := rules.Evaluate(d.At, v.Pod, d.fit(v.Pod, d.observed.Recommended)); priority.IsUpdate(otherwise) {
-			v.BlockedBy = reason.Conflict
-		}
+	switch {
+	case len(d.Conflicts) > 0 && changesFor(d.observed.Recommended):
+		return reason.Conflict
+	case d.observed.LittleHistory && changesFor(wanted):
+		return reason.LittleHistory
 	}
+	return why
 }
 
 // blockedBy says what keeps the pod from being changed, whatever is recommended.
@@ -153,22 +152,15 @@ func (d *Decision) blockedBy(s *State, i int) reason.Reason {
 	if !d.policy.Mode.ResizesInPlace() {
 		return d.evictionBlockedBy(s, i)
 	}
-	d.reconsider(s, i)
-	step, why := d.nextStep(s, i)
-	switch {
-	case step == resize.Resize || step == resize.Evict || step == resize.Retry || step == resize.RetryDifferent:
-		return reason.None
-	case step == resize.Wait && d.policy.Mode == vertical.ModeInPlace && !d.policy.Divergences.Has(divergence.InPlaceBudget):
-		return reason.None
+	if d.policy.Divergences.Has(divergence.ResizeChecks) {
+		// The node may have more room than when the resize was infeasible.
+		s.Resize.Reconsider(&d.pods[i], d.nodeRoom(&d.pods[i]))
 	}
-	return why
-}
-
-// nextStep asks what a resize would come to.
-func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
-	p := d.policy.resize()
-	budget := resize.Budget{BlockedBy: d.budget.BlockedBy(i), DisruptionBlockedBy: d.budget.DisruptionBlockedBy(i)}
-	return s.Resize.Decide(d.At, &p, &d.pods[i], d.observed.Recommended, budget)
+	step, why := d.nextStep(s, i)
+	if step == resize.Wait || step == resize.Skip {
+		return why
+	}
+	return reason.None
 }
 
 // evictionBlockedBy says why the pod must not be evicted.
@@ -211,7 +203,7 @@ func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 // unchanged recognises a new pod without what is recommended: admission has not
 // seen it, or it is outside of the bounds, of those at the eviction too.
 func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
-	rules, then, now := d.policy.priority(), d.withoutConflicts(c.Recommended), d.withoutConflicts(d.observed.Recommended)
+	rules, then, now := d.policy.priority(), conflict.Without(d.Conflicts, c.Recommended), conflict.Without(d.Conflicts, d.observed.Recommended)
 	outside := func(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 		_, why := rules.Evaluate(d.At, pod, d.fit(pod, d.neverBelowRequests(pod, recommended)))
 		return why == reason.OutsideRange
@@ -227,39 +219,13 @@ func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	}
 }
 
-// withoutConflicts leaves out what horizontal autoscalers divide by.
-func (d *Decision) withoutConflicts(recommended []vertical.Recommendation) []vertical.Recommendation {
-	if len(d.Conflicts) == 0 {
-		return recommended
-	}
-	rest := slices.Clone(recommended)
-	for i := range rest {
-		rec := &rest[i]
-		for r, skip := range conflict.Skipped(d.Conflicts, rec.Container) {
-			if skip {
-				r := vertical.Resource(r)
-				rec.Target, rec.Lower, rec.Upper = rec.Target.Without(r), rec.Lower.Without(r), rec.Upper.Without(r)
-			}
-		}
-	}
-	return rest
-}
-
 // neverBelowRequests is what is recommended, but no less than the pod requests while it follows from
 // little history. What a start-up boost has added is not requested for good.
 func (d *Decision) neverBelowRequests(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
 	if !d.observed.LittleHistory || !d.policy.Divergences.Has(divergence.LittleHistory) {
 		return recommended
 	}
-	containers := make([]bounds.Container, len(pod.Containers))
-	for i := range pod.Containers {
-		c := &pod.Containers[i]
-		containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests}
-		if c.Boosted != nil {
-			containers[i].Requests = c.Boosted.Requests
-		}
-	}
-	return bounds.KeepRequests(recommended, containers)
+	return bounds.KeepPodRequests(recommended, pod)
 }
 
 // fit is what is recommended for this pod.
@@ -273,13 +239,8 @@ func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation)
 	return fitted
 }
 
-// order puts the pods that should be changed in their order. Equal ones stay as
-// slices.SortFunc leaves them, as upstream's do.
+// order sorts the pods that should be changed. Equal ones stay as slices.SortFunc leaves
+// them, as upstream's do.
 func (d *Decision) order() {
 	slices.SortFunc(d.ToUpdate, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
-	if d.policy.Mode.ResizesInPlace() {
-		d.resizes = slices.Clone(d.ToUpdate)
-	} else {
-		d.evicts = slices.Clone(d.ToUpdate)
-	}
 }

@@ -289,17 +289,13 @@ func (s *stage) pass(out *strings.Builder, o map[string]string) {
 	var d update.Decision
 	d, s.state = update.Decide(now, &s.policy, s.state, &s.seen)
 	fmt.Fprintf(out, "at %s\n", o["at"])
-	act := func(a update.Action) {
+	act := func(a update.Action) update.Result {
 		outcome := outcomes[o[a.Pod.Name]]
 		fmt.Fprintf(out, "  %-7s %s, %s%s%s\n", a.Kind, a.Pod.Name, a.Reason, targetText(a), outcomeText(outcome))
-		d.Applied(now, &s.state, a, outcome)
+		return update.Result{Outcome: outcome, At: now}
 	}
-	for a, ok := d.NextUnboost(); ok; a, ok = d.NextUnboost() {
-		act(a)
-	}
-	for a, ok := d.Next(&s.state); ok; a, ok = d.Next(&s.state) {
-		act(a)
-	}
+	d.EndBoosts(&s.state, act)
+	d.Play(&s.state, &resize.Claims{}, act)
 	held := map[string][]string{}
 	var order []string
 	for i := range d.Pods {

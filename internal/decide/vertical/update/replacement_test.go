@@ -2,6 +2,7 @@ package update_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,23 +84,19 @@ func (f *fleet) pass() {
 	var d update.Decision
 	d, f.state = update.Decide(f.now, &f.policy, f.state, f.observation())
 	gone := map[string]bool{}
-	for {
-		a, ok := d.Next(&f.state)
-		if !ok {
-			break
-		}
+	d.Play(&f.state, &resize.Claims{}, func(a update.Action) update.Result {
 		outcome := update.Done
 		if a.Kind == update.Resize {
 			outcome = f.outcome
 		}
-		d.Applied(f.now, &f.state, a, outcome)
 		switch {
 		case a.Kind == update.Evict:
 			gone[a.Pod.UID] = true
 		case outcome == update.Done:
 			f.resized++
 		}
-	}
+		return update.Result{Outcome: outcome, At: f.now}
+	})
 	f.evicted += len(gone)
 	var rest []vertical.Pod
 	for _, pod := range f.pods {
@@ -350,10 +347,14 @@ func TestBoostEndsBelowMinReplicas(t *testing.T) {
 		p.Containers[0].Boosted = &vertical.Resized{Requests: vertical.Of(100, 100*mebibyte)}
 	})
 	f.policy.HasBoost, f.policy.Boost = true, &vertical.Boost{Factor: 2, Duration: time.Minute}
-	d, _ := update.Decide(f.now, &f.policy, f.state, f.observation())
-	a, ok := d.NextUnboost()
-	if !ok || a.Kind != update.Unboost {
-		t.Fatal("the boost does not end")
+	d, state := update.Decide(f.now, &f.policy, f.state, f.observation())
+	var kinds []update.Kind
+	d.EndBoosts(&state, func(a update.Action) update.Result {
+		kinds = append(kinds, a.Kind)
+		return update.Result{At: f.now}
+	})
+	if !slices.Equal(kinds, []update.Kind{update.Unboost}) {
+		t.Fatalf("the boost ends by %v", kinds)
 	}
 	if f.pass(); f.evicted != 0 {
 		t.Error("a pod below minReplicas is evicted")

@@ -160,6 +160,12 @@ const (
 	Failed
 	// Gone: the pod is no longer there.
 	Gone
+	// Deferred: it was not tried, as the pass has no more time, or the rate limit allows no
+	// more.
+	Deferred
+	// OverClusterBudget: the eviction was not tried, as enough pods of the cluster were
+	// evicted for now.
+	OverClusterBudget
 )
 
 // Verdict is what was found about one pod.

@@ -1,4 +1,4 @@
-package update_test
+package priority_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/priority"
 )
 
 func TestRotate(t *testing.T) {
@@ -14,7 +14,7 @@ func TestRotate(t *testing.T) {
 	for last, want := range map[string][]string{
 		"": {"a", "b", "c", "d"}, "b": {"c", "d", "a", "b"}, "d": {"a", "b", "c", "d"}, "bb": {"c", "d", "a", "b"},
 	} {
-		if got := update.Rotate(keys, last); !slices.Equal(got, want) {
+		if got := priority.Rotate(keys, last); !slices.Equal(got, want) {
 			t.Errorf("after %q: %v, want %v", last, got, want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestNobodyStarves(t *testing.T) {
 		others := rapid.SliceOfNDistinct(rapid.StringMatching("[a-z]{1,3}"), 1, 12, rapid.ID).Draw(t, "others")
 		me, last := rapid.StringMatching("[a-z]{4}").Draw(t, "me"), ""
 		for range len(others) + 1 {
-			first := update.Rotate(append(slices.Clone(others), me), last)[0]
+			first := priority.Rotate(append(slices.Clone(others), me), last)[0]
 			if first == me {
 				return
 			}

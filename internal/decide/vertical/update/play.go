@@ -1,0 +1,230 @@
+package update
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+)
+
+// Result is what became of an action, and when.
+type Result struct {
+	Outcome Outcome
+	At      time.Time
+}
+
+// Claims has what the actions of all workloads have taken of a namespace's quotas.
+type Claims interface {
+	// Take claims the growth; false if a quota has no room for it.
+	Take(growth vertical.Resized, quotas []resize.Quota) bool
+	// Release takes back a claim for an action that was not done.
+	Release(growth vertical.Resized)
+}
+
+var _ Claims = (*resize.Claims)(nil)
+
+// play is one run through a Decision.
+type play struct {
+	*Decision
+	state  *State
+	claims Claims
+	do     func(Action) Result
+}
+
+// next is how a play goes on after a pod.
+type next uint8
+
+const (
+	nextPod next = iota
+	// evictInstead: the resize failed or would fail, and the mode allows an eviction.
+	evictInstead
+	// stop: the action was Deferred.
+	stop
+)
+
+// Play carries the decision out. It gives do one action after the other: first resizes,
+// then evictions, those of pods whose resize failed too. What became of an action decides
+// which ones follow. False says that do deferred an action: then that one and all after
+// it wait for the next pass. Start-up boosts are ended by EndBoosts.
+func (d *Decision) Play(s *State, claims Claims, do func(Action) Result) (completed bool) {
+	p := play{Decision: d, state: s, claims: claims, do: do}
+	var resizes, evictions []int
+	if d.policy.Mode.ResizesInPlace() {
+		resizes = d.ToUpdate
+	} else {
+		evictions = d.ToUpdate
+	}
+	for n, i := range resizes {
+		switch p.resize(i) {
+		case nextPod:
+		case evictInstead:
+			evictions = append(evictions, i)
+		case stop:
+			d.block(resizes[n:], reason.RateLimit)
+			d.block(evictions, reason.RateLimit)
+			return false
+		}
+	}
+	for n, i := range evictions {
+		if p.evict(i) == stop {
+			d.block(evictions[n:], reason.RateLimit)
+			return false
+		}
+	}
+	return true
+}
+
+// First is the kind of the first action of a Play; Nothing if there will be none.
+func (d *Decision) First() Kind {
+	switch {
+	case len(d.ToUpdate) == 0:
+		return Nothing
+	case d.policy.Mode.ResizesInPlace():
+		return Resize
+	case d.evictionsStopped == reason.None:
+		return Evict
+	}
+	return Nothing
+}
+
+// Defer leaves every pod for a later pass, instead of a Play.
+func (d *Decision) Defer(why reason.Reason) { d.block(d.ToUpdate, why) }
+
+// StopEvictions leaves out all evictions that would follow, for the state of the whole
+// cluster. Resizes go on.
+func (d *Decision) StopEvictions(why reason.Reason) {
+	d.evictionsStopped = why
+	if !d.policy.Mode.ResizesInPlace() {
+		d.block(d.ToUpdate, why)
+	}
+}
+
+// block says of pods that were not acted on why they were not.
+func (d *Decision) block(pods []int, why reason.Reason) {
+	for _, i := range pods {
+		d.Pods[i].BlockedBy = why
+	}
+}
+
+func (p *play) resize(i int) next {
+	action, blockedBy, evict := p.planResize(p.state, i)
+	switch {
+	case evict:
+		return evictInstead
+	case blockedBy != reason.None:
+		p.Pods[i].BlockedBy = blockedBy
+		return nextPod
+	}
+	return p.perform(action)
+}
+
+func (p *play) evict(i int) next {
+	v := &p.Pods[i]
+	blockedBy := p.evictionsStopped
+	if blockedBy == reason.None {
+		// Asked again: the evictions before this one may have used up the budget.
+		blockedBy = p.evictionBlockedBy(p.state, i)
+	}
+	if blockedBy != reason.None {
+		v.BlockedBy = blockedBy
+		return nextPod
+	}
+	return p.perform(Action{Kind: Evict, Pod: v.Pod, Reason: v.Reason, at: i})
+}
+
+// perform has the action done within the namespace's quotas, and records the result.
+func (p *play) perform(a Action) next {
+	v := &p.Pods[a.at]
+	growth, ok := p.claim(a)
+	if !ok {
+		v.BlockedBy = reason.ResourceQuota
+		return nextPod
+	}
+	result := p.do(a)
+	if result.Outcome != Done {
+		p.claims.Release(growth)
+	}
+	switch result.Outcome {
+	case Deferred:
+		return stop
+	case OverClusterBudget:
+		p.evictionsStopped, v.BlockedBy = reason.ClusterBudget, reason.ClusterBudget
+		return nextPod
+	}
+	if p.record(p.state, a, result) {
+		return evictInstead
+	}
+	return nextPod
+}
+
+// claim takes what the pod would request more from the namespace's quotas. The changes
+// before it may have taken what is left.
+func (p *play) claim(a Action) (growth vertical.Resized, ok bool) {
+	v, quotas := &p.Pods[a.at], p.observed.Cluster.Quotas
+	if len(quotas) == 0 || !p.policy.Divergences.Has(divergence.ResizeChecks) {
+		return growth, true
+	}
+	growth = resize.Growth(v.Pod, p.targets(v.Pod, v.fitted, a.Unboosted))
+	return growth, p.claims.Take(growth, quotas)
+}
+
+// record notes the result of an action in the pod's verdict and in the State. evict says
+// that an eviction should follow.
+func (d *Decision) record(s *State, a Action, result Result) (evict bool) {
+	v := &d.Pods[a.at]
+	switch {
+	case result.Outcome == Done:
+		v.Action, v.BlockedBy = a.Kind, reason.None
+		d.recordDone(s, a, result.At)
+	case result.Outcome == Refused && a.Kind == Unboost:
+		v.BlockedBy = reason.Refused
+	case a.Kind == Unboost, result.Outcome == Gone:
+		v.BlockedBy = reason.Failed
+	case a.Kind == Evict && result.Outcome == Disallowed:
+		v.BlockedBy = reason.PodDisruptionBudget
+	case a.Kind == Evict:
+		v.BlockedBy = reason.Failed
+	default:
+		v.BlockedBy, evict = d.recordFailedResize(s, v.Pod, result)
+	}
+	return evict
+}
+
+func (d *Decision) recordDone(s *State, a Action, at time.Time) {
+	if a.Kind == Evict {
+		d.budget.RecordEviction(a.at)
+		s.Circuit.RecordEviction(at, d.observed.Pods, d.observed.Recommended)
+		return
+	}
+	// Upstream counts each boost that ends for itself.
+	if a.Kind == Resize || d.policy.Divergences.Has(divergence.WorkloadBudget) {
+		d.budget.RecordResize(a.at)
+	}
+	s.Circuit.RecordResize(at, a.Pod)
+	s.Resize.ClearFailures(a.Pod)
+}
+
+// recordFailedResize says why the pod is left as it is, and whether it is evicted instead.
+// Upstream evicts at once where the mode allows it. With the divergence resize-backoff
+// the resize is tried again first, and what an admission policy refuses is never followed
+// by an eviction: the policy would refuse the new pod as well.
+func (d *Decision) recordFailedResize(s *State, pod *vertical.Pod, result Result) (blockedBy reason.Reason, evict bool) {
+	evicts, patient := d.policy.resize().Evicts, d.policy.Divergences.Has(divergence.ResizeBackoff)
+	switch {
+	case result.Outcome == Infeasible && evicts:
+		return reason.Failed, true
+	case result.Outcome == Infeasible:
+		s.Resize.RecordInfeasible(pod, d.observed.Recommended, d.nodeRoom(pod))
+		return reason.InfeasibleBefore, false
+	case result.Outcome == Refused && patient:
+		s.Resize.RecordFailure(result.At, pod)
+		return reason.Refused, false
+	case result.Outcome == Refused:
+		return reason.Refused, evicts
+	case patient:
+		return reason.BackingOff, s.Resize.RecordFailure(result.At, pod) && evicts
+	}
+	return reason.Failed, evicts
+}

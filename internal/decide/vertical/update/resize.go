@@ -1,0 +1,117 @@
+package update
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds/proportion"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
+)
+
+// nextStep is what the state of the pod's last resize allows now. Upstream sends a resize
+// in mode InPlace although it has just decided to wait.
+func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
+	p := d.policy.resize()
+	budget := resize.Budget{BlockedBy: d.budget.BlockedBy(i), DisruptionBlockedBy: d.budget.DisruptionBlockedBy(i)}
+	step, why := s.Resize.Decide(d.At, &p, &d.pods[i], d.observed.Recommended, budget)
+	if step == resize.Wait && d.policy.Mode == vertical.ModeInPlace && !d.policy.Divergences.Has(divergence.InPlaceBudget) {
+		return resize.Resize, reason.None
+	}
+	return step, why
+}
+
+// planResize makes the action of a resize, or says why there is none. evict says that
+// the pod is to be evicted instead. The budget is asked again, as the pods before this
+// one may have used it up.
+func (d *Decision) planResize(s *State, i int) (action Action, blockedBy reason.Reason, evict bool) {
+	// What keeps the whole group from being touched holds in every mode.
+	if why := d.budget.BlockedBy(i); why != reason.None {
+		return Action{}, why, false
+	}
+	v := &d.Pods[i]
+	action = Action{Kind: Resize, Pod: v.Pod, Reason: v.Reason, Unboosted: d.expiredBoosts(i), at: i}
+	action.Targets = d.targets(v.Pod, v.fitted, action.Unboosted)
+	switch step, why := d.nextStep(s, i); step {
+	case resize.Evict:
+		return Action{}, reason.None, true
+	case resize.Skip, resize.Wait:
+		return Action{}, why, false
+	case resize.Retry:
+		s.Resize.RecordInfeasible(v.Pod, d.observed.Recommended, d.nodeRoom(v.Pod))
+		if d.policy.Divergences.Has(divergence.InPlaceBudget) && !resize.Changes(v.Pod, action.Targets) {
+			// The node would refuse the same again.
+			return Action{}, reason.InfeasibleBefore, false
+		}
+	case resize.RetryDifferent:
+		if !resize.Changes(v.Pod, action.Targets) {
+			return Action{}, resize.InProgress(v.Pod), false
+		}
+	}
+	if d.policy.Divergences.Has(divergence.ResizeChecks) {
+		blockedBy, evict = d.checkResize(s, v, action.Targets)
+	}
+	return action, blockedBy, evict
+}
+
+// checkResize says whether the resize can succeed. Where only a new pod can have the
+// resources, and the mode allows it, the pod is evicted.
+func (d *Decision) checkResize(s *State, v *Verdict, targets []resize.Target) (blockedBy reason.Reason, evict bool) {
+	constraints := d.constraints(v.Pod)
+	evicts := d.policy.resize().Evicts
+	v.CheckResults = resize.Check(v.Pod, targets, &constraints)
+	if len(v.CheckResults) > 0 {
+		blockedBy = v.CheckResults[0]
+		switch resize.RemedyOf(v.CheckResults) {
+		case resize.RemedyNewPod:
+			evict = evicts
+		case resize.RemedyWait:
+			evict = evicts && s.Resize.WaitForChecks(d.At, v.Pod)
+		}
+	} else {
+		s.Resize.EndWait(v.Pod)
+		if resize.NeedsRestartToGrow(v.Pod, targets) {
+			v.CheckResults, evict = []reason.Reason{reason.FixedHeap}, evicts
+		}
+	}
+	if resize.NamesInit(v.Pod, d.observed.Recommended) {
+		v.CheckResults = append(v.CheckResults, reason.InitContainer)
+	}
+	return blockedBy, evict
+}
+
+// constraints are what a resize of the pod has to fit into.
+func (d *Decision) constraints(pod *vertical.Pod) resize.Constraints {
+	cluster := &d.observed.Cluster
+	return resize.Constraints{
+		Unsupported: cluster.Unsupported, Node: cluster.Nodes[pod.Node].Without(pod), Ranges: d.observed.Ranges, Quotas: cluster.Quotas,
+		Used: cluster.Used[pod.UID],
+	}
+}
+
+// newPodBlockedBy says why the API server would not admit a new pod: none is evicted for
+// it. Where the pod is resized, checkResize has asked before.
+func (d *Decision) newPodBlockedBy(i int) reason.Reason {
+	v := &d.Pods[i]
+	if !d.policy.Divergences.Has(divergence.ResizeChecks) || v.fitted == nil {
+		return reason.None
+	}
+	return resize.NewPodBlockedBy(v.Pod, d.targets(v.Pod, v.fitted, nil), d.observed.Ranges, d.observed.Cluster.Quotas)
+}
+
+// nodeRoom is what the pod's node has left over for it.
+func (d *Decision) nodeRoom(pod *vertical.Pod) vertical.Amounts {
+	return d.observed.Cluster.Nodes[pod.Node].Without(pod).Room()
+}
+
+// proportional are requests with the limits that belong to them.
+func (d *Decision) proportional(c *vertical.PodContainer, requests vertical.Amounts) vertical.Resized {
+	target := vertical.Resized{Requests: requests}
+	if vertical.PolicyOf(d.policy.Containers, c.Name).Values == vertical.RequestsAndLimits || d.policy.Mode == vertical.ModeOff {
+		var defaults vertical.Amounts
+		if d.observed.Ranges != nil {
+			defaults = d.observed.Ranges.Container.Default
+		}
+		target.Limits, _ = proportion.Limits(c.Requests, c.Limits, defaults, requests)
+	}
+	return target
+}

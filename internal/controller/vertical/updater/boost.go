@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/actions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -89,9 +90,9 @@ func (c *Controller) unboost(ctx context.Context, t *task) (failed []types.UID) 
 	defer c.catch(t.workload, &ok)
 	t.decision.EndBoosts(&t.state, func(a update.Action) update.Result {
 		result := update.Result{Outcome: update.Deferred}
-		if c.wait(ctx, a.Kind) {
+		if c.limits.wait(ctx, a.Kind) {
 			var err error
-			result.Outcome, err = c.do(ctx, t.vpa, a)
+			result.Outcome, err = actions.Do(ctx, c.cfg.Client, c.cfg.Log.WithValues("vpa", t.key()), a)
 			result.At = time.Now()
 			c.metrics.acted(t, update.Unboost, result.Outcome)
 			c.recordEvents(t, a, result.Outcome, err)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
@@ -68,7 +69,7 @@ func (s *slow) of(name string) int {
 }
 
 // withConditions are those of a controller whose objects say nothing yet.
-func withConditions(t *testing.T, statuses Statuses, names ...string) *rig {
+func withConditions(t *testing.T, statuses conditions.Statuses, names ...string) *rig {
 	t.Helper()
 	r := newRig(t, func(c *Config) { c.Statuses = statuses }, names...)
 	for _, object := range r.cfg.Autoscalers.GetStore().List() {
@@ -92,8 +93,8 @@ func TestTheLatestConditionIsWritten(t *testing.T) {
 	r := withConditions(t, statuses, "web", "api")
 	web, api := r.object("web"), r.object("api")
 	synctest.Test(t, func(t *testing.T) {
-		r.conditions = newConditions(&r.cfg, r.metrics)
-		end := r.conditions.run(t.Context())
+		r.conditions = conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.metrics.conditions(), r.cfg.Log)
+		end := r.conditions.Run(t.Context())
 		r.enqueueCondition(web, report.Condition{Reason: "first"})
 		synctest.Wait()
 		r.enqueueCondition(web, report.Condition{Reason: "second"})
@@ -125,12 +126,12 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	statuses.stuck = true
 	r := withConditions(t, statuses, "web")
 	synctest.Test(t, func(t *testing.T) {
-		conditions := newConditions(&r.cfg, r.metrics)
-		end := conditions.run(t.Context())
-		conditions.enqueue(r.object("web"), report.Type, conditionUpdate{change: func(*vpav1.VerticalPodAutoscalerStatus) bool { return true }})
+		writer := conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.metrics.conditions(), r.cfg.Log)
+		end := writer.Run(t.Context())
+		writer.Set(r.object("web"), vpav1.VerticalPodAutoscalerCondition{Type: report.Type}, nil)
 		began := time.Now()
 		end()
-		if took := time.Since(began); took != drainTimeout {
+		if took := time.Since(began); took != conditions.DrainTimeout {
 			t.Errorf("the end took %s", took)
 		}
 	})
@@ -140,21 +141,18 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 func TestConditionsOfOneObjectAreWrittenTogether(t *testing.T) {
 	r := newRig(t, nil, "web", "gone")
 	told := map[string]int{}
-	condition := func(kind string) conditionUpdate {
+	set := func(vpa *vpav1.VerticalPodAutoscaler, kind, counted string) {
 		want := vpav1.VerticalPodAutoscalerCondition{Type: vpav1.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue}
-		return conditionUpdate{
-			change:  func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
-			written: func() { told[kind]++ },
-		}
+		r.conditions.Set(vpa, want, func() { told[counted]++ })
 	}
 	web, gone := r.object("web"), r.object("gone").DeepCopy()
 	gone.UID = types.UID("before")
 	for range 2 {
-		r.conditions.enqueue(web, "A", condition("A"))
-		r.conditions.enqueue(web, "B", condition("B"))
-		r.conditions.enqueue(gone, "A", condition("C"))
-		for r.conditions.queue.Len() > 0 {
-			r.conditions.next(t.Context())
+		set(web, "A", "A")
+		set(web, "B", "B")
+		set(gone, "A", "C")
+		for r.conditions.Waiting() > 0 {
+			r.conditions.WriteNext(t.Context())
 		}
 	}
 	if told["A"] != 1 || told["B"] != 1 || told["C"] != 0 {

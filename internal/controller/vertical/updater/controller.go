@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,24 +18,15 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
-
-// Statuses writes status, each writer its own part.
-type Statuses interface {
-	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
-		change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
-}
-
-var _ Statuses = (*vpa.Client)(nil)
 
 // Lease is what the admission controller renews while it lives.
 type Lease struct {
@@ -49,7 +39,7 @@ type Lease struct {
 // Config is what a Controller needs.
 type Config struct {
 	Client   kubernetes.Interface
-	Statuses Statuses
+	Statuses conditions.Statuses
 	// Autoscalers is the informer of the VerticalPodAutoscalers, Informers those of
 	// all else; both are started by whoever owns them. Pods may be transformed by
 	// slim.Transform.
@@ -89,13 +79,12 @@ type Config struct {
 
 // Controller is the loop.
 type Controller struct {
-	cfg     Config
-	pods    cache.Indexer
-	metrics *metrics
-	listers listers
-	// buckets limit evictions and resizes.
-	buckets    [2]bucket
-	conditions *conditions
+	cfg        Config
+	pods       cache.Indexer
+	metrics    *metrics
+	listers    listers
+	limits     *rateLimits
+	conditions *conditions.Writer
 	budget     clusterBudget
 	claims     quotaClaims
 	synced     atomic.Bool
@@ -120,12 +109,6 @@ type Controller struct {
 	unboosts map[types.UID]time.Time
 }
 
-// bucket is a rate limit that several workers share.
-type bucket struct {
-	mu   sync.Mutex
-	left disruption.Bucket
-}
-
 // New checks the configuration and adds what it needs to the informers, which must
 // not run yet.
 func New(cfg Config) (*Controller, error) {
@@ -147,17 +130,14 @@ func New(cfg Config) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{
-		cfg: cfg, pods: pods.GetIndexer(), metrics: m, listers: newListers(cfg.Informers),
+		cfg: cfg, pods: pods.GetIndexer(), metrics: m, listers: newListers(cfg.Informers), limits: newRateLimits(&cfg),
 		states: map[types.UID]update.State{}, names: map[types.UID]types.NamespacedName{}, unboosts: map[types.UID]time.Time{},
 	}
 	if _, err := cfg.Autoscalers.AddEventHandler(&c.changes); err != nil {
 		return nil, fmt.Errorf("updater: watching objects: %w", err)
 	}
-	c.conditions = newConditions(&cfg, m)
+	c.conditions = conditions.New(cfg.Statuses, cfg.Autoscalers.GetStore(), m.conditions(), cfg.Log)
 	c.budget.left = newClusterBudget(&cfg)
-	for i := range c.buckets {
-		c.buckets[i].left = disruption.NewBucket(cfg.EvictionRate, cfg.EvictionBurst)
-	}
 	return c, nil
 }
 
@@ -198,11 +178,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.synced.Store(true)
 	c.active.Store(time.Now().UnixNano())
 	if c.cfg.Flags.Divergences.Has(divergence.SurviveRestart) {
-		for i := range c.buckets {
-			c.buckets[i].left = c.buckets[i].left.Empty(time.Now())
-		}
+		c.limits.empty(time.Now())
 	}
-	endConditions := c.conditions.run(ctx)
+	endConditions := c.conditions.Run(ctx)
 	defer endConditions()
 	passes := time.NewTicker(c.cfg.Interval)
 	defer passes.Stop()

@@ -33,18 +33,13 @@ func (c *Controller) reportFeature(vpa *vpav1.VerticalPodAutoscaler, missing rep
 		return
 	}
 	if !is {
-		c.conditions.enqueue(vpa, report.FeatureType, conditionUpdate{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool {
-			before := len(s.Conditions)
-			s.Conditions = slices.DeleteFunc(s.Conditions, isFeature)
-			return len(s.Conditions) != before
-		}})
+		c.conditions.Remove(vpa, report.FeatureType)
 		return
 	}
 	want := vpav1.VerticalPodAutoscalerCondition{
 		Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message, LastTransitionTime: metav1.Now(),
 	}
-	c.conditions.enqueue(vpa, report.FeatureType, conditionUpdate{
-		change:  func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
-		written: func() { c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message) },
+	c.conditions.Set(vpa, want, func() {
+		c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message)
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -99,9 +98,10 @@ func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical
 	}
 	u := &snapshotvertical.Updater{
 		Time: l.at, Interval: metav1.Duration{Duration: c.cfg.Interval}, LeaseStale: stale,
-		Evictions: c.bucket(update.Evict), Resizes: c.bucket(update.Resize), State: l.state.Clone(),
-		Held: l.evictionsStopped.String(), FailedCreate: l.failedCreate,
+		State: l.state.Clone(),
+		Held:  l.evictionsStopped.String(), FailedCreate: l.failedCreate,
 	}
+	u.Evictions, u.Resizes = c.limits.left()
 	next := time.Now()
 	if after := l.at.Add(c.cfg.Interval); after.After(next) {
 		next = after
@@ -132,19 +132,4 @@ func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical
 		u.Requested[name] = node.Others
 	}
 	return u
-}
-
-// bucket is what is left of a rate limit.
-func (c *Controller) bucket(kind update.Kind) disruption.Bucket {
-	b := c.bucketOf(kind)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.left
-}
-
-func (c *Controller) bucketOf(kind update.Kind) *bucket {
-	if kind == update.Evict {
-		return &c.buckets[0]
-	}
-	return &c.buckets[1]
 }

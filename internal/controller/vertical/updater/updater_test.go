@@ -3,7 +3,6 @@ package updater
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +33,6 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
@@ -187,8 +185,8 @@ func (r *rig) passOnce() {
 	ctx, cancel := context.WithTimeout(r.t.Context(), r.cfg.Interval)
 	defer cancel()
 	r.pass(ctx)
-	for r.conditions.queue.Len() > 0 {
-		r.conditions.next(ctx)
+	for r.conditions.Waiting() > 0 {
+		r.conditions.WriteNext(ctx)
 	}
 }
 
@@ -246,7 +244,7 @@ func TestConditionIsWrittenOnce(t *testing.T) {
 func TestTurns(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.EvictionRate, c.EvictionBurst, c.Interval = 0.0001, 1, time.Second }, "a", "b", "c")
 	for range 3 {
-		r.buckets[0].left = disruption.NewBucket(r.cfg.EvictionRate, r.cfg.EvictionBurst)
+		r.limits = newRateLimits(&r.cfg)
 		r.passOnce()
 	}
 	var turns []string
@@ -366,22 +364,6 @@ func TestTheOldestControls(t *testing.T) {
 		if want := map[string]int{"web": 2, "a-younger": 0}[w.vpa.Name]; len(w.pods) != want {
 			t.Errorf("%s has %d pods", w.vpa.Name, len(w.pods))
 		}
-	}
-}
-
-func TestSetKeepsTheOrder(t *testing.T) {
-	status := &vpav1.VerticalPodAutoscalerStatus{Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: "A"}, {Type: "Z"}}}
-	first := vpav1.VerticalPodAutoscalerCondition{Type: "M", Status: "True", Reason: "R", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
-	if !set(status, first) || set(status, first) {
-		t.Error("a condition is not written once")
-	}
-	second := first
-	second.Reason, second.LastTransitionTime = "Q", metav1.NewTime(time.Unix(2, 0))
-	if !set(status, second) || status.Conditions[1].LastTransitionTime != first.LastTransitionTime {
-		t.Error("a status that stays has another time")
-	}
-	if got := fmt.Sprint(status.Conditions[0].Type, status.Conditions[1].Type, status.Conditions[2].Type); got != "AMZ" {
-		t.Error(got)
 	}
 }
 

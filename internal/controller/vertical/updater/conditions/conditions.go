@@ -1,0 +1,227 @@
+// Package conditions writes conditions of VerticalPodAutoscalers beside the updater's
+// passes, so that neither pods nor the next pass wait for a write.
+package conditions
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+)
+
+// Statuses writes status, each writer its own part.
+type Statuses interface {
+	UpdateStatus(ctx context.Context, object *vpav1.VerticalPodAutoscaler,
+		Change func(*vpav1.VerticalPodAutoscalerStatus) bool) (*vpav1.VerticalPodAutoscaler, error)
+}
+
+var _ Statuses = (*vpa.Client)(nil)
+
+// Metrics has the series that the Writer sets.
+type Metrics struct {
+	// Waiting is how many writes wait or are under way, Latency how long it took until
+	// none was.
+	Waiting prometheus.Gauge
+	Latency prometheus.Observer
+}
+
+const (
+	// writers is how many objects are written at a time.
+	writers = 8
+	// DrainTimeout is how long the end of the process waits for what is not written yet.
+	DrainTimeout = 10 * time.Second
+)
+
+// update is one condition of an object.
+type update struct {
+	// change puts it into a status; false if it is there already.
+	change func(*vpav1.VerticalPodAutoscalerStatus) bool
+	// written, if there is one, is called once it was written.
+	written func()
+}
+
+// pending is what is to be written of an object, by the conditions' types: of each the
+// latest.
+type pending struct {
+	name    types.NamespacedName
+	updates map[vpav1.VerticalPodAutoscalerConditionType]update
+}
+
+// Writer has a queue of objects. An object has one writer at a time. What is lost with
+// the process, the next one's first pass finds again.
+type Writer struct {
+	statuses Statuses
+	objects  cache.Store
+	log      logr.Logger
+	metrics  Metrics
+	queue    workqueue.TypedInterface[types.UID]
+
+	mu      sync.Mutex
+	pending map[types.UID]pending // guarded by mu
+	// open is how many writes wait or are under way, and since when there are some.
+	open  int       // guarded by mu
+	since time.Time // guarded by mu
+}
+
+// New makes a Writer that writes nothing before Run. objects is the cache of the
+// VerticalPodAutoscalers.
+func New(statuses Statuses, objects cache.Store, m Metrics, log logr.Logger) *Writer {
+	return &Writer{
+		statuses: statuses, objects: objects, log: log, metrics: m,
+		queue: workqueue.NewTyped[types.UID](), pending: map[types.UID]pending{},
+	}
+}
+
+// Set has the condition written, unless the object has it already. written, if it is not
+// nil, is called once it was.
+func (w *Writer) Set(vpa *vpav1.VerticalPodAutoscaler, want vpav1.VerticalPodAutoscalerCondition, written func()) {
+	w.enqueue(vpa, want.Type, update{
+		change:  func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+		written: written,
+	})
+}
+
+// Remove has the condition of this type removed.
+func (w *Writer) Remove(vpa *vpav1.VerticalPodAutoscaler, kind vpav1.VerticalPodAutoscalerConditionType) {
+	w.enqueue(vpa, kind, update{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool {
+		before := len(s.Conditions)
+		s.Conditions = slices.DeleteFunc(s.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == kind })
+		return len(s.Conditions) != before
+	}})
+}
+
+// enqueue replaces an update of the same type that waits.
+func (w *Writer) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind vpav1.VerticalPodAutoscalerConditionType, u update) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, ok := w.pending[vpa.UID]
+	if !ok {
+		p = pending{
+			name:    types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name},
+			updates: map[vpav1.VerticalPodAutoscalerConditionType]update{},
+		}
+		w.pending[vpa.UID] = p
+		w.count(1)
+	}
+	p.updates[kind] = u
+	w.queue.Add(vpa.UID)
+}
+
+// count is called with mu held. How long it took to write all conditions is a step of its
+// own in upstream's series, which is no part of a pass.
+func (w *Writer) count(change int) {
+	if w.open == 0 {
+		w.since = time.Now()
+	}
+	w.open += change
+	w.metrics.Waiting.Set(float64(w.open))
+	if w.open == 0 {
+		w.metrics.Latency.Observe(time.Since(w.since).Seconds())
+	}
+}
+
+// Run starts the writers. The function that it returns ends them, once everything is
+// written or DrainTimeout is over. ctx does not end them: a process that no longer leads
+// still writes why its last pass changed nothing.
+func (w *Writer) Run(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	for range writers {
+		done.Go(func() {
+			for w.WriteNext(ctx) {
+			}
+		})
+	}
+	return func() {
+		timer := time.AfterFunc(DrainTimeout, cancel)
+		w.queue.ShutDown()
+		done.Wait()
+		timer.Stop()
+		cancel()
+	}
+}
+
+// Waiting is how many objects wait to be written.
+func (w *Writer) Waiting() int { return w.queue.Len() }
+
+// WriteNext writes the conditions of one object, and waits for one; false when there will
+// be no more.
+func (w *Writer) WriteNext(ctx context.Context) bool {
+	uid, ended := w.queue.Get()
+	if ended {
+		return false
+	}
+	defer w.queue.Done(uid)
+	w.mu.Lock()
+	p := w.pending[uid]
+	delete(w.pending, uid)
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.count(-1)
+	}()
+	// The cache has the latest version: what a pass saw may be old by now.
+	object, _, err := w.objects.GetByKey(p.name.String())
+	vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
+	if err != nil || !ok || vpa.UID != uid {
+		return true // The object is gone.
+	}
+	w.write(ctx, vpa, p.updates)
+	return true
+}
+
+func (w *Writer) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, updates map[vpav1.VerticalPodAutoscalerConditionType]update) {
+	var changed []func()
+	stored, err := w.statuses.UpdateStatus(ctx, vpa, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
+		// After a conflict this is called again, with the status that another client wrote.
+		changed = changed[:0]
+		for _, u := range updates {
+			if u.change(s) {
+				changed = append(changed, u.written)
+			}
+		}
+		return len(changed) > 0
+	})
+	if err != nil {
+		w.log.V(1).Info("a condition could not be written", "vpa", vpa.Namespace+"/"+vpa.Name, "error", err.Error())
+		return
+	}
+	for _, written := range changed {
+		if written != nil && stored != nil {
+			written()
+		}
+	}
+}
+
+// set puts the condition where its type stands in the order; false if it is there
+// already.
+func set(s *vpav1.VerticalPodAutoscalerStatus, want vpav1.VerticalPodAutoscalerCondition) bool {
+	at := slices.IndexFunc(s.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
+	if at < 0 {
+		s.Conditions = append(s.Conditions, want)
+		return true
+	}
+	has := &s.Conditions[at]
+	if has.Type != want.Type {
+		s.Conditions = slices.Insert(s.Conditions, at, want)
+		return true
+	}
+	if has.Status == want.Status {
+		want.LastTransitionTime = has.LastTransitionTime
+		if has.Reason == want.Reason && has.Message == want.Message {
+			return false
+		}
+	}
+	*has = want
+	return true
+}

@@ -1,0 +1,65 @@
+package updater
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+)
+
+// rateLimits bound evictions and resizes, each for themselves. Workers share them.
+type rateLimits struct {
+	// interval is how long a pass may take.
+	interval time.Duration
+
+	mu        sync.Mutex
+	evictions disruption.Bucket // guarded by mu
+	resizes   disruption.Bucket // guarded by mu
+}
+
+func newRateLimits(cfg *Config) *rateLimits {
+	full := disruption.NewBucket(cfg.EvictionRate, cfg.EvictionBurst)
+	return &rateLimits{interval: cfg.Interval, evictions: full, resizes: full}
+}
+
+// empty leaves nothing of the burst: a process before this one may have used it up a
+// moment ago.
+func (l *rateLimits) empty(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.evictions, l.resizes = l.evictions.Empty(now), l.resizes.Empty(now)
+}
+
+// left is what is left of both.
+func (l *rateLimits) left() (evictions, resizes disruption.Bucket) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.evictions, l.resizes
+}
+
+// wait waits until the rate limit allows the action; false if that is not within
+// the pass.
+func (l *rateLimits) wait(ctx context.Context, kind update.Kind) bool {
+	deadline, ends := ctx.Deadline()
+	if ends {
+		deadline = disruption.LastAction(deadline, l.interval)
+	}
+	at, ok := l.reserve(time.Now(), deadline, kind)
+	if !ok || ctx.Err() != nil {
+		return false
+	}
+	return pause(ctx, time.Until(at))
+}
+
+func (l *rateLimits) reserve(now, deadline time.Time, kind update.Kind) (at time.Time, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	bucket := &l.resizes
+	if kind == update.Evict {
+		bucket = &l.evictions
+	}
+	at, ok, *bucket = bucket.Reserve(now, deadline)
+	return at, ok
+}

@@ -81,50 +81,71 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	f.addRegistration(fs)
 	f.common.Add(fs, "The log's verbosity: 0 has what goes wrong, 1 each pod that is changed.")
 	f.common.AddLogFormat(fs)
-	fs.Float64Var(&f.qps, "kube-api-qps", 50, "QPS to use while talking with the API server; no request waits for that.")
+	fs.Float64Var(&f.qps, "kube-api-qps", 50,
+		"QPS to use while talking with the API server; no request waits for that.")
 	fs.Float64Var(&f.burst, "kube-api-burst", 100, "Burst to use while talking with the API server.")
 	fs.StringVar(&f.address, "address", ":8944", "The address of /metrics, /healthz and /readyz.")
-	fs.BoolVar(&f.profiling, "profiling", false, "Serve /debug/pprof at --address, to connections from the pod itself alone, such as those of kubectl port-forward.")
+	fs.BoolVar(&f.profiling, "profiling", false,
+		"Serve /debug/pprof at --address, to connections from the pod itself alone, such as those of kubectl "+
+			"port-forward.")
 	fs.IntVar(&f.port, "port", 8000, "The port of the admission server.")
-	fs.StringVar(&f.only, "vpa-object-namespace", "", "The one namespace whose pods and objects are looked at; all without it.")
-	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose pods and objects are left alone.")
+	fs.StringVar(&f.only, "vpa-object-namespace", "",
+		"The one namespace whose pods and objects are looked at; all without it.")
+	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
+		"Namespaces, with commas between, whose pods and objects are left alone.")
 	fs.Var(&f.maxBoost, "max-allowed-cpu-boost", "The most CPU that a container requests while it starts.")
 	fs.StringToStringVar(&f.gates, "feature-gates", nil,
-		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or =false. All are off by default.")
+		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or "+
+			"=false. All are off by default.")
 	fs.StringVar(&f.divergences, "divergences", "default",
-		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas between (docs/compatibility.md).")
+		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
+			"between (docs/compatibility.md).")
 	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
-		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip or allow. Warnings say so.")
+		"What the recommender and the updater do about a resource that a HorizontalPodAutoscaler has a "+
+			"Utilization target on: skip or allow. Warnings say so.")
 	flags.AddHiddenLogFlags(fs)
 }
 
 func (f *Flags) addCertificates(fs *pflag.FlagSet) {
-	fs.StringVar(&f.files.Authority, "client-ca-file", "/etc/tls-certs/caCert.pem", "The file of the authority that signed the server's certificate.")
-	fs.StringVar(&f.files.Certificate, "tls-cert-file", "/etc/tls-certs/serverCert.pem", "The file of the server's certificate.")
+	fs.StringVar(&f.files.Authority, "client-ca-file", "/etc/tls-certs/caCert.pem",
+		"The file of the authority that signed the server's certificate.")
+	fs.StringVar(&f.files.Certificate, "tls-cert-file", "/etc/tls-certs/serverCert.pem",
+		"The file of the server's certificate.")
 	fs.StringVar(&f.files.Key, "tls-private-key", "/etc/tls-certs/serverKey.pem", "The file of its key.")
 	fs.BoolVar(&f.reload, "reload-cert", false, "Read these files again when they change.")
 	fs.StringVar(&f.secret, "webhook-cert-secret", "",
-		"Make certificates and keep them in the Secret of this name, beside the server, in place of those files. All replicas share it.")
-	fs.DurationVar(&f.lifetime, "webhook-cert-lifetime", 90*24*time.Hour, "How long a certificate in --webhook-cert-secret is valid; there is a new one in time.")
+		"Make certificates and keep them in the Secret of this name, beside the server, in place of those "+
+			"files. All replicas share it.")
+	fs.DurationVar(&f.lifetime, "webhook-cert-lifetime", 90*24*time.Hour,
+		"How long a certificate in --webhook-cert-secret is valid; there is a new one in time.")
 	fs.StringVar(&f.clientAuthority, "webhook-client-ca-file", "",
 		"The file of the authority of the client certificate that the API server shows, if its AdmissionConfiguration names one; nobody else is "+
 			"then answered. It should sign nothing else. Without it, anybody who knows the path.")
 	fs.StringVar(&f.minTLSVersion, "min-tls-version", "tls1_2", "The least TLS version: tls1_2 or tls1_3.")
-	fs.StringVar(&f.ciphers, "tls-ciphers", "", "The cipher suites of TLS 1.2, with commas or colons between; Go's choice without it.")
+	fs.StringVar(&f.ciphers, "tls-ciphers", "",
+		"The cipher suites of TLS 1.2, with commas or colons between; Go's choice without it.")
 }
 
 func (f *Flags) addRegistration(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.register, "register-webhook", true, "Tell the API server where the admission server is: change the MutatingWebhookConfiguration, or create it where that is granted.")
-	fs.BoolVar(&f.byURL, "register-by-url", false, "Register by --webhook-address and --webhook-port rather than by a Service.")
-	fs.StringVar(&f.webhookAddress, "webhook-address", "", "Where the server is, as https://HOST; with --register-by-url.")
+	fs.BoolVar(&f.register, "register-webhook", true,
+		"Tell the API server where the admission server is: change the MutatingWebhookConfiguration, or create "+
+			"it where that is granted.")
+	fs.BoolVar(&f.byURL, "register-by-url", false,
+		"Register by --webhook-address and --webhook-port rather than by a Service.")
+	fs.StringVar(&f.webhookAddress, "webhook-address", "",
+		"Where the server is, as https://HOST; with --register-by-url.")
 	fs.StringVar(&f.webhookPort, "webhook-port", "", "The port there; with --register-by-url.")
 	fs.StringVar(&f.service, "webhook-service", "vpa-webhook", "The Service by which the server is registered.")
 	fs.IntVar(&f.timeoutSeconds, "webhook-timeout-seconds", defaultTimeoutSeconds,
 		"How long the API server waits for an answer before it goes on without; upstream's default is 30.")
-	fs.BoolVar(&f.fails, "webhook-failure-policy-fail", false, "Let no pod be created while there is no answer. Use with caution.")
-	fs.StringVar(&f.labels, "webhook-labels", "", "Labels of the MutatingWebhookConfiguration, as key1:value1,key2:value2.")
-	fs.StringVar(&f.leaseName, "status-lease-name", "vpa-admission-controller", "The Lease that tells the updater that the server answers.")
-	fs.StringVar(&f.leaseNamespace, "status-lease-namespace", "", "The Lease's namespace; without it that of the environment's NAMESPACE, or kube-system.")
+	fs.BoolVar(&f.fails, "webhook-failure-policy-fail", false,
+		"Let no pod be created while there is no answer. Use with caution.")
+	fs.StringVar(&f.labels, "webhook-labels", "",
+		"Labels of the MutatingWebhookConfiguration, as key1:value1,key2:value2.")
+	fs.StringVar(&f.leaseName, "status-lease-name", "vpa-admission-controller",
+		"The Lease that tells the updater that the server answers.")
+	fs.StringVar(&f.leaseNamespace, "status-lease-namespace", "",
+		"The Lease's namespace; without it that of the environment's NAMESPACE, or kube-system.")
 	fs.DurationVar(&f.leaseUpdateInterval, "status-lease-update-interval", 10*time.Second,
 		"How often the Lease is renewed; well below the updater's --admission-controller-status-lease-timeout.")
 }
@@ -147,11 +168,13 @@ func (f *Flags) Complete() error {
 	check(f.qps > 0 && f.burst >= 1, "kube-api-qps", f.qps, "must be greater than 0, as must --kube-api-burst")
 	f.common.Validate(check)
 	check(f.port >= 0 && f.port < 1<<16, "port", f.port, "must be a port")
-	check(f.only == "" || f.ignored == "", "vpa-object-namespace", f.only, "cannot be used together with --ignored-vpa-object-namespaces")
+	check(f.only == "" || f.ignored == "", "vpa-object-namespace", f.only,
+		"cannot be used together with --ignored-vpa-object-namespaces")
 	check(f.secret == "" || f.lifetime >= time.Second, "webhook-cert-lifetime", f.lifetime, "must be at least a second")
 	check(f.minTLSVersion == "" || f.minTLSVersion == "tls1_2" || f.minTLSVersion == "tls1_3",
 		"min-tls-version", f.minTLSVersion, "must be tls1_2 or tls1_3")
-	check(f.timeoutSeconds >= 1 && f.timeoutSeconds <= 30, "webhook-timeout-seconds", f.timeoutSeconds, "must be from 1 to 30")
+	check(f.timeoutSeconds >= 1 && f.timeoutSeconds <= 30, "webhook-timeout-seconds", f.timeoutSeconds,
+		"must be from 1 to 30")
 	check(f.leaseUpdateInterval > 0, "status-lease-update-interval", f.leaseUpdateInterval, "must be greater than 0")
 	check(f.leaseName != "", "status-lease-name", f.leaseName, "must not be empty")
 	check(f.conflict.IsValid(), "vertical-conflict", f.conflict, "must be skip or allow")

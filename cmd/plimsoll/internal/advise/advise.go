@@ -86,10 +86,12 @@ func Command(version string) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files, folders or - for standard input, instead of a cluster")
+	flags.StringSliceVarP(&o.files, "filename", "f", nil,
+		"files, folders or - for standard input, instead of a cluster")
 	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "look at the whole cluster")
 	flags.StringVarP(&o.output, "output", "o", "text", "text, json or sarif (2.1.0)")
-	flags.StringVar(&o.failOn, "fail-on", "error", "the lowest level that makes the exit status 1: error, warning, advice or never")
+	flags.StringVar(&o.failOn, "fail-on", "error",
+		"the lowest level that makes the exit status 1: error, warning, advice or never")
 	flags.StringSliceVar(&o.rules, "rules", nil, "the rules to look for; or, with - before each, those to leave out")
 	flags.StringVar(&o.usage, "usage", "", "CSV file of what containers used: time,namespace,pod,container,cpu,memory")
 	o.kube.AddFlags(flags)

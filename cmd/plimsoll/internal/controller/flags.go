@@ -44,11 +44,15 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	flags.AddLeaderElection(fs, &f.config.LeaderElection)
 	f.common.Add(fs, "The log's verbosity: 0 has one line for each change of scale, 1 one for each decision.")
 	f.common.AddLogFormat(fs)
-	fs.Float32Var(&f.config.API.QPS, "kube-api-qps", 0, "QPS to use while talking with the API server; 0 for no limit on this side.")
-	fs.IntVar(&f.config.API.Burst, "kube-api-burst", 0, "Burst to use while talking with the API server; needed with --kube-api-qps.")
+	fs.Float32Var(&f.config.API.QPS, "kube-api-qps", 0,
+		"QPS to use while talking with the API server; 0 for no limit on this side.")
+	fs.IntVar(&f.config.API.Burst, "kube-api-burst", 0,
+		"Burst to use while talking with the API server; needed with --kube-api-qps.")
 	fs.StringVar(&f.config.MetricsAddress, "metrics-bind-address", ":8080", "The address of /metrics; 0 for none.")
-	fs.StringVar(&f.config.HealthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz; 0 for none.")
-	fs.StringVar(&f.config.PprofAddress, "pprof-bind-address", "", "The loopback address of /debug/pprof, for kubectl port-forward; none by default.")
+	fs.StringVar(&f.config.HealthAddress, "health-probe-bind-address", ":8081",
+		"The address of /healthz and /readyz; 0 for none.")
+	fs.StringVar(&f.config.PprofAddress, "pprof-bind-address", "",
+		"The loopback address of /debug/pprof, for kubectl port-forward; none by default.")
 	fs.StringVar(&f.config.InspectionAddress, "inspection-bind-address", "127.0.0.1:8082",
 		"Loopback address of the inspection endpoint used by plimsoll explain, through pods/portforward; 0 for none.")
 }
@@ -56,28 +60,35 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	const prefix = "horizontal-pod-autoscaler-"
 	fs.Int32Var(&f.workers, "concurrent-horizontal-pod-autoscaler-syncs", 5,
-		"The number of horizontal pod autoscaler objects that are allowed to sync concurrently. One that waits for a metrics API does not count.")
+		"The number of horizontal pod autoscaler objects that are allowed to sync concurrently. One that waits "+
+			"for a metrics API does not count.")
 	fs.DurationVar(&f.config.SyncPeriod, prefix+"sync-period", 15*time.Second,
 		"The period for syncing the number of pods in horizontal pod autoscaler: the longest time without a decision. New samples of kubelets, "+
 			"and pods and counts that change, lead to decisions between.")
 	fs.DurationVar(&f.config.Options.DownscaleStabilization, prefix+"downscale-stabilization", f.config.Options.DownscaleStabilization,
-		"The period for which autoscaler will look backwards and not scale down below any recommendation it made during that period.")
+		"The period for which autoscaler will look backwards and not scale down below any recommendation it "+
+			"made during that period.")
 	fs.Float64Var(&f.config.Options.Tolerance, prefix+"tolerance", f.config.Options.Tolerance,
-		"The minimum change (from 1.0) in the desired-to-actual metrics ratio for the horizontal pod autoscaler to consider scaling.")
+		"The minimum change (from 1.0) in the desired-to-actual metrics ratio for the horizontal pod "+
+			"autoscaler to consider scaling.")
 	fs.DurationVar(&f.config.Options.CPUInitializationPeriod, prefix+"cpu-initialization-period", f.config.Options.CPUInitializationPeriod,
 		"The period after pod start when CPU samples might be skipped.")
 	fs.DurationVar(&f.config.Options.InitialReadinessDelay, prefix+"initial-readiness-delay", f.config.Options.InitialReadinessDelay,
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
 	fs.DurationVar(&f.config.MetricsTimeout, "metrics-api-timeout", 10*time.Second,
-		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not delayed meanwhile.")
+		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not "+
+			"delayed meanwhile.")
 	fs.Int32Var(&f.requests, "concurrent-metrics-api-requests", metricsapi.DefaultSlots,
-		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. The others take turns, by namespace and object.")
+		"The number of requests to one metrics API (resource, custom, external) that are allowed concurrently. "+
+			"The others take turns, by namespace and object.")
 	fs.DurationVar(&f.config.StatusInterval, "status-interval", time.Minute,
-		"How often status is written for its numbers alone; a change of replicas or conditions is written at once. 0 writes each change.")
+		"How often status is written for its numbers alone; a change of replicas or conditions is written at "+
+			"once. 0 writes each change.")
 	fs.DurationVar(&f.config.EventInterval, "event-interval", 14*time.Second,
 		"How long a warning that says the same about an object is not repeated. 0 repeats each.")
 	fs.StringVar(&f.divergences, "divergences", "default",
-		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between (docs/compatibility.md).")
+		"Where to decide otherwise than kube-controller-manager: default, none, or names with commas between "+
+			"(docs/compatibility.md).")
 	fs.BoolVar(&f.config.Vertical, "vertical", true,
 		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
 			"False where another vertical autoscaler does: two must not work on the same objects.")
@@ -106,7 +117,8 @@ func (f *Flags) Validate() error {
 	check(f.config.StatusInterval >= 0, "status-interval", f.config.StatusInterval, "must not be negative")
 	check(f.config.EventInterval >= 0, "event-interval", f.config.EventInterval, "must not be negative")
 	check(f.config.API.QPS >= 0, "kube-api-qps", f.config.API.QPS, "must not be negative")
-	check(f.config.API.QPS == 0 || f.config.API.Burst >= 1, "kube-api-burst", f.config.API.Burst, "must be greater than 0 with --kube-api-qps")
+	check(f.config.API.QPS == 0 || f.config.API.Burst >= 1, "kube-api-burst", f.config.API.Burst,
+		"must be greater than 0 with --kube-api-qps")
 	f.common.Validate(check)
 	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress), "pprof-bind-address", f.config.PprofAddress,
 		"must be a loopback address: whoever reaches it can slow the program down")

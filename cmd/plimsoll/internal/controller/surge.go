@@ -15,7 +15,8 @@ func (f *Flags) addSurge(fs *pflag.FlagSet) {
 		"How far back the samples may reach by which the last few seconds of CPU use ask for more replicas; 0 leaves everything to the "+
 			"average over 15 s. It needs samples of the kubelets, and only ever asks for more.")
 	fs.Float64Var(&s.SteepFactor, "surge-steep-factor", s.SteepFactor,
-		"Two samples in a row above this many times the target are a surge. The lower one says how many replicas are asked for.")
+		"Two samples in a row above this many times the target are a surge. The lower one says how many "+
+			"replicas are asked for.")
 	fs.Float64Var(&s.Margin, "surge-margin", s.Margin,
 		"Three samples in a row above this many times the target are a surge, and at least half of the pods must be above it. "+
 			"Nearer to 1 noise is taken for a surge.")

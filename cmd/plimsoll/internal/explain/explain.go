@@ -79,18 +79,25 @@ func Command() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "text", "text explains to people; json and yaml print one document for each explanation")
-	flags.StringVar(&o.save, "save", "", "write what the decision is made of to this file, for plimsoll evaluate and --from")
-	flags.StringVar(&o.from, "from", "", "explain the steps of this file instead of a cluster's object; - is standard input")
+	flags.StringVarP(&o.output, "output", "o", "text",
+		"text explains to people; json and yaml print one document for each explanation")
+	flags.StringVar(&o.save, "save", "",
+		"write what the decision is made of to this file, for plimsoll evaluate and --from")
+	flags.StringVar(&o.from, "from", "",
+		"explain the steps of this file instead of a cluster's object; - is standard input")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "explain again and again, until Ctrl-C")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "how long --watch waits between two explanations")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "name every pod that is set aside")
-	flags.StringVar(&o.decider, "controller", "auto", "who decides on the object: auto finds out, plimsoll, or kube-controller-manager")
-	flags.DurationVar(&o.period, "sync-period", 15*time.Second, "how often that controller decides (--horizontal-pod-autoscaler-sync-period)")
-	flags.StringVar(&o.controllerNamespace, "controller-namespace", "plimsoll-system", "the namespace of Plimsoll's controller")
+	flags.StringVar(&o.decider, "controller", "auto",
+		"who decides on the object: auto finds out, plimsoll, or kube-controller-manager")
+	flags.DurationVar(&o.period, "sync-period", 15*time.Second,
+		"how often that controller decides (--horizontal-pod-autoscaler-sync-period)")
+	flags.StringVar(&o.controllerNamespace, "controller-namespace", "plimsoll-system",
+		"the namespace of Plimsoll's controller")
 	flags.StringVar(&o.controllerLease, "controller-lease", "plimsoll-controller", "the name of its Lease")
 	flags.IntVar(&o.controllerPort, "controller-port", leader.DefaultPort, "the port of its --inspection-bind-address")
-	flags.StringVar(&o.controllerAddress, "controller-address", "", "host:port of its --inspection-bind-address, where it does not run as a pod")
+	flags.StringVar(&o.controllerAddress, "controller-address", "",
+		"host:port of its --inspection-bind-address, where it does not run as a pod")
 	o.kube.AddFlags(flags)
 	return cmd
 }

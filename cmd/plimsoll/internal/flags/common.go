@@ -19,7 +19,8 @@ type Common struct {
 
 // Add adds all but --logging-format; verbosity is the help of --v.
 func (c *Common) Add(fs *pflag.FlagSet, verbosity string) {
-	fs.StringVar(&c.Kubeconfig, "kubeconfig", "", "Path to a kubeconfig file. Without it, the service account of the pod.")
+	fs.StringVar(&c.Kubeconfig, "kubeconfig", "",
+		"Path to a kubeconfig file. Without it, the service account of the pod.")
 	fs.IntVarP(&c.verbosity, "v", "v", 0, verbosity)
 }
 

@@ -23,29 +23,35 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 			"metrics.k8s.io stands in for kubelets that cannot be read. With --shadow auto means api.")
 	fs.DurationVar(&c.Interval, "kubelet-scrape-interval", scrape.DefaultPeriod, "How often each kubelet is asked.")
 	fs.Float64Var(&c.MaxPerSecond, "kubelet-max-scrapes-per-second", scrape.DefaultMaxPerSecond,
-		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets near a change first.")
+		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets "+
+			"near a change first.")
 	fs.Float64Var(&c.MaxCPU, "kubelet-max-cpu", scrape.DefaultMaxCPU,
 		"How much of its own CPU Plimsoll spends at most on reading and parsing the answers of kubelets, in cores. Beyond it each is asked "+
 			"less often, those of targets near a change first.")
 	fs.IntVar(&c.MaxConcurrent, "kubelet-max-concurrent-scrapes", scrape.DefaultMaxConcurrent,
-		"How many kubelets are asked at a time at most. Beside them three times as many may be under way that have taken longer than 250 ms.")
+		"How many kubelets are asked at a time at most. Beside them three times as many may be under way that "+
+			"have taken longer than 250 ms.")
 	fs.StringSliceVar(&o.PreferredAddressTypes, "kubelet-preferred-address-types", o.PreferredAddressTypes,
-		"The priority of node address types to use when determining which address to use to connect to a particular node.")
+		"The priority of node address types to use when determining which address to use to connect to a "+
+			"particular node.")
 	fs.BoolVar(&o.UseNodeStatusPort, "kubelet-use-node-status-port", o.UseNodeStatusPort,
 		"Use the port in the node status. Takes precedence over --kubelet-port.")
 	fs.IntVar(&o.Port, "kubelet-port", o.Port, "The port to use to connect to kubelets.")
 	fs.BoolVar(&o.InsecureTLS, "kubelet-insecure-tls", false,
 		"Do not verify the certificates of kubelets. Whoever answers is believed, and is sent the token.")
 	fs.StringVar(&o.CertificateAuthority, "kubelet-certificate-authority", "",
-		"Path to the CA that the certificates of kubelets are verified with, read anew as it changes. Without it, the API server's.")
+		"Path to the CA that the certificates of kubelets are verified with, read anew as it changes. Without "+
+			"it, the API server's.")
 	fs.StringVar(&c.Account, "kubelet-service-account", kubelets.DefaultAccount,
 		"The service account, as NAMESPACE/NAME, whose token kubelets are sent; the API server issues it for an hour at a time. It should have "+
 			"no right but to get nodes/metrics: whoever has a node has the token. Empty for none.")
 	fs.StringVar(&o.TokenFile, "kubelet-token-file", "",
 		"Path to a token for kubelets, read anew as it changes, instead of one of --kubelet-service-account.")
-	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "", "Path to a client certificate for kubelets, instead of any token.")
+	fs.StringVar(&o.ClientCertificate, "kubelet-client-certificate", "",
+		"Path to a client certificate for kubelets, instead of any token.")
 	fs.StringVar(&o.ClientKey, "kubelet-client-key", "", "Path to the key of the client certificate for kubelets.")
-	fs.DurationVar(&o.RequestTimeout, "kubelet-request-timeout", o.RequestTimeout, "How long a kubelet may take to answer.")
+	fs.DurationVar(&o.RequestTimeout, "kubelet-request-timeout", o.RequestTimeout,
+		"How long a kubelet may take to answer.")
 	fs.BoolVar(&o.DisableCompression, "kubelet-disable-compression", false,
 		"Ask kubelets for uncompressed answers: less CPU on both sides, ten times the traffic.")
 }
@@ -57,7 +63,8 @@ func ValidateKubelets(c *kubelets.Config, check Check) {
 	check(err == nil, "kubelet-service-account", c.Account, fmt.Sprint(err))
 	check(c.Interval > 0, "kubelet-scrape-interval", c.Interval, "must be greater than 0")
 	check(c.MaxPerSecond > 0, "kubelet-max-scrapes-per-second", c.MaxPerSecond, "must be greater than 0")
-	check(c.MaxCPU > 0 && !math.IsInf(c.MaxCPU, 1), "kubelet-max-cpu", c.MaxCPU, "must be a number of cores greater than 0")
+	check(c.MaxCPU > 0 && !math.IsInf(c.MaxCPU, 1), "kubelet-max-cpu", c.MaxCPU,
+		"must be a number of cores greater than 0")
 	check(c.MaxConcurrent > 0, "kubelet-max-concurrent-scrapes", c.MaxConcurrent, "must be greater than 0")
 }
 

@@ -50,15 +50,22 @@ func newSimulateFlags() *simulateFlags {
 func (f *simulateFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.hpas, "hpa", nil, "A file with a HorizontalPodAutoscaler; several are compared.")
 	fs.StringVar(&f.workload, "workload", "", "A file with the workload that it scales, if it is not in the same file.")
-	fs.StringVar(&f.load, "load", "", "The load: a trace (.csv or .csv.gz), step:…, ramp:…, sine:…, poisson:… or generated:NAME.")
+	fs.StringVar(&f.load, "load", "",
+		"The load: a trace (.csv or .csv.gz), step:…, ramp:…, sine:…, poisson:… or generated:NAME.")
 	fs.DurationVar(&f.lasts, "for", 0, "How long it is played; by default a whole trace, or an hour of a shape.")
 	fs.Float64Var(&f.speedUp, "speed-up", 1, "How many times as fast the load goes.")
-	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)}, "Whose loop decides: upstream, plimsoll, or both.")
+	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)},
+		"Whose loop decides: upstream, plimsoll, or both.")
 	fs.Float64Var(&f.podCapacity, "pod-capacity", 0,
-		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the load's peak asks for 70 % of maxReplicas.")
-	fs.StringArrayVar(&f.sets, "set", nil, "Set a field of every HorizontalPodAutoscaler, as in spec.maxReplicas=20. Fields set twice are compared.")
-	fs.Uint64Var(&f.seed, "seed", 1, "What chance is made from: arrivals, and when the loops begin within their periods.")
-	fs.Float64Var(&f.burstiness, "burstiness", 1, "The variance of the requests of a second in parts of their mean: 1 is Poisson, 0 no noise.")
+		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the load's "+
+			"peak asks for 70 % of maxReplicas.")
+	fs.StringArrayVar(&f.sets, "set", nil,
+		"Set a field of every HorizontalPodAutoscaler, as in spec.maxReplicas=20. Fields set twice are "+
+			"compared.")
+	fs.Uint64Var(&f.seed, "seed", 1,
+		"What chance is made from: arrivals, and when the loops begin within their periods.")
+	fs.Float64Var(&f.burstiness, "burstiness", 1,
+		"The variance of the requests of a second in parts of their mean: 1 is Poisson, 0 no noise.")
 	fs.StringVar(&f.plot, "plot", "", "Draw a picture into this file, .svg or .png.")
 	fs.StringVarP(&f.output, "output", "o", "text", "text, json or csv.")
 	f.addModel(fs)
@@ -66,25 +73,37 @@ func (f *simulateFlags) add(fs *pflag.FlagSet) {
 
 // addModel adds the flags that describe the world.
 func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
-	fs.Int32Var(&f.replicas, "replicas", 0, "The replicas at the beginning; by default as many as the load asks for then.")
+	fs.Int32Var(&f.replicas, "replicas", 0,
+		"The replicas at the beginning; by default as many as the load asks for then.")
 	fs.Var(&f.cpu, "cpu-request", "A pod's CPU request, instead of the workload's (without one, 500m).")
 	fs.Var(&f.limit, "cpu-limit", "A pod's CPU limit, instead of the workload's.")
-	fs.Float64Var(&f.pods.Burst, "burst", f.pods.Burst, "How many times its CPU request a pod without a limit gets at most.")
-	fs.Var(&f.perRequest, "cpu-per-request", "The CPU seconds of one request, as in 10m; by default a pod serves 50 a second at 100 % of its CPU request.")
-	fs.DurationVar(&f.pods.StartAfter, "start-after", f.pods.StartAfter, "From a pod's place on a node until its containers run: images, volumes.")
-	fs.DurationVar(&f.readyAfter, "ready-after", 0, "From there until it is ready; by default what its probes wait for, or else 5s.")
+	fs.Float64Var(&f.pods.Burst, "burst", f.pods.Burst,
+		"How many times its CPU request a pod without a limit gets at most.")
+	fs.Var(&f.perRequest, "cpu-per-request",
+		"The CPU seconds of one request, as in 10m; by default a pod serves 50 a second at 100 % of its CPU "+
+			"request.")
+	fs.DurationVar(&f.pods.StartAfter, "start-after", f.pods.StartAfter,
+		"From a pod's place on a node until its containers run: images, volumes.")
+	fs.DurationVar(&f.readyAfter, "ready-after", 0,
+		"From there until it is ready; by default what its probes wait for, or else 5s.")
 	fs.Var(&f.startUpCPU, "startup-cpu", "What a pod uses while it becomes ready.")
 	fs.Float64Var(&f.pods.Profile.Imbalance, "imbalance", 0, "How unevenly the load falls on pods, 0 to below 1.")
-	fs.IntVar(&f.nodes, "nodes", 0, "How many nodes there are; more come when pods find no room. By default there is always room.")
+	fs.IntVar(&f.nodes, "nodes", 0,
+		"How many nodes there are; more come when pods find no room. By default there is always room.")
 	f.nodeCPU = 4000
 	fs.Var(&f.nodeCPU, "node-cpu", "What a node has for pods, with --nodes.")
 	fs.DurationVar(&f.nodeDelay, "node-delay", 90*time.Second, "How long another node takes, with --nodes.")
-	fs.DurationVar(&f.timing.Upstream.Sync, "sync-period", f.timing.Upstream.Sync, "Upstream's --horizontal-pod-autoscaler-sync-period.")
-	fs.DurationVar(&f.timing.Upstream.Resolution, "metric-resolution", f.timing.Upstream.Resolution, "How often metrics-server asks kubelets, for upstream's loop.")
-	fs.DurationVar(&f.timing.Upstream.Lag, "metric-lag", f.timing.Upstream.Lag, "How long it takes until what it was told can be asked for.")
-	fs.DurationVar(&f.timing.Plimsoll.Interval, "kubelet-scrape-interval", f.timing.Plimsoll.Interval, "How often Plimsoll asks kubelets.")
+	fs.DurationVar(&f.timing.Upstream.Sync, "sync-period", f.timing.Upstream.Sync,
+		"Upstream's --horizontal-pod-autoscaler-sync-period.")
+	fs.DurationVar(&f.timing.Upstream.Resolution, "metric-resolution", f.timing.Upstream.Resolution,
+		"How often metrics-server asks kubelets, for upstream's loop.")
+	fs.DurationVar(&f.timing.Upstream.Lag, "metric-lag", f.timing.Upstream.Lag,
+		"How long it takes until what it was told can be asked for.")
+	fs.DurationVar(&f.timing.Plimsoll.Interval, "kubelet-scrape-interval", f.timing.Plimsoll.Interval,
+		"How often Plimsoll asks kubelets.")
 	fs.DurationVar(&f.slow, "slow", time.Second, "A request that takes longer is slow.")
-	fs.Float64Var(&f.price, "core-hour-price", 0.04, "What a core costs an hour: of requests, or of nodes with --nodes.")
+	fs.Float64Var(&f.price, "core-hour-price", 0.04,
+		"What a core costs an hour: of requests, or of nodes with --nodes.")
 }
 
 // settings are what is compared: each file, with each combination of fields, under each

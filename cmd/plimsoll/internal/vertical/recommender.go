@@ -71,15 +71,20 @@ func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.interval, "recommender-interval", time.Minute, "How often recommendations are computed.")
 	fs.DurationVar(&f.checkpointsGC, "checkpoints-gc-interval", 10*time.Minute,
 		"How often checkpoints are deleted whose object or container is gone.")
-	fs.DurationVar(&f.checkpointsTimeout, "checkpoints-timeout", time.Minute, "How long writing checkpoints may take at the end of the process.")
+	fs.DurationVar(&f.checkpointsTimeout, "checkpoints-timeout", time.Minute,
+		"How long writing checkpoints may take at the end of the process.")
 	f.history.add(fs)
 	fs.IntVar(&f.workers, "update-worker-count", 10, "How many statuses and checkpoints are written at a time.")
-	fs.StringVar(&f.namespace, "vpa-object-namespace", "", "The one namespace of vertical autoscalers that is looked at; all without it.")
-	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose vertical autoscalers are left alone.")
-	fs.BoolVar(&f.unused.memorySaver, "memory-saver", false, "Changes nothing: only pods of vertical autoscalers are tracked anyway.")
+	fs.StringVar(&f.namespace, "vpa-object-namespace", "",
+		"The one namespace of vertical autoscalers that is looked at; all without it.")
+	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
+		"Namespaces, with commas between, whose vertical autoscalers are left alone.")
+	fs.BoolVar(&f.unused.memorySaver, "memory-saver", false,
+		"Changes nothing: only pods of vertical autoscalers are tracked anyway.")
 	fs.IntVar(&f.unused.minCheckpoints, "min-checkpoints", 10, "Changes nothing, as upstream.")
 	fs.StringToStringVar(&f.gates, "feature-gates", nil,
-		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or =false. All are off by default.")
+		"Upstream's feature gates, with commas between: CPUStartupBoost, InPlace, PerVPAConfig, each =true or "+
+			"=false. All are off by default.")
 	f.addFormula(fs)
 	f.addHistory(fs)
 }
@@ -89,39 +94,55 @@ func (f *RecommenderFlags) Add(fs *pflag.FlagSet) {
 func (f *RecommenderFlags) AddOwn(fs *pflag.FlagSet, prefix string) {
 	f.prefix = prefix
 	fs.StringVar(&f.divergences, prefix+"divergences", "default",
-		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas between (docs/compatibility.md).")
+		"Where to decide otherwise than upstream's vertical autoscaler: default, none, or names with commas "+
+			"between (docs/compatibility.md).")
 	fs.BoolVar(&f.countContention, "count-cpu-contention", false,
-		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It is reported either way.")
+		"Count CPU that a container did not get, as its limit stopped it or its node was busy, as demand. It "+
+			"is reported either way.")
 	fs.StringVar((*string)(&f.Conflict), "vertical-conflict", conflict.Skip.String(),
-		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves it alone, allow does not.")
+		"What to do about a resource that a HorizontalPodAutoscaler has a Utilization target on: skip leaves "+
+			"it alone, allow does not.")
 }
 
 func (f *RecommenderFlags) addFormula(fs *pflag.FlagSet) {
-	fs.Float64Var(&f.margin, "recommendation-margin-fraction", 0.15, "What is added to the percentiles of use, as a fraction of them.")
+	fs.Float64Var(&f.margin, "recommendation-margin-fraction", 0.15,
+		"What is added to the percentiles of use, as a fraction of them.")
 	fs.Float64Var(&f.minCPUMilli, "pod-recommendation-min-cpu-millicores", 25, "The least CPU for a pod.")
 	fs.Float64Var(&f.minMemoryMiB, "pod-recommendation-min-memory-mb", 250, "The least memory for a pod, in MiB.")
 	for r := range vertical.Resource(vertical.Resources) {
-		fs.Float64Var(&f.target[r], "target-"+r.String()+"-percentile", 0.9, "The percentile of use that the target is made of.")
-		fs.Float64Var(&f.lower[r], "recommendation-lower-bound-"+r.String()+"-percentile", 0.5, "The percentile of use that the lower bound is made of.")
-		fs.Float64Var(&f.upper[r], "recommendation-upper-bound-"+r.String()+"-percentile", 0.95, "The percentile of use that the upper bound is made of.")
+		fs.Float64Var(&f.target[r], "target-"+r.String()+"-percentile", 0.9,
+			"The percentile of use that the target is made of.")
+		fs.Float64Var(&f.lower[r], "recommendation-lower-bound-"+r.String()+"-percentile", 0.5,
+			"The percentile of use that the lower bound is made of.")
+		fs.Float64Var(&f.upper[r], "recommendation-upper-bound-"+r.String()+"-percentile", 0.95,
+			"The percentile of use that the upper bound is made of.")
 		fs.DurationVar(&f.confidence[r], "confidence-interval-"+r.String(), 24*time.Hour,
 			"The length of history at which the upper bound is the double of what use says.")
-		fs.DurationVar(&f.halfLife[r], r.String()+"-histogram-decay-half-life", 24*time.Hour, "After how long a sample counts half.")
+		fs.DurationVar(&f.halfLife[r], r.String()+"-histogram-decay-half-life", 24*time.Hour,
+			"After how long a sample counts half.")
 	}
-	fs.BoolVar(&f.humanize, "humanize-memory", false, "Print memory with a unit and two decimals. Deprecated: use --round-memory-bytes.")
+	fs.BoolVar(&f.humanize, "humanize-memory", false,
+		"Print memory with a unit and two decimals. Deprecated: use --round-memory-bytes.")
 	fs.IntVar(&f.roundCPU, "round-cpu-millicores", 1, "Round CPU up to a multiple of this.")
 	fs.IntVar(&f.roundMemory, "round-memory-bytes", 1, "Round memory up to a multiple of this.")
 	fs.BoolVar(&f.integerCPU, "cpu-integer-post-processor-enabled", false,
-		"Round CPU up to whole cores for containers whose object has the annotation vpa-post-processor.kubernetes.io/NAME_integerCPU.")
-	fs.Var(&f.maxCPU, "container-recommendation-max-allowed-cpu", "The most CPU for a container whose object sets no maxAllowed.")
-	fs.Var(&f.maxMemory, "container-recommendation-max-allowed-memory", "The most memory for a container whose object sets no maxAllowed.")
+		"Round CPU up to whole cores for containers whose object has the annotation "+
+			"vpa-post-processor.kubernetes.io/NAME_integerCPU.")
+	fs.Var(&f.maxCPU, "container-recommendation-max-allowed-cpu",
+		"The most CPU for a container whose object sets no maxAllowed.")
+	fs.Var(&f.maxMemory, "container-recommendation-max-allowed-memory",
+		"The most memory for a container whose object sets no maxAllowed.")
 }
 
 func (f *RecommenderFlags) addHistory(fs *pflag.FlagSet) {
-	fs.DurationVar(&f.memoryInterval, "memory-aggregation-interval", 24*time.Hour, "The length of time that has one memory peak.")
-	fs.Int64Var(&f.memoryCount, "memory-aggregation-interval-count", 8, "After how many of these a container without samples is forgotten.")
-	fs.Float64Var(&f.bumpUpRatio, "oom-bump-up-ratio", 1.2, "What memory is multiplied by after a container ran out of it.")
-	fs.Float64Var(&f.minBumpUp, "oom-min-bump-up-bytes", 100<<20, "By how much memory is raised at least after a container ran out of it.")
+	fs.DurationVar(&f.memoryInterval, "memory-aggregation-interval", 24*time.Hour,
+		"The length of time that has one memory peak.")
+	fs.Int64Var(&f.memoryCount, "memory-aggregation-interval-count", 8,
+		"After how many of these a container without samples is forgotten.")
+	fs.Float64Var(&f.bumpUpRatio, "oom-bump-up-ratio", 1.2,
+		"What memory is multiplied by after a container ran out of it.")
+	fs.Float64Var(&f.minBumpUp, "oom-min-bump-up-bytes", 100<<20,
+		"By how much memory is raised at least after a container ran out of it.")
 }
 
 // Validate names every flag that has a value which cannot work.
@@ -134,7 +155,8 @@ func (f *RecommenderFlags) Validate(check flags.Check) {
 	check(f.memoryCount >= 1, "memory-aggregation-interval-count", f.memoryCount, "must be greater than 0")
 	f.history.validate(check)
 	check(f.workers >= 1, "update-worker-count", f.workers, "must be greater than 0")
-	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace, "cannot be used with --ignored-vpa-object-namespaces")
+	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace,
+		"cannot be used with --ignored-vpa-object-namespaces")
 	number := func(value, least float64, flag string) {
 		check(value >= least && !math.IsInf(value, 0), flag, value, fmt.Sprintf("must be a number that is at least %g", least))
 	}
@@ -154,7 +176,8 @@ func (f *RecommenderFlags) Validate(check flags.Check) {
 	check(f.roundCPU >= 1, "round-cpu-millicores", f.roundCPU, "must be greater than 0")
 	check(f.roundMemory >= 1, "round-memory-bytes", f.roundMemory, "must be greater than 0")
 	check(f.maxCPU.Sign() >= 0, "container-recommendation-max-allowed-cpu", f.maxCPU.String(), "must not be negative")
-	check(f.maxMemory.Sign() >= 0, "container-recommendation-max-allowed-memory", f.maxMemory.String(), "must not be negative")
+	check(f.maxMemory.Sign() >= 0, "container-recommendation-max-allowed-memory", f.maxMemory.String(),
+		"must not be negative")
 	check(f.Conflict.IsValid(), "vertical-conflict", f.Conflict, "must be skip or allow")
 	var err error
 	f.features, err = flags.ParseGates(f.gates)

@@ -21,7 +21,9 @@ func (f *standaloneFlags) add(fs *pflag.FlagSet, address, lease, verbosity strin
 	f.common.Add(fs, verbosity)
 	fs.Float64Var(&f.qps, "kube-api-qps", 50, "How many requests a second the API server is asked at most.")
 	fs.Float64Var(&f.burst, "kube-api-burst", 100, "How many requests may come at once.")
-	fs.BoolVar(&f.process.Profiling, "profiling", false, "Serve /debug/pprof at --address, to connections from the pod itself alone, such as those of kubectl port-forward.")
+	fs.BoolVar(&f.process.Profiling, "profiling", false,
+		"Serve /debug/pprof at --address, to connections from the pod itself alone, such as those of kubectl "+
+			"port-forward.")
 	f.process.LeaderElection = process.LeaderElection{ResourceName: lease, ResourceNamespace: "kube-system"}
 	flags.AddLeaderElection(fs, &f.process.LeaderElection)
 	for name, usage := range electionUsages {

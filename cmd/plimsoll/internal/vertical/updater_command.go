@@ -49,10 +49,13 @@ type standaloneUpdater struct {
 func (f *standaloneUpdater) add(fs *pflag.FlagSet) {
 	f.Add(fs, "")
 	f.standaloneFlags.add(fs, ":8943", "vpa-updater", verbosityHelp)
-	fs.StringVar(&f.namespace, "vpa-object-namespace", "", "The one namespace whose objects are looked at; all without it.")
-	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "", "Namespaces, with commas between, whose objects are left alone.")
+	fs.StringVar(&f.namespace, "vpa-object-namespace", "",
+		"The one namespace whose objects are looked at; all without it.")
+	fs.StringVar(&f.ignored, "ignored-vpa-object-namespaces", "",
+		"Namespaces, with commas between, whose objects are left alone.")
 	fs.StringVar(&f.divergences, "divergences", "default",
-		"Where to decide otherwise than upstream's updater: default, none, or names with commas between (docs/compatibility.md).")
+		"Where to decide otherwise than upstream's updater: default, none, or names with commas between "+
+			"(docs/compatibility.md).")
 	fs.StringVar((*string)(&f.conflict), "vertical-conflict", conflict.Skip.String(),
 		"What to do with a resource that a HorizontalPodAutoscaler has a Utilization target on: skip or allow.")
 	flags.AddHiddenLogFlags(fs)
@@ -75,7 +78,8 @@ func (f *standaloneUpdater) validate() error {
 	check := errs.Check
 	f.Validate(check, "")
 	f.standaloneFlags.validate(check)
-	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace, "cannot be given together with --ignored-vpa-object-namespaces")
+	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace,
+		"cannot be given together with --ignored-vpa-object-namespaces")
 	check(f.conflict.IsValid(), "vertical-conflict", f.conflict, "must be skip or allow")
 	var err error
 	f.set, err = divergence.Parse(f.divergences)

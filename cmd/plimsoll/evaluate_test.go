@@ -145,7 +145,7 @@ func TestVerticalFile(t *testing.T) {
 func TestVerticalDivergences(t *testing.T) {
 	file := verticalScenario
 	got, err := run(t, "", "evaluate", "-f", file, "--divergences", "finite-upper")
-	if err != nil || !strings.Contains(got, "finite-upper here; where the snapshot was saved: default") {
+	if err != nil || !strings.Contains(got, "finite-upper here; default when the snapshot was saved") {
 		t.Errorf("with others: %v, printed:\n%s", err, got)
 	}
 	if _, err := run(t, "", "evaluate", "-f", file, "--divergences", "rollout-surge"); err == nil || !strings.Contains(err.Error(), `unknown divergence "rollout-surge"`) {

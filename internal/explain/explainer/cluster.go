@@ -66,12 +66,12 @@ func (r *ClusterReader) Vertical(ctx context.Context, object types.NamespacedNam
 	if err != nil {
 		return nil, err
 	}
-	why := "nobody tells what upstream's updater remembers"
+	why := "upstream's updater does not expose its state"
 	set := r.options.verticalDivergences(step)
 	if set != verticaldivergence.None || r.finder.Address != "" {
 		if state, err := r.finder.UpdaterState(ctx, object); err == nil {
 			step.Snapshot.Flags, step.Snapshot.Updater, step.Snapshot.Annotations = state.Flags, state.Updater, state.Annotations
-			set, why = r.options.verticalDivergences(step), "no pass of the updater has looked at the object yet"
+			set, why = r.options.verticalDivergences(step), "no pass of the updater has processed the VPA yet"
 		} else {
 			why = err.Error()
 		}
@@ -95,7 +95,7 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object types.NamespacedN
 	if r.options.Controller != Auto {
 		controller = r.options.Controller
 	}
-	why := "kube-controller-manager keeps it to itself"
+	why := "kube-controller-manager does not expose it"
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)
 		if err == nil {

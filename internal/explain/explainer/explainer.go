@@ -42,7 +42,7 @@ func (o Options) SavedHorizontal(step *snapshothorizontal.Step) (*explainhorizon
 		}
 		return e, err
 	}
-	return o.withoutHistory(step, controller, nil, "the file does not have it")
+	return o.withoutHistory(step, controller, nil, "the file has none")
 }
 
 // SavedVertical explains a step of a file.
@@ -63,7 +63,7 @@ func (o Options) withoutHistory(
 		e.Controller = controller
 	}
 	if e != nil && controller == explainhorizontal.Plimsoll && e.Decision.Failed > 0 {
-		e.NoHistory += "; it reads CPU and memory from the kubelets, so that a metric that fails here need not fail there"
+		e.NoHistory += "; the controller reads CPU and memory from the kubelets, so a metric that fails here may work there"
 	}
 	return e, err
 }

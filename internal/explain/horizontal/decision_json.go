@@ -38,7 +38,7 @@ type Trace struct {
 	MaxReplicas int32            `json:"maxReplicas"`
 	Metrics     []MetricTrace    `json:"metrics,omitempty"`
 	Surge       *SurgeTrace      `json:"surge,omitempty"`
-	Wish        *WishTrace       `json:"wish,omitempty"`
+	Proposed    *ProposedTrace   `json:"proposed,omitempty"`
 	Stabilized  *StabilizedTrace `json:"stabilized,omitempty"`
 	Limited     *LimitedTrace    `json:"limited,omitempty"`
 	RaisedToMin bool             `json:"raisedToMin,omitempty"`
@@ -46,7 +46,7 @@ type Trace struct {
 	Error       string           `json:"error,omitempty"`
 }
 
-// MetricTrace is how one metric came to its wish. Values are milli-units.
+// MetricTrace is how one metric came to its proposal. Values are milli-units.
 type MetricTrace struct {
 	Metric   string        `json:"metric"`
 	Failure  *FailureTrace `json:"failure,omitempty"`
@@ -61,12 +61,12 @@ type MetricTrace struct {
 	Adjusted      *ratio    `json:"adjustedRatio,omitempty"`
 	Base          int64     `json:"base,omitempty"`
 	Counted       int       `json:"podsCounted"`
-	SetAside      []PodPart `json:"podsSetAside,omitempty"`
+	SetAside      []PodPart `json:"podsNotCounted,omitempty"`
 	// StartMilli is what is left out of the use of pods that have just become ready.
-	StartMilli int64 `json:"startMilli,omitempty"`
+	StartMilli int64 `json:"startupMilli,omitempty"`
 }
 
-// FailureTrace is why a metric has no wish.
+// FailureTrace is why a metric has no proposal.
 type FailureTrace struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -96,26 +96,26 @@ type SurgeTrace struct {
 	Adjusted   ratio     `json:"adjustedRatio,omitempty"`
 	Base       int64     `json:"base,omitempty"`
 	Counted    int       `json:"podsCounted"`
-	Showing    int       `json:"podsShowing"`
-	Sharing    int       `json:"podsSharing,omitempty"`
+	Showing    int       `json:"podsAbove"`
+	Sharing    int       `json:"podsNew,omitempty"`
 	Newest     time.Time `json:"newest"`
 }
 
-// WishTrace is the largest wish: a metric's, or with Window surge that of the
-// surge window over it.
-type WishTrace struct {
+// ProposedTrace is the largest proposal: a metric's, or with Window surge that of the
+// surge window.
+type ProposedTrace struct {
 	MetricIndex int    `json:"metricIndex"`
 	Replicas    int32  `json:"replicas"`
 	Window      string `json:"window,omitempty"`
 }
 
-// StabilizedTrace is what the stabilization windows made of the wish. Held is
-// the recommendation that they hold it by.
+// StabilizedTrace is what the stabilization windows made of the proposal, by
+// which recommendation.
 type StabilizedTrace struct {
-	Replicas int32                              `json:"replicas"`
-	Reason   string                             `json:"reason"`
-	Held     *snapshothorizontal.Recommendation `json:"heldBy,omitempty"`
-	Window   string                             `json:"window,omitempty"`
+	Replicas       int32                              `json:"replicas"`
+	Reason         string                             `json:"reason"`
+	Recommendation *snapshothorizontal.Recommendation `json:"recommendation,omitempty"`
+	Window         string                             `json:"window,omitempty"`
 }
 
 // LimitedTrace is what rate, min and max made of it. RateLimit is the farthest
@@ -125,8 +125,8 @@ type LimitedTrace struct {
 	Reason    string `json:"reason"`
 	RateLimit *int32 `json:"rateLimit,omitempty"`
 	LeftZero  bool   `json:"leftZero,omitempty"`
-	// Held is why the rate is not the double.
-	Held string `json:"held,omitempty"`
+	// DoublingDelayed is why the replica count does not double.
+	DoublingDelayed string `json:"doublingDelayed,omitempty"`
 }
 
 // ratio is a float that JSON may not be able to say.
@@ -172,21 +172,21 @@ func (r *Result) trace() Trace {
 	switch d.Proposed.Source {
 	case proposal.None:
 	case proposal.Surge:
-		t.Wish = &WishTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observehorizontal.SurgeWindow}
+		t.Proposed = &ProposedTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observehorizontal.SurgeWindow}
 	default:
-		t.Wish = &WishTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas}
+		t.Proposed = &ProposedTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas}
 	}
 	if d.Branch != horizontal.BranchMetrics {
 		return t
 	}
 	t.Stabilized = &StabilizedTrace{Replicas: d.Stabilized.Replicas, Reason: d.Stabilized.Reason.String()}
 	if d.Stabilized.Reason != behavior.ReadyForNewScale {
-		t.Stabilized.Held = &snapshothorizontal.Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
+		t.Stabilized.Recommendation = &snapshothorizontal.Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
 		t.Stabilized.Window = d.Stabilized.Window.String()
 	}
 	t.Limited = &LimitedTrace{
 		Replicas: d.Limited.Replicas, Reason: d.Limited.Reason.String(), LeftZero: d.Limited.LeftZero,
-		Held: d.Limited.Held.String(),
+		DoublingDelayed: d.Limited.Held.String(),
 	}
 	if d.Limited.Rated {
 		t.Limited.RateLimit = &d.Limited.RateLimit
@@ -196,7 +196,7 @@ func (r *Result) trace() Trace {
 
 func surgeTrace(s *surge.Result) *SurgeTrace {
 	return &SurgeTrace{
-		MetricIndex: s.Metric, Verdict: s.Verdict.String(), Replicas: s.Replicas,
+		MetricIndex: s.Metric, Verdict: surgeVerdict(s.Verdict), Replicas: s.Replicas,
 		Intervals: s.Intervals, Factor: s.Factor, Span: s.Span.String(),
 		ValueMilli: s.Milli, Ratio: ratio(s.Ratio), Adjusted: ratio(s.Adjusted), Base: s.Base,
 		Counted: s.Counted, Showing: s.Showing, Sharing: s.Sharing, Newest: s.At,
@@ -206,7 +206,7 @@ func surgeTrace(s *surge.Result) *SurgeTrace {
 func (r *Result) metricTrace(i int) MetricTrace {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
 	t := MetricTrace{
-		Metric: spec.Describe(r.Policy.Divergences), Verdict: result.Verdict.String(),
+		Metric: spec.Describe(r.Policy.Divergences), Verdict: metricVerdict(result.Verdict),
 		TargetPercent: spec.Target.Percent, TargetMilli: spec.Target.Milli,
 		Counted: result.Counts.Counted, SetAside: r.setAside(result), StartMilli: result.StartMilli,
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -27,7 +28,7 @@ type page struct {
 	style Style
 }
 
-const labelWidth = 12
+const labelWidth = 14
 
 func (p *page) line(label, format string, args ...any) {
 	fmt.Fprintf(p, "  %-*s %s\n", labelWidth, label, fmt.Sprintf(format, args...))
@@ -57,30 +58,43 @@ func (p *page) table(label string, rows [][]string) {
 	}
 }
 
-// WriteText explains the decision to a person.
+// WriteText prints the decision for people: the result and the limit that binds first,
+// then the numbers.
 func (r *Result) WriteText(w io.Writer, style Style) error {
 	p := &page{style: style}
+	r.writeHead(p, r.resultText(), r.limitText())
+	r.writeDetails(p)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// writeHead prints what the decision is about, and these two lines.
+func (r *Result) writeHead(p *page, result, limit string) {
 	d, hpa := &r.Decision, r.Step.HPA
 	fmt.Fprintf(p, "%s  HorizontalPodAutoscaler %s/%s\n", d.At.Format(time.RFC3339Nano), hpa.Namespace, hpa.Name)
 	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
 		p.line("note", "%s", note)
 	}
 	if saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], r.Policy.Divergences.String(); saved != "" && saved != here {
-		p.line("divergences", "%s when it was saved, %s here", saved, here)
+		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
 	}
-	ref := hpa.Spec.ScaleTargetRef
-	target := strings.Trim(ref.Kind+"/"+ref.Name, "/")
-	p.line("target", "%s: %d wanted, %d there; min %d, max %d", target, d.Current,
-		r.Observation.Target.StatusReplicas, r.Policy.MinReplicas, r.Policy.MaxReplicas)
-	if why := whyNow(d.Trigger); why != "" {
-		p.line("trigger", "%s", why)
+	p.strong("result", result)
+	p.strong("limited by", limit)
+}
+
+// writeDetails prints how the decision came about, and its report.
+func (r *Result) writeDetails(p *page) {
+	d, ref := &r.Decision, r.Step.HPA.Spec.ScaleTargetRef
+	p.line("target", "%s: %d desired replicas, %d current replicas; minReplicas %d, maxReplicas %d",
+		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, r.Policy.MinReplicas, r.Policy.MaxReplicas)
+	if text := triggerText(d.Trigger); text != "" {
+		p.line("trigger", "%s", text)
 	}
-	p.line("way", "%s", r.way())
+	p.line("decided by", "%s", r.branchText())
 	for i := range d.Metrics {
-		r.explainMetric(p, i)
+		r.writeMetric(p, i)
 	}
-	r.explainLimits(p)
-	p.line("result", "%s", r.outcome())
+	r.writeLimits(p)
 	var rows [][]string
 	for _, c := range r.Status.Conditions {
 		rows = append(rows, []string{string(c.Type), string(c.Status), c.Reason, c.Message})
@@ -91,103 +105,101 @@ func (r *Result) WriteText(w io.Writer, style Style) error {
 		rows = append(rows, []string{e.Type, e.Reason, e.Message})
 	}
 	p.table("events", rows)
-	_, err := io.WriteString(w, p.String())
-	return err
 }
 
-// whyNow says why it was decided then, where that was not because a sync period was over.
-func whyNow(kind trigger.Kind) string {
+// triggerText is what triggered the decision, empty for the end of a sync period.
+func triggerText(kind trigger.Kind) string {
 	switch kind {
 	case trigger.Samples:
 		return "new samples"
 	case trigger.Event:
-		return "pods or the replica count changed, which alone lowers nothing"
+		return "a change of pods or of the replica count, which never scales down by itself"
 	default:
 		return ""
 	}
 }
 
-// way says which way the decision took, as far as the target alone decides it.
-func (r *Result) way() string {
+// branchText is what the decision is based on.
+func (r *Result) branchText() string {
 	switch r.Decision.Branch {
 	case horizontal.BranchNoScale:
-		return "stopped: the target's scale cannot be read"
+		return "nothing: the scale of the target cannot be read"
 	case horizontal.BranchDisabled:
-		return "switched off: the target was put to 0 replicas by hand"
+		return "nothing: autoscaling is disabled while the target has 0 replicas"
 	case horizontal.BranchAboveMax:
-		return "more replicas than max: the count is corrected, whatever the metrics say"
+		return "maxReplicas: the target has more replicas, whatever its metrics are"
 	case horizontal.BranchBelowMin:
-		return "fewer replicas than min: the count is corrected, whatever the metrics say"
+		return "minReplicas: the target has fewer replicas, whatever its metrics are"
 	case horizontal.BranchFailed:
 		if r.Observation.Target.Selector.Problem != horizontal.SelectorFine {
-			return "stopped: the pods' selector cannot be used"
+			return "nothing: the selector of the pods cannot be used"
 		}
-		return "stopped: the metrics that could be computed are not enough to decide"
+		return "nothing: too few metrics are available"
 	case horizontal.BranchAwaiting:
 		if r.Decision.Failed+r.Decision.Pending+r.Decision.Outdated == 0 {
-			return "kept: the metrics ask for less, which is left to newer samples"
+			return "metrics: they propose fewer replicas, which needs newer samples"
 		}
-		return "kept: values that are awaited, or newer than the last scale-up, may not ask for less"
+		return "metrics: none may scale down before all have a value newer than the last scale-up"
 	default:
-		return "the metrics decide"
+		return "metrics"
 	}
 }
 
-func (r *Result) explainMetric(p *page, i int) {
+func (r *Result) writeMetric(p *page, i int) {
 	spec, result := &r.Policy.Metrics[i], &r.Decision.Metrics[i]
 	p.line(fmt.Sprintf("metric %d", i+1), "%s", spec.Describe(r.Policy.Divergences))
 	if result.Pending {
-		p.detail("value", "awaited")
+		p.detail("value", "not available yet")
 		return
 	}
 	if result.Failure != nil {
 		p.detail("failed", result.Failure.Message)
-		r.explainPods(p, result)
+		r.writePods(p, result)
 		return
 	}
 	p.detail("value", value(spec, result))
 	p.detail("target", targetText(spec))
-	p.detail("ratio", r.ratioText(result))
-	r.explainPods(p, result)
-	p.detail("wish", wishText(spec, result))
+	p.detail("usage ratio", r.ratioText(result))
+	r.writePods(p, result)
+	p.detail("proposed", proposalText(spec, result))
 	if s := &r.Decision.Surge; s.Verdict != surge.NoData && s.Metric == i {
 		p.detail("surge", surgeText(spec, s))
 	}
 }
 
-// surgeText says what the last few seconds showed, and what comes of it.
+// surgeText is what the surge window measured, and what it proposes.
 func surgeText(spec *source.Spec, s *surge.Result) string {
-	text := fmt.Sprintf("%d samples within %s: at least %s of the target in each (%s on average), a surge is above %s",
+	text := fmt.Sprintf("%d samples in %s, each at least %s × target (average %s); threshold %s × target",
 		s.Intervals, s.Span, short(s.Ratio), amount(spec, s.Milli), short(s.Factor))
 	switch s.Verdict {
 	case surge.BelowThreshold:
 		return text
 	case surge.TooFewPods:
-		return text + fmt.Sprintf("; %s: %d of %d", s.Verdict, s.Showing, s.Counted)
+		return text + fmt.Sprintf("; only %d of %d pods exceed it", s.Showing, s.Counted)
 	case surge.Asking:
 		if s.Sharing > 0 {
-			text += fmt.Sprintf("; %s with what %d pods have taken over", short(s.Adjusted), s.Sharing)
+			text += fmt.Sprintf("; %s × target with the load of %d new pods", short(s.Adjusted), s.Sharing)
 		}
 		if float64(s.Replicas) < s.Adjusted*float64(s.Base) {
-			return text + fmt.Sprintf("; asks for %d, less than %s × %d: so few pods, or more of them that did not help, prove no more",
+			return text + fmt.Sprintf("; proposed %d, fewer than %s × %d, as too few pods exceed it or the last scale-up did not help",
 				s.Replicas, short(s.Adjusted), s.Base)
 		}
-		return text + fmt.Sprintf("; asks for %d = %s × %d, rounded up", s.Replicas, short(s.Adjusted), s.Base)
+		return text + fmt.Sprintf("; proposed %d = %s × %d, rounded up", s.Replicas, short(s.Adjusted), s.Base)
 	default:
-		return text + "; " + s.Verdict.String()
+		return text + "; " + surgeVerdict(s.Verdict)
 	}
 }
 
 func value(spec *source.Spec, result *metric.Result) string {
 	switch {
 	case spec.Target.Type == source.Utilization:
-		return fmt.Sprintf("%d%% of the requests, %s on average", result.Percent, amount(spec, result.Milli))
+		return fmt.Sprintf("%d%% of the requests, average %s", result.Percent, amount(spec, result.Milli))
 	case spec.Target.Type == source.Value:
 		return amount(spec, result.Milli)
 	case spec.Type == source.Object || spec.Type == source.External:
-		return amount(spec, result.Milli) + " for each replica"
+		return amount(spec, result.Milli) + " per replica"
 	default:
-		return amount(spec, result.Milli) + " on average"
+		return "average " + amount(spec, result.Milli)
 	}
 }
 
@@ -208,15 +220,15 @@ func amount(spec *source.Spec, milli int64) string {
 
 func (r *Result) ratioText(result *metric.Result) string {
 	low, high := 1-r.Policy.Tolerance.Down, 1+r.Policy.Tolerance.Up
-	text := fmt.Sprintf("%s; no change from %s to %s", short(result.Ratio), short(low), short(high))
+	text := fmt.Sprintf("%s; tolerance from %s to %s", short(result.Ratio), short(low), short(high))
 	if refilled(result) {
-		text += fmt.Sprintf("; %s with missing and unready pods filled in", short(result.Adjusted))
+		text += fmt.Sprintf("; %s with assumed values for missing and unready pods", short(result.Adjusted))
 	}
 	return text
 }
 
-// refilled reports whether missing or unready pods were filled in. Infinity and
-// NaN, which a division by zero gives, are nothing to fill.
+// refilled reports whether values were assumed for missing or unready pods: not for Infinity
+// and NaN, which a division by zero gives.
 func refilled(result *metric.Result) bool {
 	return result.Groups != nil && result.Adjusted != result.Ratio
 }
@@ -226,8 +238,8 @@ func short(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 // maxNames is how many pods of a group are named.
 const maxNames = 5
 
-// explainPods says how many pods count and names those set aside.
-func (r *Result) explainPods(p *page, result *metric.Result) {
+// writePods prints how many pods count, and names the others by group.
+func (r *Result) writePods(p *page, result *metric.Result) {
 	if result.Groups == nil {
 		return
 	}
@@ -255,50 +267,50 @@ func (r *Result) explainPods(p *page, result *metric.Result) {
 	p.detail("pods", text)
 }
 
-func wishText(spec *source.Spec, result *metric.Result) string {
+func proposalText(spec *source.Spec, result *metric.Result) string {
 	text := strconv.Itoa(int(result.Replicas))
 	whole := spec.Type == source.Object || spec.Type == source.External
 	switch {
 	case result.Base > 0:
 		text += fmt.Sprintf(" = %s × %d, rounded up", short(result.Adjusted), result.Base)
 	case result.Verdict == metric.Scaled && whole && spec.Target.Type == source.AverageValue:
-		return text + ", the whole value over the target, rounded up"
+		return text + " = value ÷ target, rounded up"
 	}
-	return text + " (" + result.Verdict.String() + ")"
+	return text + " (" + metricVerdict(result.Verdict) + ")"
 }
 
-func (r *Result) explainLimits(p *page) {
+func (r *Result) writeLimits(p *page) {
 	d := &r.Decision
 	if d.Branch != horizontal.BranchMetrics {
 		return
 	}
 	window := ""
 	if d.Proposed.Source == proposal.Surge {
-		window = ", by the surge window"
+		window = " in the surge window"
 	}
-	p.line("wish", "%d, from metric %d%s", d.Proposed.Replicas, d.Proposed.Index+1, window)
+	p.line("proposed", "%d, by metric %d%s", d.Proposed.Replicas, d.Proposed.Index+1, window)
 	p.line("stabilized", "%s", stabilizedText(&d.Stabilized))
-	p.line("limited", "%s", limitedText(d))
+	p.line("limits", "%s", limitedText(d))
 	if d.RaisedToMin {
-		p.line("raised", "%d, min replicas", d.Desired)
+		p.line("minReplicas", "%d, raised from %d", d.Desired, d.Limited.Replicas)
 	}
 }
 
 func stabilizedText(s *behavior.Stabilized) string {
 	if s.Reason == behavior.ReadyForNewScale {
-		return fmt.Sprintf("%d, no earlier recommendation holds it", s.Replicas)
+		return fmt.Sprintf("%d, not changed by recommendations in the stabilization window", s.Replicas)
 	}
-	return fmt.Sprintf("%d, held by the recommendation of %d at %s within the window of %s",
+	return fmt.Sprintf("%d, by the recommendation of %d at %s in the stabilization window of %s",
 		s.Replicas, s.By.Replicas, s.By.Time.Format(time.RFC3339Nano), s.Window)
 }
 
 func limitedText(d *horizontal.Decision) string {
 	text := fmt.Sprintf("%d, %s", d.Limited.Replicas, d.Limited.Reason.Message())
 	if d.Limited.Rated {
-		text += fmt.Sprintf("; the rate permits %d", d.Limited.RateLimit)
+		text += fmt.Sprintf("; the rate policies permit %d", d.Limited.RateLimit)
 	}
 	if d.Limited.LeftZero {
-		text += ", as otherwise the target could never leave 0"
+		text += " (1 is always permitted from 0)"
 	}
 	if d.Limited.Held != behavior.NotHeld {
 		text += ": " + d.Limited.Held.String()
@@ -306,12 +318,13 @@ func limitedText(d *horizontal.Decision) string {
 	return text
 }
 
-func (r *Result) outcome() string {
+// resultText is what becomes of the replica count.
+func (r *Result) resultText() string {
 	d := &r.Decision
 	switch {
 	case d.Rescale && r.Report.Reason == "":
-		// The wish is the count itself, and stabilization goes elsewhere.
-		return fmt.Sprintf("scale from %d to %d: an earlier recommendation holds", d.Current, d.Desired)
+		// The proposal is the replica count itself, and stabilization changes it.
+		return fmt.Sprintf("scale from %d to %d: an earlier recommendation applies", d.Current, d.Desired)
 	case d.Rescale:
 		return fmt.Sprintf("scale from %d to %d: %s", d.Current, d.Desired, r.Report.Reason)
 	case d.Branch == horizontal.BranchNoScale:
@@ -320,5 +333,72 @@ func (r *Result) outcome() string {
 		return fmt.Sprintf("stay at %d: %s", d.Current, r.Report.Error)
 	default:
 		return fmt.Sprintf("stay at %d", d.Current)
+	}
+}
+
+// limitText is the limit that binds, and as far as it is known until when.
+func (r *Result) limitText() string {
+	d := &r.Decision
+	if d.Branch == horizontal.BranchAwaiting {
+		return "newer samples, which a scale-down needs"
+	}
+	limit := projection.BindingLimit(d)
+	switch limit {
+	case projection.Tolerance:
+		return fmt.Sprintf("tolerance: no change for usage ratios from %s to %s", short(1-r.Policy.Tolerance.Down), short(1+r.Policy.Tolerance.Up))
+	case projection.Stabilization:
+		direction := "scaleDown"
+		if d.Stabilized.Reason == behavior.ScaleUpStabilized {
+			direction = "scaleUp"
+		}
+		return fmt.Sprintf("stabilization window of %s until %s, or longer if newer recommendations do not agree",
+			direction, d.Stabilized.By.Time.Add(d.Stabilized.Window).Format(time.TimeOnly))
+	case projection.MinReplicas:
+		return fmt.Sprintf("minReplicas %d", r.Policy.MinReplicas)
+	case projection.MaxReplicas:
+		return fmt.Sprintf("maxReplicas %d", r.Policy.MaxReplicas)
+	default:
+		return limits[limit]
+	}
+}
+
+// limits are those that need no numbers.
+var limits = map[projection.Limit]string{
+	projection.None:          "no limit",
+	projection.Unusable:      "missing input, see conditions",
+	projection.Maintenance:   "0 replicas of the target, which disables autoscaling",
+	projection.ScaleUpRate:   "rate policies of scaleUp",
+	projection.ScaleDownRate: "rate policies of scaleDown",
+}
+
+// metricVerdict is what was done with the usage ratio.
+func metricVerdict(v metric.Verdict) string {
+	switch v {
+	case metric.Scaled:
+		return "scaled by the usage ratio"
+	case metric.DirectionKept:
+		return "unchanged: counting all pods would reverse the direction"
+	case metric.NothingReady:
+		return "unchanged: no pod is ready"
+	default:
+		return v.String()
+	}
+}
+
+// surgeVerdict is what became of a surge.
+func surgeVerdict(v surge.Verdict) string {
+	switch v {
+	case surge.TooFewPods:
+		return "in too few pods"
+	case surge.NotHigher:
+		return "proposed no more than without the surge window"
+	case surge.Unhelped:
+		return "ignored: the last scale-up did not reduce the load per pod"
+	case surge.Doubted:
+		return "ignored: the last surges were not confirmed"
+	case surge.Asking:
+		return "proposed more"
+	default:
+		return v.String()
 	}
 }

@@ -175,7 +175,7 @@ func TestWhatIsWrongWithTheTarget(t *testing.T) {
 	unread := live(t)
 	unread.Scale, unread.Observation.Target = nil, horizontal.Target{Error: "the server could not find it"}
 	result, text := explained(t, again(t, snapshothorizontal.Of(unread)), divergence.Default)
-	if result.Decision.Branch != horizontal.BranchNoScale || !strings.Contains(text, "scale cannot be read") || !strings.Contains(text, "could not find it") {
+	if result.Decision.Branch != horizontal.BranchNoScale || !strings.Contains(text, "scale of the target cannot be read") || !strings.Contains(text, "could not find it") {
 		t.Errorf("%s: %s", result.Decision.Branch, text)
 	}
 	shared := live(t)
@@ -188,13 +188,13 @@ func TestWhatIsWrongWithTheTarget(t *testing.T) {
 
 // TestWhoDecided: a replay with other divergences than the saved decision's says so.
 func TestWhoDecided(t *testing.T) {
-	const line = "none when it was saved, default here"
+	const line = "default here; none when the snapshot was saved"
 	l := live(t)
 	l.Options.Divergences = divergence.None
 	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.Default); !strings.Contains(text, line) {
 		t.Errorf("it is not said: %s", text)
 	}
-	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.None); strings.Contains(text, "when it was saved") {
+	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.None); strings.Contains(text, "when the snapshot was saved") {
 		t.Errorf("they are the same: %s", text)
 	}
 }

@@ -24,7 +24,7 @@ type Explanation struct {
 	NoHistory string
 	// Period is how often the object is decided at least.
 	Period     time.Duration
-	Binds      projection.Limit
+	Limit      projection.Limit
 	Uses       []behavior.Use
 	Projection projection.Projection
 }
@@ -102,7 +102,7 @@ func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, w
 // project fills in what follows from the decision and the states around it.
 func (e *Explanation) project(before, after horizontal.State) {
 	d := &e.Decision
-	e.Binds = projection.BindingLimit(d)
+	e.Limit = projection.BindingLimit(d)
 	e.Uses = projection.Uses(&e.Policy, &before, d)
 	e.Projection = projection.Project(&e.Policy, &after, d, e.Period)
 }

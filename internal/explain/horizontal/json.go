@@ -15,21 +15,21 @@ import (
 // Output is an explanation as JSON and YAML print it.
 type Output struct {
 	DecisionOutput `json:",inline"`
-	// Controller is who decides on the object, empty if that is not known.
+	// Controller is the one that decides, empty if it is unknown.
 	Controller   Controller `json:"controller"`
 	KnowsHistory bool       `json:"knowsHistory"`
 	NoHistory    string     `json:"noHistory,omitempty"`
 	// Least and Most are what the next decision may come to.
-	Least int32 `json:"leastReplicas"`
-	Most  int32 `json:"mostReplicas"`
-	// Binds is the limit that makes the count what it is.
-	Binds    string   `json:"binds"`
-	Policies []Policy `json:"policies,omitempty"`
+	Least int32 `json:"minDesiredReplicas"`
+	Most  int32 `json:"maxDesiredReplicas"`
+	// LimitedBy is the limit that binds, by its name in the controller's metrics.
+	LimitedBy    string   `json:"limitedBy"`
+	RatePolicies []Policy `json:"ratePolicies,omitempty"`
 	// Steps come after the next decision if the load stays.
-	Steps   []Step `json:"steps,omitempty"`
-	Settled bool   `json:"settled"`
-	// Lower is how early the count can fall.
-	Lower *Lower `json:"lower,omitempty"`
+	Steps []Step `json:"steps,omitempty"`
+	Final bool   `json:"final"`
+	// ScaleDown is the earliest scale-down.
+	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
 }
 
 // Policy is what a rate policy permits.
@@ -42,52 +42,52 @@ type Policy struct {
 	Permits       int32  `json:"permits"`
 }
 
-// Step is a count to come.
+// Step is a replica count to come.
 type Step struct {
 	Time     time.Time `json:"time"`
 	Replicas int32     `json:"replicas"`
 	Reason   string    `json:"reason"`
 }
 
-// Lower is the earliest that the count can fall, and the recommendation that keeps
-// it from falling earlier.
-type Lower struct {
-	Time   time.Time                          `json:"time"`
-	HeldBy *snapshothorizontal.Recommendation `json:"heldBy,omitempty"`
+// ScaleDown is the earliest scale-down, and the recommendation that prevents an earlier
+// one.
+type ScaleDown struct {
+	Time           time.Time                          `json:"time"`
+	Recommendation *snapshothorizontal.Recommendation `json:"recommendation,omitempty"`
 }
 
 func (e *Explanation) output() Output {
 	out := Output{
 		DecisionOutput: e.Result.Output(), Controller: e.Controller, KnowsHistory: e.KnowsHistory, NoHistory: e.NoHistory,
-		Least: e.Least, Most: e.Most, Binds: e.Binds.String(), Settled: e.Projection.Settled,
+		Least: e.Least, Most: e.Most, LimitedBy: e.Limit.Name(), Final: e.Projection.Settled,
 	}
 	for _, u := range e.Uses {
 		policy := Policy{
-			Type: "Pods", Value: u.Policy.Value, PeriodSeconds: int64(u.Policy.Period.Seconds()), Direction: "down", Start: u.Start, Permits: u.Permits,
+			Type: "Pods", Value: u.Policy.Value, PeriodSeconds: int64(u.Policy.Period.Seconds()), Direction: "scaleDown", Start: u.Start, Permits: u.Permits,
 		}
 		if u.Policy.Type == behavior.RatePercent {
 			policy.Type = "Percent"
 		}
 		if u.Up {
-			policy.Direction = "up"
+			policy.Direction = "scaleUp"
 		}
-		out.Policies = append(out.Policies, policy)
+		out.RatePolicies = append(out.RatePolicies, policy)
 	}
 	for _, s := range e.Projection.Steps {
 		out.Steps = append(out.Steps, Step{Time: s.At, Replicas: s.Replicas, Reason: s.Limited.Reason.String()})
 	}
-	out.Lower = lowerOf(e.Projection.Lower)
+	out.ScaleDown = scaleDownOf(e.Projection.Lower)
 	return out
 }
 
-func lowerOf(s *projection.Step) *Lower {
+func scaleDownOf(s *projection.Step) *ScaleDown {
 	if s == nil {
 		return nil
 	}
-	lower := &Lower{Time: s.At}
+	lower := &ScaleDown{Time: s.At}
 	if s.Held != nil && s.Held.Stabilized.Reason != behavior.ReadyForNewScale {
 		by := s.Held.Stabilized.By
-		lower.HeldBy = &snapshothorizontal.Recommendation{Time: by.Time, Replicas: by.Replicas}
+		lower.Recommendation = &snapshothorizontal.Recommendation{Time: by.Time, Replicas: by.Replicas}
 	}
 	return lower
 }

@@ -11,29 +11,32 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 )
 
-// Style is how a page may look.
+// Style is how the text is printed.
 type Style struct {
-	// Bold is put around the lines that people look for; nil leaves them as they are.
+	// Bold emphasizes the most important lines; nil leaves them as they are.
 	Bold func(string) string
-	// AllPods names all the pods that are set aside.
+	// AllPods names all pods that do not count, not the first few of a group.
 	AllPods bool
 }
 
-// WriteText tells a person.
+// WriteText prints the explanation for people.
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
-	if err := e.Result.WriteText(w, style); err != nil {
-		return err
+	p := &page{style: style}
+	if e.IsCertain() {
+		e.writeHead(p, e.resultText(), e.limitText())
+	} else {
+		e.writeHead(p, fmt.Sprintf("%d to %d replicas, depending on the history", e.Least, e.Most), "unknown, as the history is")
 	}
-	p := page{style: style}
-	for _, use := range e.Uses {
-		p.line("policy", "%s", useText(use))
-	}
-	p.strong("binds", e.Binds.String())
 	p.strong("next", e.nextText())
 	if text := e.lowerText(); text != "" {
-		p.strong("lower", text)
+		p.strong("scale-down", text)
 	}
+	p.line("controller", "%s", e.controllerText())
 	p.line("history", "%s", e.historyText())
+	e.writeDetails(p)
+	for _, use := range e.Uses {
+		p.line("rate policy", "%s", useText(use))
+	}
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -45,17 +48,17 @@ func (p *page) strong(label, text string) {
 	p.line(label, "%s", text)
 }
 
-// useText is "Pods 4 in 60 s up: from 2 at the period's start, permits 6".
+// useText is "scaleUp 4 Pods per 60 s: permits 6, from 2 at the start of the period".
 func useText(u behavior.Use) string {
-	unit, way := "Pods", "down"
+	unit, direction := "Pods", "scaleDown"
 	if u.Policy.Type == behavior.RatePercent {
 		unit = "Percent"
 	}
 	if u.Up {
-		way = "up"
+		direction = "scaleUp"
 	}
-	return fmt.Sprintf("%s %d in %s %s: from %d at the period's start, permits %d",
-		unit, u.Policy.Value, shortly(u.Policy.Period), way, u.Start, u.Permits)
+	return fmt.Sprintf("%s %d %s per %s: permits %d, from %d at the start of the period",
+		direction, u.Policy.Value, unit, shortly(u.Policy.Period), u.Permits, u.Start)
 }
 
 // nextText is what comes, step by step: "8 at the next decision, 10 in about 30 s".
@@ -64,7 +67,7 @@ func (e *Explanation) nextText() string {
 	var parts []string
 	switch {
 	case !e.IsCertain():
-		parts = append(parts, fmt.Sprintf("%d to %d at the next decision, as far as can be known without the controller's history", e.Least, e.Most))
+		parts = append(parts, fmt.Sprintf("%d to %d at the next decision", e.Least, e.Most))
 		return parts[0]
 	case d.Desired != d.Current:
 		parts = append(parts, fmt.Sprintf("%s at the next decision", e.count(d.Desired)))
@@ -74,29 +77,29 @@ func (e *Explanation) nextText() string {
 	}
 	switch {
 	case len(parts) == 0 && d.Branch == horizontal.BranchMetrics:
-		return fmt.Sprintf("stays at %s as long as the metrics stay", e.count(d.Desired))
+		return fmt.Sprintf("stays at %s while the metrics do not change", e.count(d.Desired))
 	case len(parts) == 0:
-		return fmt.Sprintf("stays at %s until that changes", e.count(d.Desired))
+		return fmt.Sprintf("stays at %s until this changes", e.count(d.Desired))
 	case e.Projection.Settled:
-		return strings.Join(parts, ", ") + ", then steady, if the load stays"
+		return strings.Join(parts, ", ") + ", then no further change, if the load stays as it is"
 	default:
-		return strings.Join(parts, ", ") + ", and on, if the load stays"
+		return strings.Join(parts, ", ") + ", and further, if the load stays as it is"
 	}
 }
 
-// count is a count with what makes it an end: "10 (max)".
+// count is a replica count, with its name if it is a bound: "10 (maxReplicas)".
 func (e *Explanation) count(n int32) string {
 	switch n {
 	case e.Policy.MaxReplicas:
-		return fmt.Sprintf("%d (max)", n)
+		return fmt.Sprintf("%d (maxReplicas)", n)
 	case e.Policy.MinReplicas:
-		return fmt.Sprintf("%d (min)", n)
+		return fmt.Sprintf("%d (minReplicas)", n)
 	default:
 		return fmt.Sprint(n)
 	}
 }
 
-// lowerText is how early the count can fall, and because of what no earlier.
+// lowerText is the earliest scale-down, and what prevents an earlier one.
 func (e *Explanation) lowerText() string {
 	if e.Projection.Lower == nil {
 		return ""
@@ -112,9 +115,9 @@ func because(held *projection.Hold) string {
 	switch {
 	case held.Stabilized.Reason != behavior.ReadyForNewScale:
 		by := held.Stabilized.By
-		return fmt.Sprintf(" because of %d at %s", by.Replicas, by.Time.Format(time.TimeOnly))
+		return fmt.Sprintf(" because of the recommendation of %d at %s", by.Replicas, by.Time.Format(time.TimeOnly))
 	case held.Limited.Reason == behavior.ScaleDownLimit:
-		return " because of the scale-down rate"
+		return " because of the rate policies of scaleDown"
 	default:
 		return ""
 	}
@@ -122,15 +125,19 @@ func because(held *projection.Hold) string {
 
 func (e *Explanation) historyText() string {
 	if e.KnowsHistory {
-		return "the controller's own, as it decided"
+		return "read from the controller"
 	}
-	if e.Controller == Undecided {
-		return fmt.Sprintf("unknown (%s); who decides is not known", e.NoHistory)
-	}
-	return fmt.Sprintf("unknown (%s); %s decides", e.NoHistory, e.Controller)
+	return "unknown: " + e.NoHistory
 }
 
-// shortly is a duration as people say it: 30 s, 5 min.
+func (e *Explanation) controllerText() string {
+	if e.Controller == Undecided {
+		return "unknown: no controller has written the status"
+	}
+	return string(e.Controller)
+}
+
+// shortly is a duration in few words: 30 s, 5 min.
 func shortly(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < 2*time.Minute:

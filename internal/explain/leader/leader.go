@@ -15,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
@@ -94,13 +96,11 @@ func (f *Finder) pod(ctx context.Context) (string, error) {
 	lease, err := f.Client.CoordinationV1().Leases(f.Namespace).Get(ctx, f.Lease, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("no Lease %s/%s: Plimsoll's controller does not run there", f.Namespace, f.Lease)
-	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("you may not get leases.coordination.k8s.io in namespace %s", f.Namespace)
+		return "", fmt.Errorf("there is no Lease %s/%s: does the controller run in that namespace? See --controller-namespace and --controller-lease", f.Namespace, f.Lease)
 	case err != nil:
-		return "", err
+		return "", apierror.Request{Verb: "get", Resource: "leases.coordination.k8s.io", Namespace: f.Namespace, Name: f.Lease}.Sentence(err)
 	case lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "":
-		return "", fmt.Errorf("nobody holds Lease %s/%s", f.Namespace, f.Lease)
+		return "", fmt.Errorf("no controller holds the Lease %s/%s: is one running?", f.Namespace, f.Lease)
 	}
 	name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	return name, nil
@@ -127,7 +127,7 @@ func (f *Finder) forward(pod string) (address string, stop func(), err error) {
 		return "", nil, refused(err, f.Namespace, pod)
 	case <-time.After(forwardTimeout):
 		stop()
-		return "", nil, fmt.Errorf("no way to pod %s/%s within %s", f.Namespace, pod, forwardTimeout)
+		return "", nil, fmt.Errorf("no port of pod %s/%s was forwarded within %s", f.Namespace, pod, forwardTimeout)
 	}
 	ports, err := forwarder.GetPorts()
 	if err == nil && len(ports) == 0 {
@@ -157,10 +157,14 @@ func dialerOf(config *rest.Config, to *url.URL) (httpstream.Dialer, error) {
 }
 
 func refused(err error, namespace, pod string) error {
-	if apierrors.IsForbidden(err) || strings.Contains(err.Error(), "forbidden") {
-		return fmt.Errorf("you may not create pods/portforward in namespace %s", namespace)
+	switch {
+	case apierrors.IsForbidden(err) || strings.Contains(err.Error(), "forbidden"):
+		return apierror.Request{Verb: "create", Resource: "pods/portforward", Namespace: namespace, Name: pod}.Sentence(apierrors.NewForbidden(
+			schema.GroupResource{Resource: "pods/portforward"}, pod, err))
+	case apierrors.IsNotFound(err) || strings.Contains(err.Error(), "not found"):
+		return fmt.Errorf("the controller runs as no pod of namespace %s: pass its --inspection-bind-address as --controller-address", namespace)
 	}
-	return fmt.Errorf("no way to pod %s/%s: %w", namespace, pod, err)
+	return fmt.Errorf("no port of pod %s/%s can be forwarded: %w", namespace, pod, err)
 }
 
 func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
@@ -172,7 +176,7 @@ func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("asking the controller: %w", err)
+		return fmt.Errorf("the controller does not answer at %s: %w", request.URL.Host, unwrapped(err))
 	}
 	defer response.Body.Close()
 	body := io.LimitReader(response.Body, maxBytes)
@@ -184,4 +188,13 @@ func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 		return fmt.Errorf("the controller's answer: %w", err)
 	}
 	return nil
+}
+
+// unwrapped leaves out the method and the URL.
+func unwrapped(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }

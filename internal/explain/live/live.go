@@ -4,7 +4,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -37,7 +37,9 @@ type Reader struct {
 func (r *Reader) Object(ctx context.Context, object types.NamespacedName) (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	hpa, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
 	if err != nil {
-		return nil, lacking(err, "get", "horizontalpodautoscalers.autoscaling", object.Namespace)
+		return nil, apierror.Request{
+			Verb: "get", Resource: "horizontalpodautoscalers.autoscaling", Namespace: object.Namespace, Name: object.Name,
+		}.Sentence(err)
 	}
 	return hpa, nil
 }
@@ -56,7 +58,7 @@ func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutos
 	target, err := r.Scales.Get(ctx, hpa.Namespace, hpa.Spec.ScaleTargetRef)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, lacking(err, "get", "scale of "+hpa.Spec.ScaleTargetRef.Kind+" "+hpa.Spec.ScaleTargetRef.Name, hpa.Namespace)
+		return nil, apierror.Request{Verb: "get", Resource: "scale of " + hpa.Spec.ScaleTargetRef.Kind + " " + hpa.Spec.ScaleTargetRef.Name, Namespace: hpa.Namespace}.Sentence(err)
 	case err != nil:
 		step.Snapshot.ScaleError = err.Error()
 		return step, nil //nolint:nilerr // what cannot be read is part of what a decision sees
@@ -70,7 +72,7 @@ func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutos
 	}
 	pods, err := r.Client.CoreV1().Pods(hpa.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
 	if err != nil {
-		return nil, lacking(err, "list", "pods", hpa.Namespace)
+		return nil, apierror.Request{Verb: "list", Resource: "pods", Namespace: hpa.Namespace}.Sentence(err)
 	}
 	for i := range pods.Items {
 		step.Pods = append(step.Pods, &pods.Items[i])
@@ -90,7 +92,7 @@ func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy 
 	asking.Wait()
 	for i := range answers {
 		if err := answers[i].Err; apierrors.IsForbidden(err) {
-			return lacking(err, "list", "the values of "+policy.Metrics[i].Describe(policy.Divergences), step.HPA.Namespace)
+			return apierror.Request{Verb: "list", Resource: "the values of " + policy.Metrics[i].Describe(policy.Divergences), Namespace: step.HPA.Namespace}.Sentence(err)
 		}
 		step.AddAnswer(i, &answers[i])
 		step.AddAsked(i, asked)
@@ -120,13 +122,4 @@ func ownEvents(events []corev1.Event, name string) []corev1.Event {
 		}
 	}
 	return own
-}
-
-// lacking names the right that the caller does not have, and what to ask for; other
-// errors stay as they are.
-func lacking(err error, verb, resource, namespace string) error {
-	if !apierrors.IsForbidden(err) {
-		return err
-	}
-	return fmt.Errorf("you may not %s %s in namespace %s; ask for a Role with that right (the API server says: %w)", verb, resource, namespace, err)
 }

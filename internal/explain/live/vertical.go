@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
@@ -27,7 +28,9 @@ import (
 func (r *Reader) ReadVertical(ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time) (*snapshotvertical.Step, error) {
 	found, err := verticals.Get(ctx, object.Namespace, object.Name)
 	if err != nil {
-		return nil, lacking(err, "get", "verticalpodautoscalers.autoscaling.k8s.io", object.Namespace)
+		return nil, apierror.Request{
+			Verb: "get", Resource: "verticalpodautoscalers.autoscaling.k8s.io", Namespace: object.Namespace, Name: object.Name,
+		}.Sentence(err)
 	}
 	k := &snapshotvertical.Step{
 		Object:   found,
@@ -39,7 +42,7 @@ func (r *Reader) ReadVertical(ctx context.Context, verticals *vpa.Client, object
 		}
 	})
 	if err != nil {
-		return nil, lacking(err, "list", "verticalpodautoscalercheckpoints.autoscaling.k8s.io", object.Namespace)
+		return nil, apierror.Request{Verb: "list", Resource: "verticalpodautoscalercheckpoints.autoscaling.k8s.io", Namespace: object.Namespace}.Sentence(err)
 	}
 	if err := r.workload(ctx, k); err != nil {
 		return nil, err
@@ -62,7 +65,7 @@ func (r *Reader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 	selector, replicas, err := r.selector(ctx, namespace, ref)
 	switch {
 	case apierrors.IsForbidden(err):
-		return lacking(err, "get", "scale of "+ref.Kind+" "+ref.Name, namespace)
+		return apierror.Request{Verb: "get", Resource: "scale of " + ref.Kind + " " + ref.Name, Namespace: namespace}.Sentence(err)
 	case err != nil:
 		k.Snapshot.Target.Problem = fmt.Sprintf("spec.targetRef: %v", err)
 		return nil
@@ -70,7 +73,7 @@ func (r *Reader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 	k.Snapshot.Target.Replicas = replicas
 	pods, err := r.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
-		return lacking(err, "list", "pods", namespace)
+		return apierror.Request{Verb: "list", Resource: "pods", Namespace: namespace}.Sentence(err)
 	}
 	for i := range pods.Items {
 		k.Pods = append(k.Pods, slimPod(&pods.Items[i]))

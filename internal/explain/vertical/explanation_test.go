@@ -139,7 +139,7 @@ func TestConflictIsExplained(t *testing.T) {
 	if err := explainedBy(t, k, divergence.Default).WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"left alone: a HorizontalPodAutoscaler divides by it", "the HorizontalPodAutoscaler web divides by the cpu request of container app"} {
+	for _, want := range []string{"not recommended: a HorizontalPodAutoscaler has a utilization target on it", "the HorizontalPodAutoscaler web has a utilization target on cpu of container app"} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, got.String())
 		}
@@ -199,14 +199,14 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("nobody says whether the gate is on:\n%s", text)
 	}
 	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "feature-gates") || strings.Contains(text, "outside of the") ||
-		!strings.Contains(text, "the gate is off") || !strings.Contains(text, "stays as it is: the update mode changes no running pods") {
+		!strings.Contains(text, "the gate is off") || !strings.Contains(text, "not updated: the update mode changes no running pods") {
 		t.Errorf("the updater says that it is off:\n%s", text)
 	}
 	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") || !strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
 		t.Errorf("the updater acts and misses nothing:\n%s", text)
 	}
 	k.Snapshot.NoResize = true
-	if text := said("old", "UpdateBlocked", "Updating", "x"); !strings.Contains(text, "the API server cannot resize pods") || !strings.Contains(text, "should be changed") {
+	if text := said("old", "UpdateBlocked", "Updating", "x"); !strings.Contains(text, "the API server cannot resize pods") || !strings.Contains(text, "needs an update") {
 		t.Errorf("an old API server:\n%s", text)
 	}
 }

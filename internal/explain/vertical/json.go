@@ -41,10 +41,10 @@ type Updater struct {
 	NextPass    time.Time `json:"nextPass,omitzero"`
 	LeaseStale  bool      `json:"leaseStale,omitempty"`
 	CircuitOpen bool      `json:"circuitOpen,omitempty"`
-	Troubled    []string  `json:"troubled,omitempty"`
+	Troubled    []string  `json:"failingPods,omitempty"`
 	// Held is why nothing is evicted in the whole cluster, EvictionsLeft how many pods of
 	// it may be; nil is no bound.
-	Held          string `json:"held,omitempty"`
+	Held          string `json:"evictionsStopped,omitempty"`
 	EvictionsLeft *int   `json:"evictionsLeft,omitempty"`
 }
 
@@ -68,7 +68,7 @@ type Resource struct {
 type Bound struct {
 	Name       string  `json:"name"`
 	Percentile float64 `json:"percentile"`
-	Used       int64   `json:"used"`
+	Used       int64   `json:"usage"`
 	WithMargin int64   `json:"withMargin"`
 	Widened    int64   `json:"widened"`
 	Floored    int64   `json:"floored"`
@@ -87,13 +87,14 @@ type Condition struct {
 // Pod is what would become of one.
 type Pod struct {
 	Name string `json:"name"`
-	// Action is what would be done now; Because why it should be, Against why it is not.
-	Action  string `json:"action"`
-	Because string `json:"because,omitempty"`
-	Against string `json:"against,omitempty"`
-	// Notes are all that the checks before a resize found.
-	Notes    []string                       `json:"notes,omitempty"`
-	Requests map[string]corev1.ResourceList `json:"requests"`
+	// Action is what would be done now, Reason why an update is needed, BlockedBy why it is not
+	// done.
+	Action    string `json:"action"`
+	Reason    string `json:"reason,omitempty"`
+	BlockedBy string `json:"blockedBy,omitempty"`
+	// CheckResults are all that the checks before a resize found.
+	CheckResults []string                       `json:"checkResults,omitempty"`
+	Requests     map[string]corev1.ResourceList `json:"requests"`
 	// LastPass is what the updater's last pass came to with the pod, if it should be
 	// changed then.
 	LastPass *snapshotvertical.PodVerdict `json:"lastPass,omitempty"`
@@ -125,14 +126,14 @@ func (e *Explanation) Output() Output {
 
 func (e *Explanation) pod(v *update.Verdict) Pod {
 	pod := Pod{
-		Name: v.Pod.Name, Action: v.Action.String(), Because: v.Reason.String(), Against: v.BlockedBy.String(),
+		Name: v.Pod.Name, Action: v.Action.String(), Reason: v.Reason.String(), BlockedBy: v.BlockedBy.String(),
 		Requests: map[string]corev1.ResourceList{}, LastPass: e.verdictBefore(v.Pod.UID),
 	}
 	if e.Unboosted[v.Pod.UID] && v.Action == update.Nothing {
-		pod.Action, pod.Because, pod.Against = update.Unboost.String(), reason.BoostExpired.String(), ""
+		pod.Action, pod.Reason, pod.BlockedBy = update.Unboost.String(), reason.BoostExpired.String(), ""
 	}
 	for _, note := range v.CheckResults {
-		pod.Notes = append(pod.Notes, note.String())
+		pod.CheckResults = append(pod.CheckResults, note.String())
 	}
 	for i := range v.Pod.Containers {
 		pod.Requests[v.Pod.Containers[i].Name] = observevertical.ListOf(v.Pod.Containers[i].Requests)

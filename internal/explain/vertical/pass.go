@@ -201,7 +201,7 @@ func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known 
 	}
 	unseen, is := report.Missing(asked, report.Features{PodsResize: true})
 	if is {
-		said = append(said, "whether the updater has "+strings.ReplaceAll(unseen.Reason, ",", ", ")+" among its --feature-gates is unknown; taken for on")
+		said = append(said, "whether the updater has "+strings.ReplaceAll(unseen.Reason, ",", ", ")+" among its --feature-gates is unknown; assumed on")
 	}
 	return said
 }

@@ -81,7 +81,7 @@ func inPlace(step *snapshotvertical.Step, mode vpav1.UpdateMode) {
 func TestEachPod(t *testing.T) {
 	evicted, held := "evict OutsideRange ", func(by string) string { return "nothing OutsideRange " + by }
 	waits := held("WaitingForReplacement")
-	const words = "should be changed: a request is outside of the recommended bounds, or missing; but: "
+	const words = "needs an update: a request is outside of the recommended bounds, or missing; blocked: "
 	for why, c := range map[string]struct {
 		change func(*snapshotvertical.Step)
 		want   [3]string
@@ -140,7 +140,7 @@ func TestEachPod(t *testing.T) {
 				for _, p := range s.Pods {
 					p.Spec.Containers[0].Resources.Requests = resources("160m", "400Mi")
 				}
-			}, [3]string{"nothing  WithinBounds", "nothing  WithinBounds", "nothing  WithinBounds"}, "stays as it is: the pods' requests are within the recommended bounds",
+			}, [3]string{"nothing  WithinBounds", "nothing  WithinBounds", "nothing  WithinBounds"}, "not updated: the pods' requests are within the recommended bounds",
 		},
 		"fought over": {
 			func(s *snapshotvertical.Step) {
@@ -153,7 +153,7 @@ func TestEachPod(t *testing.T) {
 						}}},
 					},
 				}}
-			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"}, "stays as it is: a HorizontalPodAutoscaler has a utilization target",
+			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"}, "not updated: a HorizontalPodAutoscaler has a utilization target",
 		},
 		"no turn": {
 			func(s *snapshotvertical.Step) {
@@ -163,7 +163,7 @@ func TestEachPod(t *testing.T) {
 		},
 		"nobody renews the Lease": {
 			func(s *snapshotvertical.Step) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.LeaseStale = true },
-			[3]string{held("LeaseStale"), held("LeaseStale"), held("LeaseStale")}, "leaves its passes out: the admission controller's Lease is not renewed",
+			[3]string{held("LeaseStale"), held("LeaseStale"), held("LeaseStale")}, "skips its passes: the admission controller's Lease is not renewed",
 		},
 		"the cluster evicts nothing": {
 			func(s *snapshotvertical.Step) {
@@ -206,7 +206,7 @@ func TestEachPod(t *testing.T) {
 				}
 				s.Object.Status.Recommendation.ContainerRecommendations[0].UpperBound = resources("200m", "500Mi")
 				s.Object.Status.Conditions = append(s.Object.Status.Conditions, vpav1.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: corev1.ConditionTrue})
-			}, [3]string{"nothing  LittleHistory", "nothing  LittleHistory", "nothing  LittleHistory"}, "stays as it is: there are samples of less than a confidence interval",
+			}, [3]string{"nothing  LittleHistory", "nothing  LittleHistory", "nothing  LittleHistory"}, "not updated: there are samples of less than a confidence interval",
 		},
 		"new pods crash": {
 			func(s *snapshotvertical.Step) {
@@ -288,7 +288,7 @@ func TestEachPod(t *testing.T) {
 			e := explainedBy(t, step, divergence.Default)
 			var got [3]string
 			for i, pod := range e.Output().Pods {
-				got[i] = pod.Action + " " + pod.Because + " " + pod.Against
+				got[i] = pod.Action + " " + pod.Reason + " " + pod.BlockedBy
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -348,8 +348,8 @@ func TestMemoryIsTold(t *testing.T) {
 	e := explainedBy(t, step, divergence.Default)
 	text := textOf(t, e)
 	for _, want := range []string{
-		"at the pass before, at 11:59:40: evicted", "at the pass before, at 11:59:40: left as it was: a PodDisruptionBudget does not allow an eviction",
-		"left as it was: SomethingNew", "updater      its own memory, after its pass at 11:59:40; the next is in about 40s",
+		"last pass, at 11:59:40: evicted", "last pass, at 11:59:40: not updated: a PodDisruptionBudget does not allow an eviction",
+		"not updated: SomethingNew", "updater        state read from the controller; last pass at 11:59:40, next pass in about 40s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)

@@ -27,7 +27,7 @@ type page struct {
 }
 
 func (p *page) line(label, format string, args ...any) {
-	p.WriteString(strings.TrimRight(fmt.Sprintf("  %-12s %s", label, fmt.Sprintf(format, args...)), " ") + "\n")
+	p.WriteString(strings.TrimRight(fmt.Sprintf("  %-14s %s", label, fmt.Sprintf(format, args...)), " ") + "\n")
 }
 
 // WriteText tells a person.
@@ -51,13 +51,13 @@ func (e *Explanation) WriteText(w io.Writer) error {
 		p.line("checkpoint", "cannot be read: %s", damage)
 	}
 	if len(e.Recommended.Traces) == 0 {
-		p.line("learnt", "nothing yet: no checkpoint has samples")
+		p.line("samples", "nothing yet: no checkpoint has samples")
 	}
 	for i := range e.Recommended.Traces {
 		e.explainContainer(p, &e.Recommended.Traces[i])
 	}
 	for _, c := range e.Conflicts {
-		p.line("conflict", "the HorizontalPodAutoscaler %s divides by the %s request of container %s", c.Horizontal, c.Resource, c.Container)
+		p.line("conflict", "the HorizontalPodAutoscaler %s has a utilization target on %s of container %s", c.Horizontal, c.Resource, c.Container)
 	}
 	for _, c := range e.Recommended.Conditions {
 		p.line("condition", "%s %s %s %s", c.Type, c.Status, c.Reason, c.Message)
@@ -76,7 +76,7 @@ func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
 	for r := range vertical.Resource(vertical.Resources) {
 		switch {
 		case t.Skipped[r]:
-			p.line("  "+r.String(), "left alone: a HorizontalPodAutoscaler divides by it")
+			p.line("  "+r.String(), "not recommended: a HorizontalPodAutoscaler has a utilization target on it")
 			continue
 		case t.Unmeasured[r]:
 			p.line("  "+r.String(), "not recommended: there is no sample yet")
@@ -85,7 +85,7 @@ func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
 			p.line("  "+r.String(), "not controlled")
 			continue
 		}
-		p.line("  "+r.String(), "confidence %.2f, the days of history for one sample a minute", t.Confidence[r])
+		p.line("  "+r.String(), "confidence %.2f (days of history with one sample per minute)", t.Confidence[r])
 		for _, bound := range []estimate.Bound{estimate.Target, estimate.Lower, estimate.Upper} {
 			p.line("    "+strings.TrimSuffix(bound.String(), "Bound"), "%s", stepsText(r, &t.Estimates[r][bound], t.Floor[r]))
 		}
@@ -98,7 +98,7 @@ func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
 // stepsText is the way of a number: percentile, margin, confidence, floor, rounding,
 // caps; steps that change nothing are left out.
 func stepsText(r vertical.Resource, s *estimate.Estimate, floor vertical.Amount) string {
-	text := fmt.Sprintf("p%g of use %s, with the margin %s", 100*s.Percentile, amount(r, s.Used), amount(r, s.WithMargin))
+	text := fmt.Sprintf("p%g of usage %s, with safety margin %s", 100*s.Percentile, amount(r, s.Used), amount(r, s.WithMargin))
 	if s.Widened != s.WithMargin {
 		text += fmt.Sprintf(", × %.3g for the confidence %s", s.Factor, amount(r, s.Widened))
 	}
@@ -121,7 +121,7 @@ func rangeText(rec *vertical.Recommendation, r vertical.Resource) string {
 	}
 	lower, _ := rec.Lower.Get(r)
 	upper, _ := rec.Upper.Get(r)
-	return fmt.Sprintf("%s, good enough from %s to %s", amount(r, target), amount(r, lower), amount(r, upper))
+	return fmt.Sprintf("%s, lower bound %s, upper bound %s", amount(r, target), amount(r, lower), amount(r, upper))
 }
 
 // amount is for people: memory in Mi, where status has bytes.
@@ -153,17 +153,17 @@ func (e *Explanation) explainPod(p *page, v *update.Verdict) {
 	case v.Action != update.Nothing:
 		p.line("", "would be %s by the next pass: %s", done[v.Action], report.Sentence(v.Reason))
 	case v.Reason != reason.None:
-		p.line("", "should be changed: %s; but: %s", report.Sentence(v.Reason), cmp.Or(report.Sentence(v.BlockedBy), "its turn has not come"))
+		p.line("", "needs an update: %s; blocked: %s", report.Sentence(v.Reason), cmp.Or(report.Sentence(v.BlockedBy), "not reached yet"))
 	default:
-		p.line("", "stays as it is: %s", report.Sentence(v.BlockedBy))
+		p.line("", "not updated: %s", report.Sentence(v.BlockedBy))
 	}
 	for _, note := range v.CheckResults {
 		if note != v.BlockedBy {
-			p.line("", "a resize: %s", report.Sentence(note))
+			p.line("", "resize check: %s", report.Sentence(note))
 		}
 	}
 	if was := e.verdictBefore(v.Pod.UID); was != nil {
-		p.line("", "at the pass before, at %s: %s", e.Step.Snapshot.Updater.Time.Format(time.TimeOnly), wasText(was))
+		p.line("", "last pass, at %s: %s", e.Step.Snapshot.Updater.Time.Format(time.TimeOnly), wasText(was))
 	}
 }
 
@@ -186,7 +186,7 @@ func wasText(v *snapshotvertical.PodVerdict) string {
 			return text
 		}
 	}
-	return "left as it was: " + sentence(v.Against)
+	return "not updated: " + sentence(v.Against)
 }
 
 // sentence is that of a reason by its name. One that this program does not know is
@@ -195,7 +195,7 @@ func sentence(name string) string {
 	if r, ok := reasonOf(name); ok {
 		return report.Sentence(r)
 	}
-	return cmp.Or(name, "its turn did not come")
+	return cmp.Or(name, "not reached")
 }
 
 // reasonOf is the reason of a name; false for one that this program does not know.
@@ -211,7 +211,7 @@ func reasonOf(name string) (reason.Reason, bool) {
 // explainDivergences says that the file was decided otherwise where it comes from.
 func (e *Explanation) explainDivergences(p *page) {
 	if saved, here := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], e.Divergences.String(); saved != "" && saved != here {
-		p.line("divergences", "%s here; where the snapshot was saved: %s", here, saved)
+		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
 	}
 }
 
@@ -222,21 +222,21 @@ func (e *Explanation) explainUpdater(p *page) {
 		return
 	}
 	if updater == nil {
-		p.line("updater", "what it remembers is unknown (%s): taken for one that has just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file does not have it"))
+		p.line("updater", "state unknown: %s; assumed to have just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file has none"))
 		if e.Mode.ResizesInPlace() && len(e.Update.ToUpdate) > 0 {
-			p.line("", "what other pods request on the nodes is unknown: a resize may find no room")
+			p.line("", "the requests of other pods on the nodes are unknown: a resize may not fit")
 		}
 		return
 	}
 	if updater.LeaseStale {
-		p.line("updater", "leaves its passes out: %s", report.Sentence(reason.LeaseStale))
+		p.line("updater", "skips its passes: %s", report.Sentence(reason.LeaseStale))
 		return
 	}
 	next := "due"
 	if in := updater.Time.Add(updater.Interval.Duration).Sub(e.Step.Snapshot.Time).Round(time.Second); in > 0 {
 		next = "in about " + in.String()
 	}
-	p.line("updater", "its own memory, after its pass at %s; the next is %s", updater.Time.Format(time.TimeOnly), next)
+	p.line("updater", "state read from the controller; last pass at %s, next pass %s", updater.Time.Format(time.TimeOnly), next)
 	if updater.Held != "" {
 		p.line("", "evicts nothing in the whole cluster: %s", sentence(updater.Held))
 	}

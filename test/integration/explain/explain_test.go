@@ -61,11 +61,11 @@ func TestNamesTheLimitThatTheControllerObeys(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
 	out := explained(t, s)
-	if out.Binds != "scale-up rate" || !out.KnowsHistory {
-		t.Fatalf("%q binds (history known: %t), want the scale-up rate", out.Binds, out.KnowsHistory)
+	if out.LimitedBy != "scale_up_rate" || !out.KnowsHistory {
+		t.Fatalf("limited by %q (history known: %t), want the scale-up rate", out.LimitedBy, out.KnowsHistory)
 	}
-	if len(out.Policies) != 1 || out.Policies[0].Start != 1 || out.Policies[0].Permits != 2 {
-		t.Errorf("the policies are %+v, want one that began at 1 and permits 2", out.Policies)
+	if len(out.RatePolicies) != 1 || out.RatePolicies[0].Start != 1 || out.RatePolicies[0].Permits != 2 {
+		t.Errorf("the policies are %+v, want one that began at 1 and permits 2", out.RatePolicies)
 	}
 	if len(out.Steps) != 2 || out.Steps[0].Replicas != 3 || out.Steps[1].Replicas != 4 {
 		t.Fatalf("foretold are %+v, want 3 and then 4", out.Steps)
@@ -85,9 +85,9 @@ func TestTellsPeople(t *testing.T) {
 		t.Fatalf("exit status %d: %s", code, stderr)
 	}
 	for _, want := range []string{
-		"HorizontalPodAutoscaler " + s.Name + "/web", "Deployment/web: 2 wanted", "wish", "stabilized", "the rate permits 2",
-		"policy       Pods 1 in 60 s up: from 1 at the period's start, permits 2", "binds        scale-up rate",
-		"next         3 in about ", "then steady, if the load stays", "history      the controller's own",
+		"HorizontalPodAutoscaler " + s.Name + "/web", "Deployment/web: 2 desired replicas", "proposed", "stabilized", "the rate policies permit 2",
+		"rate policy    scaleUp 1 Pods per 60 s: permits 2, from 1 at the start of the period", "limited by     rate policies of scaleUp",
+		"next           3 in about ", "then no further change, if the load stays", "history        read from the controller",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, stdout)
@@ -112,7 +112,7 @@ func TestSavedIsDecidedAlike(t *testing.T) {
 		t.Errorf("evaluate says %s%s", stdout, stderr)
 	}
 	stdout, stderr, code = shared.Plimsoll(t).Run(t, "explain", "--from", file)
-	if code != 0 || !strings.Contains(stdout, "binds        scale-up rate") {
+	if code != 0 || !strings.Contains(stdout, "limited by     rate policies of scaleUp") {
 		t.Errorf("explain --from says %s%s", stdout, stderr)
 	}
 	if raw, err := os.ReadFile(file); err != nil || !strings.Contains(string(raw), "kind: Snapshot") {
@@ -130,7 +130,7 @@ func TestWithoutTheController(t *testing.T) {
 		t.Fatalf("exit status %d: %s", code, stderr)
 	}
 	// In this cluster Plimsoll runs as no pod.
-	for _, want := range []string{"history      unknown (", "plimsoll decides", "limited"} {
+	for _, want := range []string{"history        unknown: ", "controller     plimsoll", "limits"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, stdout)
 		}

@@ -78,8 +78,8 @@ func TestExplainForetellsUpstream(t *testing.T) {
 	awaitAverage(s, "web", 4)
 	foretold(4, 4)
 	text := explainText(t, s, p)
-	wantWords(t, text, "history      unknown (kube-controller-manager keeps it to itself); kube-controller-manager decides",
-		"binds        stabilization", "result       stay at 4", "lower        no earlier than ")
+	wantWords(t, text, "history        unknown: kube-controller-manager does not expose it", "controller     kube-controller-manager",
+		"limited by     stabilization window of scaleDown until ", "result         stay at 4", "scale-down     no earlier than ")
 	s.HoldsReplicas(15*time.Second, harness.Deployment, "web", 4)
 	if got, want := changes.All(), []harness.Change{{From: 2, To: 4, By: "kube-controller-manager"}}; !slices.Equal(got, want) {
 		t.Errorf("changes %v, want %v", got, want)
@@ -103,7 +103,7 @@ func TestExplainSaysWhichAPIIsMissing(t *testing.T) {
 	event := s.AwaitEvent("web", "FailedGetResourceMetric", "the server could not find the requested resource")
 	text := explainText(t, s, p)
 	wantWords(t, text, "the server could not find the requested resource (get pods.metrics.k8s.io)", "FailedGetResourceMetric",
-		"stays at 1 (min) until that changes")
+		"stays at 1 (minReplicas) until this changes")
 	if !strings.Contains(text, event.Message) {
 		t.Errorf("the controller says %q, the explanation:\n%s", event.Message, text)
 	}

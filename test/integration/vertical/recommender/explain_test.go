@@ -61,7 +61,7 @@ func TestExplains(t *testing.T) {
 			t.Fatalf("exit status %d: %s", code, stderr)
 		}
 		wantWords(t, stdout, "VerticalPodAutoscaler "+s.Name+"/web", "Deployment/web: 2 pods; mode Off", "samples of CPU", "confidence 0.",
-			"target   p90 of use ", "with the margin ", "capped to 210m", "published 210m", "requests app cpu 200m and memory 64Mi", "stays as it is: the update mode changes no running pods")
+			"target     p90 of usage ", "with safety margin ", "capped to 210m", "published  210m", "requests app cpu 200m and memory 64Mi", "not updated: the update mode changes no running pods")
 	})
 	t.Run("json", func(t *testing.T) {
 		stdout, stderr, code := explain(t, s, "-o", "json")
@@ -90,7 +90,7 @@ func TestExplains(t *testing.T) {
 		s.Kubectl("patch", "vpa", "web", "--type=merge", "-p", `{"spec":{"updatePolicy":{"updateMode":"Recreate"}}}`)
 		stdout, _, _ := explain(t, s)
 		// With next to no history nearly everything is good enough.
-		wantWords(t, stdout, "mode Recreate", "stays as it is: the pods' requests are within the recommended bounds")
+		wantWords(t, stdout, "mode Recreate", "not updated: the pods' requests are within the recommended bounds")
 	})
 }
 
@@ -110,7 +110,7 @@ func judge(t *testing.T, s *harness.Namespace, out *explainvertical.Output) {
 	}
 	judgeTarget(t, s, cpu.Bounds[0])
 	for _, pod := range out.Pods {
-		if pod.Action != "nothing" || pod.Against != "ModeOff" {
+		if pod.Action != "nothing" || pod.BlockedBy != "ModeOff" {
 			t.Errorf("%+v", pod)
 		}
 	}

@@ -140,7 +140,7 @@ func (w *world) checkTold(x *explained) explainvertical.Output {
 		if pod.Action != "nothing" {
 			actions[pod.Action]++
 		} else {
-			against[pod.Against]++
+			against[pod.BlockedBy]++
 		}
 	}
 	if fmt.Sprint(actions) != fmt.Sprint(x.actions) && len(actions)+len(x.actions) > 0 || fmt.Sprint(against) != fmt.Sprint(x.against) {
@@ -202,7 +202,7 @@ func agrees(told *explainvertical.Pod, after []explainvertical.Pod) error {
 		return nil
 	case at < 0:
 		return fmt.Errorf("pod %s is gone", told.Name)
-	case told.Because == "":
+	case told.Reason == "":
 		if after[at].LastPass != nil {
 			return fmt.Errorf("pod %s should not be changed, and %+v", told.Name, after[at].LastPass)
 		}
@@ -210,8 +210,8 @@ func agrees(told *explainvertical.Pod, after []explainvertical.Pod) error {
 	case after[at].LastPass == nil:
 		return fmt.Errorf("nothing is said of pod %s", told.Name)
 	}
-	if was := after[at].LastPass; was.Action != told.Action || was.Against != told.Against || was.Because != told.Because {
-		return fmt.Errorf("of pod %s %s, %s and %s were told, and it came to %+v", told.Name, told.Action, told.Because, told.Against, was)
+	if was := after[at].LastPass; was.Action != told.Action || was.Against != told.BlockedBy || was.Because != told.Reason {
+		return fmt.Errorf("of pod %s %s, %s and %s were told, and it came to %+v", told.Name, told.Action, told.Reason, told.BlockedBy, was)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (w *world) checkCircuit(name string) {
 	out, text := w.explain(name)
 	held := 0
 	for _, pod := range out.Pods {
-		if pod.Against == "CircuitOpen" {
+		if pod.BlockedBy == "CircuitOpen" {
 			held++
 		}
 	}

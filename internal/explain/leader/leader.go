@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,25 +77,34 @@ func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) 
 
 // ask has the leader's answer read.
 func (f *Finder) ask(ctx context.Context, what string, object types.NamespacedName, read func(io.Reader) error) error {
-	address := f.Address
-	if address == "" {
-		pod, err := f.pod(ctx)
-		if err != nil {
-			return err
-		}
-		forwarded, stop, err := f.forward(pod)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		address = forwarded
+	address, stop, err := f.reach(ctx)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	return fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s", address, what, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), read)
 }
 
-// pod is the name of the pod that holds the lease: controller-runtime writes the
-// host's name, which is the pod's, and an identifier.
-func (f *Finder) pod(ctx context.Context) (string, error) {
+// reach is where the leader answers, until stop is called. A leader on this machine
+// answers on its loopback address; of what the Lease says, only whether the host is this
+// one decides on an address.
+func (f *Finder) reach(ctx context.Context) (address string, stop func(), err error) {
+	if f.Address != "" {
+		return f.Address, func() {}, nil
+	}
+	host, err := f.host(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if own, err := os.Hostname(); err == nil && own == host {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(f.Port)), func() {}, nil
+	}
+	return f.forward(host)
+}
+
+// host is the host name of the Lease's holder, in a cluster its pod's name:
+// controller-runtime writes it with an identifier.
+func (f *Finder) host(ctx context.Context) (string, error) {
 	lease, err := f.Client.CoordinationV1().Leases(f.Namespace).Get(ctx, f.Lease, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -176,7 +188,8 @@ func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("the controller does not answer at %s: %w", request.URL.Host, unwrapped(err))
+		return fmt.Errorf("the controller does not answer at %s (%w): pass its --inspection-bind-address as --controller-address",
+			request.URL.Host, unwrapped(err))
 	}
 	defer response.Body.Close()
 	body := io.LimitReader(response.Body, maxBytes)

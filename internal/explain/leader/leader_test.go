@@ -1,0 +1,38 @@
+package leader
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/ptr"
+)
+
+// TestReachOnThisMachine: a leader beside the cluster is found on its loopback address, and on no other.
+func TestReachOnThisMachine(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	finder := Finder{Namespace: "plimsoll-system", Lease: "plimsoll-controller", Port: 1234}
+	finder.Client = fake.NewClientset(&coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: finder.Namespace, Name: finder.Lease},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(host + "_0a1b")},
+	})
+	address, stop, err := finder.reach(t.Context())
+	if err != nil || address != "127.0.0.1:1234" {
+		t.Fatalf("%s, %v", address, err)
+	}
+	stop()
+	finder.Address = "127.0.0.1:99"
+	if address, _, err := finder.reach(t.Context()); err != nil || address != finder.Address {
+		t.Errorf("an address that is given: %s, %v", address, err)
+	}
+	finder.Address, finder.Client = "", fake.NewClientset()
+	if _, _, err := finder.reach(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no Lease plimsoll-system/plimsoll-controller") {
+		t.Errorf("no Lease: %v", err)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -46,7 +47,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 	w := &world{targets: map[string]error{}, stored: map[string]*vpav1.VerticalPodAutoscaler{}, statuses: map[string]int{}, saves: map[string]int{}}
 	r, err := New(Config{
-		Objects: informer(&vpav1.VerticalPodAutoscaler{}), Pods: informer(&corev1.Pod{}), Targets: w, Store: quiet{w}, Metrics: w, Events: w,
+		Objects: informer(&vpav1.VerticalPodAutoscaler{}), Pods: informer(&corev1.Pod{}), Targets: w, Store: quiet{w}, Sources: sampling.Sources{Metrics: w}, Events: w,
 		Registerer: prometheus.NewRegistry(), Log: logr.Discard(), Interval: time.Minute, CollectInterval: time.Hour, FlushTimeout: time.Minute,
 		Workers: 10, Policy: recommend.DefaultPolicy(),
 	})
@@ -89,9 +90,10 @@ func BenchmarkPass(b *testing.B) {
 		for _, t := range r.tracks {
 			for p := range each {
 				for _, container := range []string{"app", "proxy"} {
-					a := t.summary(source{fmt.Sprintf("%s-%d", t.name.Name, p), container})
-					a.Add(vertical.CPU, vertical.Amount(100+now.Minute()), time.Minute, now)
-					a.Add(vertical.Memory, 500<<20, 0, now)
+					from := sampling.Source{Pod: fmt.Sprintf("%s-%d", t.name.Name, p), Container: container}
+					cpu := vertical.Amount(100 + now.Minute())
+					r.sampler.Add(now, t.name, from, sampling.Measured{Resource: vertical.CPU, Amount: cpu, Over: time.Minute, At: now})
+					r.sampler.Add(now, t.name, from, sampling.Measured{Resource: vertical.Memory, Amount: 500 << 20, At: now})
 				}
 			}
 		}

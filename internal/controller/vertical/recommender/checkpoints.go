@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/go-logr/logr"
+
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -39,22 +41,33 @@ type stored struct {
 	damage string
 }
 
+// checkpoints reads and writes the checkpoints of the tracks.
+type checkpoints struct {
+	config *Config
+	log    logr.Logger
+	tracks map[types.NamespacedName]*track
+	// unclaimed are checkpoints that were read and belong to no track yet.
+	unclaimed map[types.NamespacedName][]stored
+	// collected is when those that are not needed were last looked for.
+	collected time.Time
+}
+
 // restore reads all checkpoints; false if ctx ended before it could.
-func (r *Recommender) restore(ctx context.Context) bool {
+func (k *checkpoints) restore(ctx context.Context) bool {
 	for {
 		read := map[types.NamespacedName][]stored{}
-		err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
-			if r.isIgnored(c.Namespace) {
+		err := k.config.Store.EachCheckpoint(ctx, k.config.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
+			if k.config.isIgnored(c.Namespace) {
 				return
 			}
 			owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
-			read[owner] = latest(read[owner], r.read(c))
+			read[owner] = latest(read[owner], k.read(c))
 		})
 		if err == nil {
-			r.unclaimed = read
+			k.unclaimed = read
 			return true
 		}
-		r.log.Error(err, "checkpoints cannot be read; nothing is recommended before they are")
+		k.log.Error(err, "checkpoints cannot be read; nothing is recommended before they are")
 		select {
 		case <-ctx.Done():
 			return false
@@ -78,21 +91,21 @@ func latest(all []stored, s stored) []stored {
 	return append(all, s)
 }
 
-func (r *Recommender) read(c *vpav1.VerticalPodAutoscalerCheckpoint) stored {
+func (k *checkpoints) read(c *vpav1.VerticalPodAutoscalerCheckpoint) stored {
 	saved, isWhole, err := observevertical.CheckpointOf(c)
 	if err != nil {
 		return stored{container: c.Spec.ContainerName, damage: err.Error()}
 	}
 	if !isWhole {
-		r.log.Info("the annotation of a checkpoint cannot be read; what it held is lost", "checkpoint", c.Namespace+"/"+c.Name)
+		k.log.Info("the annotation of a checkpoint cannot be read; what it held is lost", "checkpoint", c.Namespace+"/"+c.Name)
 	}
 	return stored{container: c.Spec.ContainerName, saved: saved, at: c.Status.LastUpdateTime.Time}
 }
 
 // claim gives a new track its checkpoints.
-func (r *Recommender) claim(now time.Time, t *track) {
-	policy := r.config.Policy
-	for _, s := range r.unclaimed[t.name] {
+func (k *checkpoints) claim(now time.Time, t *track) {
+	policy := k.config.Policy
+	for _, s := range k.unclaimed[t.name] {
 		t.saves[s.container] = now.Add(spread(t.name, s.container))
 		if s.damage != "" {
 			t.state = t.state.Damaged(s.container, s.damage)
@@ -100,10 +113,10 @@ func (r *Recommender) claim(now time.Time, t *track) {
 		}
 		var err error
 		if t.state, err = t.state.Restore(&policy, s.container, s.saved, now); err != nil {
-			r.log.Info("a checkpoint is damaged", "object", t.name.String(), "container", s.container, "why", err.Error())
+			k.log.Info("a checkpoint is damaged", "object", t.name.String(), "container", s.container, "why", err.Error())
 		}
 	}
-	delete(r.unclaimed, t.name)
+	delete(k.unclaimed, t.name)
 }
 
 // job is a checkpoint to write.
@@ -119,14 +132,14 @@ type job struct {
 // save writes the checkpoints that have something new and whose time has come. The
 // first of a container is written at once, and each after running out of memory: what
 // that taught is not measured again.
-func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
-	if r.config.History != nil {
+func (k *checkpoints) save(ctx context.Context, now time.Time, works []*work) {
+	if k.config.History != nil {
 		return
 	}
 	var jobs []*job
 	first := 0
 	for _, w := range works {
-		if !w.decided || !r.maySave(w.track) {
+		if !w.decided || !k.maySave(w.track) {
 			continue
 		}
 		for _, container := range w.track.state.Changed() {
@@ -139,7 +152,7 @@ func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
 			}
 		}
 	}
-	r.saveAll(ctx, now, jobs)
+	k.saveAll(ctx, now, jobs)
 	for _, j := range jobs {
 		if j.done {
 			next := savePeriod
@@ -154,8 +167,8 @@ func (r *Recommender) save(ctx context.Context, now time.Time, works []*work) {
 
 // maySave reports whether what is known of an object is what it was before: without
 // keep-history, as with upstream, nothing is while its target cannot be looked up.
-func (r *Recommender) maySave(t *track) bool {
-	return t.lookup.Problem == "" || r.config.Policy.Has(divergence.KeepHistory)
+func (k *checkpoints) maySave(t *track) bool {
+	return t.lookup.Problem == "" || k.config.Policy.Has(divergence.KeepHistory)
 }
 
 // spread is when in the period a container's checkpoint is written: each has its
@@ -166,13 +179,13 @@ func spread(object types.NamespacedName, container string) time.Duration {
 	return savePeriod * time.Duration(h.Sum32()%1000) / 1000
 }
 
-func (r *Recommender) saveAll(ctx context.Context, now time.Time, jobs []*job) {
+func (k *checkpoints) saveAll(ctx context.Context, now time.Time, jobs []*job) {
 	var writing errgroup.Group
-	writing.SetLimit(r.config.Workers)
+	writing.SetLimit(k.config.Workers)
 	for _, j := range jobs {
 		writing.Go(func() error {
-			if err := r.saveOne(ctx, now, j); err != nil && ctx.Err() == nil {
-				r.log.Error(err, "a checkpoint was not written", "object", j.track.name.String(), "container", j.container)
+			if err := k.saveOne(ctx, now, j); err != nil && ctx.Err() == nil {
+				k.log.Error(err, "a checkpoint was not written", "object", j.track.name.String(), "container", j.container)
 			}
 			return nil
 		})
@@ -182,13 +195,13 @@ func (r *Recommender) saveAll(ctx context.Context, now time.Time, jobs []*job) {
 
 // checkpointName is upstream's, unless a container of an object with a shorter name has
 // the same.
-func (r *Recommender) checkpointName(object types.NamespacedName, container string) string {
+func (k *checkpoints) checkpointName(object types.NamespacedName, container string) string {
 	name := vpa.CheckpointName(object.Name, container)
 	for i := range object.Name {
 		if object.Name[i] != '-' {
 			continue
 		}
-		other := r.tracks[types.NamespacedName{Namespace: object.Namespace, Name: object.Name[:i]}]
+		other := k.tracks[types.NamespacedName{Namespace: object.Namespace, Name: object.Name[:i]}]
 		if other != nil && other.knows(name[i+1:]) {
 			return vpa.DistinctCheckpointName(object.Name, container)
 		}
@@ -200,8 +213,8 @@ func (t *track) knows(container string) bool {
 	return slices.ContainsFunc(t.state.Containers, func(c recommend.Container) bool { return c.Name == container })
 }
 
-func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error {
-	policy := r.config.Policy
+func (k *checkpoints) saveOne(ctx context.Context, now time.Time, j *job) error {
+	policy := k.config.Policy
 	if j.work != nil {
 		policy = j.work.policy
 	}
@@ -213,9 +226,9 @@ func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error 
 	if err != nil {
 		return err
 	}
-	err = r.config.Store.WriteCheckpoint(ctx, &vpav1.VerticalPodAutoscalerCheckpoint{
+	err = k.config.Store.WriteCheckpoint(ctx, &vpav1.VerticalPodAutoscalerCheckpoint{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: j.track.name.Namespace, Name: r.checkpointName(j.track.name, j.container), Annotations: annotations,
+			Namespace: j.track.name.Namespace, Name: k.checkpointName(j.track.name, j.container), Annotations: annotations,
 		},
 		Spec:   vpav1.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: j.track.name.Name, ContainerName: j.container},
 		Status: status,
@@ -225,73 +238,73 @@ func (r *Recommender) saveOne(ctx context.Context, now time.Time, j *job) error 
 }
 
 // flush writes every checkpoint that has something new.
-func (r *Recommender) flush(ctx context.Context) {
-	if r.config.History != nil {
+func (k *checkpoints) flush(ctx context.Context) {
+	if k.config.History != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.config.FlushTimeout)
+	ctx, cancel := context.WithTimeout(ctx, k.config.FlushTimeout)
 	defer cancel()
 	var jobs []*job
-	for _, t := range r.tracks {
-		if !r.maySave(t) {
+	for _, t := range k.tracks {
+		if !k.maySave(t) {
 			continue
 		}
 		for _, container := range t.state.Changed() {
 			jobs = append(jobs, &job{track: t, container: container})
 		}
 	}
-	r.saveAll(ctx, time.Now(), jobs)
+	k.saveAll(ctx, time.Now(), jobs)
 	written := 0
 	for _, j := range jobs {
 		if j.done {
 			written++
 		}
 	}
-	r.log.Info("checkpoints written at the end", "written", written, "of", len(jobs))
+	k.log.Info("checkpoints written at the end", "written", written, "of", len(jobs))
 }
 
 // collect deletes checkpoints of objects that are gone and, with live-containers, of
 // containers that nothing is known of any more.
-func (r *Recommender) collect(ctx context.Context, now time.Time) {
-	if r.config.History != nil {
+func (k *checkpoints) collect(ctx context.Context, now time.Time) {
+	if k.config.History != nil {
 		return
 	}
-	if r.collected.IsZero() {
-		r.collected = now // upstream waits for an interval, too
+	if k.collected.IsZero() {
+		k.collected = now // upstream waits for an interval, too
 	}
-	if now.Sub(r.collected) < r.config.CollectInterval {
+	if now.Sub(k.collected) < k.config.CollectInterval {
 		return
 	}
-	r.collected = now
+	k.collected = now
 	var gone []types.NamespacedName
-	err := r.config.Store.EachCheckpoint(ctx, r.config.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
-		if !r.isIgnored(c.Namespace) && !r.isNeeded(c) {
+	err := k.config.Store.EachCheckpoint(ctx, k.config.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
+		if !k.config.isIgnored(c.Namespace) && !k.isNeeded(c) {
 			gone = append(gone, types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 		}
 	})
 	if err != nil {
-		r.log.Error(err, "checkpoints that nobody needs were not looked for")
+		k.log.Error(err, "checkpoints that nobody needs were not looked for")
 		return
 	}
 	for _, name := range gone {
-		if err := r.config.Store.DeleteCheckpoint(ctx, name.Namespace, name.Name); err != nil {
-			r.log.Error(err, "a checkpoint that nobody needs was not deleted")
+		if err := k.config.Store.DeleteCheckpoint(ctx, name.Namespace, name.Name); err != nil {
+			k.log.Error(err, "a checkpoint that nobody needs was not deleted")
 			continue
 		}
-		r.log.V(1).Info("a checkpoint that nobody needs was deleted", "checkpoint", name.String())
+		k.log.V(1).Info("a checkpoint that nobody needs was deleted", "checkpoint", name.String())
 	}
 }
 
 // isNeeded reports whether there is an object for a checkpoint and, if it is ours,
 // anything known of the container.
-func (r *Recommender) isNeeded(c *vpav1.VerticalPodAutoscalerCheckpoint) bool {
+func (k *checkpoints) isNeeded(c *vpav1.VerticalPodAutoscalerCheckpoint) bool {
 	owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
-	_, exists, err := r.config.Objects.GetStore().GetByKey(owner.String())
+	_, exists, err := k.config.Objects.GetStore().GetByKey(owner.String())
 	if err != nil {
 		return true
 	}
-	t, isOurs := r.tracks[owner]
-	if !exists || !isOurs || t.lookup.Problem != "" || !r.config.Policy.Has(divergence.LiveContainers) {
+	t, isOurs := k.tracks[owner]
+	if !exists || !isOurs || t.lookup.Problem != "" || !k.config.Policy.Has(divergence.LiveContainers) {
 		return exists
 	}
 	return t.knows(c.Spec.ContainerName)

@@ -2,7 +2,6 @@ package recommender
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
@@ -77,46 +77,21 @@ func TestForgedEvictionsDisplaceNoOthers(t *testing.T) {
 		w.autoscaler("web")
 		r := w.start()
 		w.pass(2 * time.Minute)
-		for i := range maxPending + 100 {
+		for i := range oom.MaxPending + 100 {
 			forged := evictedEvent("1Ti")
 			forged.Namespace, forged.InvolvedObject.UID = "forger-"+string(rune('a'+i%2)), types.UID(strconv.Itoa(i))
 			forged.InvolvedObject.Namespace = forged.Namespace
-			evictions{r}.OnAdd(forged, false)
+			r.ooms.Evictions().OnAdd(forged, false)
 		}
 		w.events.Add(evictedEvent("2Gi"))
 		w.pass(time.Minute)
-		if len(r.claims) != maxPending {
-			t.Errorf("%d claims are kept", len(r.claims))
+		if n := r.ooms.Waiting(); n != oom.MaxPending {
+			t.Errorf("%d claims are kept", n)
 		}
 		w.evicts(lowOnMemory)
 		w.pass(3 * time.Second)
 		if _, memory := w.target("web"); memory < 2<<30*120/100 {
 			t.Errorf("memory is %d, want more than 2 GiB and a fifth", memory)
-		}
-	})
-}
-
-// An event that names more containers than a pod has is made up, and nothing of it is kept. Where as much is kept as may be, an
-// event of the namespace that has the most of it is looked at for one of its containers alone.
-func TestEvictionOfTooManyContainers(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		r := w.start()
-		of := func(n int) *corev1.Event {
-			forged := evictedEvent("1Ti")
-			for key, text := range forged.Annotations {
-				forged.Annotations[key] = strings.Repeat(text+",", n-1) + text
-			}
-			return forged
-		}
-		evictions{r}.OnAdd(of(maxContainers+1), false)
-		if len(r.claims) != 0 {
-			t.Errorf("%d claims are kept", len(r.claims))
-		}
-		for range 2 * maxPending / maxContainers {
-			evictions{r}.OnAdd(of(maxContainers), false)
-		}
-		if len(r.claims) != maxPending || r.keep(r.claims[0]) {
-			t.Errorf("%d claims are kept, or room is made for another", len(r.claims))
 		}
 	})
 }
@@ -153,8 +128,8 @@ func TestForgedEviction(t *testing.T) {
 				t.Errorf("%s: memory is %d", why, memory)
 			}
 			w.pass(time.Minute)
-			if r.expect(nil); len(r.claims)+len(r.evicted) != 0 {
-				t.Errorf("%s: %d claims and %d pods are kept", why, len(r.claims), len(r.evicted))
+			if n := r.ooms.Waiting(); n != 0 {
+				t.Errorf("%s: %d claims and pods are kept", why, n)
 			}
 		})
 	}

@@ -60,6 +60,11 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 	return m, err
 }
 
+// Responded counts a response of metrics.k8s.io.
+func (m *metrics) Responded(err error) {
+	m.responses.WithLabelValues(strconv.FormatBool(err != nil), "metrics.k8s.io").Inc()
+}
+
 // first notes how long an object waited for its first recommendation.
 func (m *metrics) first(created time.Time) { m.latency.Observe(time.Since(created).Seconds()) }
 

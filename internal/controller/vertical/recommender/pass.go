@@ -12,9 +12,11 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
@@ -58,10 +60,11 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 		r.safely(w.track.name, func() { r.decide(now, w, ooms[w.track.name]) })
 	}
 	timer.step("LoadMetrics")
-	r.write(ctx, works)
-	r.writeUnreadable(ctx)
+	statuses := statusWriter{config: &r.config, log: r.log, metrics: r.metrics}
+	statuses.write(ctx, works)
+	r.writeUnreadable(ctx, statuses)
 	timer.step("UpdateVPAs")
-	r.save(ctx, now, works)
+	r.checkpoints.save(ctx, now, works)
 	for _, w := range works {
 		if w.decided {
 			w.track.state = recommend.Settle(&w.policy, w.track.state, recommend.Outcome{At: now, Written: w.written, Saved: w.saved})
@@ -71,7 +74,7 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 	if only == nil {
 		r.forgetUnclaimed()
 		r.past = nil
-		r.collect(ctx, now)
+		r.checkpoints.collect(ctx, now)
 		timer.step("GarbageCollect")
 		r.metrics.count(works)
 	}
@@ -130,7 +133,7 @@ func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObje
 func (r *Recommender) objects() []*vpav1.VerticalPodAutoscaler {
 	var ours []*vpav1.VerticalPodAutoscaler
 	for _, item := range r.config.Objects.GetStore().List() {
-		if object, ok := item.(*vpav1.VerticalPodAutoscaler); ok && r.isOurs(object) {
+		if object, ok := item.(*vpav1.VerticalPodAutoscaler); ok && r.config.isOurs(object) {
 			ours = append(ours, object)
 		}
 	}
@@ -220,8 +223,7 @@ func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observat
 		r.metrics.ooms.WithLabelValues(w.track.name.Namespace, w.track.name.Name).Add(float64(len(o.OOMs)))
 	}
 	if w.isWhole {
-		o.Samples, o.Refused = r.samples(w.track, exists(&o))
-		r.addContention(w.track, o.Samples)
+		o.Samples, o.Refused = r.sampler.Take(w.track.name, exists(&o))
 	}
 	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })
 	return o, names
@@ -245,7 +247,7 @@ func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
 	for _, known := range r.pods.Pods(w.track.name) {
 		pod := known.Whole.Pod()
 		if !w.track.isLookedAt {
-			o.OOMs = append(o.OOMs, standing(pod)...)
+			o.OOMs = append(o.OOMs, oom.Standing(pod)...)
 		}
 		if pod.Status.Phase == corev1.PodPending {
 			continue
@@ -279,6 +281,25 @@ func (w *work) isOver(pod *corev1.Pod) bool {
 	return ended && (w.policy.Has(divergence.LiveContainers) || w.lookup.Problem != "")
 }
 
-func inOrder(a, b recommend.Sample) int {
-	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Container, b.Container))
+// takeOOMs sorts the containers that ran out of memory to the objects whose pods they
+// are of.
+func (r *Recommender) takeOOMs() map[types.NamespacedName][]recommend.OOM {
+	kills := r.ooms.Take()
+	if len(kills) == 0 {
+		return nil
+	}
+	byNamespace := map[string][]*track{}
+	for name, t := range r.tracks {
+		byNamespace[name.Namespace] = append(byNamespace[name.Namespace], t)
+	}
+	sorted := map[types.NamespacedName][]recommend.OOM{}
+	for i := range kills {
+		k := &kills[i]
+		for _, t := range byNamespace[k.Namespace] {
+			if t.selector != nil && k.Labels != nil && t.selector.Matches(labels.Set(k.Labels)) {
+				sorted[t.name] = append(sorted[t.name], k.OOM)
+			}
+		}
+	}
+	return sorted
 }

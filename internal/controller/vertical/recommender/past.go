@@ -7,7 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
@@ -24,7 +26,7 @@ type History interface {
 // recall reads the history of all objects' namespaces; false if ctx ended before it
 // could. What cannot be read is done without, and said.
 func (r *Recommender) recall(ctx context.Context) bool {
-	namespaces := r.namespaces()
+	namespaces := namespacesOf(r.objects())
 	for attempt := 1; ; attempt++ {
 		pods, err := r.config.History.History(ctx, namespaces, time.Now())
 		if err == nil {
@@ -48,10 +50,10 @@ func (r *Recommender) recall(ctx context.Context) bool {
 	}
 }
 
-// namespaces are those of the objects, in order.
-func (r *Recommender) namespaces() []string {
+// namespacesOf are those of the objects, in order.
+func namespacesOf(objects []*vpav1.VerticalPodAutoscaler) []string {
 	var found []string
-	for _, object := range r.objects() {
+	for _, object := range objects {
 		if !slices.Contains(found, object.Namespace) {
 			found = append(found, object.Namespace)
 		}
@@ -85,7 +87,7 @@ func (r *Recommender) remember(now time.Time, w *work) {
 	for name, pods := range counts {
 		o.Containers = append(o.Containers, recommend.Present{Container: name, Pods: pods})
 	}
-	slices.SortStableFunc(o.Samples, inOrder)
+	slices.SortStableFunc(o.Samples, sampling.InOrder)
 	_, w.track.state = recommend.Decide(now, w.policy, w.track.state, o)
 	r.log.V(1).Info("history was taken in", "object", w.track.name.String(), "pods", len(o.Pods), "samples", len(o.Samples))
 }

@@ -27,18 +27,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/prometheushistory"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // DefaultName is that of the recommender of objects that name none.
@@ -61,21 +59,9 @@ type Store interface {
 	DeleteCheckpoint(ctx context.Context, namespace, name string) error
 }
 
-// Direct knows what pods use without asking.
-type Direct interface {
-	Run(ctx context.Context, watch podusage.Watch)
-	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
-}
-
-// Metrics is metrics.k8s.io; an empty namespace means all.
-type Metrics interface {
-	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
-}
-
 var (
 	_ Targets = (*ownership.Tree)(nil)
 	_ Store   = (*vpa.Client)(nil)
-	_ Direct  = (*podusage.Source)(nil)
 )
 
 // Conflicts finds what horizontal autoscalers of an object's workload control, of a
@@ -90,16 +76,12 @@ type Config struct {
 	Evictions cache.SharedIndexInformer
 	Targets   Targets
 	Store     Store
-	// Direct may be nil; where it does not know enough, Metrics is asked.
-	Direct  Direct
-	Metrics Metrics
+	// Sources are where use is measured.
+	sampling.Sources
 	// Conflicts says what horizontal autoscalers of the same workload control. It may
 	// be nil.
 	Conflicts      Conflicts
 	SkipsConflicts bool
-	// Contention is what containers did not get since it was last asked; nil if nobody
-	// knows. What it cannot read is in the error, beside the rest.
-	Contention func(ctx context.Context) (map[contention.Key]contention.Shares, error)
 	// History is where the past comes from; nil for checkpoints.
 	History    History
 	Events     record.EventRecorder
@@ -133,36 +115,23 @@ type Recommender struct {
 	log     logr.Logger
 	metrics *metrics
 	pods    *podindex.Index
+	ooms    *oom.Watcher
+	sampler *sampling.Sampler
+	// checkpoints share the tracks.
+	checkpoints *checkpoints
 	// ready is set once the first pass is over; active is when something was last done.
 	ready  atomic.Bool
 	active atomic.Int64
-	// wake has an element when an object is to be decided at once.
-	wake chan struct{}
+	urgent *urgent
 
 	// tracks are the loop's own, but for what sampling shares: see track.
 	tracks map[types.NamespacedName]*track
 	// parked are workloads whose object is gone.
 	parked map[types.UID]parked
-	// unclaimed are checkpoints that were read and belong to no track yet.
-	unclaimed map[types.NamespacedName][]stored
 	// unreadable are the objects of the last pass whose spec could not be read.
 	unreadable []*vpav1.VerticalPodAutoscaler
 	// past is what pods used before, by namespace; nil after the first pass.
-	past      map[string][]*prometheushistory.Pod
-	collected time.Time
-
-	// mu guards what follows.
-	mu sync.Mutex
-	// sampled are the tracks that are sampled.
-	sampled map[types.NamespacedName]*track
-	urgent  map[types.NamespacedName]struct{}
-	// contended is what containers did not get, as last asked.
-	contended map[contention.Key]contention.Shares
-	ooms      []outOfMemory
-	// claims are evictions that no status of a pod has confirmed yet, evicted pods whose
-	// status could, by UID.
-	claims  []claim
-	evicted map[string]evictedPod
+	past map[string][]*prometheushistory.Pod
 }
 
 // New checks the configuration. It starts nothing.
@@ -182,11 +151,17 @@ func New(cfg Config) (*Recommender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recommender: %w", err)
 	}
-	return &Recommender{
-		config: cfg, log: cfg.Log, metrics: series, pods: podindex.New(), wake: make(chan struct{}, 1),
+	r := &Recommender{
+		config: cfg, log: cfg.Log, metrics: series, pods: podindex.New(), urgent: newUrgent(),
 		tracks: map[types.NamespacedName]*track{}, parked: map[types.UID]parked{},
-		sampled: map[types.NamespacedName]*track{}, urgent: map[types.NamespacedName]struct{}{}, evicted: map[string]evictedPod{},
-	}, nil
+	}
+	r.checkpoints = &checkpoints{config: &r.config, log: cfg.Log, tracks: r.tracks}
+	r.ooms = oom.NewWatcher(cfg.Pods.GetStore(), cfg.Policy.Usage.Divergences, r.urgent.signal)
+	r.sampler = sampling.New(sampling.Config{
+		Sources: cfg.Sources, Pods: r.pods, Policy: &r.config.Policy, Namespace: cfg.Namespace, Interval: cfg.Interval,
+		Responded: series.Responded, Log: cfg.Log,
+	})
+	return r, nil
 }
 
 // Ready is an error until the first pass is over.
@@ -217,32 +192,21 @@ func (r *Recommender) Run(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), append(synced, r.config.Targets.HasSynced)...) {
 		return nil
 	}
-	if !r.begin(ctx) {
+	begin := r.checkpoints.restore
+	if r.config.History != nil {
+		begin = r.recall
+	}
+	if !begin(ctx) {
 		return nil
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if r.config.Direct != nil {
-		watch := podusage.Watch{Nodes: r.pods.Nodes, Moved: r.pods.Moved(), Sampled: func(podusage.Sampled) {}}
-		beside.Go(func() { r.config.Direct.Run(ctx, watch) })
-	}
-	beside.Go(func() { r.sampleAll(ctx) })
-	if r.config.Contention != nil {
-		beside.Go(func() { r.watchContention(ctx) })
-	}
+	beside.Go(func() { r.sampler.Run(ctx) })
 	r.loop(ctx)
-	r.flush(context.WithoutCancel(ctx))
+	r.checkpoints.flush(context.WithoutCancel(ctx))
 	return nil
-}
-
-// begin reads what is known from before; false if ctx ended before it could.
-func (r *Recommender) begin(ctx context.Context) bool {
-	if r.config.History != nil {
-		return r.recall(ctx)
-	}
-	return r.restore(ctx)
 }
 
 // listen feeds the loop from the informers.
@@ -257,13 +221,13 @@ func (r *Recommender) listen() (stop func(), synced []cache.InformerSynced, err 
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{r.config.Pods, r.pods.Handler(nil)}, {r.config.Pods, endings{r}}, {r.config.Objects, objects{r}},
+		{r.config.Pods, r.pods.Handler(nil)}, {r.config.Pods, r.ooms.Pods()}, {r.config.Objects, objects{r}},
 	}
 	if r.config.Evictions != nil {
 		feeds = append(feeds, struct {
 			informer cache.SharedIndexInformer
 			handler  cache.ResourceEventHandler
-		}{r.config.Evictions, evictions{r}})
+		}{r.config.Evictions, r.ooms.Evictions()})
 	}
 	for _, feed := range feeds {
 		registration, err := feed.informer.AddEventHandler(feed.handler)
@@ -297,32 +261,49 @@ func (r *Recommender) loop(ctx context.Context) {
 			return
 		case now := <-ticker.C:
 			r.pass(ctx, now, nil)
-		case <-r.wake:
+		case <-r.urgent.wake:
 			select {
 			case <-ctx.Done():
 				return
 			case now := <-time.After(settle):
-				r.pass(ctx, now, r.takeUrgent())
+				r.pass(ctx, now, r.urgent.take())
 			}
 		}
 	}
 }
 
-// hurry lets an object be decided at once.
-func (r *Recommender) hurry(name types.NamespacedName) {
-	r.mu.Lock()
-	r.urgent[name] = struct{}{}
-	r.mu.Unlock()
+// urgent are the objects that are to be decided at once.
+type urgent struct {
+	// wake has an element when there is one, or a container ran out of memory.
+	wake chan struct{}
+
+	// mu guards what follows.
+	mu    sync.Mutex
+	names map[types.NamespacedName]struct{}
+}
+
+func newUrgent() *urgent {
+	return &urgent{wake: make(chan struct{}, 1), names: map[types.NamespacedName]struct{}{}}
+}
+
+func (u *urgent) add(name types.NamespacedName) {
+	u.mu.Lock()
+	u.names[name] = struct{}{}
+	u.mu.Unlock()
+	u.signal()
+}
+
+func (u *urgent) signal() {
 	select {
-	case r.wake <- struct{}{}:
+	case u.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (r *Recommender) takeUrgent() map[types.NamespacedName]struct{} {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	urgent := r.urgent
-	r.urgent = map[types.NamespacedName]struct{}{}
-	return urgent
+func (u *urgent) take() map[types.NamespacedName]struct{} {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := u.names
+	u.names = map[types.NamespacedName]struct{}{}
+	return taken
 }

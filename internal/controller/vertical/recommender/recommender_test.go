@@ -11,12 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 func isNear(t *testing.T, what string, got, want int64) {
@@ -187,7 +185,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 func killed(at time.Time, restarts int32) corev1.PodStatus {
 	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "app", RestartCount: restarts,
-		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: oomKilled, FinishedAt: metav1.NewTime(at)}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", FinishedAt: metav1.NewTime(at)}},
 	}}}
 }
 
@@ -269,25 +267,6 @@ func TestUrgentPassesTakeNoSamples(t *testing.T) {
 			t.Errorf("%d samples in 20 minutes, want about 20", got)
 		}
 	})
-}
-
-func TestEvictedSaysNothingElse(t *testing.T) {
-	event := func(annotations map[string]string) *corev1.Event {
-		return &corev1.Event{
-			ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Reason: "Evicted", InvolvedObject: corev1.ObjectReference{Kind: "Pod"},
-		}
-	}
-	for why, e := range map[string]*corev1.Event{
-		"nothing":               event(nil),
-		"of another resource":   event(map[string]string{"offending_containers": "a", "offending_containers_usage": "1Gi", "starved_resource": "ephemeral-storage"}),
-		"lists that differ":     event(map[string]string{"offending_containers": "a,b", "offending_containers_usage": "1Gi", "starved_resource": "memory"}),
-		"use that is no number": event(map[string]string{"offending_containers": "a", "offending_containers_usage": "much", "starved_resource": "memory"}),
-		"hours to read":         event(map[string]string{"offending_containers": "a", "offending_containers_usage": "1e-999999999", "starved_resource": "memory"}),
-	} {
-		if found := evicted(e); len(found) != 0 {
-			t.Errorf("%s: %v", why, found)
-		}
-	}
 }
 
 func TestTransientLookupKeepsHistory(t *testing.T) {
@@ -454,7 +433,7 @@ func TestNamesAndNamespaces(t *testing.T) {
 		"nor where it is to look away":           {Config{Name: "default", Ignored: []string{"b"}}, object("b"), false},
 	} {
 		r := &Recommender{config: c.config}
-		if got := r.isOurs(c.object); got != c.want {
+		if got := r.config.isOurs(c.object); got != c.want {
 			t.Errorf("%s: %t", why, got)
 		}
 	}
@@ -475,22 +454,5 @@ func TestRenamedObjectKeepsHistory(t *testing.T) {
 		w.pass(2 * time.Minute)
 		cpu, _ := w.target("renamed")
 		isNear(t, "CPU of the object of another name", cpu, before)
-	})
-}
-
-func TestManyNamespacesAreOneList(t *testing.T) {
-	inWorld(t, func(t *testing.T, w *world) {
-		w.deployment("web", 1)
-		w.autoscaler("web")
-		r := w.start()
-		s := &sampler{Recommender: r}
-		for i := range fewNamespaces + 1 {
-			s.lacking = append(s.lacking, lacking{pod: observe.PodOf(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}})})
-		}
-		w.do(func() { w.asked = nil })
-		s.ask(t.Context(), time.Now())
-		if fmt.Sprint(w.asked) != "[]" || len(w.asked) != 1 {
-			t.Errorf("asked for the namespaces %q, want all at once", w.asked)
-		}
 	})
 }

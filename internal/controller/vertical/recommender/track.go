@@ -11,14 +11,13 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
 // parkedFor is how long what is known of a workload is kept without an object: as
 // when an object is renamed, or deleted and applied again.
 const parkedFor = time.Hour
 
-// track is one object's memory. It belongs to the loop, but for summaries.
+// track is what is kept of one object. It belongs to the loop.
 type track struct {
 	name types.NamespacedName
 	uid  types.UID
@@ -44,15 +43,7 @@ type track struct {
 	saves map[string]time.Time
 	// contended are the containers that do not get the CPU that they want.
 	contended cpucontention.Contended
-
-	// summaries and refused, the samples that never got into one, are guarded by the
-	// Recommender's mu.
-	summaries map[source]*usage.Summary
-	refused   map[recommend.Discarded]struct{}
 }
-
-// source is a container of a pod.
-type source struct{ pod, container string }
 
 // workload is what a reference names.
 type workload struct{ kind, name string }
@@ -70,20 +61,20 @@ func workloadOf(object *vpav1.VerticalPodAutoscaler) workload {
 }
 
 // isOurs reports whether this recommender is responsible for an object.
-func (r *Recommender) isOurs(object *vpav1.VerticalPodAutoscaler) bool {
-	if r.isIgnored(object.Namespace) {
+func (c *Config) isOurs(object *vpav1.VerticalPodAutoscaler) bool {
+	if c.isIgnored(object.Namespace) {
 		return false
 	}
 	if len(object.Spec.Recommenders) == 0 {
-		return r.config.Name == DefaultName
+		return c.Name == DefaultName
 	}
 	return slices.ContainsFunc(object.Spec.Recommenders, func(s vpav1.VerticalPodAutoscalerRecommenderSelector) bool {
-		return s.Name == r.config.Name
+		return s.Name == c.Name
 	})
 }
 
-func (r *Recommender) isIgnored(namespace string) bool {
-	return r.config.Namespace != "" && namespace != r.config.Namespace || slices.Contains(r.config.Ignored, namespace)
+func (c *Config) isIgnored(namespace string) bool {
+	return c.Namespace != "" && namespace != c.Namespace || slices.Contains(c.Ignored, namespace)
 }
 
 func nameOf(object *vpav1.VerticalPodAutoscaler) types.NamespacedName {
@@ -103,13 +94,10 @@ func (r *Recommender) follow(now time.Time, object *vpav1.VerticalPodAutoscaler)
 	}
 	t = &track{
 		name: name, uid: object.UID, ref: ref, created: object.CreationTimestamp.Time, saves: map[string]time.Time{},
-		summaries: map[source]*usage.Summary{}, refused: map[recommend.Discarded]struct{}{},
 	}
-	r.claim(now, t)
+	r.checkpoints.claim(now, t)
 	r.tracks[name] = t
-	r.mu.Lock()
-	r.sampled[name] = t
-	r.mu.Unlock()
+	r.sampler.Follow(name)
 	return t
 }
 
@@ -130,9 +118,7 @@ func (r *Recommender) found(t *track, target types.UID) {
 func (r *Recommender) leave(now time.Time, t *track) {
 	delete(r.tracks, t.name)
 	r.pods.Delete(t.name)
-	r.mu.Lock()
-	delete(r.sampled, t.name)
-	r.mu.Unlock()
+	r.sampler.Forget(t.name)
 	if t.target != "" && len(t.state.Containers) > 0 {
 		r.parked[t.target] = parked{state: t.state, until: now.Add(parkedFor)}
 	}
@@ -162,7 +148,7 @@ var _ cache.ResourceEventHandler = objects{}
 // OnAdd implements cache.ResourceEventHandler.
 func (o objects) OnAdd(object any, isInInitialList bool) {
 	if a, ok := object.(*vpav1.VerticalPodAutoscaler); ok && !isInInitialList {
-		o.hurry(nameOf(a))
+		o.urgent.add(nameOf(a))
 	}
 }
 
@@ -171,7 +157,7 @@ func (o objects) OnUpdate(before, after any) {
 	old, ok := before.(*vpav1.VerticalPodAutoscaler)
 	a, alsoOK := after.(*vpav1.VerticalPodAutoscaler)
 	if ok && alsoOK && (old.Generation != a.Generation || old.UID != a.UID) {
-		o.hurry(nameOf(a))
+		o.urgent.add(nameOf(a))
 	}
 }
 

@@ -42,40 +42,40 @@ func (r *Recommender) forgetUnclaimed() {
 	for _, object := range r.unreadable {
 		waiting[nameOf(object)] = struct{}{}
 	}
-	maps.DeleteFunc(r.unclaimed, func(name types.NamespacedName, _ []stored) bool {
+	maps.DeleteFunc(r.checkpoints.unclaimed, func(name types.NamespacedName, _ []stored) bool {
 		_, waits := waiting[name]
 		return !waits
 	})
 }
 
 // writeUnreadable says on the objects that cannot be read why that is so, once.
-func (r *Recommender) writeUnreadable(ctx context.Context) {
+func (r *Recommender) writeUnreadable(ctx context.Context, statuses statusWriter) {
 	var writing errgroup.Group
 	writing.SetLimit(r.config.Workers)
 	for _, object := range r.unreadable {
 		writing.Go(func() error {
-			r.safely(nameOf(object), func() { r.writeOneUnreadable(ctx, object) })
+			r.safely(nameOf(object), func() { statuses.writeOneUnreadable(ctx, object) })
 			return nil
 		})
 	}
 	_ = writing.Wait() // they tell of their errors themselves
 }
 
-func (r *Recommender) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {
+func (s statusWriter) writeOneUnreadable(ctx context.Context, object *vpav1.VerticalPodAutoscaler) {
 	want := condition.Condition{
 		Type: recommend.ConfigUnsupported, Status: condition.True, Reason: Unreadable, Since: time.Now(),
 		Message: fmt.Sprintf("the object cannot be read, and nothing is done for it: %s", object.Unreadable),
 	}
-	written, err := r.config.Store.UpdateStatus(ctx, object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
+	written, err := s.config.Store.UpdateStatus(ctx, object, func(status *vpav1.VerticalPodAutoscalerStatus) bool {
 		conditions, isChanged := observevertical.Conditions.Set(status.Conditions, want)
 		status.Conditions = conditions
 		return isChanged
 	})
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, vpa.ErrReplaced):
-		r.log.Error(err, "status was not written", "object", nameOf(object).String())
+		s.log.Error(err, "status was not written", "object", nameOf(object).String())
 	case err == nil && written != nil:
-		r.config.Events.Event(reference(object), corev1.EventTypeWarning, Unreadable, want.Message)
+		s.config.Events.Event(reference(object), corev1.EventTypeWarning, Unreadable, want.Message)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 )
@@ -90,7 +91,7 @@ func (w *world) start(change ...func(*Config)) *Recommender {
 	}
 	cfg := Config{
 		Objects: informer(w.objects, &vpav1.VerticalPodAutoscaler{}), Pods: informer(w.pods, &corev1.Pod{}),
-		Evictions: informer(w.events, &corev1.Event{}), Targets: w, Store: w, Metrics: w, Events: w, Registerer: prometheus.NewRegistry(),
+		Evictions: informer(w.events, &corev1.Event{}), Targets: w, Store: w, Sources: sampling.Sources{Metrics: w}, Events: w, Registerer: prometheus.NewRegistry(),
 		Log:      funcr.New(func(_, args string) { w.do(func() { w.logs = append(w.logs, args) }) }, funcr.Options{}),
 		Interval: time.Minute, CollectInterval: 10 * time.Minute, FlushTimeout: time.Minute, Workers: 3, Policy: recommend.DefaultPolicy(),
 	}

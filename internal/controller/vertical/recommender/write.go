@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/go-logr/logr"
+
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
@@ -15,37 +17,44 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
+// statusWriter writes statuses.
+type statusWriter struct {
+	config  *Config
+	log     logr.Logger
+	metrics *metrics
+}
+
 // write stores the statuses that say something new.
-func (r *Recommender) write(ctx context.Context, works []*work) {
+func (s statusWriter) write(ctx context.Context, works []*work) {
 	var writing errgroup.Group
-	writing.SetLimit(r.config.Workers)
+	writing.SetLimit(s.config.Workers)
 	for _, w := range works {
 		if !w.decided || w.decision.Write == status.NotWritten {
 			continue
 		}
 		writing.Go(func() error {
-			r.writeOne(ctx, w)
+			s.writeOne(ctx, w)
 			return nil
 		})
 	}
 	_ = writing.Wait() // they tell of their errors themselves
 }
 
-func (r *Recommender) writeOne(ctx context.Context, w *work) {
-	_, err := r.config.Store.UpdateStatus(ctx, w.object, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
-		fill(s, w)
+func (s statusWriter) writeOne(ctx context.Context, w *work) {
+	_, err := s.config.Store.UpdateStatus(ctx, w.object, func(old *vpav1.VerticalPodAutoscalerStatus) bool {
+		fill(old, w)
 		return true
 	})
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, vpa.ErrReplaced) {
-			r.log.Error(err, "status was not written", "object", w.track.name.String())
+			s.log.Error(err, "status was not written", "object", w.track.name.String())
 		}
 		return
 	}
 	w.written = true
-	r.log.V(1).Info("status written", "object", w.track.name.String(), "why", w.decision.Write.String())
+	s.log.V(1).Info("status written", "object", w.track.name.String(), "why", w.decision.Write.String())
 	if !hasRecommendation(&w.object.Status) && len(w.decision.Recommendations) > 0 {
-		r.metrics.first(w.track.created)
+		s.metrics.first(w.track.created)
 	}
 	about := reference(w.object)
 	for _, e := range w.decision.Events {
@@ -53,7 +62,7 @@ func (r *Recommender) writeOne(ctx context.Context, w *work) {
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		r.config.Events.Event(about, kind, e.Reason, e.Message)
+		s.config.Events.Event(about, kind, e.Reason, e.Message)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
@@ -33,7 +34,7 @@ type Config struct {
 	Caches *caches.Caches
 	// Recommender has what flags say.
 	Recommender recommender.Config
-	Metrics     recommender.Metrics
+	Metrics     sampling.Metrics
 	Kubelets    *kubelets.Config
 }
 

@@ -1,15 +1,18 @@
-package recommender
+// Package oom finds containers that ran out of memory: in the statuses of pods, and in
+// the events of kubelets that evicted pods because their node ran out of memory.
+package oom
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -17,23 +20,83 @@ import (
 )
 
 const (
-	oomKilled = "OOMKilled"
-	// maxPending bounds what waits for the next pass, as upstream.
-	maxPending = 5000
+	killed = "OOMKilled"
+	// MaxPending bounds what waits for the next pass, as upstream.
+	MaxPending = 5000
 )
 
-// outOfMemory is that a container ran out of memory. The pod may be gone when it is
-// looked at, therefore its labels are here.
-type outOfMemory struct {
-	namespace string
-	labels    map[string]string
+// Kill is that a container ran out of memory. The pod may be gone when it is looked
+// at, therefore its labels are here.
+type Kill struct {
+	Namespace string
+	Labels    map[string]string
+	OOM       recommend.OOM
 	// pod is set where labels are not known; it is looked for by name.
 	pod string
-	oom recommend.OOM
+}
+
+// Watcher collects kills until they are taken.
+type Watcher struct {
+	pods cache.Store
+	// checksStatus believes an event once the pod's status says the same.
+	checksStatus bool
+	wake         func()
+
+	// mu guards what follows.
+	mu    sync.Mutex
+	kills []Kill
+	// claims are evictions that no status of a pod has confirmed yet, evicted pods whose
+	// status could, by UID.
+	claims  []claim
+	evicted map[string]evictedPod
+}
+
+// NewWatcher makes a watcher. Pods has the pods that events name; wake is called when
+// there is something to take.
+func NewWatcher(pods cache.Store, divergences divergence.Set, wake func()) *Watcher {
+	return &Watcher{pods: pods, checksStatus: divergences.Has(divergence.EvictedStatus), wake: wake, evicted: map[string]evictedPod{}}
+}
+
+// Pods is the handler of pods.
+func (w *Watcher) Pods() cache.ResourceEventHandler { return endings{w} }
+
+// Evictions is the handler of events with the reason Evicted.
+func (w *Watcher) Evictions() cache.ResourceEventHandler { return evictions{w} }
+
+// Take returns the kills that came since it was last called.
+func (w *Watcher) Take() []Kill {
+	w.mu.Lock()
+	taken := w.kills
+	w.kills = nil
+	w.mu.Unlock()
+	for i := range taken {
+		if k := &taken[i]; k.pod != "" {
+			k.Labels = w.labelsOf(types.NamespacedName{Namespace: k.Namespace, Name: k.pod})
+		}
+	}
+	return taken
+}
+
+func (w *Watcher) labelsOf(pod types.NamespacedName) map[string]string {
+	object, exists, err := w.pods.GetByKey(pod.String())
+	if p, ok := slim.Pod(object); ok && exists && err == nil {
+		return p.Labels
+	}
+	return nil
+}
+
+// add keeps a kill for the next pass, and lets that come soon.
+func (w *Watcher) add(k Kill) {
+	w.mu.Lock()
+	if len(w.kills) < MaxPending {
+		w.kills = append(w.kills, k)
+	}
+	w.mu.Unlock()
+	w.wake()
 }
 
 // endings finds containers that ran out of memory in the statuses of pods.
-type endings struct{ *Recommender }
+type endings struct{ *Watcher }
 
 var _ cache.ResourceEventHandler = endings{}
 
@@ -74,14 +137,14 @@ func (e endings) look(before, pod *corev1.Pod) {
 	e.confirm(pod)
 	for _, oom := range oomsOf(before, pod) {
 		oom.Standing = before == nil
-		e.outOfMemory(outOfMemory{namespace: pod.Namespace, labels: pod.Labels, oom: oom})
+		e.add(Kill{Namespace: pod.Namespace, Labels: pod.Labels, OOM: oom})
 	}
 }
 
-// standing is what the status of a pod says that was not known before. What a container
+// Standing is what the status of a pod says that was not known before. What a container
 // had is not known any more where its pod was resized since: it would be held against
 // what it has now, and after each restart against more.
-func standing(pod *corev1.Pod) []recommend.OOM {
+func Standing(pod *corev1.Pod) []recommend.OOM {
 	found := slices.DeleteFunc(oomsOf(nil, pod), func(o recommend.OOM) bool { return wasResizedAfter(pod, o.At) })
 	for i := range found {
 		found[i].Standing = true
@@ -106,7 +169,7 @@ func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
 		status := &pod.Status.ContainerStatuses[i]
 		old := statusOf(before, status.Name)
 		for _, end := range []*corev1.ContainerStateTerminated{status.LastTerminationState.Terminated, status.State.Terminated} {
-			if end == nil || end.Reason != oomKilled || old != nil && (isSame(end, old.State.Terminated) || isSame(end, old.LastTerminationState.Terminated)) {
+			if end == nil || end.Reason != killed || old != nil && (isSame(end, old.State.Terminated) || isSame(end, old.LastTerminationState.Terminated)) {
 				continue
 			}
 			of := pod
@@ -154,53 +217,4 @@ func oomOf(pod *corev1.Pod, container string, at time.Time) recommend.OOM {
 		oom.Limit, _ = observevertical.AmountsOf(had.Limits).Get(vertical.Memory)
 	}
 	return oom
-}
-
-// outOfMemory keeps it for the next pass, and lets that come soon.
-func (r *Recommender) outOfMemory(o outOfMemory) {
-	r.mu.Lock()
-	if len(r.ooms) < maxPending {
-		r.ooms = append(r.ooms, o)
-	}
-	r.mu.Unlock()
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
-
-// takeOOMs sorts what is pending to the objects whose pods it is about.
-func (r *Recommender) takeOOMs() map[types.NamespacedName][]recommend.OOM {
-	r.mu.Lock()
-	pending := r.ooms
-	r.ooms = nil
-	r.mu.Unlock()
-	if len(pending) == 0 {
-		return nil
-	}
-	byNamespace := map[string][]*track{}
-	for name, t := range r.tracks {
-		byNamespace[name.Namespace] = append(byNamespace[name.Namespace], t)
-	}
-	sorted := map[types.NamespacedName][]recommend.OOM{}
-	for i := range pending {
-		o := &pending[i]
-		if o.pod != "" {
-			o.labels = r.labelsOf(types.NamespacedName{Namespace: o.namespace, Name: o.pod})
-		}
-		for _, t := range byNamespace[o.namespace] {
-			if t.selector != nil && o.labels != nil && t.selector.Matches(labels.Set(o.labels)) {
-				sorted[t.name] = append(sorted[t.name], o.oom)
-			}
-		}
-	}
-	return sorted
-}
-
-func (r *Recommender) labelsOf(pod types.NamespacedName) map[string]string {
-	object, exists, err := r.config.Pods.GetStore().GetByKey(pod.String())
-	if p, ok := slim.Pod(object); ok && exists && err == nil {
-		return p.Labels
-	}
-	return nil
 }

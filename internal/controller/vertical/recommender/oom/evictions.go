@@ -1,4 +1,4 @@
-package recommender
+package oom
 
 import (
 	"maps"
@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -28,7 +27,7 @@ const (
 )
 
 // evictions finds pods that kubelets evicted because their node ran out of memory.
-type evictions struct{ *Recommender }
+type evictions struct{ *Watcher }
 
 var _ cache.ResourceEventHandler = evictions{}
 
@@ -61,9 +60,9 @@ func (e evictions) OnAdd(object any, isInInitialList bool) {
 	if len(claims) == 0 {
 		return
 	}
-	if !e.config.Policy.Has(divergence.EvictedStatus) {
+	if !e.checksStatus {
 		for _, c := range claims {
-			e.outOfMemory(outOfMemory{namespace: event.InvolvedObject.Namespace, pod: event.InvolvedObject.Name, oom: c.OOM})
+			e.add(Kill{Namespace: event.InvolvedObject.Namespace, pod: event.InvolvedObject.Name, OOM: c.OOM})
 		}
 		return
 	}
@@ -77,30 +76,30 @@ func (evictions) OnUpdate(_, _ any) {}
 func (evictions) OnDelete(any) {}
 
 // expect keeps claims until a pod's status confirms them.
-func (r *Recommender) expect(claims []claim) {
-	r.mu.Lock()
-	until := r.forgetClaims(time.Now())
+func (w *Watcher) expect(claims []claim) {
+	w.mu.Lock()
+	until := w.forgetClaims(time.Now())
 	for _, c := range claims {
 		c.until = until
-		if !r.keep(c) {
+		if !w.keep(c) {
 			// Nor are the others of the event, which is of one namespace. To find that out
 			// for each would keep the lock for seconds.
 			break
 		}
 	}
-	r.mu.Unlock()
-	r.believe()
+	w.mu.Unlock()
+	w.believe()
 }
 
 // keep keeps a claim. Where there are too many, the latest of the namespace that has
 // the most makes room: who makes up events takes no other namespace's place. It is false
 // of a claim whose namespace that is. The caller holds mu.
-func (r *Recommender) keep(c claim) bool {
-	if len(r.claims) >= maxPending {
+func (w *Watcher) keep(c claim) bool {
+	if len(w.claims) >= MaxPending {
 		counts := map[string]int{c.namespace: 1}
 		most := c.namespace
-		for i := range r.claims {
-			namespace := r.claims[i].namespace
+		for i := range w.claims {
+			namespace := w.claims[i].namespace
 			if counts[namespace]++; counts[namespace] > counts[most] {
 				most = namespace
 			}
@@ -108,54 +107,62 @@ func (r *Recommender) keep(c claim) bool {
 		if most == c.namespace {
 			return false
 		}
-		latest := len(r.claims) - 1
-		for r.claims[latest].namespace != most {
+		latest := len(w.claims) - 1
+		for w.claims[latest].namespace != most {
 			latest--
 		}
-		r.claims = slices.Delete(r.claims, latest, latest+1)
+		w.claims = slices.Delete(w.claims, latest, latest+1)
 	}
-	r.claims = append(r.claims, c)
+	w.claims = append(w.claims, c)
 	return true
 }
 
 // confirm notes the status of a pod, if it was evicted.
-func (r *Recommender) confirm(pod *corev1.Pod) {
+func (w *Watcher) confirm(pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodFailed || pod.Status.Reason != slim.Evicted {
 		return
 	}
-	r.mu.Lock()
-	until := r.forgetClaims(time.Now())
-	if len(r.evicted) < maxPending {
-		r.evicted[string(pod.UID)] = evictedPod{pod, until}
+	w.mu.Lock()
+	until := w.forgetClaims(time.Now())
+	if len(w.evicted) < MaxPending {
+		w.evicted[string(pod.UID)] = evictedPod{pod, until}
 	}
-	r.mu.Unlock()
-	r.believe()
+	w.mu.Unlock()
+	w.believe()
+}
+
+// Waiting is how many events and statuses of evicted pods wait for each other.
+func (w *Watcher) Waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.forgetClaims(time.Now())
+	return len(w.claims) + len(w.evicted)
 }
 
 // forgetClaims forgets what has waited for too long, and returns until when what comes
 // now may wait. The caller holds mu.
-func (r *Recommender) forgetClaims(now time.Time) (until time.Time) {
-	r.claims = slices.DeleteFunc(r.claims, func(c claim) bool { return now.After(c.until) })
-	maps.DeleteFunc(r.evicted, func(_ string, e evictedPod) bool { return now.After(e.until) })
+func (w *Watcher) forgetClaims(now time.Time) (until time.Time) {
+	w.claims = slices.DeleteFunc(w.claims, func(c claim) bool { return now.After(c.until) })
+	maps.DeleteFunc(w.evicted, func(_ string, e evictedPod) bool { return now.After(e.until) })
 	return now.Add(confirmWithin)
 }
 
 // believe takes in the claims that a pod's status confirms, and drops those that it does
 // not.
-func (r *Recommender) believe() {
-	var believed []outOfMemory
-	r.mu.Lock()
-	r.claims = slices.DeleteFunc(r.claims, func(c claim) bool {
-		e, isEvicted := r.evicted[c.Pod]
+func (w *Watcher) believe() {
+	var believed []Kill
+	w.mu.Lock()
+	w.claims = slices.DeleteFunc(w.claims, func(c claim) bool {
+		e, isEvicted := w.evicted[c.Pod]
 		if isEvicted && c.isConfirmed(e.pod) {
 			c.Request = atMost(e.pod, &c.OOM)
-			believed = append(believed, outOfMemory{namespace: e.pod.Namespace, labels: e.pod.Labels, oom: c.OOM})
+			believed = append(believed, Kill{Namespace: e.pod.Namespace, Labels: e.pod.Labels, OOM: c.OOM})
 		}
 		return isEvicted
 	})
-	r.mu.Unlock()
-	for _, o := range believed {
-		r.outOfMemory(o)
+	w.mu.Unlock()
+	for _, k := range believed {
+		w.add(k)
 	}
 }
 

@@ -1,4 +1,4 @@
-package recommender
+package oom
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestOutOfMemoryUnderAResize(t *testing.T) {
 		list := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(text)}
 		return corev1.ResourceRequirements{Requests: list, Limits: list}
 	}
-	killed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: oomKilled, FinishedAt: metav1.NewTime(time.Unix(1000, 0))}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: killed, FinishedAt: metav1.NewTime(time.Unix(1000, 0))}}
 	pod := func(spec string, status corev1.ContainerStatus) *corev1.Pod {
 		status.Name = "app"
 		p := &corev1.Pod{}
@@ -31,10 +31,10 @@ func TestOutOfMemoryUnderAResize(t *testing.T) {
 		before, pod *corev1.Pod
 		want        vertical.Amount
 	}{
-		"without a resize":         {nil, pod("100Mi", corev1.ContainerStatus{State: killed}), 100 * mebi},
-		"before a resize was done": {nil, pod("200Mi", corev1.ContainerStatus{State: killed, Resources: &old}), 100 * mebi},
+		"without a resize":         {nil, pod("100Mi", corev1.ContainerStatus{State: ended}), 100 * mebi},
+		"before a resize was done": {nil, pod("200Mi", corev1.ContainerStatus{State: ended, Resources: &old}), 100 * mebi},
 		"and it begins anew with more": {
-			pod("200Mi", corev1.ContainerStatus{Resources: &old}), pod("200Mi", corev1.ContainerStatus{LastTerminationState: killed, Resources: &raised}), 100 * mebi,
+			pod("200Mi", corev1.ContainerStatus{Resources: &old}), pod("200Mi", corev1.ContainerStatus{LastTerminationState: ended, Resources: &raised}), 100 * mebi,
 		},
 	} {
 		found := oomsOf(tt.before, tt.pod)
@@ -54,7 +54,7 @@ func TestStandingOutOfMemoryAfterAResize(t *testing.T) {
 	more := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("200Mi")}
 	pod.Spec.Containers = []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: more, Limits: more}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", LastTerminationState: corev1.ContainerState{
-		Terminated: &corev1.ContainerStateTerminated{Reason: oomKilled, FinishedAt: metav1.NewTime(ended)},
+		Terminated: &corev1.ContainerStateTerminated{Reason: killed, FinishedAt: metav1.NewTime(ended)},
 	}}}
 	at := func(after time.Duration) string { return ended.Add(after).UTC().Format(time.RFC3339) }
 	for why, c := range map[string]struct {
@@ -68,7 +68,7 @@ func TestStandingOutOfMemoryAfterAResize(t *testing.T) {
 		"when is unreadable": {map[string]string{"vpaInPlaceUpdated": "true", "plimsoll.dev/resized-at": "x"}, 0},
 	} {
 		pod.Annotations = c.annotations
-		found := standing(pod)
+		found := Standing(pod)
 		if len(found) != c.want || c.want == 1 && (found[0].Request != 200*mebi || !found[0].Standing) {
 			t.Errorf("%s: %+v, want %d", why, found, c.want)
 		}

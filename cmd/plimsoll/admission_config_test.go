@@ -39,7 +39,8 @@ func TestAdmissionRolesAreWhatTheCodeUses(t *testing.T) {
 	used := []string{
 		"autoscaling.k8s.io verticalpodautoscalers get list watch", " limitranges list watch",
 		"autoscaling horizontalpodautoscalers list watch", "* */scale get",
-		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch", "apps daemonsets list watch",
+		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",
+		"apps daemonsets list watch",
 		"batch jobs list watch", "batch cronjobs list watch", " replicationcontrollers list watch",
 		"admissionregistration.k8s.io mutatingwebhookconfigurations get patch",
 	}
@@ -47,7 +48,8 @@ func TestAdmissionRolesAreWhatTheCodeUses(t *testing.T) {
 	if granted := grants(configured[*rbacv1.ClusterRole](t, name).Rules); !slices.Equal(granted, used) {
 		t.Errorf("granted\n%s\nused\n%s", strings.Join(granted, "\n"), strings.Join(used, "\n"))
 	}
-	beside := []string{" secrets create", " secrets get update", "coordination.k8s.io leases create", "coordination.k8s.io leases get update"}
+	beside := []string{" secrets create", " secrets get update", "coordination.k8s.io leases create",
+		"coordination.k8s.io leases get update"}
 	slices.Sort(beside)
 	role := configured[*rbacv1.Role](t, name)
 	if granted := grants(role.Rules); !slices.Equal(granted, beside) {

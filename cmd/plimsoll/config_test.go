@@ -67,7 +67,8 @@ func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
 	if !slices.Equal(granted, used) {
 		t.Errorf("granted\n%s\nused\n%s", strings.Join(granted, "\n"), strings.Join(used, "\n"))
 	}
-	beside := []string{" serviceaccounts/token create", "coordination.k8s.io leases create", "coordination.k8s.io leases get update"}
+	beside := []string{" serviceaccounts/token create", "coordination.k8s.io leases create",
+		"coordination.k8s.io leases get update"}
 	if granted := grants(configured[*rbacv1.Role](t, "plimsoll-controller").Rules); !slices.Equal(granted, beside) {
 		t.Errorf("in its own namespace granted %q, used %q", granted, beside)
 	}
@@ -79,7 +80,8 @@ func TestRecommenderRoleIsWhatTheCodeUses(t *testing.T) {
 		"autoscaling.k8s.io verticalpodautoscalers get list watch", "autoscaling.k8s.io verticalpodautoscalers/status patch",
 		"autoscaling.k8s.io verticalpodautoscalercheckpoints list create patch delete",
 		"autoscaling horizontalpodautoscalers list watch", "* */scale get",
-		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch", "apps daemonsets list watch",
+		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",
+		"apps daemonsets list watch",
 		"batch jobs list watch", "batch cronjobs list watch", " replicationcontrollers list watch",
 		" pods list watch", " nodes list watch", "metrics.k8s.io pods list", " events list watch create patch",
 	}
@@ -101,7 +103,8 @@ func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
 		"ClusterRole": {
 			"autoscaling horizontalpodautoscalers get list", "autoscaling.k8s.io verticalpodautoscalers get",
 			"autoscaling.k8s.io verticalpodautoscalercheckpoints list", "* */scale get", "apps daemonsets get", "batch jobs get",
-			" pods list", " events list", " limitranges list", " resourcequotas list", "policy poddisruptionbudgets list", "metrics.k8s.io pods list",
+			" pods list", " events list", " limitranges list", " resourcequotas list", "policy poddisruptionbudgets list",
+			"metrics.k8s.io pods list",
 			"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
 		},
 		"Role": {"coordination.k8s.io leases get", " pods/portforward create"},
@@ -145,19 +148,21 @@ func grants(rules []rbacv1.PolicyRule) []string {
 }
 
 func TestDeploymentIsRestricted(t *testing.T) {
-	if got := configured[*corev1.Namespace](t, "plimsoll-system").Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
+	if got := configured[*corev1.Namespace](t,
+		"plimsoll-system").Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 		t.Errorf("the namespace enforces %q", got)
 	}
 	pod := configured[*appsv1.Deployment](t, "plimsoll-controller").Spec.Template.Spec
 	container := pod.Containers[0]
 	security := container.SecurityContext
 	checks := map[string]bool{
-		"runs as no root":         *pod.SecurityContext.RunAsNonRoot && *pod.SecurityContext.RunAsUser != 0,
-		"has a seccomp profile":   pod.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
-		"cannot gain privileges":  !*security.AllowPrivilegeEscalation,
-		"cannot write its files":  *security.ReadOnlyRootFilesystem,
-		"has no capability":       slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}),
-		"has requests":            !container.Resources.Requests.Cpu().IsZero() && !container.Resources.Requests.Memory().IsZero(),
+		"runs as no root":        *pod.SecurityContext.RunAsNonRoot && *pod.SecurityContext.RunAsUser != 0,
+		"has a seccomp profile":  pod.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
+		"cannot gain privileges": !*security.AllowPrivilegeEscalation,
+		"cannot write its files": *security.ReadOnlyRootFilesystem,
+		"has no capability":      slices.Equal(security.Capabilities.Drop, []corev1.Capability{"ALL"}),
+		"has requests": !container.Resources.Requests.Cpu().IsZero() &&
+			!container.Resources.Requests.Memory().IsZero(),
 		"has a memory limit":      !container.Resources.Limits.Memory().IsZero(),
 		"is probed":               container.LivenessProbe != nil && container.ReadinessProbe != nil,
 		"has the image":           container.Image == "ghcr.io/plimsoll-dev/plimsoll:dev",
@@ -215,7 +220,8 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	for _, arg := range []string{
 		"--concurrent-horizontal-pod-autoscaler-syncs=0", "--horizontal-pod-autoscaler-sync-period=0s",
 		"--horizontal-pod-autoscaler-tolerance=-1", "--horizontal-pod-autoscaler-tolerance=NaN",
-		"--divergences=nonsense", "--logging-format=xml", "--concurrent-metrics-api-requests=0", "--kube-api-qps=-1", "--leader-elect-resource-lock=endpoints",
+		"--divergences=nonsense", "--logging-format=xml", "--concurrent-metrics-api-requests=0", "--kube-api-qps=-1",
+		"--leader-elect-resource-lock=endpoints",
 		"--leader-elect-lease-duration=5s", "--horizontal-pod-autoscaler-downscale-stabilization=-1s", "--v=-1",
 		"--pprof-bind-address=:6060", "--pprof-bind-address=0.0.0.0:6060",
 	} {

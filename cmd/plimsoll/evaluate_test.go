@@ -57,14 +57,16 @@ func TestEvaluateJSON(t *testing.T) {
 		}
 		counts = append(counts, object.DesiredReplicas)
 	}
-	if want := []int{4, 8, 10, 1}; len(counts) != 4 || counts[0] != want[0] || counts[1] != want[1] || counts[2] != want[2] || counts[3] != want[3] {
+	if want := []int{4, 8, 10, 1}; len(counts) != 4 || counts[0] != want[0] || counts[1] != want[1] ||
+		counts[2] != want[2] || counts[3] != want[3] {
 		t.Errorf("desired replicas %v, want %v", counts, want)
 	}
 }
 
 // The surge of a rollout raises the count upstream and not here.
 func TestEvaluateDivergences(t *testing.T) {
-	for set, want := range map[string]string{"none": "scale from 2 to 3", "default": "stay at 2", "rollout-surge": "stay at 2"} {
+	for set, want := range map[string]string{"none": "scale from 2 to 3",
+		"default": "stay at 2", "rollout-surge": "stay at 2"} {
 		got, err := run(t, "", "evaluate", "-f", scenarios+"range.yaml", "--divergences", set)
 		steps := strings.Split(got, "\n\n")
 		if err != nil || len(steps) != 4 || !strings.Contains(steps[2], want) {
@@ -127,7 +129,8 @@ func TestVerticalFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"evaluate", "-f", file}, {"explain", "--from", file}, {"evaluate", "-f", file, "--divergences", "default"}} {
+	for _, args := range [][]string{{"evaluate", "-f", file}, {"explain", "--from", file},
+		{"evaluate", "-f", file, "--divergences", "default"}} {
 		if got, err := run(t, "", args...); err != nil || got != string(want) {
 			t.Errorf("%v: %v, printed:\n%s", args, err, got)
 		}
@@ -148,7 +151,8 @@ func TestVerticalDivergences(t *testing.T) {
 	if err != nil || !strings.Contains(got, "finite-upper here; default when the snapshot was saved") {
 		t.Errorf("with others: %v, printed:\n%s", err, got)
 	}
-	if _, err := run(t, "", "evaluate", "-f", file, "--divergences", "rollout-surge"); err == nil || !strings.Contains(err.Error(), `unknown divergence "rollout-surge"`) {
+	if _, err := run(t, "", "evaluate", "-f", file, "--divergences", "rollout-surge"); err == nil ||
+		!strings.Contains(err.Error(), `unknown divergence "rollout-surge"`) {
 		t.Errorf("with those of the other side: %v", err)
 	}
 }
@@ -164,7 +168,8 @@ func TestBothKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := run(t, string(vertical)+"\n---\n"+string(horizontal), "evaluate", "-f", "-")
-	if err != nil || !strings.Contains(got, "VerticalPodAutoscaler shop/web") || !strings.Contains(got, "  HorizontalPodAutoscaler ") {
+	if err != nil || !strings.Contains(got, "VerticalPodAutoscaler shop/web") ||
+		!strings.Contains(got, "  HorizontalPodAutoscaler ") {
 		t.Errorf("both kinds: %v, printed:\n%s", err, got)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// TestVerticalSideIsDeletedByItself: deleting config/vertical from a full installation leaves what config/horizontal installs,
-// and the definitions, with the objects that people have made; nothing else.
+// TestVerticalSideIsDeletedByItself: deleting config/vertical from a full installation leaves what config/horizontal
+// installs, and the definitions, with the objects that people have made; nothing else.
 func TestVerticalSideIsDeletedByItself(t *testing.T) {
 	names := func(dir string) map[string]bool {
 		all := map[string]bool{}
@@ -18,7 +18,8 @@ func TestVerticalSideIsDeletedByItself(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all[fmt.Sprint(object.GetObjectKind().GroupVersionKind().GroupKind(), " ", accessor.GetNamespace(), "/", accessor.GetName())] = true
+			all[fmt.Sprint(object.GetObjectKind().GroupVersionKind().GroupKind(), " ", accessor.GetNamespace(), "/",
+				accessor.GetName())] = true
 		}
 		return all
 	}

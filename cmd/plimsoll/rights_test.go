@@ -92,13 +92,15 @@ func TestWhomKubeletsSee(t *testing.T) {
 			t.Errorf("%s: %s may %q", dir, account, got)
 		}
 		for name, rights := range rights {
-			if name != account && slices.ContainsFunc(rights, func(r string) bool { return strings.Contains(r, " nodes/metrics ") }) {
+			if name != account &&
+				slices.ContainsFunc(rights, func(r string) bool { return strings.Contains(r, " nodes/metrics ") }) {
 				t.Errorf("%s: %s may read kubelets, too", dir, name)
 			}
 		}
 		for key, all := range rolesOf(objects) {
 			for _, rule := range all {
-				if slices.Contains(rule.Resources, "serviceaccounts/token") && (key.namespace == "" || !slices.Equal(rule.ResourceNames, []string{account})) {
+				if slices.Contains(rule.Resources, "serviceaccounts/token") &&
+					(key.namespace == "" || !slices.Equal(rule.ResourceNames, []string{account})) {
 					t.Errorf("%s: %v may have tokens of %q", dir, key, rule.ResourceNames)
 				}
 			}
@@ -127,13 +129,15 @@ func TestNobodyMayRegisterWebhooks(t *testing.T) {
 	for key, all := range rolesOf(installed(t)) {
 		for _, rule := range all {
 			registers := func(resource string) bool {
-				return strings.Contains(resource, "webhookconfigurations") || resource == "*" && slices.Contains(rule.APIGroups, "*")
+				return strings.Contains(resource, "webhookconfigurations") ||
+					resource == "*" && slices.Contains(rule.APIGroups, "*")
 			}
 			if !slices.ContainsFunc(rule.Resources, registers) {
 				continue
 			}
 			slices.Sort(rule.Verbs)
-			if !slices.Equal(rule.Verbs, []string{"get", "patch"}) || !slices.Equal(rule.ResourceNames, []string{"vpa-webhook-config"}) {
+			if !slices.Equal(rule.Verbs, []string{"get", "patch"}) ||
+				!slices.Equal(rule.ResourceNames, []string{"vpa-webhook-config"}) {
 				t.Errorf("%v may %v %v %v", key, rule.Verbs, rule.Resources, rule.ResourceNames)
 			}
 		}
@@ -186,7 +190,8 @@ func TestHorizontalAlone(t *testing.T) {
 			t.Errorf("%s may %q", name, rights)
 		}
 	}
-	if accounts, want := slices.Sorted(maps.Keys(rights)), []string{"plimsoll-controller", "plimsoll-kubelet-reader"}; !slices.Equal(accounts, want) {
+	if accounts, want := slices.Sorted(maps.Keys(rights)),
+		[]string{"plimsoll-controller", "plimsoll-kubelet-reader"}; !slices.Equal(accounts, want) {
 		t.Errorf("rights of %q, want of %q", accounts, want)
 	}
 	for _, object := range objects {
@@ -194,7 +199,8 @@ func TestHorizontalAlone(t *testing.T) {
 		case *admissionregistrationv1.MutatingWebhookConfiguration:
 			t.Errorf("webhooks: %s", object.Name)
 		case *appsv1.Deployment:
-			if object.Name != "plimsoll-controller" || !slices.Contains(object.Spec.Template.Spec.Containers[0].Args, "--vertical=false") {
+			if object.Name != "plimsoll-controller" ||
+				!slices.Contains(object.Spec.Template.Spec.Containers[0].Args, "--vertical=false") {
 				t.Errorf("%s runs %q", object.Name, object.Spec.Template.Spec.Containers[0].Args)
 			}
 		}
@@ -246,15 +252,18 @@ func TestDeploymentsOutliveTheirCluster(t *testing.T) {
 			t.Errorf("%s: priority class %q", name, pod.Spec.PriorityClassName)
 		}
 		budget := configured[*policyv1.PodDisruptionBudget](t, name)
-		if budget.Spec.MinAvailable.IntValue() != 1 || *deployment.Spec.Replicas != 2 || *budget.Spec.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
+		if budget.Spec.MinAvailable.IntValue() != 1 || *deployment.Spec.Replicas != 2 ||
+			*budget.Spec.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow {
 			t.Errorf("%s: %+v", name, budget.Spec)
 		}
 		spread := pod.Spec.TopologySpreadConstraints
-		if len(spread) != 1 || spread[0].TopologyKey != corev1.LabelTopologyZone || spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway {
+		if len(spread) != 1 || spread[0].TopologyKey != corev1.LabelTopologyZone ||
+			spread[0].WhenUnsatisfiable != corev1.ScheduleAnyway {
 			t.Errorf("%s: %+v", name, spread)
 		}
 		policy := configured[*networkingv1.NetworkPolicy](t, name)
-		for _, selector := range []*metav1.LabelSelector{budget.Spec.Selector, spread[0].LabelSelector, &policy.Spec.PodSelector, deployment.Spec.Selector} {
+		for _, selector := range []*metav1.LabelSelector{budget.Spec.Selector, spread[0].LabelSelector,
+			&policy.Spec.PodSelector, deployment.Spec.Selector} {
 			if diff := cmp.Diff(pod.Labels, selector.MatchLabels); diff != "" {
 				t.Errorf("%s: %s", name, diff)
 			}

@@ -100,9 +100,11 @@ func (p *Pod) GetObjectMeta() metav1.Object {
 func (p *Pod) API() *corev1.Pod {
 	requests := p.requests.Value()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion, Labels: p.labels.Map()},
-		Spec:       requests.spec(),
-		Status:     corev1.PodStatus{Phase: phases[p.Phase]},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion, Labels: p.labels.Map(),
+		},
+		Spec:   requests.spec(),
+		Status: corev1.PodStatus{Phase: phases[p.Phase]},
 	}
 	pod.Spec.NodeName = p.Node()
 	if p.Created != 0 {
@@ -118,18 +120,21 @@ func (p *Pod) API() *corev1.Pod {
 		pod.Status.StartTime = &at
 	}
 	if status, has := readinesses[p.Ready]; has {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(p.ReadyTransition)}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status,
+			LastTransitionTime: metav1.NewTime(p.ReadyTransition)}}
 	}
 	return pod
 }
 
 var (
 	phases = map[metric.Phase]corev1.PodPhase{
-		metric.PhaseUnknown: corev1.PodUnknown, metric.PhasePending: corev1.PodPending, metric.PhaseRunning: corev1.PodRunning,
+		metric.PhaseUnknown: corev1.PodUnknown, metric.PhasePending: corev1.PodPending,
+		metric.PhaseRunning:   corev1.PodRunning,
 		metric.PhaseSucceeded: corev1.PodSucceeded, metric.PhaseFailed: corev1.PodFailed,
 	}
 	readinesses = map[metric.Readiness]corev1.ConditionStatus{
-		metric.ReadyTrue: corev1.ConditionTrue, metric.ReadyFalse: corev1.ConditionFalse, metric.ReadyUnknown: corev1.ConditionUnknown,
+		metric.ReadyTrue: corev1.ConditionTrue, metric.ReadyFalse: corev1.ConditionFalse,
+		metric.ReadyUnknown: corev1.ConditionUnknown,
 	}
 )
 

@@ -73,16 +73,21 @@ func TestPodsOfTheAPIAndBack(t *testing.T) {
 		"nothing": func(*corev1.Pod) {},
 		"running and ready": func(p *corev1.Pod) {
 			p.Spec.NodeName, p.Status.Phase, p.Status.StartTime = "a", corev1.PodRunning, &at
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: at}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+				LastTransitionTime: at}}
 		},
-		"deleted":        func(p *corev1.Pod) { p.DeletionTimestamp, p.CreationTimestamp = &at, at },
-		"labels":         func(p *corev1.Pod) { p.Labels, p.ResourceVersion = map[string]string{"app": "web", "tier": ""}, "7" },
+		"deleted": func(p *corev1.Pod) { p.DeletionTimestamp, p.CreationTimestamp = &at, at },
+		"labels": func(p *corev1.Pod) {
+			p.Labels, p.ResourceVersion = map[string]string{"app": "web", "tier": ""},
+				"7"
+		},
 		"no request":     func(p *corev1.Pod) { p.Spec.Containers[1].Resources.Requests = nil },
 		"no containers":  func(p *corev1.Pod) { p.Spec.Containers = nil },
 		"a huge request": func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("9E") },
 		"a sidecar": func(p *corev1.Pod) {
 			always := corev1.ContainerRestartPolicyAlways
-			p.Spec.InitContainers = []corev1.Container{{Name: "setup"}, {Name: "proxy", RestartPolicy: &always, Resources: p.Spec.Containers[0].Resources}}
+			p.Spec.InitContainers = []corev1.Container{{Name: "setup"},
+				{Name: "proxy", RestartPolicy: &always, Resources: p.Spec.Containers[0].Resources}}
 		},
 		"for the whole pod": func(p *corev1.Pod) {
 			p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("700m")}}

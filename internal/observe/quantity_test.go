@@ -23,11 +23,13 @@ func TestQuantitiesThatCannotBeComputedWithSaturate(t *testing.T) {
 	negative := resource.MustParse("-1e999999998")
 	list := corev1.ResourceList{corev1.ResourceCPU: huge}
 	for why, spec := range map[string]corev1.PodSpec{
-		"a container": {Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: list}}}},
-		"the pod":     {Resources: &corev1.ResourceRequirements{Requests: list}, Containers: []corev1.Container{{Name: "app"}}},
+		"a container": {Containers: []corev1.Container{{Name: "app",
+			Resources: corev1.ResourceRequirements{Requests: list}}}},
+		"the pod": {Resources: &corev1.ResourceRequirements{Requests: list}, Containers: []corev1.Container{{Name: "app"}}},
 		"everything": {
 			Resources: &corev1.ResourceRequirements{Requests: list}, Overhead: list,
-			Containers:     []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: list}}, {Name: "b"}},
+			Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: list}},
+				{Name: "b"}},
 			InitContainers: []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: list}}},
 		},
 	} {

@@ -68,7 +68,9 @@ func requestsOf(pod *corev1.Pod) unique.Handle[requests] {
 func listOf(quantities corev1.ResourceList) (list unique.Handle[request]) {
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(quantities))) {
 		q := quantities[name]
-		r := request{resource: name, saturated: Milli(&q, arithmetic.Saturate), wrapped: Milli(&q, arithmetic.Wrap), next: list}
+		r := request{
+			resource: name, saturated: Milli(&q, arithmetic.Saturate), wrapped: Milli(&q, arithmetic.Wrap), next: list,
+		}
 		if r.saturated != r.wrapped {
 			r.text = q.String()
 		}

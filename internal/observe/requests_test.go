@@ -40,27 +40,34 @@ func TestRequests(t *testing.T) {
 	sidecar.Spec.InitContainers = []corev1.Container{containerOf("setup", "5"), containerOf("proxy", "50m")}
 	sidecar.Spec.InitContainers[1].RestartPolicy = &always
 	podLevel := podOf("p", "100m", "")
-	podLevel.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("700m")}}
+	podLevel.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(
+		"700m")}}
 	podLevel.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("5m")}
 	podMemory := podOf("p", "", "")
-	podMemory.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"memory": resource.MustParse("1Gi")}}
+	podMemory.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"memory": resource.MustParse(
+		"1Gi")}}
 	cases := map[string]struct {
 		reason    string
 		pod       *corev1.Pod
 		container string
 		want      metric.Request
 	}{
-		"sum":                  {"all containers count", podOf("p", "100m", "200m"), "", metric.Request{Milli: 300}},
-		"no containers":        {"nothing is missing", podOf("p"), "", metric.Request{}},
-		"one without":          {"a container without a request fails", podOf("p", "1", ""), "", metric.Request{Missing: metric.ContainerWithoutRequest, Container: "b"}},
-		"sidecar":              {"init containers that keep running count, others do not", sidecar, "", metric.Request{Milli: 150}},
-		"named":                {"only the named container", podOf("p", "1", "200m"), "b", metric.Request{Milli: 200}},
-		"named sidecar":        {"it may be an init container", sidecar, "proxy", metric.Request{Milli: 50}},
-		"named, not found":     {"a container that only sets up is not found", sidecar, "setup", metric.Request{Missing: metric.ContainerNotFound, Container: "setup"}},
-		"named, no request":    {"other containers' requests do not help", podOf("p", "1", ""), "b", metric.Request{Missing: metric.ContainerWithoutRequest, Container: "b"}},
-		"pod level":            {"set for the pod as a whole, with its overhead", podLevel, "", metric.Request{Milli: 705}},
-		"pod level, named":     {"a named container takes precedence", podLevel, "a", metric.Request{Milli: 100}},
-		"pod level, other one": {"set for the pod, but not for this resource", podMemory, "", metric.Request{Missing: metric.PodWithoutRequest}},
+		"sum":           {"all containers count", podOf("p", "100m", "200m"), "", metric.Request{Milli: 300}},
+		"no containers": {"nothing is missing", podOf("p"), "", metric.Request{}},
+		"one without": {"a container without a request fails", podOf("p", "1", ""),
+			"", metric.Request{Missing: metric.ContainerWithoutRequest, Container: "b"}},
+		"sidecar": {"init containers that keep running count, others do not", sidecar,
+			"", metric.Request{Milli: 150}},
+		"named":         {"only the named container", podOf("p", "1", "200m"), "b", metric.Request{Milli: 200}},
+		"named sidecar": {"it may be an init container", sidecar, "proxy", metric.Request{Milli: 50}},
+		"named, not found": {"a container that only sets up is not found", sidecar,
+			"setup", metric.Request{Missing: metric.ContainerNotFound, Container: "setup"}},
+		"named, no request": {"other containers' requests do not help", podOf("p", "1", ""),
+			"b", metric.Request{Missing: metric.ContainerWithoutRequest, Container: "b"}},
+		"pod level":        {"set for the pod as a whole, with its overhead", podLevel, "", metric.Request{Milli: 705}},
+		"pod level, named": {"a named container takes precedence", podLevel, "a", metric.Request{Milli: 100}},
+		"pod level, other one": {"set for the pod, but not for this resource", podMemory,
+			"", metric.Request{Missing: metric.PodWithoutRequest}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

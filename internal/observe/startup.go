@@ -103,7 +103,8 @@ func BecameReady(before, after *Pod) bool {
 func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took time.Duration)) {
 	s := &pod.Startup
 	ends := [startupParts]Stamp{
-		PartCreation: stampOf(time.Unix(0, pod.Created)), PartScheduling: s.Scheduled, PartSandbox: s.Sandboxed, PartInit: s.Initialized,
+		PartCreation: stampOf(time.Unix(0, pod.Created)), PartScheduling: s.Scheduled, PartSandbox: s.Sandboxed,
+		PartInit:  s.Initialized,
 		PartImage: s.Running, PartReadiness: stampOf(pod.ReadyTransition),
 	}
 	// Where there are no init containers, kubelets take their end as come before the

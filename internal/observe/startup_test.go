@@ -20,7 +20,8 @@ func condition(kind corev1.PodConditionType, status corev1.ConditionStatus, seco
 }
 
 func running(seconds int) corev1.ContainerStatus {
-	return corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: after(seconds)}}}
+	return corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: after(
+		seconds)}}}
 }
 
 // started is a pod of two containers that was created 2 s after noon and is ready at 30 s.
@@ -28,7 +29,8 @@ func started(change func(*corev1.Pod)) *Pod {
 	pod := podOf("web", "100m")
 	pod.CreationTimestamp = after(2)
 	pod.Status.Conditions = []corev1.PodCondition{
-		condition(corev1.PodScheduled, corev1.ConditionTrue, 5), condition(corev1.PodReadyToStartContainers, corev1.ConditionTrue, 9),
+		condition(corev1.PodScheduled, corev1.ConditionTrue, 5),
+		condition(corev1.PodReadyToStartContainers, corev1.ConditionTrue, 9),
 		condition(corev1.PodInitialized, corev1.ConditionTrue, 11), condition(corev1.PodReady, corev1.ConditionTrue, 30),
 	}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{running(16), running(22)}
@@ -81,14 +83,16 @@ func TestBecameReady(t *testing.T) {
 		before, after func(*corev1.Pod)
 		want          bool
 	}{
-		"for the first time":                   {unready(5), same, true},
-		"the status before was not seen":       {func(p *corev1.Pod) { p.Status.Conditions = nil }, same, true},
-		"again":                                {unready(25), same, false},
-		"it was":                               {same, same, false},
-		"it is not":                            {unready(5), unready(5), false},
-		"another pod of its name":              {func(p *corev1.Pod) { unready(5)(p); p.UID = "other" }, same, false},
-		"after its container was started anew": {unready(5), func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 1 }, false},
-		"a container that does not run":        {unready(5), func(p *corev1.Pod) { p.Status.ContainerStatuses[1].State.Running = nil }, false},
+		"for the first time":             {unready(5), same, true},
+		"the status before was not seen": {func(p *corev1.Pod) { p.Status.Conditions = nil }, same, true},
+		"again":                          {unready(25), same, false},
+		"it was":                         {same, same, false},
+		"it is not":                      {unready(5), unready(5), false},
+		"another pod of its name":        {func(p *corev1.Pod) { unready(5)(p); p.UID = "other" }, same, false},
+		"after its container was started anew": {unready(5),
+			func(p *corev1.Pod) { p.Status.ContainerStatuses[0].RestartCount = 1 }, false},
+		"a container that does not run": {unready(5),
+			func(p *corev1.Pod) { p.Status.ContainerStatuses[1].State.Running = nil }, false},
 	} {
 		if got := BecameReady(started(c.before), started(c.after)); got != c.want {
 			t.Errorf("%s: %t, want %t", reason, got, c.want)

@@ -26,7 +26,9 @@ type Standalone struct {
 
 // NewManager makes the manager of the process: leadership, health and metrics, all at
 // upstream's one address. Grace is how long its end may take, nil for the default.
-func (s *Standalone) NewManager(config *rest.Config, health http.HandlerFunc, grace *time.Duration, log logr.Logger) (manager.Manager, error) {
+func (s *Standalone) NewManager(
+	config *rest.Config, health http.HandlerFunc, grace *time.Duration, log logr.Logger,
+) (manager.Manager, error) {
 	handlers := map[string]http.Handler{"/health-check": health}
 	if s.Profiling {
 		maps.Copy(handlers, Profiles())

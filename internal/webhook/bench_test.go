@@ -65,8 +65,10 @@ func podOf(t testing.TB, pod *corev1.Pod) string {
 	template := appsv1.Deployment{}.Spec.Template
 	container := corev1.Container{Name: "web", Image: "registry.example/web:1"}
 	for i := range 40 {
-		container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of some length"})
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: fmt.Sprintf("v-%d", i), MountPath: fmt.Sprintf("/mnt/%d", i)})
+		container.Env = append(container.Env,
+			corev1.EnvVar{Name: fmt.Sprintf("SETTING_%d", i), Value: "a value of some length"})
+		container.VolumeMounts = append(container.VolumeMounts,
+			corev1.VolumeMount{Name: fmt.Sprintf("v-%d", i), MountPath: fmt.Sprintf("/mnt/%d", i)})
 		template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: fmt.Sprintf("v-%d", i)})
 	}
 	template.Spec.Containers = append(template.Spec.Containers, container, corev1.Container{Name: "proxy"})

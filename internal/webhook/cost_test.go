@@ -44,20 +44,27 @@ func costly(plural string) map[string]string {
 	const container = `{"name":"web","resources":{"requests":{"cpu":"1"}}}`
 	if plural == vpas {
 		return map[string]string{
-			"policies":   fill(`{"spec":{"resourcePolicy":{"containerPolicies":[`, `]}}}`, same(`{}`)),
-			"bounds":     fill(`{"spec":{"resourcePolicy":{"containerPolicies":[{"containerName":"*","minAllowed":{`, `}}]}}}`, numbered(`"1"`)),
+			"policies": fill(`{"spec":{"resourcePolicy":{"containerPolicies":[`, `]}}}`, same(`{}`)),
+			"bounds": fill(`{"spec":{"resourcePolicy":{"containerPolicies":[{"containerName":"*","minAllowed":{`, `}}]}}}`,
+				numbered(`"1"`)),
 			"labels":     fill(`{"metadata":{"labels":{`, `}}}`, numbered(`""`)),
 			"conditions": fill(`{"status":{"conditions":[`, `]}}`, same(`{}`)),
 		}
 	}
 	return map[string]string{
-		"requests":             fill(`{"spec":{"containers":[{"name":"web","resources":{"requests":{`, `}}}]}}`, numbered(`"1"`)),
-		"limits of the pod":    fill(`{"spec":{"resources":{"limits":{`, `}},"containers":[{"name":"web"}]}}`, numbered(`"1"`)),
-		"requests and a hash":  fill(`{"metadata":{"labels":{"commit":"1e999"}},"spec":{"containers":[{"name":"web","resources":{"requests":{`, `}}}]}}`, numbered(`"1"`)),
-		"same request":         fill(`{"spec":{"containers":[{"name":"web","resources":{"requests":{`, `}}}]}}`, same(`"cpu":"1"`)),
-		"containers":           fill(`{"spec":{"containers":[`, `]}}`, same(`{}`)),
-		"named containers":     fill(`{"spec":{"containers":[`, `]}}`, same(container)),
-		"sidecars":             fill(`{"spec":{"containers":[{"name":"web"}],"initContainers":[`, `]}}`, same(`{"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}`)),
+		"requests": fill(`{"spec":{"containers":[{"name":"web","resources":{"requests":{`, `}}}]}}`,
+			numbered(`"1"`)),
+		"limits of the pod": fill(`{"spec":{"resources":{"limits":{`, `}},"containers":[{"name":"web"}]}}`,
+			numbered(`"1"`)),
+		"requests and a hash": fill(
+			`{"metadata":{"labels":{"commit":"1e999"}},"spec":{"containers":[{"name":"web","resources":{"requests":{`, `}}}]}}`,
+			numbered(`"1"`)),
+		"same request": fill(`{"spec":{"containers":[{"name":"web","resources":{"requests":{`, `}}}]}}`,
+			same(`"cpu":"1"`)),
+		"containers":       fill(`{"spec":{"containers":[`, `]}}`, same(`{}`)),
+		"named containers": fill(`{"spec":{"containers":[`, `]}}`, same(container)),
+		"sidecars": fill(`{"spec":{"containers":[{"name":"web"}],"initContainers":[`, `]}}`,
+			same(`{"restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}`)),
 		"ephemeral containers": fill(`{"spec":{"containers":[{"name":"web"}],"ephemeralContainers":[`, `]}}`, same(`{}`)),
 		"claims":               fill(`{"spec":{"containers":[{"name":"web","resources":{"claims":[`, `]}}]}}`, same(`{}`)),
 		"labels":               fill(`{"metadata":{"labels":{`, `}`+end, numbered(`""`)),
@@ -68,9 +75,12 @@ func costly(plural string) map[string]string {
 		"brackets":             `{"metadata":{},"x":` + strings.Repeat("[", room/2) + strings.Repeat("]", room/2) + `}`,
 		"brackets in metadata": `{"metadata":{"labels":` + strings.Repeat("[", room/2) + strings.Repeat("]", room/2) + `}}`,
 		"keys":                 fill(`{"spec":{"containers":[{"name":"web"}]},`, `}`, same(`"a":1`)),
-		"metadata again":       fill(`{"spec":{"containers":[{"name":"web"}]},`, `}`, same(`"metadata":{"labels":{"a":"b"}}`)),
-		"a long request":       `{"spec":{"containers":[{"name":"web","resources":{"requests":{"cpu":"` + strings.Repeat("9", room) + `"}}}]}}`,
-		"escapes":              `{"metadata":{"annotations":{"a":"` + strings.Repeat(`\"`, room/2) + `"}},"spec":{"containers":[{"name":"web"}]}}`,
+		"metadata again": fill(`{"spec":{"containers":[{"name":"web"}]},`, `}`,
+			same(`"metadata":{"labels":{"a":"b"}}`)),
+		"a long request": `{"spec":{"containers":[{"name":"web","resources":{"requests":{"cpu":"` +
+			strings.Repeat("9", room) + `"}}}]}}`,
+		"escapes": `{"metadata":{"annotations":{"a":"` + strings.Repeat(`\"`, room/2) +
+			`"}},"spec":{"containers":[{"name":"web"}]}}`,
 	}
 }
 
@@ -80,8 +90,10 @@ func reviewOf(plural, object string) []byte {
 	if plural == vpas {
 		group = "autoscaling.k8s.io"
 	}
-	return []byte(`{"kind":"AdmissionReview","request":{"uid":"u","namespace":"default","operation":"CREATE","resource":{"group":"` + group +
-		`","version":"v1","resource":"` + plural + `"},"object":` + object + `}}`)
+	return []byte(
+		`{"kind":"AdmissionReview","request":{"uid":"u","namespace":"default","operation":"CREATE","resource":{"group":"` +
+			group +
+			`","version":"v1","resource":"` + plural + `"},"object":` + object + `}}`)
 }
 
 // allocated is how many bytes it takes to answer a request.
@@ -100,8 +112,8 @@ func allocated(t *testing.T, h http.Handler, body []byte) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestWhatARequestAllocates: some times its text, whatever is in it. The Guard counts bytes of text. The bounds leave room for
-// what the race detector adds.
+// TestWhatARequestAllocates: some times its text, whatever is in it. The Guard counts bytes of text. The bounds leave
+// room for what the race detector adds.
 func TestWhatARequestAllocates(t *testing.T) {
 	h := newHandler(t, always(shop()))
 	for _, plural := range []string{pods, vpas} {
@@ -119,8 +131,9 @@ func TestWhatASmallRequestAllocates(t *testing.T) {
 	repeat := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 	h := newHandler(t, always(shop()))
 	for what, body := range map[string][]byte{
-		"containers": reviewOf(pods, `{"spec":{"containers":[`+repeat(maxEntries, `{"name":"web","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}`)+`]}}`),
-		"policies":   reviewOf(vpas, `{"spec":{"resourcePolicy":{"containerPolicies":[`+repeat(maxValues/2-5, `{}`)+`]}}}`),
+		"containers": reviewOf(pods, `{"spec":{"containers":[`+
+			repeat(maxEntries, `{"name":"web","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1"}}}`)+`]}}`),
+		"policies": reviewOf(vpas, `{"spec":{"resourcePolicy":{"containerPolicies":[`+repeat(maxValues/2-5, `{}`)+`]}}}`),
 	} {
 		if got := allocated(t, h, body); len(body) > guard.LeastBytes || got > 24*guard.LeastBytes {
 			t.Errorf("%s: %d bytes of text allocate %d, more than 24 times what they count for", what, len(body), got)
@@ -128,18 +141,22 @@ func TestWhatASmallRequestAllocates(t *testing.T) {
 	}
 }
 
-// TestPodOfTooManyEntriesIsAdmittedUnchanged: as one that cannot be read, with a warning; one of as many as are read is changed.
+// TestPodOfTooManyEntriesIsAdmittedUnchanged: as one that cannot be read, with a warning; one of as many as are read is
+// changed.
 func TestPodOfTooManyEntriesIsAdmittedUnchanged(t *testing.T) {
 	for what, pod := range map[string]func(n int) string{
 		"containers": func(n int) string {
 			return `{"spec":{"containers":[` + strings.Repeat(`{"name":"a"},`, n-1) + `{"name":"web"}]}}`
 		},
 		"init containers": func(n int) string {
-			return `{"spec":{"initContainers":[` + strings.Repeat(`{"name":"a,[{"},`, n-1) + `{"name":"a"}],"containers":[{"name":"web"}]}}`
+			return `{"spec":{"initContainers":[` + strings.Repeat(`{"name":"a,[{"},`, n-1) +
+				`{"name":"a"}],"containers":[{"name":"web"}]}}`
 		},
-		"labels": func(n int) string { return podOfLabels(1, n) }, "labels in several maps": func(n int) string { return podOfLabels(2, n) },
+		"labels":                 func(n int) string { return podOfLabels(1, n) },
+		"labels in several maps": func(n int) string { return podOfLabels(2, n) },
 		"owners": func(n int) string {
-			return `{"metadata":{"ownerReferences":[` + strings.Repeat(`{},`, n-1) + `{}]},"spec":{"containers":[{"name":"web"}]}}`
+			return `{"metadata":{"ownerReferences":[` + strings.Repeat(`{},`, n-1) +
+				`{}]},"spec":{"containers":[{"name":"web"}]}}`
 		},
 	} {
 		h := newHandler(t, always(shop()))
@@ -147,7 +164,8 @@ func TestPodOfTooManyEntriesIsAdmittedUnchanged(t *testing.T) {
 			t.Errorf("%d %s: %q", maxEntries, what, response.Warnings)
 		}
 		response, _ := ask(t, h, review(pods, pod(maxEntries+1)))
-		if !response.Allowed || response.Patch != nil || len(response.Warnings) != 1 || !strings.Contains(response.Warnings[0], "more than 250") {
+		if !response.Allowed || response.Patch != nil || len(response.Warnings) != 1 ||
+			!strings.Contains(response.Warnings[0], "more than 250") {
 			t.Errorf("%d %s: %+v", maxEntries+1, what, response)
 		}
 		if got := testutil.ToFloat64(h.cfg.Metrics.failures.WithLabelValues(string(Unreadable))); got != 1 {
@@ -171,7 +189,8 @@ func podOfLabels(maps, n int) string {
 func TestAutoscalerOfTooManyValues(t *testing.T) {
 	h := newHandler(t, always(nil))
 	large := func(labels string) string {
-		return `{"metadata":{` + labels + `},"spec":{"resourcePolicy":{"containerPolicies":[` + strings.Repeat(`{},`, maxValues) + `{}]}}}`
+		return `{"metadata":{` + labels + `},"spec":{"resourcePolicy":{"containerPolicies":[` +
+			strings.Repeat(`{},`, maxValues) + `{}]}}}`
 	}
 	response, _ := ask(t, h, review(vpas, large("")))
 	if response.Allowed || !strings.Contains(response.Result.Message, "spec: Too many: 5004: must have at most 2500") {
@@ -187,20 +206,24 @@ func TestAutoscalerOfTooManyValues(t *testing.T) {
 // TestErrorsAreFew: what many errors take to be joined grows with the square of their number.
 func TestErrorsAreFew(t *testing.T) {
 	h := newHandler(t, always(nil))
-	response, _ := ask(t, h, review(vpas, `{"spec":{"resourcePolicy":{"containerPolicies":[`+strings.Repeat(`{},`, 99)+`{}]}}}`))
-	if response.Allowed || len(response.Result.Details.Causes) != maxErrors || len(response.Warnings) != 1 || response.Warnings[0] != "spec: 80 more errors are not listed" {
+	response,
+		_ := ask(t, h, review(vpas, `{"spec":{"resourcePolicy":{"containerPolicies":[`+strings.Repeat(`{},`, 99)+`{}]}}}`))
+	if response.Allowed || len(response.Result.Details.Causes) != maxErrors || len(response.Warnings) != 1 ||
+		response.Warnings[0] != "spec: 80 more errors are not listed" {
 		t.Errorf("%d causes, warnings %q", len(response.Result.Details.Causes), response.Warnings)
 	}
 }
 
 // TestOnlyTheListsOwnNamesCount: another resource whose name differs in its capitals is another one.
 func TestOnlyTheListsOwnNamesCount(t *testing.T) {
-	pod, err := parsePod([]byte(`{"spec":{"containers":[{"resources":{"requests":{"cpu":"1","CPU":"7","gpu":"3"},"limits":{}}},{"resources":{"requests":null,"claims":[]}}]}}`))
+	pod, err := parsePod([]byte(
+		`{"spec":{"containers":[{"resources":{"requests":{"cpu":"1","CPU":"7","gpu":"3"},"limits":{}}},{"resources":{"requests":null,"claims":[]}}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second := pod.Spec.Containers[0].Resources, pod.Spec.Containers[1].Resources
-	if cpu := first.Requests["cpu"]; len(first.Requests) != 1 || cpu.String() != "1" || first.Limits == nil || bool(first.Claims) {
+	if cpu := first.Requests["cpu"]; len(first.Requests) != 1 || cpu.String() != "1" || first.Limits == nil ||
+		bool(first.Claims) {
 		t.Errorf("%+v", first)
 	}
 	if second.Requests != nil || second.Limits != nil || !bool(second.Claims) {

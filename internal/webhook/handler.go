@@ -119,7 +119,8 @@ func (h *Handler) review(ctx context.Context, request *admissionv1.AdmissionRequ
 	defer func() {
 		if reason := recover(); reason != nil {
 			h.cfg.Log.Error(fmt.Errorf("%v", reason), "Admitting unchanged after a panic",
-				"resource", request.Resource.Resource, "namespace", request.Namespace, "name", request.Name, "stack", string(debug.Stack()))
+				"resource", request.Resource.Resource, "namespace", request.Namespace, "name", request.Name,
+				"stack", string(debug.Stack()))
 			h.cfg.Metrics.unchanged(Panicked)
 			a = answer{response: admitted(request), status: statusError, resource: resourceOf(request)}
 		}

@@ -56,10 +56,13 @@ func newHandler(t testing.TB, matcher Matcher, change ...func(*Config)) *Handler
 func shop() *vpav1.VerticalPodAutoscaler {
 	return &vpav1.VerticalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shop"},
-		Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}},
+		Spec: vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{
+			Kind: "Deployment", Name: "web",
+		}},
 		Status: vpav1.VerticalPodAutoscalerStatus{Recommendation: &vpav1.RecommendedPodResources{
 			ContainerRecommendations: []vpav1.RecommendedContainerResources{{
-				ContainerName: "web", Target: corev1.ResourceList{"cpu": resource.MustParse("150m"), "memory": resource.MustParse("60Mi")},
+				ContainerName: "web", Target: corev1.ResourceList{"cpu": resource.MustParse("150m"),
+					"memory": resource.MustParse("60Mi")},
 			}},
 		}},
 	}
@@ -136,7 +139,9 @@ func operations(t *testing.T, response *admissionv1.AdmissionResponse) []string 
 func TestPodIsPatched(t *testing.T) {
 	const bare = `{"metadata":{"generateName":"web-"},"spec":{"containers":[{"name":"web","resources":{}}]}}`
 	boosting := shop()
-	boosting.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.FactorStartupBoostType, Factor: ptr.To[int32](2)}}
+	boosting.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{
+		Type: vpav1.FactorStartupBoostType, Factor: ptr.To[int32](2),
+	}}
 	for why, c := range map[string]struct {
 		pod    string
 		vpa    *vpav1.VerticalPodAutoscaler
@@ -201,16 +206,18 @@ func TestPodsAreNeverLost(t *testing.T) {
 		reason  Failure
 		code    int
 	}{
-		"an owner that is not known yet":  {matcher: unknown, body: review(pods, pod), reason: OwnerUnknown},
-		"an owner that is not there":      {matcher: missing, body: review(pods, pod), reason: OwnerMissing},
-		"a panic":                         {matcher: defect, body: review(pods, pod), reason: Panicked},
-		"a panic over an autoscaler":      {matcher: defect, body: review(vpas, `{}`), reason: Panicked},
-		"a pod that is none":              {matcher: always(shop()), body: review(pods, `{"spec":{"containers":7}}`), reason: Unreadable},
+		"an owner that is not known yet": {matcher: unknown, body: review(pods, pod), reason: OwnerUnknown},
+		"an owner that is not there":     {matcher: missing, body: review(pods, pod), reason: OwnerMissing},
+		"a panic":                        {matcher: defect, body: review(pods, pod), reason: Panicked},
+		"a panic over an autoscaler":     {matcher: defect, body: review(vpas, `{}`), reason: Panicked},
+		"a pod that is none": {matcher: always(shop()), body: review(pods, `{"spec":{"containers":7}}`),
+			reason: Unreadable},
 		"something that nobody asked for": {matcher: always(shop()), body: review("secrets", `{}`), reason: Unreadable},
 		// The API server takes no answer for an answer: the configuration says Ignore.
-		"no review":      {matcher: always(shop()), body: []byte("{"), reason: Unreadable, code: http.StatusBadRequest},
-		"no request":     {matcher: always(shop()), body: []byte("{}"), reason: Unreadable, code: http.StatusBadRequest},
-		"far too much":   {matcher: always(shop()), body: bytes.Repeat([]byte(" "), guard.MaxBodyBytes+1), reason: Unreadable, code: http.StatusRequestEntityTooLarge},
+		"no review":  {matcher: always(shop()), body: []byte("{"), reason: Unreadable, code: http.StatusBadRequest},
+		"no request": {matcher: always(shop()), body: []byte("{}"), reason: Unreadable, code: http.StatusBadRequest},
+		"far too much": {matcher: always(shop()), body: bytes.Repeat([]byte(" "), guard.MaxBodyBytes+1), reason: Unreadable,
+			code: http.StatusRequestEntityTooLarge},
 		"nothing at all": {matcher: always(shop()), body: []byte{}, reason: Unreadable, code: http.StatusBadRequest},
 	} {
 		h := newHandler(t, c.matcher, func(cfg *Config) {
@@ -237,8 +244,9 @@ func TestPodWaitsForItsOwner(t *testing.T) {
 		waits  time.Duration
 		isBare bool
 	}{
-		"it is there":                 {comes: time.Nanosecond, err: ownership.ErrNotFound},
-		"it comes":                    {comes: 95 * time.Millisecond, err: ownership.ErrNotFound, waits: 100 * time.Millisecond},
+		"it is there": {comes: time.Nanosecond, err: ownership.ErrNotFound},
+		"it comes": {comes: 95 * time.Millisecond, err: ownership.ErrNotFound,
+			waits: 100 * time.Millisecond},
 		"it never comes":              {err: ownership.ErrNotFound, waits: catchUp, isBare: true},
 		"it has to be asked for":      {err: ownership.ErrUnknown, isBare: true},
 		"it cannot be found for good": {err: errors.New("a defect"), isBare: true},
@@ -253,7 +261,8 @@ func TestPodWaitsForItsOwner(t *testing.T) {
 					return shop(), nil
 				}))
 				response, _ := ask(t, h, review(pods, `{"spec":{"containers":[{"name":"web"}]}}`))
-				if waited := time.Since(began).Round(time.Millisecond); waited != c.waits || !response.Allowed || (response.Patch == nil) != c.isBare {
+				if waited := time.Since(began).Round(time.Millisecond); waited != c.waits || !response.Allowed ||
+					(response.Patch == nil) != c.isBare {
 					t.Errorf("after %s, want %s: %+v", waited, c.waits, response)
 				}
 			})
@@ -263,7 +272,8 @@ func TestPodWaitsForItsOwner(t *testing.T) {
 
 func TestIgnoredNamespace(t *testing.T) {
 	h := newHandler(t, always(shop()), func(cfg *Config) { cfg.Ignores = func(ns string) bool { return ns == "default" } })
-	if response, _ := ask(t, h, review(pods, `{"spec":{"containers":[{"name":"web"}]}}`)); !response.Allowed || response.Patch != nil {
+	if response, _ := ask(t, h, review(pods, `{"spec":{"containers":[{"name":"web"}]}}`)); !response.Allowed ||
+		response.Patch != nil {
 		t.Errorf("%+v, want a pod that is left alone", response)
 	}
 }

@@ -73,7 +73,8 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 	for _, reason := range failures {
 		m.failures.WithLabelValues(string(reason))
 	}
-	if err := errors.Join(registerer.Register(m.pods), registerer.Register(m.latency), registerer.Register(m.failures)); err != nil {
+	if err := errors.Join(registerer.Register(m.pods), registerer.Register(m.latency),
+		registerer.Register(m.failures)); err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
 	return m, nil

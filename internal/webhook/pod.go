@@ -51,7 +51,8 @@ func (h *Handler) reviewPod(ctx context.Context, request *admissionv1.AdmissionR
 		h.cfg.Metrics.unchanged(Unwritable)
 		return failed
 	}
-	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace, "pod", pod.Metadata.Name+pod.Metadata.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
+	h.cfg.Log.V(1).Info("Changing a pod", "namespace", request.Namespace,
+		"pod", pod.Metadata.Name+pod.Metadata.GenerateName, "vpa", vpa.Name, "updates", decision.Updates)
 	return h.patched(request, p)
 }
 

@@ -20,11 +20,14 @@ func TestPodResources(t *testing.T) {
 		"cpu": resource.MustParse("300m"), "memory": resource.MustParse("800Mi"),
 	}
 	factor := int32(3)
-	vpa.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.FactorStartupBoostType, Factor: &factor}}
+	vpa.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{
+		Type: vpav1.FactorStartupBoostType, Factor: &factor,
+	}}
 	const pod = `{"metadata":{"annotations":{"a":"b"}},"spec":{"resources":{"requests":{"cpu":"500m","memory":"512Mi"},"limits":{"cpu":"1","memory":"512Mi"}},
 "initContainers":[{"name":"first","resources":{"requests":{"cpu":"2"}}},{"name":"mesh","restartPolicy":"Always","resources":{"requests":{"cpu":"100m"}}}],
 "containers":[{"name":"web","resources":{"requests":{"cpu":"200m","memory":"256Mi"}}}]}}`
-	h := newHandler(t, always(vpa), func(cfg *Config) { cfg.Options = admit.Options{Boosts: true, Divergences: divergence.Default} })
+	h := newHandler(t, always(vpa),
+		func(cfg *Config) { cfg.Options = admit.Options{Boosts: true, Divergences: divergence.Default} })
 	response, _ := ask(t, h, review(pods, pod))
 	want := []string{
 		`add /metadata/annotations/vpaCpuStartupBoost~1web "{\"requests\":{\"cpu\":\"200m\",\"memory\":\"256Mi\"},\"limits\":{}}"`,

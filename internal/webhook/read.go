@@ -59,7 +59,8 @@ func parseReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 		return nil, errors.New("an AdmissionReview without a request")
 	}
 	return &admissionv1.AdmissionRequest{
-		UID: asked.UID, Resource: asked.Resource, RequestKind: asked.RequestKind, Name: asked.Name, Namespace: asked.Namespace,
+		UID: asked.UID, Resource: asked.Resource, RequestKind: asked.RequestKind, Name: asked.Name,
+		Namespace: asked.Namespace,
 		Operation: asked.Operation, Object: asked.Object, OldObject: asked.OldObject,
 	}, nil
 }
@@ -108,7 +109,8 @@ func parsePod(raw []byte) (*newPod, error) {
 func (pod *newPod) matched(namespace string) *corev1.Pod {
 	m := &pod.Metadata
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: m.Name, GenerateName: m.GenerateName, Namespace: namespace, Labels: m.Labels, OwnerReferences: m.OwnerReferences,
+		Name: m.Name, GenerateName: m.GenerateName, Namespace: namespace, Labels: m.Labels,
+		OwnerReferences: m.OwnerReferences,
 	}}
 }
 

@@ -43,11 +43,13 @@ func answered(t *testing.T, h http.Handler, body any) *admissionv1.AdmissionResp
 func TestPodThatCannotBeReadIsAdmittedUnchanged(t *testing.T) {
 	for why, cpu := range hostile {
 		for _, list := range []string{"requests", "limits", "Requests"} {
-			pod := `{"metadata":{"generateName":"web-"},"spec":{"containers":[{"name":"web","resources":{"` + list + `":{"cpu":` + cpu + `,"cpu":"1"}}}]}}`
+			pod := `{"metadata":{"generateName":"web-"},"spec":{"containers":[{"name":"web","resources":{"` + list +
+				`":{"cpu":` + cpu + `,"cpu":"1"}}}]}}`
 			response := answered(t, newHandler(t, always(shop())), review(pods, pod))
 			if !response.Allowed || response.Patch != nil || len(response.Warnings) != 1 || len(response.Warnings[0]) > 250 ||
 				!strings.Contains(response.Warnings[0], "spec.containers[0].resources."+list+"[cpu]") {
-				t.Errorf("%s in %s: allowed %t, patch %s, warnings %q", why, list, response.Allowed, response.Patch, response.Warnings)
+				t.Errorf("%s in %s: allowed %t, patch %s, warnings %q", why, list, response.Allowed, response.Patch,
+					response.Warnings)
 			}
 		}
 	}
@@ -72,8 +74,10 @@ func TestAutoscalerThatCannotBeReadIsRefused(t *testing.T) {
 		update.Request.OldObject = runtime.RawExtension{Raw: []byte(bounded(`"1"`, ""))}
 		for _, r := range []*admissionv1.AdmissionReview{create, update} {
 			response := answered(t, h, r)
-			if response.Allowed || response.Result.Code != http.StatusUnprocessableEntity || len(response.Result.Message) > 400 ||
-				!strings.Contains(response.Result.Message, `spec.resourcePolicy.containerPolicies[0].minAllowed[cpu]: Invalid value: "`) {
+			if response.Allowed || response.Result.Code != http.StatusUnprocessableEntity ||
+				len(response.Result.Message) > 400 ||
+				!strings.Contains(response.Result.Message,
+					`spec.resourcePolicy.containerPolicies[0].minAllowed[cpu]: Invalid value: "`) {
 				t.Errorf("%s of %s: %+v", r.Request.Operation, why, response.Result)
 			}
 		}
@@ -103,9 +107,12 @@ func TestStoredInvalidObjectCanBeDeletedAndLabelled(t *testing.T) {
 				before: bounded(cpu, `,"deletionTimestamp":"2026-11-22T00:00:00Z","finalizers":["foregroundDeletion"]`),
 				after:  bounded(cpu, `,"deletionTimestamp":"2026-11-22T00:00:00Z","finalizers":[]`), allowed: true,
 			},
-			"a label":                        {before: bounded(cpu, ""), after: bounded(cpu, `,"labels":{"a":"b"}`), allowed: true},
-			"a label, written otherwise":     {before: bounded(cpu, ""), after: strings.ReplaceAll(bounded(cpu, `,"labels":{"a":"b"}`), ":{", ": {"), allowed: true},
-			"the spec":                       {before: bounded(cpu, ""), after: strings.ReplaceAll(bounded(cpu, ""), `"web"}`, `"other"}`)},
+			"a label": {before: bounded(cpu, ""), after: bounded(cpu, `,"labels":{"a":"b"}`),
+				allowed: true},
+			"a label, written otherwise": {before: bounded(cpu, ""),
+				after: strings.ReplaceAll(bounded(cpu, `,"labels":{"a":"b"}`), ":{", ": {"), allowed: true},
+			"the spec": {before: bounded(cpu, ""),
+				after: strings.ReplaceAll(bounded(cpu, ""), `"web"}`, `"other"}`)},
 			"the spec of one without a spec": {before: `{"metadata":{}}`, after: bounded(cpu, "")},
 		} {
 			r := review(vpas, c.after)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// commentBreaches wants exactly one package comment for each package, in the form that go doc expects. In a package that has
-// only tests one of them carries it.
+// commentBreaches wants exactly one package comment for each package, in the form that go doc expects. In a package
+// that has only tests one of them carries it.
 func commentBreaches(files []file) []string {
 	byDir := map[string][]file{}
 	for _, f := range files {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// coreBreaches finds what makes a package of internal/decide more than functions of their arguments: goroutines, channels, and
-// reading the clock.
+// coreBreaches finds what makes a package of internal/decide more than functions of their arguments: goroutines,
+// channels, and reading the clock.
 func coreBreaches(files []file) []string {
 	clock := []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer", "Sleep"}
 	var found []string
@@ -88,8 +88,8 @@ func waivers(f file) []string {
 	return found
 }
 
-// sleepBreaches finds tests that wait for time to pass instead of for a condition. Under testing/synctest sleeping is what
-// moves the virtual time: there a sleep may stay whose line says "virtual time".
+// sleepBreaches finds tests that wait for time to pass instead of for a condition. Under testing/synctest sleeping is
+// what moves the virtual time: there a sleep may stay whose line says "virtual time".
 func sleepBreaches(files []file) []string {
 	isVirtual := map[string]bool{}
 	for _, f := range files {

@@ -156,7 +156,8 @@ func a(c chan int) { // line 5
 		"internal/decide/a/a.go":      impure,
 		"internal/decide/a/a_test.go": impure,
 		"internal/kube/a.go":          impure,
-	})), "a.go:10: time.Now", "a.go:5: channel", "a.go:6: goroutine", "a.go:7: channel", "a.go:8: channel", "a.go:9: select")
+	})), "a.go:10: time.Now", "a.go:5: channel", "a.go:6: goroutine", "a.go:7: channel", "a.go:8: channel",
+		"a.go:9: select")
 }
 
 func TestWaiverBreaches(t *testing.T) {

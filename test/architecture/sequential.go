@@ -12,7 +12,8 @@ import (
 // concurrent are packages that run code at the same time, or are there for code that does.
 var concurrent = []string{
 	"sync", "testing/synctest", "net/http", "golang.org/x/sync",
-	"k8s.io/client-go/informers", "k8s.io/client-go/kubernetes/fake", "k8s.io/client-go/tools", "k8s.io/client-go/util/workqueue",
+	"k8s.io/client-go/informers", "k8s.io/client-go/kubernetes/fake", "k8s.io/client-go/tools",
+	"k8s.io/client-go/util/workqueue",
 }
 
 // sequentialBreaches finds what runs at the same time as something else in the packages that the pattern names: in

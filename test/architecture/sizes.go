@@ -39,8 +39,8 @@ func sizeBreaches(files []file) []string {
 	return found
 }
 
-// nestingBreaches finds control statements inside more than two others. The linters count either only ifs or no range loops.
-// A function literal begins anew: it is a function of its own.
+// nestingBreaches finds control statements inside more than two others. The linters count either only ifs or no range
+// loops. A function literal begins anew: it is a function of its own.
 func nestingBreaches(files []file) []string {
 	var found []string
 	for _, f := range files {

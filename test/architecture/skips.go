@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// skipBreaches finds tests that can pass without testing: skipped ones, and those that ask for -short. The key of allowed is a
-// file's path, the value says why its tests may skip.
+// skipBreaches finds tests that can pass without testing: skipped ones, and those that ask for -short. The key of
+// allowed is a file's path, the value says why its tests may skip.
 func skipBreaches(files []file, allowed map[string]string) []string {
 	var found []string
 	for _, f := range files {

@@ -22,7 +22,8 @@ type file struct {
 
 func (f file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-// isForTests tells whether the file is a test, or only there for tests: below test, or in a package like net/http/httptest.
+// isForTests tells whether the file is a test, or only there for tests: below test, or in a package like
+// net/http/httptest.
 func (f file) isForTests() bool {
 	return f.isTest() || f.isBelow("test") || strings.HasSuffix(path.Dir(f.path), "test")
 }

@@ -27,9 +27,10 @@ var layers = []wall{
 	},
 	{
 		within: "internal/workloadmodel",
-		why:    "the workload model runs under virtual time, in the development cluster and offline: no Kubernetes, no clock, no input or output",
-		ours:   []string{"internal/workloadmodel", "internal/decide"},
-		never:  []string{"k8s.io", "sigs.k8s.io", "context", "log", "net", "os", "sync", "syscall", "testing"},
+		why: "the workload model runs under virtual time, in the development cluster and offline: no Kubernetes, no " +
+			"clock, no input or output",
+		ours:  []string{"internal/workloadmodel", "internal/decide"},
+		never: []string{"k8s.io", "sigs.k8s.io", "context", "log", "net", "os", "sync", "syscall", "testing"},
 	},
 	{
 		within: "api",
@@ -41,20 +42,24 @@ var layers = []wall{
 		within: "internal/observe",
 		why:    "it translates API objects into values and back, and calls nobody",
 		ours:   []string{"internal/observe", "internal/decide", "api", "internal/quantity"},
-		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "log", "net", "os", "sync", "testing"},
+		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "log", "net",
+			"os", "sync", "testing"},
 	},
 	{
 		within: "internal/snapshot",
 		why:    "it reads and writes files of what decisions saw, and calls nobody",
 		ours:   []string{"internal/snapshot", "internal/observe", "internal/decide", "api", "internal/quantity"},
-		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync", "testing"},
+		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync",
+			"testing"},
 		except: []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	{
 		within: "internal/simulate",
-		why:    "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core does not",
-		ours:   []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide", "internal/quantity"},
-		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
+		why: "it plays loads against manifests under virtual time: no API, no clock; it decides nothing that the core " +
+			"does not",
+		ours: []string{"internal/simulate", "internal/workloadmodel", "internal/observe", "internal/decide",
+			"internal/quantity"},
+		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "testing"},
 	},
 	{
 		within: "internal/quantity",
@@ -84,7 +89,8 @@ var layers = []wall{
 		within: "internal/controller",
 		why:    "the loop ties the parts together and knows nothing of the worlds that it is tried in",
 		ours: []string{
-			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/observe", "internal/decide", "internal/snapshot",
+			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/observe", "internal/decide",
+			"internal/snapshot",
 			"api", "internal/quantity",
 		},
 		never: []string{"testing", development, simulator, tests},
@@ -93,15 +99,18 @@ var layers = []wall{
 		within: "internal/explain",
 		why:    "it looks with the rights of whoever asks, decides with the core and writes nothing to a cluster",
 		ours: []string{
-			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot", "api", "internal/quantity",
+			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot",
+			"api", "internal/quantity",
 		},
 		never: []string{"testing"},
 	},
 	{
 		within: "internal/explain/horizontal",
 		why:    "plimsoll evaluate decides again offline, from a file alone",
-		ours:   []string{"internal/explain", "internal/observe", "internal/decide", "internal/snapshot", "api", "internal/quantity"},
-		never:  []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync", "testing"},
+		ours: []string{"internal/explain", "internal/observe", "internal/decide", "internal/snapshot", "api",
+			"internal/quantity"},
+		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync",
+			"testing"},
 		except: []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	{
@@ -113,20 +122,24 @@ var layers = []wall{
 	{
 		within: "internal/advise/rules",
 		why:    "a rule is a function of the objects at hand: it asks nobody, and reads no clock",
-		ours:   []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage", "api", "internal/quantity"},
-		never:  []string{"k8s.io/client-go", "log", "net/http", "testing"},
+		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage", "api",
+			"internal/quantity"},
+		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
 		within: "internal/webhook",
 		why:    "it answers from caches that it is given, and knows no loop",
-		ours:   []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
-		never:  []string{"testing", development, simulator, tests},
+		ours: []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api",
+			"internal/quantity"},
+		never: []string{"testing", development, simulator, tests},
 	},
 	{
 		within: "internal/process",
-		why:    "it wires processes from what flags or tests say, and knows neither the flags nor the worlds that they are tried in",
+		why: "it wires processes from what flags or tests say, and knows neither the flags nor the worlds that they are " +
+			"tried in",
 		ours: []string{
-			"internal/process", "internal/webhook", "internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/observe",
+			"internal/process", "internal/webhook", "internal/controller", "internal/collect", "internal/kube",
+			"internal/series", "internal/observe",
 			"internal/decide", "internal/snapshot", "api",
 		},
 		never: []string{"testing", "github.com/spf13/cobra", development, simulator, tests},
@@ -165,13 +178,16 @@ var layers = []wall{
 	{
 		within: "internal/dev/demo",
 		why:    "it watches Plimsoll from outside, as a user does: through the API",
-		ours:   []string{"internal/dev/demo", "internal/dev/devcluster", "internal/workloadmodel", "internal/decide", "internal/observe", "internal/snapshot"},
+		ours: []string{"internal/dev/demo", "internal/dev/devcluster", "internal/workloadmodel", "internal/decide",
+			"internal/observe", "internal/snapshot"},
 	},
 	{
 		within: "internal/dev/bench",
-		why:    "it measures from outside, through the API and the processes' own numbers, or drives the pure parts; the shell has its own tests",
+		why: "it measures from outside, through the API and the processes' own numbers, or drives the pure parts; the " +
+			"shell has its own tests",
 		ours: []string{
-			"internal/dev/bench", "internal/dev/devcluster", "internal/dev/realnode", "internal/dev/image", "internal/workloadmodel", "internal/decide", "internal/observe",
+			"internal/dev/bench", "internal/dev/devcluster", "internal/dev/realnode", "internal/dev/image",
+			"internal/workloadmodel", "internal/decide", "internal/observe",
 			"internal/snapshot", "internal/simulate", "api",
 		},
 		never: []string{"testing"},
@@ -181,7 +197,8 @@ var layers = []wall{
 		why:    "what is shipped carries neither the development cluster nor the server side of Kubernetes",
 		never: []string{
 			development, tests, modulePath + "/cmd/devcluster",
-			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver/pkg/apiserver", "go.etcd.io",
+			"sigs.k8s.io/custom-metrics-apiserver", "k8s.io/kube-aggregator", "k8s.io/apiextensions-apiserver/pkg/apiserver",
+			"go.etcd.io",
 			"k8s.io/apiserver/pkg/server$", "k8s.io/apiserver/pkg/registry", "k8s.io/apiserver/pkg/storage",
 			"github.com/google/go-containerregistry", "github.com/google/go-cmp", "pgregory.net/rapid",
 		},
@@ -193,8 +210,9 @@ var layers = []wall{
 	},
 	{
 		within: "internal",
-		why:    "upstream's code is compared with, in modules of its own, and never built in; tests are built on the product, not the other way round",
-		never:  []string{"k8s.io/kubernetes", "k8s.io/autoscaler", tests, modulePath + "/cmd"},
+		why: "upstream's code is compared with, in modules of its own, and never built in; tests are built on the " +
+			"product, not the other way round",
+		never: []string{"k8s.io/kubernetes", "k8s.io/autoscaler", tests, modulePath + "/cmd"},
 	},
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// wall says what the packages below a path may import. A path means the package itself and all below it; one that ends in $
-// means only itself.
+// wall says what the packages below a path may import. A path means the package itself and all below it; one that ends
+// in $ means only itself.
 type wall struct {
 	within string   // path below the module
 	why    string   // printed with each violation
@@ -88,7 +88,8 @@ func homeless(walls []wall, packages []Package) []string {
 			isHome = isHome || w.ours != nil && covers([]string{w.within}, path)
 		}
 		if !isHome {
-			found = append(found, path+" is in no layer: say in test/architecture/table.go what it may import, and in docs/ARCHITECTURE.md what it is for")
+			found = append(found, path+" is in no layer: say in test/architecture/table.go what it may import, and in "+
+				"docs/ARCHITECTURE.md what it is for")
 		}
 	}
 	return found

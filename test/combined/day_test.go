@@ -146,13 +146,15 @@ func (w *world) sync() {
 	var reading metric.Reading
 	offered := 0.0
 	for _, p := range w.pods {
-		o.Pods = append(o.Pods, metric.Pod{Name: p.name, Phase: metric.PhaseRunning, Ready: metric.ReadyTrue, ReadyTransition: p.created, StartTime: p.created})
+		o.Pods = append(o.Pods, metric.Pod{Name: p.name, Phase: metric.PhaseRunning,
+			Ready: metric.ReadyTrue, ReadyTransition: p.created, StartTime: p.created})
 		stats := p.Stats()
 		milli := int64((stats.CPUSeconds - p.beforeSync) * 1000 / syncs.Seconds())
 		p.beforeSync = stats.CPUSeconds
 		offered += stats.ServedPerSecond
 		request, _ := p.requests.Get(vertical.CPU)
-		reading.Samples = append(reading.Samples, metric.Sample{Present: !p.created.After(w.now.Add(-syncs)), Milli: milli, At: w.now, Window: syncs})
+		reading.Samples = append(reading.Samples,
+			metric.Sample{Present: !p.created.After(w.now.Add(-syncs)), Milli: milli, At: w.now, Window: syncs})
 		reading.Requests = append(reading.Requests, metric.Request{Milli: int64(request)})
 	}
 	reading.Series = []int64{int64(offered * 1000)}
@@ -174,7 +176,8 @@ func (w *world) pass() {
 	for _, p := range w.pods {
 		o.Pods = append(o.Pods, p.name)
 		stats := p.Stats()
-		used := vertical.Of(vertical.AmountOf((stats.CPUSeconds-p.beforePass)*1000/passes.Seconds()), vertical.AmountOf(stats.MemoryBytes))
+		used := vertical.Of(vertical.AmountOf((stats.CPUSeconds-p.beforePass)*1000/passes.Seconds()),
+			vertical.AmountOf(stats.MemoryBytes))
 		p.beforePass = stats.CPUSeconds
 		o.Samples = append(o.Samples, recommend.Sample{Pod: p.name, Container: container, At: w.now, Use: used})
 	}
@@ -194,7 +197,8 @@ func (w *world) update() {
 	o := update.Observation{
 		Recommended: w.recommended, Conflicts: w.conflicts,
 		Workload: disruption.Workload{
-			Creators: map[string]disruption.Replicas{"ReplicaSet/web": {Configured: len(w.pods)}}, Target: disruption.Replicas{Configured: len(w.pods)},
+			Creators: map[string]disruption.Replicas{"ReplicaSet/web": {Configured: len(w.pods)}},
+			Target:   disruption.Replicas{Configured: len(w.pods)},
 		},
 		Cluster: update.Cluster{Nodes: map[string]resize.Node{"node": {
 			Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(64000, 256<<30),
@@ -204,7 +208,8 @@ func (w *world) update() {
 		o.Pods = append(o.Pods, vertical.Pod{
 			UID: p.name, Namespace: "shop", Name: p.name, Generation: 1, Creator: "ReplicaSet/web", Node: "node",
 			Created: p.created, Started: p.created, Ready: true, ReadySince: p.created, QoS: vertical.Burstable,
-			Containers: []vertical.PodContainer{{Name: container, Requests: p.requests, Spec: vertical.Resized{Requests: p.requests}}},
+			Containers: []vertical.PodContainer{{Name: container, Requests: p.requests,
+				Spec: vertical.Resized{Requests: p.requests}}},
 		})
 	}
 	d, state := update.Decide(w.now, &w.updater, w.updates, &o)
@@ -245,7 +250,9 @@ func (w *world) actions() (n int) {
 }
 
 func averageCPU(milli int64) source.Spec {
-	return source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: milli}}
+	return source.Spec{
+		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: milli},
+	}
 }
 
 // TestNoLoopInADay: for 24 hours with both directions acting, the horizontal side does
@@ -253,8 +260,9 @@ func averageCPU(milli int64) source.Spec {
 // vertical side recommends settles.
 func TestNoLoopInADay(t *testing.T) {
 	for name, target := range map[string]source.Spec{
-		"average CPU":         averageCPU(150),
-		"requests per second": {Type: source.External, Name: "requests", Target: source.Target{Type: source.AverageValue, Milli: 15000}},
+		"average CPU": averageCPU(150),
+		"requests per second": {Type: source.External,
+			Name: "requests", Target: source.Target{Type: source.AverageValue, Milli: 15000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -318,12 +326,15 @@ func TestConflictIsLeftAlone(t *testing.T) {
 // share of them stays high however many pods there are, and the count runs away. This
 // is why the conflict is said and avoided.
 func TestTheLoopThatIsAvoided(t *testing.T) {
-	target := source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 30}}
+	target := source.Spec{
+		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 30},
+	}
 	alone, both := newWorld(t, target), newWorld(t, target)
 	both.acts = true
 	alone.live(day)
 	both.live(day)
 	if last, other := both.counts[len(both.counts)-1], alone.counts[len(alone.counts)-1]; last < 2*other {
-		t.Errorf("with both on the same requests %d pods at the end, alone %d: want at least twice as many, or the conflict is none", last, other)
+		t.Errorf("with both on the same requests %d pods at the end, alone %d: want at least twice as many, or the "+
+			"conflict is none", last, other)
 	}
 }

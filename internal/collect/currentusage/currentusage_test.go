@@ -30,7 +30,8 @@ func (m *metrics) Resource(context.Context, string, string) (*metricsv1beta1.Pod
 	for _, name := range []string{"web-1", "web-2"} {
 		list.Items = append(list.Items, metricsv1beta1.PodMetrics{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Containers: []metricsv1beta1.ContainerMetrics{{Name: "app", Usage: corev1.ResourceList{"memory": resource.MustParse("64Mi")}}},
+			Containers: []metricsv1beta1.ContainerMetrics{{Name: "app",
+				Usage: corev1.ResourceList{"memory": resource.MustParse("64Mi")}}},
 		})
 	}
 	return list, m.err

@@ -92,7 +92,9 @@ func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Respons
 	}
 }
 
-func (q *Questions) askPods(ctx context.Context, source *autoscalingv2.PodsMetricSource) (r observehorizontal.Response) {
+func (q *Questions) askPods(
+	ctx context.Context, source *autoscalingv2.PodsMetricSource,
+) (r observehorizontal.Response) {
 	selector, err := selectorText(source.Metric.Selector)
 	if err != nil {
 		return observehorizontal.Response{Err: err}
@@ -104,7 +106,9 @@ func (q *Questions) askPods(ctx context.Context, source *autoscalingv2.PodsMetri
 	return r
 }
 
-func (q *Questions) askObject(ctx context.Context, source *autoscalingv2.ObjectMetricSource) (r observehorizontal.Response) {
+func (q *Questions) askObject(
+	ctx context.Context, source *autoscalingv2.ObjectMetricSource,
+) (r observehorizontal.Response) {
 	selector, err := selectorText(source.Metric.Selector)
 	if err != nil {
 		return observehorizontal.Response{Err: err}

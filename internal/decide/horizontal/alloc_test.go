@@ -77,7 +77,9 @@ func (w *tide) next() {
 }
 
 func cpu() source.Spec {
-	return source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}
+	return source.Spec{
+		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50},
+	}
 }
 
 // TestSteadyStateAllocatesNothing: once the buffers have the size that a target

@@ -18,7 +18,8 @@ func BenchmarkDecide(b *testing.B) {
 			p := policy(1, 2000)
 			p.Behavior = defaults()
 			p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
-			p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
+			p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
+				Target: source.Target{Type: source.Utilization, Percent: 50}}}
 			s, o := horizontal.State{}, steady(n)
 			b.ReportAllocs()
 			i := 0

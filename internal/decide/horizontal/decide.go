@@ -184,7 +184,8 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 			d.Pending++
 		}
 	}
-	d.Surge = surge.Evaluate(&p.Surge, &surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
+	d.Surge = surge.Evaluate(&p.Surge,
+		&surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
 	// The observation is the shell's again.
 	c.Pods = nil
 }

@@ -18,7 +18,9 @@ import (
 )
 
 func selecting(o horizontal.Observation, problem horizontal.SelectorProblem) horizontal.Observation {
-	o.Target.Selector = horizontal.Selector{Problem: problem, Message: "pods by selector app=web are controlled by more than one HPA"}
+	o.Target.Selector = horizontal.Selector{
+		Problem: problem, Message: "pods by selector app=web are controlled by more than one HPA",
+	}
 	return o
 }
 
@@ -36,7 +38,9 @@ func TestBranches(t *testing.T) {
 		// Needs is whether the shell has to read the metrics.
 		Needs bool
 	}
-	resource := source.Spec{Type: source.Resource, Name: "memory", Target: source.Target{Type: source.Utilization, Percent: 50}}
+	resource := source.Spec{
+		Type: source.Resource, Name: "memory", Target: source.Target{Type: source.Utilization, Percent: 50},
+	}
 	unreadable := see(3, length(3))
 	unreadable.Target.Error = "not found"
 
@@ -65,7 +69,8 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchNoScale, 3, false, false},
 		},
 		"above max": {
-			"corrected whatever the metrics say, which are shown all the same", 1, 10, nil, see(12, length(5)), divergence.Default,
+			"corrected whatever the metrics say, which are shown all the same", 1, 10, nil, see(12, length(5)),
+			divergence.Default,
 			result{horizontal.BranchAboveMax, 10, true, true},
 		},
 		"above max, upstream": {
@@ -85,7 +90,8 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchBelowMin, 4, true, true},
 		},
 		"out of range, two autoscalers": {
-			"they would flip the count for ever", 4, 10, nil, selecting(see(3), horizontal.SelectorAmbiguous), divergence.Default,
+			"they would flip the count for ever", 4, 10, nil, selecting(see(3), horizontal.SelectorAmbiguous),
+			divergence.Default,
 			result{horizontal.BranchFailed, 3, false, false},
 		},
 		"out of range, two autoscalers, upstream": {
@@ -121,7 +127,8 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchMetrics, 0, false, true},
 		},
 		"scaled to zero, then min raised": {
-			"comes back to min at least, although the rate from zero is 4", 6, 10, nil, scaledToZero(see(0, length(0))), divergence.Default,
+			"comes back to min at least, although the rate from zero is 4", 6, 10, nil, scaledToZero(see(0, length(0))),
+			divergence.Default,
 			result{horizontal.BranchMetrics, 6, true, true},
 		},
 		"scaled to zero, then only metrics of pods": {
@@ -171,12 +178,14 @@ func TestCombine(t *testing.T) {
 		"largest last":   {"the largest proposal holds", []metric.Reading{length(4), length(5)}, 5, 1, false},
 		"equal":          {"of equals the first is named", []metric.Reading{length(5), length(5)}, 5, 0, false},
 		"zero, then one": {"a proposal of zero gives way", []metric.Reading{length(0), length(1)}, 3, 1, false},
-		"zero, zero":     {"as upstream the last proposal of zero is named", []metric.Reading{length(0), length(0)}, 3, 1, false},
+		"zero, zero": {"as upstream the last proposal of zero is named", []metric.Reading{length(0), length(0)}, 3, 1,
+			false},
 		"one down, up":   {"what can be computed may raise the count", []metric.Reading{broken(), length(5)}, 5, 1, false},
 		"one down, same": {"and may keep it", []metric.Reading{length(3), broken()}, 3, 0, false},
-		"one down, down": {"but not lower it: the failing metric might need it", []metric.Reading{length(2), broken()}, 3, 0, true},
-		"all down":       {"no proposal", []metric.Reading{broken(), broken()}, 3, 0, true},
-		"all lower":      {"the window holds the count", []metric.Reading{length(1), length(2)}, 3, 1, false},
+		"one down, down": {"but not lower it: the failing metric might need it", []metric.Reading{length(2), broken()}, 3, 0,
+			true},
+		"all down":  {"no proposal", []metric.Reading{broken(), broken()}, 3, 0, true},
+		"all lower": {"the window holds the count", []metric.Reading{length(1), length(2)}, 3, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, o := policy(1, 10), see(3, tt.readings...)
@@ -260,13 +269,15 @@ func TestSettle(t *testing.T) {
 		ups, downs  int
 		raised      bool
 	}{
-		"written up":             {"one event upwards", free, up, horizontal.Outcome{At: noon}, 1, 0, true},
-		"written down":           {"one event downwards", free, down, horizontal.Outcome{At: noon}, 0, 1, false},
-		"failed":                 {"a failed write leaves none", free, up, horizontal.Outcome{At: noon, Error: "conflict"}, 0, 0, false},
+		"written up":   {"one event upwards", free, up, horizontal.Outcome{At: noon}, 1, 0, true},
+		"written down": {"one event downwards", free, down, horizontal.Outcome{At: noon}, 0, 1, false},
+		"failed": {"a failed write leaves none", free, up, horizontal.Outcome{At: noon, Error: "conflict"}, 0,
+			0, false},
 		"nothing to write":       {"no change, no event", free, see(3, length(3)), horizontal.Outcome{At: noon}, 0, 0, false},
 		"without behavior":       {"no rate will ask for it", nil, up, horizontal.Outcome{At: noon}, 0, 0, true},
 		"without behavior, down": {"nor for this", nil, see(30, length(3)), horizontal.Outcome{At: noon}, 0, 0, false},
-		"out of range":           {"a correction spends the budget, too", free, see(30, length(3)), horizontal.Outcome{At: noon}, 0, 1, false},
+		"out of range": {"a correction spends the budget, too", free, see(30, length(3)),
+			horizontal.Outcome{At: noon}, 0, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 10)
@@ -277,7 +288,8 @@ func TestSettle(t *testing.T) {
 			}
 			theirs := p
 			theirs.Divergences = divergence.Default &^ (divergence.OneDoubling | divergence.NewerSamples)
-			if _, s := horizontal.Decide(noon, &theirs, horizontal.State{}, &tt.observation); (s.Pending != nil) != (d.Rescale && tt.behavior != nil) {
+			if _, s := horizontal.Decide(noon, &theirs, horizontal.State{}, &tt.observation); (s.Pending != nil) != (d.Rescale &&
+				tt.behavior != nil) {
 				t.Errorf("upstream remembers nothing without behavior: %+v", s.Pending)
 			}
 			s = horizontal.Settle(s, tt.outcome)

@@ -30,25 +30,32 @@ func TestOneDoubling(t *testing.T) {
 		want     int32
 		held     behavior.Hold
 	}{
-		"at once":              {"the second is not over", 0, of(sampled(99, 0)), 4, behavior.TooSoon},
-		"just before":          {"not yet", second - 1, of(sampled(99, 0)), 4, behavior.TooSoon},
-		"a second":             {"a second is enough", second, of(sampled(99, 0)), 8, behavior.NotHeld},
-		"less than double":     {"any scale-up is one", second / 2, of(sampled(5, 0)), 4, behavior.TooSoon},
-		"down":                 {"only scaling up waits", second / 2, of(sampled(2, 0)), 2, behavior.NotHeld},
-		"stay":                 {"nothing to hold", second / 2, of(sampled(4, 0)), 4, behavior.NotHeld},
-		"old sample":           {"it does not know of the 4", 15 * second, of(sampled(99, 20*second)), 4, behavior.NothingNewer},
-		"as old":               {"nor does one of the same moment", 15 * second, of(sampled(99, 15*second)), 4, behavior.NothingNewer},
+		"at once":          {"the second is not over", 0, of(sampled(99, 0)), 4, behavior.TooSoon},
+		"just before":      {"not yet", second - 1, of(sampled(99, 0)), 4, behavior.TooSoon},
+		"a second":         {"a second is enough", second, of(sampled(99, 0)), 8, behavior.NotHeld},
+		"less than double": {"any scale-up is one", second / 2, of(sampled(5, 0)), 4, behavior.TooSoon},
+		"down":             {"only scaling up waits", second / 2, of(sampled(2, 0)), 2, behavior.NotHeld},
+		"stay":             {"nothing to hold", second / 2, of(sampled(4, 0)), 4, behavior.NotHeld},
+		"old sample": {"it does not know of the 4", 15 * second, of(sampled(99, 20*second)), 4,
+			behavior.NothingNewer},
+		"as old": {"nor does one of the same moment", 15 * second, of(sampled(99, 15*second)), 4,
+			behavior.NothingNewer},
 		"just newer":           {"this one may", 15 * second, of(sampled(99, 15*second-1)), 8, behavior.NotHeld},
 		"old sample, down":     {"less is no doubling", 15 * second, of(sampled(2, 20*second)), 2, behavior.NotHeld},
 		"without a time":       {"taken for new", 15 * second, of(length(99)), 8, behavior.NotHeld},
 		"without a time, soon": {"a second all the same", second / 2, of(length(99)), 4, behavior.TooSoon},
-		"a slow clock":         {"an hour behind, it is waited for a minute", minute, of(sampled(99, time.Hour)), 8, behavior.NotHeld},
-		"almost a minute":      {"not yet", minute - 1, of(sampled(99, time.Hour)), 4, behavior.NothingNewer},
-		"clock set back":       {"that was in an hour", -time.Hour, of(sampled(99, 0)), 8, behavior.NotHeld},
-		"two metrics":          {"the new one asks for 6, the old one may not", 15 * second, of(sampled(99, 20*second), sampled(6, second)), 6, behavior.NothingNewer},
-		"two metrics, enough":  {"the new one asks for more than the double", 15 * second, of(sampled(99, 20*second), sampled(9, second)), 8, behavior.NotHeld},
-		"two, the new one low": {"it does not ask for more", 15 * second, of(sampled(99, 20*second), sampled(1, second)), 4, behavior.NothingNewer},
-		"one fails":            {"its time is not known, and does not matter", 15 * second, of(broken(), sampled(99, second)), 8, behavior.NotHeld},
+		"a slow clock": {"an hour behind, it is waited for a minute", minute, of(sampled(99, time.Hour)), 8,
+			behavior.NotHeld},
+		"almost a minute": {"not yet", minute - 1, of(sampled(99, time.Hour)), 4, behavior.NothingNewer},
+		"clock set back":  {"that was in an hour", -time.Hour, of(sampled(99, 0)), 8, behavior.NotHeld},
+		"two metrics": {"the new one asks for 6, the old one may not", 15 * second,
+			of(sampled(99, 20*second), sampled(6, second)), 6, behavior.NothingNewer},
+		"two metrics, enough": {"the new one asks for more than the double", 15 * second,
+			of(sampled(99, 20*second), sampled(9, second)), 8, behavior.NotHeld},
+		"two, the new one low": {"it does not ask for more", 15 * second, of(sampled(99, 20*second), sampled(1, second)), 4,
+			behavior.NothingNewer},
+		"one fails": {"its time is not known, and does not matter", 15 * second, of(broken(), sampled(99, second)), 8,
+			behavior.NotHeld},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 100)
@@ -70,7 +77,8 @@ func TestOneDoubling(t *testing.T) {
 			if d.Desired != tt.want || d.Limited.Held != tt.held {
 				t.Errorf("%s: got %d, %q; want %d, %q", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held)
 			}
-			if tt.held != behavior.NotHeld && (d.Limited.Reason != behavior.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
+			if tt.held != behavior.NotHeld &&
+				(d.Limited.Reason != behavior.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
 				t.Errorf("held, but limited by %v: %+v", d.Limited.Reason, r.Conditions)
 			}
 			p.Divergences &^= divergence.OneDoubling
@@ -163,17 +171,25 @@ func TestSampleOfLastScaleUp(t *testing.T) {
 		wait          time.Duration
 		want          int32
 	}{
-		"the same answer":          {"it was asked for before", answer(-second, -2*second, 99), answer(-second, -2*second, 99), 10 * second, 4},
-		"the same, from ahead":     {"its time is no excuse", answer(-second, minute, 99), answer(-second, minute, 99), 10 * second, 4},
+		"the same answer": {"it was asked for before", answer(-second, -2*second, 99),
+			answer(-second, -2*second, 99), 10 * second, 4},
+		"the same, from ahead": {"its time is no excuse", answer(-second, minute, 99), answer(-second, minute, 99),
+			10 * second, 4},
 		"the same, without a time": {"nor is none", timeless(-second), timeless(-second), 10 * second, 4},
-		"asked again":              {"another time, although before the scale-up", answer(-second, -90*second, 99), answer(15*second, -75*second, 99), 15 * second, 8},
-		"asked again, same time":   {"the source measured nothing meanwhile", answer(-second, -2*second, 99), answer(15*second, -2*second, 99), 15 * second, 4},
-		"same time, another value": {"it did measure", answer(-second, -2*second, 99), answer(15*second, -2*second, 98), 15 * second, 8},
-		"asked, without a time":    {"taken for new", timeless(-second), timeless(15 * second), 15 * second, 8},
-		"asked, time gone back":    {"another one", answer(-second, -2*second, 99), answer(15*second, -minute, 99), 15 * second, 8},
-		"a minute later":           {"old ones hold no longer", answer(-second, -2*second, 99), answer(-second, -2*second, 99), minute, 8},
-		"sample, newer":            {"a kubelet's, by its own clock", sampled(99, 10*minute), sampled(99, 10*minute-second), 2 * second, 8},
-		"sample, the same":         {"nothing new", sampled(99, -10*minute), sampled(99, -10*minute), 2 * second, 4},
+		"asked again": {"another time, although before the scale-up", answer(-second, -90*second, 99),
+			answer(15*second, -75*second, 99), 15 * second, 8},
+		"asked again, same time": {"the source measured nothing meanwhile", answer(-second, -2*second, 99),
+			answer(15*second, -2*second, 99), 15 * second, 4},
+		"same time, another value": {"it did measure", answer(-second, -2*second, 99), answer(15*second, -2*second, 98),
+			15 * second, 8},
+		"asked, without a time": {"taken for new", timeless(-second), timeless(15 * second), 15 * second, 8},
+		"asked, time gone back": {"another one", answer(-second, -2*second, 99), answer(15*second, -minute, 99), 15 * second,
+			8},
+		"a minute later": {"old ones hold no longer", answer(-second, -2*second, 99), answer(-second, -2*second, 99),
+			minute, 8},
+		"sample, newer": {"a kubelet's, by its own clock", sampled(99, 10*minute), sampled(99, 10*minute-second),
+			2 * second, 8},
+		"sample, the same": {"nothing new", sampled(99, -10*minute), sampled(99, -10*minute), 2 * second, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 100)

@@ -103,7 +103,8 @@ func (g *seen) value(key string) (value string, known bool) {
 		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Limited.Replicas)), true
 	case "usage":
 		return strings.ReplaceAll(usage(d, g.specs), " ", ","), true
-	case "turned", "events", horizontal.AbleToScale, horizontal.ScalingActive, horizontal.ScalingLimited, horizontal.ScaledToZero:
+	case "turned", "events", horizontal.AbleToScale, horizontal.ScalingActive, horizontal.ScalingLimited,
+		horizontal.ScaledToZero:
 		return g.told(key), true
 	}
 	return g.ofMetrics(key)

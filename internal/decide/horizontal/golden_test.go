@@ -207,7 +207,8 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 		}
 		upstream := s.policy
 		upstream.Divergences = divergence.None
-		s.block.seen, s.block.ours = s.decideAs(&upstream, &s.theirs, args, details), s.decideAs(&s.policy, &s.ours, args, details)
+		s.block.seen, s.block.ours = s.decideAs(&upstream, &s.theirs, args, details),
+			s.decideAs(&s.policy, &s.ours, args, details)
 		if _, both := args["both"]; both {
 			out.WriteString(draw("upstream", s.block.seen))
 			out.WriteString(draw("Plimsoll", s.block.ours))
@@ -243,7 +244,8 @@ func draw(who string, of *seen) string {
 		held, limited = strconv.Itoa(int(d.Stabilized.Replicas)), strconv.Itoa(int(d.Limited.Replicas))
 	}
 	at := fmt.Sprintf("%gs", d.At.Sub(noon).Seconds())
-	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, of.specs), proposed, held, limited, d.Desired, why(of))
+	line := fmt.Sprintf("%8s %8d  %24s  %10s  %10s  %7s  %7d  %s", at, d.Current, usage(d, of.specs), proposed, held,
+		limited, d.Desired, why(of))
 	drawn := strings.TrimRight(line, " ") + "\n"
 	if below := strings.TrimRight(fmt.Sprintf("%8s  %s", who, picture(d)), " "); below != "" {
 		drawn += below + "\n"
@@ -273,7 +275,8 @@ func usage(d *horizontal.Decision, specs []source.Spec) string {
 // why is what the report says: the conditions that are no routine, what held
 // the metrics, and the reason of the change.
 func why(of *seen) string {
-	routine := []string{"SucceededGetScale", "ReadyForNewScale", "SucceededRescale", "ValidMetricFound", "DesiredWithinRange", "NotScaledToZero"}
+	routine := []string{"SucceededGetScale", "ReadyForNewScale", "SucceededRescale", "ValidMetricFound",
+		"DesiredWithinRange", "NotScaledToZero"}
 	var all []string
 	d, r := &of.decision, &of.report
 	for _, c := range r.Conditions {

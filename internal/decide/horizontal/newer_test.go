@@ -28,20 +28,28 @@ func TestNewerSamples(t *testing.T) {
 		want     int32
 		branch   horizontal.Branch
 	}{
-		"newer":                   {"it knows of the 4", 15 * second, of(sampled(2, 14*second)), 2, horizontal.BranchMetrics},
-		"as old":                  {"it is what the count was raised on, or older", 15 * second, of(sampled(2, 15*second)), 4, horizontal.BranchAwaiting},
-		"older":                   {"of the time before the load came", 15 * second, of(sampled(2, 40*second)), 4, horizontal.BranchAwaiting},
-		"older, up":               {"asking for more is another matter", 15 * second, of(sampled(6, 40*second)), 4, horizontal.BranchMetrics},
-		"older, and stays":        {"nothing to keep", 15 * second, of(sampled(4, 40*second)), 4, horizontal.BranchMetrics},
-		"one of two":              {"the old one may be the one that needs the 4", 15 * second, of(sampled(2, 14*second), sampled(1, 40*second)), 4, horizontal.BranchAwaiting},
-		"late times, later on":    {"90 s behind, it knows of the 4 after 90 s", 91 * second, of(sampled(2, 90*second)), 2, horizontal.BranchMetrics},
-		"an hour behind":          {"five minutes are enough", 5 * minute, of(sampled(2, time.Hour)), 2, horizontal.BranchMetrics},
+		"newer": {"it knows of the 4", 15 * second, of(sampled(2, 14*second)), 2, horizontal.BranchMetrics},
+		"as old": {"it is what the count was raised on, or older", 15 * second, of(sampled(2, 15*second)), 4,
+			horizontal.BranchAwaiting},
+		"older": {"of the time before the load came", 15 * second, of(sampled(2, 40*second)), 4,
+			horizontal.BranchAwaiting},
+		"older, up": {"asking for more is another matter", 15 * second, of(sampled(6, 40*second)), 4,
+			horizontal.BranchMetrics},
+		"older, and stays": {"nothing to keep", 15 * second, of(sampled(4, 40*second)), 4, horizontal.BranchMetrics},
+		"one of two": {"the old one may be the one that needs the 4", 15 * second,
+			of(sampled(2, 14*second), sampled(1, 40*second)), 4, horizontal.BranchAwaiting},
+		"late times, later on": {"90 s behind, it knows of the 4 after 90 s", 91 * second, of(sampled(2, 90*second)), 2,
+			horizontal.BranchMetrics},
+		"an hour behind": {"five minutes are enough", 5 * minute, of(sampled(2, time.Hour)), 2,
+			horizontal.BranchMetrics},
 		"an hour behind, not yet": {"almost", 5*minute - 1, of(sampled(2, time.Hour)), 4, horizontal.BranchAwaiting},
 		"no time, asked later":    {"asked for since", 15 * second, of(askedFor(2, 14*second)), 2, horizontal.BranchMetrics},
-		"no time, asked before":   {"the answer that the count was raised on", 15 * second, of(askedFor(2, 15*second)), 4, horizontal.BranchAwaiting},
-		"no time at all":          {"nothing says that it is old", 15 * second, of(length(2)), 2, horizontal.BranchMetrics},
-		"one fails":               {"that is a failure, as upstream", 15 * second, of(broken(), sampled(2, 40*second)), 4, horizontal.BranchFailed},
-		"clock set back":          {"that was in an hour", -time.Hour, of(sampled(2, 0)), 2, horizontal.BranchMetrics},
+		"no time, asked before": {"the answer that the count was raised on", 15 * second, of(askedFor(2, 15*second)), 4,
+			horizontal.BranchAwaiting},
+		"no time at all": {"nothing says that it is old", 15 * second, of(length(2)), 2, horizontal.BranchMetrics},
+		"one fails": {"that is a failure, as upstream", 15 * second, of(broken(), sampled(2, 40*second)), 4,
+			horizontal.BranchFailed},
+		"clock set back": {"that was in an hour", -time.Hour, of(sampled(2, 0)), 2, horizontal.BranchMetrics},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, on := range []bool{true, false} {
@@ -96,7 +104,9 @@ func TestPendingValues(t *testing.T) {
 				t.Errorf("%d, %s; want %d, %s", d.Desired, d.Branch, tt.want, tt.branch)
 			}
 			// What was only put off is not remembered: it would hold the count afterwards.
-			if high, found := s.Recommendations.Highest(func(time.Time) bool { return true }); d.Branch == horizontal.BranchAwaiting && found && high.Replicas == 4 {
+			if high,
+				found := s.Recommendations.Highest(func(time.Time) bool { return true }); d.Branch == horizontal.BranchAwaiting &&
+				found && high.Replicas == 4 {
 				t.Errorf("a recommendation of %d is remembered", high.Replicas)
 			}
 		})

@@ -36,13 +36,15 @@ func (d *Decision) suspects(o *Observation, dst []int) []int {
 		return dst
 	}
 	c := d.context(o)
-	return surge.Suspects(&d.policy.Surge, &surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
+	return surge.Suspects(&d.policy.Surge,
+		&surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
 }
 
 func (d *Decision) isNear() bool {
 	for i := range d.Metrics {
 		r, kind := &d.Metrics[i], d.policy.Metrics[i].Type
-		if r.Failure == nil && (kind == source.Resource || kind == source.ContainerResource) && r.Ratio > 1+d.policy.Tolerance.Up/2 {
+		if r.Failure == nil && (kind == source.Resource || kind == source.ContainerResource) &&
+			r.Ratio > 1+d.policy.Tolerance.Up/2 {
 			return true
 		}
 	}

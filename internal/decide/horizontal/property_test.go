@@ -65,7 +65,8 @@ func TestMoreLoadNeverFewer(t *testing.T) {
 			}
 		}
 		if after, _ := s.decide(); after.Desired < before.Desired {
-			t.Fatalf("from %d: %d before, %d with more load\n%+v\n%+v", before.Current, before.Desired, after.Desired, before.Metrics, after.Metrics)
+			t.Fatalf("from %d: %d before, %d with more load\n%+v\n%+v", before.Current, before.Desired, after.Desired,
+				before.Metrics, after.Metrics)
 		}
 	})
 }
@@ -79,7 +80,8 @@ func TestUpstreamIsNotMonotonic(t *testing.T) {
 	p := policy(1, 10)
 	p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 	p.DownscaleStabilization = 0
-	p.Metrics = []source.Spec{{Type: source.Pods, Name: "rps", Target: source.Target{Type: source.AverageValue, Milli: 100}}}
+	p.Metrics = []source.Spec{{Type: source.Pods, Name: "rps",
+		Target: source.Target{Type: source.AverageValue, Milli: 100}}}
 	decide := func(set divergence.Set, milli int64) int32 {
 		p.Divergences = set
 		o := see(2)

@@ -107,9 +107,11 @@ func TestReport(t *testing.T) {
 			},
 		},
 		"no selector": {
-			reason: "the event's reason differs from the condition's", observation: selecting(see(3), horizontal.SelectorMissing),
+			reason:      "the event's reason differs from the condition's",
+			observation: selecting(see(3), horizontal.SelectorMissing),
 			truth: report.Report{
-				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector", "the HPA target's scale is missing a selector")},
+				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector",
+					"the HPA target's scale is missing a selector")},
 				Events: events{
 					warning("SelectorRequired", "selector is required"),
 					warning("FailedComputeMetricsReplicas", "selector is required"),
@@ -166,7 +168,8 @@ func TestReport(t *testing.T) {
 			reason: "the error is reported and the count rises", change: twice, observation: see(3, broken(), length(5)),
 			truth: report.Report{
 				Conditions: conditions{wrote("5"), set("ScalingActive", yes, "ValidMetricFound",
-					"the HPA was able to successfully calculate a replica count from external metric queue(nil), but not from external metric queue(nil)"),
+					"the HPA was able to successfully calculate a replica count from external metric queue(nil), but not from "+
+						"external metric queue(nil)"),
 					inRange(), notZero()},
 				Events: events{
 					warning("FailedGetExternalMetric", down),
@@ -195,7 +198,8 @@ func TestReport(t *testing.T) {
 			},
 		},
 		"at max": {
-			reason: "the size does not match, whatever upstream says; no reason, as nothing changes", observation: see(10, length(20)),
+			reason:      "the size does not match, whatever upstream says; no reason, as nothing changes",
+			observation: see(10, length(20)),
 			truth: report.Report{
 				Conditions: conditions{got(), valid(),
 					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
@@ -211,7 +215,8 @@ func TestReport(t *testing.T) {
 			reason: "the metric's name, not the limit, is the reason", observation: see(3, length(9)),
 			truth: report.Report{
 				Conditions: conditions{wrote("6"), valid(),
-					set("ScalingLimited", yes, "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate"), notZero()},
+					set("ScalingLimited", yes, "ScaleUpLimit",
+						"the desired replica count is increasing faster than the maximum scale rate"), notZero()},
 				Events: events{rescaled("New size: 6; reason: external metric queue(nil) above target")},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(6), ShowMetrics: true, Rescaled: true,
 				Reason: "external metric queue(nil) above target",
@@ -246,7 +251,8 @@ func TestReport(t *testing.T) {
 			reason: "within the window", state: remembering(past{time.Minute, 5}), observation: see(5, length(2)),
 			truth: report.Report{
 				Conditions: conditions{set("AbleToScale", yes, "ScaleDownStabilized",
-					"recent recommendations were higher than current one, applying the highest recent recommendation"), valid(), inRange()},
+					"recent recommendations were higher than current one, applying the highest recent recommendation"), valid(),
+					inRange()},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(5), ShowMetrics: true,
 			},
 		},
@@ -258,7 +264,8 @@ func TestReport(t *testing.T) {
 			},
 			truth: report.Report{
 				Conditions: conditions{set("AbleToScale", yes, "ScaleUpStabilized",
-					"recent recommendations were lower than current one, applying the lowest recent recommendation"), valid(), inRange()},
+					"recent recommendations were lower than current one, applying the lowest recent recommendation"), valid(),
+					inRange()},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(3), ShowMetrics: true,
 			},
 		},
@@ -270,7 +277,8 @@ func TestReport(t *testing.T) {
 			},
 			truth: report.Report{
 				Conditions: conditions{wrote("4"), valid(),
-					set("ScalingLimited", yes, "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate"), notZero()},
+					set("ScalingLimited", yes, "ScaleDownLimit",
+						"the desired replica count is decreasing faster than the maximum scale rate"), notZero()},
 				Events: events{rescaled("New size: 4; reason: All metrics below target")},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(4), ShowMetrics: true, Rescaled: true,
 				Reason: "All metrics below target",
@@ -280,15 +288,17 @@ func TestReport(t *testing.T) {
 			reason: "the proposal is 0, min is 1", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
 			truth: report.Report{
 				Conditions: conditions{wrote("1"), valid(),
-					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
+					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"),
+					notZero()},
 				Events: events{rescaled("New size: 1; reason: All metrics below target")},
 				Counts: true, CurrentReplicas: 5, DesiredReplicas: n(1), ShowMetrics: true, Rescaled: true,
 				Reason: "All metrics below target",
 			},
 		},
 		"down to zero": {
-			reason: "the condition that lets it come back", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
-			change: func(p *horizontal.Policy) { p.MinReplicas = 0 },
+			reason: "the condition that lets it come back", state: remembering(past{time.Hour, 5}),
+			observation: see(5, length(0)),
+			change:      func(p *horizontal.Policy) { p.MinReplicas = 0 },
 			truth: report.Report{
 				Conditions: conditions{wrote("0"), valid(), inRange(),
 					set("ScaledToZero", yes, "ScaledToZero", "the HPA controller scaled the workload to zero")},
@@ -330,7 +340,8 @@ func TestReport(t *testing.T) {
 			reason: "upstream empties the metrics and leaves old conditions", observation: see(12, length(5)),
 			truth: report.Report{
 				Conditions: conditions{wrote("10"), valid(),
-					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
+					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"),
+					notZero()},
 				Events: events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts: true, CurrentReplicas: 12, DesiredReplicas: n(10), ShowMetrics: true, Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",
@@ -348,7 +359,8 @@ func TestReport(t *testing.T) {
 			truth: report.Report{
 				Conditions: conditions{wrote("4"), set("ScalingActive", no, "FailedGetExternalMetric",
 					"the HPA was unable to compute the replica count: "+down),
-					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"), notZero()},
+					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"),
+					notZero()},
 				Events: events{
 					warning("FailedGetExternalMetric", down),
 					rescaled("New size: 4; reason: Current number of replicas below Spec.MinReplicas"),
@@ -367,7 +379,8 @@ func TestReport(t *testing.T) {
 			reason: "the count is corrected and the selector's defect shows", observation: invalidOut,
 			truth: report.Report{
 				Conditions: conditions{wrote("10"), set("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message),
-					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"), notZero()},
+					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"),
+					notZero()},
 				Events: events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts: true, CurrentReplicas: 20, DesiredReplicas: n(10), Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",

@@ -102,7 +102,9 @@ func repeat(words ...string) []string {
 // an other one does not have the metric's container.
 func (s *stage) podOf(text string) (metric.Pod, metric.Request) {
 	started := noon.Add(-time.Hour)
-	p := metric.Pod{Phase: metric.PhaseRunning, Ready: metric.ReadyTrue, StartTime: started, ReadyTransition: started.Add(time.Second)}
+	p := metric.Pod{
+		Phase: metric.PhaseRunning, Ready: metric.ReadyTrue, StartTime: started, ReadyTransition: started.Add(time.Second),
+	}
 	r := metric.Request{Milli: 1000}
 	kind, rest, _ := strings.Cut(text, ":")
 	switch kind {
@@ -152,7 +154,8 @@ func (s *stage) change(p *metric.Pod, what string) {
 }
 
 var phases = map[string]metric.Phase{
-	"Pending": metric.PhasePending, "Running": metric.PhaseRunning, "Succeeded": metric.PhaseSucceeded, "Failed": metric.PhaseFailed,
+	"Pending": metric.PhasePending, "Running": metric.PhaseRunning, "Succeeded": metric.PhaseSucceeded,
+	"Failed": metric.PhaseFailed,
 }
 
 // requestOf reads a request: a number, "-" for a container without one, "?" for

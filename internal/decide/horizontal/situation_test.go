@@ -139,8 +139,9 @@ func (m maker) spec() source.Spec {
 	}
 	if m.wild && m.chance("odd target", 10) {
 		s.Target = source.Target{
-			Type:  []source.TargetType{"", source.Utilization, source.Value, source.AverageValue}[m.pick("odd type", 0, 3)],
-			Milli: m.pick("odd value", math.MinInt64, math.MaxInt64), Percent: int32(m.pick("odd percent", math.MinInt32, math.MaxInt32)),
+			Type:    []source.TargetType{"", source.Utilization, source.Value, source.AverageValue}[m.pick("odd type", 0, 3)],
+			Milli:   m.pick("odd value", math.MinInt64, math.MaxInt64),
+			Percent: int32(m.pick("odd percent", math.MinInt32, math.MaxInt32)),
 		}
 	}
 	if m.wild && m.chance("odd selector", 10) {

@@ -56,15 +56,20 @@ func TestStabilizeWithoutBehavior(t *testing.T) {
 		return stabilized{by.replicas, behavior.ScaleDownStabilized, by, window}
 	}
 	checkStabilized(t, policy(1, 100), map[string]stabilizeRow{
-		"up":                {"upwards there is no window", []past{{time.Minute, 3}}, 3, 9, free(9)},
-		"down":              {"the highest holds", []past{{time.Minute, 6}}, 6, 2, held(past{time.Minute, 6})},
-		"down in part":      {"5 is the highest left", []past{{6 * time.Minute, 9}, {time.Minute, 5}}, 9, 2, held(past{time.Minute, 5})},
-		"older hidden":      {"a later, higher proposal hides an earlier one", []past{{2 * time.Minute, 5}, {time.Minute, 6}}, 6, 2, held(past{time.Minute, 6})},
-		"later lower":       {"but not an earlier, higher one", []past{{2 * time.Minute, 6}, {time.Minute, 5}}, 6, 2, held(past{2 * time.Minute, 6})},
-		"equal":             {"of equals the later lasts longer", []past{{2 * time.Minute, 6}, {time.Minute, 6}}, 6, 2, held(past{time.Minute, 6})},
-		"at the edge":       {"exactly as old as the window counts", []past{{window, 6}}, 6, 2, held(past{window, 6})},
-		"over the edge":     {"a nanosecond older does not", []past{{window + 1, 6}}, 6, 2, free(2)},
-		"up by history":     {"upstream scales up to an old proposal that rate or bounds held back", []past{{time.Minute, 9}}, 3, 3, held(past{time.Minute, 9})},
+		"up":   {"upwards there is no window", []past{{time.Minute, 3}}, 3, 9, free(9)},
+		"down": {"the highest holds", []past{{time.Minute, 6}}, 6, 2, held(past{time.Minute, 6})},
+		"down in part": {"5 is the highest left", []past{{6 * time.Minute, 9}, {time.Minute, 5}}, 9, 2,
+			held(past{time.Minute, 5})},
+		"older hidden": {"a later, higher proposal hides an earlier one", []past{{2 * time.Minute, 5}, {time.Minute, 6}},
+			6, 2, held(past{time.Minute, 6})},
+		"later lower": {"but not an earlier, higher one", []past{{2 * time.Minute, 6}, {time.Minute, 5}}, 6, 2,
+			held(past{2 * time.Minute, 6})},
+		"equal": {"of equals the later lasts longer", []past{{2 * time.Minute, 6}, {time.Minute, 6}}, 6, 2,
+			held(past{time.Minute, 6})},
+		"at the edge":   {"exactly as old as the window counts", []past{{window, 6}}, 6, 2, held(past{window, 6})},
+		"over the edge": {"a nanosecond older does not", []past{{window + 1, 6}}, 6, 2, free(2)},
+		"up by history": {"upstream scales up to an old proposal that rate or bounds held back", []past{{time.Minute, 9}},
+			3, 3, held(past{time.Minute, 9})},
 		"the same proposed": {"an equal proposal needs no holding", []past{{time.Minute, 3}}, 5, 3, free(3)},
 	})
 }
@@ -84,16 +89,21 @@ func TestStabilizeWithBehavior(t *testing.T) {
 		return stabilized{n, behavior.ScaleDownStabilized, by, downWindow}
 	}
 	checkStabilized(t, p, map[string]stabilizeRow{
-		"up":              {"nothing lower in the window", []past{{2 * time.Minute, 3}}, 3, 9, free(9)},
-		"up held":         {"the lowest proposal of the last minute holds the count", []past{{30 * time.Second, 3}}, 3, 9, up(3, past{30 * time.Second, 3})},
-		"up in part":      {"5 is the lowest of the last minute", []past{{30 * time.Second, 5}}, 3, 9, up(5, past{30 * time.Second, 5})},
-		"up, lower still": {"a lower proposal does not push the count down", []past{{30 * time.Second, 1}}, 3, 9, up(3, past{30 * time.Second, 1})},
-		"up at the edge":  {"exactly as old as the window does not count", []past{{upWindow, 3}}, 3, 9, free(9)},
-		"up in the edge":  {"a nanosecond younger does", []past{{upWindow - 1, 3}}, 3, 9, up(3, past{upWindow - 1, 3})},
-		"down":            {"nothing higher in the window", []past{{6 * time.Minute, 9}}, 9, 3, free(3)},
-		"down held":       {"the highest of five minutes holds", []past{{4 * time.Minute, 9}}, 9, 3, down(9, past{4 * time.Minute, 9})},
-		"down in part":    {"6 is the highest left", []past{{4 * time.Minute, 6}}, 9, 3, down(6, past{4 * time.Minute, 6})},
-		"down, higher":    {"a higher proposal does not push the count up: unlike without behavior", []past{{4 * time.Minute, 12}}, 9, 3, down(9, past{4 * time.Minute, 12})},
+		"up": {"nothing lower in the window", []past{{2 * time.Minute, 3}}, 3, 9, free(9)},
+		"up held": {"the lowest proposal of the last minute holds the count", []past{{30 * time.Second, 3}}, 3, 9,
+			up(3, past{30 * time.Second, 3})},
+		"up in part": {"5 is the lowest of the last minute", []past{{30 * time.Second, 5}}, 3, 9,
+			up(5, past{30 * time.Second, 5})},
+		"up, lower still": {"a lower proposal does not push the count down", []past{{30 * time.Second, 1}}, 3, 9,
+			up(3, past{30 * time.Second, 1})},
+		"up at the edge": {"exactly as old as the window does not count", []past{{upWindow, 3}}, 3, 9, free(9)},
+		"up in the edge": {"a nanosecond younger does", []past{{upWindow - 1, 3}}, 3, 9, up(3, past{upWindow - 1, 3})},
+		"down":           {"nothing higher in the window", []past{{6 * time.Minute, 9}}, 9, 3, free(3)},
+		"down held": {"the highest of five minutes holds", []past{{4 * time.Minute, 9}}, 9, 3,
+			down(9, past{4 * time.Minute, 9})},
+		"down in part": {"6 is the highest left", []past{{4 * time.Minute, 6}}, 9, 3, down(6, past{4 * time.Minute, 6})},
+		"down, higher": {"a higher proposal does not push the count up: unlike without behavior",
+			[]past{{4 * time.Minute, 12}}, 9, 3, down(9, past{4 * time.Minute, 12})},
 		"down at the edge": {
 			"exactly as old as the window does not count", []past{{downWindow, 9}}, 9, 3, free(3),
 		},
@@ -101,10 +111,12 @@ func TestStabilizeWithBehavior(t *testing.T) {
 			"a nanosecond younger does", []past{{downWindow - 1, 9}}, 9, 3, down(9, past{downWindow - 1, 9}),
 		},
 		"same": {
-			"a proposal of the count as it is: an old, higher one does not move it", []past{{30 * time.Second, 9}}, 3, 3, free(3),
+			"a proposal of the count as it is: an old, higher one does not move it", []past{{30 * time.Second, 9}}, 3, 3,
+			free(3),
 		},
 		"between": {
-			"both windows at once: 3 is neither below the lowest nor above the highest", []past{{40 * time.Second, 1}, {20 * time.Second, 9}}, 3, 5,
+			"both windows at once: 3 is neither below the lowest nor above the highest",
+			[]past{{40 * time.Second, 1}, {20 * time.Second, 9}}, 3, 5,
 			up(3, past{40 * time.Second, 1}),
 		},
 	})

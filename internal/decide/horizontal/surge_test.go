@@ -83,7 +83,8 @@ func busy(n int, multiples ...float64) horizontal.Observation {
 // surging decides on CPU with a target of half of the request.
 func surging() horizontal.Policy {
 	p := policy(1, 100)
-	p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
+	p.Metrics = []source.Spec{{Type: source.Resource, Name: source.CPU,
+		Target: source.Target{Type: source.Utilization, Percent: 50}}}
 	p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 	p.Surge = surge.Defaults()
 	return p
@@ -113,7 +114,8 @@ func TestSurgeIsNotChased(t *testing.T) {
 				}
 				d, s = horizontal.Decide(now.Add(time.Second), &p, s, &o)
 				if d.Desired != reached {
-					t.Fatalf("after %d s: from %d to %d, although the surge is over and the window is not", second+1, reached, d.Desired)
+					t.Fatalf("after %d s: from %d to %d, although the surge is over and the window is not", second+1, reached,
+						d.Desired)
 				}
 			}
 		})
@@ -171,7 +173,8 @@ func TestSurgeBesideAFailure(t *testing.T) {
 	p, o := surging(), busy(4, 10, 10, 1)
 	p.Metrics = append(p.Metrics, queue())
 	o.Readings = append(o.Readings, broken())
-	if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 8 || d.Branch != horizontal.BranchMetrics {
+	if d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o); d.Desired != 8 ||
+		d.Branch != horizontal.BranchMetrics {
 		t.Errorf("got %d on %v", d.Desired, d.Branch)
 	}
 }

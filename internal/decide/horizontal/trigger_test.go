@@ -23,9 +23,11 @@ func TestTriggers(t *testing.T) {
 		want    int32
 		branch  horizontal.Branch
 	}{
-		"sync period, less":     {"all was asked anew", trigger.Periodic, false, 2, 2, horizontal.BranchMetrics},
-		"samples, less":         {"they show the pods that there are", trigger.Samples, false, 2, 2, horizontal.BranchMetrics},
-		"event, less":           {"the load of a pod that went has not come to the others", trigger.Event, false, 2, 4, horizontal.BranchAwaiting},
+		"sync period, less": {"all was asked anew", trigger.Periodic, false, 2, 2, horizontal.BranchMetrics},
+		"samples, less": {"they show the pods that there are", trigger.Samples, false, 2, 2,
+			horizontal.BranchMetrics},
+		"event, less": {"the load of a pod that went has not come to the others", trigger.Event, false, 2, 4,
+			horizontal.BranchAwaiting},
 		"event, as many":        {"there is nothing to lower", trigger.Event, false, 4, 4, horizontal.BranchMetrics},
 		"event, more":           {"more is never too early", trigger.Event, false, 6, 6, horizontal.BranchMetrics},
 		"awaited, less":         {"what stands in may be older", trigger.Periodic, true, 2, 4, horizontal.BranchAwaiting},

@@ -241,7 +241,8 @@ func drawWindow(t *rapid.T, longest time.Duration) time.Duration {
 
 // drawSampled is when a metric was sampled; some do not say.
 func drawSampled(t *rapid.T, now time.Time) time.Time {
-	age := rapid.SampledFrom([]time.Duration{-1, 0, 0, time.Second / 4, 10 * time.Second, 2 * time.Minute}).Draw(t, "sample's age")
+	age := rapid.SampledFrom([]time.Duration{-1, 0, 0, time.Second / 4, 10 * time.Second, 2 * time.Minute}).Draw(t,
+		"sample's age")
 	if age < 0 {
 		return time.Time{}
 	}
@@ -255,14 +256,16 @@ func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)
 		p.Metrics = append(p.Metrics, queue())
-		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.WindowHistory, divergence.Default}).Draw(t, "divergences") &^ divergence.NewerSamples
+		p.Divergences = rapid.SampledFrom([]divergence.Set{divergence.WindowHistory, divergence.Default}).Draw(t,
+			"divergences") &^ divergence.NewerSamples
 		longest := 5 * time.Minute
 		edit := func() {
 			p.DownscaleStabilization, p.Behavior = drawWindow(t, 5*time.Minute), nil
 			if rapid.IntRange(0, 3).Draw(t, "behavior") == 0 {
 				return
 			}
-			longest = rapid.SampledFrom([]time.Duration{longest, longest, max(time.Second, longest/2).Truncate(time.Second)}).Draw(t, "longest")
+			longest = rapid.SampledFrom([]time.Duration{longest, longest,
+				max(time.Second, longest/2).Truncate(time.Second)}).Draw(t, "longest")
 			p.Behavior = rates(drawRules(t, longest), drawRules(t, longest))
 			p.Behavior.Up.Stabilization = drawWindow(t, 2*time.Minute)
 			p.Behavior.Down.Stabilization = drawWindow(t, 5*time.Minute)
@@ -272,7 +275,8 @@ func TestAgainstTwin(t *testing.T) {
 		var naive twin
 		now, current := noon, rapid.Int32Range(1, 40).Draw(t, "current")
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 100, 1000, 15000, 15000, 15000, 30000, 60000, 400000}).Draw(t, "gap")) * time.Millisecond)
+			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 100, 1000, 15000, 15000, 15000, 30000, 60000, 400000}).Draw(t,
+				"gap")) * time.Millisecond)
 			switch rapid.IntRange(0, 19).Draw(t, "incident") {
 			case 0:
 				edit()
@@ -301,11 +305,13 @@ func TestAgainstTwin(t *testing.T) {
 				var held int32
 				held, desired = naive.decide(now, &p, current, proposed)
 				if d.Stabilized.Replicas != held {
-					t.Fatalf("at %v: from %d, proposed %d: stabilized at %d, the twin at %d; %+v", now.Sub(noon), current, proposed, d.Stabilized.Replicas, held, s)
+					t.Fatalf("at %v: from %d, proposed %d: stabilized at %d, the twin at %d; %+v", now.Sub(noon), current, proposed,
+						d.Stabilized.Replicas, held, s)
 				}
 			}
 			if d.Desired != desired {
-				t.Fatalf("at %v: from %d, proposed %d: desired %d, the twin %d; %+v", now.Sub(noon), current, proposed, d.Desired, desired, s)
+				t.Fatalf("at %v: from %d, proposed %d: desired %d, the twin %d; %+v", now.Sub(noon), current, proposed, d.Desired,
+					desired, s)
 			}
 			outcome := horizontal.Outcome{At: now}
 			if rapid.IntRange(0, 9).Draw(t, "write") == 0 {
@@ -390,7 +396,8 @@ func TestAgainstSlots(t *testing.T) {
 			var d horizontal.Decision
 			d, s = horizontal.Decide(now, &p, s, &o)
 			if want := upstream.stabilize(now, &p, current, proposed); d.Stabilized.Replicas != want {
-				t.Fatalf("at %v: from %d, proposed %d: stabilized at %d, upstream at %d; %v", now.Sub(noon), current, proposed, d.Stabilized.Replicas, want, upstream)
+				t.Fatalf("at %v: from %d, proposed %d: stabilized at %d, upstream at %d; %v", now.Sub(noon), current, proposed,
+					d.Stabilized.Replicas, want, upstream)
 			}
 			current = d.Desired
 			now = now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 15, 30, 150, 300, 301}).Draw(t, "gap")) * time.Second)

@@ -82,7 +82,8 @@ func TestUpstreamScaleEvents(t *testing.T) {
 				if change < 0 {
 					got = s.ScaleDowns
 				}
-				if diff := cmp.Diff(tt.after, got, cmpopts.IgnoreFields(history.Change{}, "Time"), cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(tt.after, got, cmpopts.IgnoreFields(history.Change{}, "Time"),
+					cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("scale events (-want +got):\n%s", diff)
 				}
 			})

@@ -38,7 +38,8 @@ func (s *Support) Supported() bool {
 	if err != nil {
 		return true
 	}
-	supported := slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == "pods/"+Subresource })
+	supported := slices.ContainsFunc(list.APIResources,
+		func(r metav1.APIResource) bool { return r.Name == "pods/"+Subresource })
 	s.supported.Store(supported)
 	s.checked.Store(time.Now().UnixNano())
 	return supported

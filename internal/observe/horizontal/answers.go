@@ -131,7 +131,8 @@ func (a *Answers) excessive(item *metricsv1beta1.PodMetrics) string {
 		for name, q := range item.Containers[i].Usage {
 			used := q.AsApproximateFloat64()
 			if name == corev1.ResourceCPU && used > maxCPUs || name == corev1.ResourceMemory && used > maxMemoryBytes {
-				return fmt.Sprintf("implausible value of container %s of pod %s: %s of %s", item.Containers[i].Name, item.Name, q.String(), name)
+				return fmt.Sprintf("implausible value of container %s of pod %s: %s of %s", item.Containers[i].Name, item.Name,
+					q.String(), name)
 			}
 		}
 	}

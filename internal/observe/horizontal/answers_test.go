@@ -72,7 +72,9 @@ func policyOf(set divergence.Set, specs ...source.Spec) *horizontal.Policy {
 var (
 	cpuAverage     = source.Spec{Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.AverageValue}}
 	cpuUtilization = source.Spec{Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.Utilization}}
-	cpuOfB         = source.Spec{Type: source.ContainerResource, Name: "cpu", Container: "b", Target: source.Target{Type: source.AverageValue}}
+	cpuOfB         = source.Spec{
+		Type: source.ContainerResource, Name: "cpu", Container: "b", Target: source.Target{Type: source.AverageValue},
+	}
 )
 
 func TestResource(t *testing.T) {
@@ -172,7 +174,8 @@ func TestFarTooManyItems(t *testing.T) {
 	if got := a.Resource(0, &metricsv1beta1.PodMetricsList{Items: items}); got.Error != "1011 items for 1 pods" {
 		t.Errorf("one more than the bound: error %q", got.Error)
 	}
-	if got := a.Resource(0, &metricsv1beta1.PodMetricsList{Items: items[:1010]}); got.Error != "" || len(got.Extraneous) != 1009 {
+	if got := a.Resource(0, &metricsv1beta1.PodMetricsList{Items: items[:1010]}); got.Error != "" ||
+		len(got.Extraneous) != 1009 {
 		t.Errorf("at the bound: error %q, %d extraneous values", got.Error, len(got.Extraneous))
 	}
 	a.Reset(policyOf(divergence.None, cpuAverage), observe.PodsOf(pods))
@@ -181,7 +184,8 @@ func TestFarTooManyItems(t *testing.T) {
 	}
 
 	a.Reset(policyOf(divergence.Default, source.Spec{Type: source.External, Name: "depth"}), nil)
-	list := &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, maxSeries+1)}
+	list := &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue,
+		maxSeries+1)}
 	if got := a.External(0, list); !strings.Contains(got.Error, "10001 series") {
 		t.Errorf("series: error %q", got.Error)
 	}
@@ -215,7 +219,8 @@ func TestPodsMetric(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a metric without a window has one minute (-want +got):\n%s", diff)
 	}
-	got = a.Pods(0, &custommetricsv1beta2.MetricValueList{Items: []custommetricsv1beta2.MetricValue{valueOf("p1", "errors", "3")}})
+	got = a.Pods(0,
+		&custommetricsv1beta2.MetricValueList{Items: []custommetricsv1beta2.MetricValue{valueOf("p1", "errors", "3")}})
 	if diff := cmp.Diff(metric.Reading{Error: "the answer holds metric errors"}, got); diff != "" {
 		t.Errorf("another metric (-want +got):\n%s", diff)
 	}
@@ -246,7 +251,8 @@ func TestObjectAndExternal(t *testing.T) {
 		{MetricName: "depth", Timestamp: metav1.NewTime(noon), Value: resource.MustParse("4")},
 		{MetricName: "depth", Timestamp: metav1.NewTime(noon.Add(time.Second)), Value: resource.MustParse("1E")},
 	}}
-	if diff := cmp.Diff(metric.Reading{Series: []int64{4000, math.MaxInt64}, At: noon.Add(time.Second)}, a.External(1, list)); diff != "" {
+	if diff := cmp.Diff(metric.Reading{Series: []int64{4000, math.MaxInt64}, At: noon.Add(time.Second)},
+		a.External(1, list)); diff != "" {
 		t.Errorf("external (-want +got):\n%s", diff)
 	}
 	list.Items[1].MetricName = "other"

@@ -48,14 +48,16 @@ func TestIntervals(t *testing.T) {
 		"in any order": {
 			reason: "the newest first, beside the average, of both pods", spec: cpuAverage,
 			items: []metricsv1beta1.PodMetrics{
-				second("p2", 1, "21m"), second("p1", 2, "12m"), used("p1", "1"), second("p1", 0, "10m"), second("p2", 0, "20m"), second("p1", 1, "11m"),
+				second("p2", 1, "21m"), second("p1", 2, "12m"), used("p1", "1"), second("p1", 0, "10m"), second("p2", 0, "20m"),
+				second("p1", 1, "11m"),
 			},
 			want: []metric.Recent{intervals(10, 11, 12), intervals(20, 21)},
 		},
 		"more than three": {
 			reason: "the newest three", spec: cpuAverage,
-			items: []metricsv1beta1.PodMetrics{second("p1", 3, "1"), second("p1", 1, "11m"), second("p1", 2, "12m"), second("p1", 0, "10m"), second("p1", 4, "1")},
-			want:  []metric.Recent{intervals(10, 11, 12), {}},
+			items: []metricsv1beta1.PodMetrics{second("p1", 3, "1"), second("p1", 1, "11m"), second("p1", 2, "12m"),
+				second("p1", 0, "10m"), second("p1", 4, "1")},
+			want: []metric.Recent{intervals(10, 11, 12), {}},
 		},
 		"sum of containers": {
 			reason: "as of averages", spec: cpuAverage,
@@ -70,7 +72,8 @@ func TestIntervals(t *testing.T) {
 		"one container by itself": {
 			reason: "what is about it alone has its own times; of what is about others nothing is known of it", spec: cpuOfB,
 			items: []metricsv1beta1.PodMetrics{
-				second("p1", 3, "10m", "5m"), about("b", second("p1", 0, "", "7m")), about("a", second("p1", 1, "9m")), about("b", second("p1", 2, "", "8m")),
+				second("p1", 3, "10m", "5m"), about("b", second("p1", 0, "", "7m")), about("a", second("p1", 1, "9m")),
+				about("b", second("p1", 2, "", "8m")),
 			},
 			want: []metric.Recent{{intervals(7)[0], intervals(0, 0, 8)[2]}, {}},
 		},

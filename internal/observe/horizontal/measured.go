@@ -36,7 +36,8 @@ func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
 	for n := range a.pods {
 		sample := usage.Sample(n, spec, a.mode)
 		if a.doubts() && sample.Milli > limit {
-			return metric.Reading{Error: fmt.Sprintf("implausible value of pod %s: %dm of %s", a.pods[n].Name, sample.Milli, spec.Name)}
+			return metric.Reading{Error: fmt.Sprintf("implausible value of pod %s: %dm of %s", a.pods[n].Name, sample.Milli,
+				spec.Name)}
 		}
 		s.reading.Samples[n], b.recent[n] = sample, usage.Recent(n, spec, a.mode)
 	}

@@ -32,13 +32,16 @@ func TestMeasured(t *testing.T) {
 	memory := cpuUtilization
 	memory.Name = "memory"
 	answers := NewAnswers(policyOf(divergence.Default, cpuAverage, memory), observe.PodsOf(two))
-	want := metric.Reading{Samples: []metric.Sample{sampleOf(10), sampleOf(20)}, Recent: []metric.Recent{intervals(10), intervals(20)}}
+	want := metric.Reading{
+		Samples: []metric.Sample{sampleOf(10), sampleOf(20)}, Recent: []metric.Recent{intervals(10), intervals(20)},
+	}
 	if diff := cmp.Diff(want, answers.Measured(0, usageOf{10, 20})); diff != "" {
 		t.Errorf("CPU (-want +got):\n%s", diff)
 	}
 	want = metric.Reading{
-		Samples:  []metric.Sample{sampleOf(10), sampleOf(20)},
-		Requests: []metric.Request{{Missing: metric.ContainerWithoutRequest, Container: "a"}, {Missing: metric.ContainerWithoutRequest, Container: "a"}},
+		Samples: []metric.Sample{sampleOf(10), sampleOf(20)},
+		Requests: []metric.Request{{Missing: metric.ContainerWithoutRequest, Container: "a"},
+			{Missing: metric.ContainerWithoutRequest, Container: "a"}},
 	}
 	if diff := cmp.Diff(want, answers.Measured(1, usageOf{10, 20})); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)
@@ -63,7 +66,8 @@ func TestMeasuredBeyondAnyMachine(t *testing.T) {
 			if got := answers.Measured(tt.metric, usageOf{1, tt.most}); got.Error != "" {
 				t.Errorf("%s: %s", name, got.Error)
 			}
-			if got := answers.Measured(tt.metric, usageOf{1, tt.most + 1}); strings.Contains(got.Error, "implausible value of pod p2") != doubted {
+			if got := answers.Measured(tt.metric, usageOf{1, tt.most + 1}); strings.Contains(got.Error,
+				"implausible value of pod p2") != doubted {
 				t.Errorf("more than %s with divergences %s: %q", name, set, got.Error)
 			}
 		}

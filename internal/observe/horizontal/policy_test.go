@@ -139,7 +139,9 @@ func TestSpec(t *testing.T) {
 	}
 	average := source.Target{Type: source.AverageValue, Milli: 200}
 	resourceSpec := func(target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
-		return autoscalingv2.MetricSpec{Type: "Resource", Resource: &autoscalingv2.ResourceMetricSource{Name: "cpu", Target: target}}
+		return autoscalingv2.MetricSpec{
+			Type: "Resource", Resource: &autoscalingv2.ResourceMetricSource{Name: "cpu", Target: target},
+		}
 	}
 	object := func(target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
 		return autoscalingv2.MetricSpec{Type: "Object", Object: &autoscalingv2.ObjectMetricSource{
@@ -171,7 +173,9 @@ func TestSpec(t *testing.T) {
 		"resource, utilization": {
 			reason: "else the utilization holds",
 			metric: resourceSpec(autoscalingv2.MetricTarget{AverageUtilization: ptr(int32(60))}),
-			want:   source.Spec{Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.Utilization, Percent: 60}},
+			want: source.Spec{
+				Type: source.Resource, Name: "cpu", Target: source.Target{Type: source.Utilization, Percent: 60},
+			},
 		},
 		"resource, value only": {
 			reason: "a value is no target for a resource",
@@ -180,9 +184,10 @@ func TestSpec(t *testing.T) {
 		},
 		"container resource": {
 			reason: "as a resource, with its container",
-			metric: autoscalingv2.MetricSpec{Type: "ContainerResource", ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
-				Name: "memory", Container: "app", Target: both,
-			}},
+			metric: autoscalingv2.MetricSpec{Type: "ContainerResource",
+				ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+					Name: "memory", Container: "app", Target: both,
+				}},
 			want: source.Spec{Type: source.ContainerResource, Name: "memory", Container: "app", Target: average},
 		},
 		"pods": {
@@ -279,9 +284,12 @@ func TestScaledToZero(t *testing.T) {
 		want       bool
 	}{
 		"no condition": {nil, false},
-		"true":         {[]autoscalingv2.HorizontalPodAutoscalerCondition{{Type: "ScaledToZero", Status: corev1.ConditionTrue}}, true},
-		"false":        {[]autoscalingv2.HorizontalPodAutoscalerCondition{{Type: "ScaledToZero", Status: corev1.ConditionFalse}}, false},
-		"another":      {[]autoscalingv2.HorizontalPodAutoscalerCondition{{Type: "AbleToScale", Status: corev1.ConditionTrue}}, false},
+		"true": {[]autoscalingv2.HorizontalPodAutoscalerCondition{{Type: "ScaledToZero",
+			Status: corev1.ConditionTrue}}, true},
+		"false": {[]autoscalingv2.HorizontalPodAutoscalerCondition{{Type: "ScaledToZero", Status: corev1.ConditionFalse}},
+			false},
+		"another": {[]autoscalingv2.HorizontalPodAutoscalerCondition{{Type: "AbleToScale", Status: corev1.ConditionTrue}},
+			false},
 	}
 	for name, tc := range cases {
 		hpa := hpaOf(autoscalingv2.HorizontalPodAutoscalerSpec{})

@@ -31,7 +31,8 @@ func showsCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *co
 
 func showsCounts(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report) bool {
 	s := &old.Status
-	isRenewed := s.ObservedGeneration == nil || *s.ObservedGeneration != old.Generation || s.CurrentReplicas != r.CurrentReplicas || r.Rescaled
+	isRenewed := s.ObservedGeneration == nil || *s.ObservedGeneration != old.Generation ||
+		s.CurrentReplicas != r.CurrentReplicas || r.Rescaled
 	if isRenewed || r.DesiredReplicas != nil && s.DesiredReplicas != *r.DesiredReplicas {
 		return false
 	}

@@ -47,12 +47,14 @@ func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, 
 
 // conditions are a status's, in the order in which they were first set.
 var conditions = condition.List[autoscalingv2.HorizontalPodAutoscalerCondition]{
-	Type: func(c *autoscalingv2.HorizontalPodAutoscalerCondition) string { return string(c.Type) }, Read: readCondition, Write: writeCondition,
+	Type: func(c *autoscalingv2.HorizontalPodAutoscalerCondition) string { return string(c.Type) }, Read: readCondition,
+	Write: writeCondition,
 }
 
 func readCondition(c *autoscalingv2.HorizontalPodAutoscalerCondition) condition.Condition {
 	return condition.Condition{
-		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time,
+		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message,
+		Since: c.LastTransitionTime.Time,
 	}
 }
 

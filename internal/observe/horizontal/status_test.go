@@ -17,7 +17,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
 )
 
-func conditionOf(kind string, status corev1.ConditionStatus, at time.Time, reason string) autoscalingv2.HorizontalPodAutoscalerCondition {
+func conditionOf(
+	kind string, status corev1.ConditionStatus, at time.Time, reason string,
+) autoscalingv2.HorizontalPodAutoscalerCondition {
 	return autoscalingv2.HorizontalPodAutoscalerCondition{
 		Type: autoscalingv2.HorizontalPodAutoscalerConditionType(kind), Status: status,
 		LastTransitionTime: metav1.NewTime(at), Reason: reason, Message: "words",
@@ -95,7 +97,9 @@ func TestStatus(t *testing.T) {
 }
 
 func TestCurrentMetrics(t *testing.T) {
-	id := autoscalingv2.MetricIdentifier{Name: "m", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}
+	id := autoscalingv2.MetricIdentifier{
+		Name: "m", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+	}
 	ref := autoscalingv2.CrossVersionObjectReference{Kind: "Service", Name: "web", APIVersion: "v1"}
 	average := autoscalingv2.MetricTarget{Type: "AverageValue", AverageValue: quantity("1")}
 	value := autoscalingv2.MetricTarget{Type: "Value", Value: quantity("1")}
@@ -114,7 +118,9 @@ func TestCurrentMetrics(t *testing.T) {
 		},
 		"utilization": {
 			reason: "shows the percentage and the average behind it",
-			spec:   autoscalingv2.MetricSpec{Type: "Resource", Resource: &autoscalingv2.ResourceMetricSource{Name: "cpu", Target: percent}},
+			spec: autoscalingv2.MetricSpec{
+				Type: "Resource", Resource: &autoscalingv2.ResourceMetricSource{Name: "cpu", Target: percent},
+			},
 			result: metric.Result{Milli: 1500, Percent: 75},
 			want: autoscalingv2.MetricStatus{Type: "Resource", Resource: &autoscalingv2.ResourceMetricStatus{
 				Name: "cpu", Current: autoscalingv2.MetricValueStatus{AverageUtilization: ptr(int32(75)), AverageValue: decimal},
@@ -122,13 +128,15 @@ func TestCurrentMetrics(t *testing.T) {
 		},
 		"memory": {
 			reason: "memory is printed in powers of two",
-			spec: autoscalingv2.MetricSpec{Type: "ContainerResource", ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
-				Name: "memory", Container: "app", Target: average,
-			}},
+			spec: autoscalingv2.MetricSpec{Type: "ContainerResource",
+				ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+					Name: "memory", Container: "app", Target: average,
+				}},
 			result: metric.Result{Milli: 1024 * 1024 * 1000},
-			want: autoscalingv2.MetricStatus{Type: "ContainerResource", ContainerResource: &autoscalingv2.ContainerResourceMetricStatus{
-				Name: "memory", Container: "app", Current: autoscalingv2.MetricValueStatus{AverageValue: quantity("1Mi")},
-			}},
+			want: autoscalingv2.MetricStatus{Type: "ContainerResource",
+				ContainerResource: &autoscalingv2.ContainerResourceMetricStatus{
+					Name: "memory", Container: "app", Current: autoscalingv2.MetricValueStatus{AverageValue: quantity("1Mi")},
+				}},
 		},
 		"pods": {
 			reason: "an average with the metric's selector",
@@ -160,7 +168,9 @@ func TestCurrentMetrics(t *testing.T) {
 		},
 		"external value": {
 			reason: "the sum of the series",
-			spec:   autoscalingv2.MetricSpec{Type: "External", External: &autoscalingv2.ExternalMetricSource{Metric: id, Target: value}},
+			spec: autoscalingv2.MetricSpec{
+				Type: "External", External: &autoscalingv2.ExternalMetricSource{Metric: id, Target: value},
+			},
 			result: metric.Result{Milli: 1500},
 			want: autoscalingv2.MetricStatus{Type: "External", External: &autoscalingv2.ExternalMetricStatus{
 				Metric: id, Current: autoscalingv2.MetricValueStatus{Value: decimal},
@@ -168,7 +178,9 @@ func TestCurrentMetrics(t *testing.T) {
 		},
 		"external average": {
 			reason: "the sum for each replica",
-			spec:   autoscalingv2.MetricSpec{Type: "External", External: &autoscalingv2.ExternalMetricSource{Metric: id, Target: average}},
+			spec: autoscalingv2.MetricSpec{
+				Type: "External", External: &autoscalingv2.ExternalMetricSource{Metric: id, Target: average},
+			},
 			result: metric.Result{Milli: 1500},
 			want: autoscalingv2.MetricStatus{Type: "External", External: &autoscalingv2.ExternalMetricStatus{
 				Metric: id, Current: autoscalingv2.MetricValueStatus{AverageValue: decimal},
@@ -177,7 +189,8 @@ func TestCurrentMetrics(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := currentMetrics(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: []autoscalingv2.MetricSpec{tc.spec}}}, []metric.Result{tc.result})
+			got := currentMetrics(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+				Metrics: []autoscalingv2.MetricSpec{tc.spec}}}, []metric.Result{tc.result})
 			if diff := cmp.Diff([]autoscalingv2.MetricStatus{tc.want}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -24,12 +24,14 @@ func AmountsOf(list corev1.ResourceList) vertical.Amounts {
 
 // formats are the core's for the API's. A quantity without one is decimal.
 var formats = map[resource.Format]vertical.Format{
-	resource.DecimalSI: vertical.DecimalSI, resource.BinarySI: vertical.BinarySI, resource.DecimalExponent: vertical.DecimalExponent,
+	resource.DecimalSI: vertical.DecimalSI, resource.BinarySI: vertical.BinarySI,
+	resource.DecimalExponent: vertical.DecimalExponent,
 }
 
 // apiFormats are the API's for the core's.
 var apiFormats = [...]resource.Format{
-	vertical.DecimalSI: resource.DecimalSI, vertical.BinarySI: resource.BinarySI, vertical.DecimalExponent: resource.DecimalExponent,
+	vertical.DecimalSI: resource.DecimalSI, vertical.BinarySI: resource.BinarySI,
+	vertical.DecimalExponent: resource.DecimalExponent,
 }
 
 // ListOf writes amounts in their formats. Nil is for none.

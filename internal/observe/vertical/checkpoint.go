@@ -48,7 +48,9 @@ func histogramOf(h *vpav1.HistogramCheckpoint) histogram.Checkpoint {
 // CheckpointStatus writes what is kept of a container, as of now, and its
 // annotation. The annotation is empty where nothing is open, so that one from
 // before does not stay.
-func CheckpointStatus(saved *usage.Checkpoint, now time.Time) (vpav1.VerticalPodAutoscalerCheckpointStatus, map[string]string, error) {
+func CheckpointStatus(
+	saved *usage.Checkpoint, now time.Time,
+) (vpav1.VerticalPodAutoscalerCheckpointStatus, map[string]string, error) {
 	status := vpav1.VerticalPodAutoscalerCheckpointStatus{
 		LastUpdateTime:    metav1.NewTime(now),
 		Version:           usage.Version,

@@ -37,11 +37,12 @@ func TestAmountsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// An increase after a container ran out of memory that does not fit is the largest that does, not none; others are what is written, in
-// thousandths.
+// An increase after a container ran out of memory that does not fit is the largest that does, not none; others are what
+// is written, in thousandths.
 func TestIncreasesThatDoNotFit(t *testing.T) {
 	for text, want := range map[string]float64{
-		"1.2": 1.2, "1500m": 1.5, "1234567u": 1.235, "100Mi": 100 << 20, "9P": 9e15, "1E": math.MaxInt64 / 1000.0, "10E": math.MaxInt64 / 1000.0,
+		"1.2": 1.2, "1500m": 1.5, "1234567u": 1.235, "100Mi": 100 << 20, "9P": 9e15, "1E": math.MaxInt64 / 1000.0,
+		"10E":  math.MaxInt64 / 1000.0,
 		"1e99": math.MaxInt64 / 1000.0, "-1e99": math.MinInt64 / 1000.0,
 	} {
 		q := resource.MustParse(text)
@@ -55,8 +56,13 @@ func TestIncreasesThatDoNotFit(t *testing.T) {
 // A quota as large as the API server lets anybody write one stops nobody, and nothing.
 func TestQuotaWithoutEnd(t *testing.T) {
 	quota := &corev1.ResourceQuota{Status: corev1.ResourceQuotaStatus{
-		Hard: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1e999999999"), corev1.ResourceLimitsMemory: resource.MustParse("2Gi")},
-		Used: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1500m"), corev1.ResourceLimitsMemory: resource.MustParse("1Gi")},
+		Hard: corev1.ResourceList{
+			corev1.ResourceRequestsCPU:  resource.MustParse("1e999999999"),
+			corev1.ResourceLimitsMemory: resource.MustParse("2Gi"),
+		},
+		Used: corev1.ResourceList{
+			corev1.ResourceRequestsCPU: resource.MustParse("1500m"), corev1.ResourceLimitsMemory: resource.MustParse("1Gi"),
+		},
 	}}
 	within, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -59,7 +59,8 @@ func ContainersOf(pod *corev1.PodSpec) []bounds.Container {
 	all := make([]bounds.Container, 0, len(pod.Containers))
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
-		all = append(all, bounds.Container{Name: c.Name, Requests: AmountsOf(c.Resources.Requests), Limits: AmountsOf(c.Resources.Limits)})
+		all = append(all, bounds.Container{Name: c.Name, Requests: AmountsOf(c.Resources.Requests),
+			Limits: AmountsOf(c.Resources.Limits)})
 	}
 	return all
 }

@@ -26,13 +26,15 @@ func PublishedOf(s *vpav1.VerticalPodAutoscalerStatus) *status.Published {
 
 // Conditions are a status's, in the order of their types.
 var Conditions = condition.List[vpav1.VerticalPodAutoscalerCondition]{
-	Type: func(c *vpav1.VerticalPodAutoscalerCondition) string { return string(c.Type) }, Read: readCondition, Write: writeCondition,
+	Type: func(c *vpav1.VerticalPodAutoscalerCondition) string { return string(c.Type) }, Read: readCondition,
+	Write:    writeCondition,
 	IsSorted: true,
 }
 
 func readCondition(c *vpav1.VerticalPodAutoscalerCondition) condition.Condition {
 	return condition.Condition{
-		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time,
+		Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message,
+		Since: c.LastTransitionTime.Time,
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 // recommender says in conditions of the object.
 func HasLittleHistory(status *vpav1.VerticalPodAutoscalerStatus) bool {
 	return slices.ContainsFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool {
-		return c.Status == corev1.ConditionTrue && (string(c.Type) == recommend.LowConfidence || string(c.Type) == recommend.DamagedCheckpoint)
+		return c.Status == corev1.ConditionTrue &&
+			(string(c.Type) == recommend.LowConfidence || string(c.Type) == recommend.DamagedCheckpoint)
 	})
 }
 
@@ -41,11 +42,12 @@ func RecommendedOf(all []vertical.Recommendation) *vpav1.RecommendedPodResources
 	recommended := &vpav1.RecommendedPodResources{}
 	for i := range all {
 		r := &all[i]
-		recommended.ContainerRecommendations = append(recommended.ContainerRecommendations, vpav1.RecommendedContainerResources{
-			ContainerName: r.Container,
-			Target:        ListOf(r.Target), LowerBound: ListOf(r.Lower), UpperBound: ListOf(r.Upper),
-			UncappedTarget: ListOf(r.Uncapped),
-		})
+		recommended.ContainerRecommendations = append(recommended.ContainerRecommendations,
+			vpav1.RecommendedContainerResources{
+				ContainerName: r.Container,
+				Target:        ListOf(r.Target), LowerBound: ListOf(r.Lower), UpperBound: ListOf(r.Upper),
+				UncappedTarget: ListOf(r.Uncapped),
+			})
 	}
 	return recommended
 }

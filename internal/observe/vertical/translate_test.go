@@ -65,7 +65,8 @@ resourcePolicy:
 `))
 	want := []vertical.ContainerPolicy{
 		{
-			Container: "app", MinAllowed: vertical.Of(100, 1<<30).In(vertical.Memory, vertical.BinarySI), MaxAllowed: vertical.Amounts{}.With(vertical.Memory, 2),
+			Container: "app", MinAllowed: vertical.Of(100, 1<<30).In(vertical.Memory, vertical.BinarySI),
+			MaxAllowed: vertical.Amounts{}.With(vertical.Memory, 2),
 			Controlled: [vertical.Resources]bool{false, true}, Values: vertical.RequestsOnly,
 			OOM:    vertical.OOMPolicy{BumpUpRatio: 1.3, MinBumpUpBytes: 50 << 20, HasMinBumpUp: true},
 			Memory: vertical.MemoryPolicy{Interval: time.Hour, Count: 3},
@@ -116,7 +117,8 @@ func TestRecommendationsRoundTrip(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "containers") {
 			want = append(want, vertical.Recommendation{
 				Container: rapid.StringMatching("[a-z]{1,5}").Draw(t, "container"),
-				Target:    amounts(t, "target"), Lower: amounts(t, "lower"), Upper: amounts(t, "upper"), Uncapped: amounts(t, "uncapped"),
+				Target:    amounts(t, "target"), Lower: amounts(t, "lower"), Upper: amounts(t, "upper"),
+				Uncapped: amounts(t, "uncapped"),
 			})
 		}
 		got := RecommendationsOf(&vpav1.VerticalPodAutoscalerStatus{Recommendation: RecommendedOf(want)})
@@ -129,11 +131,13 @@ func TestRecommendationsRoundTrip(t *testing.T) {
 // Upstream prints memory in bytes, and CPU in thousandths unless it is whole.
 func TestListOfPrintsAsUpstream(t *testing.T) {
 	list := ListOf(vertical.Of(1500, 262144000))
-	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "1500m" || memory.String() != "262144k" {
+	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "1500m" ||
+		memory.String() != "262144k" {
 		t.Errorf("%s and %s", cpu.String(), memory.String())
 	}
 	list = ListOf(vertical.Of(2000, 262144001))
-	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "2" || memory.String() != "262144001" {
+	if cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]; cpu.String() != "2" ||
+		memory.String() != "262144001" {
 		t.Errorf("%s and %s", cpu.String(), memory.String())
 	}
 	if ListOf(vertical.Amounts{}) != nil {
@@ -150,8 +154,10 @@ func TestRangesOf(t *testing.T) {
 	}
 	amount := func(milli vertical.Amount) vertical.Amounts { return vertical.Amounts{}.With(vertical.CPU, milli) }
 	got := RangesOf([]*corev1.LimitRange{
-		limitRange("b", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Max: cpu("1"), Min: cpu("200m"), Default: cpu("300m")}),
-		limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Max: cpu("2"), Min: cpu("100m"), Default: cpu("500m")},
+		limitRange("b", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer,
+			Max: cpu("1"), Min: cpu("200m"), Default: cpu("300m")}),
+		limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypeContainer,
+			Max: cpu("2"), Min: cpu("100m"), Default: cpu("500m")},
 			corev1.LimitRangeItem{Type: corev1.LimitTypePod, Max: cpu("4")},
 			corev1.LimitRangeItem{Type: corev1.LimitTypePersistentVolumeClaim, Max: cpu("9")}),
 	})
@@ -162,7 +168,8 @@ func TestRangesOf(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := RangesOf([]*corev1.LimitRange{limitRange("a", corev1.LimitRangeItem{Type: corev1.LimitTypePod, DefaultRequest: cpu("1")})}); got != nil {
+	if got := RangesOf([]*corev1.LimitRange{limitRange("a",
+		corev1.LimitRangeItem{Type: corev1.LimitTypePod, DefaultRequest: cpu("1")})}); got != nil {
 		t.Errorf("a LimitRange that bounds nothing is %v", got)
 	}
 }
@@ -174,8 +181,10 @@ func TestAnnotationThatTakesHoursToReadSaysNothing(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, cpu := range []string{`"1e-999999999"`, `1e-999999999`, `"1E999999999"`, `"` + strings.Repeat("9", 1<<20) + `"`} {
-			if got := beforeBoost(`{"requests":{"cpu":` + cpu + `,"memory":"1Gi"}}`); got == nil || got.Requests != (vertical.Amounts{}) {
+		for _, cpu := range []string{`"1e-999999999"`, `1e-999999999`, `"1E999999999"`, `"` + strings.Repeat("9", 1<<20) +
+			`"`} {
+			if got := beforeBoost(`{"requests":{"cpu":` + cpu + `,"memory":"1Gi"}}`); got == nil ||
+				got.Requests != (vertical.Amounts{}) {
 				t.Errorf("%.20s: %v", cpu, got)
 			}
 		}

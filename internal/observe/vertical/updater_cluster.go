@@ -85,7 +85,8 @@ func left(q *corev1.ResourceQuota, cpu, memory corev1.ResourceName) vertical.Amo
 	// The API server keeps 1e999999999, and to subtract from it is to compute it.
 	most, _ := quantity.List(q.Status.Hard)
 	taken, _ := quantity.List(q.Status.Used)
-	for name, as := range map[corev1.ResourceName]corev1.ResourceName{cpu: corev1.ResourceCPU, memory: corev1.ResourceMemory} {
+	for name, as := range map[corev1.ResourceName]corev1.ResourceName{cpu: corev1.ResourceCPU,
+		memory: corev1.ResourceMemory} {
 		if hard, ok := most[name]; ok {
 			used := taken[name]
 			hard = hard.DeepCopy()

@@ -33,8 +33,9 @@ const (
 // Pod is what the vertical side looks at of a pod.
 func Pod(p *corev1.Pod) vertical.Pod {
 	pod := vertical.Pod{
-		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation, Creator: creatorOf(p.OwnerReferences),
-		Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time, Pending: p.Status.Phase == corev1.PodPending,
+		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation,
+		Creator: creatorOf(p.OwnerReferences),
+		Node:    p.Spec.NodeName, Created: p.CreationTimestamp.Time, Pending: p.Status.Phase == corev1.PodPending,
 		QoS: qosClasses[p.Status.QOSClass],
 	}
 	if p.Status.StartTime != nil {
@@ -68,7 +69,8 @@ func Pod(p *corev1.Pod) vertical.Pod {
 }
 
 var qosClasses = map[corev1.PodQOSClass]vertical.QoS{
-	corev1.PodQOSBestEffort: vertical.BestEffort, corev1.PodQOSBurstable: vertical.Burstable, corev1.PodQOSGuaranteed: vertical.Guaranteed,
+	corev1.PodQOSBestEffort: vertical.BestEffort, corev1.PodQOSBurstable: vertical.Burstable,
+	corev1.PodQOSGuaranteed: vertical.Guaranteed,
 }
 
 // creatorOf is the controller among the owners, as Kind/Name.

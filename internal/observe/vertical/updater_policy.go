@@ -67,7 +67,9 @@ func HasBoost(spec *vpav1.VerticalPodAutoscalerSpec) bool {
 
 // inheritDurations gives boosts of containers that do not say how long the whole
 // object's duration.
-func inheritDurations(spec *vpav1.VerticalPodAutoscalerSpec, policies []vertical.ContainerPolicy, whole *vertical.Boost) {
+func inheritDurations(
+	spec *vpav1.VerticalPodAutoscalerSpec, policies []vertical.ContainerPolicy, whole *vertical.Boost,
+) {
 	for i := range policies {
 		boost := policies[i].Boost
 		if boost == nil || whole == nil {
@@ -110,7 +112,8 @@ func PastOf(status *vpav1.VerticalPodAutoscalerStatus) disruption.Past {
 // RequestOf is what the object asks for that not every cluster does.
 func RequestOf(spec *vpav1.VerticalPodAutoscalerSpec) report.Request {
 	return report.Request{
-		Mode: ModeOf(spec), Boost: HasBoost(spec), OOMTime: spec.UpdatePolicy != nil && spec.UpdatePolicy.EvictAfterOOMSeconds != nil,
+		Mode: ModeOf(spec), Boost: HasBoost(spec), OOMTime: spec.UpdatePolicy != nil &&
+			spec.UpdatePolicy.EvictAfterOOMSeconds != nil,
 	}
 }
 

@@ -12,10 +12,12 @@ import (
 // false if it has none.
 func MaxUnavailableOf(set *appsv1.DaemonSet) (int, bool) {
 	strategy := &set.Spec.UpdateStrategy
-	if strategy.Type != appsv1.RollingUpdateDaemonSetStrategyType || strategy.RollingUpdate == nil || strategy.RollingUpdate.MaxUnavailable == nil {
+	if strategy.Type != appsv1.RollingUpdateDaemonSetStrategyType || strategy.RollingUpdate == nil ||
+		strategy.RollingUpdate.MaxUnavailable == nil {
 		return 0, false
 	}
-	most, err := intstr.GetScaledValueFromIntOrPercent(strategy.RollingUpdate.MaxUnavailable, int(set.Status.DesiredNumberScheduled), true)
+	most, err := intstr.GetScaledValueFromIntOrPercent(strategy.RollingUpdate.MaxUnavailable,
+		int(set.Status.DesiredNumberScheduled), true)
 	return most, err == nil
 }
 

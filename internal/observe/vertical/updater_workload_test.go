@@ -7,16 +7,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a ReplicaSet or a ReplicationController says of pods that it cannot create is heard, and nothing else is taken for it.
+// What a ReplicaSet or a ReplicationController says of pods that it cannot create is heard, and nothing else is taken
+// for it.
 func TestFailedCreate(t *testing.T) {
 	set := func(status corev1.ConditionStatus, reason string) *appsv1.ReplicaSet {
 		return &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
 			{Type: appsv1.ReplicaSetReplicaFailure, Status: status, Reason: reason},
 		}}}
 	}
-	controller := &corev1.ReplicationController{Status: corev1.ReplicationControllerStatus{Conditions: []corev1.ReplicationControllerCondition{
-		{Type: corev1.ReplicationControllerReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"},
-	}}}
+	controller := &corev1.ReplicationController{Status: corev1.ReplicationControllerStatus{
+		Conditions: []corev1.ReplicationControllerCondition{
+			{Type: corev1.ReplicationControllerReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"},
+		}}}
 	for why, c := range map[string]struct {
 		controller any
 		want       bool

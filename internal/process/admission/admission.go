@@ -147,7 +147,8 @@ func newServer(config *rest.Config, cfg *Config, log logr.Logger) (*server, erro
 	if s.handler, err = s.newHandler(registration.IgnoredNamespaces()); err != nil {
 		return nil, err
 	}
-	if s.guard, err = guard.New(s.handler, time.Duration(cfg.Registration.TimeoutSeconds)*time.Second, s.registry); err != nil {
+	if s.guard, err = guard.New(s.handler, time.Duration(cfg.Registration.TimeoutSeconds)*time.Second,
+		s.registry); err != nil {
 		return nil, err
 	}
 	if err := s.addUpkeep(registration); err != nil {
@@ -157,7 +158,9 @@ func newServer(config *rest.Config, cfg *Config, log logr.Logger) (*server, erro
 }
 
 // newTree makes a Tree that finds any kind's scale.
-func newTree(scales *scale.Access, factory informers.SharedInformerFactory, vpas cache.SharedIndexInformer) (*ownership.Tree, error) {
+func newTree(
+	scales *scale.Access, factory informers.SharedInformerFactory, vpas cache.SharedIndexInformer,
+) (*ownership.Tree, error) {
 	return ownership.New(ownership.Config{
 		Informers: factory, Scales: scales.Scales, Mapper: scales.Mapper, Autoscalers: vpas, Timeout: scale.CallTimeout,
 	})
@@ -197,7 +200,8 @@ func (s *server) newHandler(ignored []string) (*webhook.Handler, error) {
 
 // warnings are for the owner of an object that conflicts with a horizontal one.
 func (s *server) warnings() (func(*vpav1.VerticalPodAutoscaler) []string, error) {
-	finder, err := conflicts.New(s.factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(), s.vpas, s.cfg.Conflict.Skips())
+	finder, err := conflicts.New(s.factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(), s.vpas,
+		s.cfg.Conflict.Skips())
 	if err != nil {
 		return nil, err
 	}
@@ -288,5 +292,6 @@ func (s *server) serveHealth(ctx context.Context, ready <-chan struct{}) error {
 	if err != nil {
 		return fmt.Errorf("--address=%s: %w", s.cfg.Address, err)
 	}
-	return process.Serve(ctx, process.NewServer(process.HealthHandler(s.registry, ready, s.cfg.Profiling), s.log), listener)
+	return process.Serve(ctx, process.NewServer(process.HealthHandler(s.registry, ready, s.cfg.Profiling), s.log),
+		listener)
 }

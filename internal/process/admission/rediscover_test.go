@@ -41,7 +41,9 @@ func (l *later) RoundTrip(r *http.Request) (*http.Response, error) {
 			body = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"shop.example/v1","resources":[{"name":"tills","namespaced":true,"kind":"Till"}]}`
 		}
 	}
-	answer := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
+	answer := &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+	}
 	if body == "" {
 		answer.StatusCode = http.StatusNotFound
 	}
@@ -59,7 +61,10 @@ func TestAdmissionFindsKindsThatComeLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		nothing := &cache.ListWatch{
-			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, errors.New("nothing") },
+			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+				return nil,
+					errors.New("nothing")
+			},
 			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 				return nil, errors.New("nothing")
 			},

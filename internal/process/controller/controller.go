@@ -94,7 +94,9 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 		}
 	}
 	if cfg.InspectionAddress != "0" {
-		inspection, err := newInspection(cfg.InspectionAddress, inspect.Sources{Horizontal: loop.controller, Vertical: loop.vertical}, log.WithName("inspection"))
+		inspection,
+			err := newInspection(cfg.InspectionAddress, inspect.Sources{Horizontal: loop.controller, Vertical: loop.vertical},
+			log.WithName("inspection"))
 		if err != nil {
 			return err
 		}
@@ -192,7 +194,8 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		StatusInterval: c.StatusInterval,
 		EventInterval:  c.EventInterval,
 	}
-	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds, cfg.WriteLimiter, cfg.Mapper = scales.Scales, scales.Writes, scales.Kinds, scales.Limiter, scales.Mapper
+	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds, cfg.WriteLimiter, cfg.Mapper = scales.Scales, scales.Writes, scales.Kinds,
+		scales.Limiter, scales.Mapper
 	if !c.Shadow {
 		eventsClient, err := kubernetes.NewForConfig(scales.Bounded)
 		if err != nil {
@@ -229,7 +232,9 @@ func fieldManager(namespace, name string) string {
 // newCaches are the caches of both sides: the same, where both run. While the cluster
 // does not know the vertical side's objects, only the horizontal side has caches, and
 // they hold less of each object; the vertical side's begin beside them when it does.
-func newCaches(config *rest.Config, client kubernetes.Interface, both bool) (horizontals, verticals informers.SharedInformerFactory, err error) {
+func newCaches(
+	config *rest.Config, client kubernetes.Interface, both bool,
+) (horizontals, verticals informers.SharedInformerFactory, err error) {
 	if both {
 		var vpas *vpa.Client
 		if vpas, err = vpa.New(config); err != nil {

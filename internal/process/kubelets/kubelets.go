@@ -140,7 +140,9 @@ func (c *Config) NewSource(
 			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
 			return factory.Core().V1().Nodes().Informer()
 		},
-		Rounds:     scrape.Config{Period: c.Interval, MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent},
+		Rounds: scrape.Config{
+			Period: c.Interval, MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent,
+		},
 		Registerer: registerer,
 		Log:        log,
 	}

@@ -49,7 +49,8 @@ func (s *Recommender) Run(ctx context.Context, log logr.Logger) error {
 		return err
 	}
 	loop := New(Config{
-		REST: config, Client: client, Scales: scales, Metrics: metrics, Recommender: s.Recommender, Conflict: s.Conflict, Kubelets: &s.Kubelets, Log: log,
+		REST: config, Client: client, Scales: scales, Metrics: metrics, Recommender: s.Recommender, Conflict: s.Conflict,
+		Kubelets: &s.Kubelets, Log: log,
 		Informers: informers.NewSharedInformerFactoryWithOptions(client, 0,
 			informers.WithTransform(slim.Transform), informers.WithNamespace(s.Recommender.Namespace)),
 	})

@@ -20,8 +20,10 @@ func (l *Loop) UpdaterState(object types.NamespacedName) *snapshotvertical.Snaps
 	}
 	recommends, updates := &l.cfg.Recommender, l.cfg.Updater
 	settings := snapshotvertical.Settings{
-		Recommender: observevertical.RecommendFlags{Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU},
-		Updater:     updates.Flags, Gates: updates.Gates, KnowsGates: true,
+		Recommender: observevertical.RecommendFlags{
+			Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU,
+		},
+		Updater: updates.Flags, Gates: updates.Gates, KnowsGates: true,
 	}
 	differs := l.cfg.Conflict.Divergences(l.cfg.Divergences)
 	s := &snapshotvertical.Snapshot{Flags: settings.Flags(), Updater: running.UpdaterState(object)}

@@ -61,7 +61,8 @@ func (t Terms) renew(now time.Time, h held) (held, bool, error) {
 		}
 		h.authority, h.next, h.server, changed = fresh, nil, nil, true
 	}
-	if h.next == nil && (now.Add(2*t.Lifetime).After(h.authority.cert.NotAfter) || outlives(h.authority, authorityLifetimes*t.Lifetime)) {
+	if h.next == nil && (now.Add(2*t.Lifetime).After(h.authority.cert.NotAfter) || outlives(h.authority,
+		authorityLifetimes*t.Lifetime)) {
 		next, err := t.newAuthority(now)
 		if err != nil {
 			return h, false, err

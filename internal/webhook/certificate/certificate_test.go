@@ -99,7 +99,9 @@ type interrupted struct {
 	before func()
 }
 
-func (i interrupted) Create(ctx context.Context, secret *corev1.Secret, o metav1.CreateOptions) (*corev1.Secret, error) {
+func (i interrupted) Create(
+	ctx context.Context, secret *corev1.Secret, o metav1.CreateOptions,
+) (*corev1.Secret, error) {
 	i.before()
 	return i.SecretInterface.Create(ctx, secret, o)
 }
@@ -156,7 +158,9 @@ func TestSpoiltSecret(t *testing.T) {
 // for; half a file changes nothing.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	paths := Paths{Certificate: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), Authority: filepath.Join(dir, "ca")}
+	paths := Paths{
+		Certificate: filepath.Join(dir, "cert"), Key: filepath.Join(dir, "key"), Authority: filepath.Join(dir, "ca"),
+	}
 	write := func() held {
 		h, _, err := terms.renew(time.Now(), held{})
 		if err != nil {
@@ -167,7 +171,8 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for path, content := range map[string][]byte{
-			paths.Certificate: data[corev1.TLSCertKey], paths.Key: data[corev1.TLSPrivateKeyKey], paths.Authority: data[AuthorityKey],
+			paths.Certificate: data[corev1.TLSCertKey], paths.Key: data[corev1.TLSPrivateKeyKey],
+			paths.Authority: data[AuthorityKey],
 		} {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
@@ -185,7 +190,8 @@ func TestFiles(t *testing.T) {
 	if err := refresh(); err != nil {
 		t.Fatal(err)
 	}
-	if !once.Shown().Certificate.Leaf.Equal(first.server.cert) || !again.Shown().Certificate.Leaf.Equal(second.server.cert) {
+	if !once.Shown().Certificate.Leaf.Equal(first.server.cert) ||
+		!again.Shown().Certificate.Leaf.Equal(second.server.cert) {
 		t.Error("not what was read at the start, or not what was written since")
 	}
 	if err := os.WriteFile(paths.Key, nil, 0o600); err != nil {

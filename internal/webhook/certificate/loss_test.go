@@ -48,7 +48,8 @@ func (r *replicas) restart(i int) {
 	r.kept[i].Registered = func(context.Context) ([]byte, string, error) { return r.believed, r.path, nil }
 }
 
-// look is one replica's turn: it refreshes and registers. The error is that of an API server that does not know of that yet.
+// look is one replica's turn: it refreshes and registers. The error is that of an API server that does not know of that
+// yet.
 func (r *replicas) look(i int, now time.Time) (unknown error) {
 	r.t.Helper()
 	if err := r.kept[i].Refresh(r.t.Context(), now.Add(r.ahead[i])); err != nil {

@@ -60,7 +60,8 @@ type Kept struct {
 // before Refresh.
 func Keep(secrets corev1client.SecretInterface, name string, terms Terms) (*Kept, error) {
 	if len(terms.Names) == 0 || terms.Lifetime <= 0 || terms.Settle < 0 {
-		return nil, fmt.Errorf("certificates for %q of %s, settling in %s: they need a name and a lifetime", terms.Names, terms.Lifetime, terms.Settle)
+		return nil, fmt.Errorf("certificates for %q of %s, settling in %s: they need a name and a lifetime",
+			terms.Names, terms.Lifetime, terms.Settle)
 	}
 	return &Kept{secrets: secrets, name: name, terms: terms}, nil
 }

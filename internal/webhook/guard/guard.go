@@ -56,10 +56,12 @@ func New(next http.Handler, wait time.Duration, registerer prometheus.Registerer
 	if next == nil || wait <= 0 {
 		return nil, errors.New("guard: it needs a handler and a time to wait")
 	}
-	g := &Guard{next: next, wait: wait, room: semaphore.NewWeighted(heldBytes), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "plimsoll_admission_refused_total",
-		Help: "Requests that got no answer, by why: path and method are not the API server's, too-large is beyond what is read, busy found no room.",
-	}, []string{"reason"})}
+	g := &Guard{next: next, wait: wait, room: semaphore.NewWeighted(heldBytes),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "plimsoll_admission_refused_total",
+			Help: "Requests that got no answer, by why: path and method are not the API server's, too-large is beyond what is " +
+				"read, busy found no room.",
+		}, []string{"reason"})}
 	for _, reason := range []string{refusedPath, refusedMethod, refusedTooLarge, refusedBusy} {
 		g.refused.WithLabelValues(reason)
 	}

@@ -47,7 +47,8 @@ func TestWhoDoesNotKnowThePathMakesNoWork(t *testing.T) {
 		t.Errorf("before a path is required: %d, answered %d", code, answered)
 	}
 	g.Require("/secret")
-	for _, path := range []string{"/", "/secre", "/secret/", "/secrets", "//secret", "/SECRET", "/?/secret", "/secret%00"} {
+	for _, path := range []string{"/", "/secre", "/secret/", "/secrets", "//secret", "/SECRET", "/?/secret",
+		"/secret%00"} {
 		if code := ask(http.MethodPost, path, unread{t}); code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, code)
 		}

@@ -53,8 +53,12 @@ func indexer(t testing.TB, vpas ...*vpav1.VerticalPodAutoscaler) cache.Indexer {
 
 func named(name string, change ...func(*vpav1.VerticalPodAutoscaler)) *vpav1.VerticalPodAutoscaler {
 	vpa := &vpav1.VerticalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, CreationTimestamp: metav1.NewTime(time.Unix(1000, 0))},
-		Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, CreationTimestamp: metav1.NewTime(time.Unix(1000, 0)),
+		},
+		Spec: vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{
+			Kind: "Deployment", Name: "web",
+		}},
 	}
 	for _, c := range change {
 		c(vpa)
@@ -98,12 +102,15 @@ func TestMatch(t *testing.T) {
 		want   string
 		err    error
 	}{
-		"through the ReplicaSet": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-abc", nil), want: "a"},
+		"through the ReplicaSet": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-abc", nil),
+			want: "a"},
 		"a ReplicaSet that is not in the cache yet": {
-			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", map[string]string{"pod-template-hash": "xyz"}), want: "a",
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")},
+			pod:  owned("ReplicaSet", "web-xyz", map[string]string{"pod-template-hash": "xyz"}), want: "a",
 		},
 		"a ReplicaSet that looks like the Deployment's": {
-			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", nil), err: ownership.ErrNotFound,
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("ReplicaSet", "web-xyz", nil),
+			err: ownership.ErrNotFound,
 		},
 		"a Job that is not in the cache yet": {
 			vpas: []*vpav1.VerticalPodAutoscaler{named("a", forNightly)}, pod: owned("Job", "nightly-29394720", nil), want: "a",
@@ -112,19 +119,26 @@ func TestMatch(t *testing.T) {
 			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("DaemonSet", "agent", nil), err: ownership.ErrNotFound,
 		},
 		"an owner that nobody knows where there is nothing": {pod: owned("DaemonSet", "agent", nil)},
-		"nobody's pod":                 {vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}},
-		"of the same name, of another": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("StatefulSet", "web", nil)},
-		"elsewhere":                    {vpas: []*vpav1.VerticalPodAutoscaler{named("a", elsewhere)}, pod: owned("Deployment", "web", nil)},
+		"nobody's pod": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")},
+			pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}},
+		"of the same name, of another": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")},
+			pod: owned("StatefulSet", "web", nil)},
+		"elsewhere": {vpas: []*vpav1.VerticalPodAutoscaler{named("a", elsewhere)}, pod: owned("Deployment", "web", nil)},
 		"the oldest": {
-			vpas: []*vpav1.VerticalPodAutoscaler{named("a"), named("b", older), named("c")}, pod: owned("Deployment", "web", nil), want: "b",
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a"), named("b", older), named("c")},
+			pod:  owned("Deployment", "web", nil), want: "b",
 		},
-		"the first by name": {vpas: []*vpav1.VerticalPodAutoscaler{named("c"), named("a"), named("b")}, pod: owned("Deployment", "web", nil), want: "a"},
+		"the first by name": {vpas: []*vpav1.VerticalPodAutoscaler{named("c"), named("a"), named("b")},
+			pod: owned("Deployment", "web", nil), want: "a"},
 		"not one that is off": {
-			vpas: []*vpav1.VerticalPodAutoscaler{named("a", mode("Off")), named("b", mode("Initial"))}, pod: owned("Deployment", "web", nil), want: "b",
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a", mode("Off")), named("b", mode("Initial"))},
+			pod:  owned("Deployment", "web", nil), want: "b",
 		},
-		"one that is off, but boosts": {vpas: []*vpav1.VerticalPodAutoscaler{named("a", mode("Off"), boosted)}, pod: owned("Deployment", "web", nil), want: "a"},
+		"one that is off, but boosts": {vpas: []*vpav1.VerticalPodAutoscaler{named("a", mode("Off"), boosted)},
+			pod: owned("Deployment", "web", nil), want: "a"},
 		"pods that the workload does not select": {
-			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("Deployment", "web", map[string]string{"tier": "back"}), owners: picky,
+			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("Deployment", "web", map[string]string{"tier": "back"}),
+			owners: picky,
 		},
 	} {
 		if c.owners.top == nil {

@@ -48,7 +48,8 @@ func TestReloadsAreLogged(t *testing.T) {
 	for _, line := range logs {
 		got = append(got, line[strings.Index(line, `"msg"=`):strings.Index(line, `" "`)+1])
 	}
-	want := []string{`"msg"="Serving certificate loaded"`, `"msg"="Serving certificate loaded"`, `"msg"="Certificate authorities reloaded"`}
+	want := []string{`"msg"="Serving certificate loaded"`, `"msg"="Serving certificate loaded"`,
+		`"msg"="Certificate authorities reloaded"`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s\n%q", diff, logs)
 	}
@@ -77,11 +78,13 @@ func TestClientCertificates(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	_, stranger := clientAuthority(t)
-	for name, shows := range map[string][]tls.Certificate{"nobody": nil, "a stranger": {stranger}, "the API server": {pair}} {
+	for name, shows := range map[string][]tls.Certificate{"nobody": nil,
+		"a stranger": {stranger}, "the API server": {pair}} {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
 			InsecureSkipVerify: true, Certificates: shows, // who the server is is not the question
 		}}}
-		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, server.URL, http.NoBody)
+		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()),
+			http.MethodPost, server.URL, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}

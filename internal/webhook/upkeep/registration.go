@@ -87,7 +87,8 @@ func (r *Registration) Ensure(ctx context.Context, authorities []byte, path stri
 		return fmt.Errorf("reading %s: %w", ConfigurationName, err)
 	}
 	isMissing := err != nil
-	if !isMissing && there.ResourceVersion == r.applied.resourceVersion && string(authorities) == r.applied.authorities && path == r.applied.path {
+	if !isMissing && there.ResourceVersion == r.applied.resourceVersion && string(authorities) == r.applied.authorities &&
+		path == r.applied.path {
 		return nil
 	}
 	r.notePath(there, path)
@@ -190,7 +191,9 @@ func leadsHere(a, b *admissionregistrationv1.WebhookClientConfig) bool {
 	return a.Service == nil || a.Service.Namespace == b.Service.Namespace && a.Service.Name == b.Service.Name
 }
 
-func (r *Registration) configuration(authorities []byte, path string) *apply.MutatingWebhookConfigurationApplyConfiguration {
+func (r *Registration) configuration(
+	authorities []byte, path string,
+) *apply.MutatingWebhookConfigurationApplyConfiguration {
 	client := apply.WebhookClientConfig().WithCABundle(authorities...)
 	if r.URL != "" {
 		client.WithURL(r.URL + path)

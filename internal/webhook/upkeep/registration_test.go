@@ -64,19 +64,23 @@ func TestRegistration(t *testing.T) {
 	}
 	// The fake API server has no resource versions; that nothing is written without a
 	// change is tested on a real one.
-	if counts := writes(client); counts["delete"] > 0 || counts["create"] > 0 || counts["update"] > 0 || counts["patch"] == 0 {
+	if counts := writes(client); counts["delete"] > 0 || counts["create"] > 0 || counts["update"] > 0 ||
+		counts["patch"] == 0 {
 		t.Errorf("the configuration was written with %v, want patches alone", counts)
 	}
 }
 
 func checkWebhook(t *testing.T, w *admissionregistrationv1.MutatingWebhook) {
 	t.Helper()
-	want := []metav1.LabelSelectorRequirement{{Key: namespaceLabel, Operator: metav1.LabelSelectorOpNotIn, Values: []string{"kube-system", "plimsoll-system"}}}
+	want := []metav1.LabelSelectorRequirement{{Key: namespaceLabel, Operator: metav1.LabelSelectorOpNotIn,
+		Values: []string{"kube-system", "plimsoll-system"}}}
 	if diff := cmp.Diff(want, w.NamespaceSelector.MatchExpressions); diff != "" {
 		t.Errorf("namespaces: (-want +got)\n%s", diff)
 	}
-	if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 || *w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
-		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" || *w.ClientConfig.Service.Path != "/secret" || len(w.Rules) != 2 {
+	if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.TimeoutSeconds != 5 ||
+		*w.SideEffects != admissionregistrationv1.SideEffectClassNone ||
+		string(w.ClientConfig.CABundle) != "first" || w.ClientConfig.Service.Name != "vpa-webhook" ||
+		*w.ClientConfig.Service.Path != "/secret" || len(w.Rules) != 2 {
 		t.Errorf("%+v", w)
 	}
 }
@@ -84,9 +88,11 @@ func checkWebhook(t *testing.T, w *admissionregistrationv1.MutatingWebhook) {
 // TestRegistrationWithUpstreamsRights: they are to create, and not to patch.
 func TestRegistrationWithUpstreamsRights(t *testing.T) {
 	client := fake.NewClientset()
-	client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"), ConfigurationName, errors.New("no"))
-	})
+	client.PrependReactor("patch", "mutatingwebhookconfigurations",
+		func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
+				ConfigurationName, errors.New("no"))
+		})
 	for range 2 {
 		// The second is the process after a restart.
 		if err := registration(client).Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
@@ -105,10 +111,12 @@ func TestRegistrationByURL(t *testing.T) {
 	r := Registration{URL: "https://10.0.0.1:8000", Fails: true, Only: "shop"}
 	c := r.configuration([]byte("ca"), "/secret")
 	w := c.Webhooks[0]
-	if *w.ClientConfig.URL != r.URL+"/secret" || w.ClientConfig.Service != nil || *w.FailurePolicy != admissionregistrationv1.Fail {
+	if *w.ClientConfig.URL != r.URL+"/secret" || w.ClientConfig.Service != nil ||
+		*w.FailurePolicy != admissionregistrationv1.Fail {
 		t.Errorf("%+v", w)
 	}
-	if e := w.NamespaceSelector.MatchExpressions; len(e) != 1 || *e[0].Operator != metav1.LabelSelectorOpIn || e[0].Values[0] != "shop" {
+	if e := w.NamespaceSelector.MatchExpressions; len(e) != 1 || *e[0].Operator != metav1.LabelSelectorOpIn ||
+		e[0].Values[0] != "shop" {
 		t.Errorf("%+v, want one namespace alone", e)
 	}
 }
@@ -117,24 +125,27 @@ func TestRegistrationByURL(t *testing.T) {
 func shipped() *admissionregistrationv1.MutatingWebhookConfiguration {
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: WebhookName, ClientConfig: admissionregistrationv1.WebhookClientConfig{
-			Service: &admissionregistrationv1.ServiceReference{Namespace: "plimsoll-system", Name: "vpa-webhook"},
-		}}},
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: WebhookName,
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service: &admissionregistrationv1.ServiceReference{Namespace: "plimsoll-system", Name: "vpa-webhook"},
+			}}},
 	}
 }
 
 // refuseCreation answers as the API server does whom it grants to patch alone.
 func refuseCreation(client *fake.Clientset) {
 	forbidden := func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"), ConfigurationName, errors.New("no"))
+		return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
+			ConfigurationName, errors.New("no"))
 	}
 	client.PrependReactor("create", "mutatingwebhookconfigurations", forbidden)
-	client.PrependReactor("patch", "mutatingwebhookconfigurations", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if _, err := client.Tracker().Get(action.GetResource(), "", ConfigurationName); err != nil {
-			return forbidden(action)
-		}
-		return false, nil, nil
-	})
+	client.PrependReactor("patch", "mutatingwebhookconfigurations",
+		func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if _, err := client.Tracker().Get(action.GetResource(), "", ConfigurationName); err != nil {
+				return forbidden(action)
+			}
+			return false, nil, nil
+		})
 }
 
 // TestRegistrationWithoutTheRightToCreate: what ships is changed; where it is missing, it is said what to apply.
@@ -152,7 +163,8 @@ func TestRegistrationWithoutTheRightToCreate(t *testing.T) {
 	client = fake.NewClientset()
 	refuseCreation(client)
 	r = registration(client)
-	if err := r.Ensure(t.Context(), []byte("ca"), "/secret"); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "config/vertical/webhook.yaml") {
+	if err := r.Ensure(t.Context(), []byte("ca"), "/secret"); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "config/vertical/webhook.yaml") {
 		t.Errorf("%v", err)
 	}
 	if authorities, path, err := r.Current(t.Context()); len(authorities) != 0 || path != "" || err != nil {
@@ -166,9 +178,11 @@ func TestPathThatNobodyCouldWriteIsNotRequired(t *testing.T) {
 		there := shipped()
 		there.Webhooks[0].ClientConfig.CABundle = []byte("ca")
 		client := fake.NewClientset(there)
-		client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"), ConfigurationName, errors.New("no"))
-		})
+		client.PrependReactor("patch", "mutatingwebhookconfigurations",
+			func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, nil, apierrors.NewForbidden(admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
+					ConfigurationName, errors.New("no"))
+			})
 		r := registration(client)
 		for range 10 {
 			if err := r.Ensure(t.Context(), []byte("ca"), "/secret"); err != nil {
@@ -182,8 +196,8 @@ func TestPathThatNobodyCouldWriteIsNotRequired(t *testing.T) {
 	})
 }
 
-// TestPathIsRequiredOnceTheAPIServerHasIt: no admission is lost in a rollout. While a replica of an older version takes the
-// path away each minute, any path is answered; when it is gone for three intervals, the path alone; and a replica
+// TestPathIsRequiredOnceTheAPIServerHasIt: no admission is lost in a rollout. While a replica of an older version takes
+// the path away each minute, any path is answered; when it is gone for three intervals, the path alone; and a replica
 // that begins then requires it at once.
 func TestPathIsRequiredOnceTheAPIServerHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,8 +205,12 @@ func TestPathIsRequiredOnceTheAPIServerHasIt(t *testing.T) {
 		old, current := registration(client), registration(client)
 		path := ""
 		u := Runner{
-			Certificates: &given{authorities: "ca", path: "/secret"}, Registration: current, RequirePath: func(required string) { path = required },
-			Lease:    &Lease{Client: client.CoordinationV1().Leases("plimsoll-system"), Name: "vpa-admission-controller", Holder: "a", Duration: 10 * time.Second},
+			Certificates: &given{authorities: "ca", path: "/secret"}, Registration: current,
+			RequirePath: func(required string) { path = required },
+			Lease: &Lease{
+				Client: client.CoordinationV1().Leases("plimsoll-system"), Name: "vpa-admission-controller", Holder: "a",
+				Duration: 10 * time.Second,
+			},
 			Interval: time.Minute, LeaseInterval: 10 * time.Second, Log: funcr.New(func(string, string) {}, funcr.Options{}),
 		}
 		requires := func(want string, when string) {
@@ -225,7 +243,8 @@ func TestPathIsRequiredOnceTheAPIServerHasIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		there.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: fieldManager, Operation: "Apply", Time: ptr.To(metav1.NewTime(time.Now().Add(-time.Hour)))}}
+		there.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: fieldManager, Operation: "Apply",
+			Time: ptr.To(metav1.NewTime(time.Now().Add(-time.Hour)))}}
 		later := registration(fake.NewClientset(shipped()))
 		later.notePath(there, "/secret")
 		later.applied.path = "/secret"

@@ -139,10 +139,12 @@ func (r *Runner) logCertificates(shown *certificate.Shown) {
 	}
 	leaf := shown.Certificate.Leaf
 	if leaf != nil && (before == nil || !leaf.Equal(before.Certificate.Leaf)) {
-		r.Log.Info("Serving certificate loaded", "serial", leaf.SerialNumber.Text(16), "notBefore", leaf.NotBefore, "notAfter", leaf.NotAfter)
+		r.Log.Info("Serving certificate loaded", "serial", leaf.SerialNumber.Text(16), "notBefore", leaf.NotBefore,
+			"notAfter", leaf.NotAfter)
 	}
 	if before != nil && !bytes.Equal(before.Authorities, shown.Authorities) {
-		r.Log.Info("Certificate authorities reloaded", "certificates", bytes.Count(shown.Authorities, []byte("BEGIN CERTIFICATE")))
+		r.Log.Info("Certificate authorities reloaded",
+			"certificates", bytes.Count(shown.Authorities, []byte("BEGIN CERTIFICATE")))
 	}
 }
 

@@ -42,12 +42,13 @@ func TestUpkeep(t *testing.T) {
 		client := fake.NewClientset()
 		var fails atomic.Bool
 		fails.Store(true)
-		client.PrependReactor("patch", "mutatingwebhookconfigurations", func(clienttesting.Action) (bool, runtime.Object, error) {
-			if fails.Load() {
-				return true, nil, errors.New("not now")
-			}
-			return false, nil, nil
-		})
+		client.PrependReactor("patch", "mutatingwebhookconfigurations",
+			func(clienttesting.Action) (bool, runtime.Object, error) {
+				if fails.Load() {
+					return true, nil, errors.New("not now")
+				}
+				return false, nil, nil
+			})
 		leases := client.CoordinationV1().Leases("plimsoll-system")
 		u := Runner{
 			Certificates: &given{authorities: "ca"}, Registration: registration(client),
@@ -83,8 +84,8 @@ func TestUpkeep(t *testing.T) {
 	})
 }
 
-// TestLeaseOfWhomNobodyAsks: while the configuration is gone and cannot be made, pods come up as they are, and the Lease
-// must not say that the updater may evict them. It is renewed again soon after the configuration is back.
+// TestLeaseOfWhomNobodyAsks: while the configuration is gone and cannot be made, pods come up as they are, and the
+// Lease must not say that the updater may evict them. It is renewed again soon after the configuration is back.
 func TestLeaseOfWhomNobodyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(shipped())
@@ -130,7 +131,10 @@ func TestLeaseOfWhomNobodyAsks(t *testing.T) {
 // The updater reads on the Lease which namespaces are left alone here, and evicts nothing there.
 func TestLeaseSaysWhatIsIgnored(t *testing.T) {
 	leases := fake.NewClientset().CoordinationV1().Leases("plimsoll-system")
-	l := &Lease{Client: leases, Name: "lease", Holder: "a", Duration: 10 * time.Second, Ignored: []string{"kube-system", "plimsoll-system"}, Only: "shop"}
+	l := &Lease{
+		Client: leases, Name: "lease", Holder: "a", Duration: 10 * time.Second,
+		Ignored: []string{"kube-system", "plimsoll-system"}, Only: "shop",
+	}
 	for range 2 {
 		if err := l.Renew(t.Context(), time.Now()); err != nil {
 			t.Fatal(err)
@@ -140,7 +144,8 @@ func TestLeaseSaysWhatIsIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Annotations[observevertical.AnnotationIgnoredNamespaces] != "kube-system,plimsoll-system" || got.Annotations[observevertical.AnnotationOnlyNamespace] != "shop" {
+	if got.Annotations[observevertical.AnnotationIgnoredNamespaces] != "kube-system,plimsoll-system" ||
+		got.Annotations[observevertical.AnnotationOnlyNamespace] != "shop" {
 		t.Errorf("%v", got.Annotations)
 	}
 }

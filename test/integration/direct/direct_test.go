@@ -30,7 +30,8 @@ const (
 func web(s *harness.Namespace) {
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Workload{}.Service(5))
 	s.Create(harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(50))))
-	s.AwaitConditions("web", harness.Condition{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound"})
+	s.AwaitConditions("web", harness.Condition{Type: autoscalingv2.ScalingActive,
+		Status: corev1.ConditionTrue, Reason: "ValidMetricFound"})
 	awaitLog(s, harness.Long, fromKubelets)
 }
 
@@ -51,8 +52,9 @@ func awaitLog(s *harness.Namespace, deadline time.Duration, words string) {
 }
 
 func TestLoadIsSeenWithinSeconds(t *testing.T) {
-	// 5/s are half of the target: from there to about 2, 5 and 10 times of it. One pod fewer than the wanted count is in each
-	// case more than the tolerance of 10 % above the target: within it (47.5/s on 9 pods) the count would rightly rest there.
+	// 5/s are half of the target: from there to about 2, 5 and 10 times of it. One pod fewer than the wanted count is in
+	// each case more than the tolerance of 10 % above the target: within it (47.5/s on 9 pods) the count would rightly
+	// rest there.
 	for name, load := range map[string]float64{"to the double": 17.5, "to the fivefold": 52.5, "to the tenfold": 97.5} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +121,8 @@ func TestKubeletDown(t *testing.T) {
 	node, faults := pods.Items[0].Spec.NodeName, s.Cluster.Kubelets().Faults
 	t.Cleanup(func() { faults.SetNode(node, kubelet.NodeFault{}) })
 	for name, fault := range map[string]kubelet.NodeFault{
-		"hangs up": {HangUp: true}, "fails": {Status: 500}, "refuses": {Status: 403}, "says nonsense": {Body: []byte("{nonsense")},
+		"hangs up": {HangUp: true}, "fails": {Status: 500}, "refuses": {Status: 403},
+		"says nonsense":   {Body: []byte("{nonsense")},
 		"does not answer": {Delay: time.Hour},
 	} {
 		began := time.Now()
@@ -161,7 +164,8 @@ func TestRightTakenAway(t *testing.T) {
 	change(func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule { return slices.DeleteFunc(rules, isMetrics) })
 	t.Cleanup(func() {
 		change(func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
-			return append(rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes/metrics"}, Verbs: []string{"get"}})
+			return append(rules, rbacv1.PolicyRule{APIGroups: []string{""},
+				Resources: []string{"nodes/metrics"}, Verbs: []string{"get"}})
 		})
 		plimsoll.Stop(context.WithoutCancel(t.Context()))
 		if err := plimsoll.Start(context.WithoutCancel(t.Context()), flags...); err != nil {
@@ -169,7 +173,8 @@ func TestRightTakenAway(t *testing.T) {
 		}
 	})
 	plimsoll.Stop(t.Context())
-	if err := plimsoll.Start(t.Context(), append(slices.Clone(flags), "--horizontal-pod-autoscaler-sync-period=1s")...); err != nil {
+	if err := plimsoll.Start(t.Context(),
+		append(slices.Clone(flags), "--horizontal-pod-autoscaler-sync-period=1s")...); err != nil {
 		t.Fatal(err)
 	}
 	s.Eventually("it says so", func(context.Context) error {

@@ -16,8 +16,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// unwise has, in this order: no request for CPU, a single replica, a target that is not there, and a budget that forbids
-// every eviction; the last HPA wants no word on its single replica.
+// unwise has, in this order: no request for CPU, a single replica, a target that is not there, and a budget that
+// forbids every eviction; the last HPA wants no word on its single replica.
 const unwise = `
 apiVersion: apps/v1
 kind: Deployment
@@ -79,8 +79,9 @@ func keys(report show.Report) []string {
 	return all
 }
 
-// TestAdvisesOnClusters: the same is found on a cluster as in the files that were applied to it, and each patch is taken by
-// the API server. What is only missing is found on the cluster alone: in a file's stead there may be another file.
+// TestAdvisesOnClusters: the same is found on a cluster as in the files that were applied to it, and each patch is
+// taken by the API server. What is only missing is found on the cluster alone: in a file's stead there may be another
+// file.
 func TestAdvisesOnClusters(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -134,8 +135,8 @@ func triesPatches(t *testing.T, s *harness.Namespace, on show.Report) {
 	}
 }
 
-// TestAdviceNamesMissingRights: without the right to list autoscalers there is no advice; without another right its rules
-// are left out and the right is named.
+// TestAdviceNamesMissingRights: without the right to list autoscalers there is no advice; without another right its
+// rules are left out and the right is named.
 func TestAdviceNamesMissingRights(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -143,10 +144,12 @@ func TestAdviceNamesMissingRights(t *testing.T) {
 	user := "--as=system:serviceaccount:" + s.Name + ":reader"
 	args := []string{"advise", "-n", s.Name, user, "--kubeconfig=" + s.Cluster.KubeconfigPath()}
 	_, stderr, code := shared.Plimsoll(t).Run(t, args...)
-	if code == 0 || !strings.Contains(stderr, "you may not list horizontalpodautoscalers.autoscaling in namespace "+s.Name) {
+	if code == 0 || !strings.Contains(stderr, "you may not list horizontalpodautoscalers.autoscaling in namespace "+
+		s.Name) {
 		t.Errorf("without rights: exit status %d: %s", code, stderr)
 	}
-	s.Kubectl("create", "role", "reader", "--verb=list", "--resource=horizontalpodautoscalers.autoscaling,deployments.apps,limitranges")
+	s.Kubectl("create", "role", "reader", "--verb=list",
+		"--resource=horizontalpodautoscalers.autoscaling,deployments.apps,limitranges")
 	s.Kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount="+s.Name+":reader")
 	s.Eventually("the rights given", func(context.Context) error {
 		_, stderr, _ := shared.Plimsoll(t).Run(t, args...)
@@ -156,7 +159,8 @@ func TestAdviceNamesMissingRights(t *testing.T) {
 		return nil
 	})
 	report, code := advise(t, s, "-n", s.Name, user)
-	if found := strings.Join(keys(report), "\n"); code != 1 || !strings.Contains(found, "missing-request Deployment web") || strings.Contains(found, "PodDisruptionBudget") {
+	if found := strings.Join(keys(report), "\n"); code != 1 ||
+		!strings.Contains(found, "missing-request Deployment web") || strings.Contains(found, "PodDisruptionBudget") {
 		t.Errorf("exit status %d:\n%s", code, found)
 	}
 	for rule, why := range map[string]string{

@@ -41,13 +41,15 @@ func waiting(t *testing.T) *harness.Namespace {
 func explain(t *testing.T, s *harness.Namespace, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	p := shared.Plimsoll(t)
-	return p.Run(t, append([]string{"explain", "hpa/web", "-n", s.Name, "--kubeconfig=" + s.Cluster.KubeconfigPath()}, args...)...)
+	return p.Run(t, append([]string{"explain", "hpa/web", "-n", s.Name, "--kubeconfig=" + s.Cluster.KubeconfigPath()},
+		args...)...)
 }
 
 // explained is an explanation with the controller's history.
 func explained(t *testing.T, s *harness.Namespace) explainhorizontal.Output {
 	t.Helper()
-	stdout, stderr, code := explain(t, s, "-o", "json", "--sync-period=1s", "--controller-address="+shared.Plimsoll(t).Inspection())
+	stdout, stderr, code := explain(t, s, "-o", "json", "--sync-period=1s",
+		"--controller-address="+shared.Plimsoll(t).Inspection())
 	var out explainhorizontal.Output
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
 		t.Fatalf("exit status %d, %v: %s%s", code, err, stdout, stderr)
@@ -85,8 +87,10 @@ func TestTellsPeople(t *testing.T) {
 		t.Fatalf("exit status %d: %s", code, stderr)
 	}
 	for _, want := range []string{
-		"HorizontalPodAutoscaler " + s.Name + "/web", "Deployment/web: 2 desired replicas", "proposed", "stabilized", "the rate policies permit 2",
-		"rate policy    scaleUp 1 Pods per 60 s: permits 2, from 1 at the start of the period", "limited by     rate policies of scaleUp",
+		"HorizontalPodAutoscaler " + s.Name + "/web", "Deployment/web: 2 desired replicas", "proposed",
+		"stabilized", "the rate policies permit 2",
+		"rate policy    scaleUp 1 Pods per 60 s: permits 2, from 1 at the start of the period",
+		"limited by     rate policies of scaleUp",
 		"next           3 in about ", "then no further change, if the load stays", "history        read from the controller",
 	} {
 		if !strings.Contains(stdout, want) {
@@ -142,10 +146,12 @@ func TestSaysWhatRightIsMissing(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
 	stdout, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":nobody")
-	if code == 0 || !strings.Contains(stderr, "you may not get horizontalpodautoscalers.autoscaling in namespace "+s.Name) {
+	if code == 0 || !strings.Contains(stderr, "you may not get horizontalpodautoscalers.autoscaling in namespace "+
+		s.Name) {
 		t.Errorf("exit status %d: %s%s", code, stdout, stderr)
 	}
-	s.Kubectl("create", "role", "looker", "--verb=get", "--resource=horizontalpodautoscalers.autoscaling,deployments.apps/scale")
+	s.Kubectl("create", "role", "looker", "--verb=get",
+		"--resource=horizontalpodautoscalers.autoscaling,deployments.apps/scale")
 	s.Kubectl("create", "rolebinding", "looker", "--role=looker", "--serviceaccount="+s.Name+":looker")
 	// The API server comes to know of a right given just now.
 	s.Eventually("the next right that is missing", func(context.Context) error {

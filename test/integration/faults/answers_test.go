@@ -24,24 +24,38 @@ func TestBadAnswersOfAMetricsAPI(t *testing.T) {
 		fault  adapter.Fault
 		words  []string
 	}{
-		"pods down":     {pods, adapter.Fault{Err: "the database is gone"}, []string{"the database is gone", adapter.MetricPodRequests}},
-		"object down":   {object, adapter.Fault{Err: "the database is gone"}, []string{"the database is gone", "requests_per_second on Service", "/web"}},
-		"external down": {external, adapter.Fault{Err: "the database is gone"}, []string{"the database is gone", "queue_length", "jobs"}},
+		"pods down": {pods, adapter.Fault{Err: "the database is gone"},
+			[]string{"the database is gone", adapter.MetricPodRequests}},
+		"object down": {object, adapter.Fault{Err: "the database is gone"},
+			[]string{"the database is gone", "requests_per_second on Service", "/web"}},
+		"external down": {external, adapter.Fault{Err: "the database is gone"},
+			[]string{"the database is gone", "queue_length", "jobs"}},
 
-		"pods negative":     {pods, adapter.Fault{Value: ptr.To(-5.0)}, []string{"negative value of pod web-", "-5000m", adapter.MetricPodRequests}},
-		"object negative":   {object, adapter.Fault{Value: ptr.To(-5.0)}, []string{"negative value: -5000m", "requests_per_second on Service", "/web"}},
-		"external negative": {external, adapter.Fault{Value: ptr.To(-5.0)}, []string{"negative value: -5000m", "queue_length", "jobs"}},
+		"pods negative": {pods, adapter.Fault{Value: ptr.To(-5.0)},
+			[]string{"negative value of pod web-", "-5000m", adapter.MetricPodRequests}},
+		"object negative": {object, adapter.Fault{Value: ptr.To(-5.0)},
+			[]string{"negative value: -5000m", "requests_per_second on Service", "/web"}},
+		"external negative": {external, adapter.Fault{Value: ptr.To(-5.0)},
+			[]string{"negative value: -5000m", "queue_length", "jobs"}},
 
-		"pods empty":     {pods, adapter.Fault{Empty: true}, []string{"no metrics returned from custom metrics API", adapter.MetricPodRequests}},
-		"object empty":   {object, adapter.Fault{Empty: true}, []string{"could not find the metric requests_per_second", "services web"}},
-		"external empty": {external, adapter.Fault{Empty: true}, []string{"no metrics returned from external metrics API", "queue_length", "jobs"}},
+		"pods empty": {pods, adapter.Fault{Empty: true},
+			[]string{"no metrics returned from custom metrics API", adapter.MetricPodRequests}},
+		"object empty": {object, adapter.Fault{Empty: true},
+			[]string{"could not find the metric requests_per_second", "services web"}},
+		"external empty": {external, adapter.Fault{Empty: true},
+			[]string{"no metrics returned from external metrics API", "queue_length", "jobs"}},
 
-		"pods far too many": {pods, adapter.Fault{Items: 20000}, []string{"20002 items for 2 pods", adapter.MetricPodRequests}},
+		"pods far too many": {pods, adapter.Fault{Items: 20000},
+			[]string{"20002 items for 2 pods", adapter.MetricPodRequests}},
 
-		"pods undecodable":     {pods, adapter.Fault{Body: adapter.UndecodableList(false)}, []string{"the answer of the custom metrics API cannot be read", adapter.MetricPodRequests}},
-		"object undecodable":   {object, adapter.Fault{Body: adapter.UndecodableList(false)}, []string{"the answer of the custom metrics API cannot be read", "requests_per_second on Service", "/web"}},
-		"external undecodable": {external, adapter.Fault{Body: adapter.UndecodableList(true)}, []string{"the answer of the external metrics API cannot be read", "queue_length", "jobs"}},
-		"external no JSON":     {external, adapter.Fault{Body: []byte("<html>busy</html>")}, []string{"the answer of the external metrics API cannot be read", "queue_length", "jobs"}},
+		"pods undecodable": {pods, adapter.Fault{Body: adapter.UndecodableList(false)},
+			[]string{"the answer of the custom metrics API cannot be read", adapter.MetricPodRequests}},
+		"object undecodable": {object, adapter.Fault{Body: adapter.UndecodableList(false)},
+			[]string{"the answer of the custom metrics API cannot be read", "requests_per_second on Service", "/web"}},
+		"external undecodable": {external, adapter.Fault{Body: adapter.UndecodableList(true)},
+			[]string{"the answer of the external metrics API cannot be read", "queue_length", "jobs"}},
+		"external no JSON": {external, adapter.Fault{Body: []byte("<html>busy</html>")},
+			[]string{"the answer of the external metrics API cannot be read", "queue_length", "jobs"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

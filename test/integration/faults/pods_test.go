@@ -24,7 +24,9 @@ func TestMissingRequest(t *testing.T) {
 	s := shared.Namespace(t)
 	sidecar := harness.Container("sidecar", "100m", "64Mi")
 	sidecar.Resources = corev1.ResourceRequirements{}
-	w := harness.Workload{Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "100m", "64Mi"), sidecar}}
+	w := harness.Workload{
+		Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "100m", "64Mi"), sidecar},
+	}
 	// 350m over two pods, which request 100m for one container.
 	s.Create(w.Deployment(), w.Service(35))
 	awaitMeasured(s, 2)
@@ -42,7 +44,8 @@ func TestMissingRequest(t *testing.T) {
 	wantCounts(t, record, 2)
 
 	patch := `{"spec":{"template":{"spec":{"containers":[{"name":"sidecar","resources":{"requests":{"cpu":"100m"}}}]}}}}`
-	_, err := s.Client.AppsV1().Deployments(s.Name).Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := s.Client.AppsV1().Deployments(s.Name).Patch(t.Context(), "web", types.StrategicMergePatchType, []byte(patch),
+		metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +54,8 @@ func TestMissingRequest(t *testing.T) {
 	awaitFine(s, "web")
 }
 
-// What metrics-server makes of a NaN in a kubelet's text is a number: 2^63 nanoseconds or bytes on amd64, 0 on arm64, where
-// it leaves the pod out. Nothing may be scaled on either.
+// What metrics-server makes of a NaN in a kubelet's text is a number: 2^63 nanoseconds or bytes on amd64, 0 on arm64,
+// where it leaves the pod out. Nothing may be scaled on either.
 func TestKubeletSaysNaN(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]float64{"NaN": math.NaN(), "infinity": math.Inf(1), "negative": -1} {
@@ -81,7 +84,9 @@ func kubeletLies(t *testing.T, lie float64) {
 	liar := pods.Items[0].Name
 	s.FaultPod(liar, kubelet.PodFault{Value: &lie})
 	if runtime.GOARCH == "amd64" {
-		o := ordeal{condition: inactive("FailedGetResourceMetric"), words: []string{"implausible value of container app", liar, "cpu"}}
+		o := ordeal{
+			condition: inactive("FailedGetResourceMetric"), words: []string{"implausible value of container app", liar, "cpu"},
+		}
 		s.AwaitHPA("web", "the symptom", o.shown)
 		if event := s.AwaitEvent("web", "FailedGetResourceMetric", "implausible"); event.Type != corev1.EventTypeWarning {
 			t.Errorf("event of type %s", event.Type)
@@ -99,8 +104,8 @@ func kubeletLies(t *testing.T, lie float64) {
 	awaitFine(s, "web")
 }
 
-// awaitMeasured waits until metrics-server knows that many pods. Objects that are created before fail until then, and their
-// events count against the limit that the API's clients set themselves.
+// awaitMeasured waits until metrics-server knows that many pods. Objects that are created before fail until then, and
+// their events count against the limit that the API's clients set themselves.
 func awaitMeasured(s *harness.Namespace, pods int) {
 	s.Eventually("metrics of the pods", func(ctx context.Context) error {
 		list, err := parts.PodMetrics(ctx, s.Cluster, s.Name)

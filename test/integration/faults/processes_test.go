@@ -78,8 +78,9 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 	}
 }
 
-// Plimsoll is killed with -9 in the middle of a surge, and the load falls before the next instance leads. That one knows
-// nothing of what was before: it holds the count, as five minutes of stabilization demand, and goes on from there.
+// Plimsoll is killed with -9 in the middle of a surge, and the load falls before the next instance leads. That one
+// knows nothing of what was before: it holds the count, as five minutes of stabilization demand, and goes on from
+// there.
 func TestKilledInTheMiddleOfASurge(t *testing.T) {
 	s := shared.Namespace(t)
 	plimsoll := shared.Plimsoll(t)
@@ -120,8 +121,8 @@ func TestAPIServerIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An API server may take longer to start than a leader has by default to renew its lease. A leader that cannot ends, and
-	// the kubelet starts it again; here it is to live.
+	// An API server may take longer to start than a leader has by default to renew its lease. A leader that cannot ends,
+	// and the kubelet starts it again; here it is to live.
 	err = plimsoll.Start(t.Context(), "--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=100s")
 	if err != nil {
 		t.Fatal(err)

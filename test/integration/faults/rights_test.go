@@ -23,13 +23,15 @@ const (
 	installed = "plimsoll-system"
 )
 
-// What the controller's service account may do is what it needs and nothing beside, as the API server with RBAC sees it.
+// What the controller's service account may do is what it needs and nothing beside, as the API server with RBAC sees
+// it.
 func TestRightsOfTheServiceAccount(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
 	impersonated := s.Cluster.RESTConfig()
 	impersonated.Impersonate = rest.ImpersonationConfig{
-		UserName: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + installed, "system:authenticated"},
+		UserName: account, Groups: []string{"system:serviceaccounts",
+			"system:serviceaccounts:" + installed, "system:authenticated"},
 	}
 	client, err := kubernetes.NewForConfig(impersonated)
 	if err != nil {
@@ -41,7 +43,8 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 			"watch autoscaling/horizontalpodautoscalers ", "update autoscaling/horizontalpodautoscalers/status " + s.Name,
 			"get apps/deployments/scale " + s.Name, "update apps/deployments/scale " + s.Name,
 			"update trouble.example/gadgets/scale " + s.Name, "watch /pods ", "list metrics.k8s.io/pods " + s.Name,
-			"get custom.metrics.k8s.io/services/requests_per_second " + s.Name, "list external.metrics.k8s.io/queue_length " + s.Name,
+			"get custom.metrics.k8s.io/services/requests_per_second " + s.Name, "list external.metrics.k8s.io/queue_length " +
+				s.Name,
 			"list /nodes ", "watch /nodes ",
 			"patch autoscaling.k8s.io/verticalpodautoscalers/status " + s.Name, "create /pods/eviction " + s.Name,
 			"patch /pods/resize " + s.Name, "create /events " + s.Name, "create coordination.k8s.io/leases " + installed,
@@ -54,8 +57,10 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 			"create /pods " + s.Name, "delete /pods " + s.Name, "update /pods " + s.Name,
 			"create /pods/exec " + s.Name, "create /serviceaccounts/token " + installed, "impersonate /users ",
 			"create rbac.authorization.k8s.io/clusterrolebindings ", "escalate rbac.authorization.k8s.io/clusterroles ",
-			"create coordination.k8s.io/leases " + s.Name, "update coordination.k8s.io/leases kube-system", "delete /events " + s.Name,
-			"update /nodes/status ", "get /nodes/proxy ", "get /nodes/stats ", "get /nodes/log ", "create /nodes/metrics ", "get /nodes/metrics ",
+			"create coordination.k8s.io/leases " + s.Name, "update coordination.k8s.io/leases kube-system", "delete /events " +
+				s.Name,
+			"update /nodes/status ", "get /nodes/proxy ", "get /nodes/stats ", "get /nodes/log ", "create /nodes/metrics ",
+			"get /nodes/metrics ",
 		},
 	} {
 		for _, action := range actions {
@@ -82,8 +87,8 @@ func reviewOf(action string) *authorizationv1.SelfSubjectAccessReview {
 	}}
 }
 
-// config/ is taken as it stands by an API server that enforces the Pod Security that config/'s namespace names, and so are
-// the pods of its Deployment.
+// config/ is taken as it stands by an API server that enforces the Pod Security that config/'s namespace names, and so
+// are the pods of its Deployment.
 func TestInstallationIsAdmitted(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t) // Plimsoll's namespace, as config/ has it, is there
@@ -96,16 +101,19 @@ func TestInstallationIsAdmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := s.Cluster.Kubectl(t.Context(), "apply", "--server-side", "--dry-run=server", "-k", filepath.Join(config, "horizontal"))
+	alone, err := s.Cluster.Kubectl(t.Context(), "apply", "--server-side", "--dry-run=server", "-k",
+		filepath.Join(config, "horizontal"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, object := range []string{"vpa-webhook", "verticalpodautoscaler", "plimsoll-updater", "plimsoll-admission-controller"} {
+	for _, object := range []string{"vpa-webhook", "verticalpodautoscaler", "plimsoll-updater",
+		"plimsoll-admission-controller"} {
 		if strings.Contains(alone, object) || !strings.Contains(out, object) {
 			t.Errorf("%s is in config/horizontal, or not in config/:\n%s\n%s", object, alone, out)
 		}
 	}
-	for _, object := range []string{"deployment.apps/plimsoll-controller", "service/plimsoll-controller-metrics", "clusterrole.rbac.authorization.k8s.io/plimsoll-controller"} {
+	for _, object := range []string{"deployment.apps/plimsoll-controller", "service/plimsoll-controller-metrics",
+		"clusterrole.rbac.authorization.k8s.io/plimsoll-controller"} {
 		if !strings.Contains(out, object) {
 			t.Errorf("%s is not in it:\n%s", object, out)
 		}

@@ -25,9 +25,12 @@ func TestReferenceThatNamesNothing(t *testing.T) {
 		reference autoscalingv2.CrossVersionObjectReference
 		words     []string
 	}{
-		"name":  {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "wbe"}, []string{`deployments.apps "wbe" not found`}},
-		"kind":  {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deploymnet", Name: "web"}, []string{`no matches for kind "Deploymnet" in group "apps"`}},
-		"group": {autoscalingv2.CrossVersionObjectReference{APIVersion: "aps/v1", Kind: "Deployment", Name: "web"}, []string{`no matches for kind "Deployment" in group "aps"`}},
+		"name": {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "wbe"},
+			[]string{`deployments.apps "wbe" not found`}},
+		"kind": {autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deploymnet", Name: "web"},
+			[]string{`no matches for kind "Deploymnet" in group "apps"`}},
+		"group": {autoscalingv2.CrossVersionObjectReference{APIVersion: "aps/v1", Kind: "Deployment", Name: "web"},
+			[]string{`no matches for kind "Deployment" in group "aps"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,8 +52,8 @@ func refer(s *harness.Namespace, reference autoscalingv2.CrossVersionObjectRefer
 	s.UpdateHPA("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef = reference })
 }
 
-// The API server of 1.37 does not take an apiVersion that is none, or a group that the kind cannot be of: no controller has
-// to say so.
+// The API server of 1.37 does not take an apiVersion that is none, or a group that the kind cannot be of: no controller
+// has to say so.
 func TestReferenceWithImpossibleVersion(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -160,7 +163,8 @@ func TestScaleWithoutSelector(t *testing.T) {
 	}
 	define("")
 	t.Cleanup(func() {
-		_, err := s.Cluster.Kubectl(context.WithoutCancel(t.Context()), "delete", "crd", "gadgets.trouble.example", "--wait=false")
+		_, err := s.Cluster.Kubectl(context.WithoutCancel(t.Context()), "delete", "crd", "gadgets.trouble.example",
+			"--wait=false")
 		if err != nil {
 			t.Error(err)
 		}
@@ -168,7 +172,9 @@ func TestScaleWithoutSelector(t *testing.T) {
 	s.Kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/gadgets.trouble.example")
 	s.KubectlInput(gadget, "apply", "-f", "-")
 	hpa := harness.Autoscaler("web", jobs())
-	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "trouble.example/v1", Kind: "Gadget", Name: "web"}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
+		APIVersion: "trouble.example/v1", Kind: "Gadget", Name: "web",
+	}
 	s.Create(harness.Queue("jobs", 35), hpa)
 
 	o := ordeal{condition: inactive("InvalidSelector"), words: []string{"the HPA target's scale is missing a selector"}}

@@ -38,7 +38,8 @@ func TestScaleWriteIsRefused(t *testing.T) {
 	if event.Type != corev1.EventTypeWarning {
 		t.Errorf("event of type %s", event.Type)
 	}
-	if err := contains("event", event.Message, []string{"New size: 4", "above target", `deployments.apps "web"`}); err != nil {
+	if err := contains("event", event.Message,
+		[]string{"New size: 4", "above target", `deployments.apps "web"`}); err != nil {
 		t.Error(err)
 	}
 	s.AwaitDecisions("web", 3)
@@ -57,19 +58,23 @@ func forbidScaling(t *testing.T, s *harness.Namespace) (lift func()) {
 	t.Helper()
 	admission := s.Client.AdmissionregistrationV1()
 	name := metav1.ObjectMeta{Name: "freeze-" + s.Name}
-	_, err := admission.ValidatingAdmissionPolicies().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: name,
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.Name}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments/scale"}},
-				}}},
+	_, err := admission.ValidatingAdmissionPolicies().Create(t.Context(),
+		&admissionregistrationv1.ValidatingAdmissionPolicy{
+			ObjectMeta: name,
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+				MatchConstraints: &admissionregistrationv1.MatchResources{
+					NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.Name}},
+					ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
+						{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+							Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+							Rule: admissionregistrationv1.Rule{
+								APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments/scale"},
+							},
+						}}},
+				},
+				Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no scaling during the freeze"}},
 			},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no scaling during the freeze"}},
-		},
-	}, metav1.CreateOptions{})
+		}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +87,13 @@ func forbidScaling(t *testing.T, s *harness.Namespace) (lift func()) {
 		}
 	})
 	t.Cleanup(lift)
-	_, err = admission.ValidatingAdmissionPolicyBindings().Create(t.Context(), &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: name,
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: name.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}, metav1.CreateOptions{})
+	_, err = admission.ValidatingAdmissionPolicyBindings().Create(t.Context(),
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: name,
+			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: name.Name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+			},
+		}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +128,8 @@ func TestScaleWriteInConflict(t *testing.T) {
 	ended := time.Now().Add(8 * time.Second)
 	for n := int32(0); time.Now().Before(ended); n++ {
 		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, 5+n%2)
-		_, err := deployments.Patch(t.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "somebody"})
+		_, err := deployments.Patch(t.Context(), "web", types.MergePatchType, patch,
+			metav1.PatchOptions{FieldManager: "somebody"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +179,8 @@ func TestObjectIsEditedWhileItScales(t *testing.T) {
 		}
 		return nil
 	})
-	climbing.edit("max below what there is", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 4 }, 4)
+	climbing.edit("max below what there is", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.MaxReplicas = 4 },
+		4)
 	climbing.edit("min above what there is", func(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 		hpa.Spec.MinReplicas, hpa.Spec.MaxReplicas = ptr.To[int32](9), 20
 	}, 9)
@@ -195,8 +203,8 @@ type climb struct {
 	record *harness.Record
 }
 
-// edit changes the object "web" and waits for the count that the new spec demands. What was under way when the edit came
-// may still be written; after that every count is within the new bounds.
+// edit changes the object "web" and waits for the count that the new spec demands. What was under way when the edit
+// came may still be written; after that every count is within the new bounds.
 func (c climb) edit(what string, change func(*autoscalingv2.HorizontalPodAutoscaler), want int32) {
 	t, s, record := c.t, c.s, c.record
 	t.Helper()
@@ -207,7 +215,8 @@ func (c climb) edit(what string, change func(*autoscalingv2.HorizontalPodAutosca
 	// It may go on from there at once.
 	s.Eventually(fmt.Sprintf("%s: %d replicas at some time", what, want), func(context.Context) error {
 		counts, err := record.Counts()
-		if err == nil && !slices.ContainsFunc(counts, func(c harness.Count) bool { return c.At.After(began) && c.Replicas == want }) {
+		if err == nil &&
+			!slices.ContainsFunc(counts, func(c harness.Count) bool { return c.At.After(began) && c.Replicas == want }) {
 			err = fmt.Errorf("counts: %s", record)
 		}
 		return err
@@ -225,7 +234,8 @@ func (c climb) edit(what string, change func(*autoscalingv2.HorizontalPodAutosca
 	}
 	for _, c := range counts {
 		if c.At.After(since) && (c.Replicas < *spec.MinReplicas || c.Replicas > spec.MaxReplicas) {
-			t.Errorf("%s: %d replicas after the edit to %d..%d; counts: %s", what, c.Replicas, *spec.MinReplicas, spec.MaxReplicas, record)
+			t.Errorf("%s: %d replicas after the edit to %d..%d; counts: %s", what, c.Replicas, *spec.MinReplicas,
+				spec.MaxReplicas, record)
 		}
 	}
 }

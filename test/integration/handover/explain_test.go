@@ -20,7 +20,8 @@ import (
 // explained is what the program says of "web" where kube-controller-manager alone decides.
 func explained(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) explainhorizontal.Output {
 	t.Helper()
-	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath(), "-o", "json")
+	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n",
+		s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath(), "-o", "json")
 	var out explainhorizontal.Output
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
 		t.Fatalf("exit status %d, %v: %s%s", code, err, stdout, stderr)
@@ -78,10 +79,13 @@ func TestExplainForetellsUpstream(t *testing.T) {
 	awaitAverage(s, "web", 4)
 	foretold(4, 4)
 	text := explainText(t, s, p)
-	wantWords(t, text, "history        unknown: kube-controller-manager does not expose it", "controller     kube-controller-manager",
-		"limited by     stabilization window of scaleDown until ", "result         stay at 4", "scale-down     no earlier than ")
+	wantWords(t, text, "history        unknown: kube-controller-manager does not expose it",
+		"controller     kube-controller-manager",
+		"limited by     stabilization window of scaleDown until ", "result         stay at 4",
+		"scale-down     no earlier than ")
 	s.HoldsReplicas(15*time.Second, harness.Deployment, "web", 4)
-	if got, want := changes.All(), []harness.Change{{From: 2, To: 4, By: "kube-controller-manager"}}; !slices.Equal(got, want) {
+	if got, want := changes.All(),
+		[]harness.Change{{From: 2, To: 4, By: "kube-controller-manager"}}; !slices.Equal(got, want) {
 		t.Errorf("changes %v, want %v", got, want)
 	}
 }
@@ -99,10 +103,12 @@ func TestExplainSaysWhichAPIIsMissing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s.Create(harness.Workload{}.Deployment(), harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(50))))
+	s.Create(harness.Workload{}.Deployment(),
+		harness.Autoscaler("web", harness.Resource(corev1.ResourceCPU, harness.Utilization(50))))
 	event := s.AwaitEvent("web", "FailedGetResourceMetric", "the server could not find the requested resource")
 	text := explainText(t, s, p)
-	wantWords(t, text, "the server could not find the requested resource (get pods.metrics.k8s.io)", "FailedGetResourceMetric",
+	wantWords(t, text, "the server could not find the requested resource (get pods.metrics.k8s.io)",
+		"FailedGetResourceMetric",
 		"stays at 1 (minReplicas) until this changes")
 	if !strings.Contains(text, event.Message) {
 		t.Errorf("the controller says %q, the explanation:\n%s", event.Message, text)

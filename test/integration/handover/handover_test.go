@@ -84,7 +84,8 @@ func awaitAverage(s *harness.Namespace, name string, want int64) {
 	})
 }
 
-// Both loops are on. Plimsoll says so, leaves the objects alone, and takes them up two minutes after the other's last word.
+// Both loops are on. Plimsoll says so, leaves the objects alone, and takes them up two minutes after the other's last
+// word.
 func TestRefusesToFight(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, often, loopOn)
@@ -102,7 +103,8 @@ func TestRefusesToFight(t *testing.T) {
 	if contest.Type != corev1.EventTypeWarning {
 		t.Errorf("event of type %s", contest.Type)
 	}
-	if lines, err := s.LogLines("another controller writes the status"); err != nil || len(lines) == 0 || lines[0]["writer"] != "kube-controller-manager" {
+	if lines, err := s.LogLines("another controller writes the status"); err != nil || len(lines) == 0 ||
+		lines[0]["writer"] != "kube-controller-manager" {
 		t.Errorf("the log says %v %v", lines, err)
 	}
 	// An object of a test before may not be gone yet.
@@ -139,7 +141,8 @@ func TestRefusesToFight(t *testing.T) {
 	if d := s.Decisions("web")[decided]; d.At.Before(last.Add(119 * time.Second)) {
 		t.Errorf("Plimsoll decided %s after the other's last word", d.At.Sub(last))
 	}
-	want := []harness.Change{{From: 2, To: 4, By: "kube-controller-manager"}, {From: 4, To: 6, By: "kube-controller-manager"}, {From: 6, To: 8, By: "plimsoll"}}
+	want := []harness.Change{{From: 2, To: 4, By: "kube-controller-manager"},
+		{From: 4, To: 6, By: "kube-controller-manager"}, {From: 6, To: 8, By: "plimsoll"}}
 	if got := changes.All(); !slices.Equal(got, want) {
 		t.Errorf("changes %v, want %v", got, want)
 	}

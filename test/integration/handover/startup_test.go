@@ -8,13 +8,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// Of each pod that a scale-up asked for it is measured how long it took to be ready, and the parts add up: simulated pods
-// become ready three seconds after their containers run.
+// Of each pod that a scale-up asked for it is measured how long it took to be ready, and the parts add up: simulated
+// pods become ready three seconds after their containers run.
 func TestMeasuresHowPodsStart(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, loopOff)
 	workload := harness.Workload{Annotations: map[string]string{"sim.plimsoll.dev/startup-delay": "3s"}}
-	s.Create(workload.Deployment(), harness.Queue("jobs", 5), harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
+	s.Create(workload.Deployment(), harness.Queue("jobs", 5),
+		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	b := p.StartInstance(t, "measures-starts", "--leader-elect=false")
 	s.AwaitConditions("web", validMetric())
 	s.SetQueue("jobs", 35)

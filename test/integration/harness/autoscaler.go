@@ -41,7 +41,9 @@ func Value(quantity string) autoscalingv2.MetricTarget {
 
 // AverageValue is a target for a metric's part per pod.
 func AverageValue(quantity string) autoscalingv2.MetricTarget {
-	return autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: ptr.To(resource.MustParse(quantity))}
+	return autoscalingv2.MetricTarget{
+		Type: autoscalingv2.AverageValueMetricType, AverageValue: ptr.To(resource.MustParse(quantity)),
+	}
 }
 
 // Resource is a metric of metrics-server over the pods.
@@ -53,7 +55,9 @@ func Resource(name corev1.ResourceName, target autoscalingv2.MetricTarget) autos
 }
 
 // ContainerResource is a metric of metrics-server over one container of each pod.
-func ContainerResource(container string, name corev1.ResourceName, target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
+func ContainerResource(
+	container string, name corev1.ResourceName, target autoscalingv2.MetricTarget,
+) autoscalingv2.MetricSpec {
 	return autoscalingv2.MetricSpec{
 		Type:              autoscalingv2.ContainerResourceMetricSourceType,
 		ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Name: name, Container: container, Target: target},
@@ -64,7 +68,9 @@ func ContainerResource(container string, name corev1.ResourceName, target autosc
 func PodRequests(target autoscalingv2.MetricTarget) autoscalingv2.MetricSpec {
 	return autoscalingv2.MetricSpec{
 		Type: autoscalingv2.PodsMetricSourceType,
-		Pods: &autoscalingv2.PodsMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: adapter.MetricPodRequests}, Target: target},
+		Pods: &autoscalingv2.PodsMetricSource{
+			Metric: autoscalingv2.MetricIdentifier{Name: adapter.MetricPodRequests}, Target: target,
+		},
 	}
 }
 
@@ -86,7 +92,8 @@ func QueueLength(service string, target autoscalingv2.MetricTarget) autoscalingv
 		Type: autoscalingv2.ExternalMetricSourceType,
 		External: &autoscalingv2.ExternalMetricSource{
 			Metric: autoscalingv2.MetricIdentifier{
-				Name: adapter.MetricQueueLength, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"service": service}},
+				Name:     adapter.MetricQueueLength,
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"service": service}},
 			},
 			Target: target,
 		},

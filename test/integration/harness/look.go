@@ -101,8 +101,10 @@ func (s *Namespace) AwaitConditions(name string, wanted ...Condition) {
 // Describe writes a status down for the message of a failure.
 func Describe(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "  %s: generation %d, observed %s, replicas %d, wanted %d, last scale %v\n", hpa.Name, hpa.Generation,
-		number(hpa.Status.ObservedGeneration), hpa.Status.CurrentReplicas, hpa.Status.DesiredReplicas, hpa.Status.LastScaleTime)
+	fmt.Fprintf(&text, "  %s: generation %d, observed %s, replicas %d, wanted %d, last scale %v\n", hpa.Name,
+		hpa.Generation,
+		number(hpa.Status.ObservedGeneration), hpa.Status.CurrentReplicas, hpa.Status.DesiredReplicas,
+		hpa.Status.LastScaleTime)
 	for _, c := range hpa.Status.Conditions {
 		fmt.Fprintf(&text, "  %s %s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 	}

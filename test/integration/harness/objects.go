@@ -88,7 +88,8 @@ func (w Workload) Deployment() *appsv1.Deployment {
 // StatefulSet is the workload as a StatefulSet whose pods need not wait for each other.
 func (w Workload) StatefulSet() *appsv1.StatefulSet {
 	return &appsv1.StatefulSet{ObjectMeta: w.meta(), Spec: appsv1.StatefulSetSpec{
-		Replicas: w.replicas(), Selector: w.selector(), Template: w.Template(), PodManagementPolicy: appsv1.ParallelPodManagement,
+		Replicas: w.replicas(), Selector: w.selector(), Template: w.Template(),
+		PodManagementPolicy: appsv1.ParallelPodManagement,
 	}}
 }
 
@@ -140,7 +141,8 @@ func Queue(name string, length int) *corev1.Service {
 func (s *Namespace) SetQueue(name string, length int) {
 	s.t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, world.AnnotationBacklogLimit, length)
-	_, err := s.Client.CoreV1().Services(s.Name).Patch(s.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := s.Client.CoreV1().Services(s.Name).Patch(s.t.Context(), name, types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

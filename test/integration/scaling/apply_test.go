@@ -85,7 +85,8 @@ func TestEditLastAppliedLeavesTheCountAlone(t *testing.T) {
 	staysAtFour(t, s, record)
 }
 
-// The documentation's way with server-side apply: another manager takes the field over, then the manifest lets go of it.
+// The documentation's way with server-side apply: another manager takes the field over, then the manifest lets go of
+// it.
 func TestHandingReplicasOverLeavesTheCountAlone(t *testing.T) {
 	t.Parallel()
 	s := autoscaled(t, serverSide...)
@@ -104,7 +105,8 @@ func TestHandingReplicasOverLeavesTheCountAlone(t *testing.T) {
 func TestServerSideApplyOfReplicasConflictsWithTheAutoscaler(t *testing.T) {
 	t.Parallel()
 	s := autoscaled(t, serverSide...)
-	_, err := s.Cluster.KubectlInput(t.Context(), deployed(twoReplicas, "2"), append([]string{"--namespace=" + s.Name}, serverSide...)...)
+	_, err := s.Cluster.KubectlInput(t.Context(), deployed(twoReplicas, "2"),
+		append([]string{"--namespace=" + s.Name}, serverSide...)...)
 	if err == nil || !strings.Contains(err.Error(), "conflict") || !strings.Contains(err.Error(), ".spec.replicas") {
 		t.Errorf("applying 2 replicas: %v, want a conflict over .spec.replicas", err)
 	}
@@ -114,7 +116,8 @@ func TestServerSideApplyOfReplicasConflictsWithTheAutoscaler(t *testing.T) {
 // staysAtFour checks that the manifest was applied and that the count never was another.
 func staysAtFour(t *testing.T, s *harness.Namespace, record *harness.Record) {
 	t.Helper()
-	if image := s.Kubectl("get", "deployment/web", "-o", "jsonpath={.spec.template.spec.containers[0].image}"); !strings.HasSuffix(image, ":2") {
+	if image := s.Kubectl("get", "deployment/web", "-o",
+		"jsonpath={.spec.template.spec.containers[0].image}"); !strings.HasSuffix(image, ":2") {
 		t.Fatalf("image %s: the manifest was not applied", image)
 	}
 	s.HoldsReplicas(patience, harness.Deployment, "web", 4)
@@ -130,7 +133,8 @@ func editLastApplied(t *testing.T, s *harness.Namespace) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Long)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, kubectlPath(t, s), "--namespace="+s.Name, "apply", "edit-last-applied", "deployment/web")
+	cmd := exec.CommandContext(ctx, kubectlPath(t, s), "--namespace="+s.Name, "apply", "edit-last-applied",
+		"deployment/web")
 	cmd.Env = append(s.Cluster.Env(), "KUBE_EDITOR="+editor)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("edit-last-applied: %v: %s", err, out)

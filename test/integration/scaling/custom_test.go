@@ -56,7 +56,9 @@ func TestCustomResourceScalesUpUnderLoad(t *testing.T) {
 
 	web := harness.Workload{}
 	hpa := harness.Autoscaler("web", harness.PodRequests(harness.AverageValue("10")))
-	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "sailing.example/v1", Kind: "Crew", Name: "web"}
+	hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
+		APIVersion: "sailing.example/v1", Kind: "Crew", Name: "web",
+	}
 	s.Create(web.Service(5), hpa)
 
 	boatswain := newBoatswain(t, s, web)
@@ -117,7 +119,8 @@ func (b boatswain) reconcile(ctx context.Context) (int64, error) {
 	for ; there < want; there++ {
 		template := b.web.Template()
 		template.GenerateName = "web-"
-		if _, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}, metav1.CreateOptions{}); err != nil {
+		if _, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec},
+			metav1.CreateOptions{}); err != nil {
 			return 0, err
 		}
 	}

@@ -24,7 +24,8 @@ func TestKubectlAutoscaleGetDescribeDelete(t *testing.T) {
 	s.AwaitReplicas(harness.Deployment, "web", 4)
 	awaitTargets(s, `cpu: 4[34]%/50%`, "4")
 
-	s.AwaitEvent("web", "SuccessfulRescale", "New size: 4") // events are written one after the other, later than the status
+	// events are written one after the other, later than the status
+	s.AwaitEvent("web", "SuccessfulRescale", "New size: 4")
 
 	description := s.Kubectl("describe", "hpa", "web")
 	for _, want := range []string{
@@ -45,7 +46,8 @@ func TestKubectlAutoscaleGetDescribeDelete(t *testing.T) {
 		}
 	}
 
-	wantOutput(t, s.Kubectl("delete", "hpa", "web"), fmt.Sprintf("horizontalpodautoscaler.autoscaling %q deleted from %s namespace", "web", s.Name))
+	wantOutput(t, s.Kubectl("delete", "hpa", "web"),
+		fmt.Sprintf("horizontalpodautoscaler.autoscaling %q deleted from %s namespace", "web", s.Name))
 	if got := s.Replicas(harness.Deployment, "web"); got != 4 {
 		t.Errorf("the deleted autoscaler left %d replicas, want 4", got)
 	}

@@ -64,7 +64,8 @@ func TestResourceMetricsGiveTheComputedCount(t *testing.T) {
 		},
 		"container cpu utilization": {
 			two, 20, harness.ContainerResource("proxy", corev1.ResourceCPU, harness.Utilization(20)),
-			4, reading{average: 0.0175, percent: 17}, "proxy's 70m over 20 % of its 100m; the pods' 200m over 20 % of 200m would be 5",
+			4, reading{average: 0.0175, percent: 17},
+			"proxy's 70m over 20 % of its 100m; the pods' 200m over 20 % of 200m would be 5",
 		},
 		"container cpu average value": {
 			two, 20, harness.ContainerResource("proxy", corev1.ResourceCPU, harness.AverageValue("20m")),
@@ -129,11 +130,13 @@ func TestCustomAndExternalMetricsGiveTheComputedCount(t *testing.T) {
 	}
 }
 
-// twoReadyPods creates a Deployment with two ready pods whose further pods never become ready: targets of type Value count
-// from the ready pods, and a value that does not fall as pods are added would otherwise lead to ever more.
+// twoReadyPods creates a Deployment with two ready pods whose further pods never become ready: targets of type Value
+// count from the ready pods, and a value that does not fall as pods are added would otherwise lead to ever more.
 func twoReadyPods(s *harness.Namespace) {
 	const annotation = "sim.plimsoll.dev/ready"
-	s.Create(harness.Workload{Replicas: ptr.To[int32](2), Annotations: map[string]string{annotation: "false"}}.Deployment())
+	s.Create(harness.Workload{
+		Replicas: ptr.To[int32](2), Annotations: map[string]string{annotation: "false"},
+	}.Deployment())
 	s.Eventually("two pods", func(ctx context.Context) error { return podCount(ctx, s, 2) })
 	s.Kubectl("annotate", "pods", "--all", annotation+"-")
 	s.Eventually("two ready pods", func(ctx context.Context) error { return readyPods(ctx, s, 2) })
@@ -168,7 +171,8 @@ func awaitCount(s *harness.Namespace, want int64, show reading) {
 		if len(hpa.Status.CurrentMetrics) != 1 {
 			return fmt.Errorf("%d metrics, not one", len(hpa.Status.CurrentMetrics))
 		}
-		return both(hasValidMetric(hpa), currentReplicas(hpa, int32(want)), show.compare(currentOf(hpa.Status.CurrentMetrics[0])))
+		return both(hasValidMetric(hpa), currentReplicas(hpa, int32(want)),
+			show.compare(currentOf(hpa.Status.CurrentMetrics[0])))
 	})
 }
 
@@ -190,7 +194,8 @@ func currentOf(m autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
 }
 
 func (r reading) compare(got autoscalingv2.MetricValueStatus) error {
-	return both(near("value", got.Value, r.value), near("average value", got.AverageValue, r.average), r.comparePercent(got))
+	return both(near("value", got.Value, r.value), near("average value", got.AverageValue, r.average),
+		r.comparePercent(got))
 }
 
 func (r reading) comparePercent(got autoscalingv2.MetricValueStatus) error {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// All tests here run Plimsoll as the service account of config/. This one shows that the account may do little: if it could
-// do everything, nothing would be shown about config/.
+// All tests here run Plimsoll as the service account of config/. This one shows that the account may do little: if it
+// could do everything, nothing would be shown about config/.
 func TestPlimsollHasOnlyTheRightsOfItsServiceAccount(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -28,7 +28,8 @@ func TestPlimsollHasOnlyTheRightsOfItsServiceAccount(t *testing.T) {
 		"create clusterrolebindings.rbac.authorization.k8s.io":             "no",
 	} {
 		// A "no" is also an exit status of 1.
-		out, _ := s.Cluster.Kubectl(t.Context(), append([]string{as, "--namespace=" + s.Name, "auth", "can-i"}, strings.Fields(action)...)...)
+		out, _ := s.Cluster.Kubectl(t.Context(),
+			append([]string{as, "--namespace=" + s.Name, "auth", "can-i"}, strings.Fields(action)...)...)
 		if got := strings.TrimSpace(out); got != want {
 			t.Errorf("can-i %s: %q, want %s", action, got, want)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// While pods are replaced there are more of them than wanted, some not ready, some without metrics yet, and new ones use
-// CPU to start. None of this is load.
+// While pods are replaced there are more of them than wanted, some not ready, some without metrics yet, and new ones
+// use CPU to start. None of this is load.
 func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 	t.Parallel()
 	// Seconds between two scrapes of metrics-server, and between two steps of the workload model with a decision's period.

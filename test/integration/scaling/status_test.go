@@ -83,7 +83,8 @@ func scaledSince(hpa *autoscalingv2.HorizontalPodAutoscaler, began time.Time) er
 
 func queueShown(hpa *autoscalingv2.HorizontalPodAutoscaler, average string) error {
 	for _, m := range hpa.Status.CurrentMetrics {
-		if m.External != nil && m.External.Current.AverageValue != nil && m.External.Current.AverageValue.String() == average {
+		if m.External != nil && m.External.Current.AverageValue != nil &&
+			m.External.Current.AverageValue.String() == average {
 			return nil
 		}
 	}

@@ -31,7 +31,9 @@ func TestEachKindOfTargetScalesUpUnderLoad(t *testing.T) {
 			s := shared.Namespace(t)
 			// What each pod serves is measured, so that the pods must exist, be found by the target's selector and be ready.
 			hpa := harness.Autoscaler("web", harness.PodRequests(harness.AverageValue("10")))
-			hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: c.apiVersion, Kind: name, Name: "web"}
+			hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{
+				APIVersion: c.apiVersion, Kind: name, Name: "web",
+			}
 			s.Create(c.object, web.Service(5), hpa)
 			s.AwaitHPA("web", "a first value", hasValidMetric)
 			s.HoldsReplicas(3*time.Second, c.kind, "web", 1)

@@ -119,7 +119,8 @@ func (f *Flags) addCertificates(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.lifetime, "webhook-cert-lifetime", 90*24*time.Hour,
 		"How long a certificate in --webhook-cert-secret is valid; there is a new one in time.")
 	fs.StringVar(&f.clientAuthority, "webhook-client-ca-file", "",
-		"The file of the authority of the client certificate that the API server shows, if its AdmissionConfiguration names one; nobody else is "+
+		"The file of the authority of the client certificate that the API server shows, if its AdmissionConfiguration "+
+			"names one; nobody else is "+
 			"then answered. It should sign nothing else. Without it, anybody who knows the path.")
 	fs.StringVar(&f.minTLSVersion, "min-tls-version", "tls1_2", "The least TLS version: tls1_2 or tls1_3.")
 	fs.StringVar(&f.ciphers, "tls-ciphers", "",
@@ -254,7 +255,8 @@ func (f *Flags) Config() *admission.Config {
 		Port: f.port, TLS: tlsConfig(f.minTLSVersion, f.ciphers),
 		Namespace: f.namespace,
 		Certificates: admission.Certificates{
-			Files: f.files, Reload: f.reload, Secret: f.secret, Names: f.names(), Lifetime: f.lifetime, ClientAuthority: f.clientAuthority,
+			Files: f.files, Reload: f.reload, Secret: f.secret, Names: f.names(), Lifetime: f.lifetime,
+			ClientAuthority: f.clientAuthority,
 		},
 		Registration: upkeep.Registration{
 			Namespace: f.namespace, Service: f.service,

@@ -57,7 +57,8 @@ func TestAdmissionFlags(t *testing.T) {
 			ours = append(ours, f.Name)
 		}
 	})
-	want := []string{"divergences", "logging-format", "v", "vertical-conflict", "webhook-cert-lifetime", "webhook-cert-secret", "webhook-client-ca-file"}
+	want := []string{"divergences", "logging-format", "v", "vertical-conflict", "webhook-cert-lifetime",
+		"webhook-cert-secret", "webhook-client-ca-file"}
 	if diff := cmp.Diff(want, ours); diff != "" {
 		t.Errorf("Plimsoll's own flags: (-want +got)\n%s", diff)
 	}
@@ -77,7 +78,8 @@ func parsedAdmission(t *testing.T, args ...string) (*Flags, error) {
 
 func TestAdmissionFlagsMean(t *testing.T) {
 	t.Setenv("NAMESPACE", "here")
-	f, err := parsedAdmission(t, "--feature-gates=AllAlpha=true,InPlace=false", "--webhook-labels=a:b, c:d", "--ignored-vpa-object-namespaces=x,y",
+	f, err := parsedAdmission(t, "--feature-gates=AllAlpha=true,InPlace=false", "--webhook-labels=a:b, c:d",
+		"--ignored-vpa-object-namespaces=x,y",
 		"--max-allowed-cpu-boost=1500m")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +90,8 @@ func TestAdmissionFlagsMean(t *testing.T) {
 	if labels, _ := parseLabels(f.labels); !cmp.Equal(labels, map[string]string{"a": "b", "c": "d"}) {
 		t.Errorf("labels %v", labels)
 	}
-	if f.leaseNamespace != "here" || !slices.Equal(f.names()[:1], []string{"vpa-webhook.here.svc"}) || !slices.Equal(f.ignoredNamespaces(), []string{"x", "y"}) {
+	if f.leaseNamespace != "here" || !slices.Equal(f.names()[:1], []string{"vpa-webhook.here.svc"}) ||
+		!slices.Equal(f.ignoredNamespaces(), []string{"x", "y"}) {
 		t.Errorf("%+v", f)
 	}
 	if f.maxBoost.MilliValue() != 1500 {
@@ -102,8 +105,10 @@ func TestAdmissionFlagsMean(t *testing.T) {
 
 func TestAdmissionFlagsThatCannotWork(t *testing.T) {
 	for _, arg := range []string{
-		"--feature-gates=Unknown=true", "--feature-gates=InPlace=perhaps", "--webhook-labels=a", "--webhook-timeout-seconds=31",
-		"--min-tls-version=tls1_1", "--register-by-url", "--divergences=unknown", "--vertical-conflict=fight", "--status-lease-update-interval=0s",
+		"--feature-gates=Unknown=true", "--feature-gates=InPlace=perhaps", "--webhook-labels=a",
+		"--webhook-timeout-seconds=31",
+		"--min-tls-version=tls1_1", "--register-by-url", "--divergences=unknown", "--vertical-conflict=fight",
+		"--status-lease-update-interval=0s",
 		"--kube-api-qps=0", "--port=65536", "--max-allowed-cpu-boost=-1",
 	} {
 		name, _, _ := strings.Cut(arg, "=")
@@ -122,7 +127,8 @@ func TestAdmissionFlagsThatCannotWork(t *testing.T) {
 
 func TestTLSFlags(t *testing.T) {
 	c := tlsConfig("tls1_3", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256:nonsense")
-	if c.MinVersion != tls.VersionTLS13 || !slices.Equal(c.CipherSuites, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}) {
+	if c.MinVersion != tls.VersionTLS13 ||
+		!slices.Equal(c.CipherSuites, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}) {
 		t.Errorf("%+v", c)
 	}
 	if c := tlsConfig("tls1_2", ""); c.MinVersion != tls.VersionTLS12 || c.CipherSuites != nil {

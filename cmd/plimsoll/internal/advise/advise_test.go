@@ -74,8 +74,10 @@ func TestAdviseFailsOnLevel(t *testing.T) {
 func TestAdviseText(t *testing.T) {
 	out, _ := adviseWith(t, advised)
 	for _, want := range []string{
-		"Deployment default/web", "web.yaml:10)", "missing-request", "spec.template.spec.containers[0].resources.requests.cpu",
-		"kubectl patch deployment web -n default --type=json", "path: /spec/template/spec/containers/0/resources", "error: 1, warning: 0, advice: 1.",
+		"Deployment default/web", "web.yaml:10)", "missing-request",
+		"spec.template.spec.containers[0].resources.requests.cpu",
+		"kubectl patch deployment web -n default --type=json", "path: /spec/template/spec/containers/0/resources",
+		"error: 1, warning: 0, advice: 1.",
 		"Not looked for, as nothing is known of usage: ",
 	} {
 		if !strings.Contains(out, want) {
@@ -87,7 +89,8 @@ func TestAdviseText(t *testing.T) {
 func TestAdviseJSONAndSARIF(t *testing.T) {
 	out, _ := adviseWith(t, advised, "-o", "json")
 	var report show.Report
-	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Findings) != 2 || report.Findings[0].Rule != "missing-request" {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Findings) != 2 ||
+		report.Findings[0].Rule != "missing-request" {
 		t.Errorf("%v: %s", err, out)
 	}
 	out, _ = adviseWith(t, advised, "-o", "sarif")
@@ -102,11 +105,13 @@ func TestAdviseJSONAndSARIF(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 2 {
+	if err := json.Unmarshal([]byte(out), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 ||
+		len(log.Runs[0].Results) != 2 {
 		t.Fatalf("%v: %s", err, out)
 	}
 	first := log.Runs[0].Results[0]
-	if first.RuleID != "missing-request" || first.Level != "error" || first.Locations[0].PhysicalLocation.Region.StartLine != 10 {
+	if first.RuleID != "missing-request" || first.Level != "error" ||
+		first.Locations[0].PhysicalLocation.Region.StartLine != 10 {
 		t.Errorf("%+v", first)
 	}
 }
@@ -213,7 +218,8 @@ func TestAdviseRefuses(t *testing.T) {
 func TestAdviseReadsTheRest(t *testing.T) {
 	content := strings.Replace(advised, "maxReplicas", "maxReplica", 1) + "\n---\n{{ if .Values.enabled }}\n"
 	out, err := adviseWith(t, content, "--fail-on=error")
-	if err != nil || !strings.Contains(out, `unknown field "spec.maxReplica"`) || strings.Count(out, "warning  unreadable") != 2 ||
+	if err != nil || !strings.Contains(out, `unknown field "spec.maxReplica"`) ||
+		strings.Count(out, "warning  unreadable") != 2 ||
 		!strings.Contains(out, "error: 0, warning: 2, advice: ") || !strings.Contains(out, "; 1 workload, no autoscaler.") {
 		t.Errorf("error %v:\n%s", err, out)
 	}
@@ -248,7 +254,8 @@ func TestAdviseEnds(t *testing.T) {
 }
 
 func TestAdviseIgnoresWhatIsAnnotated(t *testing.T) {
-	content := strings.Replace(advised, "metadata: {name: web}", `metadata: {name: web, annotations: {plimsoll.dev/ignore: "single-replica"}}`, 1)
+	content := strings.Replace(advised, "metadata: {name: web}",
+		`metadata: {name: web, annotations: {plimsoll.dev/ignore: "single-replica"}}`, 1)
 	out, err := adviseWith(t, content, "--rules=single-replica", "--fail-on=advice")
 	if err != nil || !strings.Contains(out, "Nothing found; annotations ignore 1.") {
 		t.Errorf("error %v: %s", err, out)

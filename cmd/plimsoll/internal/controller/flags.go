@@ -63,17 +63,21 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 		"The number of horizontal pod autoscaler objects that are allowed to sync concurrently. One that waits "+
 			"for a metrics API does not count.")
 	fs.DurationVar(&f.config.SyncPeriod, prefix+"sync-period", 15*time.Second,
-		"The period for syncing the number of pods in horizontal pod autoscaler: the longest time without a decision. New samples of kubelets, "+
+		"The period for syncing the number of pods in horizontal pod autoscaler: the longest time without a decision. New "+
+			"samples of kubelets, "+
 			"and pods and counts that change, lead to decisions between.")
-	fs.DurationVar(&f.config.Options.DownscaleStabilization, prefix+"downscale-stabilization", f.config.Options.DownscaleStabilization,
+	fs.DurationVar(&f.config.Options.DownscaleStabilization, prefix+"downscale-stabilization",
+		f.config.Options.DownscaleStabilization,
 		"The period for which autoscaler will look backwards and not scale down below any recommendation it "+
 			"made during that period.")
 	fs.Float64Var(&f.config.Options.Tolerance, prefix+"tolerance", f.config.Options.Tolerance,
 		"The minimum change (from 1.0) in the desired-to-actual metrics ratio for the horizontal pod "+
 			"autoscaler to consider scaling.")
-	fs.DurationVar(&f.config.Options.CPUInitializationPeriod, prefix+"cpu-initialization-period", f.config.Options.CPUInitializationPeriod,
+	fs.DurationVar(&f.config.Options.CPUInitializationPeriod, prefix+"cpu-initialization-period",
+		f.config.Options.CPUInitializationPeriod,
 		"The period after pod start when CPU samples might be skipped.")
-	fs.DurationVar(&f.config.Options.InitialReadinessDelay, prefix+"initial-readiness-delay", f.config.Options.InitialReadinessDelay,
+	fs.DurationVar(&f.config.Options.InitialReadinessDelay, prefix+"initial-readiness-delay",
+		f.config.Options.InitialReadinessDelay,
 		"The period after pod start during which readiness changes will be treated as initial readiness.")
 	fs.DurationVar(&f.config.MetricsTimeout, "metrics-api-timeout", 10*time.Second,
 		"How long a metrics API may take to answer, once it is asked. Objects that do not ask it are not "+
@@ -103,11 +107,15 @@ func (f *Flags) Validate() error {
 	const prefix = "horizontal-pod-autoscaler-"
 	check(f.workers >= 1, "concurrent-horizontal-pod-autoscaler-syncs", f.workers, "must be greater than 0")
 	check(f.config.SyncPeriod > 0, prefix+"sync-period", f.config.SyncPeriod, "must be greater than 0")
-	check(f.config.Options.DownscaleStabilization >= 0, prefix+"downscale-stabilization", f.config.Options.DownscaleStabilization, "must not be negative")
-	check(f.config.Options.Tolerance >= 0 && !math.IsNaN(f.config.Options.Tolerance) && !math.IsInf(f.config.Options.Tolerance, 0),
+	check(f.config.Options.DownscaleStabilization >= 0, prefix+"downscale-stabilization",
+		f.config.Options.DownscaleStabilization, "must not be negative")
+	check(f.config.Options.Tolerance >= 0 && !math.IsNaN(f.config.Options.Tolerance) &&
+		!math.IsInf(f.config.Options.Tolerance, 0),
 		prefix+"tolerance", f.config.Options.Tolerance, "must be a number and not negative")
-	check(f.config.Options.CPUInitializationPeriod >= 0, prefix+"cpu-initialization-period", f.config.Options.CPUInitializationPeriod, "must not be negative")
-	check(f.config.Options.InitialReadinessDelay >= 0, prefix+"initial-readiness-delay", f.config.Options.InitialReadinessDelay, "must not be negative")
+	check(f.config.Options.CPUInitializationPeriod >= 0, prefix+"cpu-initialization-period",
+		f.config.Options.CPUInitializationPeriod, "must not be negative")
+	check(f.config.Options.InitialReadinessDelay >= 0, prefix+"initial-readiness-delay",
+		f.config.Options.InitialReadinessDelay, "must not be negative")
 	f.validateSurge(check)
 	flags.ValidateKubelets(&f.config.Kubelets, check)
 	f.recommender.Validate(check)
@@ -120,14 +128,16 @@ func (f *Flags) Validate() error {
 	check(f.config.API.QPS == 0 || f.config.API.Burst >= 1, "kube-api-burst", f.config.API.Burst,
 		"must be greater than 0 with --kube-api-qps")
 	f.common.Validate(check)
-	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress), "pprof-bind-address", f.config.PprofAddress,
+	check(f.config.PprofAddress == "" || f.config.PprofAddress == "0" || process.IsLoopback(f.config.PprofAddress),
+		"pprof-bind-address", f.config.PprofAddress,
 		"must be a loopback address: whoever reaches it can slow the program down")
 	set, err := divergence.Parse(f.divergences)
 	check(err == nil, "divergences", f.divergences, fmt.Sprint(err))
 	f.config.Options.Divergences = set
 	election := &f.config.LeaderElection
 	flags.ValidateLeaderElection(election, check)
-	check(!election.Enabled || election.ResourceNamespace != "", "leader-elect-resource-namespace", election.ResourceNamespace, "must not be empty")
+	check(!election.Enabled || election.ResourceNamespace != "", "leader-elect-resource-namespace",
+		election.ResourceNamespace, "must not be empty")
 	errs.Add(f.config.Kubelets.Options.Validate())
 	return errs.Join()
 }

@@ -12,7 +12,8 @@ import (
 func (f *Flags) addSurge(fs *pflag.FlagSet) {
 	s := &f.config.Options.Surge
 	fs.DurationVar(&s.Window, "surge-window", s.Window,
-		"How far back the samples may reach by which the last few seconds of CPU use ask for more replicas; 0 leaves everything to the "+
+		"How far back the samples may reach by which the last few seconds of CPU use ask for more replicas; 0 leaves "+
+			"everything to the "+
 			"average over 15 s. It needs samples of the kubelets, and only ever asks for more.")
 	fs.Float64Var(&s.SteepFactor, "surge-steep-factor", s.SteepFactor,
 		"Two samples in a row above this many times the target are a surge. The lower one says how many "+

@@ -30,7 +30,8 @@ func TestSurgeFlags(t *testing.T) {
 	if diff := cmp.Diff(surge.Defaults(), f.config.Options.Surge); diff != "" {
 		t.Errorf("the defaults (-core +flags):\n%s", diff)
 	}
-	f, err = parsed(t, "--surge-window=4s", "--surge-steep-factor=5", "--surge-margin=2", "--surge-least-cpu=0.1", "--surge-ready-for=1m")
+	f, err = parsed(t, "--surge-window=4s", "--surge-steep-factor=5", "--surge-margin=2", "--surge-least-cpu=0.1",
+		"--surge-ready-for=1m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,8 @@ func TestSurgeFlags(t *testing.T) {
 
 func TestSurgeFlagsAreChecked(t *testing.T) {
 	for _, bad := range []string{
-		"--surge-window=-1s", "--surge-margin=0.9", "--surge-margin=NaN", "--surge-steep-factor=1.2", "--surge-steep-factor=NaN",
+		"--surge-window=-1s", "--surge-margin=0.9", "--surge-margin=NaN", "--surge-steep-factor=1.2",
+		"--surge-steep-factor=NaN",
 		"--surge-steep-factor=Inf", "--surge-least-cpu=-1m", "--surge-least-cpu=many", "--surge-ready-for=-1s",
 	} {
 		name, _, _ := strings.Cut(strings.TrimPrefix(bad, "--"), "=")

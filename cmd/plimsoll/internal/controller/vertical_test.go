@@ -26,7 +26,8 @@ func TestRecommenderFlagsInController(t *testing.T) {
 	if err := flags.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(recommend.DefaultPolicy(), flags.Config().Recommender.Policy, cmp.AllowUnexported(decidevertical.Amounts{})); diff != "" {
+	if diff := cmp.Diff(recommend.DefaultPolicy(), flags.Config().Recommender.Policy,
+		cmp.AllowUnexported(decidevertical.Amounts{})); diff != "" {
 		t.Errorf("defaults (-core +flags):\n%s", diff)
 	}
 }

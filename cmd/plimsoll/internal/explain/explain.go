@@ -106,8 +106,10 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 	switch {
 	case !slices.Contains([]string{"text", "json", "yaml"}, o.output):
 		return subject{}, fmt.Errorf("--output: %q, want text, json or yaml", o.output)
-	case !slices.Contains([]string{string(explainer.Auto), string(explainhorizontal.Plimsoll), string(explainhorizontal.Upstream)}, o.decider):
-		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s", o.decider, explainhorizontal.Plimsoll, explainhorizontal.Upstream)
+	case !slices.Contains([]string{string(explainer.Auto), string(explainhorizontal.Plimsoll),
+		string(explainhorizontal.Upstream)}, o.decider):
+		return subject{}, fmt.Errorf("--controller: %q, want auto, %s or %s",
+			o.decider, explainhorizontal.Plimsoll, explainhorizontal.Upstream)
 	case o.period <= 0 || o.interval <= 0:
 		return subject{}, errors.New("--sync-period and --interval must be greater than 0")
 	case o.from != "" && len(args) > 0:
@@ -185,12 +187,16 @@ func (o *explainOptions) clusterReader() (*explainer.ClusterReader, error) {
 	config.UserAgent = "plimsoll-explain"
 	// One person asks a few things, and waits for the answer.
 	config.QPS = -1
-	finder := leader.Finder{Namespace: o.controllerNamespace, Lease: o.controllerLease, Port: o.controllerPort, Address: o.controllerAddress}
+	finder := leader.Finder{
+		Namespace: o.controllerNamespace, Lease: o.controllerLease, Port: o.controllerPort, Address: o.controllerAddress,
+	}
 	return explainer.NewClusterReader(config, finder, o.explainer())
 }
 
 // explain explains an object as it is now.
-func (o *explainOptions) explain(ctx context.Context, reader *explainer.ClusterReader, object types.NamespacedName, isVertical bool) error {
+func (o *explainOptions) explain(
+	ctx context.Context, reader *explainer.ClusterReader, object types.NamespacedName, isVertical bool,
+) error {
 	if isVertical {
 		e, err := reader.Vertical(ctx, object)
 		if err != nil {

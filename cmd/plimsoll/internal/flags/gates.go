@@ -12,7 +12,8 @@ import (
 func ParseGates(gates map[string]string) (validation.Features, error) {
 	var features validation.Features
 	known := map[string]*bool{
-		validation.CPUStartupBoost: &features.CPUStartupBoost, validation.InPlace: &features.InPlace, validation.PerVPAConfig: &features.PerVPAConfig,
+		validation.CPUStartupBoost: &features.CPUStartupBoost, validation.InPlace: &features.InPlace,
+		validation.PerVPAConfig: &features.PerVPAConfig,
 	}
 	for _, all := range []bool{true, false} {
 		for name, text := range gates {

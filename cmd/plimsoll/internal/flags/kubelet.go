@@ -18,15 +18,18 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 	c.Options = kubelet.DefaultOptions()
 	o := &c.Options
 	fs.StringVar((*string)(&c.Source), "resource-metrics-source", string(kubelets.Auto),
-		"Where CPU and memory come from: kubelet, each second from the kubelets of the nodes that run pods of autoscaled targets; api, from "+
-			"metrics.k8s.io; auto, from the kubelets where Plimsoll may list and watch nodes, and --kubelet-service-account get nodes/metrics. "+
+		"Where CPU and memory come from: kubelet, each second from the kubelets of the nodes that run pods of autoscaled "+
+			"targets; api, from "+
+			"metrics.k8s.io; auto, from the kubelets where Plimsoll may list and watch nodes, and --kubelet-service-account "+
+			"get nodes/metrics. "+
 			"metrics.k8s.io stands in for kubelets that cannot be read. With --shadow auto means api.")
 	fs.DurationVar(&c.Interval, "kubelet-scrape-interval", scrape.DefaultPeriod, "How often each kubelet is asked.")
 	fs.Float64Var(&c.MaxPerSecond, "kubelet-max-scrapes-per-second", scrape.DefaultMaxPerSecond,
 		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets "+
 			"near a change first.")
 	fs.Float64Var(&c.MaxCPU, "kubelet-max-cpu", scrape.DefaultMaxCPU,
-		"How much of its own CPU Plimsoll spends at most on reading and parsing the answers of kubelets, in cores. Beyond it each is asked "+
+		"How much of its own CPU Plimsoll spends at most on reading and parsing the answers of kubelets, in cores. Beyond "+
+			"it each is asked "+
 			"less often, those of targets near a change first.")
 	fs.IntVar(&c.MaxConcurrent, "kubelet-max-concurrent-scrapes", scrape.DefaultMaxConcurrent,
 		"How many kubelets are asked at a time at most. Beside them three times as many may be under way that "+
@@ -43,7 +46,8 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 		"Path to the CA that the certificates of kubelets are verified with, read anew as it changes. Without "+
 			"it, the API server's.")
 	fs.StringVar(&c.Account, "kubelet-service-account", kubelets.DefaultAccount,
-		"The service account, as NAMESPACE/NAME, whose token kubelets are sent; the API server issues it for an hour at a time. It should have "+
+		"The service account, as NAMESPACE/NAME, whose token kubelets are sent; the API server issues it for an hour at a "+
+			"time. It should have "+
 			"no right but to get nodes/metrics: whoever has a node has the token. Empty for none.")
 	fs.StringVar(&o.TokenFile, "kubelet-token-file", "",
 		"Path to a token for kubelets, read anew as it changes, instead of one of --kubelet-service-account.")

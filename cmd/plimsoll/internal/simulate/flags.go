@@ -166,7 +166,9 @@ func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) 
 }
 
 // append adds an object's settings.
-func (f *simulateFlags) append(settings []simulate.Setting, n *named, combinations [][]manifest.Assignment) ([]simulate.Setting, error) {
+func (f *simulateFlags) append(
+	settings []simulate.Setting, n *named, combinations [][]manifest.Assignment,
+) ([]simulate.Setting, error) {
 	for _, combination := range combinations {
 		changed, names := n.object, []string{}
 		for _, a := range combination {
@@ -185,7 +187,8 @@ func (f *simulateFlags) append(settings []simulate.Setting, n *named, combinatio
 			if err != nil {
 				return nil, fmt.Errorf("--as: %w", err)
 			}
-			settings = append(settings, simulate.Setting{Name: f.nameOf(n.name, names, side, len(combinations)), Side: as, HPA: hpa})
+			settings = append(settings, simulate.Setting{Name: f.nameOf(n.name, names, side, len(combinations)),
+				Side: as, HPA: hpa})
 		}
 	}
 	return settings, nil
@@ -273,7 +276,9 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 }
 
 // pod is what the pods are: the workload's manifest, and what flags say instead.
-func (f *simulateFlags) pod(ref autoscalingv2.CrossVersionObjectReference, objects []manifest.Object) (simulate.Workload, error) {
+func (f *simulateFlags) pod(
+	ref autoscalingv2.CrossVersionObjectReference, objects []manifest.Object,
+) (simulate.Workload, error) {
 	w := f.pods
 	if f.workload != "" {
 		var err error
@@ -283,7 +288,8 @@ func (f *simulateFlags) pod(ref autoscalingv2.CrossVersionObjectReference, objec
 	}
 	target := manifest.Target(objects, ref)
 	if target == nil && f.workload != "" {
-		return w, fmt.Errorf("--workload: %s: there is no %s %s in it, which the HorizontalPodAutoscaler scales", f.workload, ref.Kind, ref.Name)
+		return w, fmt.Errorf("--workload: %s: there is no %s %s in it, which the HorizontalPodAutoscaler scales",
+			f.workload, ref.Kind, ref.Name)
 	}
 	if target != nil {
 		if err := target.Fill(&w); err != nil {

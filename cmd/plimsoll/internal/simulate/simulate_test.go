@@ -52,7 +52,8 @@ func TestSimulateText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Deployment web: 200m requested, no more than 300m", "upstream   ", "plimsoll\n", "pod-hours", "θU", "pods ready", "target takes 80 %"} {
+	for _, want := range []string{"Deployment web: 200m requested, no more than 300m", "upstream   ", "plimsoll\n",
+		"pod-hours", "θU", "pods ready", "target takes 80 %"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
@@ -61,7 +62,8 @@ func TestSimulateText(t *testing.T) {
 
 // TestSimulateCompares: a field that is set twice is two settings, and the two differ.
 func TestSimulateCompares(t *testing.T) {
-	out, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--as=plimsoll", "-o=csv", "--pod-capacity=2",
+	out, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--as=plimsoll", "-o=csv",
+		"--pod-capacity=2",
 		"--set=spec.maxReplicas=5", "--set=spec.maxReplicas=30", "--set=spec.minReplicas=3")
 	if err != nil {
 		t.Fatal(err)
@@ -70,14 +72,16 @@ func TestSimulateCompares(t *testing.T) {
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	if rows[1][0] != "maxReplicas=5 minReplicas=3" || rows[2][0] != "maxReplicas=30 minReplicas=3" || rows[1][2] == rows[2][2] {
+	if rows[1][0] != "maxReplicas=5 minReplicas=3" || rows[2][0] != "maxReplicas=30 minReplicas=3" ||
+		rows[1][2] == rows[2][2] {
 		t.Errorf("%v", rows)
 	}
 }
 
 func TestSimulateJSONAndPlot(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "web.svg")
-	out, err := simulateWith(t, simulated, "--load=poisson:mean=5,burstiness=2", "--for=5m", "-o=json", "--plot="+picture, "--seed=7", "--nodes=3")
+	out, err := simulateWith(t, simulated, "--load=poisson:mean=5,burstiness=2", "--for=5m", "-o=json", "--plot="+picture,
+		"--seed=7", "--nodes=3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,11 +113,13 @@ func TestSimulateErrors(t *testing.T) {
 		"an unknown plot":  {simulated, "--plot", []string{load, "--plot=a.gif"}},
 		"an unknown field": {simulated, "maxReplica", []string{load, "--set=spec.maxReplica=3"}},
 		"no field":         {simulated, "--set", []string{load, "--set=maxReplicas"}},
-		"no autoscaler":    {"{apiVersion: v1, kind: Service, metadata: {name: a}}", "there is no HorizontalPodAutoscaler", []string{load}},
-		"no request":       {noRequest, "requests no CPU", []string{load}},
-		"another target":   {simulated, "there is no Deployment other", []string{load, "--set=spec.scaleTargetRef.name=other", "--workload="}},
-		"backwards":        {simulated, "--speed-up", []string{load, "--speed-up=-1"}},
-		"a long lag":       {simulated, "lag", []string{load, "--metric-lag=20s"}},
+		"no autoscaler": {"{apiVersion: v1, kind: Service, metadata: {name: a}}", "there is no HorizontalPodAutoscaler",
+			[]string{load}},
+		"no request": {noRequest, "requests no CPU", []string{load}},
+		"another target": {simulated, "there is no Deployment other",
+			[]string{load, "--set=spec.scaleTargetRef.name=other", "--workload="}},
+		"backwards":  {simulated, "--speed-up", []string{load, "--speed-up=-1"}},
+		"a long lag": {simulated, "lag", []string{load, "--metric-lag=20s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := test.args

@@ -158,7 +158,8 @@ func (f *RecommenderFlags) Validate(check flags.Check) {
 	check(f.namespace == "" || f.ignored == "", "vpa-object-namespace", f.namespace,
 		"cannot be used with --ignored-vpa-object-namespaces")
 	number := func(value, least float64, flag string) {
-		check(value >= least && !math.IsInf(value, 0), flag, value, fmt.Sprintf("must be a number that is at least %g", least))
+		check(value >= least && !math.IsInf(value, 0), flag, value,
+			fmt.Sprintf("must be a number that is at least %g", least))
 	}
 	number(f.margin, 0, "recommendation-margin-fraction")
 	number(f.minCPUMilli, 0, "pod-recommendation-min-cpu-millicores")
@@ -218,7 +219,8 @@ func (f *RecommenderFlags) Config() recommender.Config {
 	cfg := recommender.Config{
 		Name: f.name, Namespace: f.namespace, Ignored: f.ignoredNamespaces(),
 		Interval: f.interval, CollectInterval: f.checkpointsGC, FlushTimeout: f.checkpointsTimeout, Workers: f.workers,
-		NoOverrides: !f.features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(), SkipsConflicts: f.Conflict.Skips(),
+		NoOverrides: !f.features.PerVPAConfig, IntegerCPU: f.integerCPU, Policy: f.policy(),
+		SkipsConflicts: f.Conflict.Skips(),
 	}
 	if f.history.client != nil {
 		cfg.History = f.history.client

@@ -47,7 +47,8 @@ func TestRecommenderFlags(t *testing.T) {
 			ours = append(ours, f.Name)
 		}
 	})
-	if diff := cmp.Diff([]string{"count-cpu-contention", "divergences", "logging-format", "v", "vertical-conflict"}, ours); diff != "" {
+	if diff := cmp.Diff([]string{"count-cpu-contention", "divergences", "logging-format", "v", "vertical-conflict"},
+		ours); diff != "" {
 		t.Errorf("Plimsoll's own flags: (-want +got)\n%s", diff)
 	}
 }
@@ -87,17 +88,23 @@ func parsedRecommender(t *testing.T, args ...string) (*standaloneRecommender, er
 }
 
 func TestRecommenderFlagsMean(t *testing.T) {
-	f, err := parsedRecommender(t, "--target-cpu-percentile=0.5", "--recommendation-upper-bound-memory-percentile=0.99", "--oom-bump-up-ratio=2",
-		"--memory-aggregation-interval=1h", "--container-recommendation-max-allowed-memory=2Gi", "--feature-gates=PerVPAConfig=true",
-		"--ignored-vpa-object-namespaces=a,b", "--pod-recommendation-min-cpu-millicores=10", "--v=4", "--logtostderr=true", "--divergences=none",
+	f, err := parsedRecommender(t, "--target-cpu-percentile=0.5", "--recommendation-upper-bound-memory-percentile=0.99",
+		"--oom-bump-up-ratio=2",
+		"--memory-aggregation-interval=1h", "--container-recommendation-max-allowed-memory=2Gi",
+		"--feature-gates=PerVPAConfig=true",
+		"--ignored-vpa-object-namespaces=a,b", "--pod-recommendation-min-cpu-millicores=10", "--v=4", "--logtostderr=true",
+		"--divergences=none",
 		"--vertical-conflict=allow", "--storage=checkpoint")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := f.Config()
 	p := cfg.Policy
-	if p.Percentiles[vertical.CPU].Target != 0.5 || p.Percentiles[vertical.Memory].Upper != 0.99 || p.Usage.BumpUpRatio != 2 ||
-		p.Usage.Interval != time.Hour || p.MaxAllowed != (vertical.Amounts{}.With(vertical.Memory, 2<<30).In(vertical.Memory, vertical.BinarySI)) || p.PodMin[vertical.CPU] != 10 ||
+	if p.Percentiles[vertical.CPU].Target != 0.5 || p.Percentiles[vertical.Memory].Upper != 0.99 ||
+		p.Usage.BumpUpRatio != 2 ||
+		p.Usage.Interval != time.Hour ||
+		p.MaxAllowed != (vertical.Amounts{}.With(vertical.Memory, 2<<30).In(vertical.Memory, vertical.BinarySI)) ||
+		p.PodMin[vertical.CPU] != 10 ||
 		p.Usage.Divergences != 0 {
 		t.Errorf("%+v", p)
 	}
@@ -108,8 +115,10 @@ func TestRecommenderFlagsMean(t *testing.T) {
 
 func TestRecommenderFlagsThatCannotWork(t *testing.T) {
 	for _, arg := range []string{
-		"--recommender-interval=0s", "--storage=influx", "--update-worker-count=0", "--target-cpu-percentile=1.5", "--oom-bump-up-ratio=0.5",
-		"--recommendation-margin-fraction=NaN", "--round-memory-bytes=0", "--container-recommendation-max-allowed-cpu=-1", "--divergences=unknown",
+		"--recommender-interval=0s", "--storage=influx", "--update-worker-count=0", "--target-cpu-percentile=1.5",
+		"--oom-bump-up-ratio=0.5",
+		"--recommendation-margin-fraction=NaN", "--round-memory-bytes=0", "--container-recommendation-max-allowed-cpu=-1",
+		"--divergences=unknown",
 		"--vertical-conflict=fight", "--use-external-metrics=true", "--kube-api-qps=0", "--feature-gates=Unknown=true",
 		"--cpu-histogram-decay-half-life=0s", "--memory-aggregation-interval-count=0",
 	} {
@@ -121,7 +130,8 @@ func TestRecommenderFlagsThatCannotWork(t *testing.T) {
 	if _, err := parsedRecommender(t, "--storage=prometheus", "--username=a", "--prometheus-bearer-token=b"); err == nil {
 		t.Error("two ways to authenticate")
 	}
-	if f, err := parsedRecommender(t, "--storage=prometheus", "--history-length=2d"); err != nil || f.Config().History == nil {
+	if f, err := parsedRecommender(t, "--storage=prometheus", "--history-length=2d"); err != nil ||
+		f.Config().History == nil {
 		t.Errorf("Prometheus is not asked: %v", err)
 	}
 	if _, err := parsedRecommender(t, "--vpa-object-namespace=a", "--ignored-vpa-object-namespaces=b"); err == nil {

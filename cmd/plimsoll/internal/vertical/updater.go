@@ -46,10 +46,13 @@ func (f *UpdaterFlags) Add(fs *pflag.FlagSet, prefix string) {
 		"The part of a workload's pods that may be evicted at a time, if that is more than one.")
 	fs.Float64Var(&f.rate, prefix+"eviction-rate-limit", -1,
 		"How many pods may be evicted per second, and resized; 0 or -1 is no limit.")
-	fs.IntVar(&f.burst, prefix+"eviction-rate-burst", 1, "How many pods may be evicted at once under --"+prefix+"eviction-rate-limit.")
-	fs.Float64Var(&f.maxPercent, prefix+"max-eviction-percent", 10, "The part, in percent, of all pods with a VerticalPodAutoscaler that "+
-		"may be evicted within --"+prefix+"max-eviction-window, or ten pods if that is less; 0 is no limit.")
-	fs.DurationVar(&f.maxWindow, prefix+"max-eviction-window", 10*time.Minute, "The time that --"+prefix+"max-eviction-percent is about.")
+	fs.IntVar(&f.burst, prefix+"eviction-rate-burst", 1, "How many pods may be evicted at once under --"+prefix+
+		"eviction-rate-limit.")
+	fs.Float64Var(&f.maxPercent, prefix+"max-eviction-percent", 10,
+		"The part, in percent, of all pods with a VerticalPodAutoscaler that "+
+			"may be evicted within --"+prefix+"max-eviction-window, or ten pods if that is less; 0 is no limit.")
+	fs.DurationVar(&f.maxWindow, prefix+"max-eviction-window", 10*time.Minute, "The time that --"+prefix+
+		"max-eviction-percent is about.")
 	fs.BoolVar(&f.useStatus, prefix+"use-admission-controller-status", true,
 		"Change pods only while the admission controller, which gives new pods their requests, renews its Lease.")
 	fs.StringVar(&f.lease.Name, prefix+"admission-controller-status-lease-name", "vpa-admission-controller",

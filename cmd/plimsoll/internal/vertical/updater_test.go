@@ -37,7 +37,8 @@ func TestUpdaterHasUpstreamsFlags(t *testing.T) {
 	new(standaloneUpdater).add(fs)
 	fs.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && !slices.Contains(own, f.Name) {
-			got = append(got, strings.TrimSpace(strings.Join([]string{f.Name, upstreamTypes.Replace(f.Value.Type()), f.DefValue}, " ")))
+			got = append(got,
+				strings.TrimSpace(strings.Join([]string{f.Name, upstreamTypes.Replace(f.Value.Type()), f.DefValue}, " ")))
 		}
 	})
 	slices.Sort(want)
@@ -64,7 +65,8 @@ func TestUpdaterTakesUpstreamsManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := f.Config()
-	if cfg.Lease.Namespace != "vpa" || cfg.Flags.MinReplicas != 1 || f.set != divergence.None || cfg.Interval != time.Minute {
+	if cfg.Lease.Namespace != "vpa" || cfg.Flags.MinReplicas != 1 || f.set != divergence.None ||
+		cfg.Interval != time.Minute {
 		t.Errorf("the flags mean %+v", cfg)
 	}
 	if want := (observevertical.Gates{InPlace: true, PerVPAConfig: true}); cfg.Gates != want {

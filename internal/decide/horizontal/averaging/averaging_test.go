@@ -33,16 +33,18 @@ func TestCommonWindow(t *testing.T) {
 		readyFor []time.Duration
 		want     time.Duration
 	}{
-		"nobody":                            {nil, StableWindow},
-		"all for long":                      {old(3), StableWindow},
-		"one just now, who does not count":  {append(old(3), 4*time.Second), StableWindow},
-		"one who counts":                    {append(old(3), 6*time.Second), 6 * time.Second},
-		"the youngest who counts":           {append(old(3), 12*time.Second, 4*time.Second, 8*time.Second), 8 * time.Second},
-		"alone":                             {[]time.Duration{5 * time.Second}, 5 * time.Second},
-		"a tenth":                           {append(old(9), 6*time.Second), StableWindow},
-		"more than a tenth: but a tenth":    {append(old(9), 6*time.Second, 9*time.Second), 9 * time.Second},
-		"many at once, one a little later":  {append(slices.Repeat([]time.Duration{11 * time.Second}, 10), 7*time.Second), 11 * time.Second},
-		"those who do not count, no tenths": {append(append(old(3), 6*time.Second), slices.Repeat([]time.Duration{time.Second}, 50)...), 6 * time.Second},
+		"nobody":                           {nil, StableWindow},
+		"all for long":                     {old(3), StableWindow},
+		"one just now, who does not count": {append(old(3), 4*time.Second), StableWindow},
+		"one who counts":                   {append(old(3), 6*time.Second), 6 * time.Second},
+		"the youngest who counts":          {append(old(3), 12*time.Second, 4*time.Second, 8*time.Second), 8 * time.Second},
+		"alone":                            {[]time.Duration{5 * time.Second}, 5 * time.Second},
+		"a tenth":                          {append(old(9), 6*time.Second), StableWindow},
+		"more than a tenth: but a tenth":   {append(old(9), 6*time.Second, 9*time.Second), 9 * time.Second},
+		"many at once, one a little later": {append(slices.Repeat([]time.Duration{11 * time.Second}, 10), 7*time.Second),
+			11 * time.Second},
+		"those who do not count, no tenths": {append(append(old(3), 6*time.Second),
+			slices.Repeat([]time.Duration{time.Second}, 50)...), 6 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c CommonWindow

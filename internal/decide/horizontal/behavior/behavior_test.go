@@ -43,9 +43,13 @@ func TestBetweenCountAndWish(t *testing.T) {
 			}
 		}
 		for i := range rapid.IntRange(0, 5).Draw(t, "recommendations") {
-			past.Recommendations.Add(noon.Add(time.Duration(100*i-600)*time.Second), rapid.Int32Range(0, 60).Draw(t, "recommended"))
+			past.Recommendations.Add(noon.Add(time.Duration(100*i-600)*time.Second),
+				rapid.Int32Range(0, 60).Draw(t, "recommended"))
 		}
-		w := behavior.Proposed{Now: noon, Current: rapid.Int32Range(1, 50).Draw(t, "current"), Replicas: rapid.Int32Range(0, 60).Draw(t, "proposed")}
+		w := behavior.Proposed{
+			Now: noon, Current: rapid.Int32Range(1, 50).Draw(t, "current"),
+			Replicas: rapid.Int32Range(0, 60).Draw(t, "proposed"),
+		}
 		low, high := min(w.Current, w.Replicas), max(w.Current, w.Replicas)
 		held := behavior.Stabilize(&limits, &past, w)
 		if held.Replicas < low || held.Replicas > high {

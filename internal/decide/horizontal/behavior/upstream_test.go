@@ -48,7 +48,9 @@ type recommendation struct {
 func slotsOf(recent []recommendation) []history.Recommendation {
 	slots := make([]history.Recommendation, len(recent))
 	for i, w := range recent {
-		slots[i] = history.Recommendation{Time: upstreamNoon.Add(-time.Duration(w.minutes) * time.Minute), Replicas: w.replicas}
+		slots[i] = history.Recommendation{
+			Time: upstreamNoon.Add(-time.Duration(w.minutes) * time.Minute), Replicas: w.replicas,
+		}
 	}
 	return slots
 }
@@ -81,7 +83,9 @@ func TestUpstreamPlainWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			recommendations := history.Recommendations{Slots: slotsOf(tt.history)}
-			limits := behavior.Limits{MinReplicas: 1, MaxReplicas: 20, DownscaleStabilization: 5 * time.Minute, Divergences: divergence.None}
+			limits := behavior.Limits{
+				MinReplicas: 1, MaxReplicas: 20, DownscaleStabilization: 5 * time.Minute, Divergences: divergence.None,
+			}
 			got := behavior.Stabilize(&limits, &behavior.History{Recommendations: &recommendations},
 				behavior.Proposed{Now: upstreamNoon, Current: 10, Replicas: tt.wished})
 			if got.Replicas != tt.want {
@@ -156,7 +160,9 @@ func TestUpstreamBothWindows(t *testing.T) {
 			recommendations := history.Recommendations{Slots: slotsOf(tt.history)}
 			limits := behavior.Limits{
 				MinReplicas: 1, MaxReplicas: 200, Divergences: divergence.None,
-				Behavior: &behavior.Behavior{Up: behavior.Rules{Stabilization: tt.up}, Down: behavior.Rules{Stabilization: tt.down}},
+				Behavior: &behavior.Behavior{
+					Up: behavior.Rules{Stabilization: tt.up}, Down: behavior.Rules{Stabilization: tt.down},
+				},
 			}
 			got := behavior.Stabilize(&limits, &behavior.History{Recommendations: &recommendations},
 				behavior.Proposed{Now: upstreamNoon, Current: tt.current, Replicas: tt.wished})

@@ -119,7 +119,8 @@ func TestChangesAdd(t *testing.T) {
 	c = c.Add(at(200), 3, time.Minute)
 	want := history.Changes{{Time: at(0), Replicas: 1, Outdated: true}, {Time: at(200), Replicas: 3}}
 	if diff := cmp.Diff(want, c); diff != "" {
-		t.Errorf("exactly as old as the longest period is not outdated; of two outdated the last goes (-want +got):\n%s", diff)
+		t.Errorf("exactly as old as the longest period is not outdated; of two outdated the last goes (-want +got):\n%s",
+			diff)
 	}
 	if got := c.Within(at(200), time.Hour); got != 4 {
 		t.Errorf("got %d: an outdated entry counts if a longer period comes to include it", got)

@@ -24,7 +24,8 @@ func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	case spec.Target.Type == "":
 		return spec.Type.NoTarget()
 	case reading.Error != "":
-		return spec.Before(c.Namespace) + fmt.Sprintf("unable to fetch metrics from %s metrics API: %s", spec.Type.API(), reading.Error)
+		return spec.Before(c.Namespace) + fmt.Sprintf("unable to fetch metrics from %s metrics API: %s", spec.Type.API(),
+			reading.Error)
 	case reading.Empty:
 		return spec.Before(c.Namespace) + fmt.Sprintf("no metrics returned from %s metrics API", spec.Type.API())
 	case !fits(spec, reading, c):

@@ -47,9 +47,11 @@ func TestFailure(t *testing.T) {
 		"resource, API down": {
 			"the API's words stand behind upstream's", failing(running(utilization(50), 1), down),
 			source.Failure{
-				Reason:  "FailedGetResourceMetric",
-				Message: "failed to get memory utilization: unable to get metrics for resource memory: unable to fetch metrics from resource metrics API: boom",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: unable to get metrics for resource memory: unable to fetch metrics from resource metrics API: boom",
+				Reason: "FailedGetResourceMetric",
+				Message: "failed to get memory utilization: unable to get metrics for resource memory: unable to fetch metrics " +
+					"from resource metrics API: boom",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: unable to get metrics for " +
+					"resource memory: unable to fetch metrics from resource metrics API: boom",
 			},
 		},
 		"resource average, empty": {
@@ -57,15 +59,18 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get cpu usage: unable to get metrics for resource cpu: no metrics returned from resource metrics API",
-				Error:   "failed to get cpu resource metric value: failed to get cpu usage: unable to get metrics for resource cpu: no metrics returned from resource metrics API",
+				Error: "failed to get cpu resource metric value: failed to get cpu usage: unable to get metrics for resource " +
+					"cpu: no metrics returned from resource metrics API",
 			},
 		},
 		"container, API down": {
 			"the error names the container, the message the resource", failing(running(container, 1), down),
 			source.Failure{
-				Reason:  "FailedGetContainerResourceMetric",
-				Message: "failed to get memory utilization: unable to get metrics for resource memory: unable to fetch metrics from resource metrics API: boom",
-				Error:   "failed to get app container metric value: failed to get memory utilization: unable to get metrics for resource memory: unable to fetch metrics from resource metrics API: boom",
+				Reason: "FailedGetContainerResourceMetric",
+				Message: "failed to get memory utilization: unable to get metrics for resource memory: unable to fetch metrics " +
+					"from resource metrics API: boom",
+				Error: "failed to get app container metric value: failed to get memory utilization: unable to get metrics for " +
+					"resource memory: unable to fetch metrics from resource metrics API: boom",
 			},
 		},
 		"no pods": {
@@ -73,7 +78,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: no pods returned by selector while calculating replica count",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: no pods returned by selector while calculating replica count",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: no pods returned by " +
+					"selector while calculating replica count",
 			},
 		},
 		"no sample of any pod": {
@@ -81,7 +87,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: did not receive metrics for targeted pods (pods might be unready)",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: did not receive metrics for targeted pods (pods might be unready)",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: did not receive metrics " +
+					"for targeted pods (pods might be unready)",
 			},
 		},
 		"no sample, and a missing request": {
@@ -89,7 +96,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: did not receive metrics for targeted pods (pods might be unready)",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: did not receive metrics for targeted pods (pods might be unready)",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: did not receive metrics " +
+					"for targeted pods (pods might be unready)",
 			},
 		},
 		"a container without a request": {
@@ -97,7 +105,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: missing request for memory in container sidecar of Pod b",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: missing request for memory in container sidecar of Pod b",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: missing request for " +
+					"memory in container sidecar of Pod b",
 			},
 		},
 		"a pod-level request for something else": {
@@ -106,7 +115,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: missing pod-level request for memory in Pod a",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: missing pod-level request for memory in Pod a",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: missing pod-level " +
+					"request for memory in Pod a",
 			},
 		},
 		"requests of zero": {
@@ -114,7 +124,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: no metrics returned matched known pods",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: no metrics returned matched known pods",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: no metrics returned " +
+					"matched known pods",
 			},
 		},
 		"only samples of unknown pods": {
@@ -122,7 +133,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: no metrics returned matched known pods",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: no metrics returned matched known pods",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: no metrics returned " +
+					"matched known pods",
 			},
 		},
 		"requests that cancel out": {
@@ -130,7 +142,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: no metrics returned matched known pods",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: no metrics returned matched known pods",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: no metrics returned " +
+					"matched known pods",
 			},
 		},
 		"requests below zero": {
@@ -138,7 +151,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: no metrics returned matched known pods",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: no metrics returned matched known pods",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: no metrics returned " +
+					"matched known pods",
 			},
 		},
 		"requests that wrap to zero, upstream": {
@@ -148,15 +162,18 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: no metrics returned matched known pods",
-				Error:   "failed to get memory resource metric value: failed to get memory utilization: no metrics returned matched known pods",
+				Error: "failed to get memory resource metric value: failed to get memory utilization: no metrics returned " +
+					"matched known pods",
 			},
 		},
 		"resource without a target": {
 			"neither field is set", running(targetless(source.Resource), 1),
 			source.Failure{
-				Reason:  "FailedGetResourceMetric",
-				Message: "invalid resource metric source: neither an average utilization target nor an average value (usage) target was set",
-				Error:   "failed to get rps resource metric value: invalid resource metric source: neither an average utilization target nor an average value (usage) target was set",
+				Reason: "FailedGetResourceMetric",
+				Message: "invalid resource metric source: neither an average utilization target nor an average value (usage) " +
+					"target was set",
+				Error: "failed to get rps resource metric value: invalid resource metric source: neither an average utilization " +
+					"target nor an average value (usage) target was set",
 			},
 		},
 		"pods, API down": {
@@ -164,7 +181,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetPodsMetric",
 				Message: "unable to get metric rps: unable to fetch metrics from custom metrics API: boom",
-				Error:   "failed to get pods metric value: unable to get metric rps: unable to fetch metrics from custom metrics API: boom",
+				Error: "failed to get pods metric value: unable to get metric rps: unable to fetch metrics from custom metrics " +
+					"API: boom",
 			},
 		},
 		"pods, empty": {
@@ -212,7 +230,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetObjectMetric",
 				Message: "unable to get metric rps on Service shop/web: unable to fetch metrics from custom metrics API: boom",
-				Error:   "failed to get object metric value: unable to get metric rps on Service shop/web: unable to fetch metrics from custom metrics API: boom",
+				Error: "failed to get object metric value: unable to get metric rps on Service shop/web: unable to fetch " +
+					"metrics from custom metrics API: boom",
 			},
 		},
 		"object average, API down": {
@@ -220,11 +239,13 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetObjectMetric",
 				Message: "unable to get metric rps on Service shop/web: unable to fetch metrics from custom metrics API: boom",
-				Error:   "failed to get object metric value: failed to get rps object metric: unable to get metric rps on Service shop/web: unable to fetch metrics from custom metrics API: boom",
+				Error: "failed to get object metric value: failed to get rps object metric: unable to get metric rps on " +
+					"Service shop/web: unable to fetch metrics from custom metrics API: boom",
 			},
 		},
 		"object average, unusable selector": {
-			"the selector fails before the target is looked at", failing(total(selectorless(averageOf(source.Object, 1)), 1), down),
+			"the selector fails before the target is looked at",
+			failing(total(selectorless(averageOf(source.Object, 1)), 1), down),
 			source.Failure{
 				Reason:  "FailedGetObjectMetric",
 				Message: `"Near" is not a valid label selector operator`,
@@ -244,7 +265,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetObjectMetric",
 				Message: "invalid object metric source: neither a value target nor an average value target was set",
-				Error:   "failed to get object metric value: invalid object metric source: neither a value target nor an average value target was set",
+				Error: "failed to get object metric value: invalid object metric source: neither a value target nor an average " +
+					"value target was set",
 			},
 		},
 		"object value, no pods": {
@@ -252,7 +274,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetObjectMetric",
 				Message: "unable to calculate ready pods: no pods returned by selector while calculating replica count",
-				Error:   "failed to get object metric value: unable to calculate ready pods: no pods returned by selector while calculating replica count",
+				Error: "failed to get object metric value: unable to calculate ready pods: no pods returned by selector while " +
+					"calculating replica count",
 			},
 		},
 		"external value, API down": {
@@ -260,7 +283,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetExternalMetric",
 				Message: "unable to get external metric shop/rps/nil: unable to fetch metrics from external metrics API: boom",
-				Error:   "failed to get rps external metric value: failed to get external metric rps: unable to get external metric shop/rps/nil: unable to fetch metrics from external metrics API: boom",
+				Error: "failed to get rps external metric value: failed to get external metric rps: unable to get external " +
+					"metric shop/rps/nil: unable to fetch metrics from external metrics API: boom",
 			},
 		},
 		"external average, empty": {
@@ -268,7 +292,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetExternalMetric",
 				Message: "unable to get external metric shop/rps/nil: no metrics returned from external metrics API",
-				Error:   "failed to get rps external metric value: failed to get rps external metric: unable to get external metric shop/rps/nil: no metrics returned from external metrics API",
+				Error: "failed to get rps external metric value: failed to get rps external metric: unable to get external " +
+					"metric shop/rps/nil: no metrics returned from external metrics API",
 			},
 		},
 		"external, unusable selector": {
@@ -284,11 +309,13 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetExternalMetric",
 				Message: "invalid external metric source: neither a value target nor an average value target was set",
-				Error:   "failed to get rps external metric value: invalid external metric source: neither a value target nor an average value target was set",
+				Error: "failed to get rps external metric value: invalid external metric source: neither a value target nor an " +
+					"average value target was set",
 			},
 		},
 		"unknown type": {
-			"a newer API server may know more types", total(source.Spec{Type: "Vibes", Target: source.Target{Type: source.Value}}, 1, 1),
+			"a newer API server may know more types",
+			total(source.Spec{Type: "Vibes", Target: source.Target{Type: source.Value}}, 1, 1),
 			source.Failure{
 				Reason:  "InvalidMetricSourceType",
 				Message: `unknown metric source type "Vibes"`,
@@ -309,7 +336,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetObjectMetric",
 				Message: "unable to get metric rps on Service shop/web: the values do not belong to the pods",
-				Error:   "failed to get object metric value: unable to get metric rps on Service shop/web: the values do not belong to the pods",
+				Error: "failed to get object metric value: unable to get metric rps on Service shop/web: the values do not " +
+					"belong to the pods",
 			},
 		},
 		"negative sample": {
@@ -333,7 +361,8 @@ func TestFailure(t *testing.T) {
 			source.Failure{
 				Reason:  "FailedGetExternalMetric",
 				Message: "unable to get external metric shop/rps/nil: negative value: -1m",
-				Error:   "failed to get rps external metric value: failed to get external metric rps: unable to get external metric shop/rps/nil: negative value: -1m",
+				Error: "failed to get rps external metric value: failed to get external metric rps: unable to get external " +
+					"metric shop/rps/nil: negative value: -1m",
 			},
 		},
 	} {

@@ -13,7 +13,9 @@ import (
 
 // TestGroup holds each rule of grouping, in the order in which they are asked.
 func TestGroup(t *testing.T) {
-	cpu := source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: 100}}
+	cpu := source.Spec{
+		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: 100},
+	}
 	memory := cpu
 	memory.Name = "memory"
 	podsCPU := cpu
@@ -57,7 +59,8 @@ func TestGroup(t *testing.T) {
 		},
 		"being deleted while pending": {
 			"deletion is asked before the phase", cpu,
-			change(func(p *metric.Pod) { p.Deleting, p.Phase = true, metric.PhasePending }), none, divergence.None, metric.Ignored,
+			change(func(p *metric.Pod) { p.Deleting, p.Phase = true, metric.PhasePending }), none, divergence.None,
+			metric.Ignored,
 		},
 		"failed": {
 			"it takes no load", cpu, change(func(p *metric.Pod) { p.Phase = metric.PhaseFailed }),
@@ -91,7 +94,8 @@ func TestGroup(t *testing.T) {
 			"missing data is never zero", cpu, pod("a"), none, divergence.None, metric.Missing,
 		},
 		"no sample and not ready": {
-			"the sample is asked before readiness", cpu, started(time.Minute, 0, metric.ReadyFalse), none, divergence.None, metric.Missing,
+			"the sample is asked before readiness", cpu, started(time.Minute, 0, metric.ReadyFalse), none, divergence.None,
+			metric.Missing,
 		},
 		"cpu without a Ready condition": {
 			"nobody knows whether it works yet", cpu, change(func(p *metric.Pod) { p.Ready = metric.NoReadiness }),

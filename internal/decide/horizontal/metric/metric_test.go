@@ -93,7 +93,8 @@ func (s scene) pending(requestMilli int64) scene {
 func (s scene) add(p metric.Pod, v metric.Sample, requestMilli int64) scene {
 	s.pods = append(s.pods[:len(s.pods):len(s.pods)], p)
 	s.reading.Samples = append(s.reading.Samples[:len(s.reading.Samples):len(s.reading.Samples)], v)
-	s.reading.Requests = append(s.reading.Requests[:len(s.reading.Requests):len(s.reading.Requests)], request(requestMilli))
+	s.reading.Requests = append(s.reading.Requests[:len(s.reading.Requests):len(s.reading.Requests)],
+		request(requestMilli))
 	s.current++
 	s.existing++
 	return s

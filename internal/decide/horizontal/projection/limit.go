@@ -32,7 +32,8 @@ const (
 // String is what an explanation calls the limit.
 func (l Limit) String() string {
 	return [...]string{
-		"nothing", "unusable input", "maintenance (0 replicas)", "tolerance", "stabilization", "scale-up rate", "scale-down rate",
+		"nothing", "unusable input", "maintenance (0 replicas)", "tolerance", "stabilization", "scale-up rate",
+		"scale-down rate",
 		"min replicas", "max replicas",
 	}[l]
 }
@@ -40,7 +41,8 @@ func (l Limit) String() string {
 // Name is the limit's as a label or a key.
 func (l Limit) Name() string {
 	return [...]string{
-		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate", "min_replicas", "max_replicas",
+		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate",
+		"min_replicas", "max_replicas",
 	}[l]
 }
 
@@ -90,5 +92,6 @@ func Uses(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision) []b
 	}
 	w := newWalk(p, s, d, 0)
 	past := w.state.History()
-	return behavior.Uses(&w.limits, &past, behavior.Proposed{Now: d.At, Current: d.Current, Replicas: proposed}, proposed > d.Current)
+	return behavior.Uses(&w.limits, &past, behavior.Proposed{Now: d.At, Current: d.Current, Replicas: proposed},
+		proposed > d.Current)
 }

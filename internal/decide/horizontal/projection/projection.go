@@ -104,7 +104,8 @@ func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 			held, end = nil, w.horizon()
 			continue
 		}
-		steps = append(steps, Step{At: w.now, Replicas: w.current, Stabilized: hold.Stabilized, Limited: hold.Limited, Held: held})
+		steps = append(steps, Step{At: w.now, Replicas: w.current, Stabilized: hold.Stabilized,
+			Limited: hold.Limited, Held: held})
 		if len(steps) == most {
 			return steps, false
 		}
@@ -128,7 +129,9 @@ func (w *walk) decide(proposed int32) Hold {
 		return Hold{}
 	}
 	history := w.state.History()
-	ask := behavior.Proposed{Now: w.now, Current: w.current, Replicas: proposed, PassingHold: surge.Confirmation, Fresh: math.MaxInt32}
+	ask := behavior.Proposed{
+		Now: w.now, Current: w.current, Replicas: proposed, PassingHold: surge.Confirmation, Fresh: math.MaxInt32,
+	}
 	var t Hold
 	t.Stabilized = behavior.Stabilize(&w.limits, &history, ask)
 	ask.Replicas = t.Stabilized.Replicas

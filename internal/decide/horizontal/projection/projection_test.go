@@ -31,7 +31,9 @@ func policy(least, most int32, b *behavior.Behavior) horizontal.Policy {
 }
 
 // decide decides on a queue of this length with this many replicas.
-func decide(p *horizontal.Policy, s horizontal.State, at time.Time, replicas int32, queue int64) (horizontal.Decision, horizontal.State) {
+func decide(
+	p *horizontal.Policy, s horizontal.State, at time.Time, replicas int32, queue int64,
+) (horizontal.Decision, horizontal.State) {
 	d, s := horizontal.Decide(at, p, s, &horizontal.Observation{
 		Target:   horizontal.Target{SpecReplicas: replicas, StatusReplicas: replicas},
 		Readings: []metric.Reading{{Series: []int64{queue * 1000}}},
@@ -64,7 +66,8 @@ func TestAhead(t *testing.T) {
 	slowly := &behavior.Behavior{
 		Up: behavior.Rules{Policies: []behavior.RatePolicy{{Type: behavior.RatePods, Value: 2, Period: time.Minute}}},
 		Down: behavior.Rules{
-			Stabilization: time.Minute, Policies: []behavior.RatePolicy{{Type: behavior.RatePods, Value: 1, Period: time.Minute}},
+			Stabilization: time.Minute,
+			Policies:      []behavior.RatePolicy{{Type: behavior.RatePods, Value: 1, Period: time.Minute}},
 		},
 	}
 	for why, c := range map[string]struct {
@@ -110,10 +113,12 @@ func TestAheadIsWhatHappens(t *testing.T) {
 		nil,
 		{
 			Up: behavior.Rules{Stabilization: 30 * time.Second, Policies: []behavior.RatePolicy{
-				{Type: behavior.RatePercent, Value: 50, Period: 45 * time.Second}, {Type: behavior.RatePods, Value: 1, Period: period},
+				{Type: behavior.RatePercent, Value: 50, Period: 45 * time.Second},
+				{Type: behavior.RatePods, Value: 1, Period: period},
 			}},
 			Down: behavior.Rules{Stabilization: 2 * time.Minute, Select: behavior.SelectMin, Policies: []behavior.RatePolicy{
-				{Type: behavior.RatePercent, Value: 20, Period: time.Minute}, {Type: behavior.RatePods, Value: 3, Period: 30 * time.Second},
+				{Type: behavior.RatePercent, Value: 20, Period: time.Minute},
+				{Type: behavior.RatePods, Value: 3, Period: 30 * time.Second},
 			}},
 		},
 	} {

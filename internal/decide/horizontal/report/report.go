@@ -71,6 +71,7 @@ func (r *Report) ShowConflict(c Conflict) {
 			r.Warn(conflict.ReasonUtilization, c.Message)
 		}
 	case c.Shown:
-		r.Set(conflict.Condition, false, conflict.ReasonNone, "no vertical autoscaler controls what this object's Utilization targets divide by")
+		r.Set(conflict.Condition, false, conflict.ReasonNone,
+			"no vertical autoscaler controls what this object's Utilization targets divide by")
 	}
 }

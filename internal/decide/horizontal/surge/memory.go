@@ -160,7 +160,8 @@ func (m *Memory) forget() {
 
 // sourceOf tells a metric from another one in its place.
 func sourceOf(s *source.Spec) string {
-	return fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent, s.Target.Milli)
+	return fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent,
+		s.Target.Milli)
 }
 
 // needed is how many pods would carry at their target what all use together, by the

@@ -15,7 +15,8 @@ func asking() surge.Result {
 }
 
 // cpu is the metric that these surges are of.
-var cpu = []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}}}
+var cpu = []source.Spec{{Type: source.Resource, Name: source.CPU,
+	Target: source.Target{Type: source.Utilization, Percent: 50}}}
 
 // stable is what the stable window shows: what ten pods use, of their target.
 func stable(ratio float64) []metric.Result {
@@ -63,7 +64,8 @@ func TestNobodyKnows(t *testing.T) {
 	failed := []metric.Result{{Failure: &source.Failure{}}}
 	pending := []metric.Result{{Pending: true}}
 	memory := []source.Spec{{Type: source.Resource, Name: "memory", Target: cpu[0].Target}}
-	higher := []source.Spec{{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 90}}}
+	higher := []source.Spec{{Type: source.Resource, Name: source.CPU,
+		Target: source.Target{Type: source.Utilization, Percent: 90}}}
 	type look struct {
 		after   time.Duration
 		specs   []source.Spec
@@ -73,16 +75,18 @@ func TestNobodyKnows(t *testing.T) {
 		looks                 []look
 		isJudged, isStillOpen bool
 	}{
-		"it fails for a moment":        {looks: []look{{25 * time.Second, cpu, failed}}, isStillOpen: true},
-		"and is there again":           {looks: []look{{25 * time.Second, cpu, failed}, {30 * time.Second, cpu, stable(1)}}, isJudged: true},
+		"it fails for a moment": {looks: []look{{25 * time.Second, cpu, failed}}, isStillOpen: true},
+		"and is there again": {looks: []look{{25 * time.Second, cpu, failed}, {30 * time.Second, cpu, stable(1)}},
+			isJudged: true},
 		"it fails for hours":           {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, failed}}},
 		"and is there again, with use": {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, stable(2)}}},
 		"and is there again, without":  {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, stable(1)}}},
-		"nobody answers for hours":     {looks: []look{{25 * time.Second, cpu, pending}, {2 * time.Hour, cpu, pending}, {3 * time.Hour, cpu, stable(1)}}},
-		"nobody decides for hours":     {looks: []look{{2 * time.Hour, cpu, stable(1)}}},
-		"the metric is removed":        {looks: []look{{25 * time.Second, nil, nil}}},
-		"another one has its place":    {looks: []look{{25 * time.Second, memory, stable(1)}}},
-		"it has another target":        {looks: []look{{25 * time.Second, higher, stable(1)}}},
+		"nobody answers for hours": {looks: []look{{25 * time.Second, cpu, pending}, {2 * time.Hour, cpu, pending},
+			{3 * time.Hour, cpu, stable(1)}}},
+		"nobody decides for hours":  {looks: []look{{2 * time.Hour, cpu, stable(1)}}},
+		"the metric is removed":     {looks: []look{{25 * time.Second, nil, nil}}},
+		"another one has its place": {looks: []look{{25 * time.Second, memory, stable(1)}}},
+		"it has another target":     {looks: []look{{25 * time.Second, higher, stable(1)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := surge.Memory{Unconfirmed: 1, DoubtedUntil: noon.Add(-time.Minute)}
@@ -93,7 +97,8 @@ func TestNobodyKnows(t *testing.T) {
 			}
 			isJudged := m.Unconfirmed != before.Unconfirmed || !m.DoubtedUntil.Equal(before.DoubtedUntil)
 			if isStillOpen := !m.Since.IsZero(); isJudged != tt.isJudged || isStillOpen != tt.isStillOpen {
-				t.Errorf("judged: %v, still to be judged: %v; want %v, %v: %+v", isJudged, isStillOpen, tt.isJudged, tt.isStillOpen, m)
+				t.Errorf("judged: %v, still to be judged: %v; want %v, %v: %+v", isJudged, isStillOpen, tt.isJudged, tt.isStillOpen,
+					m)
 			}
 		})
 	}

@@ -30,8 +30,10 @@ func draw(t *rapid.T) *scene {
 	s := sceneOf(recents...)
 	for i := range s.context.Pods {
 		s.context.Pods[i].ReadyTransition = noon.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ready for")) * time.Second)
-		s.context.Pods[i].Phase = rapid.SampledFrom([]metric.Phase{metric.PhaseRunning, metric.PhaseRunning, metric.PhasePending}).Draw(t, "phase")
-		s.reading.Requests[i].Milli = rapid.OneOf(rapid.Int64Range(0, 2000), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "request")
+		s.context.Pods[i].Phase = rapid.SampledFrom([]metric.Phase{metric.PhaseRunning, metric.PhaseRunning,
+			metric.PhasePending}).Draw(t, "phase")
+		s.reading.Requests[i].Milli = rapid.OneOf(rapid.Int64Range(0, 2000), rapid.Int64Range(0, math.MaxInt64)).Draw(t,
+			"request")
 	}
 	s.spec.Target.Percent = rapid.Int32Range(1, 200).Draw(t, "target")
 	if rapid.Bool().Draw(t, "average") {
@@ -39,7 +41,8 @@ func draw(t *rapid.T) *scene {
 	}
 	s.context.SpecReplicas = rapid.Int32Range(0, 20).Draw(t, "current")
 	s.result.Replicas = rapid.Int32Range(0, 20).Draw(t, "stable")
-	s.context.Divergences = rapid.SampledFrom([]divergence.Set{divergence.Default, divergence.SurgeWindow}).Draw(t, "divergences")
+	s.context.Divergences = rapid.SampledFrom([]divergence.Set{divergence.Default, divergence.SurgeWindow}).Draw(t,
+		"divergences")
 	return s
 }
 
@@ -48,7 +51,8 @@ func draw(t *rapid.T) *scene {
 func TestOnlyMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw(t)
-		if got := surge.Evaluate(&s.settings, s.input()); got.Asks() && got.Replicas <= max(s.context.SpecReplicas, s.result.Replicas) {
+		if got := surge.Evaluate(&s.settings, s.input()); got.Asks() &&
+			got.Replicas <= max(s.context.SpecReplicas, s.result.Replicas) {
 			t.Fatalf("%d are there, the stable window asks for %d: %+v", s.context.SpecReplicas, s.result.Replicas, got)
 		}
 	})
@@ -98,7 +102,8 @@ func TestMoreUseNeverFewer(t *testing.T) {
 		if interval.Present {
 			interval.Milli = max(interval.Milli, rapid.Int64Range(0, math.MaxInt64).Draw(t, "more"))
 		}
-		if after := surge.Evaluate(&s.settings, s.input()); before.Asks() && (!after.Asks() || after.Replicas < before.Replicas) {
+		if after := surge.Evaluate(&s.settings, s.input()); before.Asks() &&
+			(!after.Asks() || after.Replicas < before.Replicas) {
 			t.Fatalf("%+v before, with more use %+v", before, after)
 		}
 	})

@@ -151,8 +151,10 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 // isSeen reports whether metric i is CPU use that has single intervals.
 func (in *Input) isSeen(i int) bool {
 	spec, pods := &in.Specs[i], len(in.Context.Pods)
-	return pods > 0 && spec.Name == source.CPU && (spec.Type == source.Resource || spec.Type == source.ContainerResource) &&
-		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil && !in.Results[i].Pending
+	return pods > 0 && spec.Name == source.CPU &&
+		(spec.Type == source.Resource || spec.Type == source.ContainerResource) &&
+		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil &&
+		!in.Results[i].Pending
 }
 
 // wanted is what the pod is to use, in milli-cores.

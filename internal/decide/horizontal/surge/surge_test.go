@@ -27,16 +27,20 @@ type scene struct {
 func sceneOf(recents ...metric.Recent) *scene {
 	s := &scene{
 		settings: surge.Defaults(),
-		spec:     source.Spec{Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50}},
-		reading:  metric.Reading{Recent: recents},
-		result:   metric.Result{Replicas: int32(len(recents))},
+		spec: source.Spec{
+			Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 50},
+		},
+		reading: metric.Reading{Recent: recents},
+		result:  metric.Result{Replicas: int32(len(recents))},
 		context: metric.Context{
-			Now: noon, SpecReplicas: int32(len(recents)), Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1}, Divergences: divergence.Default,
+			Now: noon, SpecReplicas: int32(len(recents)), Tolerance: metric.Tolerance{Up: 0.1, Down: 0.1},
+			Divergences: divergence.Default,
 		},
 	}
 	for i := range recents {
 		s.context.Pods = append(s.context.Pods, metric.Pod{
-			Name: fmt.Sprintf("web-%d", i), Phase: metric.PhaseRunning, Ready: metric.ReadyTrue, ReadyTransition: noon.Add(-time.Hour),
+			Name: fmt.Sprintf("web-%d", i), Phase: metric.PhaseRunning, Ready: metric.ReadyTrue,
+			ReadyTransition: noon.Add(-time.Hour),
 		})
 		s.reading.Requests = append(s.reading.Requests, metric.Request{Milli: 1000})
 	}
@@ -45,7 +49,8 @@ func sceneOf(recents ...metric.Recent) *scene {
 
 func (s *scene) input() *surge.Input {
 	return &surge.Input{
-		Specs: []source.Spec{s.spec}, Readings: []metric.Reading{s.reading}, Results: []metric.Result{s.result}, Context: &s.context,
+		Specs: []source.Spec{s.spec}, Readings: []metric.Reading{s.reading}, Results: []metric.Result{s.result},
+		Context: &s.context,
 	}
 }
 
@@ -87,35 +92,42 @@ func TestEvaluate(t *testing.T) {
 		verdict surge.Verdict
 		want    int32
 	}{
-		"at the target":          {"nothing happens", only(calm, calm), surge.BelowThreshold, 0},
-		"ten times":              {"2 × 10", only(ten, ten), surge.Asking, 20},
-		"two intervals":          {"two are enough above 8", only(recent(5000, 4500, 0), recent(5000, 4500, 0)), surge.Asking, 18},
-		"two, but of 8":          {"above 8, not at it", only(recent(4000, 4000, 0)), surge.BelowThreshold, 0},
-		"just above 8":           {"ceil(8.002)", only(recent(4001, 4001, 0)), surge.Asking, 9},
-		"two known":              {"the third is not needed", only(recent(5000, 5000)), surge.Asking, 10},
-		"one is none":            {"seconds are noisy", only(recent(50000)), surge.NoData, 0},
-		"three above the margin": {"2 × 1.6, rounded up", only(recent(900, 800, 900), recent(800, 900, 900)), surge.Asking, 4},
-		"three at the margin":    {"above it, not at it", only(recent(750, 750, 750)), surge.BelowThreshold, 0},
-		"the lowest counts":      {"pod by pod: (400+800)/1000 is within the margin", only(recent(2000, 400, 2000), recent(800, 2000, 2000)), surge.BelowThreshold, 0},
-		"the steep rule wins":    {"three say 2, two say 10", only(recent(5000, 5000, 1000)), surge.Asking, 10},
-		"the margin wins":        {"two are not steep enough", only(recent(3900, 3900, 1500)), surge.Asking, 3},
+		"at the target": {"nothing happens", only(calm, calm), surge.BelowThreshold, 0},
+		"ten times":     {"2 × 10", only(ten, ten), surge.Asking, 20},
+		"two intervals": {"two are enough above 8", only(recent(5000, 4500, 0), recent(5000, 4500, 0)), surge.Asking,
+			18},
+		"two, but of 8": {"above 8, not at it", only(recent(4000, 4000, 0)), surge.BelowThreshold, 0},
+		"just above 8":  {"ceil(8.002)", only(recent(4001, 4001, 0)), surge.Asking, 9},
+		"two known":     {"the third is not needed", only(recent(5000, 5000)), surge.Asking, 10},
+		"one is none":   {"seconds are noisy", only(recent(50000)), surge.NoData, 0},
+		"three above the margin": {"2 × 1.6, rounded up", only(recent(900, 800, 900), recent(800, 900, 900)), surge.Asking,
+			4},
+		"three at the margin": {"above it, not at it", only(recent(750, 750, 750)), surge.BelowThreshold, 0},
+		"the lowest counts": {"pod by pod: (400+800)/1000 is within the margin",
+			only(recent(2000, 400, 2000), recent(800, 2000, 2000)), surge.BelowThreshold, 0},
+		"the steep rule wins": {"three say 2, two say 10", only(recent(5000, 5000, 1000)), surge.Asking, 10},
+		"the margin wins":     {"two are not steep enough", only(recent(3900, 3900, 1500)), surge.Asking, 3},
 
-		"short beside long":     {"a second look after 200 ms", only(spans(5000, 200, 1000)), surge.Asking, 10},
-		"two short":             {"400 ms may be one burst", only(spans(5000, 200, 200)), surge.NoData, 0},
-		"short in the middle":   {"a burst of a second reaches into all three", only(spans(1500, 1000, 200, 1000)), surge.BelowThreshold, 0},
-		"short at the ends":     {"it cannot, past a long one in the middle", only(spans(1500, 200, 1000, 200)), surge.Asking, 3},
-		"long intervals":        {"two of 5 s fit into the window", only(spans(5000, 5000, 5000)), surge.Asking, 10},
-		"too long intervals":    {"two of 6 s do not", only(spans(5000, 6000, 6000)), surge.NoData, 0},
-		"no span":               {"a sample that spans nothing is none", only(spans(5000, 0, 1000)), surge.NoData, 0},
-		"negative":              {"nor is a negative one", only(recent(5000, -1, 5000)), surge.NoData, 0},
-		"one pod hot of three":  {"2 of 3 do not show it", only(ten, calm, calm), surge.TooFewPods, 0},
-		"one pod hot of two":    {"half is one alone", only(recent(8000, 8000, 8000), calm), surge.TooFewPods, 0},
-		"two pods hot of four":  {"half does", only(recent(8000, 8000, 8000), recent(8000, 8000, 8000), calm, calm), surge.Asking, 34},
+		"short beside long": {"a second look after 200 ms", only(spans(5000, 200, 1000)), surge.Asking, 10},
+		"two short":         {"400 ms may be one burst", only(spans(5000, 200, 200)), surge.NoData, 0},
+		"short in the middle": {"a burst of a second reaches into all three", only(spans(1500, 1000, 200, 1000)),
+			surge.BelowThreshold, 0},
+		"short at the ends": {"it cannot, past a long one in the middle", only(spans(1500, 200, 1000, 200)), surge.Asking,
+			3},
+		"long intervals":       {"two of 5 s fit into the window", only(spans(5000, 5000, 5000)), surge.Asking, 10},
+		"too long intervals":   {"two of 6 s do not", only(spans(5000, 6000, 6000)), surge.NoData, 0},
+		"no span":              {"a sample that spans nothing is none", only(spans(5000, 0, 1000)), surge.NoData, 0},
+		"negative":             {"nor is a negative one", only(recent(5000, -1, 5000)), surge.NoData, 0},
+		"one pod hot of three": {"2 of 3 do not show it", only(ten, calm, calm), surge.TooFewPods, 0},
+		"one pod hot of two":   {"half is one alone", only(recent(8000, 8000, 8000), calm), surge.TooFewPods, 0},
+		"two pods hot of four": {"half does", only(recent(8000, 8000, 8000), recent(8000, 8000, 8000), calm, calm),
+			surge.Asking, 34},
 		"a pod without samples": {"it is taken to use nothing: 3 × 6.7", only(ten, ten, recent()), surge.Asking, 20},
 		"a pod with too few":    {"two intervals are not three", only(ten, ten, recent(5000)), surge.Asking, 20},
 
-		"less than 50m": {"ten times 4m is nothing", but(sceneOf(recent(40, 40, 40)), func(s *scene) { s.average(4) }), surge.BelowLeastCPU, 0},
-		"50m":           {"12.5 × 4m is", but(sceneOf(recent(50, 50, 50)), func(s *scene) { s.average(4) }), surge.Asking, 13},
+		"less than 50m": {"ten times 4m is nothing", but(sceneOf(recent(40, 40, 40)), func(s *scene) { s.average(4) }),
+			surge.BelowLeastCPU, 0},
+		"50m": {"12.5 × 4m is", but(sceneOf(recent(50, 50, 50)), func(s *scene) { s.average(4) }), surge.Asking, 13},
 		"50m of two": {"on average over the pods", but(sceneOf(recent(98, 98, 98), recent(1, 1, 1)),
 			func(s *scene) { s.average(4) }), surge.BelowLeastCPU, 0},
 		"average value": {"2 × 5000/1000", but(sceneOf(ten, ten), func(s *scene) { s.average(1000) }), surge.Asking, 10},
@@ -125,12 +137,14 @@ func TestEvaluate(t *testing.T) {
 		"without the container": {"that pod has no part in it", but(sceneOf(ten, ten), func(s *scene) {
 			s.reading.Requests[1] = metric.Request{Missing: metric.ContainerNotFound}
 		}), surge.Asking, 10},
-		"memory":        {"rises slowly", but(sceneOf(ten, ten), func(s *scene) { s.spec.Name = "memory" }), surge.NoData, 0},
-		"a pods metric": {"has no intervals", but(sceneOf(ten, ten), func(s *scene) { s.spec.Type = source.Pods }), surge.NoData, 0},
+		"memory": {"rises slowly", but(sceneOf(ten, ten), func(s *scene) { s.spec.Name = "memory" }), surge.NoData, 0},
+		"a pods metric": {"has no intervals", but(sceneOf(ten, ten), func(s *scene) { s.spec.Type = source.Pods }),
+			surge.NoData, 0},
 		"failed metric": {"a metric that fails asks for nothing", but(sceneOf(ten, ten), func(s *scene) {
 			s.result.Failure = &source.Failure{}
 		}), surge.NoData, 0},
-		"no requests": {"nothing to be compared with", but(sceneOf(ten), func(s *scene) { s.reading.Requests[0].Milli = 0 }), surge.NoData, 0},
+		"no requests": {"nothing to be compared with", but(sceneOf(ten), func(s *scene) { s.reading.Requests[0].Milli = 0 }),
+			surge.NoData, 0},
 
 		"just ready": {"14 s are too few", but(sceneOf(ten), func(s *scene) {
 			s.context.Pods[0].ReadyTransition = noon.Add(-14 * time.Second)
@@ -138,39 +152,49 @@ func TestEvaluate(t *testing.T) {
 		"ready": {"15 s are enough", but(sceneOf(ten), func(s *scene) {
 			s.context.Pods[0].ReadyTransition = noon.Add(-15 * time.Second)
 		}), surge.Asking, 10},
-		"new pods beside": {"they are not multiplied: 2 × 10 in all", but(sceneOf(ten, ten, recent(), recent()), func(s *scene) {
-			s.context.Pods[2].Ready, s.context.Pods[3].Phase = metric.ReadyFalse, metric.PhasePending
-		}), surge.Asking, 20},
+		"new pods beside": {"they are not multiplied: 2 × 10 in all",
+			but(sceneOf(ten, ten, recent(), recent()), func(s *scene) {
+				s.context.Pods[2].Ready, s.context.Pods[3].Phase = metric.ReadyFalse, metric.PhasePending
+			}), surge.Asking, 20},
 		"shares": {"a pod that has just become ready, and helps: 10 + 4", but(sceneOf(ten, recent(2000)), func(s *scene) {
 			s.context.Pods[1].ReadyTransition = noon.Add(-time.Second)
 		}), surge.Asking, 14},
-		"shares and starts": {"at most as much as the others carry is load: 10 + 10", but(sceneOf(ten, recent(9000)), func(s *scene) {
-			s.context.Pods[1].ReadyTransition = noon.Add(-14 * time.Second)
-		}), surge.Asking, 20},
+		"shares and starts": {"at most as much as the others carry is load: 10 + 10",
+			but(sceneOf(ten, recent(9000)), func(s *scene) {
+				s.context.Pods[1].ReadyTransition = noon.Add(-14 * time.Second)
+			}), surge.Asking, 20},
 		"does not share yet": {"it became ready within the interval", but(sceneOf(ten, recent(2000)), func(s *scene) {
 			s.context.Pods[1].ReadyTransition = noon.Add(-999 * time.Millisecond)
 		}), surge.Asking, 10},
 		"not ready": {"what it uses is no load", but(sceneOf(ten, recent(2000)), func(s *scene) {
 			s.context.Pods[1].Ready = metric.ReadyFalse
 		}), surge.Asking, 10},
-		"helped enough": {"the others are below the margin: no surge, whatever the new one does", but(sceneOf(calm, ten), func(s *scene) {
-			s.context.Pods[1].ReadyTransition = noon.Add(-14 * time.Second)
-		}), surge.BelowThreshold, 0},
+		"helped enough": {"the others are below the margin: no surge, whatever the new one does",
+			but(sceneOf(calm, ten), func(s *scene) {
+				s.context.Pods[1].ReadyTransition = noon.Add(-14 * time.Second)
+			}), surge.BelowThreshold, 0},
 		"going": {"a pod on its way out, and a failed one", but(sceneOf(ten, ten, ten), func(s *scene) {
 			s.context.Pods[1].Deleting, s.context.Pods[2].Phase = true, metric.PhaseFailed
 		}), surge.Asking, 10},
 
-		"a rollout's surge": {"3 pods of 2 wanted: 2 × 10", but(sceneOf(ten, ten, ten), func(s *scene) { s.context.SpecReplicas = 2 }), surge.Asking, 20},
+		"a rollout's surge": {"3 pods of 2 wanted: 2 × 10",
+			but(sceneOf(ten, ten, ten), func(s *scene) { s.context.SpecReplicas = 2 }), surge.Asking, 20},
 		"a rollout's surge, as upstream": {"3 × 10", but(sceneOf(ten, ten, ten), func(s *scene) {
 			s.context.SpecReplicas, s.context.Divergences = 2, divergence.SurgeWindow
 		}), surge.Asking, 30},
-		"enough already":  {"20 are there", but(sceneOf(ten, ten), func(s *scene) { s.context.SpecReplicas = 20 }), surge.NotHigher, 20},
-		"the stable one":  {"asks for 20 itself", but(sceneOf(ten, ten), func(s *scene) { s.result.Replicas = 20 }), surge.NotHigher, 20},
-		"more than it":    {"20 are more than 19", but(sceneOf(ten, ten), func(s *scene) { s.result.Replicas = 19 }), surge.Asking, 20},
-		"tolerance holds": {"twice the target is within it", but(sceneOf(recent(900, 900, 900)), func(s *scene) { s.context.Tolerance.Up = 1 }), surge.BelowThreshold, 0},
-		"off by flag":     {"no window", but(sceneOf(ten), func(s *scene) { s.settings.Window = 0 }), surge.NoData, 0},
-		"off by name":     {"as upstream", but(sceneOf(ten), func(s *scene) { s.context.Divergences &^= divergence.SurgeWindow }), surge.NoData, 0},
-		"none collected":  {"metrics.k8s.io has no intervals", but(sceneOf(ten), func(s *scene) { s.reading.Recent = nil }), surge.NoData, 0},
+		"enough already": {"20 are there", but(sceneOf(ten, ten), func(s *scene) { s.context.SpecReplicas = 20 }),
+			surge.NotHigher, 20},
+		"the stable one": {"asks for 20 itself", but(sceneOf(ten, ten), func(s *scene) { s.result.Replicas = 20 }),
+			surge.NotHigher, 20},
+		"more than it": {"20 are more than 19", but(sceneOf(ten, ten), func(s *scene) { s.result.Replicas = 19 }),
+			surge.Asking, 20},
+		"tolerance holds": {"twice the target is within it",
+			but(sceneOf(recent(900, 900, 900)), func(s *scene) { s.context.Tolerance.Up = 1 }), surge.BelowThreshold, 0},
+		"off by flag": {"no window", but(sceneOf(ten), func(s *scene) { s.settings.Window = 0 }), surge.NoData, 0},
+		"off by name": {"as upstream",
+			but(sceneOf(ten), func(s *scene) { s.context.Divergences &^= divergence.SurgeWindow }), surge.NoData, 0},
+		"none collected": {"metrics.k8s.io has no intervals", but(sceneOf(ten), func(s *scene) { s.reading.Recent = nil }),
+			surge.NoData, 0},
 		"the least CPU is a setting": {"1m is enough then", but(sceneOf(recent(40, 40, 40)), func(s *scene) {
 			s.average(4)
 			s.settings.LeastCPUMilli = 1
@@ -235,7 +259,8 @@ func TestSuspects(t *testing.T) {
 		}, false},
 		"one of three": {"fewer than half of the pods", recent(4500, 500, 500), func(s *scene) {
 			s.context.Pods = append(s.context.Pods, s.context.Pods[1])
-			s.reading.Recent, s.reading.Requests = append(s.reading.Recent, calm), append(s.reading.Requests, metric.Request{Milli: 1000})
+			s.reading.Recent, s.reading.Requests = append(s.reading.Recent, calm),
+				append(s.reading.Requests, metric.Request{Milli: 1000})
 		}, false},
 		"not steep": {"below 8 it takes three, and a short one does not help", recent(3900, 500, 500), nil, false},
 		"too little": {"below 50m there is no surge", recent(49), func(s *scene) {

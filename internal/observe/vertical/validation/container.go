@@ -17,7 +17,9 @@ var (
 	resources    = []string{string(corev1.ResourceCPU), string(corev1.ResourceMemory)}
 )
 
-func (r *rules) containerPolicy(p *vpav1.ContainerResourcePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
+func (r *rules) containerPolicy(
+	p *vpav1.ContainerResourcePolicy, at *field.Path,
+) (warnings []string, errs field.ErrorList) {
 	if p.ContainerName == "" {
 		errs = append(errs, field.Required(at.Child("containerName"), ""))
 	}
@@ -27,7 +29,8 @@ func (r *rules) containerPolicy(p *vpav1.ContainerResourcePolicy, at *field.Path
 	errs = append(errs, allowed(p, at)...)
 	if p.Mode != nil && p.ControlledValues != nil &&
 		*p.Mode == vpav1.ContainerScalingModeOff && *p.ControlledValues == vpav1.ContainerControlledValuesRequestsAndLimits {
-		errs = append(errs, field.Forbidden(at.Child("controlledValues"), "controlledValues shouldn't be specified if container scaling mode is off"))
+		errs = append(errs, field.Forbidden(at.Child("controlledValues"),
+			"controlledValues shouldn't be specified if container scaling mode is off"))
 	}
 	warnings, unknown := r.controlledResources(p, at)
 	errs = append(append(errs, unknown...), r.overrides(p, at)...)
@@ -55,7 +58,9 @@ func allowed(p *vpav1.ContainerResourcePolicy, at *field.Path) field.ErrorList {
 }
 
 // controlledResources lets an unknown resource stay where it was, with a warning.
-func (r *rules) controlledResources(p *vpav1.ContainerResourcePolicy, at *field.Path) (warnings []string, errs field.ErrorList) {
+func (r *rules) controlledResources(
+	p *vpav1.ContainerResourcePolicy, at *field.Path,
+) (warnings []string, errs field.ErrorList) {
 	if p.ControlledResources == nil {
 		return nil, nil
 	}
@@ -65,7 +70,8 @@ func (r *rules) controlledResources(p *vpav1.ContainerResourcePolicy, at *field.
 		case slices.Contains(resources, string(name)):
 		case r.controlled[name]:
 			warnings = append(warnings, fmt.Sprintf(
-				"%s: unsupported value %q is allowed only because it is present in the existing VPA object; supported values: %q, %q",
+				"%s: unsupported value %q is allowed only because it is present in the existing VPA object; supported values: "+
+					"%q, %q",
 				at, name, corev1.ResourceCPU, corev1.ResourceMemory))
 		default:
 			errs = append(errs, field.NotSupported(at, name, resources))
@@ -78,17 +84,20 @@ func (r *rules) overrides(p *vpav1.ContainerResourcePolicy, at *field.Path) fiel
 	var errs field.ErrorList
 	if p.OOMBumpUpRatio != nil {
 		ratio := float64(quantity.Milli(p.OOMBumpUpRatio)) / 1000
-		errs = append(errs, r.perVPA(at.Child("oomBumpUpRatio"), ratio >= 1, ratio, "must be greater than or equal to 1.0")...)
+		errs = append(errs, r.perVPA(at.Child("oomBumpUpRatio"), ratio >= 1,
+			ratio, "must be greater than or equal to 1.0")...)
 	}
 	if p.OOMMinBumpUp != nil {
 		bytes := quantity.Value(p.OOMMinBumpUp)
 		errs = append(errs, r.perVPA(at.Child("oomMinBumpUp"), bytes >= 0, bytes, "must be greater than or equal to 0")...)
 	}
 	if seconds := p.MemoryAggregationIntervalSeconds; seconds != nil {
-		errs = append(errs, r.perVPA(at.Child("memoryAggregationIntervalSeconds"), *seconds >= 1, *seconds, "must be greater than or equal to 1")...)
+		errs = append(errs, r.perVPA(at.Child("memoryAggregationIntervalSeconds"),
+			*seconds >= 1, *seconds, "must be greater than or equal to 1")...)
 	}
 	if count := p.MemoryAggregationIntervalCount; count != nil {
-		errs = append(errs, r.perVPA(at.Child("memoryAggregationIntervalCount"), *count >= 1, *count, "must be greater than or equal to 1")...)
+		errs = append(errs, r.perVPA(at.Child("memoryAggregationIntervalCount"),
+			*count >= 1, *count, "must be greater than or equal to 1")...)
 	}
 	return errs
 }

@@ -104,7 +104,8 @@ func (r *rules) allowOldPolicy(p *vpav1.ContainerResourcePolicy) {
 
 // modes are what an object should ask for; Auto is let in with a warning.
 var modes = []string{
-	string(vpav1.UpdateModeInPlace), string(vpav1.UpdateModeInPlaceOrRecreate), string(vpav1.UpdateModeInitial), string(vpav1.UpdateModeOff),
+	string(vpav1.UpdateModeInPlace), string(vpav1.UpdateModeInPlaceOrRecreate), string(vpav1.UpdateModeInitial),
+	string(vpav1.UpdateModeOff),
 	string(vpav1.UpdateModeRecreate),
 }
 
@@ -118,7 +119,8 @@ func (r *rules) updatePolicy(p *vpav1.PodUpdatePolicy, at *field.Path) (warnings
 		errs = append(errs, field.Invalid(at.Child("minReplicas"), *n, "minReplicas has to be positive"))
 	}
 	if seconds := p.EvictAfterOOMSeconds; seconds != nil {
-		errs = append(errs, r.perVPA(at.Child("evictAfterOOMSeconds"), *seconds >= 1, *seconds, "must be greater than or equal to 1")...)
+		errs = append(errs, r.perVPA(at.Child("evictAfterOOMSeconds"),
+			*seconds >= 1, *seconds, "must be greater than or equal to 1")...)
 	}
 	return warnings, errs
 }
@@ -126,13 +128,15 @@ func (r *rules) updatePolicy(p *vpav1.PodUpdatePolicy, at *field.Path) (warnings
 func (r *rules) updateMode(mode vpav1.UpdateMode, at *field.Path) (warnings []string, errs field.ErrorList) {
 	switch {
 	case mode == vpav1.UpdateModeAuto:
-		return []string{fmt.Sprintf("%s: %q mode is deprecated and will be removed in a future API version. Use explicit update modes like: %s. "+
-			"See https://github.com/kubernetes/autoscaler/issues/8424 for more details.", at, mode, modes)}, nil
+		return []string{fmt.Sprintf(
+			"%s: %q mode is deprecated and will be removed in a future API version. Use explicit update modes like: %s. "+
+				"See https://github.com/kubernetes/autoscaler/issues/8424 for more details.", at, mode, modes)}, nil
 	case !slices.Contains(modes, string(mode)):
 		return nil, field.ErrorList{field.NotSupported(at.Child("updateMode"), mode, modes)}
 	case mode == vpav1.UpdateModeInPlace && !r.InPlace:
 		return nil, field.ErrorList{field.Forbidden(at.Child("updateMode"), fmt.Sprintf(
-			"in order to use UpdateMode %s, you must enable feature gate %s in the admission-controller args", vpav1.UpdateModeInPlace, InPlace))}
+			"in order to use UpdateMode %s, you must enable feature gate %s in the admission-controller args",
+			vpav1.UpdateModeInPlace, InPlace))}
 	}
 	return nil, nil
 }
@@ -141,7 +145,8 @@ func (r *rules) updateMode(mode vpav1.UpdateMode, at *field.Path) (warnings []st
 func (r *rules) perVPA(at *field.Path, fine bool, value any, want string) field.ErrorList {
 	switch {
 	case !r.PerVPAConfig:
-		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("not supported when feature flag %s is disabled", PerVPAConfig))}
+		return field.ErrorList{field.Forbidden(at,
+			fmt.Sprintf("not supported when feature flag %s is disabled", PerVPAConfig))}
 	case !fine:
 		return field.ErrorList{field.Invalid(at, value, want)}
 	}

@@ -31,41 +31,49 @@ func TestValidate(t *testing.T) {
 		// keeps says that an update of the same object is let in.
 		keeps bool
 	}{
-		"an empty one":          {spec: "{}", keeps: true},
-		"a policy without mode": {spec: "updatePolicy: {minReplicas: 0}", errs: []string{"spec.updatePolicy.updateMode: Required", "minReplicas has to be positive"}},
-		"an unknown mode":       {spec: "updatePolicy: {updateMode: Sometimes}", errs: []string{`supported values: "InPlace", "InPlaceOrRecreate", "Initial"`}},
-		"Auto":                  {spec: "updatePolicy: {updateMode: Auto}", warnings: []string{`spec.updatePolicy: "Auto" mode is deprecated`}, keeps: true},
+		"an empty one": {spec: "{}", keeps: true},
+		"a policy without mode": {spec: "updatePolicy: {minReplicas: 0}",
+			errs: []string{"spec.updatePolicy.updateMode: Required", "minReplicas has to be positive"}},
+		"an unknown mode": {spec: "updatePolicy: {updateMode: Sometimes}",
+			errs: []string{`supported values: "InPlace", "InPlaceOrRecreate", "Initial"`}},
+		"Auto": {spec: "updatePolicy: {updateMode: Auto}", warnings: []string{`spec.updatePolicy: "Auto" mode is deprecated`},
+			keeps: true},
 		"in place, not switched on": {
 			spec: "updatePolicy: {updateMode: InPlace}", errs: []string{"you must enable feature gate InPlace"}, keeps: true,
 		},
 		"in place, switched on": {spec: "updatePolicy: {updateMode: InPlace}", features: everything, keeps: true},
 		"overrides, not switched on": {
-			spec:  "{updatePolicy: {updateMode: 'Off', evictAfterOOMSeconds: 3}, resourcePolicy: {containerPolicies: [{containerName: a, oomMinBumpUp: 1}]}}",
+			spec: "{updatePolicy: {updateMode: 'Off', evictAfterOOMSeconds: 3}, resourcePolicy: {containerPolicies: " +
+				"[{containerName: a, oomMinBumpUp: 1}]}}",
 			errs:  []string{"evictAfterOOMSeconds: Forbidden", "containerPolicies[0].oomMinBumpUp: Forbidden"},
 			keeps: true,
 		},
 		"overrides that are absurd": {
-			spec: "{updatePolicy: {updateMode: 'Off', evictAfterOOMSeconds: 0}, resourcePolicy: {containerPolicies: [{containerName: a, " +
+			spec: "{updatePolicy: {updateMode: 'Off', evictAfterOOMSeconds: 0}, resourcePolicy: {containerPolicies: " +
+				"[{containerName: a, " +
 				"oomBumpUpRatio: 900m, oomMinBumpUp: -1, memoryAggregationIntervalSeconds: 0, memoryAggregationIntervalCount: 0}]}}",
 			features: everything,
 			errs:     []string{"evictAfterOOMSeconds", "oomBumpUpRatio", "oomMinBumpUp", "IntervalSeconds", "IntervalCount"},
 		},
 		"overrides that do not fit into 64 bits": {
 			spec: "{updatePolicy: {updateMode: 'Off'}, resourcePolicy: {containerPolicies: [" +
-				"{containerName: a, oomBumpUpRatio: 1E, oomMinBumpUp: 10E}, {containerName: b, oomBumpUpRatio: -1E, oomMinBumpUp: -10E}]}}",
+				"{containerName: a, oomBumpUpRatio: 1E, oomMinBumpUp: 10E}, {containerName: b, oomBumpUpRatio: -1E, " +
+				"oomMinBumpUp: -10E}]}}",
 			features: everything,
 			errs:     []string{"containerPolicies[1].oomBumpUpRatio", "containerPolicies[1].oomMinBumpUp"},
 		},
 		"a minimum above the maximum": {
 			spec: "resourcePolicy: {containerPolicies: [{containerName: a, minAllowed: {cpu: 2}, maxAllowed: {cpu: 1}}]}",
-			errs: []string{`spec.resourcePolicy.containerPolicies[0].maxAllowed[cpu]: Invalid value: "1": max resource for cpu is lower than min of "2"`},
+			errs: []string{
+				`spec.resourcePolicy.containerPolicies[0].maxAllowed[cpu]: Invalid value: "1": max resource for cpu is lower than min of "2"`},
 		},
 		"parts of units": {
 			spec: "resourcePolicy: {containerPolicies: [{minAllowed: {cpu: 100u}, maxAllowed: {memory: 1500m, storage: 1m}}]}",
 			errs: []string{"containerName: Required", "whole number of milli CPUs", "whole number of bytes"},
 		},
 		"limits of a container that is off": {
-			spec: "resourcePolicy: {containerPolicies: [{containerName: a, mode: 'Off', controlledValues: RequestsAndLimits}, {containerName: b, mode: No}]}",
+			spec: "resourcePolicy: {containerPolicies: [{containerName: a, mode: 'Off', controlledValues: RequestsAndLimits}, " +
+				"{containerName: b, mode: No}]}",
 			errs: []string{"controlledValues shouldn't be specified", `supported values: "Auto", "Off"`},
 		},
 		"a resource that nobody recommends": {
@@ -73,12 +81,15 @@ func TestValidate(t *testing.T) {
 			errs:  []string{`controlledResources[1]: Unsupported value: "storage"`},
 			keeps: true,
 		},
-		"a boost, not switched on": {spec: "startupBoost: {cpu: {type: Factor, factor: 2}}", errs: []string{"feature gate CPUStartupBoost"}, keeps: true},
+		"a boost, not switched on": {spec: "startupBoost: {cpu: {type: Factor, factor: 2}}",
+			errs: []string{"feature gate CPUStartupBoost"}, keeps: true},
 		"boosts that are absurd": {
-			spec: "{startupBoost: {cpu: {type: Factor, factor: 0}}, resourcePolicy: {containerPolicies: [{containerName: a, startupBoost: " +
+			spec: "{startupBoost: {cpu: {type: Factor, factor: 0}}, resourcePolicy: {containerPolicies: [{containerName: a, " +
+				"startupBoost: " +
 				"{cpu: {type: Quantity, quantity: 1u}}}, {containerName: b, startupBoost: {cpu: {type: ''}}}]}}",
 			features: everything,
-			errs:     []string{"whole number of milli CPUs", "must be either Factor or Quantity", "must be >= 1 for type Factor"},
+			errs: []string{"whole number of milli CPUs", "must be either Factor or Quantity",
+				"must be >= 1 for type Factor"},
 		},
 		"two recommenders": {spec: "recommenders: [{name: a}, {name: b}]", errs: []string{"must have at most 1 item"}},
 	} {

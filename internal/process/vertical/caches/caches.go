@@ -78,7 +78,8 @@ func ReportUnreadable(autoscalers cache.SharedIndexInformer, registerer promethe
 		return fmt.Errorf("following vertical autoscalers: %w", err)
 	}
 	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Subsystem: "plimsoll", Name: "vertical_unreadable_objects", Help: "VerticalPodAutoscalers whose spec cannot be read. Nothing is done for them.",
+		Subsystem: "plimsoll", Name: "vertical_unreadable_objects",
+		Help: "VerticalPodAutoscalers whose spec cannot be read. Nothing is done for them.",
 	}, unreadable.Count)
 	return series.Register(registerer, &gauge)
 }

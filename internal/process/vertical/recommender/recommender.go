@@ -58,12 +58,14 @@ func New(c *Config) (*Process, error) {
 	cfg := c.Recommender
 	cfg.Objects, cfg.Targets, cfg.Store, cfg.Metrics = c.Caches.Autoscalers, c.Caches.Tree, c.Caches.VPAs, c.Metrics
 	cfg.Pods, cfg.Evictions = c.Caches.Informers.Core().V1().Pods().Informer(), r.Evictions
-	cfg.Conflicts, cfg.Registerer, cfg.Log = c.Caches.Conflicts.OfVertical, ctrlmetrics.Registry, c.Caches.Log.WithName("recommender")
+	cfg.Conflicts, cfg.Registerer, cfg.Log = c.Caches.Conflicts.OfVertical, ctrlmetrics.Registry,
+		c.Caches.Log.WithName("recommender")
 	if c.Kubelets.Reads(false) {
 		// A source of its own: the horizontal side's scrapes every second.
 		slow := *c.Kubelets
 		slow.Interval = max(slow.Interval, min(scrapeInterval, c.Recommender.Interval))
-		source, err := slow.NewSource(c.Caches.REST, c.Caches.Client, prometheus.WrapRegistererWithPrefix("vertical_", ctrlmetrics.Registry), cfg.Log)
+		source, err := slow.NewSource(c.Caches.REST, c.Caches.Client,
+			prometheus.WrapRegistererWithPrefix("vertical_", ctrlmetrics.Registry), cfg.Log)
 		if err != nil {
 			return nil, err
 		}

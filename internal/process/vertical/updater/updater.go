@@ -61,7 +61,8 @@ var (
 func New(c Config) (*Loop, error) {
 	l := &Loop{caches: c.Caches, stopEvents: func() {}}
 	metrics, err := metricsapi.New(metricsapi.Config{
-		Rest: c.Caches.REST, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: scale.CallTimeout, DiscoveryPeriod: time.Hour,
+		Rest: c.Caches.REST, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: scale.CallTimeout,
+		DiscoveryPeriod: time.Hour,
 	})
 	if err != nil {
 		return nil, err

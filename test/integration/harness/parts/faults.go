@@ -16,7 +16,9 @@ import (
 )
 
 // PodMetrics is what metrics-server says of a namespace's pods.
-func PodMetrics(ctx context.Context, cluster *devcluster.Cluster, namespace string) (*metricsv1beta1.PodMetricsList, error) {
+func PodMetrics(
+	ctx context.Context, cluster *devcluster.Cluster, namespace string,
+) (*metricsv1beta1.PodMetricsList, error) {
 	clients, err := metrics.NewForConfig(cluster.RESTConfig())
 	if err != nil {
 		return nil, err

@@ -26,13 +26,15 @@ import (
 func TestStrangersGetNoAnswer(t *testing.T) {
 	s := namespace(t)
 	// Another test's certificates would be replaced now.
-	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil &&
+		!apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 	// It looks each second.
 	p := start(t, s, "admission-path", "--webhook-cert-lifetime=30s")
 	p.registered(s)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // a stranger does not care
+	// a stranger does not care
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	status := func(ctx context.Context, path string) (int, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+p.address+path, strings.NewReader("{}"))
 		if err != nil {
@@ -78,7 +80,8 @@ func TestApplyingAgainKeepsTheAuthority(t *testing.T) {
 	}
 	// A copy that is asked about nothing.
 	name := "copy-" + s.Name
-	copied := strings.NewReplacer("name: "+upkeep.ConfigurationName, "name: "+name, "operator: NotIn", "operator: In", "[plimsoll-system]", "[nowhere]").
+	copied := strings.NewReplacer("name: "+upkeep.ConfigurationName, "name: "+name, "operator: NotIn", "operator: In",
+		"[plimsoll-system]", "[nowhere]").
 		Replace(string(text))
 	configurations := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	s.KubectlInput(copied, "apply", "-f", "-")
@@ -87,13 +90,15 @@ func TestApplyingAgainKeepsTheAuthority(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	published, err := s.Client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
+	published, err := s.Client.CoreV1().ConfigMaps("kube-system").Get(t.Context(),
+		"extension-apiserver-authentication", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	authority := published.Data["client-ca-file"]
 	patch, err := json.Marshal(map[string]any{
-		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": map[string]any{"name": name},
+		"apiVersion": "admissionregistration.k8s.io/v1",
+		"kind":       "MutatingWebhookConfiguration", "metadata": map[string]any{"name": name},
 		"webhooks": []any{map[string]any{
 			"name": upkeep.WebhookName, "admissionReviewVersions": []string{"v1"}, "sideEffects": "None",
 			"clientConfig": map[string]any{

@@ -96,7 +96,8 @@ func tried(ctx context.Context, s *harness.Namespace, name string) (*corev1.Pod,
 	set := &sets.Items[0]
 	pod := &corev1.Pod{ObjectMeta: *set.Spec.Template.ObjectMeta.DeepCopy(), Spec: *set.Spec.Template.Spec.DeepCopy()}
 	pod.GenerateName = set.Name + "-"
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set,
+		appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	return s.Client.CoreV1().Pods(s.Name).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
@@ -148,7 +149,8 @@ func TestInjectedSidecar(t *testing.T) {
 	_, err := s.Client.CoreV1().LimitRanges(s.Name).Create(t.Context(), &corev1.LimitRange{
 		ObjectMeta: metav1.ObjectMeta{Name: "pods"},
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
-			{Type: corev1.LimitTypePod, Max: corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi")}},
+			{Type: corev1.LimitTypePod, Max: corev1.ResourceList{"cpu": resource.MustParse("1"),
+				"memory": resource.MustParse("1Gi")}},
 		}},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -224,7 +226,8 @@ func TestAutoscalersAreChecked(t *testing.T) {
 	create := func(name, spec string) error {
 		body := fmt.Sprintf(`{"apiVersion":"autoscaling.k8s.io/v1","kind":"VerticalPodAutoscaler","metadata":{"name":%q},
 			"spec":{"targetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}%s}}`, name, spec)
-		return client.Post().Namespace(s.Name).Resource(vpav1.VerticalPodAutoscalers).Body([]byte(body)).Do(t.Context()).Error()
+		return client.Post().Namespace(s.Name).Resource(vpav1.VerticalPodAutoscalers).Body([]byte(body)).Do(
+			t.Context()).Error()
 	}
 	const words = `spec.resourcePolicy.containerPolicies[0].maxAllowed[cpu]: Invalid value: "1": max resource for cpu is lower than min of "2"`
 	// The API server may still ask whoever was registered before, and admits what nobody answers for.
@@ -245,7 +248,8 @@ func TestAutoscalersAreChecked(t *testing.T) {
 			return err
 		}
 		all := strings.Join(heard.texts, "\n")
-		for _, part := range []string{`"Auto" mode is deprecated`, "HorizontalPodAutoscaler wide has a Utilization target on the cpu request"} {
+		for _, part := range []string{`"Auto" mode is deprecated`,
+			"HorizontalPodAutoscaler wide has a Utilization target on the cpu request"} {
 			if !strings.Contains(all, part) {
 				return fmt.Errorf("%q is not in %q", part, all)
 			}
@@ -294,7 +298,8 @@ func TestRotation(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("%d pods during %d certificates and %d sets of authorities, %s", created, len(certificates), len(authorities), time.Since(began))
+	t.Logf("%d pods during %d certificates and %d sets of authorities, %s", created, len(certificates), len(authorities),
+		time.Since(began))
 	if n := first.unchanged(t); n != 0 {
 		t.Errorf("%v requests were admitted unchanged because something went wrong", n)
 	}
@@ -305,7 +310,8 @@ func TestRotation(t *testing.T) {
 func TestConfigurationIsChangedInPlace(t *testing.T) {
 	s := namespace(t)
 	// Another test's certificates would be replaced now.
-	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := s.Client.CoreV1().Secrets(own).Delete(t.Context(), secret, metav1.DeleteOptions{}); err != nil &&
+		!apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 	start(t, s, "admission-in-place", "--webhook-cert-lifetime=30s").registered(s)
@@ -334,7 +340,8 @@ func TestConfigurationIsChangedInPlace(t *testing.T) {
 		if now.UID != before.UID || *w.FailurePolicy != "Ignore" || *w.TimeoutSeconds != 5 {
 			return fmt.Errorf("UID %s, policy %s, %d s", now.UID, *w.FailurePolicy, *w.TimeoutSeconds)
 		}
-		if e := w.NamespaceSelector.MatchExpressions; len(e) != 1 || e[0].Operator != metav1.LabelSelectorOpNotIn || e[0].Values[0] != own {
+		if e := w.NamespaceSelector.MatchExpressions; len(e) != 1 || e[0].Operator != metav1.LabelSelectorOpNotIn ||
+			e[0].Values[0] != own {
 			return fmt.Errorf("namespaces %+v", e)
 		}
 		mended = now.ResourceVersion

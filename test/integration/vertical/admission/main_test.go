@@ -88,11 +88,14 @@ func start(t *testing.T, s *harness.Namespace, name string, flags ...string) *se
 		t.Fatal(err)
 	}
 	command := append([]string{
-		installation.binary, "admission-controller", "--kubeconfig=" + installation.kubeconfig, "--port=" + port, "--address=" + p.health, "--v=1",
-		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port, "--webhook-cert-secret=" + secret,
+		installation.binary, "admission-controller", "--kubeconfig=" + installation.kubeconfig, "--port=" + port,
+		"--address=" + p.health, "--v=1",
+		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port, "--webhook-cert-secret=" +
+			secret,
 		"--status-lease-update-interval=1s", "--feature-gates=CPUStartupBoost=true",
 	}, flags...)
-	p.program, err = s.Cluster.StartProgram(t.Context(), name, command, func(ctx context.Context) error { return parts.Answers(ctx, "http://"+p.health+"/readyz") })
+	p.program, err = s.Cluster.StartProgram(t.Context(), name, command,
+		func(ctx context.Context) error { return parts.Answers(ctx, "http://"+p.health+"/readyz") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,15 +110,19 @@ func (p *server) registered(s *harness.Namespace) {
 		if err != nil {
 			return err
 		}
-		if url := configuration.Webhooks[0].ClientConfig.URL; url == nil || !strings.HasPrefix(*url, "https://"+p.address+"/") {
+		if url := configuration.Webhooks[0].ClientConfig.URL; url == nil ||
+			!strings.HasPrefix(*url, "https://"+p.address+"/") {
 			return fmt.Errorf("another server is registered: %v", url)
 		}
 		return nil
 	})
 }
 
-func registration(ctx context.Context, s *harness.Namespace) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	configuration, err := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, upkeep.ConfigurationName, metav1.GetOptions{})
+func registration(
+	ctx context.Context, s *harness.Namespace,
+) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+	configuration, err := s.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx,
+		upkeep.ConfigurationName, metav1.GetOptions{})
 	if err == nil && len(configuration.Webhooks) == 0 {
 		err = errors.New("no webhook in the configuration")
 	}

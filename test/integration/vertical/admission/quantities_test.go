@@ -15,8 +15,8 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// TestSchemaBoundsQuantities: the API server itself, whoever else answers, stores no quantity that takes hours to read, and
-// all that others have always stored. Nothing is registered to look at these objects.
+// TestSchemaBoundsQuantities: the API server itself, whoever else answers, stores no quantity that takes hours to read,
+// and all that others have always stored. Nothing is registered to look at these objects.
 func TestSchemaBoundsQuantities(t *testing.T) {
 	s := namespace(t)
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())
@@ -26,7 +26,8 @@ func TestSchemaBoundsQuantities(t *testing.T) {
 	objects := client.Resource(vpav1.SchemeGroupVersion.WithResource(vpav1.VerticalPodAutoscalers)).Namespace(s.Name)
 	create := func(cpu any) error {
 		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": vpav1.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"generateName": "web-"},
+			"apiVersion": vpav1.SchemeGroupVersion.String(),
+			"kind":       "VerticalPodAutoscaler", "metadata": map[string]any{"generateName": "web-"},
 			"spec": map[string]any{
 				"targetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
 				"resourcePolicy": map[string]any{"containerPolicies": []any{
@@ -40,7 +41,8 @@ func TestSchemaBoundsQuantities(t *testing.T) {
 	// Definitions are served a moment before they count.
 	s.EventuallyWithin(soon, "a good object", func(context.Context) error { return create("100m") })
 	for _, cpu := range []any{
-		"0", "0.5", ".5", "1.", "+5", "5e3", "5E3", "1Ki", "1Ei", "1E", "1k", "12e-9", "1e+3", "1e99", "100n", "100u", int64(2),
+		"0", "0.5", ".5", "1.", "+5", "5e3", "5E3", "1Ki", "1Ei", "1E", "1k", "12e-9", "1e+3", "1e99", "100n", "100u",
+		int64(2),
 		strings.Repeat("0", 63) + "1",
 	} {
 		if err := create(cpu); err != nil {
@@ -48,9 +50,11 @@ func TestSchemaBoundsQuantities(t *testing.T) {
 		}
 	}
 	for cpu, words := range map[string]string{
-		"1e-999999999": "should match", "1E-999999999": "should match", "1e999999999": "should match", "+1.5e+100": "should match",
+		"1e-999999999": "should match", "1E-999999999": "should match", "1e999999999": "should match",
+		"+1.5e+100":               "should match",
 		"1e-00000000000999999999": "should match", "": "should match", "1e": "should match", "1\n": "should match",
-		strings.Repeat("9", 65): "may not be more than 64 bytes", "0." + strings.Repeat("0", 1<<16) + "1": "may not be more than 64 bytes",
+		strings.Repeat("9", 65): "may not be more than 64 bytes", "0." + strings.Repeat("0", 1<<16) +
+			"1": "may not be more than 64 bytes",
 	} {
 		if err := refused(create(cpu), "spec.resourcePolicy.containerPolicies[0].minAllowed.cpu", words); err != nil {
 			t.Errorf("%.24q: %v", cpu, err)

@@ -16,7 +16,8 @@ import (
 )
 
 // TestInvalidObjectFromBeforeCanBeLabelledAndDeleted: what was stored while nobody looked can be labelled, held by a
-// finalizer and deleted with one, once the server refuses its like. Its spec cannot be changed to another that is wrong.
+// finalizer and deleted with one, once the server refuses its like. Its spec cannot be changed to another that is
+// wrong.
 func TestInvalidObjectFromBeforeCanBeLabelledAndDeleted(t *testing.T) {
 	s := namespace(t)
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())
@@ -26,7 +27,8 @@ func TestInvalidObjectFromBeforeCanBeLabelledAndDeleted(t *testing.T) {
 	objects := client.Resource(vpav1.SchemeGroupVersion.WithResource(vpav1.VerticalPodAutoscalers)).Namespace(s.Name)
 	create := func(name string) error {
 		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": vpav1.SchemeGroupVersion.String(), "kind": "VerticalPodAutoscaler", "metadata": map[string]any{"name": name},
+			"apiVersion": vpav1.SchemeGroupVersion.String(),
+			"kind":       "VerticalPodAutoscaler", "metadata": map[string]any{"name": name},
 			"spec": map[string]any{
 				"targetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
 				"resourcePolicy": map[string]any{"containerPolicies": []any{
@@ -51,14 +53,16 @@ func TestInvalidObjectFromBeforeCanBeLabelledAndDeleted(t *testing.T) {
 	}
 	for _, change := range [][2]string{
 		{"a label", `{"metadata":{"labels":{"team":"shop"}}}`}, {"an annotation", `{"metadata":{"annotations":{"a":"b"}}}`},
-		{"a finalizer", `{"metadata":{"finalizers":["example.com/held"]}}`}, {"no finalizer", `{"metadata":{"finalizers":null}}`},
+		{"a finalizer", `{"metadata":{"finalizers":["example.com/held"]}}`},
+		{"no finalizer", `{"metadata":{"finalizers":null}}`},
 		{"a finalizer again", `{"metadata":{"finalizers":["example.com/held"]}}`},
 	} {
 		if err := patch(change[1]); err != nil {
 			t.Errorf("%s is refused: %v", change[0], err)
 		}
 	}
-	if err := patch(`{"spec":{"targetRef":{"name":"other"}}}`); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "minAllowed") {
+	if err := patch(`{"spec":{"targetRef":{"name":"other"}}}`); !apierrors.IsInvalid(err) ||
+		!strings.Contains(err.Error(), "minAllowed") {
 		t.Errorf("a spec that stays wrong is taken: %v", err)
 	}
 	if err := objects.Delete(t.Context(), "before", metav1.DeleteOptions{}); err != nil {

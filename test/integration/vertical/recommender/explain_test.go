@@ -30,13 +30,15 @@ func explain(t *testing.T, s *harness.Namespace, more ...string) (stdout, stderr
 	return installation.plimsoll.Run(t, arguments(s, more...)...)
 }
 
-// TestExplains: what explain makes of the checkpoints is what the recommender made of its samples, step by step. Of each
-// pod it says why it is left alone, and what would become of it in another mode. Who lacks a right learns which.
+// TestExplains: what explain makes of the checkpoints is what the recommender made of its samples, step by step. Of
+// each pod it says why it is left alone, and what would become of it in another mode. Who lacks a right learns which.
 func TestExplains(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
 	own := startOwn(t, s)
-	web := harness.Workload{Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "200m", "64Mi")}}
+	web := harness.Workload{
+		Replicas: ptr.To[int32](2), Containers: []corev1.Container{harness.Container("app", "200m", "64Mi")},
+	}
 	s.Create(web.Deployment())
 	// A pod that serves alone bears the load of both.
 	s.Kubectl("wait", "--for=jsonpath={.status.readyReplicas}=2", "deployment/web", "--timeout=2m")
@@ -60,8 +62,10 @@ func TestExplains(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit status %d: %s", code, stderr)
 		}
-		wantWords(t, stdout, "VerticalPodAutoscaler "+s.Name+"/web", "Deployment/web: 2 pods; mode Off", "samples of CPU", "confidence 0.",
-			"target     p90 of usage ", "with safety margin ", "capped to 210m", "published  210m", "requests app cpu 200m and memory 64Mi", "not updated: the update mode changes no running pods")
+		wantWords(t, stdout, "VerticalPodAutoscaler "+s.Name+"/web", "Deployment/web: 2 pods; mode Off", "samples of CPU",
+			"confidence 0.",
+			"target     p90 of usage ", "with safety margin ", "capped to 210m", "published  210m",
+			"requests app cpu 200m and memory 64Mi", "not updated: the update mode changes no running pods")
 	})
 	t.Run("json", func(t *testing.T) {
 		stdout, stderr, code := explain(t, s, "-o", "json")
@@ -101,7 +105,8 @@ func judge(t *testing.T, s *harness.Namespace, out *explainvertical.Output) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(out.Containers) != 1 || len(out.Pods) != 2 || out.Containers[0].Samples == 0 || out.Containers[0].Samples > saved.Status.TotalSamplesCount {
+	if len(out.Containers) != 1 || len(out.Pods) != 2 || out.Containers[0].Samples == 0 ||
+		out.Containers[0].Samples > saved.Status.TotalSamplesCount {
 		t.Fatalf("the checkpoint has %d samples, the explanation is %+v", saved.Status.TotalSamplesCount, out)
 	}
 	cpu := out.Containers[0].Resources[0]
@@ -176,7 +181,8 @@ func lackRights(t *testing.T, s *harness.Namespace) {
 	user := "--as=system:serviceaccount:" + s.Name + ":looker"
 	for i, c := range []struct{ verb, resource, named string }{
 		{"get", "verticalpodautoscalers.autoscaling.k8s.io", "get verticalpodautoscalers.autoscaling.k8s.io"},
-		{"list", "verticalpodautoscalercheckpoints.autoscaling.k8s.io", "list verticalpodautoscalercheckpoints.autoscaling.k8s.io"},
+		{"list", "verticalpodautoscalercheckpoints.autoscaling.k8s.io",
+			"list verticalpodautoscalercheckpoints.autoscaling.k8s.io"},
 		{"get", "deployments.apps/scale", "get scale of Deployment web"},
 		{"list", "pods", "list pods"},
 	} {

@@ -77,21 +77,23 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 
 // awaitLog waits until Plimsoll has said the words so often since it was started.
 func awaitLog(ctx context.Context, cluster *devcluster.Cluster, words string, times int) error {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, harness.Long, true, func(context.Context) (bool, error) {
-		content, err := os.ReadFile(cluster.LogPath("plimsoll"))
-		return strings.Count(string(content), words) >= times, err
-	})
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, harness.Long, true,
+		func(context.Context) (bool, error) {
+			content, err := os.ReadFile(cluster.LogPath("plimsoll"))
+			return strings.Count(string(content), words) >= times, err
+		})
 	if err != nil {
 		return fmt.Errorf("the log does not say %q %d times: %w", words, times, err)
 	}
 	return nil
 }
 
-// startOwn runs a controller for the objects that ownRecommender names. The test can restart it: tests beside it have the
-// cluster's.
+// startOwn runs a controller for the objects that ownRecommender names. The test can restart it: tests beside it have
+// the cluster's.
 func startOwn(t *testing.T, s *harness.Namespace) *harness.Instance {
 	t.Helper()
-	own := append(slices.Clone(flags), "--leader-elect=false", "--recommender-name="+s.Name, "--vpa-object-namespace="+s.Name)
+	own := append(slices.Clone(flags), "--leader-elect=false", "--recommender-name="+s.Name, "--vpa-object-namespace="+
+		s.Name)
 	return installation.plimsoll.StartInstance(t, "controller-"+s.Name, own...)
 }
 
@@ -162,7 +164,9 @@ func awaitCondition(s *harness.Namespace, name, kind, words string) {
 }
 
 // checkpoint reads the checkpoint of an object's container app.
-func checkpoint(ctx context.Context, s *harness.Namespace, name string) (*vpav1.VerticalPodAutoscalerCheckpoint, error) {
+func checkpoint(
+	ctx context.Context, s *harness.Namespace, name string,
+) (*vpav1.VerticalPodAutoscalerCheckpoint, error) {
 	var found *vpav1.VerticalPodAutoscalerCheckpoint
 	err := installation.client.EachCheckpoint(ctx, s.Name, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		if c.Name == name+"-app" {

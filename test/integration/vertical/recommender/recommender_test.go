@@ -174,7 +174,8 @@ spec:
 	s.Create(harness.Workload{Name: "child"}.Deployment())
 	var sets *appsv1.ReplicaSetList
 	s.Eventually("a ReplicaSet", func(ctx context.Context) error {
-		if sets, err = s.Client.AppsV1().ReplicaSets(s.Name).List(ctx, metav1.ListOptions{LabelSelector: "app=child"}); err == nil && len(sets.Items) != 1 {
+		if sets, err = s.Client.AppsV1().ReplicaSets(s.Name).List(ctx,
+			metav1.ListOptions{LabelSelector: "app=child"}); err == nil && len(sets.Items) != 1 {
 			err = errors.New("there is none")
 		}
 		return err
@@ -233,17 +234,20 @@ func TestOutOfMemoryIsRecommendedForAtOnce(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if len(pods.Items) != 1 || len(pods.Items[0].Status.ContainerStatuses) != 1 || !pods.Items[0].Status.ContainerStatuses[0].Ready {
+		if len(pods.Items) != 1 || len(pods.Items[0].Status.ContainerStatuses) != 1 ||
+			!pods.Items[0].Status.ContainerStatuses[0].Ready {
 			return fmt.Errorf("there are %d", len(pods.Items))
 		}
 		pod = &pods.Items[0]
 		return nil
 	})
 	ended := metav1.Now()
-	patch := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":"app","image":"x","imageID":"x","restartCount":1,"ready":true,`+
-		`"lastState":{"terminated":{"reason":"OOMKilled","exitCode":137,"startedAt":%q,"finishedAt":%q}}}]}}`,
+	patch := fmt.Sprintf(
+		`{"status":{"containerStatuses":[{"name":"app","image":"x","imageID":"x","restartCount":1,"ready":true,`+
+			`"lastState":{"terminated":{"reason":"OOMKilled","exitCode":137,"startedAt":%q,"finishedAt":%q}}}]}}`,
 		ended.Add(-time.Second).UTC().Format(time.RFC3339), ended.UTC().Format(time.RFC3339))
-	_, err := s.Client.CoreV1().Pods(s.Name).Patch(t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	_, err := s.Client.CoreV1().Pods(s.Name).Patch(t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch),
+		metav1.PatchOptions{}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,9 +273,12 @@ func TestAlone(t *testing.T) {
 	address := parts.FreeAddress(t)
 	health := func(ctx context.Context) error { return parts.Answers(ctx, "http://"+address+"/health-check") }
 	alone, err := s.Cluster.StartProgram(t.Context(), "plimsoll-recommender", []string{
-		binary, "recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address, "--recommender-name=alone",
-		"--recommender-interval=3s", "--v=4", "--stderrthreshold=info", "--pod-recommendation-min-cpu-millicores=1", "--kube-api-qps=200",
-		"--kube-api-burst=250", "--memory-saver=true", "--vpa-object-namespace=" + s.Name, "--kubelet-preferred-address-types=InternalIP",
+		binary, "recommender", "--kubeconfig=" + installation.plimsoll.Kubeconfig(), "--address=" + address,
+		"--recommender-name=alone",
+		"--recommender-interval=3s", "--v=4", "--stderrthreshold=info", "--pod-recommendation-min-cpu-millicores=1",
+		"--kube-api-qps=200",
+		"--kube-api-burst=250", "--memory-saver=true", "--vpa-object-namespace=" + s.Name,
+		"--kubelet-preferred-address-types=InternalIP",
 	}, health)
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +295,8 @@ func TestAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, series := range []string{"vpa_recommender_vpa_objects_count{", "vpa_recommender_execution_latency_seconds_count{step=\"total\"}"} {
+	for _, series := range []string{"vpa_recommender_vpa_objects_count{",
+		"vpa_recommender_execution_latency_seconds_count{step=\"total\"}"} {
 		if !strings.Contains(string(text), series) {
 			t.Errorf("/metrics lacks %s", series)
 		}
@@ -318,7 +326,8 @@ spec:
       scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
 `, "apply", "-f", "-")
 	s.Kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/fleets.harbour.example")
-	s.KubectlInput("{apiVersion: harbour.example/v1, kind: Fleet, metadata: {name: north}, spec: {replicas: 1}}", "apply", "-f", "-")
+	s.KubectlInput("{apiVersion: harbour.example/v1, kind: Fleet, metadata: {name: north}, spec: {replicas: 1}}", "apply",
+		"-f", "-")
 	s.KubectlInput(`
 apiVersion: autoscaling.k8s.io/v1
 kind: VerticalPodAutoscaler
@@ -327,6 +336,7 @@ spec:
   targetRef: {apiVersion: harbour.example/v1, kind: Fleet, name: north}
 `, "apply", "-f", "-")
 	awaitCondition(s, "north", "ConfigUnsupported", "has an empty selector for scale sub-resource")
-	s.Kubectl("patch", "fleet", "north", "--subresource=status", "--type=merge", `--patch={"status":{"replicas":1,"selector":"app=web"}}`)
+	s.Kubectl("patch", "fleet", "north", "--subresource=status", "--type=merge",
+		`--patch={"status":{"replicas":1,"selector":"app=web"}}`)
 	awaitCPU(s, "north", 180, 300)
 }

@@ -16,17 +16,21 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// Kubelets say of some pods what cannot be, or nothing: each object says so, none is moved by it, and what is sound goes on.
+// Kubelets say of some pods what cannot be, or nothing: each object says so, none is moved by it, and what is sound
+// goes on.
 func TestBadSamples(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
 	s.Create(harness.Workload{}.Deployment(), harness.Workload{}.Service(10))
-	s.Create(harness.Workload{Name: "huge", Annotations: map[string]string{world.AnnotationMemoryBase: "2Pi"}}.Deployment(),
+	s.Create(harness.Workload{
+		Name: "huge", Annotations: map[string]string{world.AnnotationMemoryBase: "2Pi"},
+	}.Deployment(),
 		harness.Workload{Name: "huge"}.Service(10))
 	autoscaler(s, "web", "web", "")
 	autoscaler(s, "huge", "huge", "")
 	faults := map[string]kubelet.PodFault{
-		"less-than-none": {Value: ptr.To(-5.0)}, "no-number": {Value: ptr.To(math.NaN())}, "endless": {Value: ptr.To(math.Inf(1))}, "silent": {Missing: true},
+		"less-than-none": {Value: ptr.To(-5.0)}, "no-number": {Value: ptr.To(math.NaN())},
+		"endless": {Value: ptr.To(math.Inf(1))}, "silent": {Missing: true},
 	}
 	for name := range faults {
 		s.Create(harness.Workload{Name: name}.Deployment(), harness.Workload{Name: name}.Service(10))

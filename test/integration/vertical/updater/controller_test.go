@@ -16,8 +16,10 @@ func TestControllerUpdates(t *testing.T) {
 	p := &process{address: parts.FreeAddress(t), t: t}
 	name := "controller-" + w.Name
 	program, err := w.Cluster.StartProgram(t.Context(), name, []string{
-		installation.binary, "controller", "--kubeconfig=" + installation.kubeconfig, "--metrics-bind-address=" + p.address, "--v=1",
-		"--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0", "--resource-metrics-source=api",
+		installation.binary, "controller", "--kubeconfig=" + installation.kubeconfig, "--metrics-bind-address=" + p.address,
+		"--v=1",
+		"--leader-elect=false", "--health-probe-bind-address=0", "--inspection-bind-address=0",
+		"--resource-metrics-source=api",
 		"--vpa-object-namespace=" + w.Name, "--updater-interval=1s", "--updater-feature-gates=InPlace=true",
 		"--updater-admission-controller-status-lease-namespace=" + leaseNamespace,
 	}, func(ctx context.Context) error {

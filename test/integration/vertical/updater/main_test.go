@@ -96,7 +96,8 @@ func start(t *testing.T, s *harness.Namespace, flags ...string) *process {
 	command := append([]string{
 		installation.binary, "updater", "--kubeconfig=" + installation.kubeconfig, "--address=" + p.address, "--v=1",
 		"--vpa-object-namespace=" + s.Name, "--updater-interval=1s",
-		"--admission-controller-status-lease-namespace=" + leaseNamespace, "--feature-gates=InPlace=true,CPUStartupBoost=true",
+		"--admission-controller-status-lease-namespace=" + leaseNamespace,
+		"--feature-gates=InPlace=true,CPUStartupBoost=true",
 	}, flags...)
 	var err error
 	p.program, err = s.Cluster.StartProgram(t.Context(), "updater-"+s.Name, command, func(ctx context.Context) error {

@@ -123,8 +123,10 @@ func (w *world) awaitResized(cpu string, before map[types.UID]corev1.Pod) {
 		}
 		for _, pod := range now {
 			status := pod.Status.ContainerStatuses[0].Resources
-			if pod.Spec.Containers[0].Resources.Requests.Cpu().Cmp(want) != 0 || status == nil || status.Requests.Cpu().Cmp(want) != 0 {
-				return fmt.Errorf("pod %s requests %s and has %v", pod.Name, pod.Spec.Containers[0].Resources.Requests.Cpu(), status)
+			if pod.Spec.Containers[0].Resources.Requests.Cpu().Cmp(want) != 0 || status == nil ||
+				status.Requests.Cpu().Cmp(want) != 0 {
+				return fmt.Errorf("pod %s requests %s and has %v", pod.Name, pod.Spec.Containers[0].Resources.Requests.Cpu(),
+					status)
 			}
 			if pod.Annotations["vpaInPlaceUpdated"] != "true" {
 				return fmt.Errorf("pod %s has the annotations %v", pod.Name, pod.Annotations)
@@ -147,7 +149,8 @@ func (w *world) awaitEvicted(before map[types.UID]corev1.Pod) {
 	})
 	for kind, reason := range map[string]string{"VerticalPodAutoscaler": "EvictedPod", "Pod": "EvictedByVPA"} {
 		w.Eventually("event "+reason, func(ctx context.Context) error {
-			list, err := w.Client.CoreV1().Events(w.Name).List(ctx, metav1.ListOptions{FieldSelector: "reason=" + reason + ",involvedObject.kind=" + kind})
+			list, err := w.Client.CoreV1().Events(w.Name).List(ctx,
+				metav1.ListOptions{FieldSelector: "reason=" + reason + ",involvedObject.kind=" + kind})
 			if err == nil && (len(list.Items) == 0 || list.Items[0].Source.Component != "vpa-updater") {
 				err = fmt.Errorf("%v", list.Items)
 			}
@@ -191,7 +194,8 @@ func TestRecreateEvicts(t *testing.T) {
 			w.recommend(mode, "500m", "")
 			w.awaitEvicted(before)
 			w.Eventually("the metric", func(ctx context.Context) error {
-				evicted, err := p.metric(ctx, "vpa_updater_evicted_pods_total", []string{`update_mode="` + mode + `"`, `vpa_name="web"`})
+				evicted, err := p.metric(ctx, "vpa_updater_evicted_pods_total", []string{`update_mode="` +
+					mode + `"`, `vpa_name="web"`})
 				if err == nil && evicted == 0 {
 					err = fmt.Errorf("no evicted pods")
 				}
@@ -273,7 +277,8 @@ func TestPodDisruptionBudgetHolds(t *testing.T) {
 	w.recommend("Recreate", "500m", "")
 	w.awaitCondition(corev1.ConditionTrue, "PodDisruptionBudget")
 	w.keepsPods(p, before)
-	if failed, err := p.metric(t.Context(), "vpa_updater_failed_eviction_attempts_total", []string{`reason="EvictionError"`}); err != nil || failed == 0 {
+	if failed, err := p.metric(t.Context(), "vpa_updater_failed_eviction_attempts_total",
+		[]string{`reason="EvictionError"`}); err != nil || failed == 0 {
 		t.Errorf("%g failed evictions, %v", failed, err)
 	}
 }
@@ -293,7 +298,8 @@ func TestEvictionRequirements(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())
 	p := start(t, w.Namespace)
-	w.recommend("Recreate", "50m", `,"evictionRequirements":[{"resources":["cpu"],"changeRequirement":"TargetHigherThanRequests"}]`)
+	w.recommend("Recreate", "50m",
+		`,"evictionRequirements":[{"resources":["cpu"],"changeRequirement":"TargetHigherThanRequests"}]`)
 	w.awaitCondition(corev1.ConditionTrue, "EvictionRequirements")
 	w.keepsPods(p, before)
 }
@@ -339,7 +345,8 @@ func TestStaleLease(t *testing.T) {
 	w.recommend("Recreate", "500m", "")
 	w.awaitCondition(corev1.ConditionTrue, "LeaseStale")
 	w.keepsPods(p, before)
-	if skipped, err := p.metric(t.Context(), "vpa_updater_admission_controller_status_invalid_total", []string{`reason="invalid"`}); err != nil || skipped == 0 {
+	if skipped, err := p.metric(t.Context(), "vpa_updater_admission_controller_status_invalid_total",
+		[]string{`reason="invalid"`}); err != nil || skipped == 0 {
 		t.Errorf("%g passes were left out, %v", skipped, err)
 	}
 }
@@ -396,7 +403,8 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)
 	p := start(t, s)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.address+"/health-check", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://"+p.address+"/health-check", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,21 +32,25 @@ type explained struct {
 }
 
 var explanations = []explained{
-	{name: "evicted", mode: "Recreate", replicas: 2, actions: map[string]int{"evict": 1}, against: map[string]int{"DisruptionBudget": 1}, changed: 2},
+	{name: "evicted", mode: "Recreate", replicas: 2, actions: map[string]int{"evict": 1},
+		against: map[string]int{"DisruptionBudget": 1}, changed: 2},
 	{name: "guarded", mode: "Recreate", replicas: 2, least: 2, against: map[string]int{"PodDisruptionBudget": 2}},
 	{name: "few", mode: "Recreate", replicas: 1, against: map[string]int{"MinReplicas": 1}},
 	{
-		name: "required", mode: "Recreate", replicas: 2, policy: `{"evictionRequirements":[{"resources":["cpu","memory"],"changeRequirement":"TargetLowerThanRequests"}]}`,
+		name: "required", mode: "Recreate", replicas: 2,
+		policy:  `{"evictionRequirements":[{"resources":["cpu","memory"],"changeRequirement":"TargetLowerThanRequests"}]}`,
 		against: map[string]int{"EvictionRequirements": 2},
 	},
 	// All that could be recommended is left alone.
 	{name: "fought", mode: "Recreate", replicas: 2, against: map[string]int{"NoRecommendation": 2}},
-	{name: "resized", mode: "InPlaceOrRecreate", replicas: 2, actions: map[string]int{"resize": 1}, against: map[string]int{"DisruptionBudget": 1}, changed: 2},
+	{name: "resized", mode: "InPlaceOrRecreate", replicas: 2, actions: map[string]int{"resize": 1},
+		against: map[string]int{"DisruptionBudget": 1}, changed: 2},
 	{name: "kept", mode: "Off", replicas: 1, against: map[string]int{"ModeOff": 1}},
 }
 
-// TestExplainsWhatComes: before the updater's first pass explain names, pod by pod, what that does: which it changes, and what
-// keeps it from the others. Then it does that, says the same of its last pass, and what was saved is decided alike.
+// TestExplainsWhatComes: before the updater's first pass explain names, pod by pod, what that does: which it changes,
+// and what keeps it from the others. Then it does that, says the same of its last pass, and what was saved is decided
+// alike.
 func TestExplainsWhatComes(t *testing.T) {
 	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	showAdmission(w)
@@ -84,7 +88,8 @@ func (w *world) arrange(x *explained) {
 		w.protect(x.name, x.least)
 	}
 	if x.name == "fought" {
-		w.Create(harness.Autoscaler(x.name, harness.Resource(corev1.ResourceCPU, harness.Utilization(50)), harness.Resource(corev1.ResourceMemory, harness.Utilization(90))))
+		w.Create(harness.Autoscaler(x.name, harness.Resource(corev1.ResourceCPU, harness.Utilization(50)),
+			harness.Resource(corev1.ResourceMemory, harness.Utilization(90))))
 	}
 	w.autoscaler(x.name, x.mode)
 	if x.policy != "" {
@@ -143,7 +148,8 @@ func (w *world) checkTold(x *explained) explainvertical.Output {
 			against[pod.BlockedBy]++
 		}
 	}
-	if fmt.Sprint(actions) != fmt.Sprint(x.actions) && len(actions)+len(x.actions) > 0 || fmt.Sprint(against) != fmt.Sprint(x.against) {
+	if fmt.Sprint(actions) != fmt.Sprint(x.actions) && len(actions)+len(x.actions) > 0 ||
+		fmt.Sprint(against) != fmt.Sprint(x.against) {
 		w.t.Errorf("%s: actions %v, against %v; want %v and %v: %s", x.name, actions, against, x.actions, x.against, text)
 	}
 	return out
@@ -210,8 +216,10 @@ func agrees(told *explainvertical.Pod, after []explainvertical.Pod) error {
 	case after[at].LastPass == nil:
 		return fmt.Errorf("nothing is said of pod %s", told.Name)
 	}
-	if was := after[at].LastPass; was.Action != told.Action || was.Against != told.BlockedBy || was.Because != told.Reason {
-		return fmt.Errorf("of pod %s %s, %s and %s were told, and it came to %+v", told.Name, told.Action, told.Reason, told.BlockedBy, was)
+	if was := after[at].LastPass; was.Action != told.Action || was.Against != told.BlockedBy ||
+		was.Because != told.Reason {
+		return fmt.Errorf("of pod %s %s, %s and %s were told, and it came to %+v", told.Name, told.Action, told.Reason,
+			told.BlockedBy, was)
 	}
 	return nil
 }
@@ -249,7 +257,8 @@ func TestExplainsRateLimit(t *testing.T) {
 	w.checkSaved(x.name)
 }
 
-// checkCircuit: the pods that are left of a workload are told what stops their updates, and the troubled ones are named.
+// checkCircuit: the pods that are left of a workload are told what stops their updates, and the troubled ones are
+// named.
 func (w *world) checkCircuit(name string) {
 	w.t.Helper()
 	out, text := w.explain(name)

@@ -198,7 +198,8 @@ func recommendWanted(w *world, name string) {
 		w.t.Fatal(err)
 	}
 	wanted := corev1.ResourceList{
-		corev1.ResourceCPU: *resource.NewMilliQuantity(wantedMilli, resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(wantedMemory, resource.DecimalSI),
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(wantedMilli, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(wantedMemory, resource.DecimalSI),
 	}
 	_, err = installation.client.UpdateStatus(w.t.Context(), object, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 		s.Recommendation = &vpav1.RecommendedPodResources{ContainerRecommendations: []vpav1.RecommendedContainerResources{

@@ -17,7 +17,8 @@ const own = "plimsoll-system"
 
 // Passes of a few seconds, and a floor that is out of the way.
 var flags = []string{
-	"--leader-elect=false", "--recommender-interval=2s", "--pod-recommendation-min-cpu-millicores=1", "--pod-recommendation-min-memory-mb=1",
+	"--leader-elect=false", "--recommender-interval=2s", "--pod-recommendation-min-cpu-millicores=1",
+	"--pod-recommendation-min-memory-mb=1",
 	"--updater-interval=3s", "--updater-feature-gates=InPlace=true,CPUStartupBoost=true",
 	"--updater-admission-controller-status-lease-namespace=" + own, "--resource-metrics-source=auto",
 	// Nearly all pods of this cluster are replaced within minutes.
@@ -88,7 +89,8 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	in.health = addresses[1]
 	_, err = cluster.StartProgram(ctx, "admission", []string{
 		binary, "admission-controller", "--kubeconfig=" + kubeconfig, "--port=" + port, "--address=" + in.health, "--v=1",
-		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port, "--webhook-cert-secret=plimsoll-webhook-certs",
+		"--register-by-url", "--webhook-address=https://127.0.0.1", "--webhook-port=" + port,
+		"--webhook-cert-secret=plimsoll-webhook-certs",
 		"--status-lease-update-interval=1s", "--feature-gates=CPUStartupBoost=true,InPlace=true",
 	}, func(ctx context.Context) error { return parts.Answers(ctx, "http://"+in.health+"/readyz") })
 	return err

@@ -28,7 +28,9 @@ type readiness struct {
 
 func watchReady(w *world) *readiness {
 	w.t.Helper()
-	r := &readiness{w: w, ready: map[string]map[types.UID]bool{}, seen: map[string]map[types.UID]bool{}, least: map[string]int{}}
+	r := &readiness{
+		w: w, ready: map[string]map[types.UID]bool{}, seen: map[string]map[types.UID]bool{}, least: map[string]int{},
+	}
 	list, err := w.Client.CoreV1().Pods(w.Name).List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.t.Fatal(err)
@@ -43,7 +45,8 @@ func watchReady(w *world) *readiness {
 			r.ready[pod.Labels["app"]][pod.UID] = true
 		}
 	}
-	watcher, err := w.Client.CoreV1().Pods(w.Name).Watch(w.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	watcher, err := w.Client.CoreV1().Pods(w.Name).Watch(w.t.Context(),
+		metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -103,7 +106,8 @@ func showAdmission(w *world) {
 // unchanged is how many pods the admission controller admitted unchanged because something went wrong.
 func unchanged(t *testing.T) float64 {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+installation.health+"/metrics", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://"+installation.health+"/metrics", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

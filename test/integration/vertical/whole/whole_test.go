@@ -28,8 +28,8 @@ type world struct {
 	before map[string]map[types.UID]bool
 }
 
-// workloads are the Deployments, each with its mode. What upstream's recommender left of eight days says that each needs
-// 163m of CPU and 163 MB; they request 100m and 64 MiB.
+// workloads are the Deployments, each with its mode. What upstream's recommender left of eight days says that each
+// needs 163m of CPU and 163 MB; they request 100m and 64 MiB.
 var workloads = []struct {
 	name, mode string
 	replicas   int32
@@ -83,7 +83,8 @@ func (w *world) protect(name string, least int32) {
 	_, err := w.Client.PolicyV1().PodDisruptionBudgets(w.Name).Create(w.t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MinAvailable: ptr.To(intstr.FromInt32(least)), Selector: &metav1.LabelSelector{MatchLabels: harness.Workload{Name: name}.Labels()},
+			MinAvailable: ptr.To(intstr.FromInt32(least)),
+			Selector:     &metav1.LabelSelector{MatchLabels: harness.Workload{Name: name}.Labels()},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -154,7 +155,8 @@ func requests(pod *corev1.Pod) *corev1.ResourceList {
 // hasWanted reports whether a pod requests what the checkpoint says.
 func hasWanted(pod *corev1.Pod) bool {
 	milli, memory := requests(pod).Cpu().MilliValue(), requests(pod).Memory().Value()
-	return milli >= wantedMilli-2 && milli <= wantedMilli+2 && memory > wantedMemory*99/100 && memory < wantedMemory*101/100
+	return milli >= wantedMilli-2 && milli <= wantedMilli+2 && memory > wantedMemory*99/100 &&
+		memory < wantedMemory*101/100
 }
 
 // fresh are the pods that came after the test began.
@@ -168,25 +170,26 @@ func (w *world) fresh(ctx context.Context, name string) []corev1.Pod {
 	return fresh
 }
 
-// forgotten is after how long a PodDisruptionBudget no longer counts on a pod to go whose eviction ended in the middle, as
-// when the evicting process is killed: the disruption controller's DeletionTimeout.
+// forgotten is after how long a PodDisruptionBudget no longer counts on a pod to go whose eviction ended in the middle,
+// as when the evicting process is killed: the disruption controller's DeletionTimeout.
 const forgotten = 2 * time.Minute
 
 // awaitFresh waits until so many pods are new, ready and request what is recommended.
 func (w *world) awaitFresh(name string, count int) {
 	w.t.Helper()
-	w.EventuallyWithin(harness.Long+forgotten, fmt.Sprintf("%d new pods of %s", count, name), func(ctx context.Context) error {
-		fresh := w.fresh(ctx, name)
-		for i := range fresh {
-			if !isReady(&fresh[i]) || !hasWanted(&fresh[i]) {
-				return fmt.Errorf("pod %s requests %v", fresh[i].Name, requests(&fresh[i]))
+	w.EventuallyWithin(harness.Long+forgotten, fmt.Sprintf("%d new pods of %s", count, name),
+		func(ctx context.Context) error {
+			fresh := w.fresh(ctx, name)
+			for i := range fresh {
+				if !isReady(&fresh[i]) || !hasWanted(&fresh[i]) {
+					return fmt.Errorf("pod %s requests %v", fresh[i].Name, requests(&fresh[i]))
+				}
 			}
-		}
-		if len(fresh) < count {
-			return fmt.Errorf("%d", len(fresh))
-		}
-		return nil
-	})
+			if len(fresh) < count {
+				return fmt.Errorf("%d", len(fresh))
+			}
+			return nil
+		})
 }
 
 // awaitInPlace waits until a Deployment's pods, the same as ever, request what is recommended.
@@ -243,23 +246,27 @@ func (w *world) start() {
 // crash makes the new pods of a Deployment look like programs that end again and again; well ends that.
 func (w *world) crash(name string, well bool) {
 	w.t.Helper()
-	state := fmt.Sprintf(`"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":1,"reason":"Error","startedAt":%[1]q,"finishedAt":%[1]q}}`,
+	state := fmt.Sprintf(
+		`"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":1,"reason":"Error","startedAt":%[1]q,"finishedAt":%[1]q}}`,
 		time.Now().UTC().Format(time.RFC3339))
 	if well {
 		state = fmt.Sprintf(`"state":{"running":{"startedAt":%q}}`, time.Now().UTC().Format(time.RFC3339))
 	}
 	for _, pod := range w.fresh(w.t.Context(), name) {
-		patch := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":"app","image":"x","imageID":"x","restartCount":4,"ready":true,%s}]}}`, state)
-		_, err := w.Client.CoreV1().Pods(w.Name).Patch(w.t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		patch := fmt.Sprintf(
+			`{"status":{"containerStatuses":[{"name":"app","image":"x","imageID":"x","restartCount":4,"ready":true,%s}]}}`,
+			state)
+		_, err := w.Client.CoreV1().Pods(w.Name).Patch(w.t.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch),
+			metav1.PatchOptions{}, "status")
 		if err != nil {
 			w.t.Fatal(err)
 		}
 	}
 }
 
-// TestModesOverRestarts: each mode brings what upstream's checkpoints say to the pods, or does not; a process that is killed
-// in the middle of it leaves nothing that the next one does twice or too fast; pods that crash after an eviction keep the
-// others where they are, over restarts too.
+// TestModesOverRestarts: each mode brings what upstream's checkpoints say to the pods, or does not; a process that is
+// killed in the middle of it leaves nothing that the next one does twice or too fast; pods that crash after an eviction
+// keep the others where they are, over restarts too.
 func TestModesOverRestarts(t *testing.T) {
 	w := newWorld(t)
 	showAdmission(w)
@@ -370,7 +377,8 @@ func (w *world) checkHistory() {
 	err := installation.client.EachCheckpoint(w.t.Context(), w.Name, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		found++
 		if c.Status.Version != "v3" || c.Status.TotalSamplesCount <= 11520 || c.Status.CPUHistogram.BucketWeights[12] == 0 {
-			w.t.Errorf("checkpoint %s: version %s, %d samples, weights %v", c.Name, c.Status.Version, c.Status.TotalSamplesCount, c.Status.CPUHistogram.BucketWeights)
+			w.t.Errorf("checkpoint %s: version %s, %d samples, weights %v", c.Name, c.Status.Version, c.Status.TotalSamplesCount,
+				c.Status.CPUHistogram.BucketWeights)
 		}
 	})
 	if err != nil || found != len(workloads) {
@@ -379,8 +387,8 @@ func (w *world) checkHistory() {
 	w.start()
 }
 
-// A LimitRange of pods, and a sidecar that another webhook injected and nobody recommends for: upstream's updater and its
-// admission controller panic.
+// A LimitRange of pods, and a sidecar that another webhook injected and nobody recommends for: upstream's updater and
+// its admission controller panic.
 func TestInjectedSidecarUnderALimitRange(t *testing.T) {
 	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	showAdmission(w)
@@ -392,8 +400,10 @@ func TestInjectedSidecarUnderALimitRange(t *testing.T) {
 	_, err := w.Client.CoreV1().LimitRanges(w.Name).Create(t.Context(), &corev1.LimitRange{
 		ObjectMeta: metav1.ObjectMeta{Name: "pods"},
 		Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{
-			{Type: corev1.LimitTypePod, Max: corev1.ResourceList{"cpu": resource.MustParse("2")}, Min: corev1.ResourceList{"cpu": resource.MustParse("10m")}},
-			{Type: corev1.LimitTypeContainer, Default: corev1.ResourceList{"cpu": resource.MustParse("200m")}, Max: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+			{Type: corev1.LimitTypePod, Max: corev1.ResourceList{"cpu": resource.MustParse("2")},
+				Min: corev1.ResourceList{"cpu": resource.MustParse("10m")}},
+			{Type: corev1.LimitTypeContainer, Default: corev1.ResourceList{"cpu": resource.MustParse("200m")},
+				Max: corev1.ResourceList{"cpu": resource.MustParse("1")}},
 		}},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -431,7 +441,8 @@ func TestInjectedSidecarUnderALimitRange(t *testing.T) {
 	if err != nil || len(lines) != 0 {
 		t.Errorf("the log says %v, %v", lines, err)
 	}
-	if c, err := w.condition(t.Context(), "meshed", "RecommendationProvided"); err != nil || !strings.EqualFold(string(c.Status), "true") {
+	if c, err := w.condition(t.Context(), "meshed", "RecommendationProvided"); err != nil ||
+		!strings.EqualFold(string(c.Status), "true") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if n := unchanged(t); n != 0 {

@@ -21,11 +21,14 @@ func TestExcess(t *testing.T) {
 		pods []pod
 		want int64
 	}{
-		"only warm ones":          {"nothing is limited", []pod{{time.Hour, 2000}, {45 * second, 2000}}, 0},
-		"one that starts":         {"600m are its share, as each of the others has", []pod{{time.Hour, 600}, {time.Hour, 600}, {10 * second, 2000}}, 1400},
-		"just before it is warm":  {"30 s of start and a window are not over", []pod{{time.Hour, 600}, {45*second - 1, 2000}}, 1400},
-		"below its share":         {"less is less", []pod{{time.Hour, 600}, {10 * second, 100}}, 0},
-		"together":                {"they share among themselves, too", []pod{{time.Hour, 600}, {10 * second, 100}, {20 * second, 1000}}, 0},
+		"only warm ones": {"nothing is limited", []pod{{time.Hour, 2000}, {45 * second, 2000}}, 0},
+		"one that starts": {"600m are its share, as each of the others has",
+			[]pod{{time.Hour, 600}, {time.Hour, 600}, {10 * second, 2000}}, 1400},
+		"just before it is warm": {"30 s of start and a window are not over", []pod{{time.Hour, 600}, {45*second - 1, 2000}},
+			1400},
+		"below its share": {"less is less", []pod{{time.Hour, 600}, {10 * second, 100}}, 0},
+		"together": {"they share among themselves, too",
+			[]pod{{time.Hour, 600}, {10 * second, 100}, {20 * second, 1000}}, 0},
 		"others idle":             {"then this one's use is its start", []pod{{time.Hour, 0}, {10 * second, 300}}, 300},
 		"all newer than warm":     {"a whole window of use counts", []pod{{20 * second, 2000}, {15 * second, 2000}}, 0},
 		"a whole window and less": {"the older ones stand in", []pod{{20 * second, 600}, {5 * second, 2000}}, 1400},

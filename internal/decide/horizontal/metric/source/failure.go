@@ -33,7 +33,8 @@ func (t Type) NoTarget() string {
 	case Pods:
 		return "invalid pods metric source: no average value target was set"
 	default:
-		return "invalid resource metric source: neither an average utilization target nor an average value (usage) target was set"
+		return "invalid resource metric source: neither an average utilization target nor an average value (usage) target " +
+			"was set"
 	}
 }
 

@@ -34,9 +34,10 @@ func TestDescribe(t *testing.T) {
 		"pods":            {spec(source.Pods, source.AverageValue), "pods metric rps", "pods metric rps"},
 		"object value":    {spec(source.Object, source.Value), "Service metric rps", "Service metric rps"},
 		// Upstream's slip: kubernetes names an Object metric with an average value external.
-		"object average":   {spec(source.Object, source.AverageValue), "external metric rps(nil)", "Service metric rps"},
-		"external value":   {spec(source.External, source.Value), "external metric rps(nil)", "external metric rps(nil)"},
-		"external average": {spec(source.External, source.AverageValue), "external metric rps(nil)", "external metric rps(nil)"},
+		"object average": {spec(source.Object, source.AverageValue), "external metric rps(nil)", "Service metric rps"},
+		"external value": {spec(source.External, source.Value), "external metric rps(nil)", "external metric rps(nil)"},
+		"external average": {spec(source.External, source.AverageValue), "external metric rps(nil)",
+			"external metric rps(nil)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.spec.Describe(divergence.None); got != tt.upstream {

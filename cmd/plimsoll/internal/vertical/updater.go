@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -27,7 +28,7 @@ type UpdaterFlags struct {
 	maxPercent      float64
 	maxWindow       time.Duration
 	useStatus       bool
-	lease           updater.Lease
+	lease           admission.Lease
 	skipBudget      bool
 	updateThreshold float64
 	lifetime        time.Duration

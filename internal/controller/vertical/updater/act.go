@@ -44,7 +44,7 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 // performOne does one thing to a pod, if the rate limit and the cluster's budget allow it.
 func (c *Controller) performOne(ctx context.Context, t *task, a update.Action) update.Outcome {
 	switch {
-	case !c.awaitAdmissionSync(ctx, t.vpa.UID, a.Kind) || !c.limits.wait(ctx, a.Kind):
+	case a.Kind == update.Evict && !c.changes.Await(ctx, t.vpa.UID, c.cfg.Interval), !c.limits.wait(ctx, a.Kind):
 		c.metrics.limited(t, a.Kind)
 		return update.Deferred
 	case a.Kind == update.Evict && !c.budget.take(t.key()):

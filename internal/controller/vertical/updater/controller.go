@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
@@ -27,14 +28,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
-
-// Lease is what the admission controller renews while it lives.
-type Lease struct {
-	// Ignored: pods are changed whether somebody gives new ones their requests or not.
-	Ignored         bool
-	Namespace, Name string
-	Timeout         time.Duration
-}
 
 // Config is what a Controller needs.
 type Config struct {
@@ -60,7 +53,7 @@ type Config struct {
 	// Flags are what the operator asks for where an object says nothing.
 	Flags update.Policy
 	Gates observevertical.Gates
-	Lease Lease
+	Lease admission.Lease
 	// Interval is the time between passes, and the longest that one may take.
 	Interval time.Duration
 	// EvictionRate and EvictionBurst limit evictions, and resizes for themselves.
@@ -92,15 +85,15 @@ type Controller struct {
 	active     atomic.Int64
 	lastPasses lastPasses
 	// changes are kept by the informer.
-	changes recentChanges
+	changes admission.Changes
 
 	// What follows is the passes' own: one runs at a time.
 
 	states map[types.UID]update.State
 	names  map[types.UID]types.NamespacedName
 	// last is where the last pass that was stopped ended.
-	last  string
-	lease observedLease
+	last      string
+	admission *admission.Watch
 	// hasPassed reports that there was a pass.
 	hasPassed bool
 	// stale counts passes that were left out as nobody renewed the Lease.
@@ -136,6 +129,7 @@ func New(cfg Config) (*Controller, error) {
 	if _, err := cfg.Autoscalers.AddEventHandler(&c.changes); err != nil {
 		return nil, fmt.Errorf("updater: watching objects: %w", err)
 	}
+	c.admission = &admission.Watch{Client: cfg.Client, Lease: cfg.Lease, Observed: cfg.Flags.Divergences.Has(divergence.ObservedLease)}
 	c.conditions = conditions.New(cfg.Statuses, cfg.Autoscalers.GetStore(), m.conditions(), cfg.Log)
 	c.budget.left = newClusterBudget(&cfg)
 	return c, nil
@@ -186,7 +180,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer passes.Stop()
 	boosts := time.NewTicker(unboostPeriod)
 	defer boosts.Stop()
-	leases := time.NewTicker(max(time.Second, c.cfg.Lease.Timeout/leaseShare))
+	leases := time.NewTicker(c.cfg.Lease.Period())
 	defer leases.Stop()
 	for {
 		select {
@@ -198,7 +192,9 @@ func (c *Controller) Run(ctx context.Context) error {
 			cancel()
 			c.active.Store(time.Now().UnixNano())
 		case <-leases.C:
-			c.watchLease(ctx)
+			if _, err := c.admission.Alive(ctx); err != nil {
+				c.cfg.Log.V(1).Info("between passes", "error", err.Error())
+			}
 		case <-boosts.C:
 			if c.cfg.Gates.CPUStartupBoost {
 				c.endBoosts(ctx)

@@ -64,7 +64,7 @@ func (c *Controller) pass(ctx context.Context) {
 // checkAdmission asks for the Lease. Objects say that nobody renews it when that has
 // lasted for a while.
 func (c *Controller) checkAdmission(ctx context.Context) bool {
-	alive, err := c.admissionAlive(ctx)
+	alive, err := c.admission.Alive(ctx)
 	if alive {
 		c.stale = 0
 		return true

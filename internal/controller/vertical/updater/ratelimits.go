@@ -63,3 +63,18 @@ func (l *rateLimits) reserve(now, deadline time.Time, kind update.Kind) (at time
 	at, ok, *bucket = bucket.Reserve(now, deadline)
 	return at, ok
 }
+
+// pause is false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

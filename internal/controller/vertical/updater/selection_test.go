@@ -69,37 +69,3 @@ func (r *rig) changeLease(change func(*coordinationv1.Lease)) {
 		r.t.Fatal(err)
 	}
 }
-
-// Whatever time is written in the Lease: it is fresh for a timeout after it was last seen to change, and no longer.
-func TestLeaseOfAWrongClock(t *testing.T) {
-	const timeout = time.Minute
-	for _, ahead := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
-		now := time.Now()
-		var seen observedLease
-		look := func(renewed time.Time) bool {
-			lease := &coordinationv1.Lease{
-				ObjectMeta: metav1.ObjectMeta{UID: "1", CreationTimestamp: metav1.NewTime(now.Add(-24 * time.Hour))},
-				Spec:       coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NewMicroTime(renewed.Add(ahead)))},
-			}
-			seen.observe(lease, timeout, now)
-			return now.Sub(seen.changed) < timeout
-		}
-		last := now
-		if got, want := look(last), ahead.Abs() < timeout; got != want {
-			t.Errorf("%s ahead, at first sight: fresh %t", ahead, got)
-		}
-		for range 10 {
-			now = now.Add(10 * time.Second)
-			last = now
-			if !look(last) {
-				t.Errorf("%s ahead: not fresh, though it was renewed", ahead)
-			}
-		}
-		for _, after := range []time.Duration{59 * time.Second, time.Minute, time.Hour} {
-			now = last.Add(after)
-			if got, want := look(last), after < timeout; got != want {
-				t.Errorf("%s ahead, %s after the last renewal: fresh %t", ahead, after, got)
-			}
-		}
-	}
-}

@@ -32,6 +32,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -108,7 +109,7 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 		// It never runs: the objects are put into its store.
 		Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		Log: logr.Discard(), Interval: time.Minute, Lease: Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
+		Log: logr.Discard(), Interval: time.Minute, Lease: admission.Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
 		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: allAtOnce},
 		Gates: observevertical.Gates{CPUStartupBoost: true},
 	}
@@ -272,30 +273,6 @@ func TestStaleLease(t *testing.T) {
 	}
 	if got := testutil.ToFloat64(r.metrics.lease.WithLabelValues("invalid")); got != 2 {
 		t.Errorf("%g passes were left out", got)
-	}
-}
-
-func TestIsFresh(t *testing.T) {
-	now := time.Now()
-	lease := func(created, renewed time.Duration) *coordinationv1.Lease {
-		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-created))}}
-		if renewed >= 0 {
-			l.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now.Add(-renewed)))
-		}
-		return l
-	}
-	for why, c := range map[string]struct {
-		lease *coordinationv1.Lease
-		want  bool
-	}{
-		"renewed":               {lease(time.Hour, 59*time.Second), true},
-		"not renewed for long":  {lease(time.Hour, time.Minute), false},
-		"made a moment ago":     {lease(time.Second, -1), true},
-		"made long ago, unused": {lease(time.Hour, -1), false},
-	} {
-		if got := isFresh(c.lease, time.Minute, now); got != c.want {
-			t.Errorf("%s: %t", why, got)
-		}
 	}
 }
 

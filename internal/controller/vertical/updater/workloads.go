@@ -185,7 +185,7 @@ func keyOf(vpa *vpav1.VerticalPodAutoscaler) string {
 // isOurs reports whether the object's pods are changed: not where admission does not
 // look at new ones.
 func (c *Controller) isOurs(vpa *vpav1.VerticalPodAutoscaler) bool {
-	if c.cfg.Flags.Divergences.Has(divergence.OneObject) && !c.lease.covers(vpa.Namespace) {
+	if c.cfg.Flags.Divergences.Has(divergence.OneObject) && !c.admission.Covers(vpa.Namespace) {
 		return false
 	}
 	return (c.cfg.Namespace == "" || vpa.Namespace == c.cfg.Namespace) && !slices.Contains(c.cfg.Ignored, vpa.Namespace)

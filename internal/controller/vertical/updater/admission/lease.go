@@ -1,4 +1,8 @@
-package updater
+// Package admission is what the updater knows of the admission controller: whether it is
+// alive, which namespaces it covers, and whether it can have seen what a
+// VerticalPodAutoscaler has just changed. A pod that is evicted without it comes back with
+// the requests that it had.
+package admission
 
 import (
 	"context"
@@ -10,36 +14,64 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
-	// leaseTimeout bounds the question for the Lease.
+	// leaseTimeout bounds a read of the Lease.
 	leaseTimeout = 10 * time.Second
 	// leaseShare is how often the Lease is read within its timeout.
 	leaseShare = 4
 )
 
-// admissionAlive reports whether the admission controller is alive: without it, a pod that
-// is evicted comes back with the requests that it had.
-func (c *Controller) admissionAlive(ctx context.Context) (bool, error) {
-	if c.cfg.Lease.Ignored {
+// Lease is what the admission controller renews while it lives.
+type Lease struct {
+	// Ignored: pods are changed whether the admission controller lives or not.
+	Ignored         bool
+	Namespace, Name string
+	Timeout         time.Duration
+}
+
+// Period is the time between two reads of the Lease, so that a renewal is seen soon after
+// it was made.
+func (l *Lease) Period() time.Duration { return max(time.Second, l.Timeout/leaseShare) }
+
+// Watch reads the Lease. One goroutine may use it at a time.
+type Watch struct {
+	// Client, Lease and Observed must be set. Observed goes by when the Lease was seen to
+	// change, not by the time that is written in it.
+	Client   kubernetes.Interface
+	Lease    Lease
+	Observed bool
+
+	seen observedLease
+}
+
+// Alive reads the Lease and reports whether the admission controller is alive.
+func (w *Watch) Alive(ctx context.Context) (bool, error) {
+	if w.Lease.Ignored {
 		return true, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
-	lease, err := c.cfg.Client.CoordinationV1().Leases(c.cfg.Lease.Namespace).Get(ctx, c.cfg.Lease.Name, metav1.GetOptions{})
+	lease, err := w.Client.CoordinationV1().Leases(w.Lease.Namespace).Get(ctx, w.Lease.Name, metav1.GetOptions{})
 	if err != nil {
 		return false, fmt.Errorf("the admission controller's Lease: %w", err)
 	}
 	now := time.Now()
-	c.lease.observe(lease, c.cfg.Lease.Timeout, now)
-	if !c.cfg.Flags.Divergences.Has(divergence.ObservedLease) {
-		return isFresh(lease, c.cfg.Lease.Timeout, now), nil
+	w.seen.observe(lease, w.Lease.Timeout, now)
+	if !w.Observed {
+		return isFresh(lease, w.Lease.Timeout, now), nil
 	}
-	return now.Sub(c.lease.changed) < c.cfg.Lease.Timeout, nil
+	return now.Sub(w.seen.changed) < w.Lease.Timeout, nil
+}
+
+// Covers reports whether admission changes the pods of a namespace, as far as the Lease
+// says. Upstream's says nothing.
+func (w *Watch) Covers(namespace string) bool {
+	return (w.seen.only == "" || w.seen.only == namespace) && !slices.Contains(w.seen.ignored, namespace)
 }
 
 // isFresh, as upstream: renewed or created within the timeout, by the clock of
@@ -79,18 +111,4 @@ func (l *observedLease) observe(lease *coordinationv1.Lease, timeout time.Durati
 		l.changed = now
 	}
 	l.uid, l.renewed = lease.UID, renewed
-}
-
-// covers reports whether admission looks at the pods of a namespace, as far as the
-// Lease tells. Upstream's tells nothing.
-func (l *observedLease) covers(namespace string) bool {
-	return (l.only == "" || l.only == namespace) && !slices.Contains(l.ignored, namespace)
-}
-
-// watchLease reads the Lease between passes, so that a renewal is seen soon after it
-// was made.
-func (c *Controller) watchLease(ctx context.Context) {
-	if _, err := c.admissionAlive(ctx); err != nil {
-		c.cfg.Log.V(1).Info("between passes", "error", err.Error())
-	}
 }

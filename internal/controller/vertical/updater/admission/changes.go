@@ -1,0 +1,104 @@
+package admission
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+)
+
+// The updater and the admission controller have a watch each. A pod that is evicted as
+// soon as the updater sees a change comes back with what was recommended before, if the
+// admission controller sees the change a moment later; and is then evicted again.
+const (
+	// syncDelay is how long the admission controller may take.
+	syncDelay = 2 * time.Second
+	// syncShare is the part of an interval that is waited for at most: a pass must
+	// have time to act.
+	syncShare = 5
+)
+
+// Changes are when objects changed what new pods get, as far as that is not long ago.
+type Changes struct {
+	mu sync.Mutex
+	at map[types.UID]time.Time // guarded by mu
+	// sweepAt is how many there may be before those older than syncDelay are removed.
+	sweepAt int // guarded by mu
+}
+
+// minSweep changes are too few to look through.
+const minSweep = 64
+
+var _ cache.ResourceEventHandler = (*Changes)(nil)
+
+// OnAdd implements cache.ResourceEventHandler. What is in the first list is old.
+func (c *Changes) OnAdd(object any, isInInitialList bool) {
+	if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && !isInInitialList {
+		c.note(time.Now(), vpa.UID)
+	}
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (c *Changes) OnUpdate(before, after any) {
+	old, ok := before.(*vpav1.VerticalPodAutoscaler)
+	vpa, alsoOK := after.(*vpav1.VerticalPodAutoscaler)
+	if ok && alsoOK && (old.UID != vpa.UID || old.Generation != vpa.Generation ||
+		!equality.Semantic.DeepEqual(old.Status.Recommendation, vpa.Status.Recommendation)) {
+		c.note(time.Now(), vpa.UID)
+	}
+}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (*Changes) OnDelete(any) {}
+
+// note records a change, and now and then removes those older than syncDelay.
+func (c *Changes) note(now time.Time, object types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.at == nil {
+		c.at = map[types.UID]time.Time{}
+	}
+	c.at[object] = now
+	if len(c.at) <= max(c.sweepAt, minSweep) {
+		return
+	}
+	for uid, at := range c.at {
+		if now.Sub(at) >= syncDelay {
+			delete(c.at, uid)
+		}
+	}
+	c.sweepAt = 2 * len(c.at)
+}
+
+// left is how long the admission controller may still need to see a change.
+func (c *Changes) left(now time.Time, object types.UID, delay time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, isKnown := c.at[object]
+	if !isKnown {
+		return 0
+	}
+	return delay - now.Sub(at)
+}
+
+// Await waits, before a pod is evicted, until the admission controller knows as well what
+// the new pod is to get; false if ctx ends first. interval is the time between passes.
+func (c *Changes) Await(ctx context.Context, object types.UID, interval time.Duration) bool {
+	wait := c.left(time.Now(), object, min(syncDelay, interval/syncShare))
+	if wait <= 0 {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

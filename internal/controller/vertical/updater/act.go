@@ -26,13 +26,13 @@ const (
 
 // perform carries out one workload's decision. False means that the pass is over.
 func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
-	defer c.catch(t.workload, &goesOn)
+	defer c.catch(t.Workload, &goesOn)
 	if ctx.Err() != nil {
 		t.decision.Defer(reason.RateLimit)
 		return true // Another workload has ended the pass.
 	}
 	c.used(ctx, t)
-	completed := t.decision.Play(&t.state, c.claims.of(t.vpa.Namespace), func(a update.Action) update.Result {
+	completed := t.decision.Play(&t.state, c.claims.of(t.VPA.Namespace), func(a update.Action) update.Result {
 		return update.Result{Outcome: c.performOne(ctx, t, a), At: time.Now()}
 	})
 	if completed {
@@ -44,13 +44,13 @@ func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
 // performOne does one thing to a pod, if the rate limit and the cluster's budget allow it.
 func (c *Controller) performOne(ctx context.Context, t *task, a update.Action) update.Outcome {
 	switch {
-	case a.Kind == update.Evict && !c.changes.Await(ctx, t.vpa.UID, c.cfg.Interval), !c.limits.wait(ctx, a.Kind):
+	case a.Kind == update.Evict && !c.changes.Await(ctx, t.VPA.UID, c.cfg.Interval), !c.limits.wait(ctx, a.Kind):
 		c.metrics.limited(t, a.Kind)
 		return update.Deferred
-	case a.Kind == update.Evict && !c.budget.take(t.key()):
+	case a.Kind == update.Evict && !c.budget.take(t.Key()):
 		return update.OverClusterBudget
 	}
-	outcome, err := actions.Do(ctx, c.cfg.Client, c.cfg.Log.WithValues("vpa", t.key()), a)
+	outcome, err := actions.Do(ctx, c.cfg.Client, c.cfg.Log.WithValues("vpa", t.Key()), a)
 	if a.Kind == update.Evict && outcome != update.Done {
 		c.budget.refund()
 	}
@@ -61,7 +61,7 @@ func (c *Controller) performOne(ctx context.Context, t *task, a update.Action) u
 
 // recordEvents says in events and the log what was done.
 func (c *Controller) recordEvents(t *task, a update.Action, outcome update.Outcome, err error) {
-	log := c.cfg.Log.WithValues("vpa", t.key(), "pod", a.Pod.Name, "action", a.Kind.String(), "reason", a.Reason.String())
+	log := c.cfg.Log.WithValues("vpa", t.Key(), "pod", a.Pod.Name, "action", a.Kind.String(), "reason", a.Reason.String())
 	if outcome != update.Done {
 		log.V(1).Info("not done", "error", fmt.Sprint(err))
 		return
@@ -70,7 +70,7 @@ func (c *Controller) recordEvents(t *task, a update.Action, outcome update.Outco
 	pod := reference(a)
 	if a.Kind == update.Evict {
 		c.cfg.Events.Event(pod, corev1.EventTypeNormal, eventEvictedByVPA, "Pod was evicted by VPA Updater to apply resource recommendation.")
-		c.cfg.Events.Event(t.vpa, corev1.EventTypeNormal, eventEvictedPod,
+		c.cfg.Events.Event(t.VPA, corev1.EventTypeNormal, eventEvictedPod,
 			"VPA Updater evicted Pod "+a.Pod.Name+" to apply resource recommendation.")
 		return
 	}
@@ -90,7 +90,7 @@ func (c *Controller) recordSkipped(t *task) {
 			continue
 		}
 		c.metrics.skipped(t)
-		_, before := c.states[t.vpa.UID].Resize.Infeasible[v.Pod.UID]
+		_, before := c.states[t.VPA.UID].Resize.Infeasible[v.Pod.UID]
 		if !before {
 			c.cfg.Events.Event(reference(update.Action{Pod: v.Pod}), corev1.EventTypeNormal, eventResizeSkipped,
 				"Previously recorded in-place update was infeasible, current recommendation is not lower than previous, skipping resize")

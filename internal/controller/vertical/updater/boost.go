@@ -6,12 +6,11 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/actions"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -31,16 +30,16 @@ func (c *Controller) endBoosts(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Interval)
 	defer cancel()
-	shared := &cluster{}
+	shared := &workloads.Shared{}
 	limit := make(chan struct{}, max(1, c.cfg.UnboostWorkers))
 	var mu sync.Mutex // guards failed
 	failed := map[types.UID]bool{}
 	var done sync.WaitGroup
-	for _, w := range c.workloads(ctx) {
-		if !slices.ContainsFunc(w.pods, observevertical.IsBoosted) {
+	for _, w := range c.workloads.Find(ctx) {
+		if !slices.ContainsFunc(w.Pods, observevertical.IsBoosted) {
 			continue
 		}
-		t := &task{workload: w}
+		t := &task{Workload: w}
 		if !c.decideOne(now, t, shared) {
 			continue
 		}
@@ -62,37 +61,25 @@ func (c *Controller) endBoosts(ctx context.Context) {
 	}
 }
 
-// boostEnds reports whether there is a pod to look at more closely. It costs what
-// the pods with a boost are.
+// boostEnds reports whether there is a pod to look at more closely.
 func (c *Controller) boostEnds(now time.Time) bool {
-	for _, namespace := range c.pods.ListIndexFuncValues(byBoost) {
-		// The index is there, and its function returns no error.
-		objects, _ := c.pods.ByIndex(byBoost, namespace)
-		for _, object := range objects {
-			pod, ok := slim.Pod(object)
-			if ok && lives(pod) && isReady(pod) && !now.Before(c.unboosts[pod.UID]) {
-				return true
-			}
+	for pod := range c.workloads.ReadyBoosted() {
+		if !now.Before(c.unboosts[pod.UID]) {
+			return true
 		}
 	}
 	return false
 }
 
-func isReady(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
 // unboost returns the pods where it did not work.
 func (c *Controller) unboost(ctx context.Context, t *task) (failed []types.UID) {
 	var ok bool
-	defer c.catch(t.workload, &ok)
+	defer c.catch(t.Workload, &ok)
 	t.decision.EndBoosts(&t.state, func(a update.Action) update.Result {
 		result := update.Result{Outcome: update.Deferred}
 		if c.limits.wait(ctx, a.Kind) {
 			var err error
-			result.Outcome, err = actions.Do(ctx, c.cfg.Client, c.cfg.Log.WithValues("vpa", t.key()), a)
+			result.Outcome, err = actions.Do(ctx, c.cfg.Client, c.cfg.Log.WithValues("vpa", t.Key()), a)
 			result.At = time.Now()
 			c.metrics.acted(t, update.Unboost, result.Outcome)
 			c.recordEvents(t, a, result.Outcome, err)

@@ -18,7 +18,7 @@ func TestQuotaHoldsForAllWorkloadsOfANamespace(t *testing.T) {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}
 	quota.Status.Hard = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1600m")}
 	quota.Status.Used = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("600m")}
-	if err := r.listers.quotas.GetStore().Add(quota); err != nil {
+	if err := r.cfg.Informers.Core().V1().ResourceQuotas().Informer().GetStore().Add(quota); err != nil {
 		t.Fatal(err)
 	}
 	tried := 0

@@ -68,7 +68,7 @@ func (b *clusterBudget) begin(now time.Time, tasks []*task, isFirst bool) {
 	b.pods, b.refused = 0, ""
 	var created []time.Time
 	for _, t := range tasks {
-		b.pods += len(t.pods)
+		b.pods += len(t.Pods)
 		for i := range t.observed.Pods {
 			if pod := &t.observed.Pods[i]; isFirst && pod.Admitted {
 				created = append(created, pod.Created)
@@ -87,7 +87,7 @@ func (c *Controller) stopEvictions(now time.Time, tasks []*task) {
 	divergences := c.cfg.Flags.Divergences
 	c.budget.begin(now, tasks, !c.hasPassed)
 	c.hasPassed = true
-	if divergences.Has(divergence.ClusterBudget) && mostNodesNotReady(c.listers.nodes.GetStore().List()) {
+	if divergences.Has(divergence.ClusterBudget) && mostNodesNotReady(c.workloads.Nodes()) {
 		for _, t := range tasks {
 			t.stopEvictions(reason.NodesNotReady)
 		}
@@ -98,7 +98,7 @@ func (c *Controller) stopEvictions(now time.Time, tasks []*task) {
 	}
 	var overview disruption.ClusterCircuit
 	for _, t := range tasks {
-		overview.Add(t.vpa.Namespace, &t.state.Circuit)
+		overview.Add(t.VPA.Namespace, &t.state.Circuit)
 	}
 	open, tries := overview.Open(now)
 	if !open {

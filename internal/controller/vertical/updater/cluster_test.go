@@ -65,7 +65,7 @@ func TestNoEvictionWhileMostNodesAreDown(t *testing.T) {
 			}
 			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}
 			node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}
-			if err := r.listers.nodes.GetStore().Add(node); err != nil {
+			if err := r.cfg.Informers.Core().V1().Nodes().Informer().GetStore().Add(node); err != nil {
 				t.Fatal(err)
 			}
 		}

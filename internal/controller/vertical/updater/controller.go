@@ -20,12 +20,12 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -73,9 +73,8 @@ type Config struct {
 // Controller is the loop.
 type Controller struct {
 	cfg        Config
-	pods       cache.Indexer
+	workloads  *workloads.Finder
 	metrics    *metrics
-	listers    listers
 	limits     *rateLimits
 	conditions *conditions.Writer
 	budget     clusterBudget
@@ -114,59 +113,34 @@ func New(cfg Config) (*Controller, error) {
 	if !cfg.Lease.Ignored && (cfg.Lease.Name == "" || cfg.Lease.Timeout <= 0) {
 		return nil, errors.New("updater: the admission controller's Lease needs a name and a timeout")
 	}
-	pods := cfg.Informers.Core().V1().Pods().Informer()
-	if err := pods.AddIndexers(cache.Indexers{byCreator: creatorKey, byBoost: boostKey}); err != nil {
-		return nil, fmt.Errorf("updater: indexing pods: %w", err)
-	}
 	m, err := newMetrics(cfg.Registerer)
 	if err != nil {
 		return nil, err
 	}
 	c := &Controller{
-		cfg: cfg, pods: pods.GetIndexer(), metrics: m, listers: newListers(cfg.Informers), limits: newRateLimits(&cfg),
+		cfg: cfg, metrics: m, limits: newRateLimits(&cfg),
 		states: map[types.UID]update.State{}, names: map[types.UID]types.NamespacedName{}, unboosts: map[types.UID]time.Time{},
 	}
 	if _, err := cfg.Autoscalers.AddEventHandler(&c.changes); err != nil {
 		return nil, fmt.Errorf("updater: watching objects: %w", err)
 	}
 	c.admission = &admission.Watch{Client: cfg.Client, Lease: cfg.Lease, Observed: cfg.Flags.Divergences.Has(divergence.ObservedLease)}
+	c.workloads, err = workloads.New(workloads.Config{
+		Autoscalers: cfg.Autoscalers, Informers: cfg.Informers, Owners: cfg.Owners, Conflicts: cfg.Conflicts, Resizes: cfg.Resizes,
+		Covers: c.admission.Covers, Log: cfg.Log, Flags: &c.cfg.Flags, Gates: cfg.Gates, Namespace: cfg.Namespace, Ignored: cfg.Ignored,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("updater: %w", err)
+	}
 	c.conditions = conditions.New(cfg.Statuses, cfg.Autoscalers.GetStore(), m.conditions(), cfg.Log)
 	c.budget.left = newClusterBudget(&cfg)
 	return c, nil
 }
 
-// Indexes of the pods' cache: by the controller that made them, and those with a
-// start-up boost.
-const (
-	byCreator = "plimsoll.dev/creator"
-	byBoost   = "plimsoll.dev/boost"
-)
-
-func creatorKey(object any) ([]string, error) {
-	pod, ok := slim.Pod(object)
-	if !ok {
-		return nil, nil
-	}
-	for i := range pod.OwnerReferences {
-		if owner := &pod.OwnerReferences[i]; owner.Controller != nil && *owner.Controller {
-			return []string{pod.Namespace + "/" + owner.Kind + "/" + owner.Name}, nil
-		}
-	}
-	return nil, nil
-}
-
-func boostKey(object any) ([]string, error) {
-	pod, ok := slim.Pod(object)
-	if ok && observevertical.IsBoosted(pod) {
-		return []string{pod.Namespace}, nil
-	}
-	return nil, nil
-}
-
 // Run passes over all workloads each interval until ctx ends. As upstream, the
 // first pass is one interval after the start.
 func (c *Controller) Run(ctx context.Context) error {
-	if !cache.WaitForCacheSync(ctx.Done(), c.hasSynced) {
+	if !cache.WaitForCacheSync(ctx.Done(), c.workloads.HasSynced) {
 		return nil
 	}
 	c.synced.Store(true)
@@ -201,10 +175,6 @@ func (c *Controller) Run(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-func (c *Controller) hasSynced() bool {
-	return c.cfg.Autoscalers.HasSynced() && c.cfg.Owners.HasSynced() && c.listers.hasSynced()
 }
 
 // Ready is an error until the caches are filled.

@@ -19,7 +19,7 @@ func (c *Controller) reportFeatures() {
 	}
 	for _, object := range c.cfg.Autoscalers.GetStore().List() {
 		vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
-		if !ok || !c.isOurs(vpa) {
+		if !ok || !c.workloads.IsOurs(vpa) {
 			continue
 		}
 		missing, is := report.Missing(observevertical.RequestOf(&vpa.Spec), has)

@@ -53,7 +53,7 @@ func TestHungOwnersDoNotStopThePass(t *testing.T) {
 			vpa := autoscaler(name)
 			vpa.Spec.TargetRef.APIVersion, vpa.Spec.TargetRef.Kind = "example.com/v1", "Rollout"
 			_ = r.cfg.Autoscalers.GetStore().Add(&vpa)
-			_ = r.pods.Add(&corev1.Pod{
+			_ = r.cfg.Informers.Core().V1().Pods().Informer().GetStore().Add(&corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), OwnerReferences: []metav1.OwnerReference{
 					{APIVersion: "example.com/v1", Kind: "Rollout", Name: name, Controller: ptr.To(true)},
 				}},

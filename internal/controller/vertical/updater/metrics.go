@@ -1,8 +1,6 @@
 package updater
 
 import (
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -144,25 +142,14 @@ func (m *metrics) invalidLease(err error) {
 	m.lease.WithLabelValues(why).Inc()
 }
 
-// largest is the size above which upstream tells no difference.
-const largest = 20
-
-// sizeOf is upstream's label: the logarithm of the number of pods.
-func sizeOf(t *task) string {
-	if len(t.pods) == 0 {
-		return "0"
-	}
-	return strconv.Itoa(min(largest, int(math.Log2(float64(len(t.pods))))))
-}
-
 // countControlled shows what there is before anything is done.
 func (m *metrics) countControlled(tasks []*task) {
 	m.controlled.Reset()
 	for _, t := range tasks {
-		size, mode := sizeOf(t), modeOf(t.workload)
-		m.controlled.WithLabelValues(size, mode).Add(float64(len(t.pods)))
-		m.evicted.WithLabelValues(size, mode, t.vpa.Name, t.vpa.Namespace).Add(0)
-		m.resized.WithLabelValues(size, t.vpa.Name, t.vpa.Namespace).Add(0)
+		size, mode := t.Size(), t.Mode()
+		m.controlled.WithLabelValues(size, mode).Add(float64(len(t.Pods)))
+		m.evicted.WithLabelValues(size, mode, t.VPA.Name, t.VPA.Namespace).Add(0)
+		m.resized.WithLabelValues(size, t.VPA.Name, t.VPA.Namespace).Add(0)
 	}
 }
 
@@ -172,11 +159,11 @@ func (m *metrics) countPass(tasks []*task) {
 		gauge.Reset()
 	}
 	for _, t := range tasks {
-		size, mode := sizeOf(t), modeOf(t.workload)
+		size, mode := t.Size(), t.Mode()
 		wanted := len(t.decision.ToUpdate)
 		switch {
 		case wanted == 0:
-		case t.policy.Mode == vertical.ModeRecreate:
+		case t.Policy.Mode == vertical.ModeRecreate:
 			m.evictable.WithLabelValues(size, mode).Add(float64(wanted))
 			m.withEvictable.WithLabelValues(size, mode).Inc()
 		default:
@@ -202,7 +189,7 @@ func (m *metrics) countPass(tasks []*task) {
 
 // acted counts one action, with upstream's reasons of failures.
 func (m *metrics) acted(t *task, kind update.Kind, outcome update.Outcome) {
-	size, mode, name, namespace := sizeOf(t), modeOf(t.workload), t.vpa.Name, t.vpa.Namespace
+	size, mode, name, namespace := t.Size(), t.Mode(), t.VPA.Name, t.VPA.Namespace
 	switch {
 	case outcome == update.Done && kind == update.Evict:
 		m.evicted.WithLabelValues(size, mode, name, namespace).Inc()
@@ -212,7 +199,7 @@ func (m *metrics) acted(t *task, kind update.Kind, outcome update.Outcome) {
 		m.failedEvictions.WithLabelValues(size, mode, "EvictionError", name, namespace).Inc()
 	case kind == update.Unboost:
 		m.failedResizes.WithLabelValues(size, "UnboostError", name, namespace).Inc()
-	case outcome == update.Infeasible && t.policy.Mode == vertical.ModeInPlace:
+	case outcome == update.Infeasible && t.Policy.Mode == vertical.ModeInPlace:
 		m.failedResizes.WithLabelValues(size, "InPlaceUpdateInfeasible", name, namespace).Inc()
 	default:
 		m.failedResizes.WithLabelValues(size, "InPlaceUpdateError", name, namespace).Inc()
@@ -221,7 +208,7 @@ func (m *metrics) acted(t *task, kind update.Kind, outcome update.Outcome) {
 
 // limited counts an action that the rate limit did not allow.
 func (m *metrics) limited(t *task, kind update.Kind) {
-	size, mode, name, namespace := sizeOf(t), modeOf(t.workload), t.vpa.Name, t.vpa.Namespace
+	size, mode, name, namespace := t.Size(), t.Mode(), t.VPA.Name, t.VPA.Namespace
 	if kind == update.Evict {
 		m.failedEvictions.WithLabelValues(size, mode, "EvictionRateLimiterWaitFailed", name, namespace).Inc()
 		return
@@ -230,7 +217,7 @@ func (m *metrics) limited(t *task, kind update.Kind) {
 }
 
 func (m *metrics) skipped(t *task) {
-	m.infeasible.WithLabelValues(sizeOf(t), t.vpa.Name, t.vpa.Namespace).Inc()
+	m.infeasible.WithLabelValues(t.Size(), t.VPA.Name, t.VPA.Namespace).Inc()
 }
 
 // forget removes the series of an object that is gone.

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/priority"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
-	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 
 // task is a workload with what was decided about it.
 type task struct {
-	*workload
+	*workloads.Workload
 	observed *update.Observation
 	decision update.Decision
 	state    update.State
@@ -46,9 +46,9 @@ func (c *Controller) pass(ctx context.Context) {
 		return
 	}
 	timer.step("ListVPAs")
-	workloads := c.workloads(ctx)
+	found := c.workloads.Find(ctx)
 	timer.step("FilterPods")
-	tasks := c.decide(workloads)
+	tasks := c.decide(found)
 	c.metrics.countControlled(tasks)
 	c.stopEvictions(time.Now(), tasks)
 	c.claims.begin()
@@ -77,10 +77,10 @@ func (c *Controller) checkAdmission(ctx context.Context) bool {
 	if c.stale < stalePasses {
 		return false
 	}
-	for _, candidates := range c.targets(ctx) {
+	for _, candidates := range c.workloads.Targets(ctx) {
 		for _, w := range candidates {
-			if w.policy.Mode.Disrupts() {
-				c.enqueueCondition(w.vpa, report.Stale())
+			if w.Policy.Mode.Disrupts() {
+				c.enqueueCondition(w.VPA, report.Stale())
 			}
 		}
 	}
@@ -89,17 +89,17 @@ func (c *Controller) checkAdmission(ctx context.Context) bool {
 
 // decide has the core look at each workload, in the order in which it is their
 // turn.
-func (c *Controller) decide(workloads []*workload) []*task {
-	byKey := make(map[string]*workload, len(workloads))
-	keys := make([]string, 0, len(workloads))
-	for _, w := range workloads {
-		byKey[w.key()] = w
-		keys = append(keys, w.key())
+func (c *Controller) decide(found []*workloads.Workload) []*task {
+	byKey := make(map[string]*workloads.Workload, len(found))
+	keys := make([]string, 0, len(found))
+	for _, w := range found {
+		byKey[w.Key()] = w
+		keys = append(keys, w.Key())
 	}
-	now, shared := time.Now(), &cluster{}
+	now, shared := time.Now(), &workloads.Shared{}
 	var tasks []*task
 	for _, key := range priority.Rotate(keys, c.last) {
-		t := &task{workload: byKey[key]}
+		t := &task{Workload: byKey[key]}
 		if c.decideOne(now, t, shared) {
 			tasks = append(tasks, t)
 		}
@@ -109,19 +109,19 @@ func (c *Controller) decide(workloads []*workload) []*task {
 
 // decideOne reports whether there is a decision. What goes wrong with one object
 // does not keep the others from theirs.
-func (c *Controller) decideOne(now time.Time, t *task, shared *cluster) (ok bool) {
-	defer c.catch(t.workload, &ok)
-	t.observed = c.observation(t.workload, shared)
-	t.decision, t.state = update.Decide(now, &t.policy, c.states[t.vpa.UID], t.observed)
+func (c *Controller) decideOne(now time.Time, t *task, shared *workloads.Shared) (ok bool) {
+	defer c.catch(t.Workload, &ok)
+	t.observed = c.workloads.Observation(t.Workload, shared)
+	t.decision, t.state = update.Decide(now, &t.Policy, c.states[t.VPA.UID], t.observed)
 	return true
 }
 
 // catch keeps a panic to one object.
-func (c *Controller) catch(w *workload, ok *bool) {
+func (c *Controller) catch(w *workloads.Workload, ok *bool) {
 	if problem := recover(); problem != nil {
 		*ok = false
 		c.metrics.panics.Inc()
-		c.cfg.Log.Error(fmt.Errorf("%v", problem), "a defect: the object is left out", "vpa", w.key(), "stack", string(debug.Stack()))
+		c.cfg.Log.Error(fmt.Errorf("%v", problem), "a defect: the object is left out", "vpa", w.Key(), "stack", string(debug.Stack()))
 	}
 }
 
@@ -145,7 +145,7 @@ func (c *Controller) act(ctx context.Context, tasks []*task) {
 					continue
 				}
 				mu.Lock()
-				c.last = t.key()
+				c.last = t.Key()
 				mu.Unlock()
 				stop()
 			}
@@ -167,8 +167,8 @@ func (c *Controller) act(ctx context.Context, tasks []*task) {
 // be found this time too, and nothing of objects that are gone.
 func (c *Controller) saveStates(tasks []*task) {
 	for _, t := range tasks {
-		c.states[t.vpa.UID] = t.state
-		c.names[t.vpa.UID] = types.NamespacedName{Namespace: t.vpa.Namespace, Name: t.vpa.Name}
+		c.states[t.VPA.UID] = t.state
+		c.names[t.VPA.UID] = types.NamespacedName{Namespace: t.VPA.Namespace, Name: t.VPA.Name}
 	}
 	for uid, name := range c.names {
 		object, exists, err := c.cfg.Autoscalers.GetStore().GetByKey(name.String())
@@ -189,7 +189,7 @@ func (c *Controller) saveStates(tasks []*task) {
 func (c *Controller) enqueueConditions(tasks []*task) {
 	for _, t := range tasks {
 		if condition, ok := report.Of(&t.decision); ok {
-			c.enqueueCondition(t.vpa, condition)
+			c.enqueueCondition(t.VPA, condition)
 		}
 	}
 }
@@ -203,17 +203,10 @@ func (c *Controller) used(ctx context.Context, t *task) {
 	for _, i := range t.decision.ToUpdate {
 		names = append(names, t.decision.Pods[i].Pod.Name)
 	}
-	found := c.cfg.Used(ctx, t.vpa.Namespace, names)
+	found := c.cfg.Used(ctx, t.VPA.Namespace, names)
 	t.observed.Cluster.Used = make(map[string]map[string]vertical.Amounts, len(found))
 	for _, i := range t.decision.ToUpdate {
 		pod := t.decision.Pods[i].Pod
 		t.observed.Cluster.Used[pod.UID] = found[pod.Name]
 	}
-}
-
-func modeOf(w *workload) string {
-	if own := w.vpa.Spec.UpdatePolicy; own != nil && own.UpdateMode != nil && *own.UpdateMode != "" {
-		return string(*own.UpdateMode)
-	}
-	return observevertical.ModeOf(&w.vpa.Spec).String()
 }

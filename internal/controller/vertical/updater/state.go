@@ -62,7 +62,7 @@ func (m *lastPasses) record(at time.Time, tasks []*task, isKnown func(types.UID)
 	}
 	for _, t := range tasks {
 		l := passResult{
-			at: at, uid: t.vpa.UID, state: t.state, nodes: t.observed.Cluster.Nodes, used: t.observed.Cluster.Used,
+			at: at, uid: t.VPA.UID, state: t.state, nodes: t.observed.Cluster.Nodes, used: t.observed.Cluster.Used,
 			evictionsStopped: t.evictionsStopped, failedCreate: t.observed.Workload.FailedCreate,
 		}
 		for i := range t.decision.Pods {
@@ -71,7 +71,7 @@ func (m *lastPasses) record(at time.Time, tasks []*task, isKnown func(types.UID)
 				l.toUpdate = append(l.toUpdate, podResult{name: v.Pod.Name, uid: v.Pod.UID, action: v.Action, reason: v.Reason, blockedBy: v.BlockedBy})
 			}
 		}
-		m.results[types.NamespacedName{Namespace: t.vpa.Namespace, Name: t.vpa.Name}] = l
+		m.results[types.NamespacedName{Namespace: t.VPA.Namespace, Name: t.VPA.Name}] = l
 	}
 }
 

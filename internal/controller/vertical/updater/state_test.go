@@ -83,11 +83,11 @@ func TestMemoryOfTheCluster(t *testing.T) {
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}}
-	sets := r.listers.counted["ReplicaSet"].GetStore()
+	sets := r.cfg.Informers.Apps().V1().ReplicaSets().Informer().GetStore()
 	stored, _, _ := sets.GetByKey(namespace + "/web00-1")
 	set := stored.(*appsv1.ReplicaSet).DeepCopy()
 	set.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"}}
-	if err := errors.Join(r.listers.nodes.GetStore().Add(node), sets.Update(set)); err != nil {
+	if err := errors.Join(r.cfg.Informers.Core().V1().Nodes().Informer().GetStore().Add(node), sets.Update(set)); err != nil {
 		t.Fatal(err)
 	}
 	r.budget.left = disruption.ClusterBudget{}

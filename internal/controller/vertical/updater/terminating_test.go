@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
 
@@ -14,20 +15,20 @@ import (
 func TestDeadlinesOfDeletedPodsAreObserved(t *testing.T) {
 	r := newRig(t, nil, "web")
 	until := metav1.NewTime(time.Now().Add(time.Hour).Truncate(time.Second))
-	for _, object := range r.pods.List() {
+	for _, object := range r.cfg.Informers.Core().V1().Pods().Informer().GetStore().List() {
 		if pod, ok := slim.Pod(object); ok && pod.Name == "web-1-a" {
 			deleted := pod.DeepCopy()
 			deleted.DeletionTimestamp = &until
-			if err := r.pods.Update(deleted); err != nil {
+			if err := r.cfg.Informers.Core().V1().Pods().Informer().GetStore().Update(deleted); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	workloads := r.workloads(t.Context())
-	if len(workloads) != 1 {
-		t.Fatalf("%d workloads", len(workloads))
+	found := r.workloads.Find(t.Context())
+	if len(found) != 1 {
+		t.Fatalf("%d workloads", len(found))
 	}
-	o := r.observation(workloads[0], &cluster{})
+	o := r.workloads.Observation(found[0], &workloads.Shared{})
 	if !slices.Equal(o.Workload.Terminating, []time.Time{until.Time}) || len(o.Pods) != 1 {
 		t.Errorf("being deleted %v, %d pods", o.Workload.Terminating, len(o.Pods))
 	}

@@ -125,7 +125,7 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 			t.Fatal(err)
 		}
 	}
-	if !cache.WaitForCacheSync(t.Context().Done(), r.listers.hasSynced, owners.HasSynced) {
+	if !cache.WaitForCacheSync(t.Context().Done(), synced(factory), owners.HasSynced) {
 		t.Fatal("no caches")
 	}
 	return r
@@ -337,9 +337,9 @@ func TestTheOldestControls(t *testing.T) {
 	if err := r.cfg.Autoscalers.GetStore().Add(&younger); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range r.workloads(t.Context()) {
-		if want := map[string]int{"web": 2, "a-younger": 0}[w.vpa.Name]; len(w.pods) != want {
-			t.Errorf("%s has %d pods", w.vpa.Name, len(w.pods))
+	for _, w := range r.workloads.Find(t.Context()) {
+		if want := map[string]int{"web": 2, "a-younger": 0}[w.VPA.Name]; len(w.Pods) != want {
+			t.Errorf("%s has %d pods", w.VPA.Name, len(w.Pods))
 		}
 	}
 }
@@ -347,5 +347,14 @@ func TestTheOldestControls(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	if _, err := New(Config{}); err == nil {
 		t.Error("an updater without anything")
+	}
+}
+
+// synced reports that every cache of the factory is filled.
+func synced(factory informers.SharedInformerFactory) cache.InformerSynced {
+	return func() bool {
+		return factory.Core().V1().Pods().Informer().HasSynced() && factory.Core().V1().Nodes().Informer().HasSynced() &&
+			factory.Core().V1().ResourceQuotas().Informer().HasSynced() && factory.Core().V1().LimitRanges().Informer().HasSynced() &&
+			factory.Apps().V1().Deployments().Informer().HasSynced() && factory.Apps().V1().ReplicaSets().Informer().HasSynced()
 	}
 }

@@ -1,14 +1,17 @@
-package updater
+package workloads
 
 import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
@@ -18,34 +21,34 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// workload is a VerticalPodAutoscaler with the pods that it controls.
-type workload struct {
-	vpa    *vpav1.VerticalPodAutoscaler
-	policy update.Policy
-	target ownership.Target
-	pods   []*corev1.Pod
-	// terminating is of those that are being deleted when each should have gone.
-	terminating []time.Time
+// Workload is a VerticalPodAutoscaler with the pods that it controls.
+type Workload struct {
+	VPA    *vpav1.VerticalPodAutoscaler
+	Policy update.Policy
+	Target ownership.Target
+	Pods   []*corev1.Pod
+	// Terminating is of those that are being deleted when each should have gone.
+	Terminating []time.Time
 	// creators have made the pods, by their keys in the index.
 	creators []string
 }
 
-func (w *workload) key() string { return w.vpa.Namespace + "/" + w.vpa.Name }
+func (w *Workload) Key() string { return w.VPA.Namespace + "/" + w.VPA.Name }
 
-// workloads are the objects that change running pods, with their pods. It costs
+// Find gives the objects that change running pods, with their pods. It costs
 // what the objects, the pods' creators and the pods of the objects are, together.
-func (c *Controller) workloads(ctx context.Context) []*workload {
-	targets := c.targets(ctx)
+func (f *Finder) Find(ctx context.Context) []*Workload {
+	targets := f.Targets(ctx)
 	if len(targets) == 0 {
 		return nil
 	}
-	for _, creator := range c.pods.ListIndexFuncValues(byCreator) {
-		pods, terminating := c.podsOf(creator)
+	for _, creator := range f.pods.ListIndexFuncValues(byCreator) {
+		pods, terminating := f.podsOf(creator)
 		if len(pods) == 0 {
 			continue
 		}
 		// An owner that has to be asked for is known in a later pass: nothing is asked here.
-		owner, found, err := c.cfg.Owners.TopmostKnown(pods[0])
+		owner, found, err := f.cfg.Owners.TopmostKnown(pods[0])
 		if err != nil || !found {
 			continue
 		}
@@ -53,28 +56,28 @@ func (c *Controller) workloads(ctx context.Context) []*workload {
 		assign(candidates, creator, pods)
 		for _, pod := range terminating {
 			if w := controlling(candidates, pod); w != nil {
-				w.terminating = append(w.terminating, pod.DeletionTimestamp.Time)
+				w.Terminating = append(w.Terminating, pod.DeletionTimestamp.Time)
 			}
 		}
 	}
-	var all []*workload
+	var all []*Workload
 	for _, candidates := range targets {
 		all = append(all, candidates...)
 	}
 	for _, w := range all {
-		slices.SortFunc(w.pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortFunc(w.Pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return all
 }
 
 // assign gives each of a creator's pods to the object that controls it.
-func assign(candidates []*workload, creator string, pods []*corev1.Pod) {
+func assign(candidates []*Workload, creator string, pods []*corev1.Pod) {
 	for _, pod := range pods {
 		w := controlling(candidates, pod)
 		if w == nil {
 			continue
 		}
-		w.pods = append(w.pods, pod)
+		w.Pods = append(w.Pods, pod)
 		if !slices.Contains(w.creators, creator) {
 			w.creators = append(w.creators, creator)
 		}
@@ -85,9 +88,9 @@ func targetKey(namespace, kind, name string) string { return namespace + "/" + k
 
 // podsOf are the pods that live, neither ended nor being deleted, and those that are
 // being deleted.
-func (c *Controller) podsOf(creator string) (pods, terminating []*corev1.Pod) {
+func (f *Finder) podsOf(creator string) (pods, terminating []*corev1.Pod) {
 	// The index is there, and its function returns no error.
-	objects, _ := c.pods.ByIndex(byCreator, creator)
+	objects, _ := f.pods.ByIndex(byCreator, creator)
 	pods = make([]*corev1.Pod, 0, len(objects))
 	for _, object := range objects {
 		pod, ok := slim.Pod(object)
@@ -109,53 +112,53 @@ func hasEnded(pod *corev1.Pod) bool {
 }
 
 // controlling is the first of the candidates whose selector selects the pod.
-func controlling(candidates []*workload, pod *corev1.Pod) *workload {
+func controlling(candidates []*Workload, pod *corev1.Pod) *Workload {
 	for _, w := range candidates {
-		if w.target.Selector.Matches(labelSet(pod.Labels)) {
+		if w.Target.Selector.Matches(labels.Set(pod.Labels)) {
 			return w
 		}
 	}
 	return nil
 }
 
-// targets are the objects that change running pods, by what they refer to. Of
+// Targets are the objects that change running pods, by what they refer to. Of
 // several for one workload it is the one that admission takes, or none if that
 // changes no running pods; upstream takes the oldest of those that do.
-func (c *Controller) targets(ctx context.Context) map[string][]*workload {
-	var all []*workload
-	strongest := c.strongest()
-	for _, object := range c.cfg.Autoscalers.GetStore().List() {
+func (f *Finder) Targets(ctx context.Context) map[string][]*Workload {
+	var all []*Workload
+	strongest := f.strongest()
+	for _, object := range f.cfg.Autoscalers.GetStore().List() {
 		vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
-		if !ok || !c.isOurs(vpa) || vpa.Spec.TargetRef == nil || strongest != nil && strongest[keyOf(vpa)] != vpa {
+		if !ok || !f.IsOurs(vpa) || vpa.Spec.TargetRef == nil || strongest != nil && strongest[keyOf(vpa)] != vpa {
 			continue
 		}
-		policy := observevertical.UpdatePolicyOf(&vpa.Spec, &c.cfg.Flags, c.cfg.Gates)
+		policy := observevertical.UpdatePolicyOf(&vpa.Spec, f.cfg.Flags, f.cfg.Gates)
 		if policy.Mode.Disrupts() || policy.HasBoost {
-			all = append(all, &workload{vpa: vpa, policy: policy})
+			all = append(all, &Workload{VPA: vpa, Policy: policy})
 		}
 	}
-	c.cfg.Owners.Await(ctx, references(all))
-	targets := map[string][]*workload{}
+	f.cfg.Owners.Await(ctx, references(all))
+	targets := map[string][]*Workload{}
 	for _, w := range all {
 		var err error
-		if w.target, err = c.cfg.Owners.TargetOf(w.vpa.Namespace, w.vpa.Spec.TargetRef); err != nil {
-			c.cfg.Log.V(1).Info("left out: its target cannot be found", "vpa", w.key(), "reason", err.Error())
+		if w.Target, err = f.cfg.Owners.TargetOf(w.VPA.Namespace, w.VPA.Spec.TargetRef); err != nil {
+			f.cfg.Log.V(1).Info("left out: its target cannot be found", "vpa", w.Key(), "reason", err.Error())
 			continue
 		}
-		key := keyOf(w.vpa)
+		key := keyOf(w.VPA)
 		targets[key] = append(targets[key], w)
 	}
 	for _, candidates := range targets {
-		slices.SortFunc(candidates, func(a, b *workload) int { return observevertical.Older(a.vpa, b.vpa) })
+		slices.SortFunc(candidates, func(a, b *Workload) int { return observevertical.Older(a.VPA, b.VPA) })
 	}
 	return targets
 }
 
 // references are what the objects name, with their namespaces.
-func references(all []*workload) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
+func references(all []*Workload) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
 	return func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
 		for _, w := range all {
-			if !yield(w.vpa.Namespace, w.vpa.Spec.TargetRef) {
+			if !yield(w.VPA.Namespace, w.VPA.Spec.TargetRef) {
 				return
 			}
 		}
@@ -164,12 +167,12 @@ func references(all []*workload) iter.Seq2[string, *autoscalingv1.CrossVersionOb
 
 // strongest are the objects that admission takes, by what they refer to; nil where
 // upstream's choice is wanted.
-func (c *Controller) strongest() map[string]*vpav1.VerticalPodAutoscaler {
-	if !c.cfg.Flags.Divergences.Has(divergence.OneObject) {
+func (f *Finder) strongest() map[string]*vpav1.VerticalPodAutoscaler {
+	if !f.cfg.Flags.Divergences.Has(divergence.OneObject) {
 		return nil
 	}
 	strongest := map[string]*vpav1.VerticalPodAutoscaler{}
-	for _, object := range c.cfg.Autoscalers.GetStore().List() {
+	for _, object := range f.cfg.Autoscalers.GetStore().List() {
 		if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && vpa.Spec.TargetRef != nil {
 			key := keyOf(vpa)
 			strongest[key] = observevertical.Stronger(strongest[key], vpa)
@@ -182,11 +185,30 @@ func keyOf(vpa *vpav1.VerticalPodAutoscaler) string {
 	return targetKey(vpa.Namespace, vpa.Spec.TargetRef.Kind, vpa.Spec.TargetRef.Name)
 }
 
-// isOurs reports whether the object's pods are changed: not where admission does not
+// IsOurs reports whether the object's pods are changed: not where admission does not
 // look at new ones.
-func (c *Controller) isOurs(vpa *vpav1.VerticalPodAutoscaler) bool {
-	if c.cfg.Flags.Divergences.Has(divergence.OneObject) && !c.admission.Covers(vpa.Namespace) {
+func (f *Finder) IsOurs(vpa *vpav1.VerticalPodAutoscaler) bool {
+	if f.cfg.Flags.Divergences.Has(divergence.OneObject) && !f.cfg.Covers(vpa.Namespace) {
 		return false
 	}
-	return (c.cfg.Namespace == "" || vpa.Namespace == c.cfg.Namespace) && !slices.Contains(c.cfg.Ignored, vpa.Namespace)
+	return (f.cfg.Namespace == "" || vpa.Namespace == f.cfg.Namespace) && !slices.Contains(f.cfg.Ignored, vpa.Namespace)
+}
+
+// Mode is the update mode as the object writes it.
+func (w *Workload) Mode() string {
+	if own := w.VPA.Spec.UpdatePolicy; own != nil && own.UpdateMode != nil && *own.UpdateMode != "" {
+		return string(*own.UpdateMode)
+	}
+	return observevertical.ModeOf(&w.VPA.Spec).String()
+}
+
+// largest is the size above which upstream's label does not grow.
+const largest = 20
+
+// Size is upstream's label of series: the logarithm of the number of pods.
+func (w *Workload) Size() string {
+	if len(w.Pods) == 0 {
+		return "0"
+	}
+	return strconv.Itoa(min(largest, int(math.Log2(float64(len(w.Pods))))))
 }

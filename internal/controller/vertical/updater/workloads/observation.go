@@ -1,11 +1,10 @@
-package updater
+package workloads
 
 import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
@@ -17,10 +16,8 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-func labelSet(set map[string]string) labels.Set { return set }
-
-// listers are the caches that a pass reads beside pods and VerticalPodAutoscalers.
-type listers struct {
+// caches are the caches that a pass reads beside pods and VerticalPodAutoscalers.
+type caches struct {
 	// counted are those of the kinds that say how many pods there should be.
 	counted map[string]cache.SharedIndexInformer
 	ranges  cache.SharedIndexInformer
@@ -29,8 +26,8 @@ type listers struct {
 	pods    cache.SharedIndexInformer
 }
 
-func newListers(f informers.SharedInformerFactory) listers {
-	l := listers{
+func newCaches(f informers.SharedInformerFactory) caches {
+	l := caches{
 		counted: map[string]cache.SharedIndexInformer{
 			"Deployment": f.Apps().V1().Deployments().Informer(), "ReplicaSet": f.Apps().V1().ReplicaSets().Informer(),
 			"StatefulSet": f.Apps().V1().StatefulSets().Informer(), "DaemonSet": f.Apps().V1().DaemonSets().Informer(),
@@ -42,7 +39,7 @@ func newListers(f informers.SharedInformerFactory) listers {
 	return l
 }
 
-func (l *listers) hasSynced() bool {
+func (l *caches) hasSynced() bool {
 	for _, informer := range l.counted {
 		if !informer.HasSynced() {
 			return false
@@ -53,7 +50,7 @@ func (l *listers) hasSynced() bool {
 
 // replicas is how many pods a controller should have. Kinds that Kubernetes does
 // not count have none configured.
-func (l *listers) replicas(namespace, kind, name string) disruption.Replicas {
+func (l *caches) replicas(namespace, kind, name string) disruption.Replicas {
 	if kind == "Job" || kind == "CronJob" {
 		return disruption.Replicas{AsFound: true}
 	}
@@ -74,7 +71,7 @@ func (l *listers) replicas(namespace, kind, name string) disruption.Replicas {
 }
 
 // failedCreate reports a controller whose pods the API server refuses.
-func (l *listers) failedCreate(namespace, kind, name string) bool {
+func (l *caches) failedCreate(namespace, kind, name string) bool {
 	informer, ok := l.counted[kind]
 	if !ok {
 		return false
@@ -104,42 +101,42 @@ func configured(object any) int {
 	return int(*replicas)
 }
 
-// cluster is what all workloads of a pass share, read when it is first needed.
-type cluster struct {
+// Shared is what all workloads of a pass share, read when it is first needed.
+type Shared struct {
 	nodes map[string]resize.Node
 }
 
-// observation is what the core looks at.
-func (c *Controller) observation(w *workload, shared *cluster) *update.Observation {
+// Observation is what the core looks at.
+func (f *Finder) Observation(w *Workload, shared *Shared) *update.Observation {
 	o := &update.Observation{
-		Past:        observevertical.PastOf(&w.vpa.Status),
-		Recommended: observevertical.RecommendationsOf(&w.vpa.Status), LittleHistory: observevertical.HasLittleHistory(&w.vpa.Status),
-		Pods:   make([]vertical.Pod, len(w.pods)),
-		Ranges: observevertical.RangesOf(inNamespace[*corev1.LimitRange](c.listers.ranges, w.vpa.Namespace)),
+		Past:        observevertical.PastOf(&w.VPA.Status),
+		Recommended: observevertical.RecommendationsOf(&w.VPA.Status), LittleHistory: observevertical.HasLittleHistory(&w.VPA.Status),
+		Pods:   make([]vertical.Pod, len(w.Pods)),
+		Ranges: observevertical.RangesOf(inNamespace[*corev1.LimitRange](f.caches.ranges, w.VPA.Namespace)),
 		Workload: disruption.Workload{
 			Creators: map[string]disruption.Replicas{},
-			Target:   c.listers.replicas(w.vpa.Namespace, w.target.Kind, w.target.Name),
+			Target:   f.caches.replicas(w.VPA.Namespace, w.Target.Kind, w.Target.Name),
 
-			Terminating: w.terminating,
+			Terminating: w.Terminating,
 		},
 		Cluster: update.Cluster{
-			Quotas: observevertical.QuotasOf(inNamespace[*corev1.ResourceQuota](c.listers.quotas, w.vpa.Namespace)),
+			Quotas: observevertical.QuotasOf(inNamespace[*corev1.ResourceQuota](f.caches.quotas, w.VPA.Namespace)),
 		},
 	}
-	for i, pod := range w.pods {
+	for i, pod := range w.Pods {
 		o.Pods[i] = observevertical.Pod(pod)
 	}
 	for _, creator := range w.creators {
 		parts := strings.SplitN(creator, "/", 3)
-		o.Workload.Creators[parts[1]+"/"+parts[2]] = c.listers.replicas(parts[0], parts[1], parts[2])
-		o.Workload.FailedCreate = o.Workload.FailedCreate || c.listers.failedCreate(parts[0], parts[1], parts[2])
+		o.Workload.Creators[parts[1]+"/"+parts[2]] = f.caches.replicas(parts[0], parts[1], parts[2])
+		o.Workload.FailedCreate = o.Workload.FailedCreate || f.caches.failedCreate(parts[0], parts[1], parts[2])
 	}
-	if c.cfg.Conflicts != nil {
-		o.Conflicts = c.cfg.Conflicts(w.vpa, containersOf(o.Pods))
+	if f.cfg.Conflicts != nil {
+		o.Conflicts = f.cfg.Conflicts(w.VPA, containersOf(o.Pods))
 	}
-	if w.policy.Mode.ResizesInPlace() {
-		o.Cluster.Unsupported = c.cfg.Resizes != nil && !c.cfg.Resizes()
-		o.Cluster.Nodes = c.nodes(shared)
+	if w.Policy.Mode.ResizesInPlace() {
+		o.Cluster.Unsupported = f.cfg.Resizes != nil && !f.cfg.Resizes()
+		o.Cluster.Nodes = f.nodes(shared)
 	}
 	return o
 }
@@ -168,17 +165,17 @@ func inNamespace[T any](informer cache.SharedIndexInformer, namespace string) []
 }
 
 // nodes are all nodes, with what the pods on them request.
-func (c *Controller) nodes(shared *cluster) map[string]resize.Node {
+func (f *Finder) nodes(shared *Shared) map[string]resize.Node {
 	if shared.nodes != nil {
 		return shared.nodes
 	}
 	nodes := map[string]resize.Node{}
-	for _, object := range c.listers.nodes.GetStore().List() {
+	for _, object := range f.caches.nodes.GetStore().List() {
 		if node, ok := object.(*corev1.Node); ok {
 			nodes[node.Name] = observevertical.NodeOf(node)
 		}
 	}
-	for _, object := range c.pods.List() {
+	for _, object := range f.pods.List() {
 		pod, ok := slim.Pod(object)
 		if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue

@@ -11,6 +11,15 @@ func Pods(pods []*Pod) []metric.Pod {
 	return AppendPods(make([]metric.Pod, 0, len(pods)), pods)
 }
 
+// APIPods are pods as the API has them.
+func APIPods(pods []*Pod) []*corev1.Pod {
+	all := make([]*corev1.Pod, len(pods))
+	for i, pod := range pods {
+		all[i] = pod.API()
+	}
+	return all
+}
+
 // AppendPods is Pods into a buffer of the caller's.
 func AppendPods(dst []metric.Pod, pods []*Pod) []metric.Pod {
 	for _, pod := range pods {

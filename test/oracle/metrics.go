@@ -16,7 +16,7 @@ import (
 	externalmetricsclient "k8s.io/metrics/pkg/client/external_metrics"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
-	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 )
 
 func (w *world) answers() *Answers {
@@ -56,7 +56,7 @@ func (a *Answers) external(metric string) (*externalmetricsv1beta1.ExternalMetri
 // forPlimsoll answers as Plimsoll asks.
 type forPlimsoll struct{ w *world }
 
-var _ controllerhorizontal.MetricsSource = forPlimsoll{}
+var _ query.Source = forPlimsoll{}
 
 // Resource implements horizontal.MetricsSource.
 func (f forPlimsoll) Resource(_ context.Context, _, selector string) (*metricsv1beta1.PodMetricsList, error) {

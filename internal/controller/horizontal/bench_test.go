@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -32,7 +33,8 @@ func BenchmarkTurn(b *testing.B) {
 				hpa := hpas[i%objects]
 				i++
 				c.workers.Acquire(b.Context())
-				c.reconcile(b.Context(), hpa, schedule.Item{Key: nameOf(hpa), Full: time.Now().Add(time.Hour), IsSampled: true})
+				c.reconciler.reconcile(b.Context(), hpa,
+					schedule.Item{Key: keyOf(hpa), Full: time.Now().Add(time.Hour), IsSampled: true})
 				c.workers.Release()
 			}
 			b.StopTimer()
@@ -58,8 +60,10 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2
 	b.Cleanup(cancel)
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 	cfg := Config{
-		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme), Metrics: w, Events: w, Registerer: w.registry,
-		SyncPeriod: time.Hour, Workers: 2, Options: observehorizontal.DefaultOptions(), Log: logr.Discard(), StatusInterval: time.Hour, EventInterval: time.Hour,
+		Client: w.client, Informers: factory, Scales: w,
+		Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme), Metrics: w, Events: w, Registerer: w.registry,
+		SyncPeriod: time.Hour, Workers: 2, Options: observehorizontal.DefaultOptions(), Log: logr.Discard(),
+		StatusInterval: time.Hour, EventInterval: time.Hour,
 	}
 	k.direct(&cfg)
 	cfg.Log, cfg.Triggers = logr.Discard(), false
@@ -80,18 +84,18 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2
 	return c, hpas
 }
 
-// ready are the objects that have been decided on what kubelets said.
-func ready(c *Controller, dst []*autoscalingv2.HorizontalPodAutoscaler, pods int) []*autoscalingv2.HorizontalPodAutoscaler {
-	for _, object := range c.informer.GetStore().List() {
+// ready are the HPAs that have been decided on what kubelets said.
+func ready(
+	c *Controller, dst []*autoscalingv2.HorizontalPodAutoscaler, pods int,
+) []*autoscalingv2.HorizontalPodAutoscaler {
+	for _, object := range c.hpaInformer.GetStore().List() {
 		hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler)
 		if !ok {
 			continue
 		}
-		c.mu.Lock()
-		t := c.records[nameOf(hpa)]
-		isReady := t != nil && t.fallback == noFallback && len(c.pods.Pods(nameOf(hpa))) == pods && len(hpa.Status.Conditions) > 0
-		c.mu.Unlock()
-		if isReady {
+		found := c.pods.Pods(keyOf(hpa))
+		isRead := c.config.Direct.Look(time.Now(), found, &podusage.View{}) == nil
+		if isRead && len(found) == pods && len(hpa.Status.Conditions) > 0 {
 			dst = append(dst, hpa)
 		}
 	}

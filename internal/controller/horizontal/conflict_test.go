@@ -31,7 +31,8 @@ func TestConflictIsShownAsLongAsItLasts(t *testing.T) {
 		if got := w.condition("web", conflict.Condition); got != "True "+conflict.ReasonUtilization {
 			t.Errorf("with a conflict the condition is %q", got)
 		}
-		events := slices.DeleteFunc(slices.Clone(w.events), func(e string) bool { return e != "web Warning "+conflict.ReasonUtilization+": "+words })
+		events := slices.DeleteFunc(slices.Clone(w.events),
+			func(e string) bool { return e != "web Warning "+conflict.ReasonUtilization+": "+words })
 		if len(events) != 1 {
 			t.Errorf("it was told %d times in three decisions, want once; events: %q", len(events), w.events)
 		}

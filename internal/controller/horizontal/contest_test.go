@@ -175,7 +175,8 @@ func TestTwoInstallations(t *testing.T) {
 		hpa := w.web("web", 4)
 		hpa.Spec.MaxReplicas = 100
 		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
-			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 2, PeriodSeconds: 300}},
+			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 2,
+				PeriodSeconds: 300}},
 		}}
 		w.onto("web", 4, "a")
 		w.addHPA(hpa)

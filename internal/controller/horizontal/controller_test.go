@@ -29,10 +29,12 @@ func TestNewObjectIsDecidedAtOnceThenEachPeriod(t *testing.T) {
 			t.Errorf("AbleToScale is %s", got)
 		}
 		hpa = w.hpa("web")
-		if hpa.Status.ObservedGeneration == nil || *hpa.Status.ObservedGeneration != 1 || hpa.Status.LastScaleTime == nil {
+		if hpa.Status.ObservedGeneration == nil || *hpa.Status.ObservedGeneration != 1 ||
+			hpa.Status.LastScaleTime == nil {
 			t.Errorf("status %+v lacks the generation or the time", hpa.Status)
 		}
-		if !w.hasEvent("web Normal SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target") {
+		if !w.hasEvent("web Normal SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of " +
+			"request) above target") {
 			t.Errorf("events %q", w.events)
 		}
 		if got := w.metric("horizontal_pod_autoscaler_controller_reconciliations_total", "scale_up", "none"); got != 1 {
@@ -129,7 +131,8 @@ func TestScaleWriteFailure(t *testing.T) {
 		if got := w.condition("web", autoscalingv2.AbleToScale); got != "False FailedUpdateScale" {
 			t.Errorf("AbleToScale is %s", got)
 		}
-		if !w.hasEvent("Warning FailedRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target; error: no such luck") {
+		if !w.hasEvent("Warning FailedRescale: New size: 4; reason: cpu resource utilization (percentage of " +
+			"request) above target; error: no such luck") {
 			t.Errorf("events %q", w.events)
 		}
 		w.set(func() { w.beforeScale = nil })
@@ -170,7 +173,8 @@ func TestEditBetweenDecisionAndStatusKeepsBoth(t *testing.T) {
 		w.pass(time.Second)
 		hpa := w.hpa("web")
 		if hpa.Spec.MaxReplicas != 7 || hpa.Status.LastScaleTime == nil {
-			t.Errorf("max %d, last scale time %v: the edit or the scale is lost", hpa.Spec.MaxReplicas, hpa.Status.LastScaleTime)
+			t.Errorf("max %d, last scale time %v: the edit or the scale is lost", hpa.Spec.MaxReplicas,
+				hpa.Status.LastScaleTime)
 		}
 		if w.hasEvent("FailedUpdateStatus") {
 			t.Errorf("events %q", w.events)
@@ -357,7 +361,8 @@ func TestTwoObjectsOnTheSamePods(t *testing.T) {
 				t.Errorf("%s: ScalingActive is %s", name, got)
 			}
 		}
-		if !w.hasEvent("Warning AmbiguousSelector: pods by selector app=web are controlled by more than one HPA (e.g. [shop/twin shop/web])") {
+		if !w.hasEvent("Warning AmbiguousSelector: pods by selector app=web are controlled by more than one HPA " +
+			"(e.g. [shop/twin shop/web])") {
 			t.Errorf("events %q", w.events)
 		}
 		writes := len(w.scaleWrites())
@@ -382,7 +387,8 @@ func TestStaleCacheDefersTheDecision(t *testing.T) {
 		if n := w.decisions(); n != 1 {
 			t.Errorf("%d decisions on a cache that lacks the own status write, want 1", n)
 		}
-		if got := w.metric("horizontal_pod_autoscaler_controller_stale_sync_skips_total", "autoscaling", "horizontalpodautoscalers"); got < 3 {
+		if got := w.metric("horizontal_pod_autoscaler_controller_stale_sync_skips_total", "autoscaling",
+			"horizontalpodautoscalers"); got < 3 {
 			t.Errorf("%v skips", got)
 		}
 		w.set(func() { w.hideStatus = false })
@@ -432,7 +438,8 @@ func TestOneLogLineForAChangeOfScale(t *testing.T) {
 		if len(w.logs) != 1 {
 			t.Fatalf("lines %q, want one", w.logs)
 		}
-		for _, part := range []string{`"target"="Deployment/shop/web"`, `"current"=2`, `"desired"=4`, `"reason"="cpu resource`} {
+		for _, part := range []string{`"target"="Deployment/shop/web"`, `"current"=2`, `"desired"=4`,
+			`"reason"="cpu resource`} {
 			if !strings.Contains(w.logs[0], part) {
 				t.Errorf("%s is not in %s", part, w.logs[0])
 			}

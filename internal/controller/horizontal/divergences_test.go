@@ -172,7 +172,8 @@ func (w *world) show(words []string) string {
 	case "series":
 		return "desired replicas: " + w.desiredSeries()
 	default:
-		return fmt.Sprintf("%s: %s is %s", words[1], words[0], w.condition(words[1], autoscalingv2.HorizontalPodAutoscalerConditionType(words[0])))
+		return fmt.Sprintf("%s: %s is %s", words[1], words[0],
+			w.condition(words[1], autoscalingv2.HorizontalPodAutoscalerConditionType(words[0])))
 	}
 }
 

@@ -17,7 +17,9 @@ type timedExternal struct {
 	at func(now time.Time) time.Time
 }
 
-func (e timedExternal) External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
+func (e timedExternal) External(
+	ctx context.Context, namespace, metric, selector string,
+) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	list, err := e.world.External(ctx, namespace, metric, selector)
 	if err == nil {
 		for i := range list.Items {

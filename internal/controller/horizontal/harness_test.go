@@ -103,26 +103,29 @@ func newWorld(t testing.TB) *world {
 	// The newer fake writes managedFields itself, which these tests are about.
 	client := fake.NewSimpleClientset()
 	w := &world{t: t, client: client, registry: prometheus.NewRegistry(), usage: 100}
-	w.client.PrependReactor("update", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		update, ok := action.(clienttesting.UpdateAction)
-		if !ok || action.GetSubresource() != "status" {
-			return false, nil, nil
-		}
-		by := action.(clienttesting.UpdateActionImpl).UpdateOptions.FieldManager
-		object, err := w.updateStatus(update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler), by)
-		return true, object, err
-	})
-	w.client.PrependReactor("get", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		get, isGet := action.(clienttesting.GetAction)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, object := range slices.Backward(w.hidden) {
-			if hpa := object.(*autoscalingv2.HorizontalPodAutoscaler); w.hideStatus && isGet && hpa.Name == get.GetName() {
-				return true, hpa.DeepCopy(), nil
+	w.client.PrependReactor("update", "horizontalpodautoscalers",
+		func(action clienttesting.Action) (bool, runtime.Object, error) {
+			update, ok := action.(clienttesting.UpdateAction)
+			if !ok || action.GetSubresource() != "status" {
+				return false, nil, nil
 			}
-		}
-		return false, nil, nil
-	})
+			by := action.(clienttesting.UpdateActionImpl).UpdateOptions.FieldManager
+			object, err := w.updateStatus(update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler), by)
+			return true, object, err
+		})
+	w.client.PrependReactor("get", "horizontalpodautoscalers",
+		func(action clienttesting.Action) (bool, runtime.Object, error) {
+			get, isGet := action.(clienttesting.GetAction)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, object := range slices.Backward(w.hidden) {
+				if hpa := object.(*autoscalingv2.HorizontalPodAutoscaler); w.hideStatus && isGet &&
+					hpa.Name == get.GetName() {
+					return true, hpa.DeepCopy(), nil
+				}
+			}
+			return false, nil, nil
+		})
 	return w
 }
 
@@ -133,8 +136,9 @@ func (w *world) start(change ...func(*Config)) {
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
 	cfg := Config{
 		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme),
-		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2, Options: observehorizontal.DefaultOptions(),
-		Log: w.log(),
+		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2,
+		Options: observehorizontal.DefaultOptions(),
+		Log:     w.log(),
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -190,8 +194,9 @@ func (w *world) web(name string, replicas int32) *autoscalingv2.HorizontalPodAut
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: types.UID("hpa-" + name), Generation: 1},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: name},
-			MaxReplicas:    20,
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment",
+				Name: name},
+			MaxReplicas: 20,
 			Metrics: []autoscalingv2.MetricSpec{{
 				Type: autoscalingv2.ResourceMetricSourceType,
 				Resource: &autoscalingv2.ResourceMetricSource{Name: "cpu", Target: autoscalingv2.MetricTarget{
@@ -224,7 +229,8 @@ func pod(name string, labels map[string]string) *corev1.Pod {
 		}}}},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, StartTime: &long,
-			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: long}},
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+				LastTransitionTime: long}},
 		},
 	}
 }
@@ -318,8 +324,10 @@ func (w *world) writeStatus(name, manager string, change func(*autoscalingv2.Hor
 // wroteStatus are the managed fields after a status write.
 func wroteStatus(fields []metav1.ManagedFieldsEntry, manager string) []metav1.ManagedFieldsEntry {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	return append(slices.DeleteFunc(slices.Clone(fields), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == manager }),
-		metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &now})
+	return append(slices.DeleteFunc(slices.Clone(fields),
+		func(m metav1.ManagedFieldsEntry) bool { return m.Manager == manager }),
+		metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate,
+			Subresource: "status", Time: &now})
 }
 
 func (w *world) store(resource schema.GroupVersionResource, object metav1.Object) {
@@ -367,7 +375,8 @@ func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by stri
 	}
 	stored := w.hpa(hpa.Name)
 	if stored.ResourceVersion != hpa.ResourceVersion {
-		return nil, apierrors.NewConflict(hpaResource.GroupResource(), hpa.Name, errors.New("the object has been modified"))
+		return nil, apierrors.NewConflict(hpaResource.GroupResource(), hpa.Name,
+			errors.New("the object has been modified"))
 	}
 	stored.Status = hpa.Status
 	stored.ManagedFields = wroteStatus(stored.ManagedFields, by)
@@ -397,20 +406,26 @@ type scaleOf struct {
 	w *world
 }
 
-func (s *scaleOf) Get(_ context.Context, resource schema.GroupResource, name string, _ metav1.GetOptions) (*autoscalingv1.Scale, error) {
+func (s *scaleOf) Get(
+	_ context.Context, resource schema.GroupResource, name string, _ metav1.GetOptions,
+) (*autoscalingv1.Scale, error) {
 	object, err := s.w.client.Tracker().Get(deploymentResource, "shop", name)
 	if err != nil {
 		return nil, apierrors.NewNotFound(resource, name)
 	}
 	d := object.(*appsv1.Deployment)
 	return &autoscalingv1.Scale{
-		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, UID: d.UID, ResourceVersion: d.ResourceVersion},
-		Spec:       autoscalingv1.ScaleSpec{Replicas: *d.Spec.Replicas},
-		Status:     autoscalingv1.ScaleStatus{Replicas: d.Status.Replicas, Selector: metav1.FormatLabelSelector(d.Spec.Selector)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, UID: d.UID,
+			ResourceVersion: d.ResourceVersion},
+		Spec: autoscalingv1.ScaleSpec{Replicas: *d.Spec.Replicas},
+		Status: autoscalingv1.ScaleStatus{Replicas: d.Status.Replicas,
+			Selector: metav1.FormatLabelSelector(d.Spec.Selector)},
 	}, nil
 }
 
-func (s *scaleOf) Update(ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale, options metav1.UpdateOptions) (*autoscalingv1.Scale, error) {
+func (s *scaleOf) Update(
+	ctx context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale, options metav1.UpdateOptions,
+) (*autoscalingv1.Scale, error) {
 	w := s.w
 	w.mu.Lock()
 	before := w.beforeScale
@@ -431,7 +446,7 @@ func (s *scaleOf) Update(ctx context.Context, resource schema.GroupResource, sca
 	return s.Get(ctx, resource, scale.Name, metav1.GetOptions{})
 }
 
-// Resource implements MetricsSource: every pod of the selector uses w.usage.
+// Resource implements query.Source: every pod of the selector uses w.usage.
 func (w *world) Resource(_ context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -454,8 +469,10 @@ func (w *world) Resource(_ context.Context, namespace, selector string) (*metric
 	return list, nil
 }
 
-// Custom implements MetricsSource.
-func (w *world) Custom(ctx context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error) {
+// Custom implements query.Source.
+func (w *world) Custom(
+	ctx context.Context, query metricsapi.CustomQuery,
+) (*custommetricsv1beta2.MetricValueList, error) {
 	w.mu.Lock()
 	f := w.custom
 	w.mu.Unlock()
@@ -473,8 +490,10 @@ func (w *world) Custom(ctx context.Context, query metricsapi.CustomQuery) (*cust
 	}}}, nil
 }
 
-// External implements MetricsSource.
-func (w *world) External(ctx context.Context, _, metric, _ string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
+// External implements query.Source.
+func (w *world) External(
+	ctx context.Context, _, metric, _ string,
+) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	w.mu.Lock()
 	f, measured := w.external, metav1.NewTime(w.measured)
 	w.mu.Unlock()

@@ -87,7 +87,8 @@ func TestSurgeReplays(t *testing.T) {
 		k := w.kubelets("a", "b")
 		hpa := w.web("web", 2)
 		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
-			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 3, PeriodSeconds: 4}},
+			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 3,
+				PeriodSeconds: 4}},
 		}}
 		w.onto("web", 2, "a", "b")
 		w.addHPA(hpa)
@@ -99,10 +100,17 @@ func TestSurgeReplays(t *testing.T) {
 		w.pass(123456789 * time.Nanosecond)
 		w.set(func() { k.milli = 900 })
 		w.pass(10 * time.Second)
-		r.want("of the surge window", func(d *horizontal.Decision) bool { return d.Rescale && d.Proposed.Source == proposal.Surge })
-		r.want("that a rate limits", func(d *horizontal.Decision) bool { return d.Limited.Rated && d.Limited.Replicas < d.Proposed.Replicas })
+		r.want("of the surge window", func(d *horizontal.Decision) bool {
+			return d.Rescale &&
+				d.Proposed.Source == proposal.Surge
+		})
+		r.want("that a rate limits", func(d *horizontal.Decision) bool {
+			return d.Limited.Rated &&
+				d.Limited.Replicas < d.Proposed.Replicas
+		})
 		last := r.saved[len(r.saved)-1]
-		for _, part := range []string{"plimsoll.dev/window: surge", "scaleUps:", "recommendations:", "lastScaleUp:", "plimsoll.dev/divergences: default"} {
+		for _, part := range []string{"plimsoll.dev/window: surge", "scaleUps:", "recommendations:", "lastScaleUp:",
+			"plimsoll.dev/divergences: default"} {
 			if !strings.Contains(last, part) {
 				t.Errorf("%q is not in\n%s", part, last)
 			}
@@ -132,16 +140,20 @@ func TestContainersReplay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a")
 		hpa := w.web("web", 2)
-		average := autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewMilliQuantity(90, resource.DecimalSI)}
-		memory := autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1<<20, resource.BinarySI)}
+		average := autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType,
+			AverageValue: resource.NewMilliQuantity(90, resource.DecimalSI)}
+		memory := autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType,
+			AverageValue: resource.NewQuantity(1<<20, resource.BinarySI)}
 		for _, name := range []string{"web", "proxy"} {
 			hpa.Spec.Metrics = append(hpa.Spec.Metrics, autoscalingv2.MetricSpec{
-				Type:              autoscalingv2.ContainerResourceMetricSourceType,
-				ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Name: "cpu", Container: name, Target: average},
+				Type: autoscalingv2.ContainerResourceMetricSourceType,
+				ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Name: "cpu", Container: name,
+					Target: average},
 			})
 		}
 		hpa.Spec.Metrics = append(hpa.Spec.Metrics, autoscalingv2.MetricSpec{
-			Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: "memory", Target: memory},
+			Type:     autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricSource{Name: "memory", Target: memory},
 		})
 		w.onto("web", 2, "a")
 		w.addHPA(hpa)
@@ -187,18 +199,23 @@ func TestEveryWayReplays(t *testing.T) {
 		"custom": {
 			prepare: func(w *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
 				w.custom = func(context.Context) (int64, error) { return 300, nil }
-				target := autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType, Value: resource.NewMilliQuantity(100, resource.DecimalSI)}
-				object := autoscalingv2.MetricSpec{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
-					DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "Service", Name: "web"},
-					Metric:          autoscalingv2.MetricIdentifier{Name: "requests"}, Target: target,
-				}}
+				target := autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType,
+					Value: resource.NewMilliQuantity(100, resource.DecimalSI)}
+				object := autoscalingv2.MetricSpec{Type: autoscalingv2.ObjectMetricSourceType,
+					Object: &autoscalingv2.ObjectMetricSource{
+						DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "Service",
+							Name: "web"},
+						Metric: autoscalingv2.MetricIdentifier{Name: "requests"}, Target: target,
+					}}
 				hpa.Spec.Metrics = []autoscalingv2.MetricSpec{object, object}
 			},
 			is: func(d *horizontal.Decision) bool { return d.Rescale && d.Desired == 6 },
 		},
 		"no scale": {
-			prepare: func(_ *world, hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.ScaleTargetRef.Name = "nobody" },
-			is:      branch(horizontal.BranchNoScale),
+			prepare: func(_ *world, hpa *autoscalingv2.HorizontalPodAutoscaler) {
+				hpa.Spec.ScaleTargetRef.Name = "nobody"
+			},
+			is: branch(horizontal.BranchNoScale),
 		},
 		"switched off": {
 			prepare: func(w *world, _ *autoscalingv2.HorizontalPodAutoscaler) { w.setReplicas("web", 0) },
@@ -229,8 +246,11 @@ func TestEveryWayReplays(t *testing.T) {
 		},
 		"as upstream": {
 			change: func(c *Config) { c.Options.Divergences = divergence.None },
-			play:   func(w *world) { w.changePod("web-0", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }) },
-			is:     branch(horizontal.BranchMetrics),
+			play: func(w *world) {
+				w.changePod("web-0",
+					func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
+			},
+			is: branch(horizontal.BranchMetrics),
 		},
 		"in shadow mode": {
 			change: inShadow,
@@ -291,7 +311,7 @@ func TestInspectingEnds(t *testing.T) {
 		}
 		stopSecond()
 		stopOther()
-		if n := controller.inspected.Load(); n != 0 || len(controller.inspectors) != 0 {
+		if n := controller.inspectors.count.Load(); n != 0 || len(controller.inspectors.byHPA) != 0 {
 			t.Errorf("%d inspectors are left", n)
 		}
 	})

@@ -41,12 +41,14 @@ func TestLimitedWriteLooksAgain(t *testing.T) {
 		"long":                 {5 * time.Second, func(*world) {}, []string{"web 4→8"}},
 		"for too long":         {25 * time.Second, func(*world) {}, []string{"web 4→8"}},
 		"until the load rests": {5 * time.Second, func(w *world) { w.set(func() { w.usage = 100 }) }, nil},
-		"until it is less":     {5 * time.Second, func(w *world) { w.set(func() { w.usage = 150 }) }, []string{"web 4→6"}},
+		"until it is less": {5 * time.Second, func(w *world) { w.set(func() { w.usage = 150 }) },
+			[]string{"web 4→6"}},
 		"until an edit": {500 * time.Millisecond, func(w *world) {
 			w.edit("web", func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 5 })
 		}, []string{"web 4→5"}},
 		"until the object is deleted": {500 * time.Millisecond, func(w *world) { w.deleteHPA("web") }, nil},
-		"until somebody else scales":  {500 * time.Millisecond, func(w *world) { w.setReplicas("web", 6) }, []string{"web 6→8"}},
+		"until somebody else scales": {500 * time.Millisecond, func(w *world) { w.setReplicas("web", 6) },
+			[]string{"web 6→8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {

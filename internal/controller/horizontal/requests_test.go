@@ -39,8 +39,10 @@ func (w *world) throughClient(adapter http.RoundTripper) throughClient {
 	return throughClient{w, client}
 }
 
-// External implements MetricsSource.
-func (c throughClient) External(ctx context.Context, namespace, metric, selector string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
+// External implements query.Source.
+func (c throughClient) External(
+	ctx context.Context, namespace, metric, selector string,
+) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	return c.client.External(ctx, namespace, metric, selector)
 }
 
@@ -58,11 +60,14 @@ func (a *slowAdapter) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	body, err := json.Marshal(map[string]any{
-		"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1", "metadata": map[string]any{},
-		"items": []map[string]any{{"metricName": "queue", "timestamp": time.Now().UTC().Format(time.RFC3339), "value": "200m"}},
+		"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1",
+		"metadata": map[string]any{},
+		"items": []map[string]any{{"metricName": "queue", "timestamp": time.Now().UTC().Format(time.RFC3339),
+			"value": "200m"}},
 	})
 	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(body))), Request: r,
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(string(body))), Request: r,
 	}, err
 }
 
@@ -80,7 +85,8 @@ func TestSlowAdapterStretchesPeriods(t *testing.T) {
 			adapter.asked.Store(0)
 			w.pass(2 * time.Minute)
 			for i := range n {
-				if got := w.condition(fmt.Sprintf("web-%d", i), autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
+				if got := w.condition(fmt.Sprintf("web-%d", i),
+					autoscalingv2.ScalingActive); got != "True ValidMetricFound" {
 					t.Fatalf("of %d objects, web-%d has ScalingActive %s", n, i, got)
 				}
 			}
@@ -143,7 +149,9 @@ func TestAnswerOnItsWay(t *testing.T) {
 			return milli, ctx.Err()
 		}
 		hpa := w.web("web", 4)
-		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32)}}
+		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{
+			ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32)},
+		}
 		hpa.Spec.Metrics = append(hpa.Spec.Metrics, externally(w.web("other", 1)).Spec.Metrics...)
 		w.onto("web", 4, "a")
 		w.addHPA(hpa)
@@ -156,7 +164,8 @@ func TestAnswerOnItsWay(t *testing.T) {
 		w.set(func() { value = 600 })
 		w.pass(20 * time.Second)
 		w.wantReplicas("web", 4, "the length of the queue is on its way, and CPU alone asks for one pod")
-		if got := w.condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" || w.hasEvent("Failed") {
+		if got := w.condition("web", autoscalingv2.ScalingActive); got != "True ValidMetricFound" ||
+			w.hasEvent("Failed") {
 			t.Errorf("meanwhile ScalingActive is %s, events %q", got, w.events)
 		}
 		w.set(func() { took = 0 })
@@ -185,7 +194,9 @@ func TestRequestsEndWithTheirObject(t *testing.T) {
 				t.Errorf("%d requests are under way, want the one", underWay)
 			}
 		})
-		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) { hpa.Spec.Metrics[0].External.Metric.Name = "other" })
+		w.edit("web", func(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+			hpa.Spec.Metrics[0].External.Metric.Name = "other"
+		})
 		w.pass(2 * period)
 		w.set(func() {
 			if underWay != 1 {
@@ -208,7 +219,7 @@ type behind struct {
 	by time.Duration
 }
 
-// Resource implements MetricsSource.
+// Resource implements query.Source.
 func (b behind) Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
 	list, err := b.world.Resource(ctx, namespace, selector)
 	if err == nil {
@@ -225,14 +236,17 @@ func TestStandInIsNotOlder(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a", "b")
 		hpa := w.web("web", 8)
-		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32)}}
+		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{
+			ScaleDown: &autoscalingv2.HPAScalingRules{StabilizationWindowSeconds: new(int32)},
+		}
 		w.onto("web", 8, "a", "b")
 		w.addHPA(hpa)
 		k.milli = 95
 		w.set(func() { w.usage = 20 })
 		w.start(k.direct, func(c *Config) { c.SyncPeriod = period; c.Metrics = behind{w, 40 * time.Second} })
 		w.pass(time.Minute)
-		w.wantReplicas("web", 8, "what was measured before the start is no reason to scale down while the kubelets' samples are seconds away")
+		w.wantReplicas("web", 8, "what was measured before the start is no reason to scale down while the "+
+			"kubelets' samples are seconds away")
 		w.set(func() { k.milli = 200 })
 		w.pass(20 * time.Second)
 		most := w.replicas("web")

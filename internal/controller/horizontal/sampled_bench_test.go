@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -20,18 +19,21 @@ import (
 // objects, among 2,000 with ten pods each on 200 nodes.
 func BenchmarkSampled(b *testing.B) {
 	const objects, pods, nodes = 2000, 10, 200
-	c := &Controller{config: Config{Triggers: true}, pods: podindex.New(), queue: schedule.New(), records: map[types.NamespacedName]*track{}}
+	t := &triggers{isOn: true, pods: podindex.New(), queue: schedule.New(), records: newHPARecords()}
 	never := time.Now().Add(time.Hour)
 	for i := range objects {
 		object := types.NamespacedName{Namespace: fmt.Sprint("shop-", i/20), Name: fmt.Sprint("web-", i)}
 		for n := range pods {
-			c.pods.Put(observe.PodOf(&corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: fmt.Sprint(object.Name, "-", n), Labels: map[string]string{"app": object.Name}},
-				Spec:       corev1.PodSpec{NodeName: fmt.Sprint("node-", (i*pods+n)%nodes)}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
+			t.pods.Put(observe.PodOf(&corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: fmt.Sprint(object.Name, "-", n),
+					Labels: map[string]string{"app": object.Name}},
+				Spec:   corev1.PodSpec{NodeName: fmt.Sprint("node-", (i*pods+n)%nodes)},
+				Status: corev1.PodStatus{Phase: corev1.PodRunning},
 			}))
 		}
-		c.pods.Claim(object, podindex.SelectorOf(labels.SelectorFromSet(labels.Set{"app": object.Name})), c.trackOf(object))
-		c.queue.AddFull(object, never)
+		t.pods.Claim(object, podindex.SelectorOf(labels.SelectorFromSet(labels.Set{"app": object.Name})),
+			t.records.of(object))
+		t.queue.AddFull(object, never)
 	}
 	last, now, i := map[string]time.Time{}, time.Now(), 0
 	b.ReportAllocs()
@@ -39,7 +41,7 @@ func BenchmarkSampled(b *testing.B) {
 		node := fmt.Sprint("node-", i%nodes)
 		i++
 		now = now.Add(5 * time.Millisecond)
-		c.sampled(podusage.Sampled{Node: node, At: now, Before: last[node]})
+		t.sampled(node, now, last[node])
 		last[node] = now
 	}
 }

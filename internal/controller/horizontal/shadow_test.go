@@ -22,9 +22,12 @@ func (w *world) upstreamDecides(name string, desired int32) {
 	}
 	w.writeStatus(name, upstream, func(s *autoscalingv2.HorizontalPodAutoscalerStatus) {
 		s.CurrentReplicas, s.DesiredReplicas = current, desired
-		s.CurrentMetrics = []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricStatus{
-			Name: "cpu", Current: autoscalingv2.MetricValueStatus{AverageValue: resource.NewMilliQuantity(time.Now().UnixMilli(), resource.DecimalSI)},
-		}}}
+		s.CurrentMetrics = []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricStatus{
+				Name: "cpu", Current: autoscalingv2.MetricValueStatus{
+					AverageValue: resource.NewMilliQuantity(time.Now().UnixMilli(), resource.DecimalSI),
+				},
+			}}}
 		s.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
 			{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue, Reason: "ReadyForNewScale"},
 			{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound"},
@@ -72,7 +75,8 @@ func TestShadowComparesAndWritesNothing(t *testing.T) {
 				if got != 1 {
 					t.Errorf("%v comparisons end in %s, want 1; log %q", got, test.result, w.logs)
 				}
-				if line := strings.TrimSuffix(test.line, ` "logger"`); !strings.Contains(strings.Join(w.logs, "\n"), line) {
+				if line := strings.TrimSuffix(test.line, ` "logger"`); !strings.Contains(strings.Join(w.logs, "\n"),
+					line) {
 					t.Errorf("%s is not in the log %q", line, w.logs)
 				}
 				w.pass(10 * period)
@@ -114,7 +118,8 @@ func TestShadowHistoryFollowsWhatHappened(t *testing.T) {
 		zero, maxChange := int32(0), autoscalingv2.MaxChangePolicySelect
 		hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
 			StabilizationWindowSeconds: &zero, SelectPolicy: &maxChange,
-			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 2, PeriodSeconds: 600}},
+			Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 2,
+				PeriodSeconds: 600}},
 		}}
 		w.addHPA(hpa)
 		w.upstreamDecides("web", 2)

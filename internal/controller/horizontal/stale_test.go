@@ -3,6 +3,8 @@ package horizontal
 import (
 	"testing"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 )
 
 // TestResourceVersionsThatGoBack: as after etcd was restored. What was written before is
@@ -24,7 +26,7 @@ func TestResourceVersionsThatGoBack(t *testing.T) {
 		}
 		before := w.decisions()
 		w.set(func() { w.usage = 800 })
-		w.pass(stalePeriods * period)
+		w.pass(status.LagPeriods * period)
 		if n := w.decisions() - before; n != 0 {
 			t.Errorf("%d decisions while it may still be the cache that is behind", n)
 		}

@@ -43,7 +43,8 @@ type counterSample struct {
 }
 
 func (w *world) podCounters(every time.Duration, use func(*corev1.Pod, int64) int64) *podCounters {
-	f := &podCounters{w: w, every: every, use: use, total: map[string]int64{}, born: map[string]int64{}, uids: map[string]types.UID{}, sampled: map[string]counterSample{}, scraped: map[string][2]counterSample{}}
+	f := &podCounters{w: w, every: every, use: use, total: map[string]int64{}, born: map[string]int64{},
+		uids: map[string]types.UID{}, sampled: map[string]counterSample{}, scraped: map[string][2]counterSample{}}
 	go func() {
 		last, scrape := time.Now(), time.Now()
 		for {
@@ -96,9 +97,10 @@ func (s *countedScraper) Scrape(_ context.Context, target kubelet.Target) (kubel
 		p := &pods[i]
 		if known := s.sampled[p.Name]; !known.at.IsZero() {
 			at = known.at
-			node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name, Containers: []kubelettest.Container{
-				{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: known.nanos, MemoryBytes: 1 << 20},
-			}})
+			node.Pods = append(node.Pods,
+				kubelettest.Pod{Namespace: "shop", Name: p.Name, Containers: []kubelettest.Container{
+					{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: known.nanos, MemoryBytes: 1 << 20},
+				}})
 		}
 	}
 	s.w.mu.Unlock()
@@ -114,7 +116,8 @@ func (f *podCounters) direct(c *Config) {
 		Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &countedScraper{f, store}, nil },
 		Target:  options.Target, Registerer: f.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
-			return informers.NewSharedInformerFactoryWithOptions(f.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
+			return informers.NewSharedInformerFactoryWithOptions(f.w.client, 0,
+				informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
 		},
 	})
 	if err != nil {
@@ -129,7 +132,9 @@ type scrapedMetrics struct {
 	f *podCounters
 }
 
-func (s scrapedMetrics) Resource(_ context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error) {
+func (s scrapedMetrics) Resource(
+	_ context.Context, namespace, selector string,
+) (*metricsv1beta1.PodMetricsList, error) {
 	list := &metricsv1beta1.PodMetricsList{}
 	pods := s.w().pods(namespace)
 	s.world.mu.Lock()
@@ -138,7 +143,8 @@ func (s scrapedMetrics) Resource(_ context.Context, namespace, selector string) 
 		p := &pods[i]
 		two := s.f.scraped[p.Name]
 		// metrics-server's rule for young containers: their start is the sample before.
-		if age := two[1].at.Sub(p.Status.StartTime.Time); two[0].at.Before(p.Status.StartTime.Time) && age >= 10*time.Second && age < 15*time.Second {
+		if age := two[1].at.Sub(p.Status.StartTime.Time); two[0].at.Before(p.Status.StartTime.Time) &&
+			age >= 10*time.Second && age < 15*time.Second {
 			two[0] = counterSample{p.Status.StartTime.Time, s.f.born[p.Name]}
 		}
 		if two[0].at.Before(p.Status.StartTime.Time) || !two[1].at.After(two[0].at) {
@@ -146,9 +152,11 @@ func (s scrapedMetrics) Resource(_ context.Context, namespace, selector string) 
 		}
 		span := two[1].at.Sub(two[0].at)
 		list.Items = append(list.Items, metricsv1beta1.PodMetrics{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: p.Name}, Timestamp: metav1.NewTime(two[1].at), Window: metav1.Duration{Duration: span},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: p.Name}, Timestamp: metav1.NewTime(two[1].at),
+			Window: metav1.Duration{Duration: span},
 			Containers: []metricsv1beta1.ContainerMetrics{{Name: "web", Usage: corev1.ResourceList{
-				corev1.ResourceCPU: *resource.NewMilliQuantity((two[1].nanos-two[0].nanos)*1000/span.Nanoseconds(), resource.DecimalSI),
+				corev1.ResourceCPU: *resource.NewMilliQuantity((two[1].nanos-two[0].nanos)*1000/span.Nanoseconds(),
+					resource.DecimalSI),
 			}}},
 		})
 	}
@@ -160,7 +168,10 @@ func (s scrapedMetrics) w() *world { return s.world }
 // loadStep doubles the load of a target of eight pods, for which 16 are right then. New
 // pods become ready ten seconds after they start, and use so much until so long after
 // that. It returns the highest count, and when there were 16.
-func loadStep(t *testing.T, every time.Duration, warmMilli int64, warmFor time.Duration, change func(*world, *podCounters) func(*Config)) (peak int32, took time.Duration) {
+func loadStep(
+	t *testing.T, every time.Duration, warmMilli int64, warmFor time.Duration,
+	change func(*world, *podCounters) func(*Config),
+) (peak int32, took time.Duration) {
 	const startup = 10 * time.Second
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.web("web", 8)
@@ -217,7 +228,8 @@ func (w *world) startPods(name string, startup time.Duration) (ready int64) {
 		case time.Since(p.Status.StartTime.Time) >= startup:
 			ready++
 			w.changePod(p.Name, func(p *corev1.Pod) {
-				p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionTrue, metav1.NewTime(time.Now())
+				p.Status.Conditions[0].Status, p.Status.Conditions[0].LastTransitionTime = corev1.ConditionTrue,
+					metav1.NewTime(time.Now())
 			})
 		}
 	}
@@ -259,11 +271,14 @@ func TestStartsOfPodsAreNoLoad(t *testing.T) {
 	} {
 		upstream, _ := loadStep(t, 10*time.Second, warm.milli, warm.until, asUpstream)
 		for _, every := range []time.Duration{10 * time.Second, time.Second} {
-			without, tookWithout := loadStep(t, every, warm.milli, warm.until, with(divergence.Default&^divergence.RecentlyReady))
+			without, tookWithout := loadStep(t, every, warm.milli, warm.until,
+				with(divergence.Default&^divergence.RecentlyReady))
 			peak, took := loadStep(t, every, warm.milli, warm.until, with(divergence.Default))
-			t.Logf("%s, kubelet each %s: at most %d, 16 after %s; without the rule %d, %s; upstream %d", name, every, peak, took, without, tookWithout, upstream)
+			t.Logf("%s, kubelet each %s: at most %d, 16 after %s; without the rule %d, %s; upstream %d", name, every,
+				peak, took, without, tookWithout, upstream)
 			if peak > upstream || took > tookWithout || warm.milli == 0 && peak != 16 {
-				t.Errorf("%s, kubelet each %s: at most %d replicas, upstream %d; 16 after %s, without the rule %s", name, every, peak, upstream, took, tookWithout)
+				t.Errorf("%s, kubelet each %s: at most %d replicas, upstream %d; 16 after %s, without the rule %s",
+					name, every, peak, upstream, took, tookWithout)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 )
 
 // multitude adds so many objects with a pod on each of two nodes, whose kubelets have
@@ -48,7 +50,7 @@ func TestStartAsksFew(t *testing.T) {
 		if n := w.decidedOn(objects); n != objects {
 			t.Errorf("%d of %d objects are decided", n, objects)
 		}
-		if n := w.decisions(); n < earlyBurst || n > earlyBurst+5*earlyPerSecond {
+		if n := w.decisions(); n < readings.EarlyBurst || n > readings.EarlyBurst+5*readings.EarlyPerSecond {
 			t.Errorf("metrics.k8s.io was asked %d times", n)
 		}
 	})
@@ -67,7 +69,7 @@ func TestStartWithoutSamples(t *testing.T) {
 			before := w.decisions()
 			w.pass(time.Second)
 			// Half a period has room for all of them; chance puts some more into one second.
-			if n := w.decisions() - before; n > 2*objects/7+earlyPerSecond {
+			if n := w.decisions() - before; n > 2*objects/7+readings.EarlyPerSecond {
 				t.Errorf("metrics.k8s.io was asked %d times in second %d", n, second)
 			}
 		}

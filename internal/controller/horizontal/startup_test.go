@@ -43,7 +43,8 @@ func TestMeasuresHowPodsStart(t *testing.T) {
 		w.set(func() { w.usage = 100 })
 		status := func(name string, ready corev1.ConditionStatus, at time.Time) *corev1.Pod {
 			p := pod(name, map[string]string{"app": "web"})
-			condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus, at time.Time) corev1.PodCondition {
+			condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus,
+				at time.Time) corev1.PodCondition {
 				return corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: metav1.NewTime(at)}
 			}
 			p.CreationTimestamp = metav1.NewTime(written.Add(time.Second))
@@ -52,7 +53,9 @@ func TestMeasuresHowPodsStart(t *testing.T) {
 				condition(corev1.PodReady, ready, at),
 			}
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{
-				Name: "web", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(written.Add(6 * time.Second))}},
+				Name: "web", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{
+					StartedAt: metav1.NewTime(written.Add(6 * time.Second)),
+				}},
 			}}
 			return p
 		}
@@ -80,7 +83,8 @@ func TestMeasuresHowPodsStart(t *testing.T) {
 		}
 		whole := w.sums("plimsoll_horizontal_scale_to_ready_seconds")[""]
 		if whole[0] != 1 || whole[1] < 10 || whole[1] > 11 {
-			t.Errorf("in all it took (number, seconds) %v, want one of 10 s since the write, which was in the second before", whole)
+			t.Errorf("in all it took (number, seconds) %v, want one of 10 s since the write, which was in the "+
+				"second before", whole)
 		}
 	})
 }

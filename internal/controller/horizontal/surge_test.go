@@ -35,9 +35,10 @@ func (h *periodicKubelet) Scrape(_ context.Context, target kubelet.Target) (kube
 	node := &kubelettest.Node{}
 	for i := range pods {
 		p := &pods[i]
-		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name, Containers: []kubelettest.Container{
-			{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: h.counter["all"], MemoryBytes: 1 << 20},
-		}})
+		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name,
+			Containers: []kubelettest.Container{
+				{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: h.counter["all"], MemoryBytes: 1 << 20},
+			}})
 	}
 	at := *h.at
 	h.w.mu.Unlock()
@@ -70,10 +71,14 @@ func (w *world) periodicKubelets(k *kubelets, every time.Duration) func(*Config)
 	return func(c *Config) {
 		options := kubelet.DefaultOptions()
 		source, err := podusage.New(podusage.Config{
-			Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &periodicKubelet{k, store, at}, nil },
-			Target:  options.Target, Rounds: k.rounds, Registerer: w.registry, Log: c.Log,
+			Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) {
+				return &periodicKubelet{k, store, at},
+					nil
+			},
+			Target: options.Target, Rounds: k.rounds, Registerer: w.registry, Log: c.Log,
 			Nodes: func() cache.SharedIndexInformer {
-				return informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
+				return informers.NewSharedInformerFactoryWithOptions(w.client, 0,
+					informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
 			},
 		})
 		if err != nil {
@@ -170,7 +175,8 @@ func (b burst) play(t *testing.T, isUpstream bool) (peaks, ends []int32) {
 // window ends, and later ones ask for nothing.
 func TestWorkInEachPodIsNoLoad(t *testing.T) {
 	for _, hasBehavior := range []bool{false, true} {
-		b := burst{pods: 10, loadMilli: 800, burstMilli: 200, lasts: 4 * time.Second, every: 4 * time.Minute, times: 12, hasBehavior: hasBehavior}
+		b := burst{pods: 10, loadMilli: 800, burstMilli: 200, lasts: 4 * time.Second, every: 4 * time.Minute,
+			times: 12, hasBehavior: hasBehavior}
 		peaks, ends := b.play(t, false)
 		_, upstream := b.play(t, true)
 		t.Logf("behavior %v: peaks %v, before the next %v; upstream %v", hasBehavior, peaks, ends, upstream)
@@ -185,7 +191,8 @@ func TestWorkInEachPodIsNoLoad(t *testing.T) {
 // TestBurstBelowTarget: four seconds at twice the target, with an average of 90 % of it,
 // hold no more replicas than with upstream's rules once the stable window had its time.
 func TestBurstBelowTarget(t *testing.T) {
-	b := burst{pods: 10, loadMilli: 500, burstMilli: 200, lasts: 4 * time.Second, every: time.Minute, times: 4, keepsPods: true}
+	b := burst{pods: 10, loadMilli: 500, burstMilli: 200, lasts: 4 * time.Second, every: time.Minute, times: 4,
+		keepsPods: true}
 	peaks, ends := b.play(t, false)
 	_, upstream := b.play(t, true)
 	t.Logf("peaks %v, before the next %v; upstream %v", peaks, ends, upstream)
@@ -199,7 +206,8 @@ func TestBurstBelowTarget(t *testing.T) {
 func TestBurstInFewPods(t *testing.T) {
 	for _, pods := range []int32{1, 2} {
 		for seconds := 2; seconds <= 4; seconds++ {
-			b := burst{pods: pods, loadMilli: 40 * int64(pods), burstMilli: 1000, lasts: time.Duration(seconds) * time.Second, every: 4 * time.Minute, times: 1, keepsPods: true}
+			b := burst{pods: pods, loadMilli: 40 * int64(pods), burstMilli: 1000,
+				lasts: time.Duration(seconds) * time.Second, every: 4 * time.Minute, times: 1, keepsPods: true}
 			peaks, _ := b.play(t, false)
 			average := (1000*seconds + 40*(15-seconds)) / 15
 			upstream := (int32(average)*pods + 99) / 100

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	scaleclient "k8s.io/client-go/scale"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 )
 
 // countedScales counts readings and writes of scales, which take so long; readings of some
@@ -36,7 +38,9 @@ type countedScale struct {
 }
 
 // Get implements scale.ScaleInterface.
-func (s *countedScale) Get(ctx context.Context, r schema.GroupResource, name string, o metav1.GetOptions) (*autoscalingv1.Scale, error) {
+func (s *countedScale) Get(
+	ctx context.Context, r schema.GroupResource, name string, o metav1.GetOptions,
+) (*autoscalingv1.Scale, error) {
 	s.s.gets.Add(1)
 	if s.s.hung != "" && strings.HasPrefix(name, s.s.hung) {
 		<-ctx.Done()
@@ -47,7 +51,9 @@ func (s *countedScale) Get(ctx context.Context, r schema.GroupResource, name str
 }
 
 // Update implements scale.ScaleInterface.
-func (s *countedScale) Update(ctx context.Context, r schema.GroupResource, scale *autoscalingv1.Scale, o metav1.UpdateOptions) (*autoscalingv1.Scale, error) {
+func (s *countedScale) Update(
+	ctx context.Context, r schema.GroupResource, scale *autoscalingv1.Scale, o metav1.UpdateOptions,
+) (*autoscalingv1.Scale, error) {
 	s.s.puts.Add(1)
 	time.Sleep(s.s.putTakes) //nolint:forbidigo // virtual time: what a PUT takes
 	return s.ScaleInterface.Update(ctx, r, scale, o)
@@ -99,7 +105,7 @@ func TestScaleIsReadOnceInASyncPeriod(t *testing.T) {
 				before = scales.gets.Load()
 				w.setReplicas("web", 3)
 				w.add(podResource, pod("web-2", map[string]string{"app": "web"}))
-				w.pass(scaleGap + 2*time.Second)
+				w.pass(scaling.ReadGap + 2*time.Second)
 				if n := scales.gets.Load() - before; n < most/4 || n > most/2 {
 					t.Errorf("%d GETs within seconds of a new pod", n)
 				}
@@ -189,7 +195,8 @@ func TestHungScalesHoldNobodyElse(t *testing.T) {
 						t.Errorf("%d decisions on %s in 180 s", got, name)
 					}
 				}
-				if got := w.condition("hung-0", autoscalingv2.AbleToScale); got != "False FailedGetScale" || !w.hasEvent("hung-0 Warning FailedGetScale") {
+				if got := w.condition("hung-0", autoscalingv2.AbleToScale); got != "False FailedGetScale" ||
+					!w.hasEvent("hung-0 Warning FailedGetScale") {
 					t.Errorf("AbleToScale of one that hangs is %s", got)
 				}
 				if got := w.scaleWrites(); len(got) != 0 {
@@ -241,7 +248,7 @@ func TestDiscoveryHoldsNoSlot(t *testing.T) {
 		w.start(func(c *Config) { c.Mapper = slowMapper{c.Mapper} })
 		w.pass(5 * time.Second)
 		for free := range 2 * callsPerWorker {
-			if !c.readers.TryAcquire(schema.GroupKind{Group: "example.com", Kind: "Kind"}) {
+			if !c.reconciler.observer.scaler.Reads.TryAcquire(schema.GroupKind{Group: "example.com", Kind: "Kind"}) {
 				t.Fatalf("only %d slots are free while a kind is being discovered", free)
 			}
 		}

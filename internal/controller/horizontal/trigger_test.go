@@ -21,6 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
 
@@ -46,9 +47,9 @@ type kubelets struct {
 }
 
 // patient never hurries.
-type patient struct{ Direct }
+type patient struct{ readings.Direct }
 
-// Prefer implements Direct.
+// Prefer implements readings.Direct.
 func (patient) Prefer(bool, ...string) {}
 
 // kubelets adds nodes. What starts with direct reads them.
@@ -57,11 +58,13 @@ func (w *world) kubelets(nodes ...string) *kubelets {
 	for _, name := range nodes {
 		w.add(corev1.SchemeGroupVersion.WithResource("nodes"), &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}},
+			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP,
+				Address: "10.0.0.1"}}},
 		})
 	}
 	return &kubelets{
-		w: w, milli: 100, rounds: scrape.Config{Period: time.Second}, counter: map[string]int64{}, read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
+		w: w, milli: 100, rounds: scrape.Config{Period: time.Second}, counter: map[string]int64{},
+		read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
 	}
 }
 
@@ -90,9 +93,10 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.
 			k.counter[p.Name] = 1e9
 		}
 		k.read[p.Name] = now
-		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name, Containers: []kubelettest.Container{
-			{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: k.counter[p.Name], MemoryBytes: 1 << 20},
-		}})
+		node.Pods = append(node.Pods, kubelettest.Pod{Namespace: "shop", Name: p.Name,
+			Containers: []kubelettest.Container{
+				{Name: "web", Start: p.Status.StartTime.Time, CPUNanos: k.counter[p.Name], MemoryBytes: 1 << 20},
+			}})
 	}
 	w.mu.Unlock()
 	if broken {
@@ -113,7 +117,8 @@ func (k *kubelets) direct(c *Config) {
 		Scraper: func(store *kubeletrate.Store) (podusage.Scraper, error) { return &scraper{k, store}, nil },
 		Target:  options.Target, Rounds: k.rounds, Registerer: k.w.registry, Log: c.Log,
 		Nodes: func() cache.SharedIndexInformer {
-			return informers.NewSharedInformerFactoryWithOptions(k.w.client, 0, informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
+			return informers.NewSharedInformerFactoryWithOptions(k.w.client, 0,
+				informers.WithTransform(slim.Transform)).Core().V1().Nodes().Informer()
 		},
 	})
 	if err != nil {
@@ -335,7 +340,8 @@ func TestKubeletThatCannotBeRead(t *testing.T) {
 		if n := w.logged("come from metrics.k8s.io meanwhile"); n != 1 {
 			t.Errorf("said %d times", n)
 		}
-		if !w.hasEvent("web Warning FailedReadKubelet: metrics.k8s.io stands in meanwhile: connection refused") || len(w.events) != 1 {
+		if !w.hasEvent("web Warning FailedReadKubelet: metrics.k8s.io stands in meanwhile: connection refused") ||
+			len(w.events) != 1 {
 			t.Errorf("events %q", w.events)
 		}
 		w.set(func() { w.usage = 200 })
@@ -397,7 +403,10 @@ func TestPodsLeadToDecisions(t *testing.T) {
 		"one goes": func(w *world) {
 			w.deletePod("web-0")
 		},
-		"one fails":   func(w *world) { w.changePod("web-0", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }) },
+		"one fails": func(w *world) {
+			w.changePod("web-0",
+				func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+		},
 		"one appears": func(w *world) { w.add(podResource, pod("web-new", map[string]string{"app": "web"})) },
 		"many appear": func(w *world) {
 			for i := range 30 {

@@ -84,8 +84,10 @@ func TestUnreadableNodes(t *testing.T) {
 					t.Error("no event tells of them")
 				}
 				w.pass(5 * time.Minute)
-				if active := w.condition("web", autoscalingv2.ScalingActive); w.replicas("web") != tt.want || !strings.HasPrefix(active, tt.active) {
-					t.Errorf("%d replicas, ScalingActive %s; want %d, %s", w.replicas("web"), active, tt.want, tt.active)
+				if active := w.condition("web", autoscalingv2.ScalingActive); w.replicas("web") != tt.want ||
+					!strings.HasPrefix(active, tt.active) {
+					t.Errorf("%d replicas, ScalingActive %s; want %d, %s", w.replicas("web"), active, tt.want,
+						tt.active)
 				}
 			})
 		})

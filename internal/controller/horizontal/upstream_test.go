@@ -119,7 +119,8 @@ func TestUpstreamKinds(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				hpa := w.three(30)
-				hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: at.version, Kind: kind, Name: "owner"}
+				hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: at.version,
+					Kind: kind, Name: "owner"}
 				scales := scaleOnly(at.resource, "app=web")
 				w.addHPA(hpa)
 				w.start(asUpstream, func(c *Config) { c.Scales = scales })
@@ -134,13 +135,15 @@ func TestUpstreamKinds(t *testing.T) {
 func TestUpstreamUnreadableSelector(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.three(10)
-		hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "ReplicationController", Name: "web"}
+		hpa.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "v1",
+			Kind: "ReplicationController", Name: "web"}
 		scales := scaleOnly("replicationcontrollers", "cheddar cheese")
 		w.addHPA(hpa)
 		w.start(asUpstream, func(c *Config) { c.Scales = scales })
 		w.wantConditions("web", "AbleToScale True SucceededGetScale", "ScalingActive False InvalidSelector")
 		if got := written(scales); len(got) != 0 || w.hpa("web").Status.DesiredReplicas != 3 {
-			t.Errorf("the scale was set to %v and status shows %d, want neither to change", got, w.hpa("web").Status.DesiredReplicas)
+			t.Errorf("the scale was set to %v and status shows %d, want neither to change", got,
+				w.hpa("web").Status.DesiredReplicas)
 		}
 		if got := w.metric(reconciliations, "none", "internal"); got != 1 {
 			t.Errorf("%v reconciliations failed, want 1", got)
@@ -308,7 +311,8 @@ func TestUpstreamManyObjects(t *testing.T) {
 			hpa.Spec.Metrics[0].Resource.Target.AverageUtilization = &target
 			hpa.Spec.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: &autoscalingv2.HPAScalingRules{
 				SelectPolicy: &most,
-				Policies:     []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100, PeriodSeconds: 60}},
+				Policies: []autoscalingv2.HPAScalingPolicy{{Type: autoscalingv2.PodsScalingPolicy, Value: 100,
+					PeriodSeconds: 60}},
 			}}
 			w.addHPA(hpa)
 		}
@@ -353,7 +357,8 @@ func TestUpstreamNothingToWrite(t *testing.T) {
 		status := w.hpa("web").Status
 		current := status.CurrentMetrics[0].Resource.Current
 		if status.CurrentReplicas != 2 || status.DesiredReplicas != 2 || *current.AverageUtilization != 40 {
-			t.Fatalf("status shows %d, %d wanted, at %d %%", status.CurrentReplicas, status.DesiredReplicas, *current.AverageUtilization)
+			t.Fatalf("status shows %d, %d wanted, at %d %%", status.CurrentReplicas, status.DesiredReplicas,
+				*current.AverageUtilization)
 		}
 		version, times := w.hpa("web").ResourceVersion, w.decisions()
 		w.pass(20 * period)
@@ -375,7 +380,7 @@ func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*Controller, c
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	handler := c.handler()
+	handler := c.handler
 	handler.OnAdd(hpa, false)
 	item, _, due := c.queue.Take(time.Now())
 	if !due {
@@ -388,7 +393,8 @@ func (w *world) idle(hpa *autoscalingv2.HorizontalPodAutoscaler) (*Controller, c
 // TestUpstreamOddUpdates: what is no object is no reason to decide, and does not
 // keep the object from being decided when a period is over.
 func TestUpstreamOddUpdates(t *testing.T) {
-	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web"}}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web",
+		UID: "web"}}
 	tombstone := cache.DeletedFinalStateUnknown{Key: "shop/web", Obj: hpa}
 	for name, update := range map[string]struct{ before, after any }{
 		"before": {tombstone, hpa},
@@ -423,8 +429,8 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				c, handler := w.idle(hpa)
-				c.take(hpa).written = "5"
-				if !c.stale(&pass{track: c.take(hpa)}, hpa) {
+				c.reconciler.begin(hpa).status.Written("5")
+				if !isBehind(c, hpa) {
 					t.Fatal("version 1 is older than 5")
 				}
 				handler.OnDelete(gone)
@@ -433,14 +439,18 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 					t.Fatalf("%s is due: %v; a deleted object is to be forgotten at once", item.Key, due)
 				}
 				c.workers.Acquire(t.Context())
-				c.work(t.Context(), item)
-				if c.count() != 0 {
-					t.Errorf("%d objects are remembered, want none", c.count())
+				c.reconciler.work(t.Context(), item)
+				if c.records.count() != 0 {
+					t.Errorf("%d objects are remembered, want none", c.records.count())
 				}
-				if c.stale(&pass{track: c.take(hpa)}, hpa) {
+				if isBehind(c, hpa) {
 					t.Error("the new object waits for the old one's write")
 				}
 			})
 		})
 	}
+}
+
+func isBehind(c *Controller, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	return c.reconciler.status.IsBehind(&c.reconciler.begin(hpa).status, hpa, time.Now(), false)
 }

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	scaleclient "k8s.io/client-go/scale"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 )
 
 // brownout is an API server that takes scale writes and answers none of them while it is
@@ -39,7 +41,9 @@ type brownoutScale struct {
 }
 
 // Update implements scale.ScaleInterface.
-func (s *brownoutScale) Update(ctx context.Context, r schema.GroupResource, scale *autoscalingv1.Scale, o metav1.UpdateOptions) (*autoscalingv1.Scale, error) {
+func (s *brownoutScale) Update(
+	ctx context.Context, r schema.GroupResource, scale *autoscalingv1.Scale, o metav1.UpdateOptions,
+) (*autoscalingv1.Scale, error) {
 	if s.b.back == nil {
 		return s.ScaleInterface.Update(ctx, r, scale, o)
 	}
@@ -115,7 +119,8 @@ func TestWaitingWriteHeedsAnEdit(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		b := w.scaledDownAtOnce(80)
 		for i := range 80 {
-			w.edit(fmt.Sprintf("web-%d", i), func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(4)) })
+			w.edit(fmt.Sprintf("web-%d", i),
+				func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(4)) })
 		}
 		w.pass(15 * time.Second)
 		close(b.back)
@@ -154,7 +159,7 @@ func TestWaitingWriteLooksAgain(t *testing.T) {
 				w.start()
 				w.pass(period)
 				taken := 0
-				for c.writers.TryAcquire(kind) {
+				for c.reconciler.observer.scaler.Writes.TryAcquire(kind) {
 					taken++
 				}
 				w.set(func() { w.usage = 200 })
@@ -165,7 +170,7 @@ func TestWaitingWriteLooksAgain(t *testing.T) {
 				tt.happens(w)
 				w.pass(10 * time.Millisecond)
 				for range taken {
-					c.writers.Release(kind)
+					c.reconciler.observer.scaler.Writes.Release(kind)
 				}
 				w.pass(time.Second)
 				if got := w.scaleWrites(); !slices.Equal(got, tt.want) {
@@ -184,7 +189,7 @@ func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 		w.made = func(made *Controller) { c = made }
 		w.start()
 		w.pass(period)
-		for c.writers.TryAcquire(statusKind) {
+		for c.reconciler.status.Writes.TryAcquire(status.Kind) {
 		}
 		statuses := 0
 		w.set(func() { w.usage, w.beforeStatus = 95, func() error { statuses++; return nil } })
@@ -194,7 +199,7 @@ func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 		go w.stop()
 		w.stop = nil
 		w.pass(10 * time.Millisecond)
-		c.writers.Release(statusKind)
+		c.reconciler.status.Writes.Release(status.Kind)
 		w.pass(time.Second)
 		if statuses != 0 {
 			t.Errorf("%d statuses after the end", statuses)
@@ -275,7 +280,10 @@ func TestFailingWritesBackOff(t *testing.T) {
 		hpa := w.web("web", 4)
 		w.onto("web", 4, "a")
 		w.addHPA(hpa)
-		w.start(k.direct, func(c *Config) { c.SyncPeriod, c.EventInterval, c.StatusInterval = period, 14*time.Second, time.Minute })
+		w.start(k.direct, func(c *Config) {
+			c.SyncPeriod, c.EventInterval, c.StatusInterval = period, 14*time.Second,
+				time.Minute
+		})
 		w.pass(time.Minute)
 		var scales, statuses []time.Time
 		refuse := func(log *[]time.Time) func() error {
@@ -292,7 +300,8 @@ func TestFailingWritesBackOff(t *testing.T) {
 			t.Errorf("%d scale writes in five minutes that all fail, want about one in a sync period", n)
 		}
 		if last := scales[len(scales)-1].Sub(scales[len(scales)-2]); last < period*4/5 || last > period+time.Second {
-			t.Errorf("the last two scale writes are %s apart, want a sync period less jitter, or until the next sample", last)
+			t.Errorf("the last two scale writes are %s apart, want a sync period less jitter, or until the next "+
+				"sample", last)
 		}
 		// What there is to say is said with a scale write that fails, unless it is too early.
 		if n := len(statuses); n < 10 || n > 30 {
@@ -313,7 +322,10 @@ func TestBackoffOfConflictingStatus(t *testing.T) {
 		hpa := w.web("web", 2)
 		w.onto("web", 2, "a")
 		w.addHPA(hpa)
-		w.start(k.direct, func(c *Config) { c.SyncPeriod, c.EventInterval, c.StatusInterval = period, 14*time.Second, time.Minute })
+		w.start(k.direct, func(c *Config) {
+			c.SyncPeriod, c.EventInterval, c.StatusInterval = period, 14*time.Second,
+				time.Minute
+		})
 		w.pass(time.Minute)
 		n := 0
 		w.set(func() {

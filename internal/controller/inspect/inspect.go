@@ -71,9 +71,11 @@ func New(address string, sources Sources, log logr.Logger) (*Server, error) {
 		return nil, fmt.Errorf("inspection address: %w", err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("inspection address %s: must be a loopback address, as whoever reaches it sees what every object is decided on", address)
+		return nil, fmt.Errorf("inspection address %s: must be a loopback address, as whoever reaches it sees what "+
+			"every object is decided on", address)
 	}
-	return &Server{address: address, source: sources.Horizontal, vertical: sources.Vertical, waiting: make(chan struct{}, maxWaiting), wait: MaxWait, log: log}, nil
+	return &Server{address: address, source: sources.Horizontal, vertical: sources.Vertical,
+		waiting: make(chan struct{}, maxWaiting), wait: MaxWait, log: log}, nil
 }
 
 // Start answers until ctx ends.
@@ -83,7 +85,8 @@ func (s *Server) Start(ctx context.Context) error {
 		return fmt.Errorf("inspection address: %w", err)
 	}
 	server := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: writeTimeout,
+		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
+		WriteTimeout:   writeTimeout,
 		MaxHeaderBytes: 16 << 10,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -156,7 +159,8 @@ func (s *Server) remember(w http.ResponseWriter, object types.NamespacedName) {
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, object types.NamespacedName) {
 	step, err := s.next(r.Context(), object)
 	if err != nil {
-		http.Error(w, fmt.Sprintf("no decision on %s within %s: there is no such object, or another replica leads", object, s.wait), http.StatusGatewayTimeout)
+		http.Error(w, fmt.Sprintf("no decision on %s within %s: there is no such object, or another replica leads",
+			object, s.wait), http.StatusGatewayTimeout)
 		return
 	}
 	var document bytes.Buffer

@@ -33,9 +33,11 @@ func (d *decisions) Inspect(object types.NamespacedName, inspector controllerhor
 	if object.Name == "web" {
 		for range 3 {
 			inspector(&snapshothorizontal.Step{
-				Snapshot: &snapshothorizontal.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: time.Unix(1, 5).UTC()},
+				Snapshot: &snapshothorizontal.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+					Time: time.Unix(1, 5).UTC()},
 				HPA: &autoscalingv2.HorizontalPodAutoscaler{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3},
+					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+					Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3},
 				},
 				Scale: &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}},
 			}, nil)
@@ -134,7 +136,8 @@ func (remembered) UpdaterState(object types.NamespacedName) *snapshotvertical.Sn
 	if object.Name != "web" {
 		return nil
 	}
-	return &snapshotvertical.Snapshot{Flags: map[string]string{"min-replicas": "3"}, Updater: &snapshotvertical.Updater{Time: time.Unix(1, 5).UTC()}}
+	return &snapshotvertical.Snapshot{Flags: map[string]string{"min-replicas": "3"},
+		Updater: &snapshotvertical.Updater{Time: time.Unix(1, 5).UTC()}}
 }
 
 // What the vertical side remembers is told at once, with times to the nanosecond.
@@ -145,8 +148,10 @@ func TestMemories(t *testing.T) {
 		status int
 		words  string
 	}{
-		"it is known":            {remembered{}, "/updater/shop/web", http.StatusOK, `"time":"1970-01-01T00:00:01.000000005Z"`},
-		"it is not":              {remembered{}, "/updater/shop/api", http.StatusNotFound, "the updater does not run here"},
+		"it is known": {remembered{}, "/updater/shop/web", http.StatusOK,
+			`"time":"1970-01-01T00:00:01.000000005Z"`},
+		"it is not": {remembered{}, "/updater/shop/api", http.StatusNotFound,
+			"the updater does not run here"},
 		"no name":                {remembered{}, "/updater/shop/NO!", http.StatusBadRequest, "no such name"},
 		"no vertical side there": {nil, "/updater/shop/web", http.StatusNotFound, "does not run here"},
 	} {

@@ -30,3 +30,6 @@ func (b *Backoff) Note(err error, longest time.Duration) {
 
 // Until is the end of the pause; zero after a success.
 func (b *Backoff) Until() time.Time { return b.until }
+
+// IsActive reports whether the pause lasts.
+func (b *Backoff) IsActive() bool { return time.Now().Before(b.until) }

@@ -26,7 +26,8 @@ func TestSlotsOfOneKindLeaveOthersTheirs(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		if err := s.Acquire(t.Context(), kindA, began, time.Second); !errors.Is(err, ErrNoSlot) || time.Since(began) != time.Second {
+		if err := s.Acquire(t.Context(), kindA, began, time.Second); !errors.Is(err, ErrNoSlot) ||
+			time.Since(began) != time.Second {
 			t.Errorf("the third of two: %v after %s, want %v after a second", err, time.Since(began), ErrNoSlot)
 		}
 		if !s.TryAcquire(kindB) || s.TryAcquire(kindA) {
@@ -52,7 +53,8 @@ func TestSlotsGoToWhoWaitsLongest(t *testing.T) {
 		var order []int
 		for _, since := range []int{3, 1, 2, 1} {
 			go func() {
-				if err := s.Acquire(t.Context(), kindA, start.Add(time.Duration(since)*time.Second), time.Minute); err != nil {
+				if err := s.Acquire(t.Context(), kindA, start.Add(time.Duration(since)*time.Second),
+					time.Minute); err != nil {
 					t.Error(err)
 				}
 				order = append(order, since)

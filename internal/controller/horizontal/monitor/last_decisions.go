@@ -16,6 +16,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 )
 
+// upstreamSubsystem is what upstream's series begin with.
+const upstreamSubsystem = "horizontal_pod_autoscaler_controller"
+
 // maxListed is how many HPAs have series of their own besides upstream's. What
 // Prometheus stores must not grow with the cluster without end;
 // plimsoll_horizontal_unlisted_objects says how many are left out.
@@ -58,12 +61,16 @@ func newLastDecisions() *lastDecisions {
 		return prometheus.NewDesc("plimsoll_horizontal_"+name, help, append(slices.Clone(object), labels...), nil)
 	}
 	return &lastDecisions{
-		desired:  prometheus.NewDesc(prometheus.BuildFQName("", upstreamSubsystem, "desired_replicas"), "Current desired replica count for HPA objects.", object, nil),
-		proposed: desc("proposed_replicas", "What each metric of an object wanted at its last decision, before any limit.", "metric_index", "metric_type"),
-		bound:    desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
-		age:      desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
-		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects", "Objects without series of their own, as there are too many.", nil, nil),
-		last:     map[types.NamespacedName]*lastDecision{},
+		desired: prometheus.NewDesc(prometheus.BuildFQName("", upstreamSubsystem, "desired_replicas"),
+			"Current desired replica count for HPA objects.", object, nil),
+		proposed: desc("proposed_replicas",
+			"What each metric of an object wanted at its last decision, before any "+
+				"limit.", "metric_index", "metric_type"),
+		bound: desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
+		age:   desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
+		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects",
+			"Objects without series of their own, as there are too many.", nil, nil),
+		last: map[types.NamespacedName]*lastDecision{},
 	}
 }
 
@@ -83,7 +90,8 @@ func (l *lastDecisions) note(key types.NamespacedName, specs []source.Spec, d *h
 	var sampled time.Time
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
-		last.proposals = append(last.proposals, proposal{kind: string(specs[i].Type), replicas: m.Replicas, failed: m.Failure != nil || m.Pending})
+		last.proposals = append(last.proposals,
+			proposal{kind: string(specs[i].Type), replicas: m.Replicas, failed: m.Failure != nil || m.Pending})
 		if m.At.After(sampled) {
 			sampled = m.At
 		}

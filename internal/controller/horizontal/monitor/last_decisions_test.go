@@ -16,7 +16,8 @@ import (
 func TestSeriesAreBounded(t *testing.T) {
 	decisions := newLastDecisions()
 	for i := range maxListed + 7 {
-		decisions.note(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%06d", i)}, nil, &horizontal.Decision{}, new(int32))
+		decisions.note(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%06d", i)}, nil,
+			&horizontal.Decision{}, new(int32))
 	}
 	decisions.note(types.NamespacedName{Namespace: "shop", Name: "web-000000"}, nil, &horizontal.Decision{}, nil)
 	registry := prometheus.NewRegistry()

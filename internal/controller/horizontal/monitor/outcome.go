@@ -21,14 +21,18 @@ type Outcome struct {
 	IsReferenceInvalid bool
 	// StatusErr is why status was not written.
 	StatusErr error
-	// Began is when a worker began with the HPA, Took how long each metric's answer took.
+	// Began is when a worker began with the HPA.
 	Began time.Time
-	Took  func(metric int) time.Duration
+	// Answers say how long each metric's answer took.
+	Answers interface {
+		Took(metric int) time.Duration
+	}
 }
 
 // Decided counts a decision.
 func (m *Series) Decided(o *Outcome) {
-	m.decisions.note(types.NamespacedName{Namespace: o.HPA.Namespace, Name: o.HPA.Name}, o.Metrics, o.Decision, o.Report.DesiredReplicas)
+	m.decisions.note(types.NamespacedName{Namespace: o.HPA.Namespace, Name: o.HPA.Name}, o.Metrics, o.Decision,
+		o.Report.DesiredReplicas)
 	action := actionNone
 	if o.Report.Rescaled {
 		action = actionOf(o.Decision.Current, o.Decision.Desired)
@@ -51,7 +55,7 @@ func (m *Series) countMetric(o *Outcome, i int) {
 			failure = errorSpec
 		}
 	}
-	m.computed(action, failure, string(o.Metrics[i].Type), o.Took(i))
+	m.computed(action, failure, string(o.Metrics[i].Type), o.Answers.Took(i))
 }
 
 // failure is the label for what went wrong. A mistake in the HPA's spec is told from failures

@@ -27,9 +27,6 @@ const (
 	SourceAPI     = "api"
 )
 
-// upstreamSubsystem is what upstream's series begin with.
-const upstreamSubsystem = "horizontal_pod_autoscaler_controller"
-
 // Series are all of them. Those with a name in upper case are counted by whoever has the news.
 type Series struct {
 	reconciliations    *prometheus.CounterVec
@@ -69,6 +66,17 @@ type Series struct {
 	Startup *PodStartup
 }
 
+func gauge(subsystem, name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
+}
+
+func newLateness() prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Subsystem: "plimsoll", Name: "horizontal_decision_lateness_seconds",
+		Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+	})
+}
+
 // New makes the series and registers them.
 func New(registerer prometheus.Registerer) (*Series, error) {
 	const own = "plimsoll"
@@ -78,45 +86,54 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
 	}
 	histogram := func(name, help string, labels []string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: upstreamSubsystem, Name: name, Help: help, Buckets: buckets}, labels)
-	}
-	gauge := func(subsystem, name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: upstreamSubsystem, Name: name,
+			Help: help, Buckets: buckets}, labels)
 	}
 	single := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Subsystem: own, Name: name, Help: help})
 	}
 	m := &Series{
 		reconciliations: counter(upstreamSubsystem, "reconciliations_total",
-			"Number of reconciliations of HPA controller. The label 'action' is 'scale_down', 'scale_up', or 'none'; the label 'error' is 'spec', 'internal', or 'none'.", result),
+			"Number of reconciliations of HPA controller. The label 'action' is 'scale_down', 'scale_up', or "+
+				"'none'; the label 'error' is 'spec', 'internal', or 'none'.", result),
 		reconciliationTime: histogram("reconciliation_duration_seconds",
 			"The time(seconds) that the HPA controller takes to reconcile once.", result),
 		computations: counter(upstreamSubsystem, "metric_computation_total",
-			"Number of metric computations. The label 'metric_type' corresponds to HPA.spec.metrics[*].type.", perMetric),
+			"Number of metric computations. The label 'metric_type' corresponds to HPA.spec.metrics[*].type.",
+			perMetric),
 		computationTime: histogram("metric_computation_duration_seconds",
 			"The time(seconds) that the HPA controller takes to calculate one metric.", perMetric),
-		Objects: gauge(upstreamSubsystem, "num_horizontal_pod_autoscalers", "Current number of controlled HPA objects."),
+		Objects: gauge(upstreamSubsystem, "num_horizontal_pod_autoscalers",
+			"Current number of controlled HPA objects."),
 		StaleSkips: counter(upstreamSubsystem, "stale_sync_skips_total",
 			"Total number of HPA syncs skipped due to a stale watch cache.", []string{"group", "resource"}),
 		Stale: gauge(own, "stale_horizontal_pod_autoscalers",
-			"Objects that have not been decided for two sync periods because the cache is behind the last write of their status."),
+			"Objects that have not been decided for two sync periods because the cache is behind the last write of "+
+				"their status."),
 		VersionRegressions: single("resource_version_regressions_total",
-			"Objects found to be stored with an older resource version than their last status write had, as after etcd was restored."),
-		Running:       gauge(own, "horizontal_running", "1 while this instance decides, 0 while it waits to lead."),
-		Contested:     gauge(own, "contested_horizontal_pod_autoscalers", "Objects that are not scaled because another controller writes their status."),
-		ForeignWrites: single("foreign_status_writes_total", "Writes of the status of HorizontalPodAutoscalers by other controllers."),
-		Overtaken:     single("overtaken_decisions_total", "Decisions given up because the object or its target changed meanwhile."),
-		Outdated:      single("outdated_decisions_total", "Decisions given up because they had waited too long when their scale write could begin."),
-		Panics:        single("horizontal_panics_total", "Decisions that ended in a panic."),
+			"Objects found to be stored with an older resource version than their last status write had, as after "+
+				"etcd was restored."),
+		Running: gauge(own, "horizontal_running", "1 while this instance decides, 0 while it waits to lead."),
+		Contested: gauge(own, "contested_horizontal_pod_autoscalers",
+			"Objects that are not scaled because another controller writes their status."),
+		ForeignWrites: single("foreign_status_writes_total",
+			"Writes of the status of HorizontalPodAutoscalers by other controllers."),
+		Overtaken: single("overtaken_decisions_total",
+			"Decisions given up because the object or its target changed meanwhile."),
+		Outdated: single("outdated_decisions_total",
+			"Decisions given up because they had waited too long when their scale write could begin."),
+		Panics: single("horizontal_panics_total", "Decisions that ended in a panic."),
 		Shadow: counter(own, "shadow_comparisons_total",
-			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', 'replicas' or 'conditions', after what differs.", []string{"result"}),
+			"Decisions in shadow mode compared with the other controller's. The label 'result' is 'agree', "+
+				"'replicas' or 'conditions', after what differs.", []string{"result"}),
 		Readings: counter(own, "resource_readings_total",
-			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'kubelet' or 'api', after where these came from.", []string{"source"}),
+			"Decisions with resource metrics, where kubelets can be asked. The label 'source' is 'kubelet' or "+
+				"'api', after where these came from.", []string{"source"}),
 		decisions: newLastDecisions(),
 		Startup:   newPodStartup(),
-		Lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: own, Name: "horizontal_decision_lateness_seconds",
-			Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
-		StandIns: gauge(own, "resource_stand_ins", "Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
+		Lateness:  newLateness(),
+		StandIns: gauge(own, "resource_stand_ins",
+			"Objects with resource metrics from metrics.k8s.io because a kubelet cannot be read."),
 		Unreadable: gauge(own, "resource_unreadable_pods",
 			"Ready pods of objects that count as missing because the kubelets of their nodes cannot be read."),
 	}

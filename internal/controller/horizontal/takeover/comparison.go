@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -71,7 +73,9 @@ type Actual struct {
 // Follow sees what the other controller did since the last decision. Where it has scaled, the
 // decision is made on the replica count that it started from, and on the pods of that time: its
 // write came milliseconds before.
-func (c *Comparison) Follow(hpa *autoscalingv2.HorizontalPodAutoscaler, hasTarget bool, o *horizontal.Observation) Actual {
+func (c *Comparison) Follow(
+	hpa *autoscalingv2.HorizontalPodAutoscaler, hasTarget bool, o *horizontal.Observation,
+) Actual {
 	status, h := &hpa.Status, &c.history
 	a := Actual{isFresh: c.isFresh.Swap(false), current: status.CurrentReplicas, desired: status.DesiredReplicas}
 	a.hasScaled = h.isKnown && !status.LastScaleTime.Equal(h.scaledAt)
@@ -158,8 +162,6 @@ type Compared struct {
 	Actual   *Actual
 	Decision *horizontal.Decision
 	Report   *report.Report
-	// Target names what is scaled, for the log.
-	Target string
 }
 
 // Compare counts and logs how the two decisions differ, where that is certain.
@@ -203,7 +205,8 @@ func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *report.Re
 		}
 		for j := range hpa.Status.Conditions {
 			other := &hpa.Status.Conditions[j]
-			if string(other.Type) == own.Type && (other.Reason != own.Reason || string(other.Status) != string(own.Status)) {
+			if string(other.Type) == own.Type &&
+				(other.Reason != own.Reason || string(other.Status) != string(own.Status)) {
 				return own.Type
 			}
 		}
@@ -226,8 +229,10 @@ func (c *Comparer) log(h *history, d *Compared, result string) {
 		log = log.V(1)
 	}
 	h.logged = difference
-	log.Info(message, "object", nameOf(d.HPA), "target", d.Target, "current", d.Decision.Current,
-		"desired", d.Decision.Desired, "actual", a.desired, "reason", because(d.Report), "actualReason", becauseOther(d.HPA))
+	log.Info(message, "object", nameOf(d.HPA), "target", observehorizontal.TargetName(d.HPA), "current",
+		d.Decision.Current,
+		"desired", d.Decision.Desired, "actual", a.desired, "reason", because(d.Report), "actualReason",
+		becauseOther(d.HPA))
 }
 
 // because is why the replica count is what it is, from the conditions.

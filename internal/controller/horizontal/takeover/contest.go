@@ -4,6 +4,7 @@
 package takeover
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,9 @@ const (
 	// taken for ones that were under way when it was stopped.
 	handoverGrace = 2 * time.Second
 )
+
+// ErrContested says that another controller scales the HPA.
+var ErrContested = errors.New("another controller writes the object's status")
 
 // Contest is what is known of another controller that writes an HPA's status. Whether a write
 // is new is decided by comparing with what was there before, not with a clock of this machine:
@@ -127,16 +131,20 @@ func (d *Detector) Updated(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscale
 	d.Series.ForeignWrites.Inc()
 	if begins {
 		d.Series.Contested.Inc()
-		d.Log.Info("another controller writes the status of this object: it is not scaled for a while after the last such write",
+		d.Log.Info("another controller writes the status of this object: it is not scaled for a while after the "+
+			"last such write",
 			"object", nameOf(hpa), "writer", found.by, "pause", pause.String())
 		d.Events.Eventf(hpa, corev1.EventTypeWarning, "ScalingContested",
-			"%s writes the status of this object too; plimsoll does not scale it until %d minutes after the last such write", found.by, pause/time.Minute)
+			"%s writes the status of this object too; plimsoll does not scale it until %d minutes after the last "+
+				"such write", found.by, pause/time.Minute)
 	}
 }
 
 // updatedByJunior reports another Plimsoll that leaves the HPA to this one, when it has written
 // again.
-func (d *Detector) updatedByJunior(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler, found write, running time.Duration) {
+func (d *Detector) updatedByJunior(
+	c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler, found write, running time.Duration,
+) {
 	c.mu.Lock()
 	isNewer := found.at.After(c.junior)
 	isNew := isNewer && running > handoverGrace
@@ -152,10 +160,12 @@ func (d *Detector) updatedByJunior(c *Contest, hpa *autoscalingv2.HorizontalPodA
 		d.Series.ForeignWrites.Inc()
 	}
 	if isReported {
-		d.Log.Info("another installation of plimsoll writes the status of this object too: that one is to leave it alone",
+		d.Log.Info("another installation of plimsoll writes the status of this object too: that one is to leave it "+
+			"alone",
 			"object", nameOf(hpa), "writer", found.by)
 		d.Events.Eventf(hpa, corev1.EventTypeWarning, "ScalingContested",
-			"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it", found.by)
+			"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it",
+			found.by)
 	}
 }
 
@@ -174,9 +184,11 @@ func (d *Detector) Until(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler)
 	if !ended {
 		return until, false
 	}
-	d.Log.Info("no other controller writes the status of this object any more: it is scaled again", "object", nameOf(hpa))
+	d.Log.Info("no other controller writes the status of this object any more: it is scaled again", "object",
+		nameOf(hpa))
 	d.Events.Eventf(hpa, corev1.EventTypeNormal, "ScalingResumed",
-		"no other controller has written the status of this object for %d minutes; plimsoll scales it again", pause/time.Minute)
+		"no other controller has written the status of this object for %d minutes; plimsoll scales it again",
+		pause/time.Minute)
 	return time.Time{}, true
 }
 

@@ -1,4 +1,4 @@
-package horizontal
+package status
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -36,7 +36,8 @@ func TestShownIsNotUrgent(t *testing.T) {
 			report.Rescaled = false
 		}
 		after := observehorizontal.Status(hpa, &decision, report, time.Unix(200, 0))
-		is, want := observehorizontal.IsShown(hpa, &decision, report), !status.Urgent(&hpa.Status, &after) && !status.Turned(&hpa.Status, &after)
+		is, want := observehorizontal.IsShown(hpa, &decision, report), !kubestatus.Urgent(&hpa.Status, &after) &&
+			!kubestatus.Turned(&hpa.Status, &after)
 		if is != want {
 			t.Fatalf("shown: %v, neither urgent nor turned: %v\n%+v\n%+v", is, want, hpa.Status, after)
 		}
@@ -56,7 +57,8 @@ func drawStatus(t *rapid.T) *autoscalingv2.HorizontalPodAutoscaler {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
 	hpa.Generation = 2
 	for range rapid.IntRange(0, 2).Draw(t, "specs") {
-		m := autoscalingv2.MetricSpec{Type: kinds.Draw(t, "type"), Resource: &autoscalingv2.ResourceMetricSource{}, External: &autoscalingv2.ExternalMetricSource{}}
+		m := autoscalingv2.MetricSpec{Type: kinds.Draw(t, "type"), Resource: &autoscalingv2.ResourceMetricSource{},
+			External: &autoscalingv2.ExternalMetricSource{}}
 		hpa.Spec.Metrics = append(hpa.Spec.Metrics, m)
 	}
 	s := &hpa.Status
@@ -64,11 +66,14 @@ func drawStatus(t *rapid.T) *autoscalingv2.HorizontalPodAutoscaler {
 		generation := rapid.Int64Range(1, 2).Draw(t, "generation")
 		s.ObservedGeneration = &generation
 	}
-	s.CurrentReplicas, s.DesiredReplicas = rapid.Int32Range(1, 2).Draw(t, "current"), rapid.Int32Range(1, 2).Draw(t, "desired")
-	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive", "Foreign"}), 0, 3, rapid.ID).Draw(t, "conditions") {
+	s.CurrentReplicas, s.DesiredReplicas = rapid.Int32Range(1, 2).Draw(t, "current"),
+		rapid.Int32Range(1, 2).Draw(t, "desired")
+	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive",
+		"Foreign"}), 0, 3, rapid.ID).Draw(t, "conditions") {
 		s.Conditions = append(s.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{
 			Type:   autoscalingv2.HorizontalPodAutoscalerConditionType(kind),
-			Status: rapid.SampledFrom([]corev1.ConditionStatus{"True", "False", "Unknown"}).Draw(t, "status"), Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"),
+			Status: rapid.SampledFrom([]corev1.ConditionStatus{"True", "False", "Unknown"}).Draw(t, "status"),
+			Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"),
 		})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "metrics") {
@@ -86,9 +91,12 @@ func drawReport(t *rapid.T) *report.Report {
 		desired := rapid.Int32Range(1, 2).Draw(t, "desired")
 		r.DesiredReplicas = &desired
 	}
-	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive"}), 0, 2, rapid.ID).Draw(t, "conditions") {
-		r.Conditions = append(r.Conditions, condition.Condition{Type: kind, Status: condition.StatusOf(rapid.Bool().Draw(t, "true")),
-			Reason: rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"), Transitioned: rapid.IntRange(0, 3).Draw(t, "moved") == 0})
+	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"AbleToScale", "ScalingActive"}), 0, 2,
+		rapid.ID).Draw(t, "conditions") {
+		r.Conditions = append(r.Conditions, condition.Condition{Type: kind,
+			Status:       condition.StatusOf(rapid.Bool().Draw(t, "true")),
+			Reason:       rapid.SampledFrom([]string{"A", "B"}).Draw(t, "reason"),
+			Transitioned: rapid.IntRange(0, 3).Draw(t, "moved") == 0})
 	}
 	return r
 }

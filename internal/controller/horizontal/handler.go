@@ -1,0 +1,131 @@
+package horizontal
+
+import (
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// hpaHandler feeds the queue from the informer of HPAs.
+type hpaHandler struct {
+	queue    *schedule.Queue
+	records  *hpaRecords
+	triggers *triggers
+	pods     *podindex.Index
+	contests *takeover.Detector
+	status   *status.Writer
+	series   *monitor.Series
+
+	divergences divergence.Set
+	// shadow has an HPA decided when the other controller writes its status.
+	shadow bool
+	// started is when this program began to watch.
+	started time.Time
+}
+
+// OnAdd implements cache.ResourceEventHandler.
+func (h *hpaHandler) OnAdd(object any, _ bool) {
+	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+		h.count(+1)
+		h.added(hpa)
+	}
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (h *hpaHandler) OnUpdate(before, after any) {
+	old, ok := before.(*autoscalingv2.HorizontalPodAutoscaler)
+	hpa, alsoOK := after.(*autoscalingv2.HorizontalPodAutoscaler)
+	if ok && alsoOK {
+		h.updated(old, hpa)
+	}
+}
+
+// OnDelete implements cache.ResourceEventHandler.
+func (h *hpaHandler) OnDelete(object any) {
+	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+		h.count(-1)
+		h.deleted(keyOf(hpa))
+	}
+}
+
+func (h *hpaHandler) count(change int) {
+	h.records.add(change, func(present int) {
+		h.series.Objects.Set(float64(present))
+		h.status.SetCount(present)
+	})
+}
+
+func (h *hpaHandler) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	h.contests.Added(&h.records.of(keyOf(hpa)).contest, hpa)
+	h.specChanged(hpa)
+}
+
+func (h *hpaHandler) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	if old.UID != hpa.UID {
+		// The informer has missed the deletion.
+		h.added(hpa)
+		return
+	}
+	record := h.records.of(keyOf(hpa))
+	h.contests.Updated(&record.contest, hpa, time.Since(h.started))
+	switch {
+	case h.shadow && observehorizontal.StatusChanged(old, hpa):
+		record.comparison.StatusWritten()
+		h.queue.AddFull(keyOf(hpa), time.Now())
+	case observehorizontal.SpecChanged(old, hpa):
+		h.specChanged(hpa)
+	default:
+		h.triggers.cacheChanged(keyOf(hpa), record)
+	}
+}
+
+// specChanged has the HPA decided at once.
+func (h *hpaHandler) specChanged(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	h.records.setTarget(hpa)
+	h.queue.AddFull(keyOf(hpa), time.Now())
+}
+
+// deleted drops what is known of the HPA. With history by name, as upstream, its record is kept
+// until it would have been decided next, and a new HPA of the same name inherits it.
+func (h *hpaHandler) deleted(key types.NamespacedName) {
+	h.pods.Delete(key)
+	if h.divergences.Has(divergence.DropSeries) {
+		h.series.Forget(key)
+	}
+	h.records.forgetTarget(key)
+	if h.divergences.Has(divergence.HistoryByUID) {
+		h.queue.AddFull(key, time.Now())
+	}
+}
+
+// podHandler feeds the index of pods, and measures those that become ready.
+type podHandler struct {
+	cache.ResourceEventHandler
+	pods    *podindex.Index
+	startup *monitor.PodStartup
+}
+
+// OnUpdate implements cache.ResourceEventHandler.
+func (h podHandler) OnUpdate(before, after any) {
+	h.ResourceEventHandler.OnUpdate(before, after)
+	old, ok := before.(*observe.Pod)
+	pod, alsoOK := after.(*observe.Pod)
+	if ok && alsoOK && observe.BecameReady(old, pod) {
+		h.startup.Ready(pod, h.pods.Of(pod.Namespace(), pod.Name))
+	}
+}

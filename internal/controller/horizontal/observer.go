@@ -1,0 +1,125 @@
+package horizontal
+
+import (
+	"context"
+	"fmt"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// observer makes the observation of a decision.
+type observer struct {
+	// get reads an HPA from the cache.
+	get    func(key types.NamespacedName) (*autoscalingv2.HorizontalPodAutoscaler, error)
+	pods   *podindex.Index
+	scaler *scaling.Scaler
+	reader *readings.Reader
+	// conflict may be nil.
+	conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
+	options  observehorizontal.Options
+	// shadow says that the other controller's scaling is followed.
+	shadow bool
+}
+
+// observe reads the target, its pods and the metrics.
+func (o *observer) observe(ctx context.Context, p *pass) error {
+	p.policy = p.record.policyOf(p.hpa, o.options)
+	p.observation.ScaledToZero = observehorizontal.ScaledToZero(p.hpa)
+	if o.conflict != nil {
+		p.observation.Conflict.Message, p.observation.Conflict.Shown = o.conflict(p.hpa),
+			observehorizontal.InConflict(p.hpa)
+	}
+	var err error
+	if p.scale, err = o.scaler.Observe(ctx, &p.record.scaling, p.hpa, p.start, p.isFull()); err != nil {
+		return err
+	}
+	p.start = p.scale.At
+	if p.scale.Err != nil {
+		p.observation.Target.Error = p.scale.Err.Error()
+	}
+	if p.observation.Target.Error != "" {
+		// Without a target it has no pods, and another HPA may scale them. Upstream keeps what
+		// was once claimed.
+		if p.scale.IsNotFound() && p.policy.Divergences.Has(divergence.OutOfRange) {
+			o.pods.Delete(keyOf(p.hpa))
+		}
+		return nil
+	}
+	return o.observeMetrics(ctx, p)
+}
+
+// observeMetrics reads the pods and the metrics where the decision needs them.
+func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
+	o.observeTarget(p)
+	if o.shadow {
+		p.actual = p.record.comparison.Follow(p.hpa, p.scale.Err == nil, &p.observation)
+	}
+	isFine := p.observation.Target.Selector.Problem == horizontal.SelectorFine
+	if !isFine || !horizontal.NeedsReadings(&p.policy, &p.observation) {
+		p.observation.Readings = readings.None(&p.policy)
+		return nil
+	}
+	p.scratch.pods = o.pods.AppendPods(p.scratch.pods[:0], keyOf(p.hpa))
+	p.pods = p.actual.Pods(p.hpa, p.scratch.pods)
+	p.observation.Pods = p.scratch.readings.Pods(p.pods)
+	p.metrics = readings.Decision{
+		HPA: p.hpa, Policy: &p.policy, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
+		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,
+	}
+	if err := o.reader.Read(ctx, &p.metrics, &p.result); err != nil {
+		return err
+	}
+	p.observation.Readings, p.observation.NewerAwaited = p.result.Readings, p.result.IsNewerAwaited
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return o.unchanged(p.hpa)
+}
+
+func (o *observer) observeTarget(p *pass) {
+	target, selector := p.scale.Translate(&p.record.scaling)
+	p.observation.Target = target
+	if !horizontal.NeedsReadings(&p.policy, &p.observation) {
+		// Another HPA may scale the pods of one that is switched off, or whose selector cannot
+		// be used. Upstream keeps what was once claimed.
+		if p.policy.Divergences.Has(divergence.OutOfRange) {
+			o.pods.Delete(keyOf(p.hpa))
+		}
+		return
+	}
+	var follower any
+	if o.reader.ReadsKubelets(&p.policy) {
+		follower = p.record
+	}
+	if both := o.pods.Claim(keyOf(p.hpa), selector, follower); both != "" {
+		p.observation.Target.Selector = horizontal.Selector{
+			Problem: horizontal.SelectorAmbiguous,
+			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",
+				p.scale.Target.Scale.Status.Selector, both),
+		}
+	}
+}
+
+// unchanged is an error if the HPA is no longer the one that was observed: the metrics APIs may
+// have taken seconds to answer.
+func (o *observer) unchanged(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
+	now, err := o.get(keyOf(hpa))
+	if err != nil || now.UID != hpa.UID || observehorizontal.SpecChanged(hpa, now) {
+		return scaling.ErrSuperseded
+	}
+	return nil
+}
+
+// isCached reports whether the cache still has this very HPA.
+func (o *observer) isCached(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	now, err := o.get(keyOf(hpa))
+	return err == nil && now == hpa
+}

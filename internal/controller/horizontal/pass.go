@@ -1,0 +1,76 @@
+package horizontal
+
+import (
+	"sync"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// pass is one decision on one HPA, from its observation to its outcome.
+type pass struct {
+	hpa    *autoscalingv2.HorizontalPodAutoscaler
+	record *hpaRecord
+	policy horizontal.Policy
+	// began is when the worker began with the HPA; start when it began to observe, which is
+	// later where the target's scale had to be asked for; decided when the decision was made.
+	began, start, decided time.Time
+
+	observation horizontal.Observation
+	// scale, pods and metrics are what the observation was made of.
+	scale   scaling.Observed
+	pods    []*observe.Pod
+	metrics readings.Decision
+	result  readings.Result
+	// actual is what the other controller did; in shadow mode.
+	actual  takeover.Actual
+	scratch *scratch
+}
+
+// isFull reports whether everything is asked anew.
+func (p *pass) isFull() bool { return p.observation.Trigger == trigger.Periodic }
+
+// mayLower reports whether a decision on what is already known may lower the replica count.
+func (p *pass) mayLower() bool {
+	return p.observation.Trigger != trigger.Event && !p.observation.NewerAwaited
+}
+
+// comparePeriodically makes the decision one that the other controller could have made, which
+// decides by its sync period alone.
+func (p *pass) comparePeriodically() {
+	p.observation.Trigger, p.observation.NewerAwaited = trigger.Periodic, false
+}
+
+// scratch is the memory that a decision needs while it is made; each is used by many
+// decisions, one after the other.
+type scratch struct {
+	pods     []*observe.Pod
+	readings readings.Scratch
+}
+
+// scratchPool has those that no decision uses.
+type scratchPool struct{ pool sync.Pool }
+
+// acquire lends a decision buffers to work in.
+func (s *scratchPool) acquire(p *pass) {
+	p.scratch, _ = s.pool.Get().(*scratch)
+	if p.scratch == nil {
+		p.scratch = &scratch{}
+	}
+}
+
+// release takes them back. Nothing of the decision may be used after that.
+func (s *scratchPool) release(p *pass) {
+	// What lies there would keep HPAs and pods alive that are gone.
+	clear(p.scratch.pods)
+	p.scratch.readings.Reset()
+	s.pool.Put(p.scratch)
+	p.scratch = nil
+}

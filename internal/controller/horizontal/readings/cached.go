@@ -1,0 +1,64 @@
+package readings
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// cachedFor is what is cached for the HPA as it is now. What was asked for before its
+// metrics or its target's selector changed is cancelled.
+func cachedFor(ctx context.Context, d *Decision) *cachedAnswers {
+	k, selector := &d.Record.cached, d.Selector
+	if k.requests != nil && k.selector == selector && equality.Semantic.DeepEqual(k.metrics, d.HPA.Spec.Metrics) {
+		return k
+	}
+	k.end()
+	n := len(d.Policy.Metrics)
+	r := &requests{
+		key:     types.NamespacedName{Namespace: d.HPA.Namespace, Name: d.HPA.Name},
+		arrived: make(chan struct{}, 1), pending: make([]bool, n), came: map[int]answer{},
+	}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	*k = cachedAnswers{metrics: d.HPA.Spec.Metrics, selector: selector, answers: make([]answer, n),
+		unused: make([]bool, n), requests: r}
+	return k
+}
+
+// take takes in what has come, and says what is on its way.
+func (k *cachedAnswers) take(pending []bool) {
+	r := k.requests
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, a := range r.came {
+		k.answers[i], k.unused[i] = a, true
+	}
+	clear(r.came)
+	copy(pending, r.pending)
+}
+
+// collection is what is known to the metrics of one HPA.
+type collection struct {
+	// answers belong to the metrics. Those that are not known are pending: asked for, and
+	// not there yet.
+	answers        []answer
+	known, pending []bool
+}
+
+func newCollection(metrics int) *collection {
+	return &collection{answers: make([]answer, metrics), known: make([]bool, metrics), pending: make([]bool, metrics)}
+}
+
+// isComplete says that there is nothing to ask.
+func (q *collection) isComplete() bool { return !slices.Contains(q.known, false) }
+
+// use takes the cached answer to a metric. How long it took counts once.
+func (q *collection) use(k *cachedAnswers, i int) {
+	q.answers[i], q.known[i] = k.answers[i], true
+	if !k.unused[i] {
+		q.answers[i].took = 0
+	}
+	k.unused[i] = false
+}

@@ -1,0 +1,24 @@
+package readings
+
+import snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
+
+// AddTo adds what was answered to each metric, or known without a request, to a snapshot of the
+// decision.
+func (r *Result) AddTo(step *snapshothorizontal.Step, d *Decision) {
+	hasSamples := false
+	for i := range r.answers {
+		a := &r.answers[i]
+		if a.usage == nil {
+			step.AddAnswer(i, &a.Response)
+			step.AddAsked(i, a.asked)
+			continue
+		}
+		hasSamples = true
+		if text := r.Readings[i].Error; text != "" {
+			step.AddError(i, text)
+		}
+	}
+	if hasSamples {
+		step.AddPodMetrics(d.Scratch.view.PodMetrics(d.Pods, d.Policy.Metrics))
+	}
+}

@@ -1,0 +1,123 @@
+package readings
+
+import (
+	"errors"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+)
+
+// FallbackPeriod is how often metrics.k8s.io is asked while it stands in for kubelets, whose
+// other samples lead to decisions every second. Its answers change less often.
+const FallbackPeriod = 5 * time.Second
+
+// useSamples answers for resource metrics with the kubelets' samples, or says why that cannot
+// be.
+func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbackReason, error) {
+	if !r.ReadsKubelets(d.Policy) {
+		return notPermitted, nil
+	}
+	view := &d.Scratch.view
+	err := r.Direct.Look(d.Start, d.Pods, view)
+	fallback := nodeUnreadable
+	switch {
+	case err == nil:
+		fallback, result.unreadable = noFallback, view.Unreadable().Pods
+		for i := range q.answers {
+			if isResource(d.Policy.Metrics[i].Type) {
+				q.answers[i], q.known[i] = answer{usage: view}, true
+			}
+		}
+	case errors.Is(err, podusage.ErrNotGranted):
+		fallback = notPermitted
+	case errors.Is(err, podusage.ErrStarting):
+		fallback = samplesAwaited
+	}
+	return fallback, err
+}
+
+// reportFallback logs when an HPA's resource metrics begin to come from elsewhere, and when they
+// cease to.
+func (r *Reader) reportFallback(d *Decision, result *Result, now fallbackReason, err error) {
+	from := monitor.SourceKubelet
+	if now != noFallback {
+		from = monitor.SourceAPI
+	}
+	r.Series.Readings.WithLabelValues(from).Inc()
+	last := d.Record.fallback
+	r.setFallback(d.Record, now)
+	if last == now || now == notPermitted {
+		return
+	}
+	object, isReported := d.name(), &d.Record.isFallbackReported
+	switch {
+	case now == noFallback && *isReported:
+		*isReported = false
+		r.Log.Info("resource metrics come from the kubelets again", "object", object)
+	case now == noFallback:
+		r.Log.V(1).Info("resource metrics come from the kubelets", "object", object)
+	case now == nodeUnreadable && !*isReported:
+		*isReported = true
+		r.Log.Info("resource metrics come from metrics.k8s.io meanwhile", "object", object, "why", err.Error())
+		result.Warnings = append(result.Warnings, "metrics.k8s.io stands in meanwhile: "+err.Error())
+	default:
+		r.Log.V(1).Info("resource metrics come from metrics.k8s.io", "object", object, "why", err.Error())
+	}
+}
+
+// setFallback counts the HPAs for which metrics.k8s.io stands in.
+func (r *Reader) setFallback(of *Record, now fallbackReason) {
+	if of.fallback == nodeUnreadable {
+		r.Series.StandIns.Dec()
+	}
+	if now == nodeUnreadable {
+		r.Series.StandIns.Inc()
+	}
+	of.fallback = now
+}
+
+// useReadablePods decides on the pods that can be read where metrics.k8s.io was to stand in and
+// does not answer: the pods of the nodes that cannot be read count as missing.
+func (r *Reader) useReadablePods(d *Decision, q *collection, result *Result, fallback fallbackReason) {
+	view := &d.Scratch.view
+	if fallback != nodeUnreadable || !view.IsUsable() {
+		return
+	}
+	for i := range q.answers {
+		if a := &q.answers[i]; isResource(d.Policy.Metrics[i].Type) && a.isEmpty() {
+			*a = answer{usage: view, took: a.took}
+			result.unreadable = view.Unreadable().Pods
+		}
+	}
+}
+
+// isEmpty reports whether metrics.k8s.io was asked, and does not answer or knows no pod.
+func (a *answer) isEmpty() bool {
+	return a.Err != nil || a.Resource != nil && len(a.Resource.Items) == 0
+}
+
+// reportUnreadable logs when pods of an HPA begin to count as missing because their nodes cannot
+// be read, and when that is over.
+func (r *Reader) reportUnreadable(d *Decision, result *Result) {
+	r.setUnreadable(d.Record, result.unreadable)
+	isAny, isReported := result.unreadable > 0, &d.Record.isUnreadableReported
+	if isAny == *isReported {
+		return
+	}
+	*isReported = isAny
+	if !isAny {
+		r.Log.Info("no pods count as missing any more because their nodes cannot be read", "object", d.name())
+		return
+	}
+	why := d.Scratch.view.Unreadable().String()
+	r.Log.Info("pods count as missing because their nodes cannot be read", "object", d.name(), "pods",
+		result.unreadable, "why", why)
+	result.Warnings = append(result.Warnings, "counted as missing: "+why)
+}
+
+// setUnreadable adds up the pods that count as missing.
+func (r *Reader) setUnreadable(of *Record, pods int) {
+	r.Series.Unreadable.Add(float64(pods - of.unreadable))
+	of.unreadable = pods
+}

@@ -1,0 +1,97 @@
+package readings
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// New asks for nothing yet.
+func New(cfg *Config) *Reader {
+	return &Reader{Config: *cfg, Early: rate.NewLimiter(EarlyPerSecond, EarlyBurst)}
+}
+
+// Watch is what kubelets are scraped for.
+type Watch struct {
+	// Nodes appends the nodes to scrape; Moved has an element when they are others.
+	Nodes func(dst []string) []string
+	Moved <-chan struct{}
+	// Sampled is called for each scrape of a node that brought new samples; before is when this
+	// was so the last time, zero if never.
+	Sampled func(node string, at, before time.Time)
+}
+
+// Collect lets kubelets be scraped until ctx ends; wait returns when that is over.
+func (r *Reader) Collect(ctx context.Context, w Watch) (wait func()) {
+	var collecting sync.WaitGroup
+	if r.Direct != nil {
+		collecting.Go(func() {
+			r.Direct.Run(ctx, podusage.Watch{
+				Nodes: w.Nodes, Moved: w.Moved, Sampled: func(s podusage.Sampled) { w.Sampled(s.Node, s.At, s.Before) },
+			})
+		})
+	}
+	return collecting.Wait
+}
+
+// Wait waits for the requests that are under way.
+func (r *Reader) Wait() { r.requests.Wait() }
+
+// Forget drops an HPA that is gone.
+func (r *Reader) Forget(of *Record) {
+	of.cached.end()
+	r.setFallback(of, fallbackUnknown)
+	r.setUnreadable(of, 0)
+}
+
+// None are the readings of a decision that needs none.
+func None(p *horizontal.Policy) []metric.Reading { return make([]metric.Reading, len(p.Metrics)) }
+
+// Read reads all metrics into result. ErrTooEarly and the end of ctx are its only errors.
+func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
+	q := newCollection(len(d.Policy.Metrics))
+	fallback, why := r.useSamples(d, q, result)
+	result.HasSamples = fallback == noFallback
+	result.IsDirect = q.isComplete() && fallback == noFallback
+	if !q.isComplete() {
+		if err := r.request(ctx, d, q, fallback, result.HasSamples); err != nil {
+			return err
+		}
+	}
+	if r.ReadsKubelets(d.Policy) {
+		r.reportFallback(d, result, fallback, why)
+	}
+	result.IsNewerAwaited = fallback == samplesAwaited
+	r.useReadablePods(d, q, result, fallback)
+	if r.ReadsKubelets(d.Policy) {
+		r.reportUnreadable(d, result)
+	}
+	translate, readings := &d.Scratch.answers, d.Scratch.readings[:0]
+	translate.Reset(d.Policy, d.Pods)
+	for i := range q.answers {
+		readings = append(readings, q.answers[i].reading(translate, i))
+	}
+	d.Scratch.readings = readings
+	result.Readings, result.answers = readings, q.answers
+	return nil
+}
+
+func (a *answer) reading(translate *observehorizontal.Answers, i int) metric.Reading {
+	if a.usage != nil {
+		return translate.Measured(i, a.usage)
+	}
+	if errors.Is(a.Err, errAwaited) {
+		return metric.Reading{Pending: true}
+	}
+	reading := translate.Reading(i, &a.Response)
+	reading.Asked = a.asked
+	return reading
+}

@@ -1,0 +1,262 @@
+// Package readings finds out what a decision's metrics read: from the kubelets' samples, from
+// answers of the metrics APIs that are still good, and for the rest by asking. Requests outlive
+// the decision that makes them, so that an API that is slow keeps no HPA from being decided on
+// what else is known.
+package readings
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// Direct knows what pods use without a request.
+type Direct interface {
+	// Run collects until ctx ends.
+	Run(ctx context.Context, watch podusage.Watch)
+	// Look finds what is known of the pods now; an error says why that is not enough
+	// to decide on.
+	Look(now time.Time, pods []*observe.Pod, v *podusage.View) error
+	// Prefer puts these nodes before others: for one scrape as soon as may be, or else
+	// for some seconds where the budget is too short for all.
+	Prefer(atOnce bool, nodes ...string)
+}
+
+var _ Direct = (*podusage.Source)(nil)
+
+// Config is what a Reader needs.
+type Config struct {
+	// Source answers for the metrics APIs.
+	Source query.Source
+	// Direct has the kubelets' samples; it may be nil.
+	Direct Direct
+	// Queue has an HPA decided again when an answer comes late.
+	Queue   *schedule.Queue
+	Workers calls.Workers
+	Series  *monitor.Series
+	Log     logr.Logger
+
+	SyncPeriod time.Duration
+	// Triggers says that HPAs are decided between sync periods too.
+	Triggers bool
+	// Shadow waits for all answers, as the other controller has.
+	Shadow bool
+}
+
+// Reader reads the metrics of all HPAs.
+type Reader struct {
+	Config
+
+	// Early limits requests to metrics.k8s.io that need not wait for the kubelets' samples.
+	Early *rate.Limiter
+	// requests are those to metrics APIs that are under way.
+	requests sync.WaitGroup
+}
+
+// Record is what is known of an HPA's metrics from one decision to the next. The worker that has
+// the HPA owns it, apart from asked, which has a lock of its own.
+type Record struct {
+	cached cachedAnswers
+	// fallback is why resource metrics last did not come from the kubelets.
+	fallback fallbackReason
+	// unreadable is how many pods last counted as missing because their nodes cannot be read.
+	unreadable int
+	// isFallbackReported and isUnreadableReported say that an event and the log have it.
+	isFallbackReported, isUnreadableReported bool
+	// lastComplete is when all that a decision needs was last there, or when the HPA was
+	// first decided.
+	lastComplete time.Time
+	asked        asked
+}
+
+// asked is when metrics.k8s.io was last asked.
+type asked struct {
+	// mu guards what follows.
+	mu sync.Mutex
+	at time.Time
+}
+
+// Asked is when metrics.k8s.io was last asked because of the HPA.
+func (r *Record) Asked() time.Time {
+	r.asked.mu.Lock()
+	defer r.asked.mu.Unlock()
+	return r.asked.at
+}
+
+func (r *Record) setAsked(at time.Time) {
+	r.asked.mu.Lock()
+	defer r.asked.mu.Unlock()
+	r.asked.at = at
+}
+
+// Begin forgets what is known of another HPA of the same name.
+func (r *Record) Begin(now time.Time) {
+	r.cached.end()
+	r.isFallbackReported, r.isUnreadableReported, r.lastComplete = false, false, now
+}
+
+// Complete notes that all that a decision needs is there.
+func (r *Record) Complete(at time.Time) { r.lastComplete = at }
+
+// fallbackReason is why resource metrics do not come from the kubelets.
+type fallbackReason uint8
+
+const (
+	// fallbackUnknown: the HPA has not been decided yet.
+	fallbackUnknown fallbackReason = iota
+	noFallback
+	// samplesAwaited: too little is known yet.
+	samplesAwaited
+	// nodeUnreadable: a node cannot be read.
+	nodeUnreadable
+	// notPermitted: kubelets may not be asked at all.
+	notPermitted
+)
+
+// cachedAnswers is what was answered to an HPA's requests, and those that are under way. Both
+// serve decisions that come before its next sync period is over.
+type cachedAnswers struct {
+	// metrics and selector are what was asked for.
+	metrics  []autoscalingv2.MetricSpec
+	selector string
+	// answers are the newest ones, at their metrics' places; asked is zero where there
+	// is none. unused are those that no decision has been made on.
+	answers  []answer
+	unused   []bool
+	requests *requests
+}
+
+// end cancels what is under way.
+func (k *cachedAnswers) end() {
+	if k.requests != nil {
+		k.requests.cancel()
+	}
+	*k = cachedAnswers{}
+}
+
+// requests are those of one HPA. They outlive the decision that makes them: an API
+// that is slow keeps no HPA from being decided on what else is known.
+type requests struct {
+	key    types.NamespacedName
+	ctx    context.Context //nolint:containedctx // it ends when the HPA is another or goes
+	cancel context.CancelFunc
+	// arrived holds a token when an answer came that a decision waits for.
+	arrived chan struct{}
+
+	// mu guards what follows.
+	mu sync.Mutex
+	// pending are the metrics that are asked for, left how many; isAwaited says that a
+	// decision waits.
+	pending   []bool
+	left      int
+	isAwaited bool
+	// came holds the answers that have come since they were last taken.
+	came map[int]answer
+}
+
+// Scratch is the memory that a decision needs while it is made.
+type Scratch struct {
+	view     podusage.View
+	answers  observehorizontal.Answers
+	readings []metric.Reading
+	pods     []metric.Pod
+}
+
+// Pods are the pods as the core sees them.
+func (s *Scratch) Pods(pods []*observe.Pod) []metric.Pod {
+	s.pods = observe.AppendPods(s.pods[:0], pods)
+	return s.pods
+}
+
+// Reset drops references to HPAs and pods, which would be kept alive.
+func (s *Scratch) Reset() { s.answers.Reset(&horizontal.Policy{}, nil) }
+
+// Decision is a decision whose metrics are read.
+type Decision struct {
+	HPA    *autoscalingv2.HorizontalPodAutoscaler
+	Policy *horizontal.Policy
+	// Selector is the target's, Pods are those that it selects.
+	Selector string
+	Pods     []*observe.Pod
+	Record   *Record
+	Scratch  *Scratch
+	// Start is when the decision began to observe.
+	Start time.Time
+	// Trigger is why the HPA is decided. A periodic decision asks everything anew.
+	Trigger trigger.Kind
+}
+
+// Result is what the metrics read.
+type Result struct {
+	Readings []metric.Reading
+	// IsDirect says that no request was made or needed for any metric.
+	IsDirect bool
+	// HasSamples says that resource metrics, if there are any, are from the kubelets' samples.
+	HasSamples bool
+	// IsNewerAwaited says that the kubelets' first samples come within seconds; what was read
+	// may be of the time before what the replica count was last decided on.
+	IsNewerAwaited bool
+	// Warnings are for events of the reason FailedReadKubelet.
+	Warnings []string
+
+	answers []answer
+	// unreadable pods count as missing because their nodes cannot be read.
+	unreadable int
+}
+
+// Took is how long the answer to a metric took.
+func (r *Result) Took(i int) time.Duration {
+	if i < len(r.answers) {
+		return r.answers[i].took
+	}
+	return 0
+}
+
+// answer is what is known to one metric.
+type answer struct {
+	// usage stands for an answer where no request was needed.
+	usage observehorizontal.PodUsage
+	observehorizontal.Response
+	// asked is when it was asked for; zero where no request was needed.
+	asked time.Time
+	// took is how long it took, with any waiting.
+	took time.Duration
+}
+
+func (d *Decision) name() string { return d.HPA.Namespace + "/" + d.HPA.Name }
+
+// ReadsKubelets reports whether kubelets can be read, and know any of the metrics.
+func (r *Reader) ReadsKubelets(p *horizontal.Policy) bool {
+	return r.Direct != nil && hasResource(p)
+}
+
+func isResource(kind source.Type) bool {
+	return kind == source.Resource || kind == source.ContainerResource
+}
+
+// hasResource reports whether there is a metric that kubelets know.
+func hasResource(p *horizontal.Policy) bool {
+	for i := range p.Metrics {
+		if isResource(p.Metrics[i].Type) {
+			return true
+		}
+	}
+	return false
+}

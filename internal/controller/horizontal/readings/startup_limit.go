@@ -1,0 +1,29 @@
+package readings
+
+import (
+	"errors"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// At the start no kubelet has been read twice, and each HPA would ask metrics.k8s.io
+// at once. A few may, more would keep the API server from everything else.
+const (
+	EarlyBurst     = 50
+	EarlyPerSecond = 20
+)
+
+// ErrTooEarly says that an HPA waits for the samples of its nodes.
+var ErrTooEarly = errors.New("its kubelets' second samples are awaited")
+
+// awaitsSamples reports whether an HPA whose nodes have not been read twice is to
+// wait for that instead of asking metrics.k8s.io. It is decided as soon as the samples
+// are there, and on what metrics.k8s.io says when its sync period is over without
+// them: after half a sync period at least, and one at most.
+func (r *Reader) awaitsSamples(d *Decision) bool {
+	if !r.Triggers || r.Shadow {
+		return false
+	}
+	isDue := d.Trigger == trigger.Periodic && d.Start.Sub(d.Record.lastComplete) >= r.SyncPeriod/2
+	return !isDue && !r.Early.AllowN(d.Start, 1)
+}

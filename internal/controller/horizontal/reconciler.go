@@ -1,0 +1,302 @@
+package horizontal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// reconciler decides HPAs and carries decisions out.
+type reconciler struct {
+	Config
+	queue      *schedule.Queue
+	workers    calls.Workers
+	records    *hpaRecords
+	triggers   *triggers
+	observer   *observer
+	status     *status.Writer
+	contests   takeover.Detector
+	comparer   takeover.Comparer
+	inspectors *inspectors
+	series     *monitor.Series
+	scratches  scratchPool
+}
+
+// batchTime is for how long a worker goes on with what is due next, which then waits for no new
+// goroutine: that one's stack would have to grow first, and where the processors are busy it
+// would wait behind all scrapes that are under way. What waits for a worker gets one soon after.
+const batchTime = 10 * time.Millisecond
+
+// work decides HPAs that are due, this one first. The caller has acquired a worker, which is
+// released at the end.
+func (r *reconciler) work(ctx context.Context, item schedule.Item) {
+	defer r.workers.Release()
+	for end := time.Now().Add(batchTime); ; {
+		r.workOn(ctx, item)
+		now := time.Now()
+		if ctx.Err() != nil || now.After(end) {
+			return
+		}
+		isDue := false
+		if item, _, isDue = r.queue.Take(now); !isDue {
+			return
+		}
+	}
+}
+
+// workOn decides one HPA.
+func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
+	r.series.Lateness.Observe(time.Since(item.Due).Seconds())
+	full := time.Now().Add(r.SyncPeriod)
+	defer func() { r.queue.Done(item.Key, full) }()
+	hpa, err := r.observer.get(item.Key)
+	if apierrors.IsNotFound(err) {
+		r.forget(item.Key)
+		return
+	}
+	if err != nil {
+		r.Log.Error(err, "reading the cache", "object", item.Key.String())
+		return
+	}
+	full = r.reconcile(ctx, hpa, item)
+}
+
+// forget drops an HPA that is gone. A worker has it.
+func (r *reconciler) forget(key types.NamespacedName) {
+	r.queue.Forget(key)
+	r.observer.pods.Delete(key)
+	// A worker may have had the HPA while it was deleted.
+	if r.Options.Divergences.Has(divergence.DropSeries) {
+		r.series.Forget(key)
+	}
+	r.series.Startup.Forget(key)
+	record := r.records.of(key)
+	r.contests.Forget(&record.contest)
+	r.observer.reader.Forget(&record.readings)
+	r.status.Forget(&record.status)
+	r.records.forget(key)
+}
+
+// begin is the HPA's record for a decision, with the history of another HPA of the same name
+// left behind.
+func (r *reconciler) begin(hpa *autoscalingv2.HorizontalPodAutoscaler) *hpaRecord {
+	now := time.Now()
+	record := r.records.begin(keyOf(hpa), now)
+	if record.uid == hpa.UID {
+		return record
+	}
+	state := record.state
+	if record.uid == "" || r.Options.Divergences.Has(divergence.HistoryByUID) {
+		state = observehorizontal.FirstState(hpa)
+	}
+	record.owned = owned{uid: hpa.UID, state: state}
+	record.scaling.Begin()
+	record.readings.Begin(now)
+	record.comparison.Reset()
+	r.status.Begin(&record.status, hpa, now)
+	r.series.Startup.Forget(keyOf(hpa))
+	return record
+}
+
+// reconcile decides on the HPA, unless it has to wait, and says when it is to be decided in full
+// again.
+func (r *reconciler) reconcile(
+	ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, item schedule.Item,
+) (due time.Time) {
+	now := time.Now()
+	p := &pass{hpa: hpa, record: r.begin(hpa), began: now, start: now}
+	p.observation.Trigger = item.Trigger()
+	due = item.Full
+	if p.isFull() {
+		due = schedule.Following(hpa.UID, p.start, r.SyncPeriod)
+	}
+	if r.status.IsBehind(&p.record.status, hpa, p.start, p.isFull()) {
+		r.series.StaleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
+		if r.status.CheckVersion(ctx, &p.record.status, hpa, p.start) {
+			return time.Now()
+		}
+		if !r.observer.isCached(hpa) {
+			// The cache has caught up in the meantime.
+			r.triggers.cacheChanged(keyOf(hpa), p.record)
+		}
+		return due
+	}
+	if until := r.contested(p); !until.IsZero() {
+		return until
+	}
+	defer r.survive(p)
+	return r.following(p, r.decide(ctx, p), due)
+}
+
+// following is when the HPA is decided in full again after a decision; due is when it would be
+// without a reason to do so earlier or later.
+func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
+	log := func(message string) { r.Log.V(1).Info(message, "object", keyOf(p.hpa).String(), "why", err.Error()) }
+	switch {
+	case err == nil && p.result.IsDirect:
+		// The sync period is the longest time without a decision, and this was one.
+		return schedule.Following(p.hpa.UID, p.start, r.SyncPeriod)
+	case err == nil:
+		return due
+	case scaling.IsLate(err):
+		r.series.Outdated.Inc()
+		log("decided again")
+		return r.triggers.repeat(p, due)
+	case scaling.IsOvertaken(err):
+		r.series.Overtaken.Inc()
+		log("decided again")
+		return r.triggers.overtaken(p, due)
+	default:
+		log("not decided")
+		return due
+	}
+}
+
+// decide is one pass: observe, decide, act.
+func (r *reconciler) decide(ctx context.Context, p *pass) error {
+	r.scratches.acquire(p)
+	// Not after a panic: the buffers may hold anything then.
+	err := r.decideOnScratch(ctx, p)
+	r.scratches.release(p)
+	return err
+}
+
+func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
+	err := r.observer.observe(ctx, p)
+	if !r.Shadow {
+		for _, warning := range p.result.Warnings {
+			r.status.Warn(p.hpa, &p.record.status, "FailedReadKubelet", warning)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p.record.readings.Complete(p.start)
+	if r.Shadow {
+		r.compare(p)
+		return nil
+	}
+	step := r.inspectors.prepare(p)
+	p.decided = time.Now()
+	decision, state := horizontal.Decide(p.decided, &p.policy, p.record.state, &p.observation)
+	// The state that went in is used up, whatever happens next.
+	p.record.state = state
+	if decision.Branch == horizontal.BranchAwaiting {
+		r.Log.V(1).Info("left to newer samples", "object", keyOf(p.hpa).String(), "trigger", decision.Trigger.String(),
+			"current", decision.Current, "proposed", decision.Proposed.Replicas, "pending", decision.Pending,
+			"outdated", decision.Outdated)
+		return nil
+	}
+	r.inspectors.send(p, step, &decision)
+	r.triggers.followUp(p, &decision)
+	return r.act(ctx, p, &decision)
+}
+
+// act carries the decision out and reports it. A write that has begun is finished also while the
+// program ends, and so is the status that reports it; each call has its own deadline.
+func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) error {
+	if !r.contested(p).IsZero() {
+		p.record.state = horizontal.Settle(p.record.state,
+			horizontal.Outcome{At: time.Now(), Error: takeover.ErrContested.Error()})
+		return takeover.ErrContested
+	}
+	outcome := horizontal.Outcome{At: time.Now()}
+	if d.Rescale {
+		err := r.rescale(ctx, p, d)
+		outcome.At = time.Now()
+		if err != nil {
+			outcome.Error = err.Error()
+		}
+		if p.record.scaling.IsUnreported(err) {
+			p.record.state = horizontal.Settle(p.record.state, outcome)
+			return err
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
+	p.record.scaling.Settled()
+	p.record.state = horizontal.Settle(p.record.state, outcome)
+	report := d.Report(outcome)
+	err := r.status.Write(ctx, &status.Update{
+		HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d, Report: &report,
+		Start: p.start, IsRepeatedSoon: p.result.IsDirect,
+	})
+	r.count(p, &monitor.Outcome{Decision: d, Report: &report, StatusErr: err})
+	return nil
+}
+
+// rescale writes the replica count that was decided on.
+func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decision) error {
+	began, err := r.observer.scaler.Write(ctx, &scaling.Change{
+		HPA: p.hpa, Record: &p.record.scaling, Contest: &p.record.contest, Target: p.scale.Target, Desired: d.Desired,
+		Decided: p.decided,
+	})
+	switch {
+	case err == nil:
+		r.series.Startup.Scaled(keyOf(p.hpa), began, d.Desired-d.Current)
+	case errors.Is(err, scaling.ErrBackoff):
+		// Nothing else may happen before the next sync period.
+		r.queue.AddEarly(keyOf(p.hpa), p.record.scaling.BackoffUntil(), p.mayLower())
+	}
+	return err
+}
+
+// compare decides in shadow mode, and compares with the other controller's decision instead of
+// carrying it out.
+func (r *reconciler) compare(p *pass) {
+	now, state := time.Now(), p.record.state
+	isBetween := r.comparer.IsBetween(now, &p.record.comparison, &p.actual)
+	if isBetween {
+		state = state.Clone()
+	}
+	p.comparePeriodically()
+	step := r.inspectors.prepare(p)
+	d, state := horizontal.Decide(now, &p.policy, state, &p.observation)
+	r.inspectors.send(p, step, &d)
+	report := d.Report(horizontal.Outcome{At: now})
+	compared := takeover.Compared{HPA: p.hpa, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: &report}
+	if !isBetween {
+		p.record.state = p.record.comparison.Record(now, &compared, state)
+	}
+	r.count(p, &monitor.Outcome{Decision: &d, Report: &report})
+	r.comparer.Compare(&p.record.comparison, &compared)
+}
+
+// count counts the decision in the loop's series.
+func (r *reconciler) count(p *pass, o *monitor.Outcome) {
+	o.HPA, o.Metrics, o.Began, o.Answers = p.hpa, p.policy.Metrics, p.began, &p.result
+	o.IsReferenceInvalid = p.scale.IsReferenceInvalid()
+	r.series.Decided(o)
+}
+
+// contested is until when the HPA is left to another controller; zero if it is not.
+func (r *reconciler) contested(p *pass) time.Time {
+	until, isOver := r.contests.Until(&p.record.contest, p.hpa)
+	if isOver {
+		p.record.reset()
+	}
+	return until
+}
+
+// survive keeps a panic over one HPA from ending the others.
+func (r *reconciler) survive(p *pass) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	p.record.reset()
+	r.status.Panicked(p.hpa, cause, r.Shadow)
+}

@@ -1,0 +1,222 @@
+package horizontal
+
+import (
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
+	"slices"
+	"sync"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
+)
+
+func keyOf(hpa *autoscalingv2.HorizontalPodAutoscaler) types.NamespacedName {
+	return types.NamespacedName{Namespace: hpa.Namespace, Name: hpa.Name}
+}
+
+// hpaRecord is what the controller remembers of one HPA.
+type hpaRecord struct {
+	owned
+	shared
+
+	// These say themselves what the worker owns and what has a lock.
+	scaling    scaling.Record
+	readings   readings.Record
+	status     status.Record
+	comparison takeover.Comparison
+	contest    takeover.Contest
+}
+
+// owned is the part that only the worker uses that has the HPA.
+type owned struct {
+	uid   types.UID
+	state horizontal.State
+	// overtaken is when the HPA was last decided in full at once because of a change during a
+	// decision.
+	overtaken time.Time
+	// policy is what the HPA asks for, made of from.
+	policy horizontal.Policy
+	from   *autoscalingv2.HorizontalPodAutoscaler
+}
+
+// policyOf is what the HPA asks for.
+func (o *owned) policyOf(
+	hpa *autoscalingv2.HorizontalPodAutoscaler, options observehorizontal.Options,
+) horizontal.Policy {
+	if o.from != hpa {
+		o.from, o.policy = hpa, observehorizontal.Policy(hpa, options)
+	}
+	return o.policy
+}
+
+// shared is the part that informers and scrapes use too. The methods of hpaRecords do, under
+// their lock: new samples of a node are noted for all HPAs with pods on it at a time.
+type shared struct {
+	// begun is when the last decision began, round the round of scrapes over the pods' nodes.
+	begun time.Time
+	round trigger.Round
+}
+
+// reset forgets the history, where what happened to the HPA is not known.
+func (r *hpaRecord) reset() {
+	r.state = horizontal.State{}
+	r.scaling.Reset()
+}
+
+// hpaRecords are those of all HPAs.
+type hpaRecords struct {
+	// mu guards what follows, and the shared part of each record.
+	mu      sync.Mutex
+	records map[types.NamespacedName]*hpaRecord
+	// targets is what each HPA scales, byTarget the same the other way round.
+	targets  map[types.NamespacedName]targets.ID
+	byTarget map[targets.ID][]types.NamespacedName
+	// present counts the HPAs in the cache; the record of a deleted one may outlive it.
+	present int
+}
+
+func newHPARecords() *hpaRecords {
+	return &hpaRecords{
+		records: map[types.NamespacedName]*hpaRecord{},
+		targets: map[types.NamespacedName]targets.ID{}, byTarget: map[targets.ID][]types.NamespacedName{},
+	}
+}
+
+// of is an HPA's record, a new one if there is none.
+func (s *hpaRecords) of(key types.NamespacedName) *hpaRecord {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.get(key)
+}
+
+// get needs the lock.
+func (s *hpaRecords) get(key types.NamespacedName) *hpaRecord {
+	r, isThere := s.records[key]
+	if !isThere {
+		r = &hpaRecord{}
+		s.records[key] = r
+	}
+	return r
+}
+
+// begin is an HPA's record for a decision that begins.
+func (s *hpaRecords) begin(key types.NamespacedName, now time.Time) *hpaRecord {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.get(key)
+	r.begun = now
+	r.round.Decided()
+	return r
+}
+
+// forget drops an HPA's record.
+func (s *hpaRecords) forget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.records, key)
+}
+
+// count is how many records there are.
+func (s *hpaRecords) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.records)
+}
+
+// add changes how many HPAs there are, and passes the number on under the lock.
+func (s *hpaRecords) add(change int, then func(present int)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.present += change
+	then(s.present)
+}
+
+// sampled appends the HPAs that are to be decided because of a node's new samples, and when.
+func (s *hpaRecords) sampled(at, before time.Time, subscriptions []podindex.Subscription, due []dueHPA) []dueHPA {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range subscriptions {
+		// Looking up a record for each HPA on each node was a tenth of all CPU.
+		if r, isRecord := subscriptions[i].Follower.(*hpaRecord); isRecord {
+			if then, isDue := r.round.Report(at, before, subscriptions[i].Nodes); isDue {
+				due = append(due, dueHPA{subscriptions[i].Object, then})
+			}
+		}
+	}
+	return due
+}
+
+// dueHPA is an HPA that is to be decided then.
+type dueHPA struct {
+	key types.NamespacedName
+	at  time.Time
+}
+
+// changed notes that pods of the HPA's target have changed, and says when its last decision
+// began and when metrics.k8s.io was last asked because of it.
+func (s *hpaRecords) changed(key types.NamespacedName) (begun, asked time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, isThere := s.records[key]
+	if !isThere {
+		return time.Time{}, time.Time{}
+	}
+	r.scaling.PodsChanged()
+	return r.begun, r.readings.Asked()
+}
+
+// replicasChanged are the HPAs whose target got this replica count from another writer.
+func (s *hpaRecords) replicasChanged(id targets.ID, replicas int32) []types.NamespacedName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []types.NamespacedName
+	for _, key := range s.byTarget[id] {
+		if s.get(key).scaling.ReplicasChanged(replicas) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// setTarget notes what an HPA scales.
+func (s *hpaRecords) setTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+	key := keyOf(hpa)
+	id, isValid := scaling.TargetOf(hpa)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropTarget(key)
+	if isValid {
+		s.targets[key] = id
+		s.byTarget[id] = append(s.byTarget[id], key)
+	}
+}
+
+// forgetTarget notes that an HPA is gone.
+func (s *hpaRecords) forgetTarget(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropTarget(key)
+}
+
+// dropTarget needs the lock.
+func (s *hpaRecords) dropTarget(key types.NamespacedName) {
+	id, isThere := s.targets[key]
+	if !isThere {
+		return
+	}
+	delete(s.targets, key)
+	others := slices.DeleteFunc(s.byTarget[id], func(other types.NamespacedName) bool { return other == key })
+	if s.byTarget[id] = others; len(others) == 0 {
+		delete(s.byTarget, id)
+	}
+}

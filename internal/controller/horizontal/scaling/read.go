@@ -1,0 +1,134 @@
+package scaling
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+)
+
+// ReadGap is the least time from one reading of a scale to another that changes of the target's
+// pods cause.
+const ReadGap = 5 * time.Second
+
+// Observed is the scale of a target, as a decision sees it.
+type Observed struct {
+	Target scale.Target
+	// Err is why there is none.
+	Err error
+	// At is when the decision goes on, which is later than it began where the API server had to
+	// be asked.
+	At time.Time
+}
+
+// IsNotFound reports whether the API server has no such target.
+func (o *Observed) IsNotFound() bool { return apierrors.IsNotFound(o.Err) }
+
+// Translate is the scale as the core sees it, and its selector.
+func (o *Observed) Translate(r *Record) (horizontal.Target, *podindex.Selector) {
+	d := &r.derived
+	if d.scale != o.Target.Scale {
+		target, selector := observehorizontal.Target(o.Target.Scale)
+		*d = derived{scale: o.Target.Scale, target: target, selector: podindex.SelectorOf(selector)}
+	}
+	return d.target, d.selector
+}
+
+// IsReferenceInvalid reports whether spec.scaleTargetRef cannot name anything.
+func (o *Observed) IsReferenceInvalid() bool { return errors.Is(o.Err, scale.ErrReference) }
+
+// Observe finds the scale of the target: in an informer, in the last answer, or by asking the API
+// server. Began is when the decision began; a full one does not use the last answer. An error
+// says that the decision is not to go on.
+func (s *Scaler) Observe(
+	ctx context.Context, r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, began time.Time, isFull bool,
+) (Observed, error) {
+	ref := hpa.Spec.ScaleTargetRef
+	kind, err := scale.KindOf(ref)
+	if errors.Is(err, scale.ErrReference) {
+		// The decision's conditions have it.
+		return Observed{Err: err, At: began}, nil
+	}
+	if target, isKnown := s.scales.Known(kind, hpa.Namespace, ref.Name); isKnown {
+		return Observed{Target: target, Err: err, At: began}, nil
+	}
+	at := began
+	if isFull || !s.isUsable(r, ref, began) {
+		if err := s.read(ctx, r, hpa, kind, began); err != nil {
+			return Observed{}, err
+		}
+		at = r.cached.at
+	}
+	return Observed{Target: r.cached.target, Err: r.cached.err, At: at}, nil
+}
+
+// isUsable reports whether the last answer serves this decision. It does for a sync period, as
+// upstream's does until the next sync; but where the target's pods have changed, its replica count
+// probably has. The API server checks what the replica count is when it is written.
+func (s *Scaler) isUsable(r *Record, ref autoscalingv2.CrossVersionObjectReference, began time.Time) bool {
+	c := &r.cached
+	if !s.Triggers || c.ref != ref || c.at.IsZero() {
+		return false
+	}
+	if c.err != nil {
+		return began.Before(c.backoff.Until())
+	}
+	age := began.Sub(c.at)
+	if age < ReadGap {
+		return true
+	}
+	return age < s.SyncPeriod && !r.changes.havePods()
+}
+
+// read asks the API server for the scale. No worker is kept meanwhile. The HPA may be another
+// afterwards, as the answer may have taken seconds.
+func (s *Scaler) read(
+	ctx context.Context, r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, kind schema.GroupKind, began time.Time,
+) error {
+	r.changes.setPods(false)
+	var target scale.Target
+	var err error
+	s.Workers.Yield(func() {
+		// It may take long to discover the kind. No slot is kept meanwhile.
+		mappings, mapErr := s.scales.Mappings(kind)
+		if err = mapErr; err != nil {
+			return
+		}
+		if err = s.Reads.Acquire(ctx, kind, began, scale.DefaultTimeout); err != nil {
+			return
+		}
+		defer s.Reads.Release(kind)
+		target, err = s.scales.ReadMapped(ctx, mappings, hpa.Namespace, hpa.Spec.ScaleTargetRef.Name)
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, calls.ErrNoSlot) {
+		err = fmt.Errorf("reading the scale: %w", err)
+	}
+	s.store(r, hpa, target, err)
+	return s.Unchanged(hpa)
+}
+
+// store keeps an answer of the API server.
+func (s *Scaler) store(r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, target scale.Target, err error) {
+	c := &r.cached
+	c.ref, c.target, c.err, c.at = hpa.Spec.ScaleTargetRef, target, err, time.Now()
+	c.backoff.Note(err, s.SyncPeriod)
+	if err == nil {
+		// An informer may not show it yet.
+		s.Targets.Saw(target.Resource, target.Scale)
+	}
+}

@@ -1,0 +1,159 @@
+package scaling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+)
+
+const (
+	// maxDecisionAge is how old a decision may be when its write begins. Samples come every
+	// second.
+	maxDecisionAge = time.Second
+	// maxOvertaken is how often in a row a decision is given up because another writer scaled
+	// meanwhile. After that it counts as a failed write, and the next one waits.
+	maxOvertaken = 3
+)
+
+var (
+	// ErrBackoff says that writes of the target's scale failed a moment ago.
+	ErrBackoff = errors.New("the last scale write failed, and it is too early for another")
+	// errOutdated says that the decision was made too long ago to be carried out.
+	errOutdated = errors.New("the decision has waited too long for its write")
+	// errLimited says that --kube-api-qps let no write pass for as long as a call may take.
+	errLimited = errors.New("too many requests wait for --kube-api-qps")
+)
+
+// Change is a replica count that was decided on.
+type Change struct {
+	HPA     *autoscalingv2.HorizontalPodAutoscaler
+	Record  *Record
+	Contest *takeover.Contest
+	Target  scale.Target
+	Desired int32
+	// Decided is when.
+	Decided time.Time
+}
+
+// Write writes the replica count. It returns when the write began.
+func (s *Scaler) Write(ctx context.Context, c *Change) (began time.Time, err error) {
+	w := &c.Record.writing
+	if s.Triggers && w.backoff.IsActive() {
+		return time.Time{}, ErrBackoff
+	}
+	kind, err := scale.KindOf(c.HPA.Spec.ScaleTargetRef)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if w.since.IsZero() {
+		w.since = c.Decided
+	}
+	desired, began := c.Desired, time.Now()
+	var now *autoscalingv1.Scale
+	s.Workers.Yield(func() {
+		if err = s.Writes.Acquire(ctx, kind, w.since, maxDecisionAge); err != nil {
+			return
+		}
+		defer s.Writes.Release(kind)
+		began = time.Now()
+		c.Record.changes.write(&desired)
+		now, err = s.scales.Write(context.WithoutCancel(ctx), c.Target, desired,
+			func() error { return s.mayCall(ctx, c, kind) })
+	})
+	if now != nil {
+		s.store(c.Record, c.HPA, scale.Target{Resource: c.Target.Resource, Scale: now}, nil)
+	}
+	if err != nil {
+		c.Record.changes.write(nil)
+		if !isGivenUp(err) || w.overtaken >= maxOvertaken && errors.Is(err, scale.ErrMoved) {
+			w.backoff.Note(err, s.SyncPeriod)
+		}
+		return began, err
+	}
+	w.backoff.Note(nil, 0)
+	return began, nil
+}
+
+// BackoffUntil is until when no write is tried after one that failed.
+func (r *Record) BackoffUntil() time.Time { return r.writing.backoff.Until() }
+
+// Settled notes that a decision was carried out, or needed no write.
+func (r *Record) Settled() { r.writing.overtaken, r.writing.since = 0, time.Time{} }
+
+// Reset forgets that decisions were overtaken.
+func (r *Record) Reset() { r.writing.overtaken = 0 }
+
+// mayCall waits for the limiter, and checks after that whether the write may begin.
+func (s *Scaler) mayCall(ctx context.Context, c *Change, kind schema.GroupKind) error {
+	w := &c.Record.writing
+	if s.Limiter != nil && !w.hasToken {
+		// Not a deadline: the limiter would not even begin to wait, and nor would the next.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer time.AfterFunc(scale.DefaultTimeout, cancel).Stop()
+		if err := s.Limiter.Wait(ctx); err != nil {
+			return fmt.Errorf("%w: %w", errLimited, err)
+		}
+		w.hasToken = true
+	}
+	if err := s.isCurrent(ctx, c, kind); err != nil {
+		return err
+	}
+	w.hasToken = false
+	return nil
+}
+
+// isCurrent checks once more, when the write is about to begin or to be repeated, what the
+// decision is based on: it may have waited.
+func (s *Scaler) isCurrent(ctx context.Context, c *Change, kind schema.GroupKind) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case time.Since(c.Decided) > maxDecisionAge:
+		return errOutdated
+	case c.Contest.IsPaused():
+		return takeover.ErrContested
+	}
+	target := c.Target.Scale
+	cached, isCached := s.scales.Known(kind, c.HPA.Namespace, c.HPA.Spec.ScaleTargetRef.Name)
+	if isCached && (cached.Scale.UID != target.UID || cached.Scale.Spec.Replicas != target.Spec.Replicas) {
+		return scale.ErrMoved
+	}
+	return s.Unchanged(c.HPA)
+}
+
+// isGivenUp reports whether a write was given up rather than refused.
+func isGivenUp(err error) bool {
+	return IsLate(err) || IsOvertaken(err) ||
+		errors.Is(err, ErrBackoff) || errors.Is(err, takeover.ErrContested) || errors.Is(err, context.Canceled)
+}
+
+// IsLate reports whether a write was given up because the decision waited for too long.
+func IsLate(err error) bool {
+	return errors.Is(err, errOutdated) || errors.Is(err, calls.ErrNoSlot) || errors.Is(err, errLimited)
+}
+
+// IsOvertaken reports whether a decision was given up because the HPA or its target's replica
+// count changed.
+func IsOvertaken(err error) bool {
+	return errors.Is(err, ErrSuperseded) || errors.Is(err, scale.ErrMoved)
+}
+
+// IsUnreported reports whether the decision came to no write and is not reported, as another one
+// follows.
+func (r *Record) IsUnreported(err error) bool {
+	if errors.Is(err, scale.ErrMoved) {
+		r.writing.overtaken++
+		return r.writing.overtaken <= maxOvertaken
+	}
+	return isGivenUp(err)
+}

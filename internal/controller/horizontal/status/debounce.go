@@ -1,0 +1,60 @@
+package status
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
+)
+
+const (
+	// leastPace is how many statuses a second may always be written for their numbers alone.
+	leastPace = 10
+	// paceMargin is by how much faster than necessary all HPAs may be written.
+	paceMargin = 1.25
+)
+
+// SetCount says how many HPAs there are, which limits the writes for numbers alone.
+func (w *Writer) SetCount(hpas int) { w.numbers.SetLimit(paceOf(hpas, w.StatusInterval)) }
+
+// paceOf is how many statuses may be written in a second for their numbers alone: as many as it
+// takes for so many HPAs in an interval, and some more. HPAs that were first written together,
+// as all are at the start, would be written together again every interval, and the API server
+// would have no time for anything else.
+func paceOf(hpas int, interval time.Duration) rate.Limit {
+	if interval <= 0 {
+		return rate.Inf
+	}
+	return rate.Limit(max(leastPace, paceMargin*float64(hpas)/interval.Seconds()))
+}
+
+// isWorthWriting reports whether status is to be written now. What people wait for is written at
+// once; a condition that noise may turn, once in an interval; numbers, which are never twice the
+// same, once in an interval and only if they have moved.
+func (w *Writer) isWorthWriting(u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus, isUrgent bool) bool {
+	if isUrgent || w.StatusInterval == 0 {
+		return true
+	}
+	if time.Since(u.Record.last.turned) >= w.StatusInterval && kubestatus.Turned(&u.HPA.Status, after) {
+		return true
+	}
+	return w.mayWriteNumbers(u) && kubestatus.Moved(&u.HPA.Status, after)
+}
+
+// mayWriteNumbers reports whether numbers may be a reason to write: the interval is over in which
+// they are none, and the pace allows one more. Until then no status is made for them.
+func (w *Writer) mayWriteNumbers(u *Update) bool {
+	return time.Since(u.Record.last.written) >= w.StatusInterval && w.numbers.TokensAt(u.Start) >= 1
+}
+
+// mayDefer reports whether a status that is due since then may be left to the next decision where
+// the API server does not keep up. An HPA that waits for its write is not decided meanwhile, and
+// all have a status to write at the start. A scaling is written at once, conditions after a sync
+// period at most; numbers alone never keep their HPA from being decided.
+func (w *Writer) mayDefer(u *Update, isUrgent bool, due time.Time) bool {
+	isRepeatedSoon := w.Triggers && u.IsRepeatedSoon
+	isPatient := !isUrgent || due.IsZero() || u.Start.Sub(due) < w.SyncPeriod
+	return isRepeatedSoon && !u.Report.Rescaled && isPatient
+}

@@ -1,0 +1,57 @@
+package status
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// Event records an event, unless it is a warning and the same was recorded in the interval
+// before.
+func (w *Writer) Event(hpa *autoscalingv2.HorizontalPodAutoscaler, r *Record, e observehorizontal.Event) {
+	if w.isRepeated(&r.last, e) {
+		return
+	}
+	w.Events.Event(hpa, e.Type, e.Reason, e.Message)
+}
+
+// Warn records a warning, unless the same was recorded in the interval before.
+func (w *Writer) Warn(hpa *autoscalingv2.HorizontalPodAutoscaler, r *Record, reason, message string) {
+	w.Event(hpa, r, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
+}
+
+// Panicked reports a panic over an HPA; isSilent records no event.
+func (w *Writer) Panicked(hpa *autoscalingv2.HorizontalPodAutoscaler, cause any, isSilent bool) {
+	w.Series.Panics.Inc()
+	w.Log.Error(fmt.Errorf("panic: %v", cause), "deciding failed", "object", nameOf(hpa), "stack",
+		string(debug.Stack()))
+	if !isSilent {
+		w.Events.Event(hpa, corev1.EventTypeWarning, "InternalError",
+			"plimsoll failed on this object and left it as it is; its log says where")
+	}
+}
+
+func (w *Writer) isRepeated(last *last, e observehorizontal.Event) bool {
+	if w.EventInterval == 0 || e.Type != corev1.EventTypeWarning {
+		return false
+	}
+	now := time.Now()
+	for recorded, at := range last.events {
+		if now.Sub(at) >= w.EventInterval {
+			delete(last.events, recorded)
+		}
+	}
+	if _, isRepeated := last.events[e]; isRepeated {
+		return true
+	}
+	if last.events == nil {
+		last.events = map[observehorizontal.Event]time.Time{}
+	}
+	last.events[e] = now
+	return false
+}

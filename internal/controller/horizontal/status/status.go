@@ -1,0 +1,116 @@
+// Package status writes an HPA's status and records its events, each when it is worth a write.
+package status
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// Kind is what statuses are written of.
+var Kind = schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"}
+
+// Config is what a Writer needs.
+type Config struct {
+	Workers calls.Workers
+	// Reads and Writes bound the calls.
+	Reads, Writes *calls.Slots
+	// Events may be nil in shadow mode, where none are recorded.
+	Events record.EventRecorder
+	Series *monitor.Series
+	Log    logr.Logger
+
+	SyncPeriod time.Duration
+	// Triggers says that HPAs are decided between sync periods too.
+	Triggers bool
+	// StatusInterval is how long numbers alone are no reason to write status; 0 writes each
+	// change.
+	StatusInterval time.Duration
+	// EventInterval is how long a warning is not repeated; 0 repeats each.
+	EventInterval time.Duration
+	// FieldManager is this installation's name in managedFields.
+	FieldManager string
+}
+
+// Writer writes the statuses of all HPAs.
+type Writer struct {
+	Config
+	client *kubestatus.Writer
+	// numbers limits the writes of statuses for their numbers alone.
+	numbers *rate.Limiter
+
+	// mu guards what follows.
+	mu sync.Mutex
+	// wentBack is when resource versions were last found to have gone back.
+	wentBack time.Time
+}
+
+// Record is what was last written and recorded of an HPA. The worker that has the HPA owns it,
+// apart from lag, which has a lock of its own.
+type Record struct {
+	last last
+	lag  lag
+}
+
+// last is what was last written and recorded.
+type last struct {
+	// version is the resource version of the last status write, written when that was.
+	version string
+	written time.Time
+	// due is since when an urgent status is to be written that was deferred; zero if there is
+	// none.
+	due time.Time
+	// turned is when a condition last turned in status.
+	turned time.Time
+	// backoff is between status writes that fail.
+	backoff calls.Backoff
+	// events is when each warning was last recorded.
+	events map[observehorizontal.Event]time.Time
+}
+
+// Update is a decision whose outcome is reported.
+type Update struct {
+	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	Record   *Record
+	Contest  *takeover.Contest
+	Decision *horizontal.Decision
+	Report   *report.Report
+	// Start is when the decision began to observe.
+	Start time.Time
+	// IsRepeatedSoon says that the HPA is decided again with the next samples of its kubelets.
+	IsRepeatedSoon bool
+}
+
+// Written notes the resource version that a status write came to.
+func (r *Record) Written(version string) { r.last.version, r.last.written = version, time.Now() }
+
+// lag is how long the cache has been behind an HPA's last status write. An HPA is not decided
+// meanwhile: it would be decided on what it was before the write.
+type lag struct {
+	// mu guards what follows.
+	mu sync.Mutex
+	// isAwaited says that a decision waits for the cache to show the last write, isFullAwaited
+	// that it is a full one.
+	isAwaited, isFullAwaited bool
+	// since is since when; zero if the cache is not behind.
+	since time.Time
+	// asked is when the API server was last asked.
+	asked time.Time
+	// isCounted says that the series of stale HPAs has this one.
+	isCounted bool
+}
+
+func nameOf(hpa *autoscalingv2.HorizontalPodAutoscaler) string { return hpa.Namespace + "/" + hpa.Name }

@@ -1,0 +1,159 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/time/rate"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	autoscalingclient "k8s.io/client-go/kubernetes/typed/autoscaling/v2"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// NewWriter writes nothing yet.
+func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Config) (*Writer, error) {
+	writer, err := kubestatus.New(client, cfg.FieldManager)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{Config: *cfg, client: writer, numbers: rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace)},
+		nil
+}
+
+// Write records the events of a decision, logs it and writes status where that is due. The error
+// is that of the status write.
+func (w *Writer) Write(ctx context.Context, u *Update) error {
+	for _, event := range observehorizontal.Events(u.Report) {
+		w.Event(u.HPA, u.Record, event)
+	}
+	w.log(u)
+	return w.writeStatus(ctx, u)
+}
+
+func (w *Writer) log(u *Update) {
+	d, r := u.Decision, u.Report
+	// The arguments are made only where a line is written.
+	if log := w.Log.V(1); r.Rescaled {
+		w.Log.Info("scaled", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA), "current",
+			d.Current, "desired", d.Desired, "reason", r.Reason)
+	} else if log.Enabled() {
+		log.Info("decided", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA), "current",
+			d.Current, "desired", d.Desired,
+			"branch", d.Branch.String(), "error", r.Error)
+	}
+}
+
+func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
+	last, r := &u.Record.last, u.Report
+	if !r.Rescaled && w.Triggers && last.backoff.IsActive() {
+		return nil
+	}
+	due := last.due
+	last.due = time.Time{}
+	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.HPA, u.Decision, r) {
+		return nil
+	}
+	after := observehorizontal.Status(u.HPA, u.Decision, r, time.Now())
+	isUrgent := kubestatus.Urgent(&u.HPA.Status, &after)
+	if !w.isWorthWriting(u, &after, isUrgent) {
+		return nil
+	}
+	var written *autoscalingv2.HorizontalPodAutoscaler
+	var err error
+	call := func() { written, err = w.client.Write(context.WithoutCancel(ctx), u.HPA, &after) }
+	isDone := false
+	switch {
+	case !w.mayDefer(u, isUrgent, due):
+		isDone = w.writeQueued(ctx, u, schedule.Earlier(due, u.Start), call)
+	case !isUrgent && !w.numbers.AllowN(u.Start, 1):
+		return nil
+	default:
+		isDone = w.writeIfFree(ctx, u, call)
+	}
+	if !isDone {
+		if isUrgent {
+			last.due = schedule.Earlier(due, u.Start)
+		}
+		return nil
+	}
+	if written != nil && kubestatus.Turned(&u.HPA.Status, &after) {
+		last.turned = time.Now()
+	}
+	w.note(u, written, err)
+	return err
+}
+
+// note notes how writing a status went.
+func (w *Writer) note(u *Update, written *autoscalingv2.HorizontalPodAutoscaler, err error) {
+	u.Record.last.backoff.Note(err, w.SyncPeriod)
+	if err != nil {
+		w.Warn(u.HPA, u.Record, "FailedUpdateStatus", causeOf(err))
+		w.Log.V(1).Info("status not written", "object", nameOf(u.HPA), "why", err.Error())
+	}
+	if written != nil {
+		u.Record.Written(written.ResourceVersion)
+	}
+}
+
+// causeOf is the API's own error, which upstream's event repeats.
+func causeOf(err error) string {
+	if cause := errors.Unwrap(err); cause != nil {
+		err = cause
+	}
+	return err.Error()
+}
+
+// writeQueued writes a status that cannot be left to the next decision: it waits for a slot as
+// long as a call may take.
+func (w *Writer) writeQueued(ctx context.Context, u *Update, since time.Time, call func()) (isDone bool) {
+	w.Workers.Yield(func() {
+		if err := w.Writes.Acquire(ctx, Kind, since, kubestatus.DefaultTimeout); err != nil {
+			return
+		}
+		defer w.Writes.Release(Kind)
+		if isDone = mayWrite(ctx, u); isDone {
+			call()
+		}
+	})
+	return isDone
+}
+
+// writeIfFree writes a status, unless all slots are in use.
+func (w *Writer) writeIfFree(ctx context.Context, u *Update, call func()) (isDone bool) {
+	if !w.Writes.TryAcquire(Kind) {
+		return false
+	}
+	w.Workers.Yield(func() {
+		defer w.Writes.Release(Kind)
+		if isDone = mayWrite(ctx, u); isDone {
+			call()
+		}
+	})
+	return isDone
+}
+
+// mayWrite reports whether a status may still be written. An edit does not matter, as the status
+// says which generation it is about.
+func mayWrite(ctx context.Context, u *Update) bool {
+	return !u.Contest.IsPaused() && ctx.Err() == nil
+}
+
+// Begin forgets what was written of another HPA of the same name. Numbers in the status of an
+// HPA that is new to this program keep their interval where another instance wrote them.
+func (w *Writer) Begin(r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) {
+	r.last = last{}
+	for i := range hpa.ManagedFields {
+		entry := &hpa.ManagedFields[i]
+		if entry.Subresource != "status" || entry.Manager != w.FieldManager || entry.Time == nil {
+			continue
+		}
+		// A time in the future is of a clock that is ahead: when the write was is not known.
+		if entry.Time.After(r.last.written) && !entry.Time.After(now) {
+			r.last.written = entry.Time.Time
+		}
+	}
+}

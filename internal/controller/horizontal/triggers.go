@@ -1,0 +1,146 @@
+package horizontal
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
+)
+
+// triggers has HPAs decided between sync periods.
+type triggers struct {
+	// isOn is false where decisions come by the sync period alone, as upstream's.
+	isOn       bool
+	syncPeriod time.Duration
+	// direct may be nil.
+	direct  readings.Direct
+	queue   *schedule.Queue
+	records *hpaRecords
+	pods    *podindex.Index
+	// buffers pools unused lists of the HPAs that have pods on a node.
+	buffers sync.Pool
+}
+
+// sampleBuffer is the memory that new samples of a node need; it is used again.
+type sampleBuffer struct {
+	subscriptions []podindex.Subscription
+	due           []dueHPA
+}
+
+// sampled has the HPAs with pods on a node decided on its new samples; before is when it had some
+// the last time.
+func (t *triggers) sampled(node string, at, before time.Time) {
+	if !t.isOn {
+		return
+	}
+	b, isUsed := t.buffers.Get().(*sampleBuffer)
+	if !isUsed {
+		b = &sampleBuffer{}
+	}
+	b.subscriptions = t.pods.On(node, b.subscriptions[:0])
+	b.due = t.records.sampled(at, before, b.subscriptions, b.due[:0])
+	for i := range b.due {
+		t.queue.AddEarly(b.due[i].key, b.due[i].at, true)
+	}
+	// What lies there would keep records alive that are gone.
+	clear(b.subscriptions)
+	t.buffers.Put(b)
+}
+
+// changed has HPAs decided because of what their pods or their targets are now.
+func (t *triggers) changed(keys []types.NamespacedName) {
+	now := time.Now()
+	for _, key := range keys {
+		begun, asked := t.records.changed(key)
+		t.queue.AddEarly(key, trigger.AfterEvent(now, begun, asked), false)
+	}
+}
+
+// podsChanged is called with the HPAs whose pods change; nil where that is no trigger.
+func (t *triggers) podsChanged() func([]types.NamespacedName) {
+	if !t.isOn {
+		return nil
+	}
+	return t.changed
+}
+
+// watch has HPAs decided whose target gets a replica count from another writer.
+func (t *triggers) watch(all *targets.Cache) (stop func(), err error) {
+	if !t.isOn {
+		return func() {}, nil
+	}
+	return all.Watch(func(id targets.ID, replicas int32) { t.changed(t.records.replicasChanged(id, replicas)) })
+}
+
+// cacheChanged lets a decision be made that waits for the cache to show the last status write.
+func (t *triggers) cacheChanged(key types.NamespacedName, r *hpaRecord) {
+	switch isAwaited, isFull := r.status.Awaited(); {
+	case isFull:
+		t.queue.AddFull(key, time.Now())
+	case isAwaited:
+		t.queue.AddEarly(key, time.Now(), false)
+	}
+}
+
+// followUp puts the nodes before others that the next decision depends on, and has the HPA
+// decided again where the decision asks for it.
+func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
+	if !p.result.HasSamples {
+		return
+	}
+	next := d.Next(&p.record.state, &p.observation, nil)
+	if !next.Again.IsZero() && t.isOn {
+		t.queue.AddEarly(keyOf(p.hpa), next.Again, true)
+	}
+	var nodes []string
+	for _, pod := range next.Suspects {
+		if node := p.pods[pod].Node(); !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) > 0 {
+		t.direct.Prefer(true, nodes...)
+	}
+	if next.Near {
+		t.direct.Prefer(false, t.pods.NodesOf(keyOf(p.hpa), nil)...)
+	}
+}
+
+// repeat is when the HPA is decided in full again, after a decision that was not carried out. One
+// on what is already known comes first, where decisions come between sync periods.
+func (t *triggers) repeat(p *pass, full time.Time) time.Time {
+	now := time.Now()
+	if !t.isOn {
+		return now
+	}
+	if next := p.record.readings.Asked().Add(readings.FallbackPeriod); !p.result.IsDirect && next.After(now) {
+		// Each decision asks metrics.k8s.io, and nothing else has happened.
+		now = next
+	}
+	t.queue.AddEarly(keyOf(p.hpa), now, p.mayLower())
+	return full
+}
+
+// overtaken is when the HPA is decided in full again, after a decision that a change of the HPA
+// or of its target's replica count has overtaken: at once, but only once in a sync period. A
+// writer that changes them all the time must not have all metrics asked for each time. Beyond
+// that the HPA is decided on what is already known, as after any other change of a replica count.
+func (t *triggers) overtaken(p *pass, full time.Time) time.Time {
+	now := time.Now()
+	if now.Sub(p.record.overtaken) >= t.syncPeriod {
+		p.record.overtaken = now
+		return now
+	}
+	if t.isOn {
+		t.changed([]types.NamespacedName{keyOf(p.hpa)})
+	}
+	return full
+}

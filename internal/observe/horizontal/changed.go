@@ -1,0 +1,20 @@
+package horizontal
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// SpecChanged reports whether the HPA is another than before for a decision. API servers before
+// 1.37 do not count generations.
+func SpecChanged(old, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	if old.Generation != hpa.Generation {
+		return true
+	}
+	return old != hpa && hpa.Generation == 0 && !equality.Semantic.DeepEqual(&old.Spec, &hpa.Spec)
+}
+
+// StatusChanged reports whether the HPA's status is another than before.
+func StatusChanged(old, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+	return !equality.Semantic.DeepEqual(&old.Status, &hpa.Status)
+}

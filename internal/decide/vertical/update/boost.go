@@ -45,6 +45,7 @@ func (d *Decision) expiredBoosts(i int) []string {
 // start is taken back. Like Play it gives do one action after the other, until one is
 // Deferred.
 func (d *Decision) EndBoosts(s *State, do func(Action) Result) {
+	p := play{Decision: d, state: s, do: do}
 	for i := range d.pods {
 		pod := &d.pods[i]
 		expired := d.expiredBoosts(i)
@@ -53,11 +54,11 @@ func (d *Decision) EndBoosts(s *State, do func(Action) Result) {
 		}
 		targets := d.targets(pod, d.unboostedTo(pod), expired)
 		action := Action{Kind: Unboost, Pod: pod, Reason: reason.BoostExpired, Targets: targets, Unboosted: expired, at: i}
-		result := do(action)
+		result := p.do(action)
 		if result.Outcome == Deferred {
 			return
 		}
-		d.record(s, action, result)
+		p.record(s, action, result)
 	}
 }
 

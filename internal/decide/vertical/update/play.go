@@ -172,12 +172,12 @@ func (p *play) claim(a Action) (growth vertical.Resized, ok bool) {
 
 // record notes the result of an action in the pod's verdict and in the State. evict says
 // that an eviction should follow.
-func (d *Decision) record(s *State, a Action, result Result) (evict bool) {
-	v := &d.Pods[a.at]
+func (p *play) record(s *State, a Action, result Result) (evict bool) {
+	v := &p.Pods[a.at]
 	switch {
 	case result.Outcome == Done:
 		v.Action, v.BlockedBy = a.Kind, reason.None
-		d.recordDone(s, a, result.At)
+		p.recordDone(s, a, result.At)
 	case result.Outcome == Refused && a.Kind == Unboost:
 		v.BlockedBy = reason.Refused
 	case a.Kind == Unboost, result.Outcome == Gone:
@@ -187,20 +187,20 @@ func (d *Decision) record(s *State, a Action, result Result) (evict bool) {
 	case a.Kind == Evict:
 		v.BlockedBy = reason.Failed
 	default:
-		v.BlockedBy, evict = d.recordFailedResize(s, v.Pod, result)
+		v.BlockedBy, evict = p.recordFailedResize(s, v.Pod, result)
 	}
 	return evict
 }
 
-func (d *Decision) recordDone(s *State, a Action, at time.Time) {
+func (p *play) recordDone(s *State, a Action, at time.Time) {
 	if a.Kind == Evict {
-		d.budget.RecordEviction(a.at)
-		s.Circuit.RecordEviction(at, d.observed.Pods, d.observed.Recommended)
+		p.budget.RecordEviction(a.at)
+		s.Circuit.RecordEviction(at, p.observed.Pods, p.observed.Recommended)
 		return
 	}
 	// Upstream counts each boost that ends for itself.
-	if a.Kind == Resize || d.policy.Divergences.Has(divergence.WorkloadBudget) {
-		d.budget.RecordResize(a.at)
+	if a.Kind == Resize || p.policy.Divergences.Has(divergence.WorkloadBudget) {
+		p.budget.RecordResize(a.at)
 	}
 	s.Circuit.RecordResize(at, a.Pod)
 	s.Resize.ClearFailures(a.Pod)
@@ -210,13 +210,13 @@ func (d *Decision) recordDone(s *State, a Action, at time.Time) {
 // Upstream evicts at once where the mode allows it. With the divergence resize-backoff
 // the resize is tried again first, and what an admission policy refuses is never followed
 // by an eviction: the policy would refuse the new pod as well.
-func (d *Decision) recordFailedResize(s *State, pod *vertical.Pod, result Result) (blockedBy reason.Reason, evict bool) {
-	evicts, patient := d.policy.resize().Evicts, d.policy.Divergences.Has(divergence.ResizeBackoff)
+func (p *play) recordFailedResize(s *State, pod *vertical.Pod, result Result) (blockedBy reason.Reason, evict bool) {
+	evicts, patient := p.policy.resize().Evicts, p.policy.Divergences.Has(divergence.ResizeBackoff)
 	switch {
 	case result.Outcome == Infeasible && evicts:
 		return reason.Failed, true
 	case result.Outcome == Infeasible:
-		s.Resize.RecordInfeasible(pod, d.observed.Recommended, d.nodeRoom(pod))
+		s.Resize.RecordInfeasible(pod, p.observed.Recommended, p.nodeRoom(pod))
 		return reason.InfeasibleBefore, false
 	case result.Outcome == Refused && patient:
 		s.Resize.RecordFailure(result.At, pod)

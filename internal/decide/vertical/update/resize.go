@@ -23,22 +23,22 @@ func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 // planResize makes the action of a resize, or says why there is none. evict says that
 // the pod is to be evicted instead. The budget is asked again, as the pods before this
 // one may have used it up.
-func (d *Decision) planResize(s *State, i int) (action Action, blockedBy reason.Reason, evict bool) {
+func (p *play) planResize(s *State, i int) (action Action, blockedBy reason.Reason, evict bool) {
 	// What keeps the whole group from being touched holds in every mode.
-	if why := d.budget.BlockedBy(i); why != reason.None {
+	if why := p.budget.BlockedBy(i); why != reason.None {
 		return Action{}, why, false
 	}
-	v := &d.Pods[i]
-	action = Action{Kind: Resize, Pod: v.Pod, Reason: v.Reason, Unboosted: d.expiredBoosts(i), at: i}
-	action.Targets = d.targets(v.Pod, v.fitted, action.Unboosted)
-	switch step, why := d.nextStep(s, i); step {
+	v := &p.Pods[i]
+	action = Action{Kind: Resize, Pod: v.Pod, Reason: v.Reason, Unboosted: p.expiredBoosts(i), at: i}
+	action.Targets = p.targets(v.Pod, v.fitted, action.Unboosted)
+	switch step, why := p.nextStep(s, i); step {
 	case resize.Evict:
 		return Action{}, reason.None, true
 	case resize.Skip, resize.Wait:
 		return Action{}, why, false
 	case resize.Retry:
-		s.Resize.RecordInfeasible(v.Pod, d.observed.Recommended, d.nodeRoom(v.Pod))
-		if d.policy.Divergences.Has(divergence.InPlaceBudget) && !resize.Changes(v.Pod, action.Targets) {
+		s.Resize.RecordInfeasible(v.Pod, p.observed.Recommended, p.nodeRoom(v.Pod))
+		if p.policy.Divergences.Has(divergence.InPlaceBudget) && !resize.Changes(v.Pod, action.Targets) {
 			// The node would refuse the same again.
 			return Action{}, reason.InfeasibleBefore, false
 		}
@@ -47,17 +47,17 @@ func (d *Decision) planResize(s *State, i int) (action Action, blockedBy reason.
 			return Action{}, resize.InProgress(v.Pod), false
 		}
 	}
-	if d.policy.Divergences.Has(divergence.ResizeChecks) {
-		blockedBy, evict = d.checkResize(s, v, action.Targets)
+	if p.policy.Divergences.Has(divergence.ResizeChecks) {
+		blockedBy, evict = p.checkResize(s, v, action.Targets)
 	}
 	return action, blockedBy, evict
 }
 
 // checkResize says whether the resize can succeed. Where only a new pod can have the
 // resources, and the mode allows it, the pod is evicted.
-func (d *Decision) checkResize(s *State, v *Verdict, targets []resize.Target) (blockedBy reason.Reason, evict bool) {
-	constraints := d.constraints(v.Pod)
-	evicts := d.policy.resize().Evicts
+func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (blockedBy reason.Reason, evict bool) {
+	constraints := p.constraints(v.Pod)
+	evicts := p.policy.resize().Evicts
 	v.CheckResults = resize.Check(v.Pod, targets, &constraints)
 	if len(v.CheckResults) > 0 {
 		blockedBy = v.CheckResults[0]
@@ -65,7 +65,7 @@ func (d *Decision) checkResize(s *State, v *Verdict, targets []resize.Target) (b
 		case resize.RemedyNewPod:
 			evict = evicts
 		case resize.RemedyWait:
-			evict = evicts && s.Resize.WaitForChecks(d.At, v.Pod)
+			evict = evicts && s.Resize.WaitForChecks(p.At, v.Pod)
 		}
 	} else {
 		s.Resize.EndWait(v.Pod)
@@ -73,17 +73,17 @@ func (d *Decision) checkResize(s *State, v *Verdict, targets []resize.Target) (b
 			v.CheckResults, evict = []reason.Reason{reason.FixedHeap}, evicts
 		}
 	}
-	if resize.NamesInit(v.Pod, d.observed.Recommended) {
+	if resize.NamesInit(v.Pod, p.observed.Recommended) {
 		v.CheckResults = append(v.CheckResults, reason.InitContainer)
 	}
 	return blockedBy, evict
 }
 
 // constraints are what a resize of the pod has to fit into.
-func (d *Decision) constraints(pod *vertical.Pod) resize.Constraints {
-	cluster := &d.observed.Cluster
+func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
+	cluster := &p.observed.Cluster
 	return resize.Constraints{
-		Unsupported: cluster.Unsupported, Node: cluster.Nodes[pod.Node].Without(pod), Ranges: d.observed.Ranges, Quotas: cluster.Quotas,
+		Unsupported: cluster.Unsupported, Node: cluster.Nodes[pod.Node].Without(pod), Ranges: p.observed.Ranges, Quotas: cluster.Quotas,
 		Used: cluster.Used[pod.UID],
 	}
 }

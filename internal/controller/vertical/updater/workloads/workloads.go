@@ -33,6 +33,7 @@ type Workload struct {
 	creators []string
 }
 
+// Key is the namespace and name of the VerticalPodAutoscaler.
 func (w *Workload) Key() string { return w.VPA.Namespace + "/" + w.VPA.Name }
 
 // Find gives the objects that change running pods, with their pods. It costs

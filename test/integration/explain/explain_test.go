@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -138,6 +139,20 @@ func TestWithoutTheController(t *testing.T) {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, stdout)
 		}
+	}
+}
+
+// TestFindsTheLeaderOnThisMachine: a controller beside the cluster is found without its address, by the Lease's holder.
+func TestFindsTheLeaderOnThisMachine(t *testing.T) {
+	t.Parallel()
+	s := waiting(t)
+	_, port, err := net.SplitHostPort(shared.Plimsoll(t).Inspection())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := explain(t, s, "--controller-port="+port)
+	if code != 0 || !strings.Contains(stdout, "history        read from the controller") {
+		t.Errorf("exit status %d:\n%s%s", code, stdout, stderr)
 	}
 }
 

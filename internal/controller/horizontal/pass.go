@@ -1,6 +1,8 @@
 package horizontal
 
 import (
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
+
 	"sync"
 	"time"
 
@@ -32,6 +34,8 @@ type pass struct {
 	// actual is what the other controller did; in shadow mode.
 	actual  takeover.Actual
 	scratch *scratch
+	// update is what is reported.
+	update status.Update
 }
 
 // isFull reports whether everything is asked anew.

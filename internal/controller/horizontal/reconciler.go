@@ -229,12 +229,12 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	}
 	p.record.scaling.Settled()
 	p.record.state = horizontal.Settle(p.record.state, outcome)
-	report := d.Report(outcome)
-	err := r.status.Write(ctx, &status.Update{
-		HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d, Report: &report,
+	p.update = status.Update{
+		HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d, Report: d.Report(outcome),
 		Start: p.start, IsRepeatedSoon: p.result.IsDirect,
-	})
-	r.count(p, &monitor.Outcome{Decision: d, Report: &report, StatusErr: err})
+	}
+	err := r.status.Write(ctx, &p.update)
+	r.count(p, &monitor.Outcome{Decision: d, Report: &p.update.Report, StatusErr: err})
 	return nil
 }
 
@@ -266,12 +266,13 @@ func (r *reconciler) compare(p *pass) {
 	step := r.inspectors.prepare(p)
 	d, state := horizontal.Decide(now, &p.policy, state, &p.observation)
 	r.inspectors.send(p, step, &d)
-	report := d.Report(horizontal.Outcome{At: now})
-	compared := takeover.Compared{HPA: p.hpa, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: &report}
+	p.update.Report = d.Report(horizontal.Outcome{At: now})
+	report := &p.update.Report
+	compared := takeover.Compared{HPA: p.hpa, Policy: &p.policy, Actual: &p.actual, Decision: &d, Report: report}
 	if !isBetween {
 		p.record.state = p.record.comparison.Record(now, &compared, state)
 	}
-	r.count(p, &monitor.Outcome{Decision: &d, Report: &report})
+	r.count(p, &monitor.Outcome{Decision: &d, Report: report})
 	r.comparer.Compare(&p.record.comparison, &compared)
 }
 

@@ -87,7 +87,7 @@ type Update struct {
 	Record   *Record
 	Contest  *takeover.Contest
 	Decision *horizontal.Decision
-	Report   *report.Report
+	Report   report.Report
 	// Start is when the decision began to observe.
 	Start time.Time
 	// IsRepeatedSoon says that the HPA is decided again with the next samples of its kubelets.

@@ -27,7 +27,7 @@ func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Con
 // Write records the events of a decision, logs it and writes status where that is due. The error
 // is that of the status write.
 func (w *Writer) Write(ctx context.Context, u *Update) error {
-	for _, event := range observehorizontal.Events(u.Report) {
+	for _, event := range observehorizontal.Events(&u.Report) {
 		w.Event(u.HPA, u.Record, event)
 	}
 	w.log(u)
@@ -35,7 +35,7 @@ func (w *Writer) Write(ctx context.Context, u *Update) error {
 }
 
 func (w *Writer) log(u *Update) {
-	d, r := u.Decision, u.Report
+	d, r := u.Decision, &u.Report
 	// The arguments are made only where a line is written.
 	if log := w.Log.V(1); r.Rescaled {
 		w.Log.Info("scaled", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA), "current",
@@ -48,7 +48,7 @@ func (w *Writer) log(u *Update) {
 }
 
 func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
-	last, r := &u.Record.last, u.Report
+	last, r := &u.Record.last, &u.Report
 	if !r.Rescaled && w.Triggers && last.backoff.IsActive() {
 		return nil
 	}

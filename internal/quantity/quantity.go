@@ -1,5 +1,5 @@
-// Package quantity keeps texts of strangers from becoming quantities that are
-// ruinous to read or to compute with.
+// Package quantity rejects quantities in untrusted text that are too expensive to parse
+// or to compute with.
 //
 // resource.Quantity takes any exponent: to read 1e-999999999 it computes a number
 // of a billion digits, and to compare 1e999999999 with another it does so too. A

@@ -1,6 +1,6 @@
 // Package kubelet asks the kubelets for /metrics/resource, one node at a time.
 // Below it, package text reads the answers, package rate keeps them, and package
-// rounds says when to ask whom.
+// scrape says when to scrape which node.
 //
 // A [Client] speaks HTTP/1.1 over TLS to each node and keeps the connection
 // alive. HTTP/2 is left out on purpose: with one request at a time there is

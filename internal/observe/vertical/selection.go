@@ -18,9 +18,8 @@ const (
 	AnnotationOnlyNamespace = "plimsoll.dev/only-namespace"
 )
 
-// Stronger is which object of one workload has its pods, of those that have anything
-// to say about new pods: the oldest. found is the strongest of those before next, or
-// nil.
+// Stronger is which VPA counts where several name one workload: the oldest of those that
+// apply to new pods. found is the one that counts among those before next, or nil.
 func Stronger(found, next *vpav1.VerticalPodAutoscaler) *vpav1.VerticalPodAutoscaler {
 	if !appliesToNewPods(next) || found != nil && Older(found, next) <= 0 {
 		return found

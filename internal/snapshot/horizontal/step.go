@@ -1,6 +1,6 @@
 // Package horizontal has the snapshots of HorizontalPodAutoscalers: everything that
-// one decision saw. It makes them from live decisions, decides them again with the same
-// core as the controller, and explains the decisions.
+// one decision saw. It makes them from live decisions, reads and writes them, and decides
+// them again with the controller's own core.
 package horizontal
 
 import (

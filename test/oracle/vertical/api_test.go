@@ -3,7 +3,7 @@ package vertical
 import (
 	"bytes"
 	"encoding/json"
-	"math/rand" //nolint:depguard // the fuzzer wants its Source
+	randv1 "math/rand" //nolint:depguard // the fuzzer wants its Source
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,7 +106,7 @@ func TestObjectsRoundTrip(t *testing.T) {
 	if err := vpav1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), serializer.NewCodecFactory(scheme)).NilChance(0.2).MaxDepth(30)
+	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, randv1.NewSource(1), serializer.NewCodecFactory(scheme)).NilChance(0.2).MaxDepth(30)
 	for range 2000 {
 		var a, b vpav1.VerticalPodAutoscaler
 		var theirs upstream.VerticalPodAutoscaler

@@ -111,7 +111,8 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 		return err
 	}
 	fmt.Fprintf(out, "Plimsoll is running: plimsoll controller %s\n", strings.Join(flags, " "))
-	fmt.Fprintf(out, "To see why it scales, run in another terminal:\n\n  %s\n\n", explainCommand(program, cluster.KubeconfigPath(), running.Inspection))
+	fmt.Fprintf(out, "To see why it scales, run in another terminal:\n\n  %s\n\n",
+		explainCommand(program, cluster.KubeconfigPath(), running.Inspection))
 	return nil
 }
 

@@ -190,7 +190,8 @@ func checkQuantities(known *runtime.Scheme, raw []byte) error {
 // plain takes the decoders' names for themselves out of their errors.
 func plain(err error) error {
 	text := err.Error()
-	for _, prefix := range []string{"strict decoding error: ", "error converting YAML to JSON: ", "json: ", "yaml: ", "unmarshal errors:\n  "} {
+	for _, prefix := range []string{"strict decoding error: ", "error converting YAML to JSON: ", "json: ", "yaml: ",
+		"unmarshal errors:\n  "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return errors.New(text)

@@ -81,10 +81,13 @@ type field struct {
 func newField(pods int) *field {
 	f := &field{now: time.Now(), samples: upstreammetrics.PodMetricsInfo{}}
 	started := metav1.NewTime(f.now.Add(-time.Hour))
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	for i := range pods {
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{"app": "web"}},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{"app": "web"},
+			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(requestMilli, resource.DecimalSI)},
 			}}}},
@@ -122,9 +125,11 @@ func utilization(maximum int32) *autoscalingv2.HorizontalPodAutoscaler {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			MaxReplicas: maximum, Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{},
-			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
-				Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent},
-			}}},
+			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{
+					Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType,
+						AverageUtilization: &percent},
+				}}},
 		},
 	}
 }
@@ -145,7 +150,9 @@ func (f *field) move(i int) {
 }
 
 // GetResourceMetric is upstream's metrics client. The calculator changes the map.
-func (f *field) GetResourceMetric(context.Context, corev1.ResourceName, string, labels.Selector, string) (upstreammetrics.PodMetricsInfo, time.Time, error) {
+func (f *field) GetResourceMetric(
+	context.Context, corev1.ResourceName, string, labels.Selector, string,
+) (upstreammetrics.PodMetricsInfo, time.Time, error) {
 	return maps.Clone(f.samples), f.now, nil
 }
 

@@ -21,7 +21,8 @@ func (s seen) look(now *Situation) {
 		least = *spec.MinReplicas
 	}
 	// Surge pods, and pods that are not ready: neither turns a ratio round.
-	uneven := int32(len(now.Pods)) != now.Scale.Spec || now.Scale.Status != now.Scale.Spec || slices.ContainsFunc(now.Pods, unready)
+	uneven := int32(len(now.Pods)) != now.Scale.Spec || now.Scale.Status != now.Scale.Spec ||
+		slices.ContainsFunc(now.Pods, unready)
 	for about, is := range map[divergence.Set]bool{
 		divergence.RolloutSurge:      uneven,
 		divergence.NoReadyPods:       hasValueTarget(spec.Metrics),

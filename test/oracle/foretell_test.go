@@ -37,8 +37,10 @@ func TestForetelling(t *testing.T) {
 		sum.add(t, Record(t, *seed, number))
 	}
 	share := func(n, of int) float64 { return float64(n) / float64(max(of, 1)) }
-	fmt.Printf("foretold: of %d steps that scale or are held back %d (%.1f %%) were committed to, %d of them (%.1f %%) right; always saying \"no change\" is right in %.1f %%\n",
-		sum.steps, sum.committed, 100*share(sum.committed, sum.steps), sum.right, 100*share(sum.right, sum.committed), 100*share(sum.still, sum.steps))
+	fmt.Printf("foretold: of %d steps that scale or are held back %d (%.1f %%) were committed to, %d of them (%.1f %%) "+
+		"right; always saying \"no change\" is right in %.1f %%\n",
+		sum.steps, sum.committed, 100*share(sum.committed, sum.steps), sum.right, 100*share(sum.right, sum.committed),
+		100*share(sum.still, sum.steps))
 	if share(sum.committed, sum.steps) < leastCommitted {
 		t.Errorf("committed in %.3f of the steps, want %.2f", share(sum.committed, sum.steps), leastCommitted)
 	}
@@ -68,7 +70,8 @@ func (f *foretold) add(t *testing.T, l *Timeline) {
 func eventOf(text string, at time.Time) corev1.Event {
 	about, message, _ := strings.Cut(text, ": ")
 	return corev1.Event{
-		Reason: about[strings.LastIndex(about, " ")+1:], Message: message, LastTimestamp: metav1.NewTime(at.Truncate(time.Second)),
+		Reason: about[strings.LastIndex(about, " ")+1:], Message: message,
+		LastTimestamp: metav1.NewTime(at.Truncate(time.Second)),
 	}
 }
 
@@ -77,7 +80,8 @@ func (f *foretold) step(t *testing.T, l *Timeline, i int, events []corev1.Event)
 	s := l.Situations[i]
 	step := s.snapshot(&l.Upstream[i-1].Status)
 	known := historybounds.Known{
-		HPA: step.HPA, Current: s.Scale.Spec, Rescales: historybounds.Rescales(events), Period: s.At - l.Situations[i-1].At, Divergences: divergence.None,
+		HPA: step.HPA, Current: s.Scale.Spec, Rescales: historybounds.Rescales(events), Period: s.At - l.Situations[i-1].At,
+		Divergences: divergence.None,
 	}
 	forecast, err := explainhorizontal.ForecastOf(step, &known)
 	if err != nil {
@@ -100,7 +104,8 @@ func (f *foretold) step(t *testing.T, l *Timeline, i int, events []corev1.Event)
 	if forecast.Decision.Desired == actual {
 		f.right++
 	} else if testing.Verbose() {
-		t.Logf("timeline %d step %d: foretold %d, came %d from %d\n%v", l.Number, i, forecast.Decision.Desired, actual, s.Scale.Spec, said(&forecast.Result))
+		t.Logf("timeline %d step %d: foretold %d, came %d from %d\n%v", l.Number, i, forecast.Decision.Desired, actual,
+			s.Scale.Spec, said(&forecast.Result))
 	}
 }
 

@@ -64,11 +64,15 @@ func TestForgetting(t *testing.T) {
 // no behavior, so that a remembered recommendation shows at once.
 func queue(count int32, length string) *Situation {
 	name := "queue"
-	target := autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1, resource.DecimalSI)}
+	target := autoscalingv2.MetricTarget{
+		Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1, resource.DecimalSI),
+	}
 	return &Situation{
 		Spec: defaulted(autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "ReplicationController", Name: "web"},
-			MaxReplicas:    20,
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
+				APIVersion: "v1", Kind: "ReplicationController", Name: "web",
+			},
+			MaxReplicas: 20,
 			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ExternalMetricSourceType,
 				External: &autoscalingv2.ExternalMetricSource{Metric: autoscalingv2.MetricIdentifier{Name: name}, Target: target}}},
 		}),

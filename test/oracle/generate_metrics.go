@@ -47,13 +47,15 @@ func (g *generator) wildly(milli int64) int64 {
 	if !g.wild || !g.chance(12) {
 		return milli
 	}
-	return pick[int64](g, -1, -1000, -milli, 0, math.MaxInt64, math.MaxInt64/2, math.MinInt64, 1<<40, 1<<53, 3_000_000_000_000)
+	return pick[int64](g, -1, -1000, -milli, 0, math.MaxInt64, math.MaxInt64/2, math.MinInt64, 1<<40, 1<<53,
+		3_000_000_000_000)
 }
 
 func (g *generator) answers(s *Situation) Answers {
 	a := Answers{
-		Custom: map[string]*custommetricsv1beta2.MetricValueList{}, External: map[string]*externalmetricsv1beta1.ExternalMetricValueList{},
-		Errors: map[string]string{},
+		Custom:   map[string]*custommetricsv1beta2.MetricValueList{},
+		External: map[string]*externalmetricsv1beta1.ExternalMetricValueList{},
+		Errors:   map[string]string{},
 	}
 	a.Resource = g.resources(s)
 	if g.trouble(25) {
@@ -74,9 +76,11 @@ func (g *generator) answer(s *Situation, spec *autoscalingv2.MetricSpec, a *Answ
 	case autoscalingv2.ObjectMetricSourceType:
 		name = spec.Object.Metric.Name
 		a.Custom[name] = &custommetricsv1beta2.MetricValueList{Items: []custommetricsv1beta2.MetricValue{{
-			DescribedObject: corev1.ObjectReference{Kind: spec.Object.DescribedObject.Kind, Name: spec.Object.DescribedObject.Name, Namespace: namespace},
-			Metric:          custommetricsv1beta2.MetricIdentifier{Name: name, Selector: spec.Object.Metric.Selector},
-			Timestamp:       metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.Object.Target),
+			DescribedObject: corev1.ObjectReference{
+				Kind: spec.Object.DescribedObject.Kind, Name: spec.Object.DescribedObject.Name, Namespace: namespace,
+			},
+			Metric:    custommetricsv1beta2.MetricIdentifier{Name: name, Selector: spec.Object.Metric.Selector},
+			Timestamp: metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.Object.Target),
 		}}}
 	case autoscalingv2.ExternalMetricSourceType:
 		name = spec.External.Metric.Name
@@ -86,7 +90,8 @@ func (g *generator) answer(s *Situation, spec *autoscalingv2.MetricSpec, a *Answ
 		}
 		for range pick(g, 1, 1, 1, 2, 3) {
 			list.Items = append(list.Items, externalmetricsv1beta1.ExternalMetricValue{
-				MetricLabels: series, MetricName: name, Timestamp: metav1.NewTime(g.now()), Value: g.outer(s, name, &spec.External.Target)})
+				MetricLabels: series, MetricName: name, Timestamp: metav1.NewTime(g.now()),
+				Value: g.outer(s, name, &spec.External.Target)})
 		}
 		if g.trouble(40) {
 			list.Items = nil
@@ -111,7 +116,9 @@ func (g *generator) outer(s *Situation, name string, t *autoscalingv2.MetricTarg
 	return *resource.NewMilliQuantity(g.wildly(int64(all)), resource.DecimalSI)
 }
 
-func (g *generator) podValues(s *Situation, source *autoscalingv2.PodsMetricSource) *custommetricsv1beta2.MetricValueList {
+func (g *generator) podValues(
+	s *Situation, source *autoscalingv2.PodsMetricSource,
+) *custommetricsv1beta2.MetricValueList {
 	list := &custommetricsv1beta2.MetricValueList{}
 	level := g.level(source.Metric.Name, s.Scale.Spec)
 	for _, pod := range g.reporting(s) {

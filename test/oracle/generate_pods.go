@@ -102,8 +102,10 @@ func (g *generator) deletePod(i int) {
 func (g *generator) newPod() *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: g.name(), Labels: map[string]string{"app": "web"}},
-		Spec:       corev1.PodSpec{Containers: g.template.containers, InitContainers: g.template.init, Resources: g.template.pod},
-		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+		Spec: corev1.PodSpec{
+			Containers: g.template.containers, InitContainers: g.template.init, Resources: g.template.pod,
+		},
+		Status: corev1.PodStatus{Phase: corev1.PodPending},
 	}
 	if g.trouble(40) {
 		pod.Labels["app"] = "other"
@@ -163,7 +165,8 @@ func (g *generator) ready(pod *corev1.Pod, is bool, at time.Time) {
 	if at.After(g.now()) {
 		at = g.now()
 	}
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(at)}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status,
+		LastTransitionTime: metav1.NewTime(at)}}
 }
 
 // age takes one pod a step on; nil when it goes.
@@ -180,7 +183,8 @@ func (g *generator) age(old *corev1.Pod) *corev1.Pod {
 	case pod.Status.Phase == corev1.PodPending && g.chance(2):
 		runSince(pod, at)
 		g.ready(pod, g.chance(2), at)
-	case pod.Status.Phase == corev1.PodRunning && len(pod.Status.Conditions) > 0 && pod.Status.Conditions[0].Status != corev1.ConditionTrue && g.chance(2):
+	case pod.Status.Phase == corev1.PodRunning && len(pod.Status.Conditions) > 0 &&
+		pod.Status.Conditions[0].Status != corev1.ConditionTrue && g.chance(2):
 		g.ready(pod, true, at)
 	case g.trouble(20) && pod.Status.Phase == corev1.PodRunning:
 		g.hurt(pod, at)

@@ -71,12 +71,16 @@ func (g *generator) metric(i int) autoscalingv2.MetricSpec {
 	case 1:
 		name := pick(g, corev1.ResourceCPU, corev1.ResourceMemory)
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.ContainerResourceMetricSourceType,
-			ContainerResource: &autoscalingv2.ContainerResourceMetricSource{Name: name, Container: pick(g, "main", "main", "main", "side", "sidecar"), Target: g.resourceTarget(name)}}
+			ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+				Name: name, Container: pick(g, "main", "main", "main", "side", "sidecar"), Target: g.resourceTarget(name),
+			}}
 	case 2:
 		return autoscalingv2.MetricSpec{Type: autoscalingv2.PodsMetricSourceType,
 			Pods: &autoscalingv2.PodsMetricSource{Metric: identifier, Target: averageTarget(g.targetMilli())}}
 	case 3:
-		described := autoscalingv2.CrossVersionObjectReference{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "front"}
+		described := autoscalingv2.CrossVersionObjectReference{
+			APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "front",
+		}
 		if g.chance(3) {
 			described = autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "Namespace", Name: namespace}
 		}
@@ -115,7 +119,9 @@ func (g *generator) outerTarget() autoscalingv2.MetricTarget {
 }
 
 func averageTarget(milli int64) autoscalingv2.MetricTarget {
-	return autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewMilliQuantity(milli, resource.DecimalSI)}
+	return autoscalingv2.MetricTarget{
+		Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewMilliQuantity(milli, resource.DecimalSI),
+	}
 }
 
 func (g *generator) behavior() *autoscalingv2.HorizontalPodAutoscalerBehavior {
@@ -139,7 +145,8 @@ func (g *generator) rules() *autoscalingv2.HPAScalingRules {
 		r.StabilizationWindowSeconds = &seconds
 	}
 	if g.IntN(3) == 0 {
-		which := pick(g, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect, autoscalingv2.DisabledPolicySelect)
+		which := pick(g, autoscalingv2.MaxChangePolicySelect, autoscalingv2.MinChangePolicySelect,
+			autoscalingv2.DisabledPolicySelect)
 		r.SelectPolicy = &which
 	}
 	if g.IntN(4) == 0 {
@@ -150,7 +157,8 @@ func (g *generator) rules() *autoscalingv2.HPAScalingRules {
 		if few && i > 0 {
 			break
 		}
-		policy := autoscalingv2.HPAScalingPolicy{Type: pick(g, autoscalingv2.PodsScalingPolicy, autoscalingv2.PercentScalingPolicy),
+		policy := autoscalingv2.HPAScalingPolicy{Type: pick(g, autoscalingv2.PodsScalingPolicy,
+			autoscalingv2.PercentScalingPolicy),
 			PeriodSeconds: int32(pick(g, 1, 15, 15, 30, 60, 61, 300, 1800))}
 		if few {
 			policy.Type = autoscalingv2.PercentScalingPolicy

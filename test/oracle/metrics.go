@@ -35,7 +35,8 @@ func (a *Answers) resource(selector string) (*metricsv1beta1.PodMetricsList, err
 		return nil, err
 	}
 	list := a.Resource.DeepCopy()
-	list.Items = slices.DeleteFunc(list.Items, func(m metricsv1beta1.PodMetrics) bool { return !wanted.Matches(labels.Set(m.Labels)) })
+	list.Items = slices.DeleteFunc(list.Items,
+		func(m metricsv1beta1.PodMetrics) bool { return !wanted.Matches(labels.Set(m.Labels)) })
 	return list, nil
 }
 
@@ -64,12 +65,16 @@ func (f forPlimsoll) Resource(_ context.Context, _, selector string) (*metricsv1
 }
 
 // Custom implements horizontal.MetricsSource.
-func (f forPlimsoll) Custom(_ context.Context, query metricsapi.CustomQuery) (*custommetricsv1beta2.MetricValueList, error) {
+func (f forPlimsoll) Custom(
+	_ context.Context, query metricsapi.CustomQuery,
+) (*custommetricsv1beta2.MetricValueList, error) {
 	return f.w.answers().custom(query.Metric)
 }
 
 // External implements horizontal.MetricsSource.
-func (f forPlimsoll) External(_ context.Context, _, metric, _ string) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
+func (f forPlimsoll) External(
+	_ context.Context, _, metric, _ string,
+) (*externalmetricsv1beta1.ExternalMetricValueList, error) {
 	return f.w.answers().external(metric)
 }
 
@@ -107,7 +112,9 @@ func (m customMetrics) RootScopedMetrics() custommetricsclient.MetricsInterface 
 func (m customMetrics) NamespacedMetrics(string) custommetricsclient.MetricsInterface { return m }
 
 // GetForObject implements MetricsInterface.
-func (m customMetrics) GetForObject(_ schema.GroupKind, _, metric string, _ labels.Selector) (*custommetricsv1beta2.MetricValue, error) {
+func (m customMetrics) GetForObject(
+	_ schema.GroupKind, _, metric string, _ labels.Selector,
+) (*custommetricsv1beta2.MetricValue, error) {
 	list, err := m.w.answers().custom(metric)
 	if err != nil {
 		return nil, err
@@ -116,7 +123,9 @@ func (m customMetrics) GetForObject(_ schema.GroupKind, _, metric string, _ labe
 }
 
 // GetForObjects implements MetricsInterface.
-func (m customMetrics) GetForObjects(_ schema.GroupKind, _ labels.Selector, metric string, _ labels.Selector) (*custommetricsv1beta2.MetricValueList, error) {
+func (m customMetrics) GetForObjects(
+	_ schema.GroupKind, _ labels.Selector, metric string, _ labels.Selector,
+) (*custommetricsv1beta2.MetricValueList, error) {
 	return m.w.answers().custom(metric)
 }
 

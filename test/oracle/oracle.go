@@ -78,7 +78,8 @@ func describe(s *Situation) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("  at %s %q restart %v recreate %v rival %v, %d pods, %d ready, max %d", s.At, s.Note, s.Restart, s.Recreate, s.Rival,
+	text := fmt.Sprintf("  at %s %q restart %v recreate %v rival %v, %d pods, %d ready, max %d", s.At, s.Note, s.Restart,
+		s.Recreate, s.Rival,
 		len(s.Pods), ready, s.Spec.MaxReplicas)
 	for i := range s.Spec.Metrics {
 		text += " " + string(s.Spec.Metrics[i].Type)

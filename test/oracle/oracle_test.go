@@ -167,7 +167,8 @@ func TestSnapshotsReplay(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), program, "evaluate", "-f", path, "--divergences", "none", "-o", "json").Output()
+	out, err := exec.CommandContext(t.Context(), program, "evaluate", "-f", path, "--divergences", "none", "-o",
+		"json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

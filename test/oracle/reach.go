@@ -38,8 +38,10 @@ func (t *Tally) reach(s *Situation, r *Result) {
 
 func (s *Situation) happenings(r *Result) map[string]bool {
 	return map[string]bool{
-		"scale written":              slices.ContainsFunc(r.Writes, func(w string) bool { return strings.HasSuffix(w, "<nil>") }),
-		"scale write refused":        slices.ContainsFunc(r.Writes, func(w string) bool { return !strings.HasSuffix(w, "<nil>") }),
+		"scale written": slices.ContainsFunc(r.Writes,
+			func(w string) bool { return strings.HasSuffix(w, "<nil>") }),
+		"scale write refused": slices.ContainsFunc(r.Writes,
+			func(w string) bool { return !strings.HasSuffix(w, "<nil>") }),
 		"conflicting scale write":    s.Scale.Conflicts > 0 && len(r.Writes) > 1,
 		"status write refused":       s.StatusError != "",
 		"controller restarted":       s.Restart,
@@ -95,7 +97,8 @@ func (t *Tally) branches(l *Timeline) error {
 // writes is not in it, nor is a second object or a scale that cannot be read.
 func (s *Situation) whole() bool {
 	version := s.Spec.ScaleTargetRef.APIVersion
-	return (version == "v1" || version == "apps/v1") && !s.Rival && s.Scale.GetError == "" && s.StatusError == "" && s.Scale.WriteError == "" && s.Scale.Conflicts == 0
+	return (version == "v1" || version == "apps/v1") && !s.Rival && s.Scale.GetError == "" && s.StatusError == "" &&
+		s.Scale.WriteError == "" && s.Scale.Conflicts == 0
 }
 
 func replayed(upstream, replayed *autoscalingv2.HorizontalPodAutoscalerStatus) string {

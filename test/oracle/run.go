@@ -106,7 +106,8 @@ func upstream(ctx context.Context, w *world) func() {
 	client := upstreammetrics.NewRESTMetricsClient(resourceMetrics{w}, customMetrics{w}, externalMetrics{w})
 	c := podautoscaler.NewHorizontalController(ctx, w.client.CoreV1(), w, w.client.AutoscalingV2(), mapper, client,
 		factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods(),
-		w.period, options.DownscaleStabilization, options.Tolerance, options.CPUInitializationPeriod, options.InitialReadinessDelay)
+		w.period, options.DownscaleStabilization, options.Tolerance, options.CPUInitializationPeriod,
+		options.InitialReadinessDelay)
 	// Its own recorder drops events that come often, and its monitor is the
 	// process'.
 	count := &counted{series: series{}}

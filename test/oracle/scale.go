@@ -22,7 +22,9 @@ type scales struct {
 }
 
 // Get implements scale.ScaleInterface.
-func (s *scales) Get(_ context.Context, resource schema.GroupResource, name string, _ metav1.GetOptions) (*autoscalingv1.Scale, error) {
+func (s *scales) Get(
+	_ context.Context, resource schema.GroupResource, name string, _ metav1.GetOptions,
+) (*autoscalingv1.Scale, error) {
 	w := s.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,14 +39,18 @@ func (s *scales) Get(_ context.Context, resource schema.GroupResource, name stri
 
 func (w *world) scale() *autoscalingv1.Scale {
 	return &autoscalingv1.Scale{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: target, UID: "target", ResourceVersion: strconv.Itoa(w.scaleVersion)},
-		Spec:       autoscalingv1.ScaleSpec{Replicas: w.count},
-		Status:     autoscalingv1.ScaleStatus{Replicas: w.now.Scale.Status, Selector: w.now.Scale.Selector},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: target, UID: "target", ResourceVersion: strconv.Itoa(w.scaleVersion),
+		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: w.count},
+		Status: autoscalingv1.ScaleStatus{Replicas: w.now.Scale.Status, Selector: w.now.Scale.Selector},
 	}
 }
 
 // Update implements scale.ScaleInterface.
-func (s *scales) Update(_ context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale, _ metav1.UpdateOptions) (*autoscalingv1.Scale, error) {
+func (s *scales) Update(
+	_ context.Context, resource schema.GroupResource, scale *autoscalingv1.Scale, _ metav1.UpdateOptions,
+) (*autoscalingv1.Scale, error) {
 	w := s.w
 	w.mu.Lock()
 	if w.conflicts > 0 {

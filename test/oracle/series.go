@@ -88,7 +88,9 @@ func (c *counted) ObserveReconciliationResult(action monitor.ActionLabel, err mo
 }
 
 // ObserveMetricComputationResult implements monitor.Monitor.
-func (c *counted) ObserveMetricComputationResult(action monitor.ActionLabel, err monitor.ErrorLabel, _ time.Duration, kind autoscalingv2.MetricSourceType) {
+func (c *counted) ObserveMetricComputationResult(
+	action monitor.ActionLabel, err monitor.ErrorLabel, _ time.Duration, kind autoscalingv2.MetricSourceType,
+) {
 	c.add(1, "metric_computation_total", string(action), string(err), string(kind))
 }
 

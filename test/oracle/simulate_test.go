@@ -72,8 +72,10 @@ func simulatedSpecs() map[string]*autoscalingv2.HorizontalPodAutoscalerSpec {
 	}
 	bound := plain.DeepCopy()
 	bound.Behavior = &autoscalingv2.HorizontalPodAutoscalerBehavior{
-		ScaleUp: rules(30, autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PodsScalingPolicy, Value: 3, PeriodSeconds: 45}),
-		ScaleDown: rules(window, autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy, Value: 25, PeriodSeconds: 60},
+		ScaleUp: rules(30, autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PodsScalingPolicy,
+			Value: 3, PeriodSeconds: 45}),
+		ScaleDown: rules(window, autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PercentScalingPolicy,
+			Value: 25, PeriodSeconds: 60},
 			autoscalingv2.HPAScalingPolicy{Type: autoscalingv2.PodsScalingPolicy, Value: 1, PeriodSeconds: 30}),
 	}
 	return map[string]*autoscalingv2.HorizontalPodAutoscalerSpec{"without behavior": plain, "with behavior": bound}
@@ -118,7 +120,8 @@ func follow(t *testing.T, spec *autoscalingv2.HorizontalPodAutoscalerSpec, steps
 	run(t, upstream, func(w *world) *Situation {
 		if i > 0 {
 			if got, want := w.replicas(), steps[i-1].desired; got != want {
-				t.Errorf("step %d, at %v, from %d: upstream wants %d, the simulation %d", i-1, steps[i-1].at, steps[i-1].current, got, want)
+				t.Errorf("step %d, at %v, from %d: upstream wants %d, the simulation %d", i-1, steps[i-1].at, steps[i-1].current,
+					got, want)
 				return nil
 			}
 		}
@@ -180,7 +183,8 @@ func podOf(p *metric.Pod, date func(time.Time) metav1.Time, labels map[string]st
 		if p.Ready == metric.ReadyTrue {
 			status = corev1.ConditionTrue
 		}
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: date(p.ReadyTransition)}}
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status,
+			LastTransitionTime: date(p.ReadyTransition)}}
 	}
 	return pod
 }

@@ -45,7 +45,8 @@ func (l *Timeline) Encode(w io.Writer, last int) error {
 		if s.Recreate {
 			status = autoscalingv2.HorizontalPodAutoscalerStatus{}
 		}
-		if _, err := fmt.Fprintf(w, "# step %d; upstream:\n# %s\n", i, strings.Join(lines(&l.Upstream[i]), "\n# ")); err != nil {
+		if _, err := fmt.Fprintf(w, "# step %d; upstream:\n# %s\n", i,
+			strings.Join(lines(&l.Upstream[i]), "\n# ")); err != nil {
 			return err
 		}
 		if err := snapshothorizontal.Encode(w, s.snapshot(&status)); err != nil {
@@ -58,7 +59,9 @@ func (l *Timeline) Encode(w io.Writer, last int) error {
 
 func (s *Situation) snapshot(status *autoscalingv2.HorizontalPodAutoscalerStatus) *snapshothorizontal.Step {
 	step := &snapshothorizontal.Step{
-		Snapshot: &snapshothorizontal.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Time: s.decided()},
+		Snapshot: &snapshothorizontal.Snapshot{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object}, Time: s.decided(),
+		},
 		HPA: &autoscalingv2.HorizontalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: object, UID: types.UID(object)},
 			Spec:       s.Spec, Status: *status,

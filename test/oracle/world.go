@@ -67,18 +67,19 @@ type world struct {
 func newWorld() *world {
 	// The newer fake keeps managedFields, by which Plimsoll tells other writers.
 	w := &world{client: fake.NewSimpleClientset(), begun: time.Now(), period: never, pods: map[string]*corev1.Pod{}}
-	w.client.PrependReactor("update", "horizontalpodautoscalers", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		update, ok := action.(clienttesting.UpdateAction)
-		if !ok || action.GetSubresource() != "status" {
-			return false, nil, nil
-		}
-		hpa, ok := update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler)
-		if !ok {
-			return false, nil, nil
-		}
-		stored, err := w.updateStatus(hpa)
-		return true, stored, err
-	})
+	w.client.PrependReactor("update", "horizontalpodautoscalers",
+		func(action clienttesting.Action) (bool, runtime.Object, error) {
+			update, ok := action.(clienttesting.UpdateAction)
+			if !ok || action.GetSubresource() != "status" {
+				return false, nil, nil
+			}
+			hpa, ok := update.GetObject().(*autoscalingv2.HorizontalPodAutoscaler)
+			if !ok {
+				return false, nil, nil
+			}
+			stored, err := w.updateStatus(hpa)
+			return true, stored, err
+		})
 	return w
 }
 
@@ -137,9 +138,13 @@ func (w *world) storeTarget() {
 	w.scaleVersion = w.version
 	kind, replicas := w.now.Scale.Kind, w.count
 	d := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: target, UID: "target", ResourceVersion: strconv.Itoa(w.version)},
-		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-		Status:     appsv1.DeploymentStatus{Replicas: w.now.Scale.Status},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: target, UID: "target", ResourceVersion: strconv.Itoa(w.version),
+		},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+		},
+		Status: appsv1.DeploymentStatus{Replicas: w.now.Scale.Status},
 	}
 	w.mu.Unlock()
 	if kind != "Deployment" {
@@ -158,8 +163,10 @@ func (w *world) touch(name string, s *Situation) {
 	if hpa == nil {
 		w.uids++
 		hpa = &autoscalingv2.HorizontalPodAutoscaler{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(fmt.Sprintf("%s-%d", name, w.uids)), Generation: 1},
-			Spec:       *s.Spec.DeepCopy(),
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: name, UID: types.UID(fmt.Sprintf("%s-%d", name, w.uids)), Generation: 1,
+			},
+			Spec: *s.Spec.DeepCopy(),
 		}
 		hpa.ResourceVersion = w.nextVersion()
 		must(w.client.Tracker().Create(hpaResource, hpa, namespace))

@@ -35,10 +35,12 @@ func TestSet(t *testing.T) {
 			[]Condition{one("C", True, "", noon), one("A", True, "", noon), one("B", False, "m", later)}, true,
 		},
 		"nothing is new": {
-			Sorted, []Condition{one("A", True, "m", noon)}, one("A", True, "m", later), []Condition{one("A", True, "m", noon)}, false,
+			Sorted, []Condition{one("A", True, "m", noon)}, one("A", True, "m", later), []Condition{one("A", True, "m", noon)},
+			false,
 		},
 		"a message does not move the time": {
-			Sorted, []Condition{one("A", True, "before", noon)}, one("A", True, "m", later), []Condition{one("A", True, "m", noon)}, true,
+			Sorted, []Condition{one("A", True, "before", noon)}, one("A", True, "m", later),
+			[]Condition{one("A", True, "m", noon)}, true,
 		},
 		"a status does": {
 			Unsorted, []Condition{one("B", True, "", noon), one("A", False, "m", noon)}, one("A", True, "m", later),

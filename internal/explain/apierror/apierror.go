@@ -50,14 +50,16 @@ func (s *sentence) Unwrap() error { return s.err }
 func (r Request) text(err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("you may not %s %s in namespace %s: ask for a Role that grants it (kubectl auth can-i %s %s -n %s)",
+		return fmt.Sprintf(
+			"you may not %s %s in namespace %s: ask for a Role that grants it (kubectl auth can-i %s %s -n %s)",
 			r.Verb, r.Resource, r.Namespace, r.Verb, r.Resource, r.Namespace)
 	case apierrors.IsUnauthorized(err):
 		return "the API server does not accept your credentials: renew those of the kubeconfig"
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && isUnserved(err):
 		return fmt.Sprintf("the cluster does not serve %s: install the CRDs or the API that defines it", r.Resource)
 	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("%s %q not found in namespace %s: see kubectl get %s -n %s", r.Resource, r.Name, r.Namespace, r.Resource, r.Namespace)
+		return fmt.Sprintf("%s %q not found in namespace %s: see kubectl get %s -n %s", r.Resource, r.Name, r.Namespace,
+			r.Resource, r.Namespace)
 	}
 	if text := connection(err); text != "" {
 		return text
@@ -90,10 +92,12 @@ func connection(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return server + " refuses the connection: is the cluster running, and is the server of the kubeconfig right?"
 	case isCertificate(err):
-		return server + " has a certificate that is not trusted: compare certificate-authority-data and server of the kubeconfig with the cluster's"
+		return server + " has a certificate that is not trusted: compare certificate-authority-data and server of the " +
+			"kubeconfig with the cluster's"
 	case errors.As(err, &name):
 		return server + " has a host name that cannot be resolved: is the server of the kubeconfig right?"
-	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
 		return server + " did not answer in time: try again, and check the network if it stays so"
 	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
 		return server + " cannot answer now: try again"
@@ -107,6 +111,7 @@ func isCertificate(err error) bool {
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var verification *tls.CertificateVerificationError
-	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verification) ||
+	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) ||
+		errors.As(err, &verification) ||
 		strings.Contains(err.Error(), "x509: ") // behind a transport that keeps the text alone
 }

@@ -26,11 +26,15 @@ func TestSentence(t *testing.T) {
 		err  error
 		want string
 	}{
-		"permission":  {apierrors.NewForbidden(of, "web", errors.New("no")), "you may not get horizontalpodautoscalers.autoscaling in namespace shop: ask for a Role"},
+		"permission": {apierrors.NewForbidden(of, "web", errors.New("no")),
+			"you may not get horizontalpodautoscalers.autoscaling in namespace shop: ask for a Role"},
 		"credentials": {apierrors.NewUnauthorized("no"), "does not accept your credentials"},
-		"not found":   {apierrors.NewNotFound(of, "web"), `horizontalpodautoscalers.autoscaling "web" not found in namespace shop: see kubectl get`},
-		"not served":  {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Code: 404}}, "does not serve horizontalpodautoscalers.autoscaling: install"},
-		"refused":     {get(fmt.Errorf("dial: %w", syscall.ECONNREFUSED)), "the API server at 10.0.0.1:6443 refuses the connection: is the cluster running"},
+		"not found": {apierrors.NewNotFound(of, "web"),
+			`horizontalpodautoscalers.autoscaling "web" not found in namespace shop: see kubectl get`},
+		"not served": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Code: 404}},
+			"does not serve horizontalpodautoscalers.autoscaling: install"},
+		"refused": {get(fmt.Errorf("dial: %w", syscall.ECONNREFUSED)),
+			"the API server at 10.0.0.1:6443 refuses the connection: is the cluster running"},
 		"timeout":     {get(context.DeadlineExceeded), "the API server at 10.0.0.1:6443 did not answer in time: try again"},
 		"certificate": {get(x509.UnknownAuthorityError{}), "has a certificate that is not trusted: compare"},
 		"name":        {get(&net.DNSError{Err: "no such host"}), "has a host name that cannot be resolved"},

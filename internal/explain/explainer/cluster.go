@@ -61,7 +61,9 @@ func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, e
 }
 
 // Vertical explains a VerticalPodAutoscaler as it is now.
-func (r *ClusterReader) Vertical(ctx context.Context, object types.NamespacedName) (*explainvertical.Explanation, error) {
+func (r *ClusterReader) Vertical(
+	ctx context.Context, object types.NamespacedName,
+) (*explainvertical.Explanation, error) {
 	step, err := r.reader.ReadVertical(ctx, r.vpas, object, time.Now())
 	if err != nil {
 		return nil, err
@@ -86,7 +88,9 @@ func (r *ClusterReader) Vertical(ctx context.Context, object types.NamespacedNam
 }
 
 // Horizontal explains a HorizontalPodAutoscaler as it is now.
-func (r *ClusterReader) Horizontal(ctx context.Context, object types.NamespacedName) (*explainhorizontal.Explanation, error) {
+func (r *ClusterReader) Horizontal(
+	ctx context.Context, object types.NamespacedName,
+) (*explainhorizontal.Explanation, error) {
 	hpa, err := r.reader.Object(ctx, object)
 	if err != nil {
 		return nil, err

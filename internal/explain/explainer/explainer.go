@@ -54,7 +54,9 @@ func (o Options) SavedVertical(step *snapshotvertical.Step) (*explainvertical.Ex
 func (o Options) withoutHistory(
 	step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, why string,
 ) (*explainhorizontal.Explanation, error) {
-	known := &historybounds.Known{HPA: step.HPA, Rescales: rescales, Period: o.Period, Divergences: controller.Divergences()}
+	known := &historybounds.Known{
+		HPA: step.HPA, Rescales: rescales, Period: o.Period, Divergences: controller.Divergences(),
+	}
 	if step.Scale != nil {
 		known.Current = step.Scale.Spec.Replicas
 	}

@@ -21,14 +21,17 @@ func event(reason, message string, after time.Duration) corev1.Event {
 
 func TestRescales(t *testing.T) {
 	got := Rescales([]corev1.Event{
-		event("SuccessfulRescale", "New size: 7; reason: cpu resource utilization (percentage of request) above target", time.Minute),
+		event("SuccessfulRescale", "New size: 7; reason: cpu resource utilization (percentage of request) above target",
+			time.Minute),
 		event("SuccessfulRescale", "New size: 3; reason: All metrics below target", 0),
 		event("FailedRescale", "New size: 9; reason: ; error: no", 2*time.Minute),
 		event("SuccessfulRescale", "somebody else's words", 3*time.Minute),
 		event("SuccessfulRescale", "New size: 99999999999; reason: too much", 4*time.Minute),
-		{Reason: "SuccessfulRescale", Message: "New size: 4; reason: x", EventTime: metav1.NewMicroTime(noon.Add(5 * time.Minute))},
+		{Reason: "SuccessfulRescale", Message: "New size: 4; reason: x",
+			EventTime: metav1.NewMicroTime(noon.Add(5 * time.Minute))},
 	})
-	want := []Rescale{{At: noon, To: 3}, {At: noon.Add(time.Minute), To: 7, IsWanted: true}, {At: noon.Add(5 * time.Minute), To: 4}}
+	want := []Rescale{{At: noon, To: 3}, {At: noon.Add(time.Minute), To: 7, IsWanted: true},
+		{At: noon.Add(5 * time.Minute), To: 4}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

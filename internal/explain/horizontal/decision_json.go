@@ -172,7 +172,9 @@ func (r *Result) trace() Trace {
 	switch d.Proposed.Source {
 	case proposal.None:
 	case proposal.Surge:
-		t.Proposed = &ProposedTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observehorizontal.SurgeWindow}
+		t.Proposed = &ProposedTrace{
+			MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observehorizontal.SurgeWindow,
+		}
 	default:
 		t.Proposed = &ProposedTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas}
 	}
@@ -181,7 +183,9 @@ func (r *Result) trace() Trace {
 	}
 	t.Stabilized = &StabilizedTrace{Replicas: d.Stabilized.Replicas, Reason: d.Stabilized.Reason.String()}
 	if d.Stabilized.Reason != behavior.ReadyForNewScale {
-		t.Stabilized.Recommendation = &snapshothorizontal.Recommendation{Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas}
+		t.Stabilized.Recommendation = &snapshothorizontal.Recommendation{
+			Time: d.Stabilized.By.Time, Replicas: d.Stabilized.By.Replicas,
+		}
 		t.Stabilized.Window = d.Stabilized.Window.String()
 	}
 	t.Limited = &LimitedTrace{

@@ -75,7 +75,8 @@ func (r *Result) writeHead(p *page, result, limit string) {
 	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
 		p.line("note", "%s", note)
 	}
-	if saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], r.Policy.Divergences.String(); saved != "" && saved != here {
+	if saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation],
+		r.Policy.Divergences.String(); saved != "" && saved != here {
 		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
 	}
 	p.strong("result", result)
@@ -86,7 +87,8 @@ func (r *Result) writeHead(p *page, result, limit string) {
 func (r *Result) writeDetails(p *page) {
 	d, ref := &r.Decision, r.Step.HPA.Spec.ScaleTargetRef
 	p.line("target", "%s: %d desired replicas, %d current replicas; minReplicas %d, maxReplicas %d",
-		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, r.Policy.MinReplicas, r.Policy.MaxReplicas)
+		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, r.Policy.MinReplicas,
+		r.Policy.MaxReplicas)
 	if text := triggerText(d.Trigger); text != "" {
 		p.line("trigger", "%s", text)
 	}
@@ -181,7 +183,8 @@ func surgeText(spec *source.Spec, s *surge.Result) string {
 			text += fmt.Sprintf("; %s × target with the load of %d new pods", short(s.Adjusted), s.Sharing)
 		}
 		if float64(s.Replicas) < s.Adjusted*float64(s.Base) {
-			return text + fmt.Sprintf("; proposed %d, fewer than %s × %d, as too few pods exceed it or the last scale-up did not help",
+			return text + fmt.Sprintf(
+				"; proposed %d, fewer than %s × %d, as too few pods exceed it or the last scale-up did not help",
 				s.Replicas, short(s.Adjusted), s.Base)
 		}
 		return text + fmt.Sprintf("; proposed %d = %s × %d, rounded up", s.Replicas, short(s.Adjusted), s.Base)
@@ -345,7 +348,8 @@ func (r *Result) limitText() string {
 	limit := projection.BindingLimit(d)
 	switch limit {
 	case projection.Tolerance:
-		return fmt.Sprintf("tolerance: no change for usage ratios from %s to %s", short(1-r.Policy.Tolerance.Down), short(1+r.Policy.Tolerance.Up))
+		return fmt.Sprintf("tolerance: no change for usage ratios from %s to %s", short(1-r.Policy.Tolerance.Down),
+			short(1+r.Policy.Tolerance.Up))
 	case projection.Stabilization:
 		direction := "scaleDown"
 		if d.Stabilized.Reason == behavior.ScaleUpStabilized {

@@ -27,7 +27,9 @@ type Result struct {
 // Evaluate decides the step. The state of the step before is consumed; the
 // step's own state or history takes its place. The scale write succeeds at the
 // step's time.
-func Evaluate(step *snapshothorizontal.Step, previous horizontal.State, set divergence.Set) (Result, horizontal.State, error) {
+func Evaluate(
+	step *snapshothorizontal.Step, previous horizontal.State, set divergence.Set,
+) (Result, horizontal.State, error) {
 	options := step.Snapshot.Options.Flags()
 	options.Divergences = set
 	r := &Result{Step: step, Policy: observehorizontal.Policy(step.HPA, options)}

@@ -164,7 +164,8 @@ func writesJSON(t *testing.T, name string) {
 		if err := decoder.Decode(&object); err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
-		if object.DesiredReplicas == nil || *object.DesiredReplicas != results[i].Decision.Desired || *object.Rescale != results[i].Decision.Rescale {
+		if object.DesiredReplicas == nil || *object.DesiredReplicas != results[i].Decision.Desired ||
+			*object.Rescale != results[i].Decision.Rescale {
 			t.Errorf("step %d: %+v", i, object)
 		}
 	}
@@ -175,13 +176,15 @@ func TestWhatIsWrongWithTheTarget(t *testing.T) {
 	unread := live(t)
 	unread.Scale, unread.Observation.Target = nil, horizontal.Target{Error: "the server could not find it"}
 	result, text := explained(t, again(t, snapshothorizontal.Of(unread)), divergence.Default)
-	if result.Decision.Branch != horizontal.BranchNoScale || !strings.Contains(text, "scale of the target cannot be read") || !strings.Contains(text, "could not find it") {
+	if result.Decision.Branch != horizontal.BranchNoScale ||
+		!strings.Contains(text, "scale of the target cannot be read") || !strings.Contains(text, "could not find it") {
 		t.Errorf("%s: %s", result.Decision.Branch, text)
 	}
 	shared := live(t)
 	shared.Observation.Target.Selector = horizontal.Selector{Problem: horizontal.SelectorAmbiguous, Message: "two want it"}
 	result, text = explained(t, again(t, snapshothorizontal.Of(shared)), divergence.Default)
-	if result.Decision.Branch != horizontal.BranchFailed || !strings.Contains(text, "AmbiguousSelector") || !strings.Contains(text, "two want it") {
+	if result.Decision.Branch != horizontal.BranchFailed || !strings.Contains(text, "AmbiguousSelector") ||
+		!strings.Contains(text, "two want it") {
 		t.Errorf("%s: %s", result.Decision.Branch, text)
 	}
 }
@@ -194,7 +197,8 @@ func TestWhoDecided(t *testing.T) {
 	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.Default); !strings.Contains(text, line) {
 		t.Errorf("it is not said: %s", text)
 	}
-	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.None); strings.Contains(text, "when the snapshot was saved") {
+	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.None); strings.Contains(text,
+		"when the snapshot was saved") {
 		t.Errorf("they are the same: %s", text)
 	}
 }

@@ -15,7 +15,8 @@ import (
 // then nothing more.
 func Example() {
 	stream := step("12:00:00", 2, 100) + step("12:00:15", 4, 0)
-	reader, evaluator := snapshothorizontal.NewReader(strings.NewReader(stream)), explainhorizontal.NewEvaluator(divergence.Default)
+	reader, evaluator := snapshothorizontal.NewReader(strings.NewReader(stream)),
+		explainhorizontal.NewEvaluator(divergence.Default)
 	for {
 		step, err := reader.Next()
 		if errors.Is(err, io.EOF) {

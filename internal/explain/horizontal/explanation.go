@@ -71,7 +71,9 @@ func Explain(step *snapshothorizontal.Step, set divergence.Set, period time.Dura
 		return nil, err
 	}
 	desired := result.Decision.Desired
-	e := &Explanation{Forecast: Forecast{Result: result, Least: desired, Most: desired}, Period: period, KnowsHistory: true}
+	e := &Explanation{
+		Forecast: Forecast{Result: result, Least: desired, Most: desired}, Period: period, KnowsHistory: true,
+	}
 	if step.Snapshot.State != nil {
 		e.project(*step.Snapshot.State, after)
 	} else {

@@ -63,7 +63,8 @@ func (e *Explanation) output() Output {
 	}
 	for _, u := range e.Uses {
 		policy := Policy{
-			Type: "Pods", Value: u.Policy.Value, PeriodSeconds: int64(u.Policy.Period.Seconds()), Direction: "scaleDown", Start: u.Start, Permits: u.Permits,
+			Type: "Pods", Value: u.Policy.Value, PeriodSeconds: int64(u.Policy.Period.Seconds()), Direction: "scaleDown",
+			Start: u.Start, Permits: u.Permits,
 		}
 		if u.Policy.Type == behavior.RatePercent {
 			policy.Type = "Percent"

@@ -25,7 +25,8 @@ func (e *Explanation) WriteText(w io.Writer, style Style) error {
 	if e.IsCertain() {
 		e.writeHead(p, e.resultText(), e.limitText())
 	} else {
-		e.writeHead(p, fmt.Sprintf("%d to %d replicas, depending on the history", e.Least, e.Most), "unknown, as the history is")
+		e.writeHead(p, fmt.Sprintf("%d to %d replicas, depending on the history", e.Least, e.Most),
+			"unknown, as the history is")
 	}
 	p.strong("next", e.nextText())
 	if text := e.lowerText(); text != "" {

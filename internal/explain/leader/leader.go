@@ -82,7 +82,8 @@ func (f *Finder) ask(ctx context.Context, what string, object types.NamespacedNa
 		return err
 	}
 	defer stop()
-	return fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s", address, what, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), read)
+	return fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s", address,
+		what, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), read)
 }
 
 // reach is where the leader answers, until stop is called. A leader on this machine
@@ -108,9 +109,11 @@ func (f *Finder) host(ctx context.Context) (string, error) {
 	lease, err := f.Client.CoordinationV1().Leases(f.Namespace).Get(ctx, f.Lease, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("there is no Lease %s/%s: does the controller run in that namespace? See --controller-namespace and --controller-lease", f.Namespace, f.Lease)
+		return "", fmt.Errorf("there is no Lease %s/%s: does the controller run in that namespace? See "+
+			"--controller-namespace and --controller-lease", f.Namespace, f.Lease)
 	case err != nil:
-		return "", apierror.Request{Verb: "get", Resource: "leases.coordination.k8s.io", Namespace: f.Namespace, Name: f.Lease}.Sentence(err)
+		return "", apierror.Request{Verb: "get", Resource: "leases.coordination.k8s.io",
+			Namespace: f.Namespace, Name: f.Lease}.Sentence(err)
 	case lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "":
 		return "", fmt.Errorf("no controller holds the Lease %s/%s: is one running?", f.Namespace, f.Lease)
 	}
@@ -120,13 +123,15 @@ func (f *Finder) host(ctx context.Context) (string, error) {
 
 // forward opens a way to the pod's loopback address.
 func (f *Finder) forward(pod string) (address string, stop func(), err error) {
-	path := f.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.Namespace).Name(pod).SubResource("portforward").URL()
+	path := f.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.Namespace).Name(pod).SubResource(
+		"portforward").URL()
 	dialer, err := dialerOf(f.Config, path)
 	if err != nil {
 		return "", nil, err
 	}
 	ended, ready := make(chan struct{}), make(chan struct{})
-	forwarder, err := portforward.NewOnAddressesForStreaming(dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", f.Port)}, ended, ready, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddressesForStreaming(dialer,
+		[]string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", f.Port)}, ended, ready, io.Discard, io.Discard)
 	if err != nil {
 		return "", nil, err
 	}
@@ -171,10 +176,13 @@ func dialerOf(config *rest.Config, to *url.URL) (httpstream.Dialer, error) {
 func refused(err error, namespace, pod string) error {
 	switch {
 	case apierrors.IsForbidden(err) || strings.Contains(err.Error(), "forbidden"):
-		return apierror.Request{Verb: "create", Resource: "pods/portforward", Namespace: namespace, Name: pod}.Sentence(apierrors.NewForbidden(
+		return apierror.Request{
+			Verb: "create", Resource: "pods/portforward", Namespace: namespace, Name: pod,
+		}.Sentence(apierrors.NewForbidden(
 			schema.GroupResource{Resource: "pods/portforward"}, pod, err))
 	case apierrors.IsNotFound(err) || strings.Contains(err.Error(), "not found"):
-		return fmt.Errorf("the controller runs as no pod of namespace %s: pass its --inspection-bind-address as --controller-address", namespace)
+		return fmt.Errorf("the controller runs as no pod of namespace %s: pass its --inspection-bind-address as "+
+			"--controller-address", namespace)
 	}
 	return fmt.Errorf("no port of pod %s/%s can be forwarded: %w", namespace, pod, err)
 }
@@ -188,7 +196,8 @@ func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return fmt.Errorf("the controller does not answer at %s (%w): pass its --inspection-bind-address as --controller-address",
+		return fmt.Errorf(
+			"the controller does not answer at %s (%w): pass its --inspection-bind-address as --controller-address",
 			request.URL.Host, unwrapped(err))
 	}
 	defer response.Body.Close()

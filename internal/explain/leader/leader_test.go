@@ -32,7 +32,8 @@ func TestReachOnThisMachine(t *testing.T) {
 		t.Errorf("an address that is given: %s, %v", address, err)
 	}
 	finder.Address, finder.Client = "", fake.NewClientset()
-	if _, _, err := finder.reach(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no Lease plimsoll-system/plimsoll-controller") {
+	if _, _, err := finder.reach(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "there is no Lease plimsoll-system/plimsoll-controller") {
 		t.Errorf("no Lease: %v", err)
 	}
 }

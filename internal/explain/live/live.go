@@ -34,8 +34,11 @@ type Reader struct {
 }
 
 // Object is the HorizontalPodAutoscaler itself.
-func (r *Reader) Object(ctx context.Context, object types.NamespacedName) (*autoscalingv2.HorizontalPodAutoscaler, error) {
-	hpa, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
+func (r *Reader) Object(
+	ctx context.Context, object types.NamespacedName,
+) (*autoscalingv2.HorizontalPodAutoscaler, error) {
+	hpa, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(object.Namespace).Get(ctx, object.Name,
+		metav1.GetOptions{})
 	if err != nil {
 		return nil, apierror.Request{
 			Verb: "get", Resource: "horizontalpodautoscalers.autoscaling", Namespace: object.Namespace, Name: object.Name,
@@ -47,7 +50,9 @@ func (r *Reader) Object(ctx context.Context, object types.NamespacedName) (*auto
 // Read is what a decision on the object would see now, without its history. A
 // scale or a metric that cannot be read is part of that; a right that the caller
 // lacks is not: it is an error that names the right.
-func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) (*snapshothorizontal.Step, error) {
+func (r *Reader) Read(
+	ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time,
+) (*snapshothorizontal.Step, error) {
 	step := &snapshothorizontal.Step{
 		Snapshot: &snapshothorizontal.Snapshot{
 			ObjectMeta: metav1.ObjectMeta{Namespace: hpa.Namespace, Name: hpa.Name},
@@ -58,7 +63,8 @@ func (r *Reader) Read(ctx context.Context, hpa *autoscalingv2.HorizontalPodAutos
 	target, err := r.Scales.Get(ctx, hpa.Namespace, hpa.Spec.ScaleTargetRef)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, apierror.Request{Verb: "get", Resource: "scale of " + hpa.Spec.ScaleTargetRef.Kind + " " + hpa.Spec.ScaleTargetRef.Name, Namespace: hpa.Namespace}.Sentence(err)
+		return nil, apierror.Request{Verb: "get", Resource: "scale of " +
+			hpa.Spec.ScaleTargetRef.Kind + " " + hpa.Spec.ScaleTargetRef.Name, Namespace: hpa.Namespace}.Sentence(err)
 	case err != nil:
 		step.Snapshot.ScaleError = err.Error()
 		return step, nil //nolint:nilerr // what cannot be read is part of what a decision sees
@@ -92,7 +98,10 @@ func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy 
 	asking.Wait()
 	for i := range answers {
 		if err := answers[i].Err; apierrors.IsForbidden(err) {
-			return apierror.Request{Verb: "list", Resource: "the values of " + policy.Metrics[i].Describe(policy.Divergences), Namespace: step.HPA.Namespace}.Sentence(err)
+			return apierror.Request{
+				Verb: "list", Resource: "the values of " + policy.Metrics[i].Describe(policy.Divergences),
+				Namespace: step.HPA.Namespace,
+			}.Sentence(err)
 		}
 		step.AddAnswer(i, &answers[i])
 		step.AddAsked(i, asked)

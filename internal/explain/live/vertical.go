@@ -25,7 +25,9 @@ import (
 
 // ReadVertical is what explains a VerticalPodAutoscaler. LimitRanges, nodes and horizontal
 // autoscalers that the caller may not list are left out, as they only add to it.
-func (r *Reader) ReadVertical(ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time) (*snapshotvertical.Step, error) {
+func (r *Reader) ReadVertical(
+	ctx context.Context, verticals *vpa.Client, object types.NamespacedName, now time.Time,
+) (*snapshotvertical.Step, error) {
 	found, err := verticals.Get(ctx, object.Namespace, object.Name)
 	if err != nil {
 		return nil, apierror.Request{
@@ -33,8 +35,10 @@ func (r *Reader) ReadVertical(ctx context.Context, verticals *vpa.Client, object
 		}.Sentence(err)
 	}
 	k := &snapshotvertical.Step{
-		Object:   found,
-		Snapshot: &snapshotvertical.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}, Time: now},
+		Object: found,
+		Snapshot: &snapshotvertical.Snapshot{
+			ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}, Time: now,
+		},
 	}
 	err = verticals.EachCheckpoint(ctx, object.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
 		if c.Spec.VPAObjectName == found.Name {
@@ -42,7 +46,8 @@ func (r *Reader) ReadVertical(ctx context.Context, verticals *vpa.Client, object
 		}
 	})
 	if err != nil {
-		return nil, apierror.Request{Verb: "list", Resource: "verticalpodautoscalercheckpoints.autoscaling.k8s.io", Namespace: object.Namespace}.Sentence(err)
+		return nil, apierror.Request{Verb: "list", Resource: "verticalpodautoscalercheckpoints.autoscaling.k8s.io",
+			Namespace: object.Namespace}.Sentence(err)
 	}
 	if err := r.workload(ctx, k); err != nil {
 		return nil, err
@@ -65,7 +70,9 @@ func (r *Reader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 	selector, replicas, err := r.selector(ctx, namespace, ref)
 	switch {
 	case apierrors.IsForbidden(err):
-		return apierror.Request{Verb: "get", Resource: "scale of " + ref.Kind + " " + ref.Name, Namespace: namespace}.Sentence(err)
+		return apierror.Request{
+			Verb: "get", Resource: "scale of " + ref.Kind + " " + ref.Name, Namespace: namespace,
+		}.Sentence(err)
 	case err != nil:
 		k.Snapshot.Target.Problem = fmt.Sprintf("spec.targetRef: %v", err)
 		return nil
@@ -83,7 +90,9 @@ func (r *Reader) workload(ctx context.Context, k *snapshotvertical.Step) error {
 
 // selector is that of the workload's pods, and how many there ought to be. DaemonSets
 // and Jobs have no scale.
-func (r *Reader) selector(ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference) (selector string, replicas int, err error) {
+func (r *Reader) selector(
+	ctx context.Context, namespace string, ref *autoscalingv1.CrossVersionObjectReference,
+) (selector string, replicas int, err error) {
 	switch ref.Kind {
 	case "DaemonSet":
 		set, err := r.Client.AppsV1().DaemonSets(namespace).Get(ctx, ref.Name, metav1.GetOptions{})
@@ -100,7 +109,8 @@ func (r *Reader) selector(ctx context.Context, namespace string, ref *autoscalin
 		selector, err := text(job.Spec.Selector)
 		return selector, 0, err
 	}
-	target, err := r.Scales.Get(ctx, namespace, autoscalingv2.CrossVersionObjectReference{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name})
+	target, err := r.Scales.Get(ctx, namespace,
+		autoscalingv2.CrossVersionObjectReference{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name})
 	if err != nil {
 		return "", 0, err
 	}
@@ -120,7 +130,8 @@ func (r *Reader) surroundings(ctx context.Context, k *snapshotvertical.Step) {
 	if observevertical.ModeOf(&k.Object.Spec).ResizesInPlace() {
 		// Without an answer the resize itself will tell.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
-		k.Snapshot.NoResize = err == nil && !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
+		k.Snapshot.NoResize = err == nil &&
+			!slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
 		r.used(ctx, k)
 	}
 	r.rules(ctx, k)

@@ -12,7 +12,9 @@ import (
 func TestUnreadableObjectSaysWhy(t *testing.T) {
 	const why = "spec.resourcePolicy: 1e999999999 is out of bounds"
 	for unreadable, want := range map[string]string{why: why, "": "names no workload"} {
-		k := &snapshotvertical.Step{Object: &vpav1.VerticalPodAutoscaler{Unreadable: unreadable}, Snapshot: &snapshotvertical.Snapshot{}}
+		k := &snapshotvertical.Step{
+			Object: &vpav1.VerticalPodAutoscaler{Unreadable: unreadable}, Snapshot: &snapshotvertical.Snapshot{},
+		}
 		if err := (&Reader{}).workload(t.Context(), k); err != nil || !strings.Contains(k.Snapshot.Target.Problem, want) {
 			t.Errorf("%v, %q", err, k.Snapshot.Target.Problem)
 		}

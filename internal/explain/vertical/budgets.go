@@ -35,7 +35,8 @@ func newBudgets(objects []*policyv1.PodDisruptionBudget) budgets {
 		if status.ObservedGeneration < object.Generation {
 			b.left = 0 // nobody has counted since it was changed
 		}
-		always := object.Spec.UnhealthyPodEvictionPolicy != nil && *object.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
+		always := object.Spec.UnhealthyPodEvictionPolicy != nil &&
+			*object.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow
 		b.sickGo = always || status.CurrentHealthy >= status.DesiredHealthy && status.DesiredHealthy > 0
 		all = append(all, b)
 	}

@@ -17,7 +17,8 @@ func TestReasonsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	speaks := map[reason.Reason]bool{
-		reason.OutsideRange: true, reason.QuickOOM: true, reason.LongLived: true, reason.BoostExpired: true, reason.ResizeFailed: true,
+		reason.OutsideRange: true, reason.QuickOOM: true, reason.LongLived: true, reason.BoostExpired: true,
+		reason.ResizeFailed:  true,
 		reason.InitContainer: true, reason.FixedHeap: true,
 	}
 	for _, r := range reason.All() {

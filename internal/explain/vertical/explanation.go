@@ -60,15 +60,18 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 		return nil, err
 	}
 	e := &Explanation{
-		Step: step, Divergences: divergences, Mode: observevertical.ModeOf(&step.Object.Spec), Published: observevertical.RecommendationsOf(&step.Object.Status),
+		Step: step, Divergences: divergences, Mode: observevertical.ModeOf(&step.Object.Spec),
+		Published: observevertical.RecommendationsOf(&step.Object.Status),
 	}
 	present, uids := containersOf(step.Pods)
 	e.Conflicts = conflictsOf(step, present)
 	settings.Recommender.Policy.Usage.Divergences = divergences
 	policy := observevertical.RecommendPolicyOf(step.Object, settings.Recommender)
 	o := recommend.Observation{
-		Lookup: recommend.Lookup{Problem: step.Snapshot.Target.Problem}, Generation: step.Object.Generation, Pods: uids, Containers: present,
-		Conflicts: e.Conflicts, SkipsConflicts: divergences.Has(divergence.SkipConflict), Published: observevertical.PublishedOf(&step.Object.Status),
+		Lookup: recommend.Lookup{Problem: step.Snapshot.Target.Problem}, Generation: step.Object.Generation, Pods: uids,
+		Containers: present,
+		Conflicts:  e.Conflicts, SkipsConflicts: divergences.Has(divergence.SkipConflict),
+		Published: observevertical.PublishedOf(&step.Object.Status),
 		// The other findings need samples and other objects: their conditions stay as published.
 		Findings: []finding.Finding{{Kind: finding.ConfigInvalid, Message: validation.Problem(step.Object)}},
 	}
@@ -131,6 +134,9 @@ func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []con
 	for i := range present {
 		names[i] = present[i].Container
 	}
-	v := &conflict.Vertical{Name: step.Object.Name, Mode: observevertical.ModeOf(&step.Object.Spec), Policies: observevertical.PoliciesOf(&step.Object.Spec)}
+	v := &conflict.Vertical{
+		Name: step.Object.Name, Mode: observevertical.ModeOf(&step.Object.Spec),
+		Policies: observevertical.PoliciesOf(&step.Object.Spec),
+	}
 	return conflict.Find(v, others, names)
 }

@@ -29,7 +29,9 @@ var writes = flag.Bool("update", false, "write what explanations say into testda
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func resources(cpu, memory string) corev1.ResourceList {
-	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	return corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+	}
 }
 
 // known is a workload of three pods: one asks for too little, one for what is
@@ -37,12 +39,16 @@ func resources(cpu, memory string) corev1.ResourceList {
 func known() *snapshotvertical.Step {
 	histogram := func(bucket int) vpav1.HistogramCheckpoint {
 		return vpav1.HistogramCheckpoint{
-			ReferenceTimestamp: metav1.NewTime(noon.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{bucket: 10000}, TotalWeight: 100,
+			ReferenceTimestamp: metav1.NewTime(noon.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{bucket: 10000},
+			TotalWeight: 100,
 		}
 	}
 	mode := vpav1.UpdateModeRecreate
 	k := &snapshotvertical.Step{
-		Snapshot: &snapshotvertical.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: noon, Target: snapshotvertical.Target{Replicas: 3}},
+		Snapshot: &snapshotvertical.Snapshot{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Time: noon,
+			Target: snapshotvertical.Target{Replicas: 3},
+		},
 		Object: &vpav1.VerticalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 			Spec: vpav1.VerticalPodAutoscalerSpec{
@@ -54,7 +60,8 @@ func known() *snapshotvertical.Step {
 			},
 			Status: vpav1.VerticalPodAutoscalerStatus{Recommendation: &vpav1.RecommendedPodResources{
 				ContainerRecommendations: []vpav1.RecommendedContainerResources{{
-					ContainerName: "app", Target: resources("200m", "400Mi"), LowerBound: resources("150m", "300Mi"), UpperBound: resources("200m", "1Gi"),
+					ContainerName: "app", Target: resources("200m", "400Mi"), LowerBound: resources("150m", "300Mi"),
+					UpperBound: resources("200m", "1Gi"),
 				}},
 			}},
 		},
@@ -82,9 +89,13 @@ func pod(name string, requests corev1.ResourceList) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: name, UID: types.UID(name), CreationTimestamp: started,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", Controller: ptr.To(true)}},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web",
+				Controller: ptr.To(true)}},
 		},
-		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: requests}}}},
+		Spec: corev1.PodSpec{
+			NodeName:   "node",
+			Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: requests}}},
+		},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, StartTime: &started, QOSClass: corev1.PodQOSBurstable,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
@@ -139,7 +150,8 @@ func TestConflictIsExplained(t *testing.T) {
 	if err := explainedBy(t, k, divergence.Default).WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"not recommended: a HorizontalPodAutoscaler has a utilization target on it", "the HorizontalPodAutoscaler web has a utilization target on cpu of container app"} {
+	for _, want := range []string{"not recommended: a HorizontalPodAutoscaler has a utilization target on it",
+		"the HorizontalPodAutoscaler web has a utilization target on cpu of container app"} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, got.String())
 		}
@@ -169,8 +181,10 @@ func TestJSON(t *testing.T) {
 func TestWithoutAnything(t *testing.T) {
 	var got bytes.Buffer
 	k := &snapshotvertical.Step{
-		Object:   &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
-		Snapshot: &snapshotvertical.Snapshot{Time: noon, Target: snapshotvertical.Target{Problem: "spec.targetRef: the object names no workload"}},
+		Object: &vpav1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
+		Snapshot: &snapshotvertical.Snapshot{
+			Time: noon, Target: snapshotvertical.Target{Problem: "spec.targetRef: the object names no workload"},
+		},
 	}
 	if err := explainedBy(t, k, divergence.None).WriteText(&got); err != nil {
 		t.Fatal(err)
@@ -180,13 +194,15 @@ func TestWithoutAnything(t *testing.T) {
 	}
 }
 
-// TestFeatures: whether the updater's gates are on is read from what it says, and said to be unknown where it says nothing.
+// TestFeatures: whether the updater's gates are on is read from what it says, and said to be unknown where it says
+// nothing.
 func TestFeatures(t *testing.T) {
 	k := known()
 	k.Object.Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInPlace)
 	said := func(name, conditionType, reason, message string) string {
 		k.Object.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{
-			Type: vpav1.VerticalPodAutoscalerConditionType(conditionType), Status: corev1.ConditionTrue, Reason: reason, Message: message,
+			Type: vpav1.VerticalPodAutoscalerConditionType(conditionType), Status: corev1.ConditionTrue, Reason: reason,
+			Message: message,
 		}}
 		var got bytes.Buffer
 		if err := explainedBy(t, k, divergence.Default).WriteText(&got); err != nil {
@@ -194,19 +210,24 @@ func TestFeatures(t *testing.T) {
 		}
 		return got.String()
 	}
-	if text := said("nobody says", "Other", "", ""); !strings.Contains(text, "whether the updater has InPlace among its --feature-gates is unknown") ||
+	if text := said("nobody says", "Other", "", ""); !strings.Contains(text,
+		"whether the updater has InPlace among its --feature-gates is unknown") ||
 		!strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
 		t.Errorf("nobody says whether the gate is on:\n%s", text)
 	}
-	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "feature-gates") || strings.Contains(text, "outside of the") ||
-		!strings.Contains(text, "the gate is off") || !strings.Contains(text, "not updated: the update mode changes no running pods") {
+	if text := said("off", "FeatureOff", "InPlace", "the gate is off"); strings.Contains(text, "feature-gates") ||
+		strings.Contains(text, "outside of the") ||
+		!strings.Contains(text, "the gate is off") ||
+		!strings.Contains(text, "not updated: the update mode changes no running pods") {
 		t.Errorf("the updater says that it is off:\n%s", text)
 	}
-	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") || !strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
+	if text := said("on", "UpdateBlocked", "Updating", "x"); strings.Contains(text, "feature") ||
+		!strings.Contains(text, "would be resized in place by the next pass: a request is outside") {
 		t.Errorf("the updater acts and misses nothing:\n%s", text)
 	}
 	k.Snapshot.NoResize = true
-	if text := said("old", "UpdateBlocked", "Updating", "x"); !strings.Contains(text, "the API server cannot resize pods") || !strings.Contains(text, "needs an update") {
+	if text := said("old", "UpdateBlocked", "Updating", "x"); !strings.Contains(text,
+		"the API server cannot resize pods") || !strings.Contains(text, "needs an update") {
 		t.Errorf("an old API server:\n%s", text)
 	}
 }

@@ -104,7 +104,8 @@ type Pod struct {
 func (e *Explanation) Output() Output {
 	k := e.Step
 	out := Output{
-		Time: k.Snapshot.Time, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(), Problem: k.Snapshot.Target.Problem,
+		Time: k.Snapshot.Time, Namespace: k.Object.Namespace, Name: k.Object.Name, Mode: e.Mode.String(),
+		Problem:  k.Snapshot.Target.Problem,
 		Features: e.Features, Damaged: e.Damaged, Updater: e.updater(),
 	}
 	for i := range e.Recommended.Traces {
@@ -116,7 +117,8 @@ func (e *Explanation) Output() Output {
 		out.Containers = append(out.Containers, c)
 	}
 	for _, c := range e.Recommended.Conditions {
-		out.Conditions = append(out.Conditions, Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message})
+		out.Conditions = append(out.Conditions,
+			Condition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message})
 	}
 	for i := range e.Update.Pods {
 		out.Pods = append(out.Pods, e.pod(&e.Update.Pods[i]))
@@ -144,9 +146,14 @@ func (e *Explanation) pod(v *update.Verdict) Pod {
 func (e *Explanation) updater() Updater {
 	u := e.Step.Snapshot.Updater
 	if u == nil {
-		return Updater{NoHistory: e.Step.Snapshot.UpdaterUnknown, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
+		return Updater{
+			NoHistory: e.Step.Snapshot.UpdaterUnknown, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled,
+		}
 	}
-	known := Updater{KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.Circuit != reason.None, Troubled: e.Update.Troubled}
+	known := Updater{
+		KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.Circuit != reason.None,
+		Troubled: e.Update.Troubled,
+	}
 	known.Held, known.EvictionsLeft = u.Held, u.EvictionsLeft
 	if !u.Time.IsZero() {
 		known.NextPass = u.Time.Add(u.Interval.Duration)
@@ -162,7 +169,8 @@ func resourceOf(t *estimate.Trace, r vertical.Resource) Resource {
 	for _, bound := range []estimate.Bound{estimate.Target, estimate.Lower, estimate.Upper} {
 		s := &t.Estimates[r][bound]
 		out.Bounds = append(out.Bounds, Bound{
-			Name: bound.String(), Percentile: s.Percentile, Used: int64(s.Used), WithMargin: int64(s.WithMargin), Widened: int64(s.Widened),
+			Name: bound.String(), Percentile: s.Percentile, Used: int64(s.Used), WithMargin: int64(s.WithMargin),
+			Widened: int64(s.Widened),
 			Floored: int64(s.Floored), Rounded: int64(s.Rounded), Capped: int64(s.Capped),
 		})
 	}

@@ -87,9 +87,13 @@ func (e *Explanation) observation(policy *update.Policy) *update.Observation {
 	step := e.Step
 	replicas := step.Snapshot.Target.Replicas
 	o := &update.Observation{
-		Recommended: e.Published, Ranges: observevertical.RangesOf(step.Ranges), Conflicts: e.Conflicts, Past: observevertical.PastOf(&step.Object.Status),
+		Recommended: e.Published, Ranges: observevertical.RangesOf(step.Ranges), Conflicts: e.Conflicts,
+		Past:          observevertical.PastOf(&step.Object.Status),
 		LittleHistory: observevertical.HasLittleHistory(&step.Object.Status),
-		Workload:      disruption.Workload{Target: disruption.Replicas{Configured: replicas, AsFound: replicas == 0}, Creators: map[string]disruption.Replicas{}},
+		Workload: disruption.Workload{
+			Target:   disruption.Replicas{Configured: replicas, AsFound: replicas == 0},
+			Creators: map[string]disruption.Replicas{},
+		},
 	}
 	if updater := step.Snapshot.Updater; updater != nil {
 		o.Workload.FailedCreate = updater.FailedCreate
@@ -188,7 +192,8 @@ func (l *limits) reserve(kind update.Kind) bool {
 func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known bool) []string {
 	asked := observevertical.RequestOf(&step.Object.Spec)
 	has := report.Features{
-		InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig, PodsResize: !step.Snapshot.NoResize,
+		InPlace: gates.InPlace, CPUStartupBoost: gates.CPUStartupBoost, PerVPAConfig: gates.PerVPAConfig,
+		PodsResize: !step.Snapshot.NoResize,
 	}
 	var said []string
 	missing, is := report.Missing(asked, has)
@@ -201,7 +206,8 @@ func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known 
 	}
 	unseen, is := report.Missing(asked, report.Features{PodsResize: true})
 	if is {
-		said = append(said, "whether the updater has "+strings.ReplaceAll(unseen.Reason, ",", ", ")+" among its --feature-gates is unknown; assumed on")
+		said = append(said, "whether the updater has "+strings.ReplaceAll(unseen.Reason, ",", ", ")+
+			" among its --feature-gates is unknown; assumed on")
 	}
 	return said
 }

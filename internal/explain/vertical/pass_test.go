@@ -47,7 +47,9 @@ func updater() *snapshotvertical.Updater {
 
 // confirmed is the circuit of a workload whose first replacement has come up.
 func confirmed() disruption.Circuit {
-	return disruption.Circuit{EvictedFrom: noon.Add(-2 * time.Minute), EvictedTo: noon.Add(-2 * time.Minute), Confirmed: true}
+	return disruption.Circuit{
+		EvictedFrom: noon.Add(-2 * time.Minute), EvictedTo: noon.Add(-2 * time.Minute), Confirmed: true,
+	}
 }
 
 func protect(step *snapshotvertical.Step, left int32) *policyv1.PodDisruptionBudget {
@@ -73,7 +75,10 @@ func inPlace(step *snapshotvertical.Step, mode vpav1.UpdateMode) {
 	step.Object.Spec.UpdatePolicy.UpdateMode = &mode
 	step.Nodes = []*corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "node"},
-		Status:     corev1.NodeStatus{Allocatable: resources("1", "4Gi"), NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1.37.0", OperatingSystem: "linux"}},
+		Status: corev1.NodeStatus{
+			Allocatable: resources("1", "4Gi"),
+			NodeInfo:    corev1.NodeSystemInfo{KubeletVersion: "v1.37.0", OperatingSystem: "linux"},
+		},
 	}}
 }
 
@@ -96,7 +101,8 @@ func TestEachPod(t *testing.T) {
 			[3]string{evicted, waits, waits}, words + "the pod that replaces the first evicted one has not come up yet",
 		},
 		"a budget": {
-			func(s *snapshotvertical.Step) { protect(s, 0) }, [3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")},
+			func(s *snapshotvertical.Step) { protect(s, 0) },
+			[3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")},
 			words + "a PodDisruptionBudget does not allow an eviction",
 		},
 		"a budget of another": {
@@ -111,7 +117,8 @@ func TestEachPod(t *testing.T) {
 		},
 		"nobody has counted": {
 			func(s *snapshotvertical.Step) { protect(s, 3).Generation = 2 },
-			[3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")}, "a PodDisruptionBudget",
+			[3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")},
+			"a PodDisruptionBudget",
 		},
 		"a budget lets the sick go": {
 			func(s *snapshotvertical.Step) {
@@ -121,26 +128,30 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{held("PodDisruptionBudget"), evicted, waits}, "would be evicted",
 		},
 		"two budgets": {
-			func(s *snapshotvertical.Step) { protect(s, 3); protect(s, 3) }, [3]string{held("Failed"), held("Failed"), held("Failed")},
+			func(s *snapshotvertical.Step) { protect(s, 3); protect(s, 3) },
+			[3]string{held("Failed"), held("Failed"), held("Failed")},
 			words + "the API server answered with an error",
 		},
 		"too few": {
 			func(s *snapshotvertical.Step) { s.Object.Spec.UpdatePolicy.MinReplicas = ptr.To[int32](4) },
-			[3]string{held("MinReplicas"), held("MinReplicas"), held("MinReplicas")}, words + "there are fewer pods than minReplicas",
+			[3]string{held("MinReplicas"), held("MinReplicas"), held("MinReplicas")}, words +
+				"there are fewer pods than minReplicas",
 		},
 		"requirements": {
 			func(s *snapshotvertical.Step) {
 				s.Object.Spec.UpdatePolicy.EvictionRequirements = []vpav1.EvictionRequirement{{
 					Resources: []corev1.ResourceName{corev1.ResourceCPU}, ChangeRequirement: vpav1.TargetLowerThanRequests,
 				}}
-			}, [3]string{held("EvictionRequirements"), held("EvictionRequirements"), held("EvictionRequirements")}, words + "the change does not meet the evictionRequirements",
+			}, [3]string{held("EvictionRequirements"), held("EvictionRequirements"), held("EvictionRequirements")}, words +
+				"the change does not meet the evictionRequirements",
 		},
 		"good enough": {
 			func(s *snapshotvertical.Step) {
 				for _, p := range s.Pods {
 					p.Spec.Containers[0].Resources.Requests = resources("160m", "400Mi")
 				}
-			}, [3]string{"nothing  WithinBounds", "nothing  WithinBounds", "nothing  WithinBounds"}, "not updated: the pods' requests are within the recommended bounds",
+			}, [3]string{"nothing  WithinBounds", "nothing  WithinBounds", "nothing  WithinBounds"},
+			"not updated: the pods' requests are within the recommended bounds",
 		},
 		"fought over": {
 			func(s *snapshotvertical.Step) {
@@ -153,17 +164,20 @@ func TestEachPod(t *testing.T) {
 						}}},
 					},
 				}}
-			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"}, "not updated: a HorizontalPodAutoscaler has a utilization target",
+			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"},
+			"not updated: a HorizontalPodAutoscaler has a utilization target",
 		},
 		"no turn": {
 			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Evictions = disruption.NewBucket(0.001, 1).Empty(noon.Add(-20 * time.Second))
-			}, [3]string{held("RateLimit"), held("RateLimit"), held("RateLimit")}, words + "--eviction-rate-limit allows no more in this pass",
+			}, [3]string{held("RateLimit"), held("RateLimit"), held("RateLimit")}, words +
+				"--eviction-rate-limit allows no more in this pass",
 		},
 		"nobody renews the Lease": {
 			func(s *snapshotvertical.Step) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.LeaseStale = true },
-			[3]string{held("LeaseStale"), held("LeaseStale"), held("LeaseStale")}, "skips its passes: the admission controller's Lease is not renewed",
+			[3]string{held("LeaseStale"), held("LeaseStale"), held("LeaseStale")},
+			"skips its passes: the admission controller's Lease is not renewed",
 		},
 		"the cluster evicts nothing": {
 			func(s *snapshotvertical.Step) {
@@ -178,14 +192,16 @@ func TestEachPod(t *testing.T) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Held = "SomethingNew"
 			},
-			[3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")}, "evicts nothing in the whole cluster: SomethingNew",
+			[3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")},
+			"evicts nothing in the whole cluster: SomethingNew",
 		},
 		"the cluster has had enough": {
 			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.EvictionsLeft = ptr.To(0)
 			},
-			[3]string{held("ClusterBudget"), held("ClusterBudget"), held("ClusterBudget")}, "--max-eviction-percent leaves 0 evictions in the whole cluster for now",
+			[3]string{held("ClusterBudget"), held("ClusterBudget"), held("ClusterBudget")},
+			"--max-eviction-percent leaves 0 evictions in the whole cluster for now",
 		},
 		"the cluster bears one more": {
 			func(s *snapshotvertical.Step) {
@@ -193,11 +209,13 @@ func TestEachPod(t *testing.T) {
 				s.Snapshot.Updater.EvictionsLeft = ptr.To(1)
 				s.Snapshot.Updater.State.Circuit = confirmed()
 				s.Snapshot.Flags = map[string]string{"eviction-tolerance": "1"}
-			}, [3]string{evicted, held("ClusterBudget"), held("ClusterBudget")}, words + "as many pods of the cluster were evicted as --max-eviction-percent allows",
+			}, [3]string{evicted, held("ClusterBudget"), held("ClusterBudget")}, words +
+				"as many pods of the cluster were evicted as --max-eviction-percent allows",
 		},
 		"new pods are refused": {
 			func(s *snapshotvertical.Step) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.FailedCreate = true },
-			[3]string{held("FailedCreate"), held("FailedCreate"), held("FailedCreate")}, words + "pods of the workload are not created",
+			[3]string{held("FailedCreate"), held("FailedCreate"), held("FailedCreate")}, words +
+				"pods of the workload are not created",
 		},
 		"little history": {
 			func(s *snapshotvertical.Step) {
@@ -205,8 +223,10 @@ func TestEachPod(t *testing.T) {
 					p.Spec.Containers[0].Resources.Requests = resources("200m", "800Mi")
 				}
 				s.Object.Status.Recommendation.ContainerRecommendations[0].UpperBound = resources("200m", "500Mi")
-				s.Object.Status.Conditions = append(s.Object.Status.Conditions, vpav1.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: corev1.ConditionTrue})
-			}, [3]string{"nothing  LittleHistory", "nothing  LittleHistory", "nothing  LittleHistory"}, "not updated: there are samples of less than a confidence interval",
+				s.Object.Status.Conditions = append(s.Object.Status.Conditions,
+					vpav1.VerticalPodAutoscalerCondition{Type: "LowConfidence", Status: corev1.ConditionTrue})
+			}, [3]string{"nothing  LittleHistory", "nothing  LittleHistory", "nothing  LittleHistory"},
+			"not updated: there are samples of less than a confidence interval",
 		},
 		"new pods crash": {
 			func(s *snapshotvertical.Step) {
@@ -221,20 +241,25 @@ func TestEachPod(t *testing.T) {
 				}
 				s.Pods[0].Status.ContainerStatuses = []corev1.ContainerStatus{{
 					Name: "app", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, FinishedAt: metav1.NewTime(noon)}},
+					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+						ExitCode: 1, FinishedAt: metav1.NewTime(noon),
+					}},
 				}}
-			}, [3]string{evicted, held("CircuitOpen"), held("CircuitOpen")}, "pods that were changed before do not come up: web-1",
+			}, [3]string{evicted, held("CircuitOpen"), held("CircuitOpen")},
+			"pods that were changed before do not come up: web-1",
 		},
 		"in place": {
 			func(s *snapshotvertical.Step) { inPlace(s, vpav1.UpdateModeInPlaceOrRecreate) },
-			[3]string{"resize OutsideRange ", held("DisruptionBudget"), held("DisruptionBudget")}, "would be resized in place by the next pass",
+			[3]string{"resize OutsideRange ", held("DisruptionBudget"), held("DisruptionBudget")},
+			"would be resized in place by the next pass",
 		},
 		"no room": {
 			func(s *snapshotvertical.Step) {
 				inPlace(s, vpav1.UpdateModeInPlaceOrRecreate)
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Requested = map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1000)}
-			}, [3]string{held("NodeFull"), held("NodeFull"), held("NodeFull")}, words + "the node has no room for what is recommended",
+			}, [3]string{held("NodeFull"), held("NodeFull"), held("NodeFull")}, words +
+				"the node has no room for what is recommended",
 		},
 		"refused before": {
 			func(s *snapshotvertical.Step) {
@@ -248,17 +273,20 @@ func TestEachPod(t *testing.T) {
 						Room:    vertical.Amounts{}.With(vertical.CPU, 1000).With(vertical.Memory, 4<<30),
 					}
 				}
-			}, [3]string{held("InfeasibleBefore"), held("InfeasibleBefore"), held("InfeasibleBefore")}, words + "the node cannot do the resize",
+			}, [3]string{held("InfeasibleBefore"), held("InfeasibleBefore"), held("InfeasibleBefore")}, words +
+				"the node cannot do the resize",
 		},
 		"memory in use": {
 			func(s *snapshotvertical.Step) {
 				shrinks(s)
 				for _, p := range s.Pods {
 					s.PodMetrics = append(s.PodMetrics, metricsv1beta1.PodMetrics{
-						ObjectMeta: metav1.ObjectMeta{Name: p.Name}, Containers: []metricsv1beta1.ContainerMetrics{{Name: "app", Usage: resources("50m", "700Mi")}},
+						ObjectMeta: metav1.ObjectMeta{Name: p.Name},
+						Containers: []metricsv1beta1.ContainerMetrics{{Name: "app", Usage: resources("50m", "700Mi")}},
 					})
 				}
-			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words + "a container uses more memory than its new limit would allow",
+			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words +
+				"a container uses more memory than its new limit would allow",
 		},
 		"memory in use, says the updater": {
 			func(s *snapshotvertical.Step) {
@@ -266,20 +294,26 @@ func TestEachPod(t *testing.T) {
 				s.Snapshot.Updater = updater()
 				s.Snapshot.Updater.Used = map[string]map[string]vertical.Amounts{}
 				for _, p := range s.Pods {
-					s.Snapshot.Updater.Used[string(p.UID)] = map[string]vertical.Amounts{"app": vertical.Amounts{}.With(vertical.Memory, 700<<20)}
+					s.Snapshot.Updater.Used[string(p.UID)] = map[string]vertical.Amounts{"app": vertical.Amounts{}.With(
+						vertical.Memory, 700<<20)}
 				}
-			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words + "a container uses more memory than its new limit would allow",
+			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words +
+				"a container uses more memory than its new limit would allow",
 		},
 		"nobody says what is used": {
-			shrinks, [3]string{held("MemoryUnknown"), held("MemoryUnknown"), held("MemoryUnknown")}, words + "a container's memory limit would fall, and what it uses is not known",
+			shrinks, [3]string{held("MemoryUnknown"), held("MemoryUnknown"), held("MemoryUnknown")}, words +
+				"a container's memory limit would fall, and what it uses is not known",
 		},
 		"the boost is over": {
 			func(s *snapshotvertical.Step) {
 				s.Snapshot.Flags = map[string]string{"updater-feature-gates.CPUStartupBoost": "true"}
 				s.Object.Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeOff)
-				s.Object.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{Type: vpav1.FactorStartupBoostType, Factor: ptr.To[int32](2)}}
+				s.Object.Spec.StartupBoost = &vpav1.StartupBoost{CPU: &vpav1.GenericStartupBoost{
+					Type: vpav1.FactorStartupBoostType, Factor: ptr.To[int32](2),
+				}}
 				s.Pods[0].Annotations = map[string]string{"vpaCpuStartupBoost/app": `{"requests":{"cpu":"50m"}}`}
-			}, [3]string{"unboost BoostExpired ", "nothing  ModeOff", "nothing  ModeOff"}, "would be resized in place now: the time of the start-up boost is over",
+			}, [3]string{"unboost BoostExpired ", "nothing  ModeOff", "nothing  ModeOff"},
+			"would be resized in place now: the time of the start-up boost is over",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -348,15 +382,18 @@ func TestMemoryIsTold(t *testing.T) {
 	e := explainedBy(t, step, divergence.Default)
 	text := textOf(t, e)
 	for _, want := range []string{
-		"last pass, at 11:59:40: evicted", "last pass, at 11:59:40: not updated: a PodDisruptionBudget does not allow an eviction",
-		"not updated: SomethingNew", "updater        state read from the controller; last pass at 11:59:40, next pass in about 40s",
+		"last pass, at 11:59:40: evicted",
+		"last pass, at 11:59:40: not updated: a PodDisruptionBudget does not allow an eviction",
+		"not updated: SomethingNew",
+		"updater        state read from the controller; last pass at 11:59:40, next pass in about 40s",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
 	out := e.Output()
-	if !out.Updater.KnowsHistory || !out.Updater.NextPass.Equal(noon.Add(40*time.Second)) || out.Pods[1].LastPass == nil || out.Pods[1].LastPass.Against != "PodDisruptionBudget" {
+	if !out.Updater.KnowsHistory || !out.Updater.NextPass.Equal(noon.Add(40*time.Second)) || out.Pods[1].LastPass == nil ||
+		out.Pods[1].LastPass.Against != "PodDisruptionBudget" {
 		t.Errorf("%+v", out)
 	}
 }

@@ -34,7 +34,8 @@ func (p *page) line(label, format string, args ...any) {
 func (e *Explanation) WriteText(w io.Writer) error {
 	p := &page{}
 	k := e.Step
-	fmt.Fprintf(p, "%s  VerticalPodAutoscaler %s/%s\n", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace, k.Object.Name)
+	fmt.Fprintf(p, "%s  VerticalPodAutoscaler %s/%s\n", k.Snapshot.Time.Format(time.RFC3339), k.Object.Namespace,
+		k.Object.Name)
 	e.explainDivergences(p)
 	target := "none"
 	if ref := k.Object.Spec.TargetRef; ref != nil {
@@ -57,7 +58,8 @@ func (e *Explanation) WriteText(w io.Writer) error {
 		e.explainContainer(p, &e.Recommended.Traces[i])
 	}
 	for _, c := range e.Conflicts {
-		p.line("conflict", "the HorizontalPodAutoscaler %s has a utilization target on %s of container %s", c.Horizontal, c.Resource, c.Container)
+		p.line("conflict", "the HorizontalPodAutoscaler %s has a utilization target on %s of container %s", c.Horizontal,
+			c.Resource, c.Container)
 	}
 	for _, c := range e.Recommended.Conditions {
 		p.line("condition", "%s %s %s %s", c.Type, c.Status, c.Reason, c.Message)
@@ -98,7 +100,8 @@ func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
 // stepsText is the way of a number: percentile, margin, confidence, floor, rounding,
 // caps; steps that change nothing are left out.
 func stepsText(r vertical.Resource, s *estimate.Estimate, floor vertical.Amount) string {
-	text := fmt.Sprintf("p%g of usage %s, with safety margin %s", 100*s.Percentile, amount(r, s.Used), amount(r, s.WithMargin))
+	text := fmt.Sprintf("p%g of usage %s, with safety margin %s", 100*s.Percentile, amount(r, s.Used),
+		amount(r, s.WithMargin))
 	if s.Widened != s.WithMargin {
 		text += fmt.Sprintf(", × %.3g for the confidence %s", s.Factor, amount(r, s.Widened))
 	}
@@ -153,7 +156,8 @@ func (e *Explanation) explainPod(p *page, v *update.Verdict) {
 	case v.Action != update.Nothing:
 		p.line("", "would be %s by the next pass: %s", done[v.Action], report.Sentence(v.Reason))
 	case v.Reason != reason.None:
-		p.line("", "needs an update: %s; blocked: %s", report.Sentence(v.Reason), cmp.Or(report.Sentence(v.BlockedBy), "not reached yet"))
+		p.line("", "needs an update: %s; blocked: %s", report.Sentence(v.Reason),
+			cmp.Or(report.Sentence(v.BlockedBy), "not reached yet"))
 	default:
 		p.line("", "not updated: %s", report.Sentence(v.BlockedBy))
 	}
@@ -210,7 +214,8 @@ func reasonOf(name string) (reason.Reason, bool) {
 
 // explainDivergences says that the file was decided otherwise where it comes from.
 func (e *Explanation) explainDivergences(p *page) {
-	if saved, here := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], e.Divergences.String(); saved != "" && saved != here {
+	if saved, here := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], e.Divergences.String(); saved != "" &&
+		saved != here {
 		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
 	}
 }
@@ -222,7 +227,8 @@ func (e *Explanation) explainUpdater(p *page) {
 		return
 	}
 	if updater == nil {
-		p.line("updater", "state unknown: %s; assumed to have just started", cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file has none"))
+		p.line("updater", "state unknown: %s; assumed to have just started",
+			cmp.Or(e.Step.Snapshot.UpdaterUnknown, "the file has none"))
 		if e.Mode.ResizesInPlace() && len(e.Update.ToUpdate) > 0 {
 			p.line("", "the requests of other pods on the nodes are unknown: a resize may not fit")
 		}
@@ -236,7 +242,8 @@ func (e *Explanation) explainUpdater(p *page) {
 	if in := updater.Time.Add(updater.Interval.Duration).Sub(e.Step.Snapshot.Time).Round(time.Second); in > 0 {
 		next = "in about " + in.String()
 	}
-	p.line("updater", "state read from the controller; last pass at %s, next pass %s", updater.Time.Format(time.TimeOnly), next)
+	p.line("updater", "state read from the controller; last pass at %s, next pass %s", updater.Time.Format(time.TimeOnly),
+		next)
 	if updater.Held != "" {
 		p.line("", "evicts nothing in the whole cluster: %s", sentence(updater.Held))
 	}

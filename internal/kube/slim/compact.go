@@ -54,8 +54,9 @@ func compactOf(p *corev1.Pod, observed *observe.Pod) *compact {
 		k.isOwned, k.apiVersion, k.owner, k.ownedBy, k.ownerUID = true, o.APIVersion, o.Kind, o.Name, o.UID
 	}
 	c := &compact{
-		observed: observed, template: templateOf(p), uid: string(p.UID), kind: unique.Make(k), annotations: observe.LabelsOf(p.Annotations),
-		generation: p.Generation, deleted: p.DeletionTimestamp,
+		observed: observed, template: templateOf(p), uid: string(p.UID), kind: unique.Make(k),
+		annotations: observe.LabelsOf(p.Annotations),
+		generation:  p.Generation, deleted: p.DeletionTimestamp,
 	}
 	var others []corev1.PodCondition
 	for i := range p.Status.Conditions {
@@ -83,11 +84,13 @@ func (c *compact) Pod() *corev1.Pod {
 	o, k := c.observed, c.kind.Value()
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: o.Namespace(), Name: o.Name, UID: types.UID(c.uid), ResourceVersion: o.ResourceVersion, Generation: c.generation,
+			Namespace: o.Namespace(), Name: o.Name, UID: types.UID(c.uid), ResourceVersion: o.ResourceVersion,
+			Generation:        c.generation,
 			DeletionTimestamp: c.deleted, Labels: o.Labels().Map(), Annotations: c.annotations.Map(),
 		},
 		Spec: corev1.PodSpec{
-			Containers: c.template.containers, InitContainers: c.template.initContainers, Resources: c.template.resources, NodeName: o.Node(),
+			Containers: c.template.containers, InitContainers: c.template.initContainers, Resources: c.template.resources,
+			NodeName: o.Node(),
 		},
 		Status: corev1.PodStatus{Phase: k.phase, QOSClass: k.qos, StartTime: timeOf(o.StartTime)},
 	}
@@ -116,7 +119,8 @@ func (c *compact) Pod() *corev1.Pod {
 var isController = true
 
 var readiness = map[metric.Readiness]corev1.ConditionStatus{
-	metric.ReadyTrue: corev1.ConditionTrue, metric.ReadyFalse: corev1.ConditionFalse, metric.ReadyUnknown: corev1.ConditionUnknown,
+	metric.ReadyTrue: corev1.ConditionTrue, metric.ReadyFalse: corev1.ConditionFalse,
+	metric.ReadyUnknown: corev1.ConditionUnknown,
 }
 
 func timeOf(t time.Time) *metav1.Time {

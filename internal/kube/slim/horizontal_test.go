@@ -16,9 +16,11 @@ import (
 )
 
 var (
-	meta = metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7", Annotations: map[string]string{"a": "b"}}
-	app  = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	yes  = true
+	meta = metav1.ObjectMeta{
+		Namespace: "shop", Name: "web", UID: "u", ResourceVersion: "7", Annotations: map[string]string{"a": "b"},
+	}
+	app = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	yes = true
 )
 
 // horizontal transforms, and wants the informer to find the result under the same
@@ -32,7 +34,8 @@ func horizontal(t *testing.T, object any) any {
 	if key, err := cache.MetaNamespaceKeyFunc(got); err != nil || key != "shop/web" {
 		t.Errorf("key %q, %v", key, err)
 	}
-	if again, err := Horizontal(got); err != nil || !cmp.Equal(got, again, cmp.AllowUnexported(owned{}), cmp.Comparer(func(a, b *observe.Pod) bool { return a == b })) {
+	if again, err := Horizontal(got); err != nil ||
+		!cmp.Equal(got, again, cmp.AllowUnexported(owned{}), cmp.Comparer(func(a, b *observe.Pod) bool { return a == b })) {
 		t.Errorf("twice: %+v, %v", again, err)
 	}
 	return got
@@ -46,13 +49,16 @@ func TestTargetsBecomeTheirScales(t *testing.T) {
 	}
 	for name, object := range map[string]any{
 		"deployment": &appsv1.Deployment{
-			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: &three, Selector: app}, Status: appsv1.DeploymentStatus{Replicas: 2},
+			ObjectMeta: meta, Spec: appsv1.DeploymentSpec{Replicas: &three, Selector: app},
+			Status: appsv1.DeploymentStatus{Replicas: 2},
 		},
 		"stateful set": &appsv1.StatefulSet{
-			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &three, Selector: app}, Status: appsv1.StatefulSetStatus{Replicas: 2},
+			ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: &three, Selector: app},
+			Status: appsv1.StatefulSetStatus{Replicas: 2},
 		},
 		"replica set": &appsv1.ReplicaSet{
-			ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &three, Selector: app}, Status: appsv1.ReplicaSetStatus{Replicas: 2},
+			ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: &three, Selector: app},
+			Status: appsv1.ReplicaSetStatus{Replicas: 2},
 		},
 	} {
 		if diff := cmp.Diff(want, horizontal(t, object)); diff != "" {
@@ -86,7 +92,9 @@ func TestPodsBecomeWhatIsObserved(t *testing.T) {
 // which fields are whose.
 func TestAutoscalersKeepTheirMetadata(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1_790_000_000, 0))
-	whole := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: *meta.DeepCopy(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 9}}
+	whole := &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: *meta.DeepCopy(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 9},
+	}
 	whole.ManagedFields = []metav1.ManagedFieldsEntry{
 		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: &at, FieldsV1: metav1.NewFieldsV1("{}")},
 	}

@@ -14,7 +14,8 @@ import (
 // reads the caches may compare it with another.
 func TestCachesHoldNoQuantityThatIsRuinousToCompareWith(t *testing.T) {
 	huge := resource.MustParse("1e999999999")
-	for name, transform := range map[string]func(any) (any, error){"Transform": Transform, "Horizontal": Horizontal, "Shared": Shared} {
+	for name, transform := range map[string]func(any) (any, error){"Transform": Transform,
+		"Horizontal": Horizontal, "Shared": Shared} {
 		object, err := transform(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{
 			{Name: "app", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": huge}}},
 		}}})
@@ -27,7 +28,8 @@ func TestCachesHoldNoQuantityThatIsRuinousToCompareWith(t *testing.T) {
 			t.Error(name, err)
 		}
 		object, err = transform(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			Metrics: []autoscalingv2.MetricSpec{{Resource: &autoscalingv2.ResourceMetricSource{Target: autoscalingv2.MetricTarget{AverageValue: &huge}}}},
+			Metrics: []autoscalingv2.MetricSpec{{Resource: &autoscalingv2.ResourceMetricSource{
+				Target: autoscalingv2.MetricTarget{AverageValue: &huge}}}},
 		}})
 		hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler)
 		if !ok || err != nil || !quantity.IsBounded(hpa.Spec.Metrics[0].Resource.Target.AverageValue) {

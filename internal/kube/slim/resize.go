@@ -48,7 +48,8 @@ func statuses(p *corev1.Pod) []corev1.ContainerStatus {
 			State:                corev1.ContainerState{Terminated: end(s.State.Terminated), Waiting: held(s.State.Waiting)},
 			LastTerminationState: corev1.ContainerState{Terminated: end(s.LastTerminationState.Terminated)},
 		}
-		if kept.State.Terminated != nil || kept.LastTerminationState.Terminated != nil || kept.State.Waiting != nil || kept.Resources != nil {
+		if kept.State.Terminated != nil || kept.LastTerminationState.Terminated != nil || kept.State.Waiting != nil ||
+			kept.Resources != nil {
 			slim = append(slim, kept)
 		}
 	}
@@ -59,7 +60,9 @@ func end(t *corev1.ContainerStateTerminated) *corev1.ContainerStateTerminated {
 	if t == nil {
 		return nil
 	}
-	return &corev1.ContainerStateTerminated{ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt}
+	return &corev1.ContainerStateTerminated{
+		ExitCode: t.ExitCode, Reason: t.Reason, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt,
+	}
 }
 
 // held is the state of a container that ended too often.
@@ -78,7 +81,8 @@ func otherResources(p *corev1.Pod, s *corev1.ContainerStatus) *corev1.ResourceRe
 		return nil
 	}
 	asked := &p.Spec.Containers[at].Resources
-	if equality.Semantic.DeepEqual(s.Resources.Requests, asked.Requests) && equality.Semantic.DeepEqual(s.Resources.Limits, asked.Limits) {
+	if equality.Semantic.DeepEqual(s.Resources.Requests, asked.Requests) &&
+		equality.Semantic.DeepEqual(s.Resources.Limits, asked.Limits) {
 		return nil
 	}
 	return &corev1.ResourceRequirements{Requests: s.Resources.Requests, Limits: s.Resources.Limits}

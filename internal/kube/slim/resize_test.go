@@ -21,16 +21,21 @@ func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "web-1", Namespace: "shop", UID: "1", Generation: 4, Labels: map[string]string{"app": "web"},
 			Annotations: map[string]string{
-				"vpaObservedContainers": "web", "vpaCpuStartupBoost/web": `{"requests":{"cpu":"1"}}`, "kubectl.kubernetes.io/other": "long",
+				"vpaObservedContainers": "web", "vpaCpuStartupBoost/web": `{"requests":{"cpu":"1"}}`,
+				"kubectl.kubernetes.io/other": "long",
 			},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: new(bool)}, {Kind: "Job", Name: "j", Controller: truth()}},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: new(bool)},
+				{Kind: "Job", Name: "j", Controller: truth()}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: "node", InitContainers: []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: cpu("5m")}}},
+			NodeName:       "node",
+			InitContainers: []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: cpu("5m")}}},
 			Containers: []corev1.Container{
 				{
-					Name: "web", Resources: corev1.ResourceRequirements{Requests: cpu("100m"), Limits: cpu("1")}, Args: []string{"-XX:MaxRAMPercentage=75"},
-					ResizePolicy: []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}},
+					Name: "web", Resources: corev1.ResourceRequirements{Requests: cpu("100m"), Limits: cpu("1")},
+					Args: []string{"-XX:MaxRAMPercentage=75"},
+					ResizePolicy: []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory,
+						RestartPolicy: corev1.RestartContainer}},
 				},
 				{Name: "proxy", Resources: corev1.ResourceRequirements{Requests: cpu("0.05")}},
 			},
@@ -44,8 +49,12 @@ func TestNothingThatTheVerticalSideLooksAtIsLost(t *testing.T) {
 			ContainerStatuses: []corev1.ContainerStatus{
 				{
 					Name: "web", Image: "long", Resources: &corev1.ResourceRequirements{Requests: cpu("70m")},
-					State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "long"}},
-					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137, Message: "long"}},
+					State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+						Reason: "CrashLoopBackOff", Message: "long",
+					}},
+					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+						Reason: "OOMKilled", ExitCode: 137, Message: "long",
+					}},
 				},
 				{Name: "proxy", Image: "long", Resources: &corev1.ResourceRequirements{Requests: cpu("50m")}},
 			},

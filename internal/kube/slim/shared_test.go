@@ -23,35 +23,46 @@ func typical(i int) *corev1.Pod {
 	name := fmt.Sprintf("web-%d-%d", i/2, i)
 	container := func(name string) corev1.Container {
 		return corev1.Container{
-			Name: name, Image: "registry.example/shop/" + name + ":1.2.3", Env: []corev1.EnvVar{{Name: "MODE", Value: "production"}},
+			Name: name, Image: "registry.example/shop/" + name + ":1.2.3",
+			Env: []corev1.EnvVar{{Name: "MODE", Value: "production"}},
 			Resources: corev1.ResourceRequirements{
 				Requests: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("128Mi")},
 				Limits:   corev1.ResourceList{"cpu": resource.MustParse("200m"), "memory": resource.MustParse("256Mi")},
 			},
-			VolumeMounts: []corev1.VolumeMount{{Name: "token", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true}},
+			VolumeMounts: []corev1.VolumeMount{{Name: "token", MountPath: "/var/run/secrets/kubernetes.io/serviceaccount",
+				ReadOnly: true}},
 		}
 	}
 	started := metav1.Now()
 	state := func(name string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{
-			Name: name, Ready: true, Started: &yes, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}},
+			Name: name, Ready: true, Started: &yes,
+			State:   corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}},
 			ImageID: "registry.example/shop@sha256:0123456789abcdef", ContainerID: "containerd://" + name,
 		}
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: fmt.Sprint(i), Generation: 1, CreationTimestamp: started,
-			Labels:      map[string]string{"app": fmt.Sprintf("web-%d", i/2), "pod-template-hash": "5f76cfc7f7"},
-			Annotations: map[string]string{"vpaUpdates": "Pod resources updated by web: container 0: cpu request", "checksum/config": "0123456789abcdef"},
+			Namespace: "shop", Name: name, UID: types.UID(name), ResourceVersion: fmt.Sprint(i), Generation: 1,
+			CreationTimestamp: started,
+			Labels:            map[string]string{"app": fmt.Sprintf("web-%d", i/2), "pod-template-hash": "5f76cfc7f7"},
+			Annotations: map[string]string{
+				"vpaUpdates": "Pod resources updated by web: container 0: cpu request", "checksum/config": "0123456789abcdef",
+			},
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("web-%d-5f76cfc7f7", i/2), UID: "owner", Controller: &yes,
+				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: fmt.Sprintf("web-%d-5f76cfc7f7", i/2), UID: "owner",
+				Controller: &yes,
 			}},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 1500))}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet",
+				FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 1500))}},
 		},
-		Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", i%100), Containers: []corev1.Container{container("app"), container("proxy")}},
+		Spec: corev1.PodSpec{
+			NodeName: fmt.Sprintf("node-%d", i%100), Containers: []corev1.Container{container("app"), container("proxy")},
+		},
 		Status: corev1.PodStatus{
 			Phase: corev1.PodRunning, StartTime: &started, QOSClass: corev1.PodQOSBurstable, PodIP: "10.0.0.1",
-			Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: started}},
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
+				LastTransitionTime: started}},
 			ContainerStatuses: []corev1.ContainerStatus{state("app"), state("proxy")},
 		},
 	}
@@ -74,9 +85,11 @@ func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *o
 func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
 	evicted := typical(3)
 	evicted.Status = corev1.PodStatus{
-		Phase: corev1.PodFailed, Reason: Evicted, Message: "The node was low on resource: memory. Container app was using 1Gi, request is 128Mi.",
+		Phase: corev1.PodFailed, Reason: Evicted,
+		Message: "The node was low on resource: memory. Container app was using 1Gi, request is 128Mi.",
 	}
-	for name, full := range map[string]*corev1.Pod{"typical": typical(1), "with everything": eventful(), "evicted": evicted, "empty": {}} {
+	for name, full := range map[string]*corev1.Pod{"typical": typical(1),
+		"with everything": eventful(), "evicted": evicted, "empty": {}} {
 		t.Run(name, func(t *testing.T) { wantSharedLikeOwn(t, full) })
 	}
 }
@@ -89,15 +102,20 @@ func eventful() *corev1.Pod {
 	p.Annotations["vpaCpuStartupBoost/app"] = `{"requests":{"cpu":"100m"}}`
 	p.Spec.InitContainers = []corev1.Container{{Name: "sidecar", RestartPolicy: &always}}
 	p.Spec.Containers[0].Args = []string{"-XX:MaxRAMPercentage=75"}
-	p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory", RestartPolicy: corev1.RestartContainer}}
+	p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory",
+		RestartPolicy: corev1.RestartContainer}}
 	p.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}}
 	p.Status.Conditions[0].Status, p.Status.Conditions[0].Reason = corev1.ConditionFalse, "ContainersNotReady"
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
-		Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred, LastTransitionTime: now,
+		Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred,
+		LastTransitionTime: now,
 	})
-	p.Status.ContainerStatuses[1].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137, FinishedAt: now}
+	p.Status.ContainerStatuses[1].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+		Reason: "OOMKilled", ExitCode: 137, FinishedAt: now,
+	}
 	p.Status.ContainerStatuses[1].RestartCount = 1
-	p.Status.ContainerStatuses[0].Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("50m")}}
+	p.Status.ContainerStatuses[0].Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		"cpu": resource.MustParse("50m")}}
 	return p
 }
 
@@ -114,7 +132,8 @@ func wantSharedLikeOwn(t *testing.T, full *corev1.Pod) {
 		t.Fatal(err)
 	}
 	slim, _ := Pod(made)
-	if diff := cmp.Diff(observevertical.Pod(slim), observevertical.Pod(whole), cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
+	if diff := cmp.Diff(observevertical.Pod(slim), observevertical.Pod(whole),
+		cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 		t.Errorf("the vertical side (-own +shared):\n%s", diff)
 	}
 	for i := range slim.Status.Conditions {
@@ -204,10 +223,17 @@ func TestTemplates(t *testing.T) {
 	}
 	always := corev1.ContainerRestartPolicyAlways
 	for name, change := range map[string]func(*corev1.Pod){
-		"another name":          func(p *corev1.Pod) { p.Spec.Containers[0].Name = "else" },
-		"another request":       func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("101m") },
-		"a limit for a request": func(p *corev1.Pod) { c := &p.Spec.Containers[0].Resources; c.Requests, c.Limits = c.Limits, c.Requests },
-		"a container less":      func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] },
+		"another name": func(p *corev1.Pod) { p.Spec.Containers[0].Name = "else" },
+		"another request": func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse(
+				"101m")
+		},
+		"a limit for a request": func(p *corev1.Pod) {
+			c := &p.Spec.Containers[0].Resources
+			c.Requests, c.Limits = c.Limits,
+				c.Requests
+		},
+		"a container less": func(p *corev1.Pod) { p.Spec.Containers = p.Spec.Containers[:1] },
 		"an init container": func(p *corev1.Pod) {
 			p.Spec.InitContainers, p.Spec.Containers = p.Spec.Containers[1:], p.Spec.Containers[:1]
 		},
@@ -215,7 +241,8 @@ func TestTemplates(t *testing.T) {
 		"a fixed heap":         func(p *corev1.Pod) { p.Spec.Containers[0].Args = []string{"-XX:MaxRAMPercentage=75"} },
 		"resources of the pod": func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{} },
 		"a restart by a resize": func(p *corev1.Pod) {
-			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory", RestartPolicy: corev1.RestartContainer}}
+			p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: "memory",
+				RestartPolicy: corev1.RestartContainer}}
 		},
 		"a name that looks like more": func(p *corev1.Pod) { p.Spec.Containers[0].Name = `app"";"` },
 	} {

@@ -25,8 +25,10 @@ func Transform(object any) (any, error) {
 			Status: corev1.NodeStatus{
 				Addresses: o.Status.Addresses, DaemonEndpoints: o.Status.DaemonEndpoints,
 				Allocatable: room(o.Status.Allocatable),
-				NodeInfo:    corev1.NodeSystemInfo{KubeletVersion: o.Status.NodeInfo.KubeletVersion, OperatingSystem: o.Status.NodeInfo.OperatingSystem},
-				Conditions:  ready(o.Status.Conditions),
+				NodeInfo: corev1.NodeSystemInfo{
+					KubeletVersion: o.Status.NodeInfo.KubeletVersion, OperatingSystem: o.Status.NodeInfo.OperatingSystem,
+				},
+				Conditions: ready(o.Status.Conditions),
 			},
 		}, nil
 	case *appsv1.Deployment:
@@ -115,7 +117,8 @@ func objectMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 func controller(references []metav1.OwnerReference) []metav1.OwnerReference {
 	for i := range references {
 		if r := &references[i]; r.Controller != nil && *r.Controller {
-			return []metav1.OwnerReference{{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID, Controller: r.Controller}}
+			return []metav1.OwnerReference{{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, UID: r.UID,
+				Controller: r.Controller}}
 		}
 	}
 	return nil

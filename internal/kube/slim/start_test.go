@@ -60,7 +60,8 @@ func start(b *testing.B, url string, pods int) {
 	defer cancel()
 	for i := range pods / podsPerWorkload {
 		selector := labels.SelectorFromSet(labels.Set{"app": fmt.Sprintf("web-%d", i)})
-		index.SetSelector(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)}, podindex.SelectorOf(selector))
+		index.SetSelector(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)},
+			podindex.SelectorOf(selector))
 	}
 	informer := factory.Core().V1().Pods().Informer()
 	handler, err := informer.AddEventHandler(index.Handler(nil))
@@ -111,7 +112,8 @@ func podServer(pods int) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")
-		encoder, frames := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme), protobuf.LengthDelimitedFramer.NewFrameWriter(w)
+		encoder, frames := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme),
+			protobuf.LengthDelimitedFramer.NewFrameWriter(w)
 		send := func(kind string, pod *corev1.Pod) error {
 			pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 			raw, err := runtime.Encode(encoder, pod)
@@ -128,7 +130,8 @@ func podServer(pods int) http.HandlerFunc {
 		for i := range pods {
 			pod := typical(i)
 			workload := fmt.Sprintf("web-%d", i/podsPerWorkload)
-			pod.Labels["app"], pod.OwnerReferences[0].Name, pod.OwnerReferences[0].UID = workload, workload+"-5f76cfc7f7", types.UID(workload)
+			pod.Labels["app"], pod.OwnerReferences[0].Name, pod.OwnerReferences[0].UID = workload, workload+"-5f76cfc7f7",
+				types.UID(workload)
 			if send("ADDED", pod) != nil {
 				return
 			}

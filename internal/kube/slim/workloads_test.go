@@ -8,16 +8,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What the updater asks of workloads and nodes stays: whether pods can be created, how many may be away, which nodes are ready.
+// What the updater asks of workloads and nodes stays: whether pods can be created, how many may be away, which nodes
+// are ready.
 func TestWhatHoldsEvictionsBackStays(t *testing.T) {
 	set := &appsv1.ReplicaSet{ObjectMeta: meta, Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
-		{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "exceeded quota"},
+		{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate",
+			Message: "exceeded quota"},
 	}}}
-	daemons := &appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
-		Type: appsv1.RollingUpdateDaemonSetStrategyType,
-	}}}
+	daemons := &appsv1.DaemonSet{ObjectMeta: meta,
+		Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
+			Type: appsv1.RollingUpdateDaemonSetStrategyType,
+		}}}
 	node := &corev1.Node{ObjectMeta: meta, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
-		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse}, {Type: corev1.NodeReady, Status: corev1.ConditionFalse, Message: "no"},
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse},
+		{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Message: "no"},
 	}}}
 	var got [3]any
 	for i, object := range []any{set, daemons, node} {
@@ -35,7 +39,8 @@ func TestWhatHoldsEvictionsBackStays(t *testing.T) {
 		}
 	}
 	want := [3]any{
-		[]appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"}},
+		[]appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue,
+			Reason: "FailedCreate"}},
 		daemons.Spec.UpdateStrategy,
 		[]corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse}},
 	}

@@ -28,7 +28,8 @@ func (s *Step) Complete() error {
 		s.Scale = &autoscalingv1.Scale{}
 	}
 	s.setDefaults()
-	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors, s.checkWindows} {
+	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors,
+		s.checkWindows} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -68,7 +69,8 @@ func (s *Step) checkNames() error {
 		return snapshot.Invalid("Snapshot", "metadata: %s/%s is not the HorizontalPodAutoscaler's name %s/%s",
 			s.Snapshot.Namespace, s.Snapshot.Name, s.HPA.Namespace, s.HPA.Name)
 	case s.Scale.Namespace != s.HPA.Namespace:
-		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace, s.HPA.Namespace)
+		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace,
+			s.HPA.Namespace)
 	case s.Snapshot.Time.IsZero():
 		return snapshot.Invalid("Snapshot", "time: Required value")
 	}
@@ -79,11 +81,14 @@ func (s *Step) checkCounts() error {
 	spec := &s.HPA.Spec
 	switch {
 	case spec.MaxReplicas < 1:
-		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be set and greater than 0", spec.MaxReplicas)
+		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be set and greater than 0",
+			spec.MaxReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas < 0:
-		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.minReplicas: %d, must be greater than or equal to 0", *spec.MinReplicas)
+		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.minReplicas: %d, must be greater than or equal to 0",
+			*spec.MinReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas > spec.MaxReplicas:
-		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
+		return snapshot.Invalid("HorizontalPodAutoscaler",
+			"spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
 			spec.MaxReplicas, *spec.MinReplicas)
 	case s.Scale.Spec.Replicas < 0:
 		return snapshot.Invalid("Scale", "spec.replicas: %d, must be greater than or equal to 0", s.Scale.Spec.Replicas)
@@ -104,11 +109,14 @@ func (s *Step) checkOptions() error {
 	flags := o.Flags()
 	switch {
 	case flags.DownscaleStabilization < 0:
-		return snapshot.Invalid("Snapshot", "options.downscaleStabilization: %s, must not be negative", flags.DownscaleStabilization)
+		return snapshot.Invalid("Snapshot", "options.downscaleStabilization: %s, must not be negative",
+			flags.DownscaleStabilization)
 	case flags.CPUInitializationPeriod < 0:
-		return snapshot.Invalid("Snapshot", "options.cpuInitializationPeriod: %s, must not be negative", flags.CPUInitializationPeriod)
+		return snapshot.Invalid("Snapshot", "options.cpuInitializationPeriod: %s, must not be negative",
+			flags.CPUInitializationPeriod)
 	case flags.InitialReadinessDelay < 0:
-		return snapshot.Invalid("Snapshot", "options.initialReadinessDelay: %s, must not be negative", flags.InitialReadinessDelay)
+		return snapshot.Invalid("Snapshot", "options.initialReadinessDelay: %s, must not be negative",
+			flags.InitialReadinessDelay)
 	}
 	return checkSurge(&flags.Surge)
 }
@@ -120,7 +128,8 @@ func checkSurge(s *surge.Settings) error {
 	case !(s.Margin >= 1):
 		return snapshot.Invalid("Snapshot", "options.surge.margin: %v, must be greater than or equal to 1", s.Margin)
 	case !(s.SteepFactor >= s.Margin):
-		return snapshot.Invalid("Snapshot", "options.surge.steepFactor: %v, must be greater than or equal to the margin %v", s.SteepFactor, s.Margin)
+		return snapshot.Invalid("Snapshot", "options.surge.steepFactor: %v, must be greater than or equal to the margin %v",
+			s.SteepFactor, s.Margin)
 	case s.LeastCPUMilli < 0:
 		return snapshot.Invalid("Snapshot", "options.surge.leastCPU: %dm, must not be negative", s.LeastCPUMilli)
 	case s.ReadyFor < 0:
@@ -137,7 +146,8 @@ func (s *Step) checkWindows() error {
 		switch {
 		case !marked:
 		case window != observehorizontal.SurgeWindow:
-			return snapshot.Invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q", observehorizontal.WindowAnnotation, window, observehorizontal.SurgeWindow)
+			return snapshot.Invalid("PodMetrics "+m.Name, "metadata.annotations[%s]: %q, known is %q",
+				observehorizontal.WindowAnnotation, window, observehorizontal.SurgeWindow)
 		case m.Timestamp.IsZero():
 			return snapshot.Invalid("PodMetrics "+m.Name, "timestamp: Required value")
 		case m.Window.Duration <= 0:
@@ -149,7 +159,8 @@ func (s *Step) checkWindows() error {
 
 func (s *Step) checkHistory() error {
 	if state := s.Snapshot.State; state != nil && state.Version != horizontal.StateVersion {
-		return snapshot.Invalid("Snapshot", "state.version: %d, this program knows %d", state.Version, horizontal.StateVersion)
+		return snapshot.Invalid("Snapshot", "state.version: %d, this program knows %d", state.Version,
+			horizontal.StateVersion)
 	}
 	if s.Snapshot.History == nil {
 		return nil

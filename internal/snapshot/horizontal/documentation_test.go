@@ -19,7 +19,8 @@ func TestDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
-	for _, name := range append(fieldsOf(reflect.TypeFor[Snapshot]()), NoteAnnotation, snapshot.DivergencesAnnotation, MetricLabel,
+	for _, name := range append(fieldsOf(reflect.TypeFor[Snapshot]()), NoteAnnotation, snapshot.DivergencesAnnotation,
+		MetricLabel,
 		observehorizontal.WindowAnnotation, observehorizontal.ContainerAnnotation) {
 		if !strings.Contains(doc, name) {
 			t.Errorf("%s is not told of", name)
@@ -29,7 +30,8 @@ func TestDocumentation(t *testing.T) {
 	// The four spaces of a block in Markdown become an item's.
 	item := "\n" + strings.Replace(strings.ReplaceAll("\n"+shown, "\n    ", "\n  "), "\n  ", "- ", 1)
 	step := stepOf(t, strings.Replace(document, snapshotItem, item, 1))
-	if step.Snapshot.Time.Nanosecond() != 123456789 || step.Snapshot.VerticalConflict == nil || *step.Snapshot.Options.Surge.SteepFactor != 8 {
+	if step.Snapshot.Time.Nanosecond() != 123456789 || step.Snapshot.VerticalConflict == nil ||
+		*step.Snapshot.Options.Surge.SteepFactor != 8 {
 		t.Errorf("what is shown reads as %+v", step.Snapshot)
 	}
 }
@@ -39,7 +41,8 @@ func fieldsOf(of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()
 	}
-	if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[Snapshot]().PkgPath() || of == reflect.TypeFor[time.Time]() {
+	if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[Snapshot]().PkgPath() ||
+		of == reflect.TypeFor[time.Time]() {
 		return nil
 	}
 	var all []string

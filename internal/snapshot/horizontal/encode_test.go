@@ -64,7 +64,9 @@ func TestEncodeStateAndTimes(t *testing.T) {
 // A snapshot carries the flags of the surge window, each by itself.
 func TestSurgeOptions(t *testing.T) {
 	want := observehorizontal.DefaultOptions()
-	want.Surge = surge.Settings{Window: 4 * time.Second, SteepFactor: 5, Margin: 2, LeastCPUMilli: 7, ReadyFor: time.Minute}
+	want.Surge = surge.Settings{
+		Window: 4 * time.Second, SteepFactor: 5, Margin: 2, LeastCPUMilli: 7, ReadyFor: time.Minute,
+	}
 	if diff := cmp.Diff(want, OptionsOf(want).Flags()); diff != "" {
 		t.Errorf("(-saved +read):\n%s", diff)
 	}
@@ -116,7 +118,8 @@ func TestHistory(t *testing.T) {
 		t.Errorf("recommendations in any order: highest %d, lowest %d", high.Replicas, low.Replicas)
 	}
 	later := noon.Add(2 * time.Second)
-	if ups, downs := state.ScaleUps.Within(later, time.Minute), state.ScaleDowns.Within(later, time.Minute); ups != 4 || downs != 3 {
+	if ups, downs := state.ScaleUps.Within(later, time.Minute), state.ScaleDowns.Within(later, time.Minute); ups != 4 ||
+		downs != 3 {
 		t.Errorf("%d up and %d down, want 4 and 3", ups, downs)
 	}
 	if !state.LastScaleUp.Equal(noon) {
@@ -134,7 +137,8 @@ func TestAddAnswers(t *testing.T) {
 		{DescribedObject: corev1.ObjectReference{Kind: "pods", Name: "web-0"}},
 	}})
 	step.AddObjectValue(1, custommetricsv1beta2.MetricValue{})
-	step.AddSeries(2, &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)})
+	step.AddSeries(2,
+		&externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)})
 	var out bytes.Buffer
 	if err := Encode(&out, step); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ func (h *History) state(set divergence.Set) horizontal.State {
 	recommendations := slices.Clone(h.Recommendations)
 	slices.SortStableFunc(recommendations, func(a, b Recommendation) int { return a.Time.Compare(b.Time) })
 	for _, r := range recommendations {
-		behavior.Remember(&state.Recommendations, set, history.Recommendation{Time: r.Time, Replicas: r.Replicas}, time.Time{})
+		behavior.Remember(&state.Recommendations, set, history.Recommendation{Time: r.Time, Replicas: r.Replicas},
+			time.Time{})
 	}
 	for _, e := range h.ScaleEvents {
 		if e.Change > 0 {

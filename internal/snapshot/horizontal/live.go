@@ -172,7 +172,8 @@ func (s *Step) AddSeries(i int, list *externalmetricsv1beta1.ExternalMetricValue
 func (s *Step) isShared(i int) bool {
 	metrics := s.HPA.Spec.Metrics
 	for other := range metrics {
-		if other != i && metrics[other].External != nil && metrics[other].External.Metric.Name == metrics[i].External.Metric.Name {
+		if other != i && metrics[other].External != nil &&
+			metrics[other].External.Metric.Name == metrics[i].External.Metric.Name {
 			return true
 		}
 	}

@@ -43,7 +43,9 @@ func again(t *testing.T, step *Step) *Step {
 func TestOfSharesNothingThatChanges(t *testing.T) {
 	l := live(t)
 	l.HPA.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
-	l.Scale = &autoscalingv1.Scale{ObjectMeta: l.Scale.ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: 9}, Status: l.Scale.Status}
+	l.Scale = &autoscalingv1.Scale{
+		ObjectMeta: l.Scale.ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: 9}, Status: l.Scale.Status,
+	}
 	l.State.Recommendations.Add(time.Unix(1000, 0), 4)
 	step := Of(l)
 	l.State.Recommendations.Add(time.Unix(1001, 0), 5)
@@ -53,7 +55,8 @@ func TestOfSharesNothingThatChanges(t *testing.T) {
 	if len(l.HPA.ManagedFields) != 1 || len(step.HPA.ManagedFields) != 0 {
 		t.Error("who wrote what is in the step, or not in the cache any more")
 	}
-	if got, want := step.Scale.Spec.Replicas, l.Observation.Target.SpecReplicas; got != want || l.Scale.Spec.Replicas != 9 {
+	if got, want := step.Scale.Spec.Replicas, l.Observation.Target.SpecReplicas; got != want ||
+		l.Scale.Spec.Replicas != 9 {
 		t.Errorf("decided on %d replicas, saved are %d", want, got)
 	}
 }
@@ -81,7 +84,9 @@ func TestAddAnswer(t *testing.T) {
 	list.Items[0].Name = "web-0"
 	step.AddAnswer(0, &observehorizontal.Response{Resource: list})
 	step.AddAnswer(1, &observehorizontal.Response{Resource: list})
-	step.AddAnswer(2, &observehorizontal.Response{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)}})
+	step.AddAnswer(2,
+		&observehorizontal.Response{External: &externalmetricsv1beta1.ExternalMetricValueList{
+			Items: make([]externalmetricsv1beta1.ExternalMetricValue, 2)}})
 	step.AddAnswer(3, &observehorizontal.Response{Err: errors.New("no answer")})
 	if len(step.PodMetrics) != 1 || list.Items[0].Labels != nil {
 		t.Errorf("one answer to two metrics: %+v, of %+v", step.PodMetrics, list.Items[0].Labels)
@@ -91,7 +96,9 @@ func TestAddAnswer(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	step.Snapshot.Errors = nil
-	step.AddAnswer(3, &observehorizontal.Response{External: &externalmetricsv1beta1.ExternalMetricValueList{Items: make([]externalmetricsv1beta1.ExternalMetricValue, 1)}})
+	step.AddAnswer(3,
+		&observehorizontal.Response{External: &externalmetricsv1beta1.ExternalMetricValueList{
+			Items: make([]externalmetricsv1beta1.ExternalMetricValue, 1)}})
 	if got := readings(t, again(t, step)); len(got[2].Series) != 2 || len(got[3].Series) != 1 {
 		t.Errorf("series of one name are taken for each other's: %+v", got)
 	}
@@ -99,7 +106,8 @@ func TestAddAnswer(t *testing.T) {
 
 // TestSelected: labels are changed where they must be, and then fit.
 func TestSelected(t *testing.T) {
-	for _, text := range []string{"", "app=web", "app in (web,api)", "app==web,tier!=db", "app notin (db),tier", "!app", "app,!tier"} {
+	for _, text := range []string{"", "app=web", "app in (web,api)", "app==web,tier!=db", "app notin (db),tier", "!app",
+		"app,!tier"} {
 		selector, err := labels.Parse(text)
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,8 @@ func TestQuantityThatTakesHours(t *testing.T) {
 		}()
 		select {
 		case err := <-failed:
-			if err == nil || !strings.Contains(err.Error(), "item 1 (Pod shop/web-0): spec.containers[0].resources.requests[cpu]: quantity") {
+			if err == nil ||
+				!strings.Contains(err.Error(), "item 1 (Pod shop/web-0): spec.containers[0].resources.requests[cpu]: quantity") {
 				t.Errorf("%.20s: %v", cpu, err)
 			}
 		case <-ctx.Done():

@@ -46,7 +46,8 @@ func TestReadErrors(t *testing.T) {
 		},
 		"no kind": {"", "items: []", "document 1: kind: Required value"},
 		"no items": {
-			"what is missing is named", "apiVersion: v1\nkind: List", "document 1: items: no autoscaling/v2 HorizontalPodAutoscaler",
+			"what is missing is named", "apiVersion: v1\nkind: List",
+			"document 1: items: no autoscaling/v2 HorizontalPodAutoscaler",
 		},
 		"no scale": {
 			"", with(scaleItem, ""), "document 1: items: no autoscaling/v1 Scale",
@@ -141,7 +142,8 @@ func TestReadErrors(t *testing.T) {
 			"document 1: PodMetrics web-0: window: 0s, must be greater than 0",
 		},
 		"unknown option": {
-			"", document + "\n  options: {syncPeriod: 5s}", `document 1: item 3 (Snapshot shop/web): unknown field "options.syncPeriod"`,
+			"", document + "\n  options: {syncPeriod: 5s}",
+			`document 1: item 3 (Snapshot shop/web): unknown field "options.syncPeriod"`,
 		},
 		"state of another version": {
 			"", document + "\n  state: {version: 9}", "document 1: Snapshot: state.version: 9, this program knows 1",
@@ -201,6 +203,7 @@ func FuzzReader(f *testing.F) {
 
 // interval is an item: PodMetrics of that window.
 func interval(window, timestamp, length string) string {
-	return fmt.Sprintf("\n- {apiVersion: metrics.k8s.io/v1beta1, kind: PodMetrics, metadata: {name: web-0, annotations: {plimsoll.dev/window: %s}}, "+
+	return fmt.Sprintf("\n- {apiVersion: metrics.k8s.io/v1beta1, kind: PodMetrics, metadata: {name: web-0, annotations: "+
+		"{plimsoll.dev/window: %s}}, "+
 		"timestamp: %s, window: %s, containers: []}", window, timestamp, length)
 }

@@ -25,7 +25,8 @@ func TestVerticalDocumentation(t *testing.T) {
 	item := "\n- " + strings.ReplaceAll(strings.TrimSpace(shown), "\n", "\n  ")
 	step := verticalOf(t, strings.Replace(verticalDocument, verticalItem, item, 1))
 	settings, err := step.Settings()
-	if err != nil || !settings.KnowsGates || !settings.Gates.InPlace || step.Snapshot.Updater == nil || step.Snapshot.Updater.Requested["node-1"].IsEmpty() {
+	if err != nil || !settings.KnowsGates || !settings.Gates.InPlace || step.Snapshot.Updater == nil ||
+		step.Snapshot.Updater.Requested["node-1"].IsEmpty() {
 		t.Errorf("%v; what is shown reads as %+v", err, step.Snapshot)
 	}
 }
@@ -35,7 +36,8 @@ func fieldsOf(of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()
 	}
-	if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[Snapshot]().PkgPath() || of == reflect.TypeFor[time.Time]() {
+	if of.Kind() != reflect.Struct || of.PkgPath() != reflect.TypeFor[Snapshot]().PkgPath() ||
+		of == reflect.TypeFor[time.Time]() {
 		return nil
 	}
 	var all []string

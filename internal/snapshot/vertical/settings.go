@@ -34,7 +34,10 @@ type Settings struct {
 
 // DefaultSettings are the flags' defaults.
 func DefaultSettings() Settings {
-	return Settings{Recommender: observevertical.RecommendFlags{Policy: recommend.DefaultPolicy()}, Updater: update.DefaultPolicy(), overrides: true}
+	return Settings{
+		Recommender: observevertical.RecommendFlags{Policy: recommend.DefaultPolicy()}, Updater: update.DefaultPolicy(),
+		overrides: true,
+	}
 }
 
 const gatePrefix = "updater-feature-gates."
@@ -140,7 +143,8 @@ func (s *Settings) check() error {
 		}
 	}
 	if e.Usage.Interval <= 0 || e.Usage.Count < 1 || e.Usage.BumpUpRatio < 1 {
-		return errors.New("flags: memory-aggregation-interval and its count must be greater than 0, oom-bump-up-ratio at least 1")
+		return errors.New(
+			"flags: memory-aggregation-interval and its count must be greater than 0, oom-bump-up-ratio at least 1")
 	}
 	return nil
 }

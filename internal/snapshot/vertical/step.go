@@ -211,7 +211,8 @@ func (s *Step) checkUpdater() error {
 	case u.Time.IsZero():
 		return snapshot.Invalid("VerticalSnapshot", "updater.time: Required value")
 	case u.State.Version != update.StateVersion:
-		return snapshot.Invalid("VerticalSnapshot", "updater.state.version: %d, this program knows %d", u.State.Version, update.StateVersion)
+		return snapshot.Invalid("VerticalSnapshot", "updater.state.version: %d, this program knows %d", u.State.Version,
+			update.StateVersion)
 	}
 	return nil
 }
@@ -248,7 +249,8 @@ func Encode(w io.Writer, s *Step) error { return snapshot.Encode(w, scheme, s.ob
 
 // Format is that of the snapshots of VerticalPodAutoscalers.
 func Format() snapshot.Format {
-	return snapshot.Format{Marks: []string{kind, "VerticalPodAutoscaler"}, Scheme: scheme, New: func() snapshot.Step { return &Step{} }}
+	return snapshot.Format{Marks: []string{kind, "VerticalPodAutoscaler"}, Scheme: scheme,
+		New: func() snapshot.Step { return &Step{} }}
 }
 
 // kind is what a Snapshot is called in a file.
@@ -261,7 +263,8 @@ func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	s.AddKnownTypeWithName(snapshot.GroupVersion.WithKind(kind), &Snapshot{})
 	s.AddKnownTypes(vpav1.SchemeGroupVersion, &vpav1.VerticalPodAutoscaler{}, &vpav1.VerticalPodAutoscalerCheckpoint{})
-	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{}, &corev1.LimitRange{}, &corev1.ResourceQuota{}, &corev1.Node{})
+	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{}, &corev1.LimitRange{},
+		&corev1.ResourceQuota{}, &corev1.Node{})
 	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.PodDisruptionBudget{})
 	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
 	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})

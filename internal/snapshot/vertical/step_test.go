@@ -40,27 +40,47 @@ const (
 
 func TestReadVerticalErrors(t *testing.T) {
 	for name, c := range map[string]struct{ document, want string }{
-		"no object":       {"apiVersion: v1\nkind: List\nitems:" + verticalItem, "items: no autoscaling.k8s.io/v1 VerticalPodAutoscaler"},
-		"no snapshot":     {"apiVersion: v1\nkind: List\nitems:" + vpaItem, "items: no plimsoll.dev/v1alpha1 VerticalSnapshot"},
-		"two objects":     {verticalDocument + vpaItem, "item 3 (VerticalPodAutoscaler shop/web): second of its kind, a step has one"},
-		"two snapshots":   {verticalDocument + verticalItem, "item 3 (VerticalSnapshot shop/web): second of its kind, a step has one"},
-		"a scale":         {verticalDocument + "\n- {apiVersion: autoscaling/v1, kind: Scale}", `item 3 (Scale): kind Scale of "autoscaling/v1" is not part of a snapshot`},
-		"a list":          {verticalDocument + "\n- {apiVersion: v1, kind: List}", "item 3 (List): a list within the list"},
-		"another's":       {strings.Replace(verticalDocument, "name: web, namespace: shop}\n  time", "name: api, namespace: shop}\n  time", 1), "VerticalSnapshot: metadata: shop/api is not the VerticalPodAutoscaler's name shop/web"},
-		"no name":         {strings.Replace(verticalDocument, "metadata: {name: web, namespace: shop}\n  spec", "metadata: {}\n  spec", 1), "VerticalPodAutoscaler: metadata.name: Required value"},
-		"no time":         {strings.Split(verticalDocument, "\n  time:")[0], "VerticalSnapshot: time: Required value"},
-		"unknown field":   {verticalDocument + "\n  history: {}", `item 2 (VerticalSnapshot shop/web): unknown field "history"`},
-		"unknown flag":    {verticalDocument + "\n  flags: {sync-period: 1s}", `VerticalSnapshot: flags: unknown flag "sync-period"`},
-		"no number":       {verticalDocument + "\n  flags: {min-replicas: two}", `VerticalSnapshot: flags.min-replicas: "two" cannot be read`},
-		"negative":        {verticalDocument + "\n  flags: {eviction-tolerance: \"-1\"}", `VerticalSnapshot: flags.eviction-tolerance: "-1", must be a number and not negative`},
-		"not a number":    {verticalDocument + "\n  flags: {eviction-tolerance: NaN}", `VerticalSnapshot: flags.eviction-tolerance: "NaN", must be a number and not negative`},
-		"half-life":       {verticalDocument + "\n  flags: {cpu-histogram-decay-half-life: 0s}", "VerticalSnapshot: flags: the half-life and the confidence interval of cpu must be greater than 0"},
-		"percentile":      {verticalDocument + "\n  flags: {target-cpu-percentile: \"90\"}", "VerticalSnapshot: flags: percentiles of cpu {90 0.5 0.95}, must be from 0 to 1"},
-		"count":           {verticalDocument + "\n  flags: {memory-aggregation-interval-count: \"0\"}", "VerticalSnapshot: flags: memory-aggregation-interval and its count must be greater than 0, oom-bump-up-ratio at least 1"},
-		"replicas":        {verticalDocument + "\n  target: {replicas: -1}", "VerticalSnapshot: target.replicas: -1, must not be negative"},
-		"no interval":     {verticalDocument + "\n  updater: {time: \"2026-11-20T12:00:00Z\", state: {version: 1}}", "VerticalSnapshot: updater.interval: 0s, must be greater than 0"},
-		"no pass":         {verticalDocument + "\n  updater: {interval: 1m, state: {version: 1}}", "VerticalSnapshot: updater.time: Required value"},
-		"another version": {verticalDocument + "\n  updater: {time: \"2026-11-20T12:00:00Z\", interval: 1m, state: {version: 9}}", "VerticalSnapshot: updater.state.version: 9, this program knows 1"},
+		"no object": {"apiVersion: v1\nkind: List\nitems:" + verticalItem,
+			"items: no autoscaling.k8s.io/v1 VerticalPodAutoscaler"},
+		"no snapshot": {"apiVersion: v1\nkind: List\nitems:" + vpaItem,
+			"items: no plimsoll.dev/v1alpha1 VerticalSnapshot"},
+		"two objects": {verticalDocument + vpaItem,
+			"item 3 (VerticalPodAutoscaler shop/web): second of its kind, a step has one"},
+		"two snapshots": {verticalDocument + verticalItem,
+			"item 3 (VerticalSnapshot shop/web): second of its kind, a step has one"},
+		"a scale": {verticalDocument + "\n- {apiVersion: autoscaling/v1, kind: Scale}",
+			`item 3 (Scale): kind Scale of "autoscaling/v1" is not part of a snapshot`},
+		"a list": {verticalDocument + "\n- {apiVersion: v1, kind: List}", "item 3 (List): a list within the list"},
+		"another's": {strings.Replace(verticalDocument, "name: web, namespace: shop}\n  time",
+			"name: api, namespace: shop}\n  time", 1),
+			"VerticalSnapshot: metadata: shop/api is not the VerticalPodAutoscaler's name shop/web"},
+		"no name": {strings.Replace(verticalDocument, "metadata: {name: web, namespace: shop}\n  spec",
+			"metadata: {}\n  spec", 1), "VerticalPodAutoscaler: metadata.name: Required value"},
+		"no time": {strings.Split(verticalDocument, "\n  time:")[0], "VerticalSnapshot: time: Required value"},
+		"unknown field": {verticalDocument + "\n  history: {}",
+			`item 2 (VerticalSnapshot shop/web): unknown field "history"`},
+		"unknown flag": {verticalDocument + "\n  flags: {sync-period: 1s}",
+			`VerticalSnapshot: flags: unknown flag "sync-period"`},
+		"no number": {verticalDocument + "\n  flags: {min-replicas: two}",
+			`VerticalSnapshot: flags.min-replicas: "two" cannot be read`},
+		"negative": {verticalDocument + "\n  flags: {eviction-tolerance: \"-1\"}",
+			`VerticalSnapshot: flags.eviction-tolerance: "-1", must be a number and not negative`},
+		"not a number": {verticalDocument + "\n  flags: {eviction-tolerance: NaN}",
+			`VerticalSnapshot: flags.eviction-tolerance: "NaN", must be a number and not negative`},
+		"half-life": {verticalDocument + "\n  flags: {cpu-histogram-decay-half-life: 0s}",
+			"VerticalSnapshot: flags: the half-life and the confidence interval of cpu must be greater than 0"},
+		"percentile": {verticalDocument + "\n  flags: {target-cpu-percentile: \"90\"}",
+			"VerticalSnapshot: flags: percentiles of cpu {90 0.5 0.95}, must be from 0 to 1"},
+		"count": {verticalDocument + "\n  flags: {memory-aggregation-interval-count: \"0\"}", "VerticalSnapshot: " +
+			"flags: memory-aggregation-interval and its count must be greater than 0, oom-bump-up-ratio at least 1"},
+		"replicas": {verticalDocument + "\n  target: {replicas: -1}",
+			"VerticalSnapshot: target.replicas: -1, must not be negative"},
+		"no interval": {verticalDocument + "\n  updater: {time: \"2026-11-20T12:00:00Z\", state: {version: 1}}",
+			"VerticalSnapshot: updater.interval: 0s, must be greater than 0"},
+		"no pass": {verticalDocument + "\n  updater: {interval: 1m, state: {version: 1}}",
+			"VerticalSnapshot: updater.time: Required value"},
+		"another version": {verticalDocument + "\n  updater: {time: \"2026-11-20T12:00:00Z\", interval: 1m, state: " +
+			"{version: 9}}", "VerticalSnapshot: updater.state.version: 9, this program knows 1"},
 	} {
 		_, err := NewReader(strings.NewReader(c.document)).Next()
 		if err == nil || err.Error() != "document 1: "+c.want {
@@ -86,25 +106,31 @@ func TestEncode(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "web-app", Namespace: "shop"},
 		Status: vpav1.VerticalPodAutoscalerCheckpointStatus{
 			FirstSampleStart: metav1.NewTime(at), TotalSamplesCount: 7,
-			CPUHistogram: vpav1.HistogramCheckpoint{TotalWeight: 0.1 + 0.2, BucketWeights: map[int]uint32{3: 10000}, ReferenceTimestamp: metav1.NewTime(at)},
+			CPUHistogram: vpav1.HistogramCheckpoint{
+				TotalWeight: 0.1 + 0.2, BucketWeights: map[int]uint32{3: 10000}, ReferenceTimestamp: metav1.NewTime(at),
+			},
 		},
 	}}
 	started := metav1.NewTime(at)
 	step.Pods = []*corev1.Pod{{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "shop", UID: "1", CreationTimestamp: started},
 		Status: corev1.PodStatus{StartTime: &started, ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "app", Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}},
+			Name: "app",
+			Resources: &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(
+				"100m")}},
 		}}},
 	}}
 	bucket := disruption.NewBucket(0.1, 3)
 	_, _, bucket = bucket.Reserve(at, time.Time{})
 	state := update.State{Version: update.StateVersion}.Clone()
-	state.Resize.RecordInfeasible(&vertical.Pod{UID: "1"}, []vertical.Recommendation{{Container: "app", Target: vertical.Amounts{}.With(vertical.CPU, 5)}}, vertical.Amounts{})
+	state.Resize.RecordInfeasible(&vertical.Pod{UID: "1"},
+		[]vertical.Recommendation{{Container: "app", Target: vertical.Amounts{}.With(vertical.CPU, 5)}}, vertical.Amounts{})
 	state.Resize.Failed["1"] = resize.Failure{Attempts: 2, Until: at}
 	state.Circuit.RecordEviction(at, nil, []vertical.Recommendation{{Container: "app", Target: vertical.Of(5, 6)}})
 	state.Circuit.RecordResize(at, &vertical.Pod{UID: "1"})
 	settings := DefaultSettings()
-	settings.KnowsGates, settings.Gates.InPlace, settings.Updater.Tolerance, settings.Recommender.NoOverrides = true, true, 0.1+0.2, true
+	settings.KnowsGates, settings.Gates.InPlace, settings.Updater.Tolerance, settings.Recommender.NoOverrides = true, true,
+		0.1+0.2, true
 	settings.Recommender.Policy.MaxAllowed = vertical.Amounts{}.With(vertical.Memory, 1<<40)
 	step.Snapshot.Flags = settings.Flags()
 	step.Snapshot.Updater = &Updater{
@@ -139,7 +165,8 @@ var exported = cmp.Options{
 	cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) }),
 }
 
-// Each flag that is written is one that can be read, and absent ones have their defaults; gates that nobody knows are not written.
+// Each flag that is written is one that can be read, and absent ones have their defaults; gates that nobody knows are
+// not written.
 func TestVerticalFlags(t *testing.T) {
 	step := verticalOf(t, verticalDocument)
 	settings, err := step.Settings()
@@ -172,7 +199,8 @@ func TestVerticalFileStaysReadable(t *testing.T) {
 
 func FuzzVerticalReader(f *testing.F) {
 	f.Add(verticalDocument)
-	f.Add(verticalDocument + "\n  flags: {min-replicas: \"2\"}\n  updater: {time: \"2026-11-20T12:00:00Z\", interval: 1m, state: {version: 1}}")
+	f.Add(verticalDocument +
+		"\n  flags: {min-replicas: \"2\"}\n  updater: {time: \"2026-11-20T12:00:00Z\", interval: 1m, state: {version: 1}}")
 	if text, err := os.ReadFile(verticalFile); err == nil {
 		f.Add(string(text))
 	}

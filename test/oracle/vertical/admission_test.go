@@ -53,7 +53,8 @@ var (
 var admissionReach = []string{
 	"patched", "boosted", "upstream panics", "LimitRange of pods", "LimitRange of containers", "off", "requests only",
 	"capped to minAllowed", "capped to maxAllowed", "capped to container limit", "capped to fit Max", "capped to fit Min",
-	"originalLimit is nil or 0", "recommendedRequest is nil or 0", "capping limit to int64", "no recommendation", "scaled by a LimitRange of pods",
+	"originalLimit is nil or 0", "recommendedRequest is nil or 0", "capping limit to int64", "no recommendation",
+	"scaled by a LimitRange of pods",
 }
 
 // TestAdmission gives upstream's admission server and Plimsoll's the same requests:
@@ -93,8 +94,10 @@ func TestAdmission(t *testing.T) {
 		}
 	}
 	report(t, reached, admissionReach, *admissionPods >= 5000)
-	summary = append(summary, row{"admission: random new pods", *admissionPods, compared, fmt.Sprintf("at %d upstream panics, at %d its integers overflow",
-		reached["upstream panics"], reached["upstream's sum of limits overflows"]+reached["upstream's comparison or boost overflows"])})
+	summary = append(summary, row{"admission: random new pods", *admissionPods,
+		compared, fmt.Sprintf("at %d upstream panics, at %d its integers overflow",
+			reached["upstream panics"],
+			reached["upstream's sum of limits overflows"]+reached["upstream's comparison or boost overflows"])})
 	t.Logf("%d pods from seed %d were equal", compared, *admissionSeed)
 }
 
@@ -133,7 +136,8 @@ type gates struct{}
 
 func (gates) set(t *testing.T, f validation.Features) {
 	t.Helper()
-	err := features.MutableFeatureGate.Set(fmt.Sprintf("CPUStartupBoost=%t,PerVPAConfig=%t,InPlace=%t", f.CPUStartupBoost, f.PerVPAConfig, f.InPlace))
+	err := features.MutableFeatureGate.Set(fmt.Sprintf("CPUStartupBoost=%t,PerVPAConfig=%t,InPlace=%t", f.CPUStartupBoost,
+		f.PerVPAConfig, f.InPlace))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,11 +168,13 @@ func (w *admissionWorld) upstream(t *testing.T) http.Handler {
 	}
 	provider := recommendation.NewProvider(calculator, upstreamvpa.NewCappingRecommendationProcessor(calculator))
 	calculators := []patch.Calculator{
-		patch.NewResourceUpdatesCalculator(provider, resource.QuantityValue{Quantity: w.maxBoost}), patch.NewObservedContainersCalculator(),
+		patch.NewResourceUpdatesCalculator(provider, resource.QuantityValue{Quantity: w.maxBoost}),
+		patch.NewObservedContainersCalculator(),
 	}
 	theirs := &upstream.VerticalPodAutoscaler{}
 	convert(t, w.vpa, theirs)
-	server := admissionlogic.NewAdmissionServer(pod.NewDefaultPreProcessor(), vpa.NewDefaultPreProcessor(), calculator, upstreamMatcher{theirs}, calculators)
+	server := admissionlogic.NewAdmissionServer(pod.NewDefaultPreProcessor(), vpa.NewDefaultPreProcessor(), calculator,
+		upstreamMatcher{theirs}, calculators)
 	return http.HandlerFunc(server.Serve)
 }
 
@@ -378,7 +384,8 @@ func (w *admissionWorld) countRanges(t *testing.T, after *corev1.Pod) {
 	}
 	w.reached["LimitRange of pods"]++
 	without := *w
-	without.ranges = slices.DeleteFunc(slices.Clone(w.ranges), func(i corev1.LimitRangeItem) bool { return i.Type == corev1.LimitTypePod })
+	without.ranges = slices.DeleteFunc(slices.Clone(w.ranges),
+		func(i corev1.LimitRangeItem) bool { return i.Type == corev1.LimitTypePod })
 	plain, _ := answerOf(t, without.plimsoll(t, divergence.None), w.review("", "pods", w.pod, nil))
 	if !cmp.Equal(after, w.patched(t, plain), quantities) {
 		w.reached["scaled by a LimitRange of pods"]++

@@ -129,7 +129,8 @@ func (w *admissionWorld) recommendations() []vpav1.RecommendedContainerResources
 		all = append(all, r)
 	}
 	if w.one(6) {
-		all = append(all, vpav1.RecommendedContainerResources{ContainerName: "gone", Target: w.full(), LowerBound: w.full(), UpperBound: w.full()})
+		all = append(all, vpav1.RecommendedContainerResources{ContainerName: "gone",
+			Target: w.full(), LowerBound: w.full(), UpperBound: w.full()})
 	}
 	return all
 }
@@ -159,10 +160,12 @@ func (w *admissionWorld) addPolicies() {
 			continue
 		}
 		p := vpav1.ContainerResourcePolicy{
-			ContainerName:    name,
-			Mode:             chosen(w, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeOff),
-			ControlledValues: chosen(w, vpav1.ContainerControlledValuesRequestsOnly, vpav1.ContainerControlledValuesRequestsAndLimits),
-			MinAllowed:       w.list(), MaxAllowed: w.list(),
+			ContainerName: name,
+			Mode: chosen(w, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeAuto,
+				vpav1.ContainerScalingModeOff),
+			ControlledValues: chosen(w, vpav1.ContainerControlledValuesRequestsOnly,
+				vpav1.ContainerControlledValuesRequestsAndLimits),
+			MinAllowed: w.list(), MaxAllowed: w.list(),
 		}
 		if w.one(3) {
 			p.StartupBoost = w.boost()

@@ -26,7 +26,8 @@ import (
 // The definitions are upstream's in all but words, in which generator wrote them, in
 // the schema of the version that is no longer served, and in the bounds of quantities.
 func TestDefinitionsAreUpstreams(t *testing.T) {
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/autoscaler/vertical-pod-autoscaler").Output()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"k8s.io/autoscaler/vertical-pod-autoscaler").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestObjectsRoundTrip(t *testing.T) {
 	if err := vpav1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, randv1.NewSource(1), serializer.NewCodecFactory(scheme)).NilChance(0.2).MaxDepth(30)
+	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, randv1.NewSource(1),
+		serializer.NewCodecFactory(scheme)).NilChance(0.2).MaxDepth(30)
 	for range 2000 {
 		var a, b vpav1.VerticalPodAutoscaler
 		var theirs upstream.VerticalPodAutoscaler
@@ -121,7 +123,8 @@ func TestObjectsRoundTrip(t *testing.T) {
 		other.Spec.Recommenders = slices.DeleteFunc(other.Spec.Recommenders,
 			func(r *upstream.VerticalPodAutoscalerRecommenderSelector) bool { return r == nil })
 		if policy := other.Spec.UpdatePolicy; policy != nil {
-			policy.EvictionRequirements = slices.DeleteFunc(policy.EvictionRequirements, func(r *upstream.EvictionRequirement) bool { return r == nil })
+			policy.EvictionRequirements = slices.DeleteFunc(policy.EvictionRequirements,
+				func(r *upstream.EvictionRequirement) bool { return r == nil })
 		}
 		carry(t, &other, &vpav1.VerticalPodAutoscaler{})
 

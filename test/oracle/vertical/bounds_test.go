@@ -33,7 +33,8 @@ func TestFit(t *testing.T) {
 		convert(t, w.vpa, theirs)
 		recs, policies := observevertical.RecommendationsOf(&w.vpa.Status), observevertical.PoliciesOf(&w.vpa.Spec)
 		w.comparePolicy(t, seed, theirs)
-		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: observevertical.ContainersOf(&w.pod.Spec)}, policies, observevertical.RangesOf(w.limitRanges()), divergence.None)
+		fitted, _ := bounds.Fit(recs, bounds.Pod{Containers: observevertical.ContainersOf(&w.pod.Spec)}, policies,
+			observevertical.RangesOf(w.limitRanges()), divergence.None)
 		want, panicked := w.fittedByUpstream(t, theirs)
 		switch {
 		case panicked:
@@ -50,8 +51,10 @@ func TestFit(t *testing.T) {
 	}
 	report(t, reached, []string{"equal", "upstream panics", "changed"}, *admissionPods >= 5000)
 	outside := reached["upstream panics"] + reached["upstream's sum or comparison overflows"]
-	summary = append(summary, row{"recommendations fitted to random pods", reached["equal"] + outside, reached["equal"], fmt.Sprintf(
-		"at %d upstream panics, at %d its integers overflow", reached["upstream panics"], reached["upstream's sum or comparison overflows"])})
+	summary = append(summary, row{"recommendations fitted to random pods",
+		reached["equal"] + outside, reached["equal"], fmt.Sprintf(
+			"at %d upstream panics, at %d its integers overflow", reached["upstream panics"],
+			reached["upstream's sum or comparison overflows"])})
 }
 
 func (w *admissionWorld) comparePolicy(t *testing.T, seed uint64, theirs *upstream.VerticalPodAutoscaler) {
@@ -71,7 +74,9 @@ func (w *admissionWorld) comparePolicy(t *testing.T, seed uint64, theirs *upstre
 	}
 }
 
-func (w *admissionWorld) fittedByUpstream(t *testing.T, vpa *upstream.VerticalPodAutoscaler) (fitted []vertical.Recommendation, panicked bool) {
+func (w *admissionWorld) fittedByUpstream(
+	t *testing.T, vpa *upstream.VerticalPodAutoscaler,
+) (fitted []vertical.Recommendation, panicked bool) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(w.client, 0)
 	for _, lr := range w.limitRanges() {
@@ -96,7 +101,8 @@ func translated(r *upstream.RecommendedPodResources) []vertical.Recommendation {
 	for i := range r.ContainerRecommendations {
 		c := &r.ContainerRecommendations[i]
 		all = append(all, vertical.Recommendation{
-			Container: c.ContainerName, Target: observevertical.AmountsOf(c.Target), Lower: observevertical.AmountsOf(c.LowerBound), Upper: observevertical.AmountsOf(c.UpperBound),
+			Container: c.ContainerName, Target: observevertical.AmountsOf(c.Target),
+			Lower: observevertical.AmountsOf(c.LowerBound), Upper: observevertical.AmountsOf(c.UpperBound),
 		})
 	}
 	return all

@@ -110,7 +110,8 @@ var historyContainers = []string{"app", "cache", "proxy", "worker"}
 func newHistory(seed uint64) *history {
 	r := &historian{
 		Rand: rand.New(rand.NewPCG(seed, 2026)), h: &history{seed: seed}, now: virtualStart,
-		level: map[string]float64{}, lastCPU: map[string]time.Time{}, lastAt: map[string]time.Time{}, revision: "a", generation: 1,
+		level: map[string]float64{}, lastCPU: map[string]time.Time{}, lastAt: map[string]time.Time{}, revision: "a",
+		generation: 1,
 	}
 	r.h.flags = r.makeFlags()
 	r.h.revisions = r.Float64() < 0.1
@@ -131,8 +132,9 @@ func (r *historian) makeFlags() recommenderFlags {
 	const day = 24 * time.Hour
 	f := recommenderFlags{
 		margin: 0.15, target: [2]float64{0.9, 0.9}, lower: [2]float64{0.5, 0.5}, upper: [2]float64{0.95, 0.95},
-		confidence: [2]time.Duration{day, day}, halfLife: [2]time.Duration{day, day}, podMinCPUMilli: 25, podMinMemoryMiB: 250,
-		roundCPU: 1, roundMemory: 1, interval: day, count: 8, oomRatio: 1.2, oomMinBytes: 100 << 20, perVPA: true,
+		confidence: [2]time.Duration{day, day}, halfLife: [2]time.Duration{day, day}, podMinCPUMilli: 25,
+		podMinMemoryMiB: 250,
+		roundCPU:        1, roundMemory: 1, interval: day, count: 8, oomRatio: 1.2, oomMinBytes: 100 << 20, perVPA: true,
 	}
 	if r.Float64() < 0.6 {
 		return f
@@ -190,7 +192,8 @@ func (r *historian) containerPolicy(name string) upstream.ContainerResourcePolic
 		p.MaxAllowed = list(one(r, "700m", "2", "0"), one(r, "400Mi", "3G", "0"))
 	}
 	if r.Float64() < 0.2 {
-		p.ControlledResources = ptr.To(one(r, []corev1.ResourceName{corev1.ResourceCPU}, []corev1.ResourceName{corev1.ResourceMemory}, []corev1.ResourceName{}))
+		p.ControlledResources = ptr.To(one(r, []corev1.ResourceName{corev1.ResourceCPU},
+			[]corev1.ResourceName{corev1.ResourceMemory}, []corev1.ResourceName{}))
 	}
 	if r.h.revisions {
 		return p // what is taken away again stays with some of the revisions
@@ -290,7 +293,8 @@ func (r *historian) chooseProblem(s *scene) {
 		r.problem--
 		s.isTransient = r.Float64() < 0.7
 		s.problem = one(r, "Cannot read targetRef. Reason: no answer",
-			"The target apps/v1.Deployment/web has a parent controller but it should point to a topmost well-known or scalable controller")
+			"The target apps/v1.Deployment/web has a parent controller but it should point to a topmost well-known or "+
+				"scalable controller")
 	}
 }
 
@@ -327,7 +331,9 @@ func (r *historian) movePods() (gone []historyPod) {
 func (r *historian) addPods(n int) {
 	for range n {
 		r.made++
-		pod := historyPod{name: fmt.Sprintf("web-%d", r.made), revision: r.revision, phase: corev1.PodRunning, containers: r.containers}
+		pod := historyPod{
+			name: fmt.Sprintf("web-%d", r.made), revision: r.revision, phase: corev1.PodRunning, containers: r.containers,
+		}
 		if r.Float64() < 0.05 {
 			pod.phase = corev1.PodSucceeded
 		}
@@ -346,7 +352,9 @@ func (r *historian) sample(s *scene, pod, container string) {
 	if _, ok := r.level[container]; !ok || r.Float64() < 0.01 {
 		r.level[container] = math.Exp(r.NormFloat64()*2 - 2)
 	}
-	made := historySample{pod: pod, container: container, at: r.now.Add(-time.Duration(r.IntN(30)) * time.Second), hasCPU: true, hasMem: true}
+	made := historySample{
+		pod: pod, container: container, at: r.now.Add(-time.Duration(r.IntN(30)) * time.Second), hasCPU: true, hasMem: true,
+	}
 	r.flaw(&made, r.lastAt[key], overdue)
 	r.use(&made)
 	if made.hasCPU && made.cpuMilli >= 0 && made.at.Equal(r.now) {
@@ -391,7 +399,10 @@ func (r *historian) use(made *historySample) {
 }
 
 func (r *historian) oom(pod, container string) historyOOM {
-	o := historyOOM{pod: pod, container: container, at: r.now.Add(-time.Duration(r.IntN(60)) * time.Second), isStanding: r.Float64() < 0.2}
+	o := historyOOM{
+		pod: pod, container: container, at: r.now.Add(-time.Duration(r.IntN(60)) * time.Second),
+		isStanding: r.Float64() < 0.2,
+	}
 	if r.Float64() < 0.1 {
 		o.at = r.now.Add(-time.Duration(r.IntN(72)) * time.Hour)
 	}

@@ -53,7 +53,8 @@ type plimsollRecommender struct {
 func newPlimsollRecommender(t *testing.T, f *recommenderFlags, on divergence.Set) *plimsollRecommender {
 	p := recommend.Policy{}
 	p.Usage = usage.Policy{
-		HalfLife: f.halfLife, Interval: f.interval, Count: f.count, BumpUpRatio: f.oomRatio, MinBumpUpBytes: f.oomMinBytes, Divergences: on,
+		HalfLife: f.halfLife, Interval: f.interval, Count: f.count, BumpUpRatio: f.oomRatio, MinBumpUpBytes: f.oomMinBytes,
+		Divergences: on,
 	}
 	p.MarginFraction, p.ConfidenceInterval = f.margin, f.confidence
 	for r := range vertical.Resources {
@@ -66,7 +67,8 @@ func newPlimsollRecommender(t *testing.T, f *recommenderFlags, on divergence.Set
 		p.MaxAllowed = p.MaxAllowed.With(vertical.CPU, vertical.Amount(f.maxCPUMilli))
 	}
 	if f.maxMemoryBytes > 0 {
-		p.MaxAllowed = p.MaxAllowed.With(vertical.Memory, vertical.Amount(f.maxMemoryBytes)).In(vertical.Memory, vertical.BinarySI)
+		p.MaxAllowed = p.MaxAllowed.With(vertical.Memory, vertical.Amount(f.maxMemoryBytes)).In(vertical.Memory,
+			vertical.BinarySI)
 	}
 	if f.integerCPU {
 		p.WholeCPUs = f.wholeCPUs
@@ -116,14 +118,16 @@ func converted[T any](t *testing.T, from any) T {
 }
 
 func (m *plimsollRecommender) policies(from *upstream.PodResourcePolicy) []vertical.ContainerPolicy {
-	return observevertical.PoliciesOf(&vpav1.VerticalPodAutoscalerSpec{ResourcePolicy: converted[*vpav1.PodResourcePolicy](m.t, from)})
+	return observevertical.PoliciesOf(&vpav1.VerticalPodAutoscalerSpec{ResourcePolicy: converted[*vpav1.PodResourcePolicy](
+		m.t, from)})
 }
 
 func (m *plimsollRecommender) begin(s *scene) {
 	m.state = recommend.State{}
 	for name, kept := range m.saved {
 		status, annotations := kept.status(m.t)
-		object := &vpav1.VerticalPodAutoscalerCheckpoint{Status: converted[vpav1.VerticalPodAutoscalerCheckpointStatus](m.t, status)}
+		object := &vpav1.VerticalPodAutoscalerCheckpoint{Status: converted[vpav1.VerticalPodAutoscalerCheckpointStatus](m.t,
+			status)}
 		object.Annotations = annotations
 		saved, isWhole, err := observevertical.CheckpointOf(object)
 		if err != nil || !isWhole {
@@ -137,7 +141,8 @@ func (m *plimsollRecommender) begin(s *scene) {
 
 func (m *plimsollRecommender) observe(s *scene) recommend.Observation {
 	o := recommend.Observation{
-		Lookup: recommend.Lookup{Problem: s.problem, Transient: s.isTransient}, Generation: s.generation, Published: m.published, SkipsConflicts: true,
+		Lookup: recommend.Lookup{Problem: s.problem, Transient: s.isTransient}, Generation: s.generation,
+		Published: m.published, SkipsConflicts: true,
 	}
 	pods := map[string]int{}
 	for _, p := range s.pods {
@@ -164,11 +169,13 @@ func (m *plimsollRecommender) observe(s *scene) recommend.Observation {
 		if sample.hasMem {
 			used = used.With(vertical.Memory, vertical.Amount(sample.memory))
 		}
-		o.Samples = append(o.Samples, recommend.Sample{Pod: sample.pod, Container: sample.container, At: sample.at, Use: used})
+		o.Samples = append(o.Samples, recommend.Sample{Pod: sample.pod,
+			Container: sample.container, At: sample.at, Use: used})
 	}
 	for _, oom := range s.ooms {
 		o.OOMs = append(o.OOMs, recommend.OOM{Container: oom.container, OOM: usage.OOM{
-			Pod: oom.pod, At: oom.at, Request: vertical.Amount(oom.request), Limit: vertical.Amount(oom.limit), Standing: oom.isStanding,
+			Pod: oom.pod, At: oom.at, Request: vertical.Amount(oom.request), Limit: vertical.Amount(oom.limit),
+			Standing: oom.isStanding,
 		}})
 	}
 	for _, name := range s.conflicts {

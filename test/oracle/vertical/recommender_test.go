@@ -47,7 +47,8 @@ var (
 
 // recommenderDivergences are those that recommending has a part in.
 var recommenderDivergences = []divergence.Set{
-	divergence.FiniteUpper, divergence.LiveContainers, divergence.OpenWindow, divergence.KeepHistory, divergence.ZeroMemory,
+	divergence.FiniteUpper, divergence.LiveContainers, divergence.OpenWindow, divergence.KeepHistory,
+	divergence.ZeroMemory,
 	divergence.MemoryOnly, divergence.StartOOM, divergence.OOMLimit, divergence.ResetOverrides, divergence.SkipConflict,
 	divergence.QuietStatus, divergence.ImplausibleSamples,
 }
@@ -251,17 +252,23 @@ func differences(t *testing.T, theirs *upstreamRecommender, mine *plimsollRecomm
 	a := view{Written: theirs.patched}
 	for _, c := range theirs.object.Status.Recommendation.ContainerRecommendations {
 		a.Recommendations = append(a.Recommendations, vertical.Recommendation{
-			Container: c.ContainerName, Target: observevertical.AmountsOf(c.Target), Lower: observevertical.AmountsOf(c.LowerBound), Upper: observevertical.AmountsOf(c.UpperBound),
+			Container: c.ContainerName, Target: observevertical.AmountsOf(c.Target),
+			Lower: observevertical.AmountsOf(c.LowerBound), Upper: observevertical.AmountsOf(c.UpperBound),
 			Uncapped: observevertical.AmountsOf(c.UncappedTarget),
 		})
 	}
 	for _, c := range theirs.object.Status.Conditions {
 		a.Conditions = append(a.Conditions, condition.Condition{
-			Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.UTC(),
+			Type: string(c.Type), Status: condition.Status(c.Status), Reason: c.Reason, Message: c.Message,
+			Since: c.LastTransitionTime.UTC(),
 		})
 	}
-	b := view{Written: mine.decision.Write != status.NotWritten, Recommendations: asWritten(t, mine.decision.Recommendations), Conditions: mine.decision.Conditions}
-	if a.Written == b.Written && slices.Equal(a.Recommendations, b.Recommendations) && slices.Equal(a.Conditions, b.Conditions) {
+	b := view{
+		Written: mine.decision.Write != status.NotWritten, Recommendations: asWritten(t, mine.decision.Recommendations),
+		Conditions: mine.decision.Conditions,
+	}
+	if a.Written == b.Written && slices.Equal(a.Recommendations, b.Recommendations) &&
+		slices.Equal(a.Conditions, b.Conditions) {
 		return ""
 	}
 	return cmp.Diff(a, b, cmp.AllowUnexported(vertical.Amounts{}))
@@ -288,9 +295,11 @@ func (n *recommenderTally) compareCheckpoints(theirs *upstreamRecommender, mine 
 			return cmp.Diff(status, ours)
 		}
 		// No peak weighs more than this, and as many as there are pods were taken out.
-		heaviest := math.Exp2(float64(s.at.Add(2*24*time.Hour).Sub(ours.Use[vertical.Memory].Reference)) / float64(mine.policy.Usage.HalfLife[vertical.Memory]))
+		heaviest := math.Exp2(float64(s.at.Add(2*24*time.Hour).Sub(ours.Use[vertical.Memory].Reference)) / float64(
+			mine.policy.Usage.HalfLife[vertical.Memory]))
 		lost := float64(len(s.pods)+1) * heaviest * 1e-15
-		for r, theirHistogram := range [vertical.Resources]upstream.HistogramCheckpoint{status.CPUHistogram, status.MemoryHistogram} {
+		for r, theirHistogram := range [vertical.Resources]upstream.HistogramCheckpoint{status.CPUHistogram,
+			status.MemoryHistogram} {
 			switch {
 			case sameHistogram(&theirHistogram, &ours.Use[r], 0):
 			case vertical.Resource(r) == vertical.Memory && sameHistogram(&theirHistogram, &ours.Use[r], lost):
@@ -336,10 +345,13 @@ func (n *recommenderTally) isTie(mine *plimsollRecommender, s *scene, theirs *up
 		p := mine.policy
 		for r := range vertical.Resources {
 			percentiles := &p.Percentiles[r]
-			*percentiles = estimate.Percentiles{Target: percentiles.Target + by, Lower: percentiles.Lower + by, Upper: percentiles.Upper + by}
+			*percentiles = estimate.Percentiles{
+				Target: percentiles.Target + by, Lower: percentiles.Lower + by, Upper: percentiles.Upper + by,
+			}
 		}
 		p.Usage.Divergences |= divergence.KeepHistory // so that nothing but the percentiles changes
-		d, _ := recommend.Decide(s.at, p, mine.state, recommend.Observation{Lookup: recommend.Lookup{Problem: "none", Transient: true}})
+		d, _ := recommend.Decide(s.at, p, mine.state,
+			recommend.Observation{Lookup: recommend.Lookup{Problem: "none", Transient: true}})
 		nudged[i] = d.Recommendations
 	}
 	for i := range want {
@@ -349,7 +361,8 @@ func (n *recommenderTally) isTie(mine *plimsollRecommender, s *scene, theirs *up
 			func(r *vertical.Recommendation) vertical.Amounts { return r.Upper },
 		} {
 			theirs := vertical.Recommendation{
-				Target: observevertical.AmountsOf(want[i].Target), Lower: observevertical.AmountsOf(want[i].LowerBound), Upper: observevertical.AmountsOf(want[i].UpperBound),
+				Target: observevertical.AmountsOf(want[i].Target), Lower: observevertical.AmountsOf(want[i].LowerBound),
+				Upper: observevertical.AmountsOf(want[i].UpperBound),
 			}
 			if len(nudged[0]) <= i || len(nudged[1]) <= i {
 				return false
@@ -423,7 +436,8 @@ func play(t *testing.T, h *history, on divergence.Set) []string {
 	var decided []string
 	for i := range h.scenes {
 		m.pass(&h.scenes[i])
-		decided = append(decided, fmt.Sprintf("%+v %+v %q", m.decision.Recommendations, m.decision.Conditions, m.decision.Write))
+		decided = append(decided, fmt.Sprintf("%+v %+v %q", m.decision.Recommendations,
+			m.decision.Conditions, m.decision.Write))
 	}
 	return decided
 }
@@ -436,10 +450,14 @@ func (n *recommenderTally) count(place string, is bool) {
 
 // recommenderPlaces are those that a run of 3000 histories must have come to.
 var recommenderPlaces = []string{
-	"restart from own checkpoints", "restart from the other's checkpoints", "target not found", "no pods", "recommendation without samples",
-	"a container that is gone is recommended for", "container of mode Off", "uncontrolled resource", "override", "override taken away",
-	"OOM", "OOM of a pod that is gone", "OOM too old", "sample older than the last", "sample of 0 memory", "negative sample", "absurd sample",
-	"upper bound without end", "lower bound of 0 raised to the floor", "capped to the minimum or maximum", "whole CPUs", "rounded", "humanized",
+	"restart from own checkpoints", "restart from the other's checkpoints", "target not found", "no pods",
+	"recommendation without samples",
+	"a container that is gone is recommended for", "container of mode Off", "uncontrolled resource",
+	"override", "override taken away",
+	"OOM", "OOM of a pod that is gone", "OOM too old", "sample older than the last", "sample of 0 memory",
+	"negative sample", "absurd sample",
+	"upper bound without end", "lower bound of 0 raised to the floor", "capped to the minimum or maximum", "whole CPUs",
+	"rounded", "humanized",
 	"an aggregate expired", "a reference moved", "pods of several revisions", "status not written",
 }
 
@@ -450,7 +468,8 @@ func (n *recommenderTally) reach(h *history, s *scene, before recommend.State, m
 	n.count("target not found", s.problem != "")
 	n.count("no pods", len(s.pods) == 0)
 	n.count("status not written", d.Write == status.NotWritten)
-	n.count("pods of several revisions", len(s.pods) > 0 && slices.ContainsFunc(s.pods, func(p historyPod) bool { return p.revision != s.pods[0].revision }))
+	n.count("pods of several revisions", len(s.pods) > 0 &&
+		slices.ContainsFunc(s.pods, func(p historyPod) bool { return p.revision != s.pods[0].revision }))
 	for _, x := range s.samples {
 		n.count("sample older than the last", s.at.Sub(x.at) > time.Hour)
 		n.count("sample of 0 memory", x.hasMem && x.memory == 0)
@@ -466,7 +485,8 @@ func (n *recommenderTally) reach(h *history, s *scene, before recommend.State, m
 	for i := range before.Containers {
 		was := &before.Containers[i]
 		j := slices.IndexFunc(mine.state.Containers, func(c recommend.Container) bool { return c.Name == was.Name })
-		n.count("an aggregate expired", s.restart == goesOn && was.Usage.Exists() && (j < 0 || !mine.state.Containers[j].Usage.Exists()))
+		n.count("an aggregate expired", s.restart == goesOn && was.Usage.Exists() &&
+			(j < 0 || !mine.state.Containers[j].Usage.Exists()))
 	}
 	for i, trace := range d.Traces {
 		n.count("recommendation without samples", trace.Samples == 0)

@@ -64,7 +64,8 @@ func newUpstreamRecommender(t *testing.T, flags *recommenderFlags) *upstreamReco
 	for _, name := range flags.wholeCPUs {
 		u.object.Annotations["vpa-post-processor.kubernetes.io/"+name+"_integerCPU"] = "true"
 	}
-	model.InitializeAggregationsConfig(model.NewAggregationsConfig(flags.interval, flags.count, flags.halfLife[vertical.Memory],
+	model.InitializeAggregationsConfig(model.NewAggregationsConfig(flags.interval, flags.count,
+		flags.halfLife[vertical.Memory],
 		flags.halfLife[vertical.CPU], flags.oomRatio, flags.oomMinBytes))
 	return u
 }
@@ -74,7 +75,8 @@ func (u *upstreamRecommender) begin() {
 	cluster := model.NewClusterState(time.Hour)
 	u.ooms = make(oomChannel, 100)
 	feeder := input.ClusterStateFeederFactory{
-		ClusterState: cluster, MetricsClient: u, VpaCheckpointClient: u, VpaCheckpointLister: checkpointLister{u: u}, VpaLister: vpaLister{u: u},
+		ClusterState: cluster, MetricsClient: u, VpaCheckpointClient: u, VpaCheckpointLister: checkpointLister{u: u},
+		VpaLister: vpaLister{u: u},
 		PodLister: podLister{u: u}, OOMObserver: u.ooms, SelectorFetcher: u, ControllerFetcher: u,
 		RecommenderName: input.DefaultRecommenderName,
 	}.Make()
@@ -96,14 +98,18 @@ func (u *upstreamRecommender) begin() {
 		CheckpointWriter: checkpoint.NewCheckpointWriter(cluster, u),
 		PodResourceRecommender: recommenderlogic.CreatePodResourceRecommender(recommenderlogic.RecommendationConfig{
 			SafetyMarginFraction: f.margin, PodMinCPUMillicores: f.podMinCPUMilli, PodMinMemoryMb: f.podMinMemoryMiB,
-			TargetCPUPercentile: f.target[vertical.CPU], LowerBoundCPUPercentile: f.lower[vertical.CPU], UpperBoundCPUPercentile: f.upper[vertical.CPU],
-			TargetMemoryPercentile: f.target[vertical.Memory], LowerBoundMemoryPercentile: f.lower[vertical.Memory],
+			TargetCPUPercentile: f.target[vertical.CPU], LowerBoundCPUPercentile: f.lower[vertical.CPU],
+			UpperBoundCPUPercentile: f.upper[vertical.CPU],
+			TargetMemoryPercentile:  f.target[vertical.Memory], LowerBoundMemoryPercentile: f.lower[vertical.Memory],
 			UpperBoundMemoryPercentile: f.upper[vertical.Memory],
 			ConfidenceIntervalCPU:      f.confidence[vertical.CPU], ConfidenceIntervalMemory: f.confidence[vertical.Memory],
 		}),
-		RecommendationFormat: recommenderlogic.RecommendationFormat{HumanizeMemory: f.humanize, RoundCPUMillicores: f.roundCPU, RoundMemoryBytes: f.roundMemory},
-		VpaClient:            u, RecommendationPostProcessors: processors,
-		CheckpointsGCInterval: 10 * time.Minute, CheckpointsWriteTimeout: time.Minute, UseCheckpoints: true, UpdateWorkerCount: 1,
+		RecommendationFormat: recommenderlogic.RecommendationFormat{
+			HumanizeMemory: f.humanize, RoundCPUMillicores: f.roundCPU, RoundMemoryBytes: f.roundMemory,
+		},
+		VpaClient: u, RecommendationPostProcessors: processors,
+		CheckpointsGCInterval: 10 * time.Minute, CheckpointsWriteTimeout: time.Minute, UseCheckpoints: true,
+		UpdateWorkerCount: 1,
 	}.Make()
 	feeder.InitFromCheckpoints(context.Background())
 }
@@ -122,7 +128,9 @@ func (u *upstreamRecommender) pass(s *scene) {
 	}
 	for _, o := range s.ooms {
 		if !o.isStanding {
-			u.ooms <- oom.OomInfo{ContainerID: containerID(o.pod, o.container), Timestamp: o.at, Memory: model.ResourceAmount(o.request)}
+			u.ooms <- oom.OomInfo{
+				ContainerID: containerID(o.pod, o.container), Timestamp: o.at, Memory: model.ResourceAmount(o.request),
+			}
 		}
 	}
 	u.loop.RunOnce()
@@ -152,7 +160,8 @@ func (u *upstreamRecommender) GetContainersMetrics(context.Context) ([]*metrics.
 		if s.hasMem {
 			used[model.ResourceMemory] = model.ResourceAmount(s.memory)
 		}
-		all = append(all, &metrics.ContainerMetricsSnapshot{ID: containerID(s.pod, s.container), SnapshotTime: s.at, Usage: used})
+		all = append(all, &metrics.ContainerMetricsSnapshot{ID: containerID(s.pod, s.container),
+			SnapshotTime: s.at, Usage: used})
 	}
 	return all, nil
 }
@@ -216,10 +225,12 @@ func (l checkpointLister) List(labels.Selector) ([]*upstream.VerticalPodAutoscal
 	for container, status := range l.u.saved {
 		all = append(all, &upstream.VerticalPodAutoscalerCheckpoint{
 			ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: historyName + "-" + container},
-			Spec:       upstream.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: historyName, ContainerName: container}, Status: status,
+			Spec:       upstream.VerticalPodAutoscalerCheckpointSpec{VPAObjectName: historyName, ContainerName: container},
+			Status:     status,
 		})
 	}
-	slices.SortFunc(all, func(a, b *upstream.VerticalPodAutoscalerCheckpoint) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all,
+		func(a, b *upstream.VerticalPodAutoscalerCheckpoint) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
@@ -229,7 +240,9 @@ func (u *upstreamRecommender) VerticalPodAutoscalers(string) vpaclient.VerticalP
 	return vpaWriter{u: u}
 }
 
-func (u *upstreamRecommender) VerticalPodAutoscalerCheckpoints(string) vpaclient.VerticalPodAutoscalerCheckpointInterface {
+func (u *upstreamRecommender) VerticalPodAutoscalerCheckpoints(
+	string,
+) vpaclient.VerticalPodAutoscalerCheckpointInterface {
 	return checkpointWriter{u: u}
 }
 

@@ -41,11 +41,15 @@ const passes = 8
 // updaterReach are places that a comparison of 2000 workloads must have been at.
 var updaterReach = []string{
 	"InPlaceApproved in mode InPlace", "InPlaceDeferred in mode InPlace", "InPlaceInfeasible in mode InPlace",
-	"InPlaceInfeasibleCached in mode InPlace", "InPlaceApproved in mode InPlaceOrRecreate", "InPlaceDeferred in mode InPlaceOrRecreate",
-	"InPlaceEvict in mode InPlaceOrRecreate", "evict done", "evict failed", "evict disallowed", "resize done", "resize failed",
+	"InPlaceInfeasibleCached in mode InPlace", "InPlaceApproved in mode InPlaceOrRecreate",
+	"InPlaceDeferred in mode InPlaceOrRecreate",
+	"InPlaceEvict in mode InPlaceOrRecreate", "evict done", "evict failed", "evict disallowed", "resize done",
+	"resize failed",
 	"resize infeasible", "evicted after a failed resize", "unboosted", "several wanted", "wanted and held back",
-	"OutsideRange", "QuickOOM", "LongLived", "NotStarted", "WithinBounds", "SmallDifference", "NothingChanges", "EvictionRequirements",
-	"MinReplicas", "UnknownReplicas", "DisruptionBudget", "PodPending", "ResizeUnderway", "InfeasibleBefore", "ModeOff", "Boosted",
+	"OutsideRange", "QuickOOM", "LongLived", "NotStarted", "WithinBounds", "SmallDifference",
+	"NothingChanges", "EvictionRequirements",
+	"MinReplicas", "UnknownReplicas", "DisruptionBudget", "PodPending", "ResizeUnderway", "InfeasibleBefore",
+	"ModeOff", "Boosted",
 }
 
 // TestUpdater runs upstream's updater and Plimsoll's core through random lives of
@@ -93,7 +97,8 @@ func silence(t *testing.T) {
 
 // updaterDivergences are those that change what the updater does.
 var updaterDivergences = []divergence.Set{
-	divergence.WorkloadBudget, divergence.ResizeTimers, divergence.ResizeBackoff, divergence.CircuitBreaker, divergence.SkipConflict,
+	divergence.WorkloadBudget, divergence.ResizeTimers, divergence.ResizeBackoff, divergence.CircuitBreaker,
+	divergence.SkipConflict,
 	divergence.ResizeChecks, divergence.InPlaceBudget, divergence.UnchangedRequests,
 }
 
@@ -277,10 +282,13 @@ func (w *updaterWorld) count(d *update.Decision, actions []string) {
 func (w *updaterWorld) observation() *update.Observation {
 	o := &update.Observation{
 		Recommended: recommendationsOf(w.vpa),
-		Workload:    disruption.Workload{Creators: map[string]disruption.Replicas{}, Target: disruption.Replicas{Configured: len(w.pods)}},
+		Workload: disruption.Workload{
+			Creators: map[string]disruption.Replicas{}, Target: disruption.Replicas{Configured: len(w.pods)},
+		},
 		// What follows is asked by divergences only.
 		Conflicts: []conflict.Conflict{{Container: "web", Resource: vertical.CPU, Horizontal: "web"}},
-		Cluster:   update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(2000, 4<<30)}}},
+		Cluster: update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true,
+			Allocatable: vertical.Of(2000, 4<<30)}}},
 	}
 	for _, pod := range w.pods {
 		o.Pods = append(o.Pods, observevertical.Pod(pod))
@@ -322,21 +330,25 @@ func recommendationsOf(vpa *upstream.VerticalPodAutoscaler) []vertical.Recommend
 	all := []vertical.Recommendation{}
 	for _, rec := range vpa.Status.Recommendation.ContainerRecommendations {
 		all = append(all, vertical.Recommendation{
-			Container: rec.ContainerName, Target: amountsOf(rec.Target), Lower: amountsOf(rec.LowerBound), Upper: amountsOf(rec.UpperBound),
+			Container: rec.ContainerName, Target: amountsOf(rec.Target), Lower: amountsOf(rec.LowerBound),
+			Upper: amountsOf(rec.UpperBound),
 		})
 	}
 	return all
 }
 
 var modes = map[upstream.UpdateMode]vertical.Mode{
-	upstream.UpdateModeOff: vertical.ModeOff, upstream.UpdateModeInitial: vertical.ModeInitial, upstream.UpdateModeRecreate: vertical.ModeRecreate,
+	upstream.UpdateModeOff: vertical.ModeOff, upstream.UpdateModeInitial: vertical.ModeInitial,
+	upstream.UpdateModeRecreate:          vertical.ModeRecreate,
 	upstream.UpdateModeInPlaceOrRecreate: vertical.ModeInPlaceOrRecreate, upstream.UpdateModeInPlace: vertical.ModeInPlace,
 }
 
 func (w *updaterWorld) policy() *update.Policy {
 	p := &update.Policy{
-		Mode: modes[upstreamvpa.GetUpdateMode(w.vpa)], HasBoost: upstreamvpa.HasStartupBoost(w.vpa), Boost: boostOf(w.vpa.Spec.StartupBoost),
-		MinReplicas: w.minReplicas, Tolerance: w.tolerance, MinChange: w.minChange, Lifetime: w.lifetime, AfterOOM: w.afterOOM,
+		Mode: modes[upstreamvpa.GetUpdateMode(w.vpa)], HasBoost: upstreamvpa.HasStartupBoost(w.vpa),
+		Boost:       boostOf(w.vpa.Spec.StartupBoost),
+		MinReplicas: w.minReplicas, Tolerance: w.tolerance, MinChange: w.minChange, Lifetime: w.lifetime,
+		AfterOOM:   w.afterOOM,
 		SkipBudget: w.skipBudget, Unrestricted: w.vpa.Spec.UpdatePolicy == nil, Divergences: divergence.None,
 	}
 	if own := w.vpa.Spec.UpdatePolicy; own != nil {
@@ -353,7 +365,8 @@ func (w *updaterWorld) policy() *update.Policy {
 	if w.vpa.Spec.ResourcePolicy != nil {
 		for _, own := range w.vpa.Spec.ResourcePolicy.ContainerPolicies {
 			policy := vertical.ContainerPolicy{
-				Container: own.ContainerName, Off: own.Mode != nil && *own.Mode == upstream.ContainerScalingModeOff, Controlled: vertical.Controls(),
+				Container: own.ContainerName, Off: own.Mode != nil && *own.Mode == upstream.ContainerScalingModeOff,
+				Controlled: vertical.Controls(),
 				MinAllowed: amountsOf(own.MinAllowed), MaxAllowed: amountsOf(own.MaxAllowed), Boost: boostOf(own.StartupBoost),
 			}
 			if own.ControlledValues != nil {

@@ -63,7 +63,8 @@ func newUpstreamUpdater(t *testing.T, w *updaterWorld) *upstreamUpdater {
 	}
 	factory := informers.NewSharedInformerFactory(u.client, 0)
 	w.fill(t, factory)
-	u.factory = restriction.NewPodsRestrictionFactory(u.client, factory, w.minReplicas, w.tolerance, calculators, w.skipBudget)
+	u.factory = restriction.NewPodsRestrictionFactory(u.client, factory, w.minReplicas, w.tolerance, calculators,
+		w.skipBudget)
 	u.client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		eviction, ok := a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction)
 		if !ok {
@@ -80,7 +81,8 @@ func newUpstreamUpdater(t *testing.T, w *updaterWorld) *upstreamUpdater {
 			return true, &corev1.Pod{}, nil
 		}
 		err := w.outcomes["resize/"+p.GetName()]
-		u.actions = append(u.actions, "resize "+p.GetName()+" "+outcomeWord(err)+" "+w.readPatch(t, p.GetName(), p.GetPatch()))
+		u.actions = append(u.actions, "resize "+p.GetName()+" "+outcomeWord(err)+" "+
+			w.readPatch(t, p.GetName(), p.GetPatch()))
 		if err == nil {
 			return true, &corev1.Pod{}, nil
 		}
@@ -121,7 +123,8 @@ func outcomeWord(err error) string {
 func isNodeCapacity(err error) bool {
 	var status *apierrors.StatusError
 	return errors.As(err, &status) && status.ErrStatus.Details != nil &&
-		slices.ContainsFunc(status.ErrStatus.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == utils.InfeasibleCauseNodeCapacity })
+		slices.ContainsFunc(status.ErrStatus.Details.Causes,
+			func(c metav1.StatusCause) bool { return c.Type == utils.InfeasibleCauseNodeCapacity })
 }
 
 // pass returns what was done, after what was wanted in which order.
@@ -168,7 +171,9 @@ func (u *upstreamUpdater) pass(vpa *upstream.VerticalPodAutoscaler, live []*core
 	return wanted, u.actions
 }
 
-func (u *upstreamUpdater) mayResize(resizer restriction.PodsInPlaceRestriction, vpa *upstream.VerticalPodAutoscaler, pod *corev1.Pod) bool {
+func (u *upstreamUpdater) mayResize(
+	resizer restriction.PodsInPlaceRestriction, vpa *upstream.VerticalPodAutoscaler, pod *corev1.Pod,
+) bool {
 	mode := upstreamvpa.GetUpdateMode(vpa)
 	decision := resizer.CanInPlaceUpdate(pod, vpa, u.infeasible)
 	u.world.reached[fmt.Sprintf("%s in mode %s", decision, mode)]++
@@ -184,7 +189,10 @@ func (u *upstreamUpdater) mayResize(resizer restriction.PodsInPlaceRestriction, 
 }
 
 // resize returns whether the pod is to be evicted.
-func (u *upstreamUpdater) resize(resizer restriction.PodsInPlaceRestriction, vpa *upstream.VerticalPodAutoscaler, pod *corev1.Pod, recorder record.EventRecorder) bool {
+func (u *upstreamUpdater) resize(
+	resizer restriction.PodsInPlaceRestriction, vpa *upstream.VerticalPodAutoscaler, pod *corev1.Pod,
+	recorder record.EventRecorder,
+) bool {
 	inPlace := upstreamvpa.GetUpdateMode(vpa) == upstream.UpdateModeInPlace
 	switch resizer.CanInPlaceUpdate(pod, vpa, u.infeasible) {
 	case utils.InPlaceDeferred:
@@ -207,7 +215,8 @@ func (u *upstreamUpdater) resize(resizer restriction.PodsInPlaceRestriction, vpa
 
 func (u *upstreamUpdater) order(vpa *upstream.VerticalPodAutoscaler, pods []*corev1.Pod) []*corev1.Pod {
 	calculator := upstreampriority.NewUpdatePriorityCalculator(vpa, upstreampriority.UpdateConfig{
-		MinChangePriority: u.world.minChange, PodLifetimeUpdateThreshold: u.world.lifetime, EvictAfterOOMThreshold: u.world.afterOOM,
+		MinChangePriority: u.world.minChange, PodLifetimeUpdateThreshold: u.world.lifetime,
+		EvictAfterOOMThreshold: u.world.afterOOM,
 	}, u.processor, upstreampriority.NewProcessor())
 	for _, pod := range pods {
 		calculator.AddPod(pod, time.Now(), u.infeasible)
@@ -294,13 +303,17 @@ func (w *updaterWorld) fill(t *testing.T, factory informers.SharedInformerFactor
 		switch {
 		case configured < 0: // It is gone.
 		case kind == "ReplicaSet":
-			add(factory.Apps().V1().ReplicaSets().Informer(), &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: replicas}})
+			add(factory.Apps().V1().ReplicaSets().Informer(),
+				&appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Replicas: replicas}})
 		case kind == "StatefulSet":
-			add(factory.Apps().V1().StatefulSets().Informer(), &appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: replicas}})
+			add(factory.Apps().V1().StatefulSets().Informer(),
+				&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Replicas: replicas}})
 		case kind == "ReplicationController":
-			add(factory.Core().V1().ReplicationControllers().Informer(), &corev1.ReplicationController{ObjectMeta: meta, Spec: corev1.ReplicationControllerSpec{Replicas: replicas}})
+			add(factory.Core().V1().ReplicationControllers().Informer(),
+				&corev1.ReplicationController{ObjectMeta: meta, Spec: corev1.ReplicationControllerSpec{Replicas: replicas}})
 		case kind == "DaemonSet":
-			add(factory.Apps().V1().DaemonSets().Informer(), &appsv1.DaemonSet{ObjectMeta: meta, Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: configured}})
+			add(factory.Apps().V1().DaemonSets().Informer(),
+				&appsv1.DaemonSet{ObjectMeta: meta, Status: appsv1.DaemonSetStatus{DesiredNumberScheduled: configured}})
 		}
 	}
 }

@@ -55,11 +55,14 @@ func newUpdaterWorld(seed uint64, reached map[string]int) *updaterWorld {
 	w.lifetime = pick(w.Rand, 12*time.Hour, 12*time.Hour, time.Minute)
 	w.afterOOM = 10 * time.Minute
 	if w.chance(25) {
-		w.limitRange = &corev1.LimitRangeItem{Type: corev1.LimitTypeContainer, Min: w.list(60), Max: w.list(60), Default: w.list(40)}
+		w.limitRange = &corev1.LimitRangeItem{
+			Type: corev1.LimitTypeContainer, Min: w.list(60), Max: w.list(60), Default: w.list(40),
+		}
 	}
 	w.creators = map[string]int32{}
 	for i := range 1 + w.IntN(2) {
-		kind := pick(w.Rand, "ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController", "Foo")
+		kind := pick(w.Rand, "ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "DaemonSet", "Job",
+			"ReplicationController", "Foo")
 		name := fmt.Sprintf("%s/%c", kind, 'a'+i)
 		w.names = append(w.names, name)
 		w.creators[name] = int32(w.IntN(9)) - 1
@@ -75,10 +78,12 @@ func newUpdaterWorld(seed uint64, reached map[string]int) *updaterWorld {
 func (w *updaterWorld) list(percent int) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	if w.chance(percent) {
-		list[corev1.ResourceCPU] = *resource.NewMilliQuantity(pick[int64](w.Rand, 10, 25, 50, 100, 100, 150, 200, 1000), resource.DecimalSI)
+		list[corev1.ResourceCPU] = *resource.NewMilliQuantity(pick[int64](w.Rand, 10, 25, 50, 100, 100, 150, 200, 1000),
+			resource.DecimalSI)
 	}
 	if w.chance(percent) {
-		list[corev1.ResourceMemory] = *resource.NewQuantity(pick[int64](w.Rand, 10, 50, 100, 100, 200, 250, 1000)<<20, resource.BinarySI)
+		list[corev1.ResourceMemory] = *resource.NewQuantity(pick[int64](w.Rand, 10, 50, 100, 100, 200, 250, 1000)<<20,
+			resource.BinarySI)
 	}
 	return list
 }
@@ -87,9 +92,11 @@ func (w *updaterWorld) newVPA() {
 	w.vpa = &upstream.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}
 	w.vpa.Spec.TargetRef = &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"}
 	if !w.chance(4) {
-		mode := pick(w.Rand, upstream.UpdateModeOff, upstream.UpdateModeInitial, upstream.UpdateModeRecreate, upstream.UpdateModeRecreate,
+		mode := pick(w.Rand, upstream.UpdateModeOff, upstream.UpdateModeInitial, upstream.UpdateModeRecreate,
+			upstream.UpdateModeRecreate,
 			upstream.UpdateModeRecreate, upstream.UpdateModeInPlaceOrRecreate, upstream.UpdateModeInPlaceOrRecreate,
-			upstream.UpdateModeInPlaceOrRecreate, upstream.UpdateModeInPlace, upstream.UpdateModeInPlace, upstream.UpdateModeInPlace)
+			upstream.UpdateModeInPlaceOrRecreate, upstream.UpdateModeInPlace, upstream.UpdateModeInPlace,
+			upstream.UpdateModeInPlace)
 		w.vpa.Spec.UpdatePolicy = &upstream.PodUpdatePolicy{UpdateMode: &mode}
 		if w.chance(30) {
 			w.vpa.Spec.UpdatePolicy.MinReplicas = ptr.To(1 + w.Int32N(3))
@@ -105,7 +112,8 @@ func (w *updaterWorld) newVPA() {
 		w.vpa.Spec.ResourcePolicy = &upstream.PodResourcePolicy{}
 		for _, name := range append([]string{"*"}, w.containers...) {
 			if w.chance(50) {
-				w.vpa.Spec.ResourcePolicy.ContainerPolicies = append(w.vpa.Spec.ResourcePolicy.ContainerPolicies, w.containerPolicy(name))
+				w.vpa.Spec.ResourcePolicy.ContainerPolicies = append(w.vpa.Spec.ResourcePolicy.ContainerPolicies,
+					w.containerPolicy(name))
 			}
 		}
 	}
@@ -117,7 +125,8 @@ func (w *updaterWorld) newVPA() {
 
 func (w *updaterWorld) boost() *upstream.StartupBoost {
 	return &upstream.StartupBoost{CPU: &upstream.GenericStartupBoost{
-		Type: upstream.FactorStartupBoostType, Factor: ptr.To[int32](2), DurationSeconds: ptr.To(pick[int32](w.Rand, 0, 60, 600)),
+		Type: upstream.FactorStartupBoostType, Factor: ptr.To[int32](2),
+		DurationSeconds: ptr.To(pick[int32](w.Rand, 0, 60, 600)),
 	}}
 }
 
@@ -161,7 +170,9 @@ func (w *updaterWorld) recommend() {
 		if !w.chance(90) {
 			continue
 		}
-		rec := upstream.RecommendedContainerResources{ContainerName: name, Target: w.list(90), LowerBound: corev1.ResourceList{}, UpperBound: corev1.ResourceList{}}
+		rec := upstream.RecommendedContainerResources{
+			ContainerName: name, Target: w.list(90), LowerBound: corev1.ResourceList{}, UpperBound: corev1.ResourceList{},
+		}
 		for _, r := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			q, ok := rec.Target[r]
 			if !ok {
@@ -174,7 +185,8 @@ func (w *updaterWorld) recommend() {
 				rec.UpperBound[r] = scaled(q, pick(w.Rand, 100, 110, 300))
 			}
 		}
-		w.vpa.Status.Recommendation.ContainerRecommendations = append(w.vpa.Status.Recommendation.ContainerRecommendations, rec)
+		w.vpa.Status.Recommendation.ContainerRecommendations = append(w.vpa.Status.Recommendation.ContainerRecommendations,
+			rec)
 	}
 }
 
@@ -192,7 +204,8 @@ func (w *updaterWorld) newPod() {
 	started := now.Add(-time.Duration(w.Int64N(int64(20 * time.Hour))))
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: w.namespace, Name: fmt.Sprintf("web-%d", w.IntN(20)), UID: types.UID(fmt.Sprintf("uid-%d", w.born)), Generation: 1,
+			Namespace: w.namespace, Name: fmt.Sprintf("web-%d", w.IntN(20)), UID: types.UID(fmt.Sprintf("uid-%d", w.born)),
+			Generation:        1,
 			CreationTimestamp: metav1.NewTime(started), Annotations: map[string]string{},
 			OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: name, Controller: ptr.To(true)}},
 		},
@@ -228,7 +241,8 @@ func (w *updaterWorld) newPod() {
 func (w *updaterWorld) addContainer(pod *corev1.Pod, name string) {
 	c := corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: w.list(90), Limits: w.list(30)}}
 	if w.chance(10) {
-		c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
+		c.ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory,
+			RestartPolicy: corev1.RestartContainer}}
 	}
 	pod.Spec.Containers = append(pod.Spec.Containers, c)
 	if w.chance(20) {
@@ -246,7 +260,8 @@ func (w *updaterWorld) addContainer(pod *corev1.Pod, name string) {
 	}
 	pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status)
 	if w.chance(8) {
-		text, _ := json.Marshal(map[string]any{"requests": w.list(80), "limits": w.list(30)}) // Lists of quantities always encode.
+		// Lists of quantities always encode.
+		text, _ := json.Marshal(map[string]any{"requests": w.list(80), "limits": w.list(30)})
 		pod.Annotations["vpaCpuStartupBoost/"+name] = string(text)
 	}
 }
@@ -312,11 +327,13 @@ func (w *updaterWorld) resizeConditions(pod *corev1.Pod) {
 		}
 	}
 	pending := corev1.PodCondition{
-		Type: corev1.PodResizePending, Status: pick(w.Rand, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse),
+		Type:   corev1.PodResizePending,
+		Status: pick(w.Rand, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse),
 		Reason: pick(w.Rand, corev1.PodReasonDeferred, corev1.PodReasonInfeasible, corev1.PodReasonInfeasible, "Strange"),
 	}
 	progress := corev1.PodCondition{
-		Type: corev1.PodResizeInProgress, Status: pick(w.Rand, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse),
+		Type:   corev1.PodResizeInProgress,
+		Status: pick(w.Rand, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionTrue, corev1.ConditionFalse),
 		Reason: pick(w.Rand, "", "", corev1.PodReasonError, "Strange"), Message: pick(w.Rand, "", "", "", "words"),
 	}
 	switch w.IntN(6) {
@@ -335,10 +352,12 @@ func (w *updaterWorld) answer() {
 	w.outcomes = map[string]error{}
 	for _, pod := range w.pods {
 		if w.chance(15) {
-			w.outcomes["evict/"+pod.Name] = pick(w.Rand, apierrors.NewTooManyRequests("the disruption budget", 10), apierrors.NewInternalError(errors.New("broken")))
+			w.outcomes["evict/"+pod.Name] = pick(w.Rand, apierrors.NewTooManyRequests("the disruption budget", 10),
+				apierrors.NewInternalError(errors.New("broken")))
 		}
 		if w.chance(25) {
-			w.outcomes["resize/"+pod.Name] = pick[error](w.Rand, apierrors.NewInternalError(errors.New("broken")), nodeCapacity())
+			w.outcomes["resize/"+pod.Name] = pick[error](w.Rand, apierrors.NewInternalError(errors.New("broken")),
+				nodeCapacity())
 		}
 	}
 }

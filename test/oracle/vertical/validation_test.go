@@ -17,11 +17,15 @@ import (
 
 // validationReach are words that a comparison of 5000 objects must have heard.
 var validationReach = []string{
-	"updateMode is required", "mode is deprecated", "feature gate InPlace", "minReplicas has to be positive", "Unsupported value",
-	"is lower than min of", "whole number of milli CPUs", "whole number of bytes", "controlledValues shouldn't be specified",
-	"allowed only because it is present", "feature gate CPUStartupBoost", "must be >= 1 for type Factor", "required when type is Quantity",
+	"updateMode is required", "mode is deprecated", "feature gate InPlace", "minReplicas has to be positive",
+	"Unsupported value",
+	"is lower than min of", "whole number of milli CPUs", "whole number of bytes",
+	"controlledValues shouldn't be specified",
+	"allowed only because it is present", "feature gate CPUStartupBoost", "must be >= 1 for type Factor",
+	"required when type is Quantity",
 	"required when type is Factor", "must be either Factor or Quantity", "feature flag PerVPAConfig is disabled",
-	"must be greater than or equal to 1.0", "must be greater than or equal to 0", "must be greater than or equal to 1", "containerName: Required",
+	"must be greater than or equal to 1.0", "must be greater than or equal to 0", "must be greater than or equal to 1",
+	"containerName: Required",
 	"must have at most 1 item", "let in", "kept out", "let in at an update", "given the default mode",
 }
 
@@ -133,13 +137,16 @@ func (w *admissionWorld) object() *vpav1.VerticalPodAutoscaler {
 
 func (w *admissionWorld) absurdPolicy() vpav1.ContainerResourcePolicy {
 	p := vpav1.ContainerResourcePolicy{
-		ContainerName:    []string{"c0", "*", ""}[w.IntN(3)],
-		Mode:             chosen(w, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeOff, vpav1.ContainerScalingMode("Some")),
-		ControlledValues: chosen(w, vpav1.ContainerControlledValuesRequestsOnly, vpav1.ContainerControlledValuesRequestsAndLimits),
-		MinAllowed:       w.absurdList(), MaxAllowed: w.absurdList(),
+		ContainerName: []string{"c0", "*", ""}[w.IntN(3)],
+		Mode: chosen(w, vpav1.ContainerScalingModeAuto, vpav1.ContainerScalingModeOff,
+			vpav1.ContainerScalingMode("Some")),
+		ControlledValues: chosen(w, vpav1.ContainerControlledValuesRequestsOnly,
+			vpav1.ContainerControlledValuesRequestsAndLimits),
+		MinAllowed: w.absurdList(), MaxAllowed: w.absurdList(),
 	}
 	if w.one(2) {
-		p.ControlledResources = &[]corev1.ResourceName{[]corev1.ResourceName{"cpu", "memory", "storage", "gpu"}[w.IntN(4)], "memory"}
+		p.ControlledResources = &[]corev1.ResourceName{[]corev1.ResourceName{"cpu", "memory", "storage", "gpu"}[w.IntN(4)],
+			"memory"}
 	}
 	if w.one(4) {
 		p.StartupBoost = w.absurdBoost()

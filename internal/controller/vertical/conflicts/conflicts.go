@@ -105,7 +105,9 @@ func (*Finder) at(indexer cache.Indexer, target string) []any {
 }
 
 func verticalOf(v *vpav1.VerticalPodAutoscaler) *conflict.Vertical {
-	return &conflict.Vertical{Name: v.Name, Mode: observevertical.ModeOf(&v.Spec), Policies: observevertical.PoliciesOf(&v.Spec)}
+	return &conflict.Vertical{
+		Name: v.Name, Mode: observevertical.ModeOf(&v.Spec), Policies: observevertical.PoliciesOf(&v.Spec),
+	}
 }
 
 // containersOf are the containers that the two objects name: those with a

@@ -25,7 +25,8 @@ func horizontal(name string, share *int32) *autoscalingv2.HorizontalPodAutoscale
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
 			Metrics: []autoscalingv2.MetricSpec{{
-				Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: target},
+				Type:     autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU, Target: target},
 			}},
 		},
 	}
@@ -95,7 +96,8 @@ func TestOfHorizontal(t *testing.T) {
 		with any
 		want string
 	}{
-		"with whom, and over what":            {hpa, vpaOf(vpav1.UpdateModeInPlaceOrRecreate, "app"), "the cpu request of container app, which the VerticalPodAutoscaler sizes controls"},
+		"with whom, and over what": {hpa, vpaOf(vpav1.UpdateModeInPlaceOrRecreate, "app"),
+			"the cpu request of container app, which the VerticalPodAutoscaler sizes controls"},
 		"before the first recommendation too": {hpa, vpaOf(vpav1.UpdateModeInitial), "the cpu request of container *,"},
 		"one that only recommends":            {hpa, vpaOf(vpav1.UpdateModeOff, "app"), ""},
 		"AverageValue":                        {horizontal("web", nil), vpaOf(vpav1.UpdateModeRecreate, "app"), ""},

@@ -45,20 +45,27 @@ func BenchmarkPass(b *testing.B) {
 	informer := func(of runtime.Object) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
 	}
-	w := &world{targets: map[string]error{}, stored: map[string]*vpav1.VerticalPodAutoscaler{}, statuses: map[string]int{}, saves: map[string]int{}}
+	w := &world{
+		targets: map[string]error{}, stored: map[string]*vpav1.VerticalPodAutoscaler{}, statuses: map[string]int{},
+		saves: map[string]int{},
+	}
 	r, err := New(Config{
-		Objects: informer(&vpav1.VerticalPodAutoscaler{}), Pods: informer(&corev1.Pod{}), Targets: w, Store: quiet{w}, Sources: sampling.Sources{Metrics: w}, Events: w,
-		Registerer: prometheus.NewRegistry(), Log: logr.Discard(), Interval: time.Minute, CollectInterval: time.Hour, FlushTimeout: time.Minute,
-		Workers: 10, Policy: recommend.DefaultPolicy(),
+		Objects: informer(&vpav1.VerticalPodAutoscaler{}), Pods: informer(&corev1.Pod{}), Targets: w, Store: quiet{w},
+		Sources: sampling.Sources{Metrics: w}, Events: w,
+		Registerer: prometheus.NewRegistry(), Log: logr.Discard(), Interval: time.Minute, CollectInterval: time.Hour,
+		FlushTimeout: time.Minute,
+		Workers:      10, Policy: recommend.DefaultPolicy(),
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	add := func(namespace, workload, name string) {
 		whole := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), Labels: map[string]string{"app": workload}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "proxy"}}},
-			Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: name, UID: types.UID(name), Labels: map[string]string{"app": workload},
+			},
+			Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "proxy"}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning},
 		}
 		pod := observe.PodOf(whole)
 		pod.Whole = observe.WholeOf(whole)
@@ -69,7 +76,9 @@ func BenchmarkPass(b *testing.B) {
 		w.targets[name] = nil
 		object := &vpav1.VerticalPodAutoscaler{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), Generation: 1},
-			Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: name}},
+			Spec: vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{
+				Kind: "Deployment", Name: name,
+			}},
 		}
 		if err := r.config.Objects.GetStore().Add(object); err != nil {
 			b.Fatal(err)
@@ -92,7 +101,8 @@ func BenchmarkPass(b *testing.B) {
 				for _, container := range []string{"app", "proxy"} {
 					from := sampling.Source{Pod: fmt.Sprintf("%s-%d", t.name.Name, p), Container: container}
 					cpu := vertical.Amount(100 + now.Minute())
-					r.sampler.Add(now, t.name, from, sampling.Measured{Resource: vertical.CPU, Amount: cpu, Over: time.Minute, At: now})
+					r.sampler.Add(now, t.name, from,
+						sampling.Measured{Resource: vertical.CPU, Amount: cpu, Over: time.Minute, At: now})
 					r.sampler.Add(now, t.name, from, sampling.Measured{Resource: vertical.Memory, Amount: 500 << 20, At: now})
 				}
 			}

@@ -97,7 +97,8 @@ func (k *checkpoints) read(c *vpav1.VerticalPodAutoscalerCheckpoint) stored {
 		return stored{container: c.Spec.ContainerName, damage: err.Error()}
 	}
 	if !isWhole {
-		k.log.Info("the annotation of a checkpoint cannot be read; what it held is lost", "checkpoint", c.Namespace+"/"+c.Name)
+		k.log.Info("the annotation of a checkpoint cannot be read; what it held is lost", "checkpoint", c.Namespace+"/"+
+			c.Name)
 	}
 	return stored{container: c.Spec.ContainerName, saved: saved, at: c.Status.LastUpdateTime.Time}
 }

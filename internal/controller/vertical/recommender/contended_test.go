@@ -28,7 +28,9 @@ func TestContentionIsSaid(t *testing.T) {
 				shares := map[contention.Key]contention.Shares{}
 				w.do(func() {
 					for name, pod := range w.running {
-						shares[contention.Key{Namespace: pod.Namespace, Pod: name, Container: "app"}] = contention.Shares{Throttled: throttled, HasThrottled: true}
+						shares[contention.Key{
+							Namespace: pod.Namespace, Pod: name, Container: "app",
+						}] = contention.Shares{Throttled: throttled, HasThrottled: true}
 					}
 				})
 				return shares, errors.New("one node does not answer")
@@ -36,7 +38,8 @@ func TestContentionIsSaid(t *testing.T) {
 		})
 		w.pass(5 * time.Minute)
 		c := w.condition("web", finding.CPUContended.String())
-		if c == nil || c.Status != "True" || !strings.Contains(c.Message, "container app wants more CPU than it gets: its limit stops it") {
+		if c == nil || c.Status != "True" ||
+			!strings.Contains(c.Message, "container app wants more CPU than it gets: its limit stops it") {
 			t.Fatalf("the condition is %+v", c)
 		}
 		since := c.LastTransitionTime

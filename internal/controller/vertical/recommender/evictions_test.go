@@ -17,10 +17,12 @@ import (
 // evictedEvent says that the container of pod web-0 was evicted when it used that much.
 func evictedEvent(used string) *corev1.Event {
 	return &corev1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "e", CreationTimestamp: metav1.Now(), Annotations: map[string]string{
-			"offending_containers": "app", "offending_containers_usage": used, "starved_resource": "memory",
-		}},
-		Reason: "Evicted", InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "web-0", UID: "uid-web-0"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "e", CreationTimestamp: metav1.Now(),
+			Annotations: map[string]string{
+				"offending_containers": "app", "offending_containers_usage": used, "starved_resource": "memory",
+			}},
+		Reason: "Evicted", InvolvedObject: corev1.ObjectReference{Kind: "Pod",
+			Namespace: namespace, Name: "web-0", UID: "uid-web-0"},
 	}
 }
 
@@ -69,8 +71,8 @@ func (w *world) podNamed(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-// Somebody makes up as many events as are kept, in two namespaces. An eviction in another one counts all the same, and no more is
-// kept than before.
+// Somebody makes up as many events as are kept, in two namespaces. An eviction in another one counts all the same, and
+// no more is kept than before.
 func TestForgedEvictionsDisplaceNoOthers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 2)

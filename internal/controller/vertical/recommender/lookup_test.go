@@ -40,8 +40,8 @@ func TestSamplesGoOnWithoutATarget(t *testing.T) {
 	}
 }
 
-// Upstream has no containers while it cannot look the target up, and writes no checkpoints for them. It deletes only those of
-// objects that are gone.
+// Upstream has no containers while it cannot look the target up, and writes no checkpoints for them. It deletes only
+// those of objects that are gone.
 func TestNoCheckpointsWithoutATargetAsUpstream(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
@@ -92,8 +92,8 @@ func TestPodsThatHaveEnded(t *testing.T) {
 	}
 }
 
-// Pods run, and nobody says what they use: that is said once, and goes with the first sample. A workload without pods, and
-// a pod that has just started, are fine.
+// Pods run, and nobody says what they use: that is said once, and goes with the first sample. A workload without pods,
+// and a pod that has just started, are fine.
 func TestMissingMetrics(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
@@ -107,7 +107,8 @@ func TestMissingMetrics(t *testing.T) {
 			t.Errorf("said too soon: %v", c)
 		}
 		w.pass(time.Hour)
-		if c := w.condition("web", finding.MetricsMissing.String()); c == nil || w.warnings("web", finding.MetricsMissing.String()) != 1 {
+		if c := w.condition("web", finding.MetricsMissing.String()); c == nil ||
+			w.warnings("web", finding.MetricsMissing.String()) != 1 {
 			t.Errorf("the condition is %v, the events are %v", c, w.told)
 		}
 		if c := w.condition("empty", finding.MetricsMissing.String()); c != nil {
@@ -121,7 +122,8 @@ func TestMissingMetrics(t *testing.T) {
 	})
 }
 
-// Absurd samples are said once and change nothing, though others of the same minute are sound: an average would hide them.
+// Absurd samples are said once and change nothing, though others of the same minute are sound: an average would hide
+// them.
 func TestImplausibleSamples(t *testing.T) {
 	for why, bad := range map[string][2]int64{
 		"memory": {100, 2 << 50}, "negative memory": {100, -5}, "cpu": {5e9, 500 << 20}, "negative cpu": {-5, 500 << 20},
@@ -142,7 +144,8 @@ func TestImplausibleSamples(t *testing.T) {
 				w.pass(30 * time.Second) // one sample of two in a minute
 				w.do(func() { w.milli["web"], w.bytes["web"] = 100, 500<<20 })
 				w.pass(10 * time.Minute)
-				if c := w.condition("web", recommend.ImplausibleSamples); c == nil || w.warnings("web", recommend.ImplausibleSamples) != 1 {
+				if c := w.condition("web", recommend.ImplausibleSamples); c == nil ||
+					w.warnings("web", recommend.ImplausibleSamples) != 1 {
 					t.Errorf("the condition is %v, the events are %v", c, w.told)
 				}
 				if nextCPU, nextMemory := w.target("web"); nextCPU != cpu || nextMemory != memory {

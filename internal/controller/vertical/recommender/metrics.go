@@ -40,22 +40,28 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Buckets: []float64{1, 2, 5, 7.5, 10, 20, 30, 40, 50, 60, 90, 120, 150, 180, 240, 300, 600, 900, 1800},
 		}),
 		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "execution_latency_seconds", Help: "Time spent in various parts of VPA Recommender main loop.",
-			Buckets: []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 240, 300},
+			Namespace: namespace, Name: "execution_latency_seconds",
+			Help: "Time spent in various parts of VPA Recommender main loop.",
+			Buckets: []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 240,
+				300},
 		}, []string{"step"}),
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "metric_server_responses", Help: "Count of responses to queries to metrics server",
 		}, []string{"is_error", "client_name"}),
 		shown: newShown(),
 		ooms: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Subsystem: "plimsoll", Name: "vertical_ooms_total", Help: "How often containers of an object's pods ran out of memory.",
+			Subsystem: "plimsoll", Name: "vertical_ooms_total",
+			Help: "How often containers of an object's pods ran out of memory.",
 		}, []string{"namespace", "vpa_name"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Subsystem: "plimsoll", Name: "recommender_panics_total", Help: "Objects that could not be decided because of a defect.",
+			Subsystem: "plimsoll", Name: "recommender_panics_total",
+			Help: "Objects that could not be decided because of a defect.",
 		}),
 	}
-	err := errors.Join(series.Register(registerer, &m.objects), series.Register(registerer, &m.aggregates), series.Register(registerer, &m.latency),
-		series.Register(registerer, &m.steps), series.Register(registerer, &m.responses), series.Register(registerer, &m.panics),
+	err := errors.Join(series.Register(registerer, &m.objects), series.Register(registerer, &m.aggregates),
+		series.Register(registerer, &m.latency),
+		series.Register(registerer, &m.steps), series.Register(registerer, &m.responses),
+		series.Register(registerer, &m.panics),
 		series.Register(registerer, &m.shown), series.Register(registerer, &m.ooms))
 	return m, err
 }
@@ -77,7 +83,8 @@ func (m *metrics) count(works []*work) {
 		if p := w.object.Spec.UpdatePolicy; p != nil && p.UpdateMode != nil && *p.UpdateMode != "" {
 			mode = *p.UpdateMode
 		}
-		m.objects.WithLabelValues(string(mode), strconv.FormatBool(len(w.decision.Recommendations) > 0), vpav1.SchemeGroupVersion.Version,
+		m.objects.WithLabelValues(string(mode), strconv.FormatBool(len(w.decision.Recommendations) > 0),
+			vpav1.SchemeGroupVersion.Version,
 			strconv.FormatBool(w.pods > 0), strconv.FormatBool(w.lookup.Problem != "")).Inc()
 		aggregates += len(w.track.state.Containers)
 	}

@@ -67,7 +67,8 @@ func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.Na
 	r.checkpoints.save(ctx, now, works)
 	for _, w := range works {
 		if w.decided {
-			w.track.state = recommend.Settle(&w.policy, w.track.state, recommend.Outcome{At: now, Written: w.written, Saved: w.saved})
+			w.track.state = recommend.Settle(&w.policy, w.track.state,
+				recommend.Outcome{At: now, Written: w.written, Saved: w.saved})
 		}
 	}
 	timer.step("MaintainCheckpoints")
@@ -153,7 +154,8 @@ func (r *Recommender) lookup(w *work) recommend.Lookup {
 		return unfound("Cannot read targetRef. Reason: "+err.Error(), err)
 	}
 	if target.HasParent {
-		return unfound(fmt.Sprintf("The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
+		return unfound(fmt.Sprintf(
+			"The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
 			ref.APIVersion, ref.Kind, ref.Name), nil)
 	}
 	r.found(t, target.UID)
@@ -173,7 +175,8 @@ func (r *Recommender) safely(about types.NamespacedName, do func()) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			r.metrics.panics.Inc()
-			r.log.Error(fmt.Errorf("%v", cause), "an object could not be decided", "object", about.String(), "stack", string(debug.Stack()))
+			r.log.Error(fmt.Errorf("%v", cause), "an object could not be decided", "object", about.String(),
+				"stack", string(debug.Stack()))
 		}
 	}()
 	do()
@@ -196,9 +199,11 @@ func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
 	w.decision, w.track.state = decision, state
 	w.decided, w.track.isDecided = true, true
 	for _, d := range decision.Discarded {
-		r.log.V(1).Info("a sample was left out", "object", w.track.name.String(), "container", d.Container, "resource", d.Resource.String(), "why", d.Why)
+		r.log.V(1).Info("a sample was left out", "object", w.track.name.String(), "container", d.Container,
+			"resource", d.Resource.String(), "why", d.Why)
 	}
-	r.log.V(1).Info("decided", "object", w.track.name.String(), "pods", w.pods, "samples", len(o.Samples), "ooms", len(o.OOMs),
+	r.log.V(1).Info("decided", "object", w.track.name.String(), "pods", w.pods, "samples", len(o.Samples),
+		"ooms", len(o.OOMs),
 		"problem", o.Lookup.Problem, "write", decision.Write.String())
 }
 
@@ -212,7 +217,8 @@ func (r *Recommender) policy(object *vpav1.VerticalPodAutoscaler) recommend.Poli
 // observe is what is seen of an object now, and the names of its containers.
 func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observation, []string) {
 	o := recommend.Observation{
-		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms, Published: observevertical.PublishedOf(&w.object.Status),
+		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms,
+		Published: observevertical.PublishedOf(&w.object.Status),
 	}
 	var names []string
 	if w.track.selector != nil {

@@ -89,17 +89,21 @@ func (r *Recommender) remember(now time.Time, w *work) {
 	}
 	slices.SortStableFunc(o.Samples, sampling.InOrder)
 	_, w.track.state = recommend.Decide(now, w.policy, w.track.state, o)
-	r.log.V(1).Info("history was taken in", "object", w.track.name.String(), "pods", len(o.Pods), "samples", len(o.Samples))
+	r.log.V(1).Info("history was taken in", "object", w.track.name.String(), "pods", len(o.Pods),
+		"samples", len(o.Samples))
 }
 
 // samplesOf are those of both resources. CPU and memory of one moment are two, as
 // either may be missing.
 func samplesOf(pod, container string, use *prometheushistory.Use) []recommend.Sample {
 	samples := make([]recommend.Sample, 0, len(use.CPU)+len(use.Memory))
-	for r, list := range [vertical.Resources][]prometheushistory.Sample{vertical.CPU: use.CPU, vertical.Memory: use.Memory} {
+	for r, list := range [vertical.Resources][]prometheushistory.Sample{
+		vertical.CPU: use.CPU, vertical.Memory: use.Memory,
+	} {
 		for _, s := range list {
 			samples = append(samples, recommend.Sample{
-				Pod: pod, Container: container, At: s.At, Use: vertical.Amounts{}.With(vertical.Resource(r), vertical.AmountOf(s.Value)),
+				Pod: pod, Container: container, At: s.At,
+				Use: vertical.Amounts{}.With(vertical.Resource(r), vertical.AmountOf(s.Value)),
 			})
 		}
 	}

@@ -137,7 +137,8 @@ type Recommender struct {
 // New checks the configuration. It starts nothing.
 func New(cfg Config) (*Recommender, error) {
 	switch {
-	case cfg.Objects == nil, cfg.Pods == nil, cfg.Targets == nil, cfg.Store == nil, cfg.Metrics == nil, cfg.Events == nil, cfg.Registerer == nil:
+	case cfg.Objects == nil, cfg.Pods == nil, cfg.Targets == nil, cfg.Store == nil, cfg.Metrics == nil, cfg.Events == nil,
+		cfg.Registerer == nil:
 		return nil, errors.New("recommender: informers, targets, a store, metrics, events and a registerer are needed")
 	case cfg.Interval <= 0, cfg.CollectInterval <= 0, cfg.FlushTimeout <= 0:
 		return nil, errors.New("recommender: intervals and timeouts must be positive")

@@ -142,10 +142,12 @@ func TestCheckpointOfUpstreamIsTakenOver(t *testing.T) {
 				Version: "v3", TotalSamplesCount: 10000, FirstSampleStart: metav1.NewTime(now.Add(-8 * 24 * time.Hour)),
 				LastSampleStart: metav1.NewTime(now.Add(-time.Minute)),
 				CPUHistogram: vpav1.HistogramCheckpoint{
-					ReferenceTimestamp: metav1.NewTime(now.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{36: 10000}, TotalWeight: 500,
+					ReferenceTimestamp: metav1.NewTime(now.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{36: 10000},
+					TotalWeight: 500,
 				},
 				MemoryHistogram: vpav1.HistogramCheckpoint{
-					ReferenceTimestamp: metav1.NewTime(now.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{50: 10000}, TotalWeight: 8,
+					ReferenceTimestamp: metav1.NewTime(now.Truncate(24 * time.Hour)), BucketWeights: map[int]uint32{50: 10000},
+					TotalWeight: 8,
 				},
 			},
 		}
@@ -185,7 +187,9 @@ func TestDamagedCheckpoint(t *testing.T) {
 func killed(at time.Time, restarts int32) corev1.PodStatus {
 	return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		Name: "app", RestartCount: restarts,
-		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", FinishedAt: metav1.NewTime(at)}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			Reason: "OOMKilled", FinishedAt: metav1.NewTime(at),
+		}},
 	}}}
 }
 
@@ -280,7 +284,8 @@ func TestTransientLookupKeepsHistory(t *testing.T) {
 		w.pass(time.Hour)
 		cpu, _ := w.target("web")
 		isNear(t, "CPU while the target cannot be looked up", cpu, before)
-		if c := w.condition("web", "ConfigUnsupported"); c == nil || !strings.HasPrefix(c.Message, "Cannot read targetRef. Reason: timeout") {
+		if c := w.condition("web", "ConfigUnsupported"); c == nil ||
+			!strings.HasPrefix(c.Message, "Cannot read targetRef. Reason: timeout") {
 			t.Errorf("ConfigUnsupported is %v", c)
 		}
 		w.do(func() { w.targets["web"] = nil })
@@ -364,7 +369,8 @@ func TestOthersConditionsStay(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 1)
 		w.autoscaler("web", func(v *vpav1.VerticalPodAutoscaler) {
-			v.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{Type: "Updated", Status: "False", Reason: "MinReplicas"}}
+			v.Status.Conditions = []vpav1.VerticalPodAutoscalerCondition{{Type: "Updated", Status: "False",
+				Reason: "MinReplicas"}}
 		})
 		w.start()
 		w.pass(2 * time.Minute)

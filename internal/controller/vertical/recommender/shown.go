@@ -39,10 +39,12 @@ var _ prometheus.Collector = (*shown)(nil)
 func newShown() *shown {
 	labels := []string{"namespace", "vpa_name", "container", "resource"}
 	return &shown{
-		target: prometheus.NewDesc("plimsoll_vertical_target", "What a container is recommended to request: cores, or bytes.", labels, nil),
+		target: prometheus.NewDesc("plimsoll_vertical_target", "What a container is recommended to request: cores, or bytes.",
+			labels, nil),
 		capped: prometheus.NewDesc("plimsoll_vertical_capped",
 			"1 where the owner's or the operator's maximum keeps a recommendation from what use says.", labels, nil),
-		unlisted: prometheus.NewDesc("plimsoll_vertical_unlisted_objects", "Objects without series of their own, as there are too many.", nil, nil),
+		unlisted: prometheus.NewDesc("plimsoll_vertical_unlisted_objects",
+			"Objects without series of their own, as there are too many.", nil, nil),
 	}
 }
 

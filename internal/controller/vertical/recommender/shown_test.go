@@ -35,7 +35,8 @@ plimsoll_vertical_capped{container="app",namespace="shop",resource="cpu",vpa_nam
 # TYPE plimsoll_vertical_unlisted_objects gauge
 plimsoll_vertical_unlisted_objects 0
 `
-		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "plimsoll_vertical_capped", "plimsoll_vertical_unlisted_objects"); err != nil {
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "plimsoll_vertical_capped",
+			"plimsoll_vertical_unlisted_objects"); err != nil {
 			t.Error(err)
 		}
 		if n, err := testutil.GatherAndCount(registry, "plimsoll_vertical_target"); err != nil || n != 2 {

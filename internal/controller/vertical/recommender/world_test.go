@@ -64,7 +64,8 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			t: t, objects: fcache.NewFakeControllerSource(), pods: fcache.NewFakeControllerSource(), events: fcache.NewFakeControllerSource(),
+			t: t, objects: fcache.NewFakeControllerSource(), pods: fcache.NewFakeControllerSource(),
+			events:  fcache.NewFakeControllerSource(),
 			running: map[string]*corev1.Pod{}, milli: map[string]int64{}, bytes: map[string]int64{}, targets: map[string]error{},
 			stored: map[string]*vpav1.VerticalPodAutoscaler{}, checkpoints: map[string]*vpav1.VerticalPodAutoscalerCheckpoint{},
 			saves: map[string]int{}, statuses: map[string]int{}, stop: func() {},
@@ -91,9 +92,11 @@ func (w *world) start(change ...func(*Config)) *Recommender {
 	}
 	cfg := Config{
 		Objects: informer(w.objects, &vpav1.VerticalPodAutoscaler{}), Pods: informer(w.pods, &corev1.Pod{}),
-		Evictions: informer(w.events, &corev1.Event{}), Targets: w, Store: w, Sources: sampling.Sources{Metrics: w}, Events: w, Registerer: prometheus.NewRegistry(),
+		Evictions: informer(w.events, &corev1.Event{}), Targets: w, Store: w, Sources: sampling.Sources{Metrics: w},
+		Events: w, Registerer: prometheus.NewRegistry(),
 		Log:      funcr.New(func(_, args string) { w.do(func() { w.logs = append(w.logs, args) }) }, funcr.Options{}),
-		Interval: time.Minute, CollectInterval: 10 * time.Minute, FlushTimeout: time.Minute, Workers: 3, Policy: recommend.DefaultPolicy(),
+		Interval: time.Minute, CollectInterval: 10 * time.Minute, FlushTimeout: time.Minute, Workers: 3,
+		Policy: recommend.DefaultPolicy(),
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -157,7 +160,9 @@ func (w *world) podWith(workload, name, container string, status corev1.PodStatu
 	memory := corev1.ResourceList{corev1.ResourceMemory: apiresource.MustParse("300Mi")}
 	status.Phase = corev1.PodRunning
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": workload}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": workload},
+		},
 		Spec: corev1.PodSpec{
 			Containers:     []corev1.Container{{Name: container, Resources: corev1.ResourceRequirements{Requests: memory}}},
 			InitContainers: []corev1.Container{{Name: "init"}},
@@ -173,8 +178,12 @@ func (w *world) podWith(workload, name, container string, status corev1.PodStatu
 // autoscaler makes an object for a workload of that name.
 func (w *world) autoscaler(name string, change ...func(*vpav1.VerticalPodAutoscaler)) {
 	object := &vpav1.VerticalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID("vpa-" + name), Generation: 1, CreationTimestamp: metav1.Now()},
-		Spec:       vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: name}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, UID: types.UID("vpa-" + name), Generation: 1, CreationTimestamp: metav1.Now(),
+		},
+		Spec: vpav1.VerticalPodAutoscalerSpec{TargetRef: &autoscalingv1.CrossVersionObjectReference{
+			Kind: "Deployment", Name: name,
+		}},
 	}
 	for _, f := range change {
 		f(object)
@@ -203,7 +212,8 @@ func (w *world) target(name string) (cpuMilli, memoryBytes int64) {
 
 func (w *world) condition(name, kind string) *vpav1.VerticalPodAutoscalerCondition {
 	status := w.status(name)
-	i := slices.IndexFunc(status.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return string(c.Type) == kind })
+	i := slices.IndexFunc(status.Conditions,
+		func(c vpav1.VerticalPodAutoscalerCondition) bool { return string(c.Type) == kind })
 	if i < 0 {
 		return nil
 	}
@@ -296,7 +306,8 @@ func (w *world) Resource(_ context.Context, ns, _ string) (*metricsv1beta1.PodMe
 		}
 		list.Items = append(list.Items, metricsv1beta1.PodMetrics{
 			ObjectMeta: pod.ObjectMeta, Timestamp: metav1.Now(), Window: metav1.Duration{Duration: 15 * time.Second},
-			Containers: []metricsv1beta1.ContainerMetrics{{Name: pod.Spec.Containers[0].Name, Usage: use}, {Name: "init", Usage: use}},
+			Containers: []metricsv1beta1.ContainerMetrics{{Name: pod.Spec.Containers[0].Name, Usage: use},
+				{Name: "init", Usage: use}},
 		})
 	}
 	return list, nil

@@ -72,7 +72,8 @@ func fill(s *vpav1.VerticalPodAutoscalerStatus, w *work) {
 	s.Recommendation = observevertical.RecommendedOf(w.decision.Recommendations)
 	s.ObservedGeneration = &w.object.Generation
 	owned := func(kind string) bool { return slices.Contains(recommend.Owned, kind) }
-	conditions := slices.DeleteFunc(s.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return owned(string(c.Type)) })
+	conditions := slices.DeleteFunc(s.Conditions,
+		func(c vpav1.VerticalPodAutoscalerCondition) bool { return owned(string(c.Type)) })
 	observevertical.Conditions.Sort(conditions)
 	for i := range w.decision.Conditions {
 		if c := &w.decision.Conditions[i]; owned(c.Type) {

@@ -69,7 +69,8 @@ func (c *Controller) recordEvents(t *task, a update.Action, outcome update.Outco
 	log.Info("done")
 	pod := reference(a)
 	if a.Kind == update.Evict {
-		c.cfg.Events.Event(pod, corev1.EventTypeNormal, eventEvictedByVPA, "Pod was evicted by VPA Updater to apply resource recommendation.")
+		c.cfg.Events.Event(pod, corev1.EventTypeNormal, eventEvictedByVPA,
+			"Pod was evicted by VPA Updater to apply resource recommendation.")
 		c.cfg.Events.Event(t.VPA, corev1.EventTypeNormal, eventEvictedPod,
 			"VPA Updater evicted Pod "+a.Pod.Name+" to apply resource recommendation.")
 		return
@@ -78,7 +79,9 @@ func (c *Controller) recordEvents(t *task, a update.Action, outcome update.Outco
 }
 
 func reference(a update.Action) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID)}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID),
+	}}
 }
 
 // recordSkipped says on pods that a resize is not tried again. Upstream says so each
@@ -93,7 +96,8 @@ func (c *Controller) recordSkipped(t *task) {
 		_, before := c.states[t.VPA.UID].Resize.Infeasible[v.Pod.UID]
 		if !before {
 			c.cfg.Events.Event(reference(update.Action{Pod: v.Pod}), corev1.EventTypeNormal, eventResizeSkipped,
-				"Previously recorded in-place update was infeasible, current recommendation is not lower than previous, skipping resize")
+				"Previously recorded in-place update was infeasible, current recommendation is not lower than previous, skipping "+
+					"resize")
 		}
 	}
 }
@@ -105,7 +109,8 @@ func (c *Controller) enqueueCondition(vpa *vpav1.VerticalPodAutoscaler, conditio
 		status = corev1.ConditionTrue
 	}
 	want := vpav1.VerticalPodAutoscalerCondition{
-		Type: report.Type, Status: status, Reason: condition.Reason, Message: condition.Message, LastTransitionTime: metav1.Now(),
+		Type: report.Type, Status: status, Reason: condition.Reason, Message: condition.Message,
+		LastTransitionTime: metav1.Now(),
 	}
 	c.conditions.Set(vpa, want, nil)
 }

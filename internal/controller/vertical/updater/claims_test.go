@@ -11,8 +11,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// Each pod grows by 400m and fits alone. Of three workloads in a namespace whose quota has a core left two pods are evicted in a
-// pass, whoever they belong to; another namespace has nothing to do with it, and what was refused takes nothing.
+// Each pod grows by 400m and fits alone. Of three workloads in a namespace whose quota has a core left two pods are
+// evicted in a pass, whoever they belong to; another namespace has nothing to do with it, and what was refused takes
+// nothing.
 func TestQuotaHoldsForAllWorkloadsOfANamespace(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Flags.Divergences = allAtOnce }, "web", "api", "jobs", "bank")
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}

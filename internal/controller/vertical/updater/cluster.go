@@ -126,7 +126,8 @@ func (t *task) stopEvictions(why reason.Reason) {
 func trialWorkload(tasks []*task) *task {
 	var best *task
 	for _, t := range tasks {
-		if t.decision.First() == update.Evict && (best == nil || t.state.Circuit.NotAdmitted.Count < best.state.Circuit.NotAdmitted.Count) {
+		if t.decision.First() == update.Evict &&
+			(best == nil || t.state.Circuit.NotAdmitted.Count < best.state.Circuit.NotAdmitted.Count) {
 			best = t
 		}
 	}

@@ -142,7 +142,9 @@ func TestConditionsOfOneObjectAreWrittenTogether(t *testing.T) {
 	r := newRig(t, nil, "web", "gone")
 	told := map[string]int{}
 	set := func(vpa *vpav1.VerticalPodAutoscaler, kind, counted string) {
-		want := vpav1.VerticalPodAutoscalerCondition{Type: vpav1.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue}
+		want := vpav1.VerticalPodAutoscalerCondition{
+			Type: vpav1.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue,
+		}
 		r.conditions.Set(vpa, want, func() { told[counted]++ })
 	}
 	web, gone := r.object("web"), r.object("gone").DeepCopy()

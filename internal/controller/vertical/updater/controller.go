@@ -104,7 +104,8 @@ type Controller struct {
 // New checks the configuration and adds what it needs to the informers, which must
 // not run yet.
 func New(cfg Config) (*Controller, error) {
-	if cfg.Client == nil || cfg.Statuses == nil || cfg.Autoscalers == nil || cfg.Informers == nil || cfg.Owners == nil || cfg.Events == nil {
+	if cfg.Client == nil || cfg.Statuses == nil || cfg.Autoscalers == nil || cfg.Informers == nil || cfg.Owners == nil ||
+		cfg.Events == nil {
 		return nil, errors.New("updater: a client, informers, owners and a recorder are needed")
 	}
 	if cfg.Interval <= 0 {
@@ -119,15 +120,20 @@ func New(cfg Config) (*Controller, error) {
 	}
 	c := &Controller{
 		cfg: cfg, metrics: m, limits: newRateLimits(&cfg),
-		states: map[types.UID]update.State{}, names: map[types.UID]types.NamespacedName{}, unboosts: map[types.UID]time.Time{},
+		states: map[types.UID]update.State{}, names: map[types.UID]types.NamespacedName{},
+		unboosts: map[types.UID]time.Time{},
 	}
 	if _, err := cfg.Autoscalers.AddEventHandler(&c.changes); err != nil {
 		return nil, fmt.Errorf("updater: watching objects: %w", err)
 	}
-	c.admission = &admission.Watch{Client: cfg.Client, Lease: cfg.Lease, Observed: cfg.Flags.Divergences.Has(divergence.ObservedLease)}
+	c.admission = &admission.Watch{
+		Client: cfg.Client, Lease: cfg.Lease, Observed: cfg.Flags.Divergences.Has(divergence.ObservedLease),
+	}
 	c.workloads, err = workloads.New(workloads.Config{
-		Autoscalers: cfg.Autoscalers, Informers: cfg.Informers, Owners: cfg.Owners, Conflicts: cfg.Conflicts, Resizes: cfg.Resizes,
-		Covers: c.admission.Covers, Log: cfg.Log, Flags: &c.cfg.Flags, Gates: cfg.Gates, Namespace: cfg.Namespace, Ignored: cfg.Ignored,
+		Autoscalers: cfg.Autoscalers, Informers: cfg.Informers, Owners: cfg.Owners, Conflicts: cfg.Conflicts,
+		Resizes: cfg.Resizes,
+		Covers:  c.admission.Covers, Log: cfg.Log, Flags: &c.cfg.Flags, Gates: cfg.Gates, Namespace: cfg.Namespace,
+		Ignored: cfg.Ignored,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("updater: %w", err)

@@ -37,7 +37,8 @@ func (c *Controller) reportFeature(vpa *vpav1.VerticalPodAutoscaler, missing rep
 		return
 	}
 	want := vpav1.VerticalPodAutoscalerCondition{
-		Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message, LastTransitionTime: metav1.Now(),
+		Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message,
+		LastTransitionTime: metav1.Now(),
 	}
 	c.conditions.Set(vpa, want, func() {
 		c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message)

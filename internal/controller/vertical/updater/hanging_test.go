@@ -25,7 +25,9 @@ type hungScales struct{ scaleclient.ScaleInterface }
 
 func (s hungScales) Scales(string) scaleclient.ScaleInterface { return s }
 
-func (hungScales) Get(ctx context.Context, _ schema.GroupResource, _ string, _ metav1.GetOptions) (*autoscalingv1.Scale, error) {
+func (hungScales) Get(
+	ctx context.Context, _ schema.GroupResource, _ string, _ metav1.GetOptions,
+) (*autoscalingv1.Scale, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -42,7 +44,10 @@ func TestHungOwnersDoNotStopThePass(t *testing.T) {
 		r := newRig(t, func(c *Config) {
 			c.Lease.Timeout = time.Hour
 			var err error
-			c.Owners, err = ownership.New(ownership.Config{Informers: c.Informers, Scales: hungScales{}, Mapper: mapper, Autoscalers: c.Autoscalers})
+			c.Owners,
+				err = ownership.New(ownership.Config{
+				Informers: c.Informers, Scales: hungScales{}, Mapper: mapper, Autoscalers: c.Autoscalers,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,9 +59,10 @@ func TestHungOwnersDoNotStopThePass(t *testing.T) {
 			vpa.Spec.TargetRef.APIVersion, vpa.Spec.TargetRef.Kind = "example.com/v1", "Rollout"
 			_ = r.cfg.Autoscalers.GetStore().Add(&vpa)
 			_ = r.cfg.Informers.Core().V1().Pods().Informer().GetStore().Add(&corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), OwnerReferences: []metav1.OwnerReference{
-					{APIVersion: "example.com/v1", Kind: "Rollout", Name: name, Controller: ptr.To(true)},
-				}},
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name),
+					OwnerReferences: []metav1.OwnerReference{
+						{APIVersion: "example.com/v1", Kind: "Rollout", Name: name, Controller: ptr.To(true)},
+					}},
 				Spec: corev1.PodSpec{NodeName: "node"}, Status: corev1.PodStatus{Phase: corev1.PodRunning},
 			})
 		}

@@ -48,26 +48,40 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: upstream, Name: name, Help: help}, labels)
 	}
 	m := &metrics{
-		controlled:      gauge("controlled_pods_total", "Number of Pods controlled by VPA updater.", labelSize, labelMode),
-		evictable:       gauge("evictable_pods_total", "Number of Pods matching eviction criteria.", labelSize, labelMode),
-		withEvictable:   gauge("vpas_with_evictable_pods_total", "Number of VPA objects with at least one Pod matching eviction criteria.", labelSize, labelMode),
-		withEvicted:     gauge("vpas_with_evicted_pods_total", "Number of VPA objects with at least one evicted Pod.", labelSize, labelMode),
-		resizable:       gauge("in_place_updatable_pods_total", "Number of Pods matching in place update criteria.", labelSize),
-		withResizable:   gauge("vpas_with_in_place_updatable_pods_total", "Number of VPA objects with at least one Pod matching in place update criteria.", labelSize),
-		withResized:     gauge("vpas_with_in_place_updated_pods_total", "Number of VPA objects with at least one in-place updated Pod.", labelSize),
-		evicted:         counter("evicted_pods_total", "Number of Pods evicted by Updater to apply a new recommendation.", labelSize, labelMode, labelName, labelNamespace),
-		failedEvictions: counter("failed_eviction_attempts_total", "Number of failed attempts to update Pods by eviction", labelSize, labelMode, labelReason, labelName, labelNamespace),
-		resized:         counter("in_place_updated_pods_total", "Number of Pods updated in-place by Updater to apply a new recommendation.", labelSize, labelName, labelNamespace),
-		failedResizes:   counter("failed_in_place_update_attempts_total", "Number of failed attempts to update Pods in-place.", labelSize, labelReason, labelName, labelNamespace),
-		infeasible:      counter("in_place_infeasible_skip_pods_total", "Number of pods that were skipped for in-place update due to cached infeasibility", labelSize, labelName, labelNamespace),
+		controlled: gauge("controlled_pods_total", "Number of Pods controlled by VPA updater.", labelSize, labelMode),
+		evictable:  gauge("evictable_pods_total", "Number of Pods matching eviction criteria.", labelSize, labelMode),
+		withEvictable: gauge("vpas_with_evictable_pods_total",
+			"Number of VPA objects with at least one Pod matching eviction criteria.", labelSize, labelMode),
+		withEvicted: gauge("vpas_with_evicted_pods_total", "Number of VPA objects with at least one evicted Pod.",
+			labelSize, labelMode),
+		resizable: gauge("in_place_updatable_pods_total", "Number of Pods matching in place update criteria.",
+			labelSize),
+		withResizable: gauge("vpas_with_in_place_updatable_pods_total",
+			"Number of VPA objects with at least one Pod matching in place update criteria.", labelSize),
+		withResized: gauge("vpas_with_in_place_updated_pods_total",
+			"Number of VPA objects with at least one in-place updated Pod.", labelSize),
+		evicted: counter("evicted_pods_total", "Number of Pods evicted by Updater to apply a new recommendation.",
+			labelSize, labelMode, labelName, labelNamespace),
+		failedEvictions: counter("failed_eviction_attempts_total", "Number of failed attempts to update Pods by eviction",
+			labelSize, labelMode, labelReason, labelName, labelNamespace),
+		resized: counter("in_place_updated_pods_total",
+			"Number of Pods updated in-place by Updater to apply a new recommendation.", labelSize, labelName, labelNamespace),
+		failedResizes: counter("failed_in_place_update_attempts_total", "Number of failed attempts to update Pods in-place.",
+			labelSize, labelReason, labelName, labelNamespace),
+		infeasible: counter("in_place_infeasible_skip_pods_total", "Number of pods that were skipped for in-place update "+
+			"due to cached infeasibility", labelSize, labelName, labelNamespace),
 		lease: counter("admission_controller_status_invalid_total",
-			"Number of times Updater skipped its main loop because the Admission Controller status Lease was missing, stale or otherwise invalid.", labelReason),
+			"Number of times Updater skipped its main loop because the Admission Controller status Lease was missing, stale "+
+				"or otherwise invalid.", labelReason),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: upstream, Name: "execution_latency_seconds", Help: "Time spent in various parts of VPA Updater main loop.",
-			Buckets: []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 240, 300},
+			Namespace: upstream, Name: "execution_latency_seconds",
+			Help: "Time spent in various parts of VPA Updater main loop.",
+			Buckets: []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 240,
+				300},
 		}, []string{"step"}),
 		blocked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: "plimsoll", Name: "updater_held_pods", Help: "Pods that the last pass would have changed and did not, by the reason.",
+			Namespace: "plimsoll", Name: "updater_held_pods",
+			Help: "Pods that the last pass would have changed and did not, by the reason.",
 		}, []string{labelReason}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "plimsoll", Name: "updater_conditions_waiting", Help: "Writes of conditions that wait or are under way.",
@@ -87,13 +101,15 @@ func (m *metrics) register(registerer prometheus.Registerer) error {
 		return nil
 	}
 	for _, each := range []**prometheus.GaugeVec{
-		&m.controlled, &m.evictable, &m.withEvictable, &m.withEvicted, &m.resizable, &m.withResizable, &m.withResized, &m.blocked,
+		&m.controlled, &m.evictable, &m.withEvictable, &m.withEvicted, &m.resizable, &m.withResizable, &m.withResized,
+		&m.blocked,
 	} {
 		if err := series.Register(registerer, each); err != nil {
 			return err
 		}
 	}
-	for _, each := range []**prometheus.CounterVec{&m.evicted, &m.failedEvictions, &m.resized, &m.failedResizes, &m.infeasible, &m.lease} {
+	for _, each := range []**prometheus.CounterVec{&m.evicted, &m.failedEvictions, &m.resized, &m.failedResizes,
+		&m.infeasible, &m.lease} {
 		if err := series.Register(registerer, each); err != nil {
 			return err
 		}
@@ -155,7 +171,8 @@ func (m *metrics) countControlled(tasks []*task) {
 
 // countPass shows what a pass wanted and did.
 func (m *metrics) countPass(tasks []*task) {
-	for _, gauge := range []*prometheus.GaugeVec{m.evictable, m.withEvictable, m.withEvicted, m.resizable, m.withResizable, m.withResized, m.blocked} {
+	for _, gauge := range []*prometheus.GaugeVec{m.evictable, m.withEvictable, m.withEvicted, m.resizable, m.withResizable,
+		m.withResized, m.blocked} {
 		gauge.Reset()
 	}
 	for _, t := range tasks {
@@ -223,7 +240,8 @@ func (m *metrics) skipped(t *task) {
 // forget removes the series of an object that is gone.
 func (m *metrics) forget(object types.NamespacedName) {
 	labels := prometheus.Labels{labelName: object.Name, labelNamespace: object.Namespace}
-	for _, counter := range []*prometheus.CounterVec{m.evicted, m.failedEvictions, m.resized, m.failedResizes, m.infeasible} {
+	for _, counter := range []*prometheus.CounterVec{m.evicted, m.failedEvictions, m.resized, m.failedResizes,
+		m.infeasible} {
 		counter.DeletePartialMatch(labels)
 	}
 }

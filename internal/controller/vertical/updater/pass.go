@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// maxWorkers is how many workloads are acted on at a time; under a rate limit it is one, so that their turns are kept. One
-	// call after the other leaves the API server idle in between; 32 are a small part of what it lets one client have under way.
+	// maxWorkers is how many workloads are acted on at a time; under a rate limit it is one, so that their turns are kept.
+	// One call after the other leaves the API server idle in between; 32 are a small part of what it lets one client have
+	// under way.
 	maxWorkers = 32
 	// stalePasses is how many passes are left out before objects say why.
 	stalePasses = 2
@@ -121,7 +122,8 @@ func (c *Controller) catch(w *workloads.Workload, ok *bool) {
 	if problem := recover(); problem != nil {
 		*ok = false
 		c.metrics.panics.Inc()
-		c.cfg.Log.Error(fmt.Errorf("%v", problem), "a defect: the object is left out", "vpa", w.Key(), "stack", string(debug.Stack()))
+		c.cfg.Log.Error(fmt.Errorf("%v", problem), "a defect: the object is left out", "vpa", w.Key(),
+			"stack", string(debug.Stack()))
 	}
 }
 

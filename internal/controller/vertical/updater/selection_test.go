@@ -42,12 +42,14 @@ func TestNamespacesThatAdmissionIgnores(t *testing.T) {
 		set               divergence.Set
 		want              int
 	}{
-		"its own, and others":     {observevertical.AnnotationIgnoredNamespaces, "plimsoll-system," + namespace, allAtOnce, 0},
+		"its own, and others": {observevertical.AnnotationIgnoredNamespaces, "plimsoll-system," + namespace, allAtOnce,
+			0},
 		"others":                  {observevertical.AnnotationIgnoredNamespaces, "plimsoll-system", allAtOnce, 2},
 		"all but another":         {observevertical.AnnotationOnlyNamespace, "another", allAtOnce, 0},
 		"all but this":            {observevertical.AnnotationOnlyNamespace, namespace, allAtOnce, 2},
 		"upstream's says nothing": {"", "", allAtOnce, 2},
-		"upstream does not ask":   {observevertical.AnnotationIgnoredNamespaces, namespace, allAtOnce &^ divergence.OneObject, 2},
+		"upstream does not ask": {observevertical.AnnotationIgnoredNamespaces, namespace, allAtOnce &^ divergence.OneObject,
+			2},
 	} {
 		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = c.set }, "web")
 		r.changeLease(func(l *coordinationv1.Lease) { l.Annotations = map[string]string{c.annotation: c.value} })

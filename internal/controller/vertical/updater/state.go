@@ -68,7 +68,8 @@ func (m *lastPasses) record(at time.Time, tasks []*task, isKnown func(types.UID)
 		for i := range t.decision.Pods {
 			v := &t.decision.Pods[i]
 			if v.Reason != reason.None || v.Action != update.Nothing {
-				l.toUpdate = append(l.toUpdate, podResult{name: v.Pod.Name, uid: v.Pod.UID, action: v.Action, reason: v.Reason, blockedBy: v.BlockedBy})
+				l.toUpdate = append(l.toUpdate,
+					podResult{name: v.Pod.Name, uid: v.Pod.UID, action: v.Action, reason: v.Reason, blockedBy: v.BlockedBy})
 			}
 		}
 		m.results[types.NamespacedName{Namespace: t.VPA.Namespace, Name: t.VPA.Name}] = l

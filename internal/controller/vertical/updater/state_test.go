@@ -23,8 +23,8 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// TestMemory: what a pass came to is told of each pod that should be changed, with what is remembered, and nothing of an
-// object that is gone or that no pass looked at.
+// TestMemory: what a pass came to is told of each pod that should be changed, with what is remembered, and nothing of
+// an object that is gone or that no pass looked at.
 func TestMemory(t *testing.T) {
 	r := newRig(t, nil, "web", "api")
 	web := types.NamespacedName{Namespace: namespace, Name: "web"}
@@ -59,7 +59,8 @@ func TestMemoryOfEvictions(t *testing.T) {
 	r := newRig(t, nil, "web")
 	r.passOnce()
 	u := r.UpdaterState(types.NamespacedName{Namespace: namespace, Name: "web"})
-	if u == nil || !slices.ContainsFunc(u.Pods, func(p snapshotvertical.PodVerdict) bool { return p.Action == "evict" }) || u.State.Circuit.EvictedTo.IsZero() {
+	if u == nil || !slices.ContainsFunc(u.Pods, func(p snapshotvertical.PodVerdict) bool { return p.Action == "evict" }) ||
+		u.State.Circuit.EvictedTo.IsZero() {
 		t.Fatalf("remembered is %+v", u)
 	}
 	before := u.State.Circuit
@@ -69,8 +70,8 @@ func TestMemoryOfEvictions(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTheCluster: why nothing is evicted in the whole cluster is told, and how many pods still may be once the next pass
-// begins; and that pods cannot be created.
+// TestMemoryOfTheCluster: why nothing is evicted in the whole cluster is told, and how many pods still may be once the
+// next pass begins; and that pods cannot be created.
 func TestMemoryOfTheCluster(t *testing.T) {
 	r := newRig(t, func(c *Config) {
 		c.Flags.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = allAtOnce, 10, time.Hour
@@ -86,8 +87,10 @@ func TestMemoryOfTheCluster(t *testing.T) {
 	sets := r.cfg.Informers.Apps().V1().ReplicaSets().Informer().GetStore()
 	stored, _, _ := sets.GetByKey(namespace + "/web00-1")
 	set := stored.(*appsv1.ReplicaSet).DeepCopy()
-	set.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate"}}
-	if err := errors.Join(r.cfg.Informers.Core().V1().Nodes().Informer().GetStore().Add(node), sets.Update(set)); err != nil {
+	set.Status.Conditions = []appsv1.ReplicaSetCondition{{Type: appsv1.ReplicaSetReplicaFailure,
+		Status: corev1.ConditionTrue, Reason: "FailedCreate"}}
+	if err := errors.Join(r.cfg.Informers.Core().V1().Nodes().Informer().GetStore().Add(node),
+		sets.Update(set)); err != nil {
 		t.Fatal(err)
 	}
 	r.budget.left = disruption.ClusterBudget{}

@@ -28,7 +28,8 @@ func TestEvictionsWaitForChangesToSettle(t *testing.T) {
 	if slices.Sort(r.evicted); len(r.evicted) != 4 {
 		t.Errorf("evicted: %v", r.evicted)
 	}
-	if first, last := min(evictedAt["fresh-1-a"], evictedAt["fresh-1-b"]), max(evictedAt["old-1-a"], evictedAt["old-1-b"]); last >= first {
+	if first, last := min(evictedAt["fresh-1-a"], evictedAt["fresh-1-b"]),
+		max(evictedAt["old-1-a"], evictedAt["old-1-b"]); last >= first {
 		t.Errorf("the old one's pods were evicted after %s, the other's after %s", last, first)
 	}
 }

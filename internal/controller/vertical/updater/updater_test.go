@@ -77,15 +77,20 @@ func (r *rig) UpdateStatus(
 func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 	t.Helper()
 	objects := []runtime.Object{&coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "lease", CreationTimestamp: metav1.NewTime(time.Now().Add(-time.Hour))},
-		Spec:       coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NowMicro())},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "kube-system", Name: "lease", CreationTimestamp: metav1.NewTime(time.Now().Add(-time.Hour)),
+		},
+		Spec: coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NowMicro())},
 	}}
 	var vpas []vpav1.VerticalPodAutoscaler
 	for _, name := range workloads {
 		objects = append(objects, workloadObjects(name)...)
 		vpas = append(vpas, autoscaler(name))
 	}
-	r := &rig{t: t, client: fake.NewClientset(objects...), events: record.NewFakeRecorder(1000), written: map[string][]vpav1.VerticalPodAutoscalerCondition{}}
+	r := &rig{
+		t: t, client: fake.NewClientset(objects...), events: record.NewFakeRecorder(1000),
+		written: map[string][]vpav1.VerticalPodAutoscalerCondition{},
+	}
 	r.client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		eviction := a.(clienttesting.CreateAction).GetObject().(*policyv1.Eviction)
 		if r.refuse != nil {
@@ -100,16 +105,20 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 		return true, nil, nil
 	})
 	factory := informers.NewSharedInformerFactory(r.client, 0)
-	owners, err := ownership.New(ownership.Config{Informers: factory, Scales: &scalefake.FakeScaleClient{}, Mapper: meta.NewDefaultRESTMapper(nil)})
+	owners, err := ownership.New(ownership.Config{
+		Informers: factory, Scales: &scalefake.FakeScaleClient{}, Mapper: meta.NewDefaultRESTMapper(nil),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Client: r.client, Statuses: r, Informers: factory, Owners: owners, Events: r.events, Registerer: prometheus.NewRegistry(),
+		Client: r.client, Statuses: r, Informers: factory, Owners: owners, Events: r.events,
+		Registerer: prometheus.NewRegistry(),
 		// It never runs: the objects are put into its store.
 		Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		Log: logr.Discard(), Interval: time.Minute, Lease: admission.Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
+		Log: logr.Discard(), Interval: time.Minute,
+		Lease: admission.Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
 		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: allAtOnce},
 		Gates: observevertical.Gates{CPUStartupBoost: true},
 	}
@@ -145,21 +154,30 @@ func workloadObjects(name string) []runtime.Object {
 		return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner, Controller: ptr.To(true)}}
 	}
 	objects := []runtime.Object{
-		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: name}, Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Selector: selector}},
+		&appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: name},
+			Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Selector: selector},
+		},
 		&appsv1.ReplicaSet{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(name), Name: name + "-1", OwnerReferences: owned("Deployment", name)},
-			Spec:       appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](2), Selector: selector},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespaceOf(name), Name: name + "-1", OwnerReferences: owned("Deployment", name),
+			},
+			Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](2), Selector: selector},
 		},
 	}
 	for _, pod := range []string{name + "-1-a", name + "-1-b"} {
 		objects = append(objects, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: namespaceOf(name), Name: pod, UID: types.UID(pod), Labels: selector.MatchLabels, OwnerReferences: owned("ReplicaSet", name+"-1"),
+				Namespace: namespaceOf(name), Name: pod, UID: types.UID(pod), Labels: selector.MatchLabels,
+				OwnerReferences: owned("ReplicaSet", name+"-1"),
 			},
-			Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
-			}}}},
-			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+			Spec: corev1.PodSpec{NodeName: "node",
+				Containers: []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")},
+				}}}},
+			Status: corev1.PodStatus{
+				Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			},
 		})
 	}
 	return objects
@@ -177,7 +195,8 @@ func autoscaler(name string) vpav1.VerticalPodAutoscaler {
 			Recommendation: &vpav1.RecommendedPodResources{ContainerRecommendations: []vpav1.RecommendedContainerResources{
 				{ContainerName: "app", Target: target, LowerBound: target, UpperBound: target},
 			}},
-			Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: vpav1.RecommendationProvided, Status: corev1.ConditionTrue}},
+			Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: vpav1.RecommendationProvided,
+				Status: corev1.ConditionTrue}},
 		},
 	}
 }
@@ -354,7 +373,8 @@ func TestConfigIsChecked(t *testing.T) {
 func synced(factory informers.SharedInformerFactory) cache.InformerSynced {
 	return func() bool {
 		return factory.Core().V1().Pods().Informer().HasSynced() && factory.Core().V1().Nodes().Informer().HasSynced() &&
-			factory.Core().V1().ResourceQuotas().Informer().HasSynced() && factory.Core().V1().LimitRanges().Informer().HasSynced() &&
+			factory.Core().V1().ResourceQuotas().Informer().HasSynced() &&
+			factory.Core().V1().LimitRanges().Informer().HasSynced() &&
 			factory.Apps().V1().Deployments().Informer().HasSynced() && factory.Apps().V1().ReplicaSets().Informer().HasSynced()
 	}
 }

@@ -62,7 +62,8 @@ func (c *Change) boost(of Container, policy vertical.ContainerPolicy, b *vertica
 		return
 	}
 	c.Requests = c.Requests.With(vertical.CPU, boosted)
-	limits, _ := proportion.Limits(of.Requests, of.Limits, vertical.Amounts{}, vertical.Amounts{}.With(vertical.CPU, boosted))
+	limits, _ := proportion.Limits(of.Requests, of.Limits, vertical.Amounts{},
+		vertical.Amounts{}.With(vertical.CPU, boosted))
 	if limit, limited := limits.Get(vertical.CPU); limited {
 		c.Limits = c.Limits.With(vertical.CPU, limit)
 	}

@@ -42,7 +42,8 @@ func (f podFit) sumAsUpstream(r vertical.Resource, of field) (requests, limits v
 		if rec := f.recommended(c.Name); rec != nil {
 			recommended = *of(rec)
 		}
-		limit, _ := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Limit(r, recommended)
+		limit, _ := proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: f.ranges.Pod.Default}.Limit(r,
+			recommended)
 		request, _ := recommended.Get(r)
 		requests, limits = add(requests, request), add(limits, limit)
 	}

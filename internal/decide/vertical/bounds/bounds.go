@@ -128,7 +128,9 @@ func fitContainer(rec *vertical.Recommendation, c Container, policy vertical.Con
 	return caps
 }
 
-func fitAmounts(amounts vertical.Amounts, c Container, policy vertical.ContainerPolicy, limits Range) (vertical.Amounts, []Cap) {
+func fitAmounts(
+	amounts vertical.Amounts, c Container, policy vertical.ContainerPolicy, limits Range,
+) (vertical.Amounts, []Cap) {
 	amounts, byRange := within(amounts, limits.least(c), limits.most(c))
 	amounts, byPolicy := within(amounts, policy.MinAllowed, policy.MaxAllowed)
 	caps := byRange.caps(c.Name, ToLimitRangeMin, ToLimitRangeMax)

@@ -34,7 +34,8 @@ func TestPolicy(t *testing.T) {
 		Container: "web",
 		Lower:     vertical.Of(200, 50*mi),  // the minimum of memory is 0, which is none
 		Target:    vertical.Of(200, 100*mi), // raised
-		Upper:     vertical.Of(300, 150*mi), // the owner's maximum of cpu goes before the global one; of memory there is only that
+		// the owner's maximum of cpu goes before the global one; of memory there is only that
+		Upper: vertical.Of(300, 150*mi),
 	}
 	if diff := cmp.Diff(want, got, amounts); diff != "" {
 		t.Error(diff)
@@ -47,27 +48,32 @@ func TestProportionalLimit(t *testing.T) {
 		notes                                         []string
 	}{
 		"twice the request stays twice": {
-			requests: vertical.Of(100, 100), limits: vertical.Of(200, 200), recommended: vertical.Of(150, 70), want: vertical.Of(300, 140),
+			requests: vertical.Of(100, 100), limits: vertical.Of(200, 200), recommended: vertical.Of(150, 70),
+			want: vertical.Of(300, 140),
 		},
 		"cut to whole units": {
-			requests: vertical.Of(300, 300), limits: vertical.Of(400, 400), recommended: vertical.Of(50, 10), want: vertical.Of(66, 13),
+			requests: vertical.Of(300, 300), limits: vertical.Of(400, 400), recommended: vertical.Of(50, 10),
+			want: vertical.Of(66, 13),
 		},
 		"without a limit there is none": {requests: vertical.Of(100, 100), recommended: vertical.Of(150, 70)},
 		"the default of the LimitRange": {
-			requests: vertical.Of(100, 100), defaults: vertical.Of(400, 100), recommended: vertical.Of(150, 70), want: vertical.Of(600, 70),
+			requests: vertical.Of(100, 100), defaults: vertical.Of(400, 100), recommended: vertical.Of(150, 70),
+			want: vertical.Of(600, 70),
 		},
 		"a limit without a request means that they are equal": {
 			limits: vertical.Of(200, 200), recommended: vertical.Of(150, 70), want: vertical.Of(150, 70),
 		},
 		"one limit of two": {
-			requests: vertical.Of(100, 100), limits: vertical.Amounts{}.With(vertical.Memory, 200), recommended: vertical.Of(150, 70),
-			want:  vertical.Amounts{}.With(vertical.Memory, 140),
-			notes: []string{"cpu: limit NOT set since originalLimit is nil or 0"},
+			requests: vertical.Of(100, 100), limits: vertical.Amounts{}.With(vertical.Memory, 200),
+			recommended: vertical.Of(150, 70),
+			want:        vertical.Amounts{}.With(vertical.Memory, 140),
+			notes:       []string{"cpu: limit NOT set since originalLimit is nil or 0"},
 		},
 		"no recommendation of one": {
-			requests: vertical.Of(100, 100), limits: vertical.Of(200, 200), recommended: vertical.Amounts{}.With(vertical.CPU, 70),
-			want:  vertical.Amounts{}.With(vertical.CPU, 140),
-			notes: []string{"memory: limit NOT set since recommendedRequest is nil or 0"},
+			requests: vertical.Of(100, 100), limits: vertical.Of(200, 200),
+			recommended: vertical.Amounts{}.With(vertical.CPU, 70),
+			want:        vertical.Amounts{}.With(vertical.CPU, 140),
+			notes:       []string{"memory: limit NOT set since recommendedRequest is nil or 0"},
 		},
 		"larger than any integer": {
 			requests: vertical.Of(1, 100), limits: vertical.Of(math.MaxInt64/2, 200), recommended: vertical.Of(3, 70),
@@ -104,7 +110,8 @@ func TestFitOneContainer(t *testing.T) {
 			caps: []string{"cpu capped to fit Min in container LimitRange"},
 		},
 		"the policy goes before the LimitRange": {
-			ranges: bounds.Range{Max: vertical.Of(500, 1<<40)}, policy: vertical.ContainerPolicy{MinAllowed: vertical.Of(300, 0)},
+			ranges: bounds.Range{Max: vertical.Of(500, 1<<40)},
+			policy: vertical.ContainerPolicy{MinAllowed: vertical.Of(300, 0)},
 			target: vertical.Of(300, 400*mi),
 			caps:   []string{"cpu capped to fit Max in container LimitRange", "cpu capped to minAllowed"},
 		},
@@ -117,7 +124,8 @@ func TestFitOneContainer(t *testing.T) {
 		c.policy.Container = vertical.AllContainers
 		recs := []vertical.Recommendation{rec("gone", 1, 1), rec("web", 400, 400*mi)}
 		got, caps := bounds.Fit(
-			recs, bounds.Pod{Containers: []bounds.Container{web}}, []vertical.ContainerPolicy{c.policy}, &bounds.Ranges{Container: c.ranges}, divergence.Default)
+			recs, bounds.Pod{Containers: []bounds.Container{web}}, []vertical.ContainerPolicy{c.policy},
+			&bounds.Ranges{Container: c.ranges}, divergence.Default)
 		if len(got) != 1 || got[0].Target != c.target {
 			t.Errorf("%s: %+v, want a target of %+v alone", why, got, c.target)
 		}
@@ -137,7 +145,8 @@ func TestFitOneContainer(t *testing.T) {
 func TestAnd(t *testing.T) {
 	a := bounds.Range{Min: vertical.Of(10, 100), Max: vertical.Of(50, 500), Default: vertical.Of(20, 200)}
 	b := bounds.Range{
-		Min: vertical.Amounts{}.With(vertical.CPU, 5), Max: vertical.Of(40, 600), Default: vertical.Amounts{}.With(vertical.CPU, 30),
+		Min: vertical.Amounts{}.With(vertical.CPU, 5), Max: vertical.Of(40, 600),
+		Default: vertical.Amounts{}.With(vertical.CPU, 30),
 	}
 	want := bounds.Range{
 		Min: vertical.Of(10, 100), Max: vertical.Of(40, 500), Default: vertical.Amounts{}.With(vertical.CPU, 30),

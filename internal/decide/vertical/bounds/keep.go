@@ -32,7 +32,9 @@ func KeepRequests(recs []vertical.Recommendation, containers []Container) []vert
 }
 
 // Raise raises a recommendation to a floor, of the resources that are named.
-func Raise(rec vertical.Recommendation, floor *vertical.Recommendation, named [vertical.Resources]bool) vertical.Recommendation {
+func Raise(
+	rec vertical.Recommendation, floor *vertical.Recommendation, named [vertical.Resources]bool,
+) vertical.Recommendation {
 	for r := range vertical.Resource(vertical.Resources) {
 		if named[r] {
 			rec.Lower, rec.Target = raised(rec.Lower, floor.Lower, r), raised(rec.Target, floor.Target, r)

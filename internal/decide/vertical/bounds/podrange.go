@@ -28,7 +28,8 @@ type podFit struct {
 }
 
 func fitPod(
-	recs []vertical.Recommendation, containers []Container, policies []vertical.ContainerPolicy, ranges Ranges, d divergence.Set,
+	recs []vertical.Recommendation, containers []Container, policies []vertical.ContainerPolicy, ranges Ranges,
+	d divergence.Set,
 ) []vertical.Recommendation {
 	fit := podFit{recs, containers, policies, ranges}
 	upstream := !d.Has(divergence.LimitRangeOrder)

@@ -24,7 +24,8 @@ func TestInjectedSidecar(t *testing.T) {
 		"with requests, without limits": {Name: "proxy", Requests: vertical.Of(50, 50*mi)},
 	} {
 		for _, d := range []divergence.Set{divergence.None, divergence.Default} {
-			got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 800, 800*mi)}, bounds.Pod{Containers: []bounds.Container{web, sidecar}}, nil, &pod, d)
+			got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 800, 800*mi)},
+				bounds.Pod{Containers: []bounds.Container{web, sidecar}}, nil, &pod, d)
 			room, _ := sidecar.Limits.Get(vertical.CPU)
 			cpu, _ := got[0].Target.Get(vertical.CPU)
 			if d == divergence.Default && (len(got) != 1 || cpu != (1000-room)/2) {
@@ -60,8 +61,10 @@ func TestOthersTakeAll(t *testing.T) {
 		return bounds.Container{Name: name, Requests: vertical.Of(400, 100*mi), Limits: vertical.Of(400, 100*mi)}
 	}
 	pod := bounds.Ranges{HasPod: true, Pod: bounds.Range{Max: vertical.Amounts{}.With(vertical.CPU, 400)}}
-	upstream, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)}, bounds.Pod{Containers: []bounds.Container{of("web"), of("proxy")}}, nil, &pod, divergence.None)
-	got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)}, bounds.Pod{Containers: []bounds.Container{of("web"), of("proxy")}}, nil, &pod, divergence.Default)
+	upstream, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)},
+		bounds.Pod{Containers: []bounds.Container{of("web"), of("proxy")}}, nil, &pod, divergence.None)
+	got, _ := bounds.Fit([]vertical.Recommendation{rec("web", 400, 100*mi)},
+		bounds.Pod{Containers: []bounds.Container{of("web"), of("proxy")}}, nil, &pod, divergence.Default)
 	for i, name := range []string{"web", "proxy"} {
 		theirs, _ := upstream[i].Target.Get(vertical.CPU)
 		cpu, _ := got[i].Target.Get(vertical.CPU)
@@ -105,7 +108,10 @@ func somePod(t *rapid.T) ([]bounds.Container, []vertical.Recommendation, []verti
 	var containers []bounds.Container
 	var recs []vertical.Recommendation
 	var policies []vertical.ContainerPolicy
-	amount := rapid.Custom(func(t *rapid.T) vertical.Amount { return vertical.Amount(rapid.Int64Range(1, 3000).Draw(t, "amount")) })
+	amount := rapid.Custom(func(t *rapid.T) vertical.Amount {
+		return vertical.Amount(rapid.Int64Range(1, 3000).Draw(t,
+			"amount"))
+	})
 	for _, name := range []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "containers")] {
 		c := bounds.Container{Name: name}
 		rec := vertical.Recommendation{Container: name}
@@ -118,7 +124,8 @@ func somePod(t *rapid.T) ([]bounds.Container, []vertical.Recommendation, []verti
 				c.Limits = c.Limits.With(r, request*vertical.Amount(rapid.IntRange(1, 3).Draw(t, "ratio"))+1)
 			}
 			lower, target, upper := amount.Draw(t, "lower"), amount.Draw(t, "target"), amount.Draw(t, "upper")
-			rec.Lower, rec.Target, rec.Upper = rec.Lower.With(r, lower), rec.Target.With(r, lower+target), rec.Upper.With(r, lower+target+upper)
+			rec.Lower, rec.Target, rec.Upper = rec.Lower.With(r, lower), rec.Target.With(r, lower+target),
+				rec.Upper.With(r, lower+target+upper)
 		}
 		containers = append(containers, c)
 		if rapid.IntRange(0, 3).Draw(t, "recommended") > 0 {
@@ -132,7 +139,9 @@ func somePod(t *rapid.T) ([]bounds.Container, []vertical.Recommendation, []verti
 }
 
 // after is the requests and limits that the pod would be given.
-func after(c bounds.Container, recs []vertical.Recommendation, policies []vertical.ContainerPolicy) (requests, limits vertical.Amounts) {
+func after(
+	c bounds.Container, recs []vertical.Recommendation, policies []vertical.ContainerPolicy,
+) (requests, limits vertical.Amounts) {
 	rec, found := vertical.RecommendationOf(recs, c.Name)
 	if !found {
 		return c.Requests, c.Limits

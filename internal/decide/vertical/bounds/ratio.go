@@ -77,7 +77,8 @@ func (p podRatio) after(c *Container, r vertical.Resource) (request, limit verti
 		return request, limit
 	}
 	if vertical.PolicyOf(p.policies, c.Name).Values != vertical.RequestsOnly {
-		limit, _ = proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: p.ranges.Container.Default}.Limit(r, rec.Target)
+		limit, _ = proportion.Of{Requests: c.Requests, Limits: c.Limits, Defaults: p.ranges.Container.Default}.Limit(r,
+			rec.Target)
 	}
 	return target, limit
 }

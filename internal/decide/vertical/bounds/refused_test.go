@@ -23,15 +23,17 @@ func TestPodResources(t *testing.T) {
 		sidecars   vertical.Amounts
 		want       vertical.Amounts
 	}{
-		"alone":                              {containers: []bounds.Container{plain}, want: vertical.Of(500, 512*mi)},
-		"limits in proportion":               {containers: []bounds.Container{limited}, want: vertical.Of(500, 256*mi)},
-		"beside one that stays":              {containers: []bounds.Container{plain, proxy}, want: vertical.Of(400, 400*mi)},
-		"beside sidecars":                    {containers: []bounds.Container{plain}, sidecars: vertical.Of(200, 12*mi), want: vertical.Of(300, 500*mi)},
+		"alone":                 {containers: []bounds.Container{plain}, want: vertical.Of(500, 512*mi)},
+		"limits in proportion":  {containers: []bounds.Container{limited}, want: vertical.Of(500, 256*mi)},
+		"beside one that stays": {containers: []bounds.Container{plain, proxy}, want: vertical.Of(400, 400*mi)},
+		"beside sidecars": {containers: []bounds.Container{plain}, sidecars: vertical.Of(200, 12*mi),
+			want: vertical.Of(300, 500*mi)},
 		"beside sidecars that leave nothing": {containers: []bounds.Container{plain}, sidecars: vertical.Of(500, 512*mi)},
 	} {
 		pod := bounds.Pod{Containers: c.containers, Resources: whole, Sidecars: c.sidecars}
 		got, caps := bounds.Fit([]vertical.Recommendation{rec("web", 700, 800*mi)}, pod, nil, nil, divergence.Default)
-		if len(got) != 1 || got[0].Target != c.want || len(caps) != 2 || caps[0].String() != "cpu capped to fit the pod's resources" {
+		if len(got) != 1 || got[0].Target != c.want || len(caps) != 2 ||
+			caps[0].String() != "cpu capped to fit the pod's resources" {
 			t.Errorf("%s: %+v with caps %v, want a target of %+v", why, got, caps, c.want)
 		}
 		got, _ = bounds.Fit([]vertical.Recommendation{rec("web", 700, 800*mi)}, pod, nil, nil, divergence.None)
@@ -78,7 +80,8 @@ func TestPodResourcesHold(t *testing.T) {
 // TestLimitRequestRatio: limits of 2000m and 2000Mi stay while a LimitRange allows
 // four times the request.
 func TestLimitRequestRatio(t *testing.T) {
-	pod := bounds.Pod{Containers: []bounds.Container{{Name: "web", Requests: vertical.Of(1000, 1000*mi), Limits: vertical.Of(2000, 2000*mi)}}}
+	pod := bounds.Pod{Containers: []bounds.Container{{Name: "web", Requests: vertical.Of(1000, 1000*mi),
+		Limits: vertical.Of(2000, 2000*mi)}}}
 	four := bounds.Range{MaxRatioMilli: vertical.Of(4000, 4000)}
 	only := []vertical.ContainerPolicy{{Container: "*", Values: vertical.RequestsOnly}}
 	low := []vertical.Recommendation{rec("web", 150, 60*mi)}
@@ -88,15 +91,25 @@ func TestLimitRequestRatio(t *testing.T) {
 		d        divergence.Set
 		want     vertical.Amounts
 	}{
-		"of containers":                  {only, bounds.Ranges{Container: four}, divergence.Default, vertical.Of(500, 500*mi)},
-		"of containers, as upstream":     {only, bounds.Ranges{Container: four}, divergence.None, vertical.Of(150, 60*mi)},
-		"limits follow":                  {nil, bounds.Ranges{Container: four}, divergence.Default, vertical.Of(150, 60*mi)},
-		"of pods: it stays as it was":    {only, bounds.Ranges{HasPod: true, Pod: four}, divergence.Default, vertical.Amounts{}},
-		"of pods, where limits follow":   {nil, bounds.Ranges{HasPod: true, Pod: four}, divergence.Default, vertical.Of(150, 60*mi)},
-		"a ratio that is no whole one":   {only, bounds.Ranges{Container: bounds.Range{MaxRatioMilli: vertical.Of(7001, 0)}}, divergence.Default, vertical.Of(286, 60*mi)},
-		"a ratio that is kept to":        {only, bounds.Ranges{Container: bounds.Range{MaxRatioMilli: vertical.Of(14000, 40000)}}, divergence.Default, vertical.Of(150, 60*mi)},
-		"of pods, that is kept to":       {only, bounds.Ranges{HasPod: true, Pod: bounds.Range{MaxRatioMilli: vertical.Of(14000, 40000)}}, divergence.Default, vertical.Of(150, 60*mi)},
-		"of pods, not kept to by 1 mCPU": {only, bounds.Ranges{HasPod: true, Pod: bounds.Range{MaxRatioMilli: vertical.Of(13333, 40000)}}, divergence.Default, vertical.Amounts{}.With(vertical.Memory, 60*mi)},
+		"of containers": {only, bounds.Ranges{Container: four}, divergence.Default,
+			vertical.Of(500, 500*mi)},
+		"of containers, as upstream": {only, bounds.Ranges{Container: four}, divergence.None, vertical.Of(150, 60*mi)},
+		"limits follow":              {nil, bounds.Ranges{Container: four}, divergence.Default, vertical.Of(150, 60*mi)},
+		"of pods: it stays as it was": {only, bounds.Ranges{HasPod: true, Pod: four}, divergence.Default,
+			vertical.Amounts{}},
+		"of pods, where limits follow": {nil, bounds.Ranges{HasPod: true, Pod: four}, divergence.Default,
+			vertical.Of(150, 60*mi)},
+		"a ratio that is no whole one": {only, bounds.Ranges{Container: bounds.Range{MaxRatioMilli: vertical.Of(7001, 0)}},
+			divergence.Default, vertical.Of(286, 60*mi)},
+		"a ratio that is kept to": {only,
+			bounds.Ranges{Container: bounds.Range{MaxRatioMilli: vertical.Of(14000, 40000)}}, divergence.Default,
+			vertical.Of(150, 60*mi)},
+		"of pods, that is kept to": {only,
+			bounds.Ranges{HasPod: true, Pod: bounds.Range{MaxRatioMilli: vertical.Of(14000, 40000)}}, divergence.Default,
+			vertical.Of(150, 60*mi)},
+		"of pods, not kept to by 1 mCPU": {only,
+			bounds.Ranges{HasPod: true, Pod: bounds.Range{MaxRatioMilli: vertical.Of(13333, 40000)}}, divergence.Default,
+			vertical.Amounts{}.With(vertical.Memory, 60*mi)},
 	} {
 		got, _ := bounds.Fit(low, pod, c.policies, &c.ranges, c.d)
 		if len(got) != 1 || got[0].Target != c.want {

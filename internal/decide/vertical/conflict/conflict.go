@@ -99,7 +99,8 @@ const (
 func ForVertical(conflicts []Conflict, skips bool) string {
 	var parts []string
 	for _, name := range horizontals(conflicts) {
-		parts = append(parts, fmt.Sprintf("the HorizontalPodAutoscaler %s has a Utilization target on %s", name, resources(conflicts, name)))
+		parts = append(parts, fmt.Sprintf("the HorizontalPodAutoscaler %s has a Utilization target on %s",
+			name, resources(conflicts, name)))
 	}
 	consequence := "the two move each other (--vertical-conflict=allow)"
 	if skips {
@@ -116,7 +117,8 @@ func ForHorizontal(conflicts []Conflict, verticalName string, skips bool) string
 	if skips {
 		consequence = "the vertical side leaves these requests alone"
 	}
-	return fmt.Sprintf("a Utilization target divides by %s, which the VerticalPodAutoscaler %s controls: %s; use AverageValue here",
+	return fmt.Sprintf(
+		"a Utilization target divides by %s, which the VerticalPodAutoscaler %s controls: %s; use AverageValue here",
 		resources(conflicts, ""), verticalName, consequence)
 }
 

@@ -33,7 +33,10 @@ func TestFind(t *testing.T) {
 			horizontals: []Horizontal{podCPU},
 		},
 		"requests of new pods count too": {
-			vertical:    Vertical{Mode: vertical.ModeInitial, Policies: []vertical.ContainerPolicy{{Container: "proxy", Off: true, Controlled: vertical.Controls()}}},
+			vertical: Vertical{
+				Mode:     vertical.ModeInitial,
+				Policies: []vertical.ContainerPolicy{{Container: "proxy", Off: true, Controlled: vertical.Controls()}},
+			},
 			horizontals: []Horizontal{podCPU},
 			want:        []Conflict{{"app", vertical.CPU, "web"}},
 		},
@@ -66,8 +69,10 @@ func TestWords(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{
 			ForVertical(conflicts, true),
-			"the HorizontalPodAutoscaler web has a Utilization target on the cpu request of container app and the cpu request of container proxy, " +
-				"the HorizontalPodAutoscaler heap has a Utilization target on the memory request of container app, which this object controls: " +
+			"the HorizontalPodAutoscaler web has a Utilization target on the cpu request of container app and the cpu request " +
+				"of container proxy, " +
+				"the HorizontalPodAutoscaler heap has a Utilization target on the memory request of container app, which this " +
+				"object controls: " +
 				"these requests are left alone; use AverageValue there, or take the resource out of controlledResources here",
 		},
 		{

@@ -70,7 +70,8 @@ func (c *Contended) Message() string {
 	for _, why := range []struct {
 		containers map[string]bool
 		text       string
-	}{{c.throttled, "its limit stops it in many of its CFS periods"}, {c.pressed, "its tasks wait for a CPU for much of the time"}} {
+	}{{c.throttled, "its limit stops it in many of its CFS periods"},
+		{c.pressed, "its tasks wait for a CPU for much of the time"}} {
 		for container := range why.containers {
 			parts = append(parts, fmt.Sprintf("container %s wants more CPU than it gets: %s", container, why.text))
 		}

@@ -12,7 +12,8 @@ func TestFactor(t *testing.T) {
 		shares Shares
 		want   float64
 	}{
-		{Shares{}, 1}, {Shares{Throttled: 0.5}, 1.5}, {Shares{Throttled: 0.25, Pressure: 0.75}, 1.75}, {Shares{Throttled: 7}, 2},
+		{Shares{}, 1}, {Shares{Throttled: 0.5}, 1.5}, {Shares{Throttled: 0.25, Pressure: 0.75}, 1.75},
+		{Shares{Throttled: 7}, 2},
 		{Shares{Throttled: math.NaN(), Pressure: 0.5}, 1.5}, {Shares{Pressure: -1}, 1},
 	} {
 		if got := c.shares.Factor(); got != c.want {
@@ -43,7 +44,9 @@ func TestContended(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", step.shares, got, step.want)
 		}
 	}
-	if high := (Shares{Throttled: 0.5}).Max(Shares{Throttled: math.NaN(), Pressure: 0.1}); high != (Shares{Throttled: 0.5, Pressure: 0.1}) {
+	if high := (Shares{Throttled: 0.5}).Max(Shares{Throttled: math.NaN(), Pressure: 0.1}); high != (Shares{
+		Throttled: 0.5, Pressure: 0.1,
+	}) {
 		t.Errorf("%+v", high)
 	}
 }

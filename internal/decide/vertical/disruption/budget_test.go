@@ -15,7 +15,8 @@ import (
 func pods(ready, pending int) []vertical.Pod {
 	var all []vertical.Pod
 	for i := range ready + pending {
-		all = append(all, vertical.Pod{UID: fmt.Sprint(i), Creator: "ReplicaSet/a", Node: "node", Ready: i < ready, Pending: i >= ready})
+		all = append(all, vertical.Pod{UID: fmt.Sprint(i), Creator: "ReplicaSet/a",
+			Node: "node", Ready: i < ready, Pending: i >= ready})
 	}
 	return all
 }
@@ -45,18 +46,20 @@ func TestHowManyMayGo(t *testing.T) {
 		pending    int
 		want       int
 	}{
-		"the guide: 9 of 10 run, a fifth may be away":      {Policy{Tolerance: 0.2}, 10, 9, 0, 1},
-		"all of 10 run, a fifth may be away":               {Policy{Tolerance: 0.2}, 10, 10, 0, 2},
-		"a pending one is no loss":                         {Policy{Tolerance: 0.2}, 10, 9, 1, 2},
-		"half of 5, cut to 2":                              {Policy{Tolerance: 0.5}, 5, 5, 0, 2},
-		"a tolerance below a pod: one, if all are there":   {Policy{Tolerance: 0.1}, 5, 5, 0, 1},
-		"a tolerance below a pod, and one is away":         {Policy{Tolerance: 0.1}, 5, 4, 0, 0},
-		"one more than wanted":                             {Policy{Tolerance: 0}, 5, 6, 0, 1},
-		"too few":                                          {Policy{MinReplicas: 3, Tolerance: 1}, 2, 2, 0, 0},
-		"as few as may be":                                 {Policy{MinReplicas: 2, Tolerance: 1}, 2, 2, 0, 2},
-		"too few to evict, but not to resize":              {Policy{MinReplicas: 3, Tolerance: 1, SkipInPlace: true}, 2, 2, 0, 0},
+		"the guide: 9 of 10 run, a fifth may be away":    {Policy{Tolerance: 0.2}, 10, 9, 0, 1},
+		"all of 10 run, a fifth may be away":             {Policy{Tolerance: 0.2}, 10, 10, 0, 2},
+		"a pending one is no loss":                       {Policy{Tolerance: 0.2}, 10, 9, 1, 2},
+		"half of 5, cut to 2":                            {Policy{Tolerance: 0.5}, 5, 5, 0, 2},
+		"a tolerance below a pod: one, if all are there": {Policy{Tolerance: 0.1}, 5, 5, 0, 1},
+		"a tolerance below a pod, and one is away":       {Policy{Tolerance: 0.1}, 5, 4, 0, 0},
+		"one more than wanted":                           {Policy{Tolerance: 0}, 5, 6, 0, 1},
+		"too few":                                        {Policy{MinReplicas: 3, Tolerance: 1}, 2, 2, 0, 0},
+		"as few as may be":                               {Policy{MinReplicas: 2, Tolerance: 1}, 2, 2, 0, 2},
+		"too few to evict, but not to resize": {Policy{MinReplicas: 3, Tolerance: 1, SkipInPlace: true}, 2, 2, 0,
+			0},
 		"a kind that nobody counts loses all, as upstream": {Policy{}, 0, 3, 0, 3},
-		"a kind that nobody counts, with workload-budget":  {Policy{Tolerance: 0.5, Divergences: divergence.WorkloadBudget}, 0, 4, 0, 2},
+		"a kind that nobody counts, with workload-budget": {Policy{Tolerance: 0.5, Divergences: divergence.WorkloadBudget},
+			0, 4, 0, 2},
 	} {
 		if got := evictAll(&c.policy, workload(c.configured), pods(c.ready, c.pending)); got != c.want {
 			t.Errorf("%s: %d go, want %d", why, got, c.want)
@@ -64,8 +67,8 @@ func TestHowManyMayGo(t *testing.T) {
 	}
 }
 
-// With workload-budget, however pods are spread over creators, at least as many stay ready as the tolerance asks for, but
-// for the one that may always go where all are there.
+// With workload-budget, however pods are spread over creators, at least as many stay ready as the tolerance asks for,
+// but for the one that may always go where all are there.
 func TestEnoughStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		configured := rapid.IntRange(1, 12).Draw(t, "configured")
@@ -89,7 +92,8 @@ func TestEnoughStay(t *testing.T) {
 			}
 		}
 		tolerated := int(float64(configured) * p.Tolerance)
-		if least := configured - tolerated; stay < min(ready, least) && !(tolerated == 0 && ready == configured && stay == ready-1) {
+		if least := configured - tolerated; stay < min(ready, least) &&
+			!(tolerated == 0 && ready == configured && stay == ready-1) {
 			t.Errorf("%d of %d stay ready, at least %d must", stay, ready, least)
 		}
 	})
@@ -161,5 +165,6 @@ func TestCircuit(t *testing.T) {
 
 // watch looks at pods of a workload that nobody counts, which all have what is recommended.
 func watch(c *Circuit, now time.Time, pods []vertical.Pod) map[string]bool {
-	return c.Observe(now, pods, &Workload{Target: Replicas{Unknown: true}}, func(*vertical.Pod) bool { return false }).Troubled
+	return c.Observe(now, pods, &Workload{Target: Replicas{Unknown: true}},
+		func(*vertical.Pod) bool { return false }).Troubled
 }

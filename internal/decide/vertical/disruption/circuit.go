@@ -86,7 +86,9 @@ type Findings struct {
 
 // Observe looks at the changed pods, those that wait for a node too, and at those
 // that should be there. unchanged reports a pod without what is recommended.
-func (c *Circuit) Observe(now time.Time, pods []vertical.Pod, w *Workload, unchanged func(*vertical.Pod) bool) Findings {
+func (c *Circuit) Observe(
+	now time.Time, pods []vertical.Pod, w *Workload, unchanged func(*vertical.Pod) bool,
+) Findings {
 	found := Findings{Troubled: map[string]bool{}}
 	live := make(map[string]bool, len(pods))
 	var came replacements

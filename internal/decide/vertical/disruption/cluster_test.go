@@ -78,13 +78,15 @@ func TestOverview(t *testing.T) {
 		at          time.Time
 		open, tries bool
 	}{
-		"two":                         {failing(2), false, now, false, false},
-		"three":                       {failing(3), false, now, true, false},
-		"three of one namespace":      {failing(3), true, now, false, false},
-		"three, after a pause":        {failing(3), false, now.Add(firstPause), true, true},
-		"and one that came up before": {append(failing(3), Circuit{ConfirmedAt: now.Add(-time.Minute)}), false, now, true, false},
-		"and one that came up since":  {append(failing(3), Circuit{ConfirmedAt: now.Add(time.Minute)}), false, now, false, true},
-		"none":                        {nil, false, now, false, true},
+		"two":                    {failing(2), false, now, false, false},
+		"three":                  {failing(3), false, now, true, false},
+		"three of one namespace": {failing(3), true, now, false, false},
+		"three, after a pause":   {failing(3), false, now.Add(firstPause), true, true},
+		"and one that came up before": {append(failing(3), Circuit{ConfirmedAt: now.Add(-time.Minute)}), false, now, true,
+			false},
+		"and one that came up since": {append(failing(3), Circuit{ConfirmedAt: now.Add(time.Minute)}), false, now, false,
+			true},
+		"none": {nil, false, now, false, true},
 	} {
 		var o ClusterCircuit
 		for i := range c.circuits {

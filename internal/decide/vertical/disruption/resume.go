@@ -57,7 +57,8 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 // admittedRecently reports whether admission has given a pod its resources of late. Then those
 // that it did not see are older than the recommendation.
 func admittedRecently(now time.Time, pods []vertical.Pod) bool {
-	return slices.ContainsFunc(pods, func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= maxWatched })
+	return slices.ContainsFunc(pods,
+		func(pod vertical.Pod) bool { return pod.Admitted && now.Sub(pod.Created) <= maxWatched })
 }
 
 func (p Past) isWatched(now time.Time, pod *vertical.Pod, changed time.Time) bool {

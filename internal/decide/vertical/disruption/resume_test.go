@@ -11,21 +11,35 @@ import (
 func TestResume(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	crash := []vertical.PodContainer{{Waiting: true, Crashed: vertical.Termination{Failed: true, Finished: ago(time.Second)}}}
+	crash := []vertical.PodContainer{{Waiting: true,
+		Crashed: vertical.Termination{Failed: true, Finished: ago(time.Second)}}}
 	for why, c := range map[string]struct {
 		pod  vertical.Pod
 		past Past
 		want bool
 	}{
-		"an admitted one that crashes":          {vertical.Pod{Admitted: true, Created: ago(time.Minute), Node: "a", Containers: crash}, Past{}, true},
-		"nobody changed it":                     {vertical.Pod{Created: ago(time.Minute), Node: "a", Containers: crash}, Past{}, false},
-		"an old one":                            {vertical.Pod{Admitted: true, Created: ago(time.Hour), Node: "a", Containers: crash}, Past{}, false},
-		"an old one, and the circuit was open":  {vertical.Pod{Admitted: true, Created: ago(time.Hour), Node: "a", Containers: crash}, Past{Open: true}, true},
-		"an old one that waits for a node":      {vertical.Pod{Admitted: true, Created: ago(time.Hour), Pending: true}, Past{Open: true}, true},
-		"all is well, and the circuit was open": {vertical.Pod{Admitted: true, Created: ago(time.Hour), Node: "a", Ready: true}, Past{Open: true}, false},
-		"it may still start":                    {vertical.Pod{Admitted: true, Created: ago(time.Minute), Pending: true}, Past{}, false},
-		"resized, and crashes since":            {vertical.Pod{Resized: ago(time.Minute), Created: ago(time.Hour), Node: "a", Containers: crash}, Past{}, true},
-		"resized long ago":                      {vertical.Pod{Resized: ago(time.Hour), Created: ago(time.Hour), Node: "a", Containers: crash}, Past{}, false},
+		"an admitted one that crashes": {vertical.Pod{
+			Admitted: true, Created: ago(time.Minute), Node: "a", Containers: crash,
+		}, Past{}, true},
+		"nobody changed it": {vertical.Pod{Created: ago(time.Minute), Node: "a", Containers: crash},
+			Past{}, false},
+		"an old one": {vertical.Pod{
+			Admitted: true, Created: ago(time.Hour), Node: "a", Containers: crash,
+		}, Past{}, false},
+		"an old one, and the circuit was open": {vertical.Pod{
+			Admitted: true, Created: ago(time.Hour), Node: "a", Containers: crash,
+		}, Past{Open: true}, true},
+		"an old one that waits for a node": {vertical.Pod{Admitted: true, Created: ago(time.Hour), Pending: true},
+			Past{Open: true}, true},
+		"all is well, and the circuit was open": {vertical.Pod{
+			Admitted: true, Created: ago(time.Hour), Node: "a", Ready: true,
+		}, Past{Open: true}, false},
+		"it may still start": {vertical.Pod{Admitted: true, Created: ago(time.Minute), Pending: true}, Past{}, false},
+		"resized, and crashes since": {vertical.Pod{
+			Resized: ago(time.Minute), Created: ago(time.Hour), Node: "a", Containers: crash,
+		}, Past{}, true},
+		"resized long ago": {vertical.Pod{Resized: ago(time.Hour), Created: ago(time.Hour), Node: "a", Containers: crash},
+			Past{}, false},
 	} {
 		c.pod.UID, c.pod.Name = "pod", "pod"
 		circuit := Resume(now, []vertical.Pod{c.pod}, c.past)

@@ -99,10 +99,13 @@ const None Set = 0
 
 // known has the names by which the flag switches them, in the order above.
 var known = names.Names{
-	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom", "oom-limit",
-	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker", "skip-conflict",
+	"finite-upper", "live-containers", "open-window", "keep-history", "zero-memory", "memory-only", "start-oom",
+	"oom-limit",
+	"reset-overrides", "limit-range-order", "workload-budget", "resize-timers", "resize-backoff", "circuit-breaker",
+	"skip-conflict",
 	"resize-checks", "in-place-budget", "unchanged-requests", "quiet-status",
-	"implausible-samples", "survive-restart", "one-object", "observed-lease", "cluster-budget", "first-sample", "pod-resources",
+	"implausible-samples", "survive-restart", "one-object", "observed-lease", "cluster-budget", "first-sample",
+	"pod-resources",
 	"limit-request-ratio", "evicted-status", "little-history", "sample-time",
 }
 

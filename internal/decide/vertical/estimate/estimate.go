@@ -94,7 +94,9 @@ func For(p *Policy, containers int) *Estimator {
 
 // Container is the recommendation for the containers of a name, and how it was
 // arrived at. skipped resources are left alone.
-func (e *Estimator) Container(name string, c *usage.Container, skipped [vertical.Resources]bool) (vertical.Recommendation, Trace) {
+func (e *Estimator) Container(
+	name string, c *usage.Container, skipped [vertical.Resources]bool,
+) (vertical.Recommendation, Trace) {
 	own := vertical.PolicyOf(e.policy.Containers, name)
 	a := c.Merged(&e.policy.Usage)
 	trace := Trace{Container: name, Samples: a.Samples(), Floor: e.floor, Controlled: own.Controlled}

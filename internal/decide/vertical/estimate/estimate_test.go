@@ -49,7 +49,8 @@ func TestConfidence(t *testing.T) {
 		for r := range vertical.Resource(vertical.Resources) {
 			lower, target, upper := trace.Estimates[r][Lower], trace.Estimates[r][Target], trace.Estimates[r][Upper]
 			if math.Abs(lower.Factor-c.lower) > 0.01 || math.Abs(upper.Factor/c.upper-1) > 0.01 {
-				t.Errorf("after %s %s is bound by %.4f and %.4f, want %v and %v", c.history, r, lower.Factor, upper.Factor, c.lower, c.upper)
+				t.Errorf("after %s %s is bound by %.4f and %.4f, want %v and %v", c.history, r, lower.Factor, upper.Factor, c.lower,
+					c.upper)
 			}
 			if got, _ := rec.Lower.Get(r); math.Abs(float64(got)/float64(target.WithMargin)-c.lower) > 0.01 {
 				t.Errorf("after %s the lower bound of %s is %d of %d", c.history, r, got, target.WithMargin)
@@ -65,7 +66,8 @@ func TestWithoutSamples(t *testing.T) {
 	for on, want := range map[divergence.Set][2]vertical.Recommendation{
 		divergence.None: {
 			{Lower: vertical.Of(25, 250<<20), Target: vertical.Of(25, 250<<20), Upper: vertical.Of(25, 250<<20)},
-			{Lower: vertical.Of(25, 250<<20), Target: vertical.Of(2341, 2442), Upper: vertical.Of(vertical.MaxAmount, vertical.MaxAmount)},
+			{Lower: vertical.Of(25, 250<<20), Target: vertical.Of(2341, 2442),
+				Upper: vertical.Of(vertical.MaxAmount, vertical.MaxAmount)},
 		},
 		divergence.FiniteUpper: {
 			{Lower: vertical.Of(25, 250<<20), Target: vertical.Of(25, 250<<20), Upper: vertical.Of(25, 250<<20)},
@@ -76,7 +78,8 @@ func TestWithoutSamples(t *testing.T) {
 		written := func(a vertical.Amounts) vertical.Amounts { return a.In(vertical.Memory, vertical.BinarySI) }
 		for i, c := range []*usage.Container{{}, steady(p, 0, 2000, 2<<30)} {
 			rec, _ := For(p, 1).Container("web", c, nothing)
-			if rec.Lower != written(want[i].Lower) || rec.Upper != written(want[i].Upper) || i == 0 && rec.Target != written(want[i].Target) {
+			if rec.Lower != written(want[i].Lower) || rec.Upper != written(want[i].Upper) ||
+				i == 0 && rec.Target != written(want[i].Target) {
 				t.Errorf("with %s and %d samples: %+v", on, i, rec)
 			}
 		}
@@ -87,7 +90,8 @@ func TestWithoutSamples(t *testing.T) {
 // throttle, or to run out of memory. Each resource waits for itself: an OOM says nothing of CPU.
 func TestFirstSample(t *testing.T) {
 	p := policy(divergence.FirstSample)
-	p.Containers = []vertical.ContainerPolicy{{Container: "web", Controlled: vertical.Controls(), MinAllowed: vertical.Of(500, 1<<30)}}
+	p.Containers = []vertical.ContainerPolicy{{Container: "web", Controlled: vertical.Controls(),
+		MinAllowed: vertical.Of(500, 1<<30)}}
 	unknown, killed, used := &usage.Container{}, &usage.Container{}, steady(p, 0, 2000, 2<<30)
 	killed.RecordOOM(&p.Usage, usage.OOM{Pod: "a", At: began, Request: 1 << 30}, began)
 	for why, c := range map[string]struct {
@@ -119,7 +123,8 @@ func TestFirstSample(t *testing.T) {
 func TestTrace(t *testing.T) {
 	p := policy(divergence.Default)
 	p.Round = [vertical.Resources]int{50, 1 << 20}
-	p.Containers = []vertical.ContainerPolicy{{Container: "web", Controlled: vertical.Controls(), MaxAllowed: vertical.Of(0, 2<<30)}}
+	p.Containers = []vertical.ContainerPolicy{{Container: "web", Controlled: vertical.Controls(),
+		MaxAllowed: vertical.Of(0, 2<<30)}}
 	_, trace := For(p, 2).Container("web", steady(p, 24*time.Hour, 100, 2<<30), nothing)
 	if trace.Floor != [vertical.Resources]vertical.Amount{12, 125 << 20} {
 		t.Errorf("the share of the floor is %v", trace.Floor)
@@ -131,10 +136,12 @@ func TestTrace(t *testing.T) {
 		t.Errorf("CPU goes by %+v, want %+v", cpu, want)
 	}
 	memory := trace.Estimates[vertical.Memory][Target]
-	if memory.Capped != 2<<30 || memory.Rounded%(1<<20) != 0 || memory.Rounded < memory.Floored || memory.Rounded <= memory.Capped {
+	if memory.Capped != 2<<30 || memory.Rounded%(1<<20) != 0 || memory.Rounded < memory.Floored ||
+		memory.Rounded <= memory.Capped {
 		t.Errorf("memory goes by %+v", memory)
 	}
-	if upper := trace.Estimates[vertical.Memory][Upper]; upper.Factor < 1.99 || upper.Factor > 2.01 || upper.Capped != 2<<30 {
+	if upper := trace.Estimates[vertical.Memory][Upper]; upper.Factor < 1.99 || upper.Factor > 2.01 ||
+		upper.Capped != 2<<30 {
 		t.Errorf("the upper bound of memory goes by %+v", upper)
 	}
 }
@@ -148,7 +155,8 @@ func TestWhatIsLeftAlone(t *testing.T) {
 		t.Errorf("memory is not controlled, and recommended: %+v", rec)
 	}
 	rec, trace = For(p, 1).Container("web", c, [vertical.Resources]bool{true, true})
-	if !rec.Target.IsEmpty() || !rec.Upper.IsEmpty() || !rec.Uncapped.IsEmpty() || trace.Skipped != [vertical.Resources]bool{true, false} {
+	if !rec.Target.IsEmpty() || !rec.Upper.IsEmpty() || !rec.Uncapped.IsEmpty() ||
+		trace.Skipped != [vertical.Resources]bool{true, false} {
 		t.Errorf("a horizontal autoscaler has the CPU, and it is recommended: %+v", rec)
 	}
 }
@@ -187,7 +195,8 @@ func TestOrder(t *testing.T) {
 		amount := func(name string, most int64) vertical.Amount {
 			return vertical.Amount(rapid.Int64Range(0, most).Draw(r, name))
 		}
-		p.Round = [vertical.Resources]int{rapid.IntRange(0, 100).Draw(r, "round CPU"), rapid.IntRange(0, 1<<21).Draw(r, "round memory")}
+		p.Round = [vertical.Resources]int{rapid.IntRange(0, 100).Draw(r, "round CPU"),
+			rapid.IntRange(0, 1<<21).Draw(r, "round memory")}
 		p.HumanizeMemory = rapid.Bool().Draw(r, "humanize")
 		p.Containers = []vertical.ContainerPolicy{{
 			Container: vertical.AllContainers, Controlled: vertical.Controls(),

@@ -57,7 +57,8 @@ func hundredths() *Histogram {
 
 func TestGoldenPercentiles(t *testing.T) {
 	h := hundredths()
-	for percentile, want := range map[float64]float64{0.5: 0.5111345375888706, 0.9: 0.9032030735184495, 0.95: 0.9583632271943717} {
+	for percentile, want := range map[float64]float64{0.5: 0.5111345375888706,
+		0.9: 0.9032030735184495, 0.95: 0.9583632271943717} {
 		if got := h.Percentile(cpu, percentile); got != want {
 			t.Errorf("percentile %v is %v, want %v", percentile, got, want)
 		}

@@ -216,7 +216,8 @@ func TestAddThenSubtract(t *testing.T) {
 		}
 		for i := range before.cells.len() {
 			j, found := h.cells.find(before.cells.bucket(i))
-			if was := before.cells.weight(i); was > 1e-3 && (!found || math.Abs(h.cells.weight(j)-was) > 1e-9*before.total+epsilon) {
+			if was := before.cells.weight(i); was > 1e-3 &&
+				(!found || math.Abs(h.cells.weight(j)-was) > 1e-9*before.total+epsilon) {
 				r.Fatalf("bucket %d lost its weight %v", before.cells.bucket(i), was)
 			}
 		}

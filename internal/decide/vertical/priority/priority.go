@@ -114,7 +114,9 @@ func (p Priority) Compare(q Priority) int {
 // Evaluate says whether the pod should get what is recommended for it, and why: of
 // the reasons OutsideRange, QuickOOM and LongLived speak for it, all others
 // against it.
-func (p *Policy) Evaluate(now time.Time, pod *vertical.Pod, recommended []vertical.Recommendation) (Priority, reason.Reason) {
+func (p *Policy) Evaluate(
+	now time.Time, pod *vertical.Pod, recommended []vertical.Recommendation,
+) (Priority, reason.Reason) {
 	priority := Of(pod, recommended)
 	quick := p.quickOOM(now, pod)
 	switch {

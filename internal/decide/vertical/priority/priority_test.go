@@ -29,15 +29,23 @@ func TestOf(t *testing.T) {
 		recs []vertical.Recommendation
 		want Priority
 	}{
-		"a growth by four times":            {pod(cpu(2000)), recommend(cpu(10000), none, none), Priority{ScaleUp: true, Difference: 4}},
-		"below the lower bound":             {pod(cpu(4000)), recommend(cpu(10000), cpu(6000), cpu(14000)), Priority{Outside: true, ScaleUp: true, Difference: 1.5}},
-		"above the upper bound":             {pod(cpu(8000)), recommend(cpu(2000), cpu(1000), cpu(3000)), Priority{Outside: true, Difference: 0.75}},
-		"the bounds themselves are within":  {pod(cpu(1000)), recommend(cpu(2000), cpu(1000), cpu(1000)), Priority{ScaleUp: true, Difference: 1}},
-		"nothing requested":                 {pod(none), recommend(cpu(5), none, none), Priority{Outside: true, ScaleUp: true, Difference: 4}},
-		"nothing recommended":               {pod(cpu(5)), nil, Priority{}},
-		"both resources' parts are added":   {pod(vertical.Of(3000, 10<<20)), recommend(vertical.Of(6000, 20<<20), none, none), Priority{ScaleUp: true, Difference: 2}},
-		"one grows and the other shrinks":   {pod(vertical.Of(4000, 10<<20)), recommend(vertical.Of(2000, 20<<20), none, none), Priority{ScaleUp: true, Difference: 1.5}},
-		"a container that admission missed": {&vertical.Pod{HasObserved: true, Containers: pod(cpu(1)).Containers}, recommend(cpu(5), none, none), Priority{}},
+		"a growth by four times": {pod(cpu(2000)), recommend(cpu(10000), none, none),
+			Priority{ScaleUp: true, Difference: 4}},
+		"below the lower bound": {pod(cpu(4000)), recommend(cpu(10000), cpu(6000), cpu(14000)),
+			Priority{Outside: true, ScaleUp: true, Difference: 1.5}},
+		"above the upper bound": {pod(cpu(8000)), recommend(cpu(2000), cpu(1000), cpu(3000)),
+			Priority{Outside: true, Difference: 0.75}},
+		"the bounds themselves are within": {pod(cpu(1000)), recommend(cpu(2000), cpu(1000), cpu(1000)),
+			Priority{ScaleUp: true, Difference: 1}},
+		"nothing requested": {pod(none), recommend(cpu(5), none, none),
+			Priority{Outside: true, ScaleUp: true, Difference: 4}},
+		"nothing recommended": {pod(cpu(5)), nil, Priority{}},
+		"both resources' parts are added": {pod(vertical.Of(3000, 10<<20)),
+			recommend(vertical.Of(6000, 20<<20), none, none), Priority{ScaleUp: true, Difference: 2}},
+		"one grows and the other shrinks": {pod(vertical.Of(4000, 10<<20)),
+			recommend(vertical.Of(2000, 20<<20), none, none), Priority{ScaleUp: true, Difference: 1.5}},
+		"a container that admission missed": {&vertical.Pod{HasObserved: true, Containers: pod(cpu(1)).Containers},
+			recommend(cpu(5), none, none), Priority{}},
 	} {
 		if got := Of(c.pod, c.recs); got != c.want {
 			t.Errorf("%s: %+v, want %+v", why, got, c.want)
@@ -104,23 +112,25 @@ func TestJudge(t *testing.T) {
 		recs []vertical.Recommendation
 		want reason.Reason
 	}{
-		"outside":                           {aged(time.Second, 100), within, reason.OutsideRange},
-		"young":                             {aged(12*time.Hour-1, 600), within, reason.WithinBounds},
-		"old enough":                        {aged(12*time.Hour, 600), within, reason.LongLived},
-		"too near":                          {aged(13*time.Hour, 950), within, reason.SmallDifference},
-		"never started":                     {pod(cpu(600)), within, reason.NotStarted},
-		"out of memory":                     {oom(time.Minute, time.Minute), within, reason.QuickOOM},
-		"out of memory after long":          {oom(10*time.Minute, time.Minute), within, reason.WithinBounds},
-		"out of memory long ago":            {oom(time.Minute, 10*time.Minute), within, reason.WithinBounds},
-		"out of memory with nothing better": {oom(time.Minute, time.Minute), recommend(cpu(900), cpu(500), cpu(2000)), reason.NothingChanges},
-		"nothing would change":              {aged(time.Hour, 400), recommend(cpu(400), cpu(500), cpu(600)), reason.OutsideRange},
+		"outside":                  {aged(time.Second, 100), within, reason.OutsideRange},
+		"young":                    {aged(12*time.Hour-1, 600), within, reason.WithinBounds},
+		"old enough":               {aged(12*time.Hour, 600), within, reason.LongLived},
+		"too near":                 {aged(13*time.Hour, 950), within, reason.SmallDifference},
+		"never started":            {pod(cpu(600)), within, reason.NotStarted},
+		"out of memory":            {oom(time.Minute, time.Minute), within, reason.QuickOOM},
+		"out of memory after long": {oom(10*time.Minute, time.Minute), within, reason.WithinBounds},
+		"out of memory long ago":   {oom(time.Minute, 10*time.Minute), within, reason.WithinBounds},
+		"out of memory with nothing better": {oom(time.Minute, time.Minute), recommend(cpu(900), cpu(500), cpu(2000)),
+			reason.NothingChanges},
+		"nothing would change": {aged(time.Hour, 400), recommend(cpu(400), cpu(500), cpu(600)), reason.OutsideRange},
 	} {
 		if _, got := p.Evaluate(now, c.pod, c.recs); got != c.want {
 			t.Errorf("%s: %s, want %s", why, got, c.want)
 		}
 	}
 	p.Divergences = divergence.UnchangedRequests
-	if _, got := p.Evaluate(now, aged(time.Hour, 400), recommend(cpu(400), cpu(500), cpu(600))); got != reason.NothingChanges {
+	if _, got := p.Evaluate(now, aged(time.Hour, 400),
+		recommend(cpu(400), cpu(500), cpu(600))); got != reason.NothingChanges {
 		t.Errorf("with unchanged-requests: %s", got)
 	}
 	p.Containers = []vertical.ContainerPolicy{{Container: "app", Off: true}}
@@ -144,14 +154,17 @@ func TestAllows(t *testing.T) {
 		recs         []vertical.Recommendation
 		want         bool
 	}{
-		"none":                               {both(50, 50), nil, recs, true},
-		"higher":                             {both(50, 200), []Requirement{up(vertical.CPU)}, recs, true},
-		"not higher":                         {both(100, 50), []Requirement{up(vertical.CPU)}, recs, false},
-		"one of two resources is enough":     {both(200, 50), []Requirement{up(vertical.CPU, vertical.Memory)}, recs, true},
-		"all requirements":                   {both(50, 50), []Requirement{up(vertical.CPU), down(vertical.Memory)}, recs, false},
-		"both requirements hold":             {both(50, 200), []Requirement{up(vertical.CPU), down(vertical.Memory)}, recs, true},
-		"without resources":                  {both(50, 50), []Requirement{up()}, recs, false},
-		"nowhere":                            {both(50, 50), []Requirement{{Resources: []vertical.Resource{vertical.CPU}}}, recs, false},
+		"none":                           {both(50, 50), nil, recs, true},
+		"higher":                         {both(50, 200), []Requirement{up(vertical.CPU)}, recs, true},
+		"not higher":                     {both(100, 50), []Requirement{up(vertical.CPU)}, recs, false},
+		"one of two resources is enough": {both(200, 50), []Requirement{up(vertical.CPU, vertical.Memory)}, recs, true},
+		"all requirements": {both(50, 50), []Requirement{up(vertical.CPU), down(vertical.Memory)}, recs,
+			false},
+		"both requirements hold": {both(50, 200), []Requirement{up(vertical.CPU), down(vertical.Memory)}, recs,
+			true},
+		"without resources": {both(50, 50), []Requirement{up()}, recs, false},
+		"nowhere": {both(50, 50), []Requirement{{Resources: []vertical.Resource{vertical.CPU}}},
+			recs, false},
 		"a container without a request":      {pod(cpu(200)), []Requirement{up(vertical.CPU)}, recs, true},
 		"no container with a recommendation": {both(50, 50), nil, nil, false},
 	} {

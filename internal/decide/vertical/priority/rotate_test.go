@@ -20,8 +20,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// However few have their turn in a pass, and whatever comes and goes, who stays has a turn within as many passes as there
-// are others.
+// However few have their turn in a pass, and whatever comes and goes, who stays has a turn within as many passes as
+// there are others.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		others := rapid.SliceOfNDistinct(rapid.StringMatching("[a-z]{1,3}"), 1, 12, rapid.ID).Draw(t, "others")

@@ -128,18 +128,25 @@ const (
 
 var names = [end]string{
 	None:         "",
-	OutsideRange: "OutsideRange", QuickOOM: "QuickOOM", LongLived: "LongLived", BoostExpired: "BoostExpired", ResizeFailed: "ResizeFailed",
-	NoRecommendation: "NoRecommendation", NotStarted: "NotStarted", WithinBounds: "WithinBounds", SmallDifference: "SmallDifference",
-	NothingChanges: "NothingChanges", Conflict: "Conflict", LittleHistory: "LittleHistory", Boosted: "Boosted", ModeOff: "ModeOff",
+	OutsideRange: "OutsideRange", QuickOOM: "QuickOOM", LongLived: "LongLived", BoostExpired: "BoostExpired",
+	ResizeFailed:     "ResizeFailed",
+	NoRecommendation: "NoRecommendation", NotStarted: "NotStarted", WithinBounds: "WithinBounds",
+	SmallDifference: "SmallDifference",
+	NothingChanges:  "NothingChanges", Conflict: "Conflict", LittleHistory: "LittleHistory", Boosted: "Boosted",
+	ModeOff:              "ModeOff",
 	EvictionRequirements: "EvictionRequirements", MinReplicas: "MinReplicas", UnknownReplicas: "UnknownReplicas",
-	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit", CircuitOpen: "CircuitOpen",
+	DisruptionBudget: "DisruptionBudget", PodDisruptionBudget: "PodDisruptionBudget", RateLimit: "RateLimit",
+	CircuitOpen: "CircuitOpen",
 	NotAdmitted: "NotAdmitted", FailedCreate: "FailedCreate", WaitingForReplacement: "WaitingForReplacement",
 	ClusterNotAdmitted: "ClusterNotAdmitted", ClusterBudget: "ClusterBudget", NodesNotReady: "NodesNotReady",
-	LeaseStale: "LeaseStale", PodPending: "PodPending", ResizeUnderway: "ResizeUnderway", ResizeError: "ResizeError", InfeasibleBefore: "InfeasibleBefore",
-	BackingOff: "BackingOff", Refused: "Refused", Failed: "Failed",
+	LeaseStale: "LeaseStale", PodPending: "PodPending", ResizeUnderway: "ResizeUnderway", ResizeError: "ResizeError",
+	InfeasibleBefore: "InfeasibleBefore",
+	BackingOff:       "BackingOff", Refused: "Refused", Failed: "Failed",
 	NoResize: "NoResize", OldKubelet: "OldKubelet", NotLinux: "NotLinux", QoSClass: "QoSClass", LimitRange: "LimitRange",
-	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy", Swap: "Swap",
-	MemoryInUse: "MemoryInUse", MemoryUnknown: "MemoryUnknown", PodResources: "PodResources", InitContainer: "InitContainer", FixedHeap: "FixedHeap",
+	ResourceQuota: "ResourceQuota", NodeTooSmall: "NodeTooSmall", NodeFull: "NodeFull", StaticPolicy: "StaticPolicy",
+	Swap:        "Swap",
+	MemoryInUse: "MemoryInUse", MemoryUnknown: "MemoryUnknown", PodResources: "PodResources",
+	InitContainer: "InitContainer", FixedHeap: "FixedHeap",
 }
 
 // String is the name, one word as conditions want it.

@@ -41,7 +41,8 @@ const (
 // warned are the conditions that an owner also hears of by an event.
 var warned = []string{
 	ConfigUnsupported, ImplausibleSamples, DamagedCheckpoint, conflict.Condition,
-	finding.ConfigInvalid.String(), finding.TargetShared.String(), finding.MetricsMissing.String(), finding.CPUContended.String(),
+	finding.ConfigInvalid.String(), finding.TargetShared.String(), finding.MetricsMissing.String(),
+	finding.CPUContended.String(),
 }
 
 // Owned are the types of the conditions that the recommender writes. Others' stay as
@@ -90,7 +91,8 @@ func own(set *conditionSet, p *Policy, s State, o *Observation, d *Decision) {
 		set.when(ImplausibleSamples, recent, "SamplesLeftOut", "Discarded samples that no node could have produced")
 	}
 	if p.Has(divergence.SkipConflict) {
-		set.when(conflict.Condition, len(o.Conflicts) > 0, conflict.ReasonUtilization, conflict.ForVertical(o.Conflicts, o.SkipsConflicts))
+		set.when(conflict.Condition, len(o.Conflicts) > 0, conflict.ReasonUtilization,
+			conflict.ForVertical(o.Conflicts, o.SkipsConflicts))
 	}
 	var damaged []string
 	for i := range s.Containers {
@@ -127,7 +129,8 @@ type conditionSet struct {
 }
 
 func (s *conditionSet) put(kind string, is condition.Status, reason, message string) {
-	s.all, _ = condition.Sorted.Set(s.all, condition.Condition{Type: kind, Status: is, Reason: reason, Message: message, Since: s.now})
+	s.all, _ = condition.Sorted.Set(s.all,
+		condition.Condition{Type: kind, Status: is, Reason: reason, Message: message, Since: s.now})
 }
 
 // when makes a condition true, or takes it away.

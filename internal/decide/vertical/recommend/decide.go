@@ -102,7 +102,8 @@ func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 	var chosen []*Container
 	for i := range s.Containers {
 		c := &s.Containers[i]
-		if (c.Usage.Exists() || floor && c.Damage != "") && !vertical.PolicyOf(p.Containers, c.Name).Off && (present(c) || !onlyLive) {
+		if (c.Usage.Exists() || floor && c.Damage != "") && !vertical.PolicyOf(p.Containers, c.Name).Off &&
+			(present(c) || !onlyLive) {
 			chosen = append(chosen, c)
 		}
 	}

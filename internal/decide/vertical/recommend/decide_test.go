@@ -50,7 +50,8 @@ func (w *workload) has(containers ...string) {
 func (w *workload) uses(cpuMilli, memoryBytes vertical.Amount) {
 	w.seen.Samples = nil
 	for _, c := range w.seen.Containers {
-		w.seen.Samples = append(w.seen.Samples, Sample{Pod: "a", Container: c.Container, Use: vertical.Of(cpuMilli, memoryBytes)})
+		w.seen.Samples = append(w.seen.Samples,
+			Sample{Pod: "a", Container: c.Container, Use: vertical.Of(cpuMilli, memoryBytes)})
 	}
 }
 
@@ -205,7 +206,8 @@ func TestLowConfidence(t *testing.T) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.uses(100, 1<<28)
 	w.lives(23 * time.Hour)
-	if got := w.condition(LowConfidence); got != "True LittleHistory There are samples of less than a confidence interval: app, proxy" {
+	if got := w.condition(LowConfidence); got != "True LittleHistory There are samples of less than a confidence "+
+		"interval: app, proxy" {
 		t.Errorf("after 23 hours it is %q", got)
 	}
 	w.lives(2 * time.Hour)
@@ -239,18 +241,21 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestAllIsFoughtOver: a container of which nothing is left is not recommended for, as the API takes no empty target; why is
-// said in the condition and in the trace.
+// TestAllIsFoughtOver: a container of which nothing is left is not recommended for, as the API takes no empty target;
+// why is said in the condition and in the trace.
 func TestAllIsFoughtOver(t *testing.T) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.uses(100, 1<<28)
-	w.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: "web"}, {Container: "app", Resource: vertical.Memory, Horizontal: "web"}}
+	w.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: "web"},
+		{Container: "app", Resource: vertical.Memory, Horizontal: "web"}}
 	w.seen.SkipsConflicts = true
 	w.pass()
-	if len(w.decision.Recommendations) != 1 || w.decision.Recommendations[0].Container != "proxy" || len(w.decision.Traces) != 2 {
+	if len(w.decision.Recommendations) != 1 || w.decision.Recommendations[0].Container != "proxy" ||
+		len(w.decision.Traces) != 2 {
 		t.Errorf("recommended is %+v", w.decision.Recommendations)
 	}
-	if skipped := w.decision.Traces[0].Skipped; !skipped[vertical.CPU] || !skipped[vertical.Memory] || w.condition(conflict.Condition) == "" {
+	if skipped := w.decision.Traces[0].Skipped; !skipped[vertical.CPU] || !skipped[vertical.Memory] ||
+		w.condition(conflict.Condition) == "" {
 		t.Errorf("skipped %v, condition %q", skipped, w.condition(conflict.Condition))
 	}
 }
@@ -262,7 +267,8 @@ func TestRefusedSamples(t *testing.T) {
 	w.lives(time.Hour)
 	w.seen.Refused = []Discarded{{Pod: "a", Container: "app", Resource: vertical.Memory, Why: "no amount"}}
 	w.pass()
-	if diff := cmp.Diff(w.seen.Refused, w.decision.Discarded); diff != "" || len(w.decision.Events) != 1 || w.condition(ImplausibleSamples) == "" {
+	if diff := cmp.Diff(w.seen.Refused, w.decision.Discarded); diff != "" || len(w.decision.Events) != 1 ||
+		w.condition(ImplausibleSamples) == "" {
 		t.Errorf("%s, events %+v, condition %q", diff, w.decision.Events, w.condition(ImplausibleSamples))
 	}
 }
@@ -353,7 +359,8 @@ func TestQuietStatus(t *testing.T) {
 // A pod that runs out of memory before anybody measured it is raised.
 func TestStartOOM(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
-	w.seen.OOMs = []OOM{{Container: "app", OOM: usage.OOM{Pod: "a", At: began, Request: 256 << 20, Limit: 512 << 20, Standing: true}}}
+	w.seen.OOMs = []OOM{{Container: "app",
+		OOM: usage.OOM{Pod: "a", At: began, Request: 256 << 20, Limit: 512 << 20, Standing: true}}}
 	w.pass()
 	target, _ := w.decision.Recommendations[0].Target.Get(vertical.Memory)
 	if target < 612<<20 {

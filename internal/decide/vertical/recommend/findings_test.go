@@ -38,7 +38,8 @@ func TestFindings(t *testing.T) {
 			t.Errorf("%s: condition %q, want %q", step.why, got, step.condition)
 		}
 		if w.decision.Write != step.write || len(w.decision.Events) != step.events {
-			t.Errorf("%s: written because %q, events %+v; want %q, %d", step.why, w.decision.Write, w.decision.Events, step.write, step.events)
+			t.Errorf("%s: written because %q, events %+v; want %q, %d", step.why, w.decision.Write, w.decision.Events,
+				step.write, step.events)
 		}
 	}
 }

@@ -77,7 +77,8 @@ func TestLostHistoryLowersNothing(t *testing.T) {
 			w.byTheHour()
 			w.pass()
 			if c, m := w.target(); c < cpu || m < memory {
-				t.Fatalf("%s: %d minutes later %dm and %d MiB are recommended, before %dm and %d", why, minute, c, m/mi, cpu, memory/mi)
+				t.Fatalf("%s: %d minutes later %dm and %d MiB are recommended, before %dm and %d", why, minute, c, m/mi, cpu,
+					memory/mi)
 			}
 			if got := w.condition(DamagedCheckpoint); !strings.HasPrefix(got, "True HistoryLost app: ") {
 				t.Fatalf("%s: after %d minutes DamagedCheckpoint is %q", why, minute, got)
@@ -98,13 +99,14 @@ func TestLostHistoryLowersNothing(t *testing.T) {
 	}
 }
 
-// What is damaged for good is so for a day: a container that is gone has no other checkpoint ever, and with the history from
-// Prometheus no container has.
+// What is damaged for good is so for a day: a container that is gone has no other checkpoint ever, and with the history
+// from Prometheus no container has.
 func TestDamageEndsWithoutACheckpoint(t *testing.T) {
 	for why, lost := range map[string]func(w *workload) State{
 		"gone, and recommended for": func(w *workload) State {
 			seen := *w.seen.Published
-			seen.Recommendations = append(slices.Clone(seen.Recommendations), vertical.Recommendation{Container: "old", Target: vertical.Of(1, mi)})
+			seen.Recommendations = append(slices.Clone(seen.Recommendations),
+				vertical.Recommendation{Container: "old", Target: vertical.Of(1, mi)})
 			return w.state.Resume(&w.policy, w.now, &seen)
 		},
 		"gone, and damaged": func(w *workload) State { return w.state.Damaged("old", "unreadable") },
@@ -165,7 +167,9 @@ func TestNewObjectHasNoFloor(t *testing.T) {
 // The clock of the leader's node is wrong by nine days for a while: nothing is forgotten,
 // and nothing that is empty is there to be saved.
 func TestClockThatIsAheadForgetsNothing(t *testing.T) {
-	for on, want := range map[divergence.Set]bool{divergence.Default: true, divergence.Default &^ divergence.SampleTime: false} {
+	for on, want := range map[divergence.Set]bool{
+		divergence.Default: true, divergence.Default &^ divergence.SampleTime: false,
+	} {
 		w := newWorkload(on, "app")
 		w.uses(1000, 2000*mi)
 		w.lives(3 * 24 * time.Hour)

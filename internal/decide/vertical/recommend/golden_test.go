@@ -36,7 +36,8 @@ func TestGolden(t *testing.T) {
 			s.say("A container with a request of 500 MiB and a limit of 1000 MiB runs out of memory at once, and again.")
 			s.seen.OOMs = []OOM{{Container: "app", OOM: usage.OOM{Pod: "a", At: began, Request: 500 * mib, Limit: 1000 * mib}}}
 			s.tell("seen before any sample", 0)
-			s.seen.OOMs = []OOM{{Container: "app", OOM: usage.OOM{Pod: "a", At: began.Add(time.Minute), Request: 500 * mib, Limit: 1000 * mib}}}
+			s.seen.OOMs = []OOM{{Container: "app",
+				OOM: usage.OOM{Pod: "a", At: began.Add(time.Minute), Request: 500 * mib, Limit: 1000 * mib}}}
 			s.tell("once more, with the same request: nothing runs away", time.Minute)
 			s.seen.OOMs = nil
 			s.uses(100, 900*mib)
@@ -105,6 +106,7 @@ func (s *story) tell(sentence string, after time.Duration) {
 		}
 	}
 	for _, c := range s.decision.Conditions {
-		fmt.Fprintf(s.text, "  %s\n", strings.TrimSpace(strings.Join([]string{c.Type, string(c.Status), c.Reason, c.Message}, " ")))
+		fmt.Fprintf(s.text, "  %s\n",
+			strings.TrimSpace(strings.Join([]string{c.Type, string(c.Status), c.Reason, c.Message}, " ")))
 	}
 }

@@ -43,7 +43,8 @@ func TestMemoryPeaksAreKept(t *testing.T) {
 		got, _ := ours.decision.Recommendations[0].Target.Get(vertical.Memory)
 		want, _ := upstream.decision.Recommendations[0].Target.Get(vertical.Memory)
 		if got < want || got < 4*gi {
-			t.Errorf("4 GiB for %s each %s: %.2f GiB; one look a minute asks for %.2f", peak.lasts, peak.every, float64(got)/gi, float64(want)/gi)
+			t.Errorf("4 GiB for %s each %s: %.2f GiB; one look a minute asks for %.2f", peak.lasts, peak.every, float64(got)/gi,
+				float64(want)/gi)
 		}
 	}
 }
@@ -58,7 +59,8 @@ func TestAbsurdOutOfMemory(t *testing.T) {
 		w.uses(100, 200<<20)
 		w.seen.OOMs = []OOM{{Container: "app", OOM: oom}}
 		w.pass()
-		if got, _ := w.decision.Recommendations[0].Target.Get(vertical.Memory); got > 1<<30 || w.condition(ImplausibleSamples) == "" {
+		if got, _ := w.decision.Recommendations[0].Target.Get(vertical.Memory); got > 1<<30 ||
+			w.condition(ImplausibleSamples) == "" {
 			t.Errorf("%s: memory is %d, ImplausibleSamples %q", why, got, w.condition(ImplausibleSamples))
 		}
 		w = newWorkload(divergence.Default&^divergence.ImplausibleSamples, "app")

@@ -149,7 +149,8 @@ func (s *State) newest(now time.Time) time.Time {
 }
 
 func (s *State) find(name string) (i int, found bool) {
-	return slices.BinarySearchFunc(s.Containers, name, func(c Container, name string) int { return cmp.Compare(c.Name, name) })
+	return slices.BinarySearchFunc(s.Containers, name,
+		func(c Container, name string) int { return cmp.Compare(c.Name, name) })
 }
 
 // container is the one of that name, made if there is none. s.Containers must be

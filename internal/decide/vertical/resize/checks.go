@@ -140,7 +140,8 @@ func remedyOf(why reason.Reason) Remedy {
 	switch why {
 	case reason.LimitRange, reason.ResourceQuota, reason.PodResources:
 		return RemedyNone
-	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap, reason.NodeTooSmall:
+	case reason.NoResize, reason.OldKubelet, reason.NotLinux, reason.QoSClass, reason.StaticPolicy, reason.Swap,
+		reason.NodeTooSmall:
 		return RemedyNewPod
 	case reason.NodeFull, reason.MemoryInUse:
 		return RemedyWait
@@ -184,7 +185,8 @@ func NeedsRestartToGrow(pod *vertical.Pod, targets []Target) bool {
 // NamesInit reports a recommendation for an init container. Nothing comes of it:
 // those are not controlled.
 func NamesInit(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
-	return slices.ContainsFunc(recommended, func(rec vertical.Recommendation) bool { return slices.Contains(pod.InitContainers, rec.Container) })
+	return slices.ContainsFunc(recommended,
+		func(rec vertical.Recommendation) bool { return slices.Contains(pod.InitContainers, rec.Container) })
 }
 
 // apply gives the containers of the pod's spec what the targets say.

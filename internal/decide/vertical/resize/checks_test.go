@@ -23,7 +23,8 @@ func newScene() scene {
 		pod: vertical.Pod{QoS: vertical.Burstable, Containers: []vertical.PodContainer{
 			{Name: "app", Requests: has.Requests, Limits: has.Limits, Spec: has},
 		}},
-		targets: []Target{{Container: "app", Resized: vertical.Resized{Requests: vertical.Of(200, 200), Limits: vertical.Of(400, 400)}}},
+		targets: []Target{{Container: "app",
+			Resized: vertical.Resized{Requests: vertical.Of(200, 200), Limits: vertical.Of(400, 400)}}},
 		around: Constraints{Node: Node{
 			Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(1000, 1000), Others: vertical.Of(0, 0),
 		}},
@@ -40,7 +41,8 @@ func TestCheck(t *testing.T) {
 		"1: the server cannot":      {func(s *scene) { s.around.Unsupported = true }, []reason.Reason{reason.NoResize}},
 		"1: the kubelet cannot":     {func(s *scene) { s.around.Node.Resizes = false }, []reason.Reason{reason.OldKubelet}},
 		"2: Windows":                {func(s *scene) { s.around.Node.Linux = false }, []reason.Reason{reason.NotLinux}},
-		"4: Guaranteed by accident": {func(s *scene) { s.targets[0].Limits = s.targets[0].Requests }, []reason.Reason{reason.QoSClass}},
+		"4: Guaranteed by accident": {func(s *scene) { s.targets[0].Limits = s.targets[0].Requests },
+			[]reason.Reason{reason.QoSClass}},
 		"4: no longer Guaranteed":   {guaranteed, []reason.Reason{reason.QoSClass}},
 		"4: BestEffort cannot gain": {bestEffort, []reason.Reason{reason.QoSClass}},
 		"4: the pod's own resources decide": {func(s *scene) {
@@ -69,8 +71,10 @@ func TestCheck(t *testing.T) {
 			s.targets[0].Requests = vertical.Of(50, 50)
 			s.around.Quotas = []Quota{{Requests: vertical.Of(0, 0)}}
 		}, nil},
-		"6: larger than the node":     {func(s *scene) { s.around.Node.Allocatable = vertical.Of(199, 1000) }, []reason.Reason{reason.NodeTooSmall}},
-		"6: the others take the room": {func(s *scene) { s.around.Node.Others = vertical.Of(801, 0) }, []reason.Reason{reason.NodeFull}},
+		"6: larger than the node": {func(s *scene) { s.around.Node.Allocatable = vertical.Of(199, 1000) },
+			[]reason.Reason{reason.NodeTooSmall}},
+		"6: the others take the room": {func(s *scene) { s.around.Node.Others = vertical.Of(801, 0) },
+			[]reason.Reason{reason.NodeFull}},
 		"6: who shrinks always has room": {func(s *scene) {
 			s.around.Node.Others, s.targets[0].Requests = vertical.Of(2000, 0), vertical.Of(50, 50)
 		}, nil},
@@ -101,9 +105,14 @@ func TestCheck(t *testing.T) {
 			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
 			s.around.Used = map[string]vertical.Amounts{"sidecar": vertical.Of(1, 10)}
 		}, []reason.Reason{reason.MemoryUnknown}},
-		"8: a limit that grows":       {func(s *scene) { s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 399)} }, nil},
-		"10: more than the pod has":   {func(s *scene) { s.pod.Whole.Requests = vertical.Of(199, 1000) }, []reason.Reason{reason.PodResources}},
-		"10: a limit above the pod's": {func(s *scene) { s.pod.Whole.Limits = vertical.Of(399, 1000) }, []reason.Reason{reason.PodResources}},
+		"8: a limit that grows": {func(s *scene) {
+			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1,
+				399)}
+		}, nil},
+		"10: more than the pod has": {func(s *scene) { s.pod.Whole.Requests = vertical.Of(199, 1000) },
+			[]reason.Reason{reason.PodResources}},
+		"10: a limit above the pod's": {func(s *scene) { s.pod.Whole.Limits = vertical.Of(399, 1000) },
+			[]reason.Reason{reason.PodResources}},
 		"the firmest reason first": {func(s *scene) {
 			s.around.Node.Linux, s.around.Node.Others, s.around.Unsupported = false, vertical.Of(900, 0), true
 		}, []reason.Reason{reason.NoResize, reason.NotLinux, reason.NodeFull}},
@@ -144,7 +153,8 @@ func TestRestarts(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	s := newScene()
 	s.pod.InitContainers = []string{"sidecar"}
-	if !NamesInit(&s.pod, []vertical.Recommendation{{Container: "sidecar"}}) || NamesInit(&s.pod, []vertical.Recommendation{{Container: "app"}}) {
+	if !NamesInit(&s.pod, []vertical.Recommendation{{Container: "sidecar"}}) ||
+		NamesInit(&s.pod, []vertical.Recommendation{{Container: "app"}}) {
 		t.Error("a recommendation for an init container is not recognised")
 	}
 	if NeedsRestartToGrow(&s.pod, s.targets) {
@@ -160,7 +170,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// Each reason of a check has a remedy, but for unknown use. Reasons of the advice, and those that are no check's, have none.
+// Each reason of a check has a remedy, but for unknown use. Reasons of the advice, and those that are no check's, have
+// none.
 func TestEachCheckHasARemedy(t *testing.T) {
 	silent := map[reason.Reason]bool{reason.MemoryUnknown: true, reason.InitContainer: true, reason.FixedHeap: true}
 	for _, r := range reason.All() {

@@ -32,7 +32,8 @@ func increase(from, to vertical.Amounts) vertical.Amounts {
 func (c *Claims) Take(growth vertical.Resized, quotas []Quota) bool {
 	all := vertical.Resized{Requests: c.taken.Requests.Plus(growth.Requests), Limits: c.taken.Limits.Plus(growth.Limits)}
 	for i := range quotas {
-		if exceeds(growth.Requests, all.Requests, quotas[i].Requests) || exceeds(growth.Limits, all.Limits, quotas[i].Limits) {
+		if exceeds(growth.Requests, all.Requests, quotas[i].Requests) ||
+			exceeds(growth.Limits, all.Limits, quotas[i].Limits) {
 			return false
 		}
 	}

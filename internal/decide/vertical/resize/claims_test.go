@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// What several changes of a pass take together, each quota must have room for: in requests and in limits, whatever is given back
-// for what was not done. What does not grow always fits.
+// What several changes of a pass take together, each quota must have room for: in requests and in limits, whatever is
+// given back for what was not done. What does not grow always fits.
 func TestClaimsAddUp(t *testing.T) {
 	grown := func(cpu, memory, cpuLimit vertical.Amount) vertical.Resized {
 		return vertical.Resized{Requests: vertical.Of(cpu, memory), Limits: vertical.Amounts{}.With(vertical.CPU, cpuLimit)}
@@ -43,8 +43,12 @@ func TestGrowth(t *testing.T) {
 		{Name: "app", Spec: vertical.Resized{Requests: vertical.Of(100, 400), Limits: vertical.Of(200, 400)}},
 		{Name: "log", Spec: vertical.Resized{Requests: vertical.Of(50, 50)}},
 	}}
-	got := Growth(pod, []Target{{Container: "app", Resized: vertical.Resized{Requests: vertical.Of(300, 100), Limits: vertical.Of(600, 100)}}})
-	if want := (vertical.Resized{Requests: vertical.Amounts{}.With(vertical.CPU, 200), Limits: vertical.Amounts{}.With(vertical.CPU, 400)}); got != want {
+	got := Growth(pod,
+		[]Target{{Container: "app", Resized: vertical.Resized{Requests: vertical.Of(300, 100), Limits: vertical.Of(600,
+			100)}}})
+	if want := (vertical.Resized{
+		Requests: vertical.Amounts{}.With(vertical.CPU, 200), Limits: vertical.Amounts{}.With(vertical.CPU, 400),
+	}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

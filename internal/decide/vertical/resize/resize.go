@@ -58,7 +58,9 @@ type Budget struct{ BlockedBy, DisruptionBlockedBy reason.Reason }
 // Decide says what to do with the pod. raw are the recommendations as they stand in
 // the VerticalPodAutoscaler, not yet fitted to the pod. The order of the questions
 // is upstream's (pkg/updater/restriction/pods_inplace_restriction.go, v1.8.1).
-func (s *State) Decide(now time.Time, p *Policy, pod *vertical.Pod, raw []vertical.Recommendation, budget Budget) (Step, reason.Reason) {
+func (s *State) Decide(
+	now time.Time, p *Policy, pod *vertical.Pod, raw []vertical.Recommendation, budget Budget,
+) (Step, reason.Reason) {
 	switch {
 	case budget.BlockedBy != reason.None:
 		return Wait, budget.BlockedBy
@@ -84,7 +86,9 @@ func (s *State) Decide(now time.Time, p *Policy, pod *vertical.Pod, raw []vertic
 }
 
 // decideInProgress is about a pod that the kubelet is resizing, or has refused to.
-func (s *State) decideInProgress(now time.Time, p *Policy, pod *vertical.Pod, spare reason.Reason) (Step, reason.Reason) {
+func (s *State) decideInProgress(
+	now time.Time, p *Policy, pod *vertical.Pod, spare reason.Reason,
+) (Step, reason.Reason) {
 	if !p.Evicts {
 		if pod.Resize == vertical.ResizeInfeasible {
 			return Retry, reason.None

@@ -26,7 +26,9 @@ func TestStalled(t *testing.T) {
 		vertical.ResizeError:      {0, 5 * time.Minute},
 		vertical.ResizeUnknown:    {0, 5 * time.Minute},
 	} {
-		for d, want := range map[divergence.Set]time.Duration{divergence.None: after.upstream, divergence.Default: after.plimsoll} {
+		for d, want := range map[divergence.Set]time.Duration{
+			divergence.None: after.upstream, divergence.Default: after.plimsoll,
+		} {
 			s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: status}
 			at := func(later time.Duration) bool { return s.ObserveProgress(epoch.Add(later), &pod, d) }
 			if first := at(0); first != (want == 0) {
@@ -72,7 +74,8 @@ func TestTimersAreTheResizes(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	s, pod, now := State{}.Clone(), vertical.Pod{UID: "1"}, epoch
-	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 10 * time.Minute, 10 * time.Minute}
+	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute,
+		10 * time.Minute, 10 * time.Minute}
 	for i, wait := range want {
 		hopeless := s.RecordFailure(now, &pod)
 		if hopeless != (i >= 4) {
@@ -127,20 +130,29 @@ func TestNextAsksInOrder(t *testing.T) {
 		step   Step
 		reason reason.Reason
 	}{
-		"too few":                      {true, State{}, vertical.Pod{Pending: true}, raw, Budget{BlockedBy: reason.MinReplicas}, Wait, reason.MinReplicas},
-		"pending":                      {true, State{}, vertical.Pod{Pending: true}, nil, Budget{}, Wait, reason.PodPending},
-		"no recommendation":            {true, State{}, vertical.Pod{}, nil, Budget{}, Wait, reason.NoRecommendation},
-		"refused before":               {false, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw, Budget{}, Skip, reason.InfeasibleBefore},
-		"refused, which evicts":        {true, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw, Budget{}, Evict, reason.ResizeFailed},
-		"refused, and no pod to spare": {true, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}, Wait, reason.ResizeUnderway},
-		"refused, and never evicted":   {false, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{}, Retry, reason.None},
-		"under way":                    {false, State{}, vertical.Pod{Resize: vertical.ResizeInProgress}, raw, Budget{}, Wait, reason.ResizeUnderway},
-		"gone wrong":                   {false, State{}, vertical.Pod{Resize: vertical.ResizeError}, raw, Budget{}, Wait, reason.ResizeError},
-		"no pod to spare":              {true, State{}, vertical.Pod{}, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}, Wait, reason.DisruptionBudget},
-		"fine":                         {false, State{}, vertical.Pod{}, raw, Budget{}, Resize, reason.None},
+		"too few": {true, State{}, vertical.Pod{Pending: true}, raw,
+			Budget{BlockedBy: reason.MinReplicas}, Wait, reason.MinReplicas},
+		"pending":           {true, State{}, vertical.Pod{Pending: true}, nil, Budget{}, Wait, reason.PodPending},
+		"no recommendation": {true, State{}, vertical.Pod{}, nil, Budget{}, Wait, reason.NoRecommendation},
+		"refused before": {false, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw,
+			Budget{}, Skip, reason.InfeasibleBefore},
+		"refused, which evicts": {true, refused, vertical.Pod{UID: "1", Resize: vertical.ResizeInfeasible}, raw,
+			Budget{}, Evict, reason.ResizeFailed},
+		"refused, and no pod to spare": {true, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw,
+			Budget{DisruptionBlockedBy: reason.DisruptionBudget}, Wait, reason.ResizeUnderway},
+		"refused, and never evicted": {false, State{}, vertical.Pod{Resize: vertical.ResizeInfeasible}, raw, Budget{}, Retry,
+			reason.None},
+		"under way": {false, State{}, vertical.Pod{Resize: vertical.ResizeInProgress}, raw, Budget{}, Wait,
+			reason.ResizeUnderway},
+		"gone wrong": {false, State{}, vertical.Pod{Resize: vertical.ResizeError}, raw, Budget{}, Wait,
+			reason.ResizeError},
+		"no pod to spare": {true, State{}, vertical.Pod{}, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}, Wait,
+			reason.DisruptionBudget},
+		"fine": {false, State{}, vertical.Pod{}, raw, Budget{}, Resize, reason.None},
 	} {
 		s := c.state.Clone()
-		if step, got := s.Decide(epoch, &Policy{Evicts: c.evicts}, &c.pod, c.raw, c.budget); step != c.step || got != c.reason {
+		if step, got := s.Decide(epoch, &Policy{Evicts: c.evicts}, &c.pod, c.raw, c.budget); step != c.step ||
+			got != c.reason {
 			t.Errorf("%s: step %d, %s", why, step, got)
 		}
 	}
@@ -155,7 +167,8 @@ func TestErrorOfTheKubelet(t *testing.T) {
 	if step, why := s.Decide(epoch, p, &pod, raw, Budget{}); step != RetryDifferent || why != reason.None {
 		t.Errorf("step %d, %s", step, why)
 	}
-	if step, why := s.Decide(epoch, p, &pod, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}); step != Wait || why != reason.DisruptionBudget {
+	if step, why := s.Decide(epoch, p, &pod, raw, Budget{DisruptionBlockedBy: reason.DisruptionBudget}); step != Wait ||
+		why != reason.DisruptionBudget {
 		t.Errorf("with no pod to spare: step %d, %s", step, why)
 	}
 	s.RecordFailure(epoch, &pod)
@@ -169,7 +182,8 @@ func TestStateIsWritten(t *testing.T) {
 	s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: vertical.ResizeDeferred}
 	s.ObserveProgress(epoch, &pod, divergence.Default)
 	s.RecordFailure(epoch, &pod)
-	s.RecordInfeasible(&pod, []vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 300).Without(vertical.CPU)}}, vertical.Of(1, 2))
+	s.RecordInfeasible(&pod,
+		[]vertical.Recommendation{{Container: "app", Target: vertical.Of(200, 300).Without(vertical.CPU)}}, vertical.Of(1, 2))
 	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

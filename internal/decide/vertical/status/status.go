@@ -61,7 +61,8 @@ const (
 // String is the reason as logs print it.
 func (r WriteReason) String() string {
 	return [...]string{
-		"", "there is no status", "the object was changed", "a condition changed", "a recommendation changed", "a recommendation moved",
+		"", "there is no status", "the object was changed", "a condition changed", "a recommendation changed",
+		"a recommendation moved",
 		"the status is old",
 	}[r]
 }

@@ -49,7 +49,8 @@ func (d *Decision) EndBoosts(s *State, do func(Action) Result) {
 	for i := range d.pods {
 		pod := &d.pods[i]
 		expired := d.expiredBoosts(i)
-		if len(expired) == 0 || pod.Pending || pod.Resize != vertical.ResizeNone || d.budget.UnboostBlockedBy(i) != reason.None {
+		if len(expired) == 0 || pod.Pending || pod.Resize != vertical.ResizeNone ||
+			d.budget.UnboostBlockedBy(i) != reason.None {
 			continue
 		}
 		targets := d.targets(pod, d.unboostedTo(pod), expired)

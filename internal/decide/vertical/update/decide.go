@@ -130,7 +130,9 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 
 // keptBy says why the pod is not changed: why, or what keeps a change away that would
 // be made otherwise.
-func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod, wanted []vertical.Recommendation, why reason.Reason) reason.Reason {
+func (d *Decision) keptBy(
+	rules *priority.Policy, pod *vertical.Pod, wanted []vertical.Recommendation, why reason.Reason,
+) reason.Reason {
 	changesFor := func(recommended []vertical.Recommendation) bool {
 		_, otherwise := rules.Evaluate(d.At, pod, d.fit(pod, recommended))
 		return priority.IsUpdate(otherwise)
@@ -203,7 +205,8 @@ func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 // unchanged recognises a new pod without what is recommended: admission has not
 // seen it, or it is outside of the bounds, of those at the eviction too.
 func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
-	rules, then, now := d.policy.priority(), conflict.Without(d.Conflicts, c.Recommended), conflict.Without(d.Conflicts, d.observed.Recommended)
+	rules, then, now := d.policy.priority(), conflict.Without(d.Conflicts, c.Recommended),
+		conflict.Without(d.Conflicts, d.observed.Recommended)
 	outside := func(pod *vertical.Pod, recommended []vertical.Recommendation) bool {
 		_, why := rules.Evaluate(d.At, pod, d.fit(pod, d.neverBelowRequests(pod, recommended)))
 		return why == reason.OutsideRange
@@ -221,7 +224,9 @@ func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 
 // neverBelowRequests is what is recommended, but no less than the pod requests while it follows from
 // little history. What a start-up boost has added is not requested for good.
-func (d *Decision) neverBelowRequests(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
+func (d *Decision) neverBelowRequests(
+	pod *vertical.Pod, recommended []vertical.Recommendation,
+) []vertical.Recommendation {
 	if !d.observed.LittleHistory || !d.policy.Divergences.Has(divergence.LittleHistory) {
 		return recommended
 	}
@@ -230,7 +235,9 @@ func (d *Decision) neverBelowRequests(pod *vertical.Pod, recommended []vertical.
 
 // fit is what is recommended for this pod.
 func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
-	fitting := bounds.Pod{Containers: make([]bounds.Container, len(pod.Containers)), Resources: pod.Whole, Sidecars: pod.Sidecars}
+	fitting := bounds.Pod{
+		Containers: make([]bounds.Container, len(pod.Containers)), Resources: pod.Whole, Sidecars: pod.Sidecars,
+	}
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
 		fitting.Containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests, Limits: c.Limits}

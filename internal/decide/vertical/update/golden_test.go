@@ -29,8 +29,8 @@ var rewrite = flag.Bool("update", false, "write what the scenarios print into te
 // epoch is where the scenarios' times begin.
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestScenarios plays the files in testdata. A file is a sequence of blocks, each of them sentences (#), commands, a line
-// of dashes and what must be printed. State goes from block to block until the next policy.
+// TestScenarios plays the files in testdata. A file is a sequence of blocks, each of them sentences (#), commands, a
+// line of dashes and what must be printed. State goes from block to block until the next policy.
 //
 //	policy mode=Recreate min=2 tolerance=0.5 divergences=default
 //	                       a new object; further: lifetime=12h, threshold=0.1, skip-budget, higher=cpu or lower=memory (an
@@ -127,7 +127,9 @@ func (s *stage) command(out *strings.Builder, fields []string) {
 
 func (s *stage) newPolicy(o map[string]string) {
 	s.state, s.seen, s.said = update.State{}, update.Observation{}, ""
-	s.policy = update.Policy{MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour, AfterOOM: 10 * time.Minute}
+	s.policy = update.Policy{
+		MinReplicas: 2, Tolerance: 0.5, MinChange: 0.1, Lifetime: 12 * time.Hour, AfterOOM: 10 * time.Minute,
+	}
 	for m := vertical.ModeOff; m <= vertical.ModeInPlace; m++ {
 		if m.String() == o["mode"] {
 			s.policy.Mode = m
@@ -149,7 +151,8 @@ func (s *stage) newPolicy(o map[string]string) {
 	for name, direction := range map[string]priority.Direction{"higher": priority.Higher, "lower": priority.Lower} {
 		for r := range vertical.Resource(vertical.Resources) {
 			if o[name] == r.String() {
-				s.policy.Requirements = append(s.policy.Requirements, priority.Requirement{Resources: []vertical.Resource{r}, Direction: direction})
+				s.policy.Requirements = append(s.policy.Requirements,
+					priority.Requirement{Resources: []vertical.Resource{r}, Direction: direction})
 			}
 		}
 	}
@@ -209,7 +212,8 @@ func (s *stage) pod(name string, fields []string, o map[string]string) {
 	}
 	pod := vertical.Pod{
 		UID: name, Namespace: "shop", Name: name, Creator: "ReplicaSet/a", Node: "node", Generation: 1, Ready: true,
-		Created: epoch.Add(-24 * time.Hour), Started: epoch.Add(-24 * time.Hour), ReadySince: epoch.Add(-24 * time.Hour), QoS: vertical.Burstable,
+		Created: epoch.Add(-24 * time.Hour), Started: epoch.Add(-24 * time.Hour), ReadySince: epoch.Add(-24 * time.Hour),
+		QoS: vertical.Burstable,
 	}
 	c := vertical.PodContainer{Name: "app", Requests: s.amounts(fields[0])}
 	c.Spec.Requests = c.Requests
@@ -282,7 +286,9 @@ func (s *stage) containerOption(c *vertical.PodContainer, name, value string) {
 	}
 }
 
-var outcomes = map[string]update.Outcome{"disallowed": update.Disallowed, "infeasible": update.Infeasible, "failed": update.Failed}
+var outcomes = map[string]update.Outcome{
+	"disallowed": update.Disallowed, "infeasible": update.Infeasible, "failed": update.Failed,
+}
 
 func (s *stage) pass(out *strings.Builder, o map[string]string) {
 	now := epoch.Add(s.duration(o["at"]))

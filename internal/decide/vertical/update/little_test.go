@@ -21,25 +21,33 @@ func TestLittleHistory(t *testing.T) {
 		without       divergence.Set
 		want, against reason.Reason
 	}{
-		"less, within wide bounds": {target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), against: reason.LittleHistory},
-		"less, outside of them":    {target: vertical.Of(126, 826*mi), upper: vertical.Of(1500, 2000*mi), against: reason.LittleHistory},
-		"more of one":              {target: vertical.Of(3000, 826*mi), upper: vertical.Of(100000, 100000*mi), want: reason.LongLived},
-		"the same":                 {target: vertical.Of(2000, 4096*mi), upper: vertical.Of(100000, 100000*mi), against: reason.NothingChanges},
-		"less, and much is known":  {target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), sure: true, want: reason.LongLived},
+		"less, within wide bounds": {target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi),
+			against: reason.LittleHistory},
+		"less, outside of them": {target: vertical.Of(126, 826*mi), upper: vertical.Of(1500, 2000*mi),
+			against: reason.LittleHistory},
+		"more of one": {target: vertical.Of(3000, 826*mi), upper: vertical.Of(100000, 100000*mi),
+			want: reason.LongLived},
+		"the same": {target: vertical.Of(2000, 4096*mi), upper: vertical.Of(100000, 100000*mi),
+			against: reason.NothingChanges},
+		"less, and much is known": {target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), sure: true,
+			want: reason.LongLived},
 		"as upstream": {
-			target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), without: divergence.LittleHistory, want: reason.LongLived,
+			target: vertical.Of(126, 826*mi), upper: vertical.Of(100000, 100000*mi), without: divergence.LittleHistory,
+			want: reason.LongLived,
 		},
 	} {
 		p := update.DefaultPolicy()
 		p.Mode, p.Divergences = vertical.ModeInPlaceOrRecreate, p.Divergences&^c.without
 		o := &update.Observation{
-			Recommended:   []vertical.Recommendation{{Container: "app", Lower: vertical.Of(25, 250*mi), Target: c.target, Upper: c.upper}},
+			Recommended: []vertical.Recommendation{{Container: "app", Lower: vertical.Of(25, 250*mi), Target: c.target,
+				Upper: c.upper}},
 			LittleHistory: !c.sure, Workload: disruption.Workload{},
 		}
 		requests := vertical.Of(2000, 4096*mi)
 		for _, name := range []string{"a", "b"} {
 			o.Pods = append(o.Pods, vertical.Pod{
-				UID: name, Name: name, Node: "n", Created: epoch.Add(-48 * time.Hour), Started: epoch.Add(-48 * time.Hour), Ready: true,
+				UID: name, Name: name, Node: "n", Created: epoch.Add(-48 * time.Hour), Started: epoch.Add(-48 * time.Hour),
+				Ready: true,
 				Containers: []vertical.PodContainer{{
 					Name: "app", Requests: requests, Limits: requests, Spec: vertical.Resized{Requests: requests, Limits: requests},
 				}},
@@ -55,8 +63,8 @@ func TestLittleHistory(t *testing.T) {
 	}
 }
 
-// Of a pod that asks for more than little history allows, admission lowers nothing: that its replacement asks for as much is no
-// failure of admission's.
+// Of a pod that asks for more than little history allows, admission lowers nothing: that its replacement asks for as
+// much is no failure of admission's.
 func TestLittleHistoryIsNoFailureOfAdmission(t *testing.T) {
 	shape := func(p *vertical.Pod, memory vertical.Amount) {
 		p.Containers[0].Requests, p.Containers[0].Limits = vertical.Of(2000, memory), vertical.Amounts{}

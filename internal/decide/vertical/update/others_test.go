@@ -39,7 +39,8 @@ func TestConfirmationIsAsOldAsThePod(t *testing.T) {
 	created := f.pods[len(f.pods)-1].Created
 	for range 8 {
 		if f.pass(); f.state.Circuit.ConfirmedAt.After(created) {
-			t.Fatalf("at %s the last confirmation is of %s, and the youngest pod of %s", f.now, f.state.Circuit.ConfirmedAt, created)
+			t.Fatalf("at %s the last confirmation is of %s, and the youngest pod of %s", f.now, f.state.Circuit.ConfirmedAt,
+				created)
 		}
 	}
 }

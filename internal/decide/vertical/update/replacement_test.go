@@ -55,8 +55,9 @@ func (f *fleet) pod(created time.Time) vertical.Pod {
 	name := fmt.Sprintf("web-%04d", f.made)
 	own := vertical.Resized{Requests: vertical.Of(100, 100*mebibyte), Limits: vertical.Of(200, 200*mebibyte)}
 	return vertical.Pod{
-		UID: name, Namespace: "shop", Name: name, Creator: "ReplicaSet/web-1", Node: "node", Created: created, Started: created,
-		Ready: true, ReadySince: created, QoS: vertical.Burstable, Generation: 1,
+		UID: name, Namespace: "shop", Name: name, Creator: "ReplicaSet/web-1", Node: "node", Created: created,
+		Started: created,
+		Ready:   true, ReadySince: created, QoS: vertical.Burstable, Generation: 1,
 		Containers: []vertical.PodContainer{{Name: "app", Requests: own.Requests, Limits: own.Limits, Spec: own}},
 	}
 }
@@ -64,14 +65,17 @@ func (f *fleet) pod(created time.Time) vertical.Pod {
 func (f *fleet) observation() *update.Observation {
 	o := &update.Observation{
 		Recommended: []vertical.Recommendation{{
-			Container: "app", Target: vertical.Of(500, 500*mebibyte), Lower: vertical.Of(400, 400*mebibyte), Upper: vertical.Of(900, 900*mebibyte),
+			Container: "app", Target: vertical.Of(500, 500*mebibyte), Lower: vertical.Of(400, 400*mebibyte),
+			Upper: vertical.Of(900, 900*mebibyte),
 		}},
 		Pods: f.pods,
 		Workload: disruption.Workload{
-			Creators: map[string]disruption.Replicas{"ReplicaSet/web-1": {Configured: f.size}}, Target: disruption.Replicas{Configured: f.size},
+			Creators:    map[string]disruption.Replicas{"ReplicaSet/web-1": {Configured: f.size}},
+			Target:      disruption.Replicas{Configured: f.size},
 			Terminating: f.deleted,
 		},
-		Cluster: update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true, Allocatable: vertical.Of(1000000, 1<<50)}}},
+		Cluster: update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true,
+			Allocatable: vertical.Of(1000000, 1<<50)}}},
 	}
 	if f.change != nil {
 		f.change(o)
@@ -129,22 +133,29 @@ func admitted(pod *vertical.Pod) {
 
 func unseen(*vertical.Pod) {}
 
-// Whatever is wrong with what replaces evicted pods, at most one pod of the workload is lost to it before the circuit opens.
+// Whatever is wrong with what replaces evicted pods, at most one pod of the workload is lost to it before the circuit
+// opens.
 func TestOneReplacementMustComeUpFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace func(*vertical.Pod)
 		want    reason.Reason
 	}{
 		"admission does not see it": {unseen, reason.NotAdmitted},
-		"another webhook undoes it": {func(p *vertical.Pod) { p.Admitted, p.HasObserved, p.Observed = true, true, []string{"app"} }, reason.NotAdmitted},
+		"another webhook undoes it": {func(p *vertical.Pod) {
+			p.Admitted, p.HasObserved, p.Observed = true, true,
+				[]string{"app"}
+		}, reason.NotAdmitted},
 		"the API server refuses it": {nil, reason.FailedCreate},
 		"it never becomes ready":    {func(p *vertical.Pod) { admitted(p); p.Ready = false }, reason.CircuitOpen},
-		"it waits for a node":       {func(p *vertical.Pod) { admitted(p); p.Ready, p.Node, p.Pending = false, "", true }, reason.CircuitOpen},
-		"no part of it can be read": {func(p *vertical.Pod) { p.Ready, p.Node, p.Pending = false, "", true }, reason.NotAdmitted},
+		"it waits for a node": {func(p *vertical.Pod) { admitted(p); p.Ready, p.Node, p.Pending = false, "", true },
+			reason.CircuitOpen},
+		"no part of it can be read": {func(p *vertical.Pod) { p.Ready, p.Node, p.Pending = false, "", true },
+			reason.NotAdmitted},
 		"it ends with errors always": {func(p *vertical.Pod) {
 			admitted(p)
 			p.Ready = false
-			p.Containers[0].Waiting, p.Containers[0].Crashed = true, vertical.Termination{Failed: true, Finished: p.Created.Add(time.Minute)}
+			p.Containers[0].Waiting, p.Containers[0].Crashed = true,
+				vertical.Termination{Failed: true, Finished: p.Created.Add(time.Minute)}
 		}, reason.CircuitOpen},
 	} {
 		for _, mode := range []vertical.Mode{vertical.ModeRecreate, vertical.ModeInPlaceOrRecreate} {
@@ -156,14 +167,16 @@ func TestOneReplacementMustComeUpFirst(t *testing.T) {
 					f.pass()
 				}
 				if f.evicted != 1 || f.last.Circuit != c.want {
-					t.Errorf("%s, mode %s, %d pods: %d evicted, circuit %q, want %q", name, mode, size, f.evicted, f.last.Circuit, c.want)
+					t.Errorf("%s, mode %s, %d pods: %d evicted, circuit %q, want %q", name, mode, size, f.evicted, f.last.Circuit,
+						c.want)
 				}
 			}
 		}
 	}
 }
 
-// The pause after a replacement that came up as it was doubles: a workload loses six pods in a day, where it lost 7,200.
+// The pause after a replacement that came up as it was doubles: a workload loses six pods in a day, where it lost
+// 7,200.
 func TestPausesBetweenFruitlessEvictionsGrow(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = unseen
@@ -214,7 +227,8 @@ func TestMovingRecommendationIsNoFailure(t *testing.T) {
 	}
 	f.change = func(o *update.Observation) {
 		rec := &o.Recommended[0]
-		rec.Target, rec.Lower, rec.Upper = vertical.Of(target, 500*mebibyte), vertical.Of(target, 400*mebibyte), vertical.Of(target, 900*mebibyte)
+		rec.Target, rec.Lower, rec.Upper = vertical.Of(target, 500*mebibyte), vertical.Of(target, 400*mebibyte),
+			vertical.Of(target, 900*mebibyte)
 	}
 	for range 60 {
 		f.pass()
@@ -247,8 +261,8 @@ func TestPauseSurvivesARestart(t *testing.T) {
 	}
 }
 
-// A workload was made a moment before its recommendation, and one of its pods was replaced. A process that begins then does
-// not take the others for replacements that admission did not see: the one that crashes keeps the circuit open.
+// A workload was made a moment before its recommendation, and one of its pods was replaced. A process that begins then
+// does not take the others for replacements that admission did not see: the one that crashes keeps the circuit open.
 func TestYoungPodsAreNoReplacements(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 4, func(_ int, p *vertical.Pod) { p.Created = epoch.Add(-5 * time.Second) })
 	f.replace = func(p *vertical.Pod) {
@@ -266,8 +280,8 @@ func TestYoungPodsAreNoReplacements(t *testing.T) {
 	}
 }
 
-// Pods that are not ready for a reason that is not ours are not evicted as if they were nothing: of all none, of some no more than
-// may be away.
+// Pods that are not ready for a reason that is not ours are not evicted as if they were nothing: of all none, of some
+// no more than may be away.
 func TestUnreadyPodsTakeFromTheBudget(t *testing.T) {
 	for _, size := range []int{3, 10, 100} {
 		for tenths, want := range map[int]int{0: size / 2, 3: size/2 - 3*size/10, 10: 0} {
@@ -285,7 +299,9 @@ func TestUnreadyPodsTakeFromTheBudget(t *testing.T) {
 func TestCrashedPodsGoInParts(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, func(_ int, p *vertical.Pod) {
 		p.Ready = false
-		p.Containers[0].Crashed = vertical.Termination{OutOfMemory: true, Failed: true, Started: epoch.Add(-2 * time.Minute), Finished: epoch.Add(-time.Minute)}
+		p.Containers[0].Crashed = vertical.Termination{
+			OutOfMemory: true, Failed: true, Started: epoch.Add(-2 * time.Minute), Finished: epoch.Add(-time.Minute),
+		}
 	})
 	f.policy.Divergences &^= divergence.CircuitBreaker
 	if f.pass(); f.evicted != 5 {
@@ -293,8 +309,8 @@ func TestCrashedPodsGoInParts(t *testing.T) {
 	}
 }
 
-// What a policy, a webhook or a quota refuses, it refuses for a new pod as well: the resize is tried again later, and no pod is
-// evicted. What fails otherwise is evicted in the end, one pod first.
+// What a policy, a webhook or a quota refuses, it refuses for a new pod as well: the resize is tried again later, and
+// no pod is evicted. What fails otherwise is evicted in the end, one pod first.
 func TestRefusedResizesAreWaitedFor(t *testing.T) {
 	for outcome, want := range map[update.Outcome]int{update.Refused: 0, update.Failed: 1} {
 		f := newFleet(vertical.ModeInPlaceOrRecreate, 10, nil)

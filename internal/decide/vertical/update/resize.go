@@ -14,7 +14,8 @@ func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	p := d.policy.resize()
 	budget := resize.Budget{BlockedBy: d.budget.BlockedBy(i), DisruptionBlockedBy: d.budget.DisruptionBlockedBy(i)}
 	step, why := s.Resize.Decide(d.At, &p, &d.pods[i], d.observed.Recommended, budget)
-	if step == resize.Wait && d.policy.Mode == vertical.ModeInPlace && !d.policy.Divergences.Has(divergence.InPlaceBudget) {
+	if step == resize.Wait && d.policy.Mode == vertical.ModeInPlace &&
+		!d.policy.Divergences.Has(divergence.InPlaceBudget) {
 		return resize.Resize, reason.None
 	}
 	return step, why
@@ -83,8 +84,9 @@ func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (block
 func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
 	cluster := &p.observed.Cluster
 	return resize.Constraints{
-		Unsupported: cluster.Unsupported, Node: cluster.Nodes[pod.Node].Without(pod), Ranges: p.observed.Ranges, Quotas: cluster.Quotas,
-		Used: cluster.Used[pod.UID],
+		Unsupported: cluster.Unsupported, Node: cluster.Nodes[pod.Node].Without(pod), Ranges: p.observed.Ranges,
+		Quotas: cluster.Quotas,
+		Used:   cluster.Used[pod.UID],
 	}
 }
 
@@ -106,7 +108,8 @@ func (d *Decision) nodeRoom(pod *vertical.Pod) vertical.Amounts {
 // proportional are requests with the limits that belong to them.
 func (d *Decision) proportional(c *vertical.PodContainer, requests vertical.Amounts) vertical.Resized {
 	target := vertical.Resized{Requests: requests}
-	if vertical.PolicyOf(d.policy.Containers, c.Name).Values == vertical.RequestsAndLimits || d.policy.Mode == vertical.ModeOff {
+	if vertical.PolicyOf(d.policy.Containers, c.Name).Values == vertical.RequestsAndLimits ||
+		d.policy.Mode == vertical.ModeOff {
 		var defaults vertical.Amounts
 		if d.observed.Ranges != nil {
 			defaults = d.observed.Ranges.Container.Default

@@ -8,8 +8,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
 
-// How long the pause of fruitless evictions was is forgotten by a process that ends. The next one begins with the first pause: each
-// restart costs a workload one eviction before its pause would have been over, and a process that ends within half an hour costs none.
+// How long the pause of fruitless evictions was is forgotten by a process that ends. The next one begins with the first
+// pause: each restart costs a workload one eviction before its pause would have been over, and a process that ends
+// within half an hour costs none.
 func TestRestartsInAPauseCostOneEviction(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace = unseen

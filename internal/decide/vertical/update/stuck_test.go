@@ -14,11 +14,13 @@ import (
 func crashing(p *vertical.Pod, at time.Time) {
 	p.Ready = false
 	p.Containers[0].Waiting = true
-	p.Containers[0].Crashed = vertical.Termination{OutOfMemory: true, Failed: true, Started: at.Add(-time.Minute), Finished: at}
+	p.Containers[0].Crashed = vertical.Termination{
+		OutOfMemory: true, Failed: true, Started: at.Add(-time.Minute), Finished: at,
+	}
 }
 
-// A pod that hangs in its deletion is lost, and no replacement is waited for: ten minutes after its eviction the other pods have
-// their turn, one first, and no more at a time than may be away beside it.
+// A pod that hangs in its deletion is lost, and no replacement is waited for: ten minutes after its eviction the other
+// pods have their turn, one first, and no more at a time than may be away beside it.
 func TestStuckDeletionHoldsTheOthersForAWhile(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 10, nil)
 	f.replace, f.hanging = admitted, 1
@@ -36,9 +38,11 @@ func TestStuckDeletionHoldsTheOthersForAWhile(t *testing.T) {
 	}
 }
 
-// Pods whose deletion hangs are away: of four, of which two may be, no third one goes; nor where nobody says that there should be four.
+// Pods whose deletion hangs are away: of four, of which two may be, no third one goes; nor where nobody says that there
+// should be four.
 func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
-	for name, countless := range map[string]*disruption.Replicas{"counted": nil, "countless": {}, "as found": {AsFound: true}} {
+	for name, countless := range map[string]*disruption.Replicas{"counted": nil,
+		"countless": {}, "as found": {AsFound: true}} {
 		f := newFleet(vertical.ModeRecreate, 4, nil)
 		f.replace, f.hanging = admitted, 4
 		f.change = func(o *update.Observation) {
@@ -55,8 +59,8 @@ func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
 	}
 }
 
-// A StatefulSet makes its pods one after the other: while the first one runs out of memory, a missing one does not come. The first
-// one is evicted half an hour later, and then the rest is mended.
+// A StatefulSet makes its pods one after the other: while the first one runs out of memory, a missing one does not
+// come. The first one is evicted half an hour later, and then the rest is mended.
 func TestCrashedPodOfAnOrderedStatefulSetIsMended(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 3, nil)
 	f.pass() // web-0001 is evicted, and is not created again.
@@ -106,7 +110,8 @@ func TestRefusedPodsCostOneCrashedPod(t *testing.T) {
 	}
 }
 
-// A replacement that crashes for a reason of its own does not keep the pods that ran out of memory before from what they need.
+// A replacement that crashes for a reason of its own does not keep the pods that ran out of memory before from what
+// they need.
 func TestCrashedPodsAreMendedBesideACrashingReplacement(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 4, nil)
 	f.replace = func(p *vertical.Pod) { admitted(p); crashing(p, p.Created.Add(time.Minute)) }

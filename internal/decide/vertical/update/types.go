@@ -54,12 +54,15 @@ func (p *Policy) priority() priority.Policy {
 
 func (p *Policy) disruption() disruption.Policy {
 	return disruption.Policy{
-		MinReplicas: p.MinReplicas, Tolerance: p.Tolerance, SkipInPlace: p.SkipBudget && p.Mode.ResizesInPlace(), Divergences: p.Divergences,
+		MinReplicas: p.MinReplicas, Tolerance: p.Tolerance, SkipInPlace: p.SkipBudget && p.Mode.ResizesInPlace(),
+		Divergences: p.Divergences,
 	}
 }
 
 func (p *Policy) resize() resize.Policy {
-	return resize.Policy{Evicts: p.Mode == vertical.ModeInPlaceOrRecreate, SkipBudget: p.SkipBudget, Divergences: p.Divergences}
+	return resize.Policy{
+		Evicts: p.Mode == vertical.ModeInPlaceOrRecreate, SkipBudget: p.SkipBudget, Divergences: p.Divergences,
+	}
 }
 
 // Observation is what there is.

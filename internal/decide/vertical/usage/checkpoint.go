@@ -143,7 +143,8 @@ func (c *Container) reopen(p *Policy, o *Open, now time.Time) {
 		w := c.window(saved.Pod)
 		*w = window{
 			pod: saved.Pod, end: vertical.StampOf(saved.End), peak: saved.PeakBytes, oomPeak: saved.OOMPeakBytes,
-			lastMemory: vertical.StampOf(saved.LastMemory), lastCPU: vertical.StampOf(saved.LastCPU), lastOOM: vertical.StampOf(saved.LastOOM),
+			lastMemory: vertical.StampOf(saved.LastMemory), lastCPU: vertical.StampOf(saved.LastCPU),
+			lastOOM: vertical.StampOf(saved.LastOOM),
 		}
 		c.aggregate.add(p, vertical.Memory, w.highest(), saved.End)
 	}

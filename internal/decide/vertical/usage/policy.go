@@ -34,8 +34,9 @@ type Policy struct {
 func DefaultPolicy() Policy {
 	const day = 24 * time.Hour
 	return Policy{
-		HalfLife: [vertical.Resources]time.Duration{day, day}, Interval: day, Count: 8, BumpUpRatio: 1.2, MinBumpUpBytes: 100 << 20,
-		Divergences: divergence.Default,
+		HalfLife: [vertical.Resources]time.Duration{day, day}, Interval: day, Count: 8, BumpUpRatio: 1.2,
+		MinBumpUpBytes: 100 << 20,
+		Divergences:    divergence.Default,
 	}
 }
 

@@ -125,7 +125,8 @@ func TestMemoryWindow(t *testing.T) {
 		after  time.Duration
 		amount vertical.Amount
 		want   int // how many peaks there are
-	}{{0, 100 * mib, 1}, {time.Minute, 50 * mib, 1}, {2 * time.Minute, 300 * mib, 1}, {23 * time.Hour, 299 * mib, 1}, {25 * time.Hour, 200 * mib, 2}} {
+	}{{0, 100 * mib, 1}, {time.Minute, 50 * mib, 1}, {2 * time.Minute, 300 * mib, 1}, {23 * time.Hour, 299 * mib, 1},
+		{25 * time.Hour, 200 * mib, 2}} {
 		c.AddMemory(p, at("a", s.after, s.amount), began)
 		h := c.aggregate.use.Get(vertical.Memory)
 		if h.Filled() != s.want {
@@ -191,13 +192,16 @@ func TestOOM(t *testing.T) {
 			on: divergence.StartOOM, ooms: []OOM{{Request: 200 * mib, Standing: true}}, want: 300 * mib,
 		},
 		"one that was seen already": {
-			on: divergence.StartOOM, ooms: []OOM{{Request: 200 * mib}, {Request: 900 * mib, Standing: true}}, want: 300 * mib, refused: 1,
+			on: divergence.StartOOM, ooms: []OOM{{Request: 200 * mib}, {Request: 900 * mib, Standing: true}}, want: 300 * mib,
+			refused: 1,
 		},
 		"too old": {
-			samples: []Sample{at("a", 0, 100*mib)}, ooms: []OOM{{At: began.Add(-25 * time.Hour), Request: 500 * mib}}, want: 100 * mib, refused: 1,
+			samples: []Sample{at("a", 0, 100*mib)}, ooms: []OOM{{At: began.Add(-25 * time.Hour), Request: 500 * mib}},
+			want: 100 * mib, refused: 1,
 		},
 		"before the last sample, but not long": {
-			samples: []Sample{at("a", 0, 100*mib)}, ooms: []OOM{{At: began.Add(-23 * time.Hour), Request: 500 * mib}}, want: 600 * mib,
+			samples: []Sample{at("a", 0, 100*mib)}, ooms: []OOM{{At: began.Add(-23 * time.Hour), Request: 500 * mib}},
+			want: 600 * mib,
 		},
 		"as the owner overrides it": {
 			ooms: []OOM{{Request: 200 * mib}}, override: vertical.OOMPolicy{BumpUpRatio: 4, HasMinBumpUp: true}, want: 800 * mib,
@@ -229,7 +233,9 @@ func TestOOM(t *testing.T) {
 }
 
 func TestOverridesThatAreTakenAway(t *testing.T) {
-	own := vertical.ContainerPolicy{OOM: vertical.OOMPolicy{BumpUpRatio: 3}, Memory: vertical.MemoryPolicy{Interval: time.Hour}}
+	own := vertical.ContainerPolicy{
+		OOM: vertical.OOMPolicy{BumpUpRatio: 3}, Memory: vertical.MemoryPolicy{Interval: time.Hour},
+	}
 	for on, want := range map[divergence.Set]float64{divergence.None: 3, divergence.ResetOverrides: 1.2} {
 		var c Container
 		c.RecordPresent(began)

@@ -206,9 +206,10 @@ func evicted(event *corev1.Event) []claim {
 		if err != nil || starved[i] != string(corev1.ResourceMemory) {
 			continue
 		}
-		found = append(found, claim{namespace: event.InvolvedObject.Namespace, used: used[i], OOM: recommend.OOM{Container: container, OOM: usage.OOM{
-			Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(bytes.Value()),
-		}}})
+		found = append(found, claim{namespace: event.InvolvedObject.Namespace,
+			used: used[i], OOM: recommend.OOM{Container: container, OOM: usage.OOM{
+				Pod: string(event.InvolvedObject.UID), At: event.CreationTimestamp.Time, Request: vertical.Amount(bytes.Value()),
+			}}})
 	}
 	return found
 }

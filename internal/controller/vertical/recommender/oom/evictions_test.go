@@ -11,16 +11,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// An event that names more containers than a pod has is made up, and nothing of it is kept. Where as much is kept as may be, an
-// event of the namespace that has the most of it is looked at for one of its containers alone.
+// An event that names more containers than a pod has is made up, and nothing of it is kept. Where as much is kept as
+// may be, an event of the namespace that has the most of it is looked at for one of its containers alone.
 func TestEvictionOfTooManyContainers(t *testing.T) {
 	w := NewWatcher(cache.NewStore(cache.MetaNamespaceKeyFunc), divergence.Default, func() {})
 	of := func(n int) *corev1.Event {
 		forged := &corev1.Event{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e", CreationTimestamp: metav1.Now(), Annotations: map[string]string{
-				"offending_containers": "app", "offending_containers_usage": "1Ti", "starved_resource": "memory",
-			}},
-			Reason: "Evicted", InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "web-0", UID: "uid-web-0"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e", CreationTimestamp: metav1.Now(),
+				Annotations: map[string]string{
+					"offending_containers": "app", "offending_containers_usage": "1Ti", "starved_resource": "memory",
+				}},
+			Reason: "Evicted", InvolvedObject: corev1.ObjectReference{Kind: "Pod",
+				Namespace: "shop", Name: "web-0", UID: "uid-web-0"},
 		}
 		for key, text := range forged.Annotations {
 			forged.Annotations[key] = strings.Repeat(text+",", n-1) + text
@@ -42,15 +44,24 @@ func TestEvictionOfTooManyContainers(t *testing.T) {
 func TestEvictedSaysNothingElse(t *testing.T) {
 	event := func(annotations map[string]string) *corev1.Event {
 		return &corev1.Event{
-			ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Reason: "Evicted", InvolvedObject: corev1.ObjectReference{Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Annotations: annotations}, Reason: "Evicted",
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod"},
 		}
 	}
 	for why, e := range map[string]*corev1.Event{
-		"nothing":               event(nil),
-		"of another resource":   event(map[string]string{"offending_containers": "a", "offending_containers_usage": "1Gi", "starved_resource": "ephemeral-storage"}),
-		"lists that differ":     event(map[string]string{"offending_containers": "a,b", "offending_containers_usage": "1Gi", "starved_resource": "memory"}),
-		"use that is no number": event(map[string]string{"offending_containers": "a", "offending_containers_usage": "much", "starved_resource": "memory"}),
-		"hours to read":         event(map[string]string{"offending_containers": "a", "offending_containers_usage": "1e-999999999", "starved_resource": "memory"}),
+		"nothing": event(nil),
+		"of another resource": event(map[string]string{
+			"offending_containers": "a", "offending_containers_usage": "1Gi", "starved_resource": "ephemeral-storage",
+		}),
+		"lists that differ": event(map[string]string{
+			"offending_containers": "a,b", "offending_containers_usage": "1Gi", "starved_resource": "memory",
+		}),
+		"use that is no number": event(map[string]string{
+			"offending_containers": "a", "offending_containers_usage": "much", "starved_resource": "memory",
+		}),
+		"hours to read": event(map[string]string{
+			"offending_containers": "a", "offending_containers_usage": "1e-999999999", "starved_resource": "memory",
+		}),
 	} {
 		if found := evicted(e); len(found) != 0 {
 			t.Errorf("%s: %v", why, found)

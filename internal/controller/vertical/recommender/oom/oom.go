@@ -54,7 +54,9 @@ type Watcher struct {
 // NewWatcher makes a watcher. Pods has the pods that events name; wake is called when
 // there is something to take.
 func NewWatcher(pods cache.Store, divergences divergence.Set, wake func()) *Watcher {
-	return &Watcher{pods: pods, checksStatus: divergences.Has(divergence.EvictedStatus), wake: wake, evicted: map[string]evictedPod{}}
+	return &Watcher{
+		pods: pods, checksStatus: divergences.Has(divergence.EvictedStatus), wake: wake, evicted: map[string]evictedPod{},
+	}
 }
 
 // Pods is the handler of pods.
@@ -168,8 +170,10 @@ func oomsOf(before, pod *corev1.Pod) []recommend.OOM {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
 		old := statusOf(before, status.Name)
-		for _, end := range []*corev1.ContainerStateTerminated{status.LastTerminationState.Terminated, status.State.Terminated} {
-			if end == nil || end.Reason != killed || old != nil && (isSame(end, old.State.Terminated) || isSame(end, old.LastTerminationState.Terminated)) {
+		for _, end := range []*corev1.ContainerStateTerminated{status.LastTerminationState.Terminated,
+			status.State.Terminated} {
+			if end == nil || end.Reason != killed ||
+				old != nil && (isSame(end, old.State.Terminated) || isSame(end, old.LastTerminationState.Terminated)) {
 				continue
 			}
 			of := pod

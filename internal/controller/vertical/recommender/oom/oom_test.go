@@ -18,7 +18,9 @@ func TestOutOfMemoryUnderAResize(t *testing.T) {
 		list := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(text)}
 		return corev1.ResourceRequirements{Requests: list, Limits: list}
 	}
-	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: killed, FinishedAt: metav1.NewTime(time.Unix(1000, 0))}}
+	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		Reason: killed, FinishedAt: metav1.NewTime(time.Unix(1000, 0)),
+	}}
 	pod := func(spec string, status corev1.ContainerStatus) *corev1.Pod {
 		status.Name = "app"
 		p := &corev1.Pod{}
@@ -34,7 +36,8 @@ func TestOutOfMemoryUnderAResize(t *testing.T) {
 		"without a resize":         {nil, pod("100Mi", corev1.ContainerStatus{State: ended}), 100 * mebi},
 		"before a resize was done": {nil, pod("200Mi", corev1.ContainerStatus{State: ended, Resources: &old}), 100 * mebi},
 		"and it begins anew with more": {
-			pod("200Mi", corev1.ContainerStatus{Resources: &old}), pod("200Mi", corev1.ContainerStatus{LastTerminationState: ended, Resources: &raised}), 100 * mebi,
+			pod("200Mi", corev1.ContainerStatus{Resources: &old}),
+			pod("200Mi", corev1.ContainerStatus{LastTerminationState: ended, Resources: &raised}), 100 * mebi,
 		},
 	} {
 		found := oomsOf(tt.before, tt.pod)
@@ -52,7 +55,8 @@ func TestStandingOutOfMemoryAfterAResize(t *testing.T) {
 	ended := time.Unix(1000, 0)
 	pod := &corev1.Pod{}
 	more := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("200Mi")}
-	pod.Spec.Containers = []corev1.Container{{Name: "app", Resources: corev1.ResourceRequirements{Requests: more, Limits: more}}}
+	pod.Spec.Containers = []corev1.Container{{Name: "app",
+		Resources: corev1.ResourceRequirements{Requests: more, Limits: more}}}
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", LastTerminationState: corev1.ContainerState{
 		Terminated: &corev1.ContainerStateTerminated{Reason: killed, FinishedAt: metav1.NewTime(ended)},
 	}}}

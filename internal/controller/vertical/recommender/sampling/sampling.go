@@ -99,7 +99,9 @@ func New(config Config) *Sampler {
 func (s *Sampler) Follow(name types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.objects[name] = &object{name: name, summaries: map[Source]*usage.Summary{}, refused: map[recommend.Discarded]struct{}{}}
+	s.objects[name] = &object{
+		name: name, summaries: map[Source]*usage.Summary{}, refused: map[recommend.Discarded]struct{}{},
+	}
 }
 
 // Forget forgets what was sampled of the object's pods.
@@ -245,9 +247,13 @@ const noNumber = "no amount"
 
 // refuse notes what a kubelet said that cannot be.
 func (o *object) refuse(from Source, refused rate.Refused) {
-	for r, is := range [vertical.Resources]bool{vertical.CPU: refused.Has(rate.RefusedCPU), vertical.Memory: refused.Has(rate.RefusedMemory)} {
+	for r, is := range [vertical.Resources]bool{
+		vertical.CPU: refused.Has(rate.RefusedCPU), vertical.Memory: refused.Has(rate.RefusedMemory),
+	} {
 		if is {
-			o.refused[recommend.Discarded{Pod: from.Pod, Container: from.Container, Resource: vertical.Resource(r), Why: noNumber}] = struct{}{}
+			o.refused[recommend.Discarded{
+				Pod: from.Pod, Container: from.Container, Resource: vertical.Resource(r), Why: noNumber,
+			}] = struct{}{}
 		}
 	}
 }
@@ -344,7 +350,9 @@ func (s *Sampler) takeMetrics(now time.Time, wanted []lacking, item *metricsv1be
 
 // Take takes what was sampled of an object since it was last called, and what could not
 // be, and forgets pods that are gone. Order is that of time, then of pods.
-func (s *Sampler) Take(name types.NamespacedName, exists func(pod string) bool) (all []recommend.Sample, refused []recommend.Discarded) {
+func (s *Sampler) Take(
+	name types.NamespacedName, exists func(pod string) bool,
+) (all []recommend.Sample, refused []recommend.Discarded) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.objects[name]
@@ -372,7 +380,8 @@ func (s *Sampler) Take(name types.NamespacedName, exists func(pod string) bool) 
 	}
 	slices.SortFunc(all, InOrder)
 	refused = slices.SortedFunc(maps.Keys(o.refused), func(a, b recommend.Discarded) int {
-		return cmp.Or(cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Why, b.Why))
+		return cmp.Or(cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Container, b.Container), cmp.Compare(a.Resource, b.Resource),
+			cmp.Compare(a.Why, b.Why))
 	})
 	clear(o.refused)
 	s.addContention(name, all)

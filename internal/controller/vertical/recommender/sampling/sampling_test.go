@@ -27,7 +27,9 @@ func (r *requested) Resource(_ context.Context, namespace, _ string) (*metricsv1
 func TestManyNamespacesAreOneList(t *testing.T) {
 	for namespaces, want := range map[int]int{fewNamespaces: fewNamespaces, fewNamespaces + 1: 1} {
 		var metrics requested
-		s := New(Config{Sources: Sources{Metrics: &metrics}, Interval: time.Minute, Responded: func(error) {}, Log: logr.Discard()})
+		s := New(Config{
+			Sources: Sources{Metrics: &metrics}, Interval: time.Minute, Responded: func(error) {}, Log: logr.Discard(),
+		})
 		r := &rounds{Sampler: s}
 		for i := range namespaces {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: fmt.Sprint(i), Name: "p", UID: types.UID(fmt.Sprint(i))}}

@@ -43,7 +43,9 @@ func evictPod(ctx context.Context, client kubernetes.Interface, a update.Action)
 // resizePod resizes, then annotates: the annotations say of a pod that was resized when
 // that was, and that its start-up boost is over. An empty resize is done where a boost
 // ends, as the annotation alone makes it end.
-func resizePod(ctx context.Context, client kubernetes.Interface, log logr.Logger, a update.Action) (update.Outcome, error) {
+func resizePod(
+	ctx context.Context, client kubernetes.Interface, log logr.Logger, a update.Action,
+) (update.Outcome, error) {
 	pod := podresize.Pod{Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID)}
 	err := podresize.Resize(ctx, client, pod, containersFor(a))
 	if errors.Is(err, podresize.ErrEmpty) && len(a.Unboosted) > 0 {

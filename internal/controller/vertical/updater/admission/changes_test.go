@@ -21,7 +21,8 @@ func autoscaler() vpav1.VerticalPodAutoscaler {
 			Recommendation: &vpav1.RecommendedPodResources{ContainerRecommendations: []vpav1.RecommendedContainerResources{
 				{ContainerName: "app", Target: target, LowerBound: target, UpperBound: target},
 			}},
-			Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: vpav1.RecommendationProvided, Status: corev1.ConditionTrue}},
+			Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: vpav1.RecommendationProvided,
+				Status: corev1.ConditionTrue}},
 		},
 	}
 }

@@ -94,7 +94,8 @@ func (w *Writer) Set(vpa *vpav1.VerticalPodAutoscaler, want vpav1.VerticalPodAut
 func (w *Writer) Remove(vpa *vpav1.VerticalPodAutoscaler, kind vpav1.VerticalPodAutoscalerConditionType) {
 	w.enqueue(vpa, kind, update{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 		before := len(s.Conditions)
-		s.Conditions = slices.DeleteFunc(s.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == kind })
+		s.Conditions = slices.DeleteFunc(s.Conditions,
+			func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == kind })
 		return len(s.Conditions) != before
 	}})
 }
@@ -180,7 +181,9 @@ func (w *Writer) WriteNext(ctx context.Context) bool {
 	return true
 }
 
-func (w *Writer) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, updates map[vpav1.VerticalPodAutoscalerConditionType]update) {
+func (w *Writer) write(
+	ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, updates map[vpav1.VerticalPodAutoscalerConditionType]update,
+) {
 	var changed []func()
 	stored, err := w.statuses.UpdateStatus(ctx, vpa, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 		// After a conflict this is called again, with the status that another client wrote.

@@ -11,8 +11,11 @@ import (
 )
 
 func TestSetKeepsTheOrder(t *testing.T) {
-	status := &vpav1.VerticalPodAutoscalerStatus{Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: "A"}, {Type: "Z"}}}
-	first := vpav1.VerticalPodAutoscalerCondition{Type: "M", Status: "True", Reason: "R", LastTransitionTime: metav1.NewTime(time.Unix(1, 0))}
+	status := &vpav1.VerticalPodAutoscalerStatus{Conditions: []vpav1.VerticalPodAutoscalerCondition{{Type: "A"},
+		{Type: "Z"}}}
+	first := vpav1.VerticalPodAutoscalerCondition{
+		Type: "M", Status: "True", Reason: "R", LastTransitionTime: metav1.NewTime(time.Unix(1, 0)),
+	}
 	if !set(status, first) || set(status, first) {
 		t.Error("a condition is not written once")
 	}

@@ -109,10 +109,11 @@ type Shared struct {
 // Observation is what the core looks at.
 func (f *Finder) Observation(w *Workload, shared *Shared) *update.Observation {
 	o := &update.Observation{
-		Past:        observevertical.PastOf(&w.VPA.Status),
-		Recommended: observevertical.RecommendationsOf(&w.VPA.Status), LittleHistory: observevertical.HasLittleHistory(&w.VPA.Status),
-		Pods:   make([]vertical.Pod, len(w.Pods)),
-		Ranges: observevertical.RangesOf(inNamespace[*corev1.LimitRange](f.caches.ranges, w.VPA.Namespace)),
+		Past:          observevertical.PastOf(&w.VPA.Status),
+		Recommended:   observevertical.RecommendationsOf(&w.VPA.Status),
+		LittleHistory: observevertical.HasLittleHistory(&w.VPA.Status),
+		Pods:          make([]vertical.Pod, len(w.Pods)),
+		Ranges:        observevertical.RangesOf(inNamespace[*corev1.LimitRange](f.caches.ranges, w.VPA.Namespace)),
 		Workload: disruption.Workload{
 			Creators: map[string]disruption.Replicas{},
 			Target:   f.caches.replicas(w.VPA.Namespace, w.Target.Kind, w.Target.Name),

@@ -44,7 +44,8 @@ func Missing(a Request, has Features) (Condition, bool) {
 		lacks(CPUStartupBoost, "startupBoost is ignored: the updater's feature gate CPUStartupBoost is off")
 	}
 	if a.OOMTime && !has.PerVPAConfig {
-		lacks(PerVPAConfig, "evictAfterOOMSeconds is ignored, --evict-after-oom-threshold holds: the updater's feature gate PerVPAConfig is off")
+		lacks(PerVPAConfig, "evictAfterOOMSeconds is ignored, --evict-after-oom-threshold holds: the updater's feature "+
+			"gate PerVPAConfig is off")
 	}
 	if resizes && !has.PodsResize {
 		instead := "pods stay as they are"

@@ -17,7 +17,9 @@ func TestEachReasonHasASentence(t *testing.T) {
 
 // What stops everything is said first, then what holds back most.
 func TestOrderOfReasons(t *testing.T) {
-	got := sorted(map[reason.Reason]int{reason.MinReplicas: 1, reason.Failed: 3, reason.CircuitOpen: 1, reason.BackingOff: 3})
+	got := sorted(map[reason.Reason]int{
+		reason.MinReplicas: 1, reason.Failed: 3, reason.CircuitOpen: 1, reason.BackingOff: 3,
+	})
 	want := []reason.Reason{reason.CircuitOpen, reason.BackingOff, reason.Failed, reason.MinReplicas}
 	for i := range want {
 		if got[i] != want[i] {

@@ -15,7 +15,7 @@
 //
 //	offered    = Shape.Requests(t+dt) - Shape.Requests(t)             [requests], so that the step length does not matter
 //	arrived_i  = offered * weight_i / sum of weights over ready pods  weight_i = 1 + Imbalance * u_i, u_i in [-1, 1)
-//	cost_i     = CPUPerRequest * (1 + Noise * v_i)                    [milli-core-seconds], v_i in [-1, 1), drawn anew each second
+//	cost_i     = CPUPerRequest * (1 + Noise * v_i)  [milli-core-seconds], v_i in [-1, 1), drawn every second
 //	wanted_i   = idle*dt + start-up + (queue_i + arrived_i) * cost_i, at most limit_i * dt
 //	granted_i  = wanted_i, or its part of the node when the node's pods want more than the node has
 //	served_i   = what of queue_i + arrived_i fits into granted_i after idle and start-up work

@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -224,4 +225,60 @@ func help(tb testing.TB) { tb.Skipf("%d", 1) }
 	})
 	wantFound(t, skipBreaches(files, map[string]string{"internal/kube/may_test.go": "it has a reason"}),
 		"a_test.go:13", "a_test.go:10", "a_test.go:11", "a_test.go:18")
+}
+
+func TestTypeBreaches(t *testing.T) {
+	methods := func(receiver string, count int) string {
+		var text strings.Builder
+		for i := range count {
+			fmt.Fprintf(&text, "func (x %s) m%d() {}\n", receiver, i)
+		}
+		return text.String()
+	}
+	fields := func(count int) string { return strings.Repeat("_ int\n", count) }
+	wantFound(t, typeBreaches(tree(t, map[string]string{
+		"a/one.go":     "package a\n" + methods("*full", 20),
+		"a/two.go":     "package a\n" + methods("full", 5) + methods("*over[T]", 26),
+		"a/a_test.go":  "package a\n" + methods("full", 30),
+		"test/x/x.go":  "package x\n" + methods("many", 30),
+		"b/locked.go":  "package b\nimport \"sync\"\ntype full struct {\nmu sync.Mutex\n" + fields(14) + "}\n",
+		"b/over.go":    "package b\nimport \"sync\"\ntype over struct {\nsync.RWMutex\n" + fields(15) + "}\n",
+		"b/several.go": "package b\nimport \"sync\"\ntype several struct {\nmu sync.Mutex\na, b, c, d, e, f, g, h, i, j, k, l, m, n, o int\n}\n",
+		"b/free.go":    "package b\ntype free struct {\n" + fields(30) + "}\n",
+	})),
+		"a.over: 26 methods, at most 25",
+		"b/over.go:3: over has a lock and 16 fields, at most 15",
+		"b/several.go:3: several has a lock and 16 fields, at most 15",
+	)
+}
+
+func TestWidthBreaches(t *testing.T) {
+	imports := make([]string, maxImports+1)
+	wantFound(t, widthBreaches([]Package{
+		{ImportPath: modulePath + "/internal/full", Imports: imports[1:], TestImports: imports},
+		{ImportPath: modulePath + "/internal/over", Imports: imports},
+		{ImportPath: modulePath + "/internal/waived", Imports: imports},
+	}, map[string]string{"internal/waived": "why"}),
+		"internal/over: 36 imports, at most 35",
+	)
+}
+
+func TestImportNameBreaches(t *testing.T) {
+	wantFound(t, importNameBreaches(tree(t, map[string]string{
+		"a/one.go":      "package a\nimport \"x/resize\"\n",
+		"a/two.go":      "package a\nimport \"y/resize\"\n",
+		"b/one.go":      "package b\nimport \"x/resize\"\n",
+		"b/two.go":      "package b\nimport yresize \"y/resize\"\n",
+		"b/one_test.go": "package b\nimport \"y/resize\"\n",
+		"c/one_test.go": "package c\nimport \"math/rand\"\n",
+		"c/two_test.go": "package c\nimport \"math/rand/v2\"\n",
+		"d/one.go":      "package d\nimport _ \"x/a\"\n",
+		"d/two.go":      "package d\nimport _ \"x/b\"\n",
+		"e/one.go":      "package e\nimport \"k8s.io/api/core/v1\"\n",
+		"e/two.go":      "package e\nimport \"k8s.io/api/apps/v1\"\n",
+	})),
+		"a: resize means x/resize and y/resize",
+		"c (tests): rand means math/rand and math/rand/v2",
+		"e: v1 means k8s.io/api/apps/v1 and k8s.io/api/core/v1",
+	)
 }

@@ -44,9 +44,20 @@ func (f file) importName(importPath string) string {
 		if spec.Name != nil {
 			return spec.Name.Name
 		}
-		return path.Base(importPath)
+		return packageName(importPath)
 	}
 	return ""
+}
+
+// packageName is what a package is called by convention: the last part of its path that is no version.
+func packageName(importPath string) string {
+	dir, last := path.Split(importPath)
+	if isVersion := strings.Trim(last, "v0123456789") == "" && len(last) > 1 && last[0] == 'v'; isVersion && dir != "" {
+		if parent := path.Base(dir); !strings.HasPrefix(importPath, "k8s.io/") || parent == "klog" {
+			return parent
+		}
+	}
+	return last
 }
 
 // skippedDirs hold no source of ours.

@@ -23,7 +23,8 @@ func behaviorRules() []*Rule {
 			Why: "A percentage of a few pods is less than one pod and is rounded up to one. The HPA adds " +
 				"one pod per period until the replica count is large. A second policy with a number of " +
 				"pods lets it grow faster.",
-			Source: "https://github.com/kubernetes/enhancements/tree/master/keps/sig-autoscaling/853-configurable-hpa-scale-velocity", Needs: []string{objects.HPA}, Check: checkPercentOnly,
+			Source: "https://github.com/kubernetes/enhancements/tree/master/keps/sig-autoscaling/853-configurable-hpa-scale-velocity",
+			Needs:  []string{objects.HPA}, Check: checkPercentOnly,
 		},
 		{
 			Name: "stabilization-outlasts-period", Level: Advice, Title: "Scaling up waits longer than its rate's period",

@@ -155,7 +155,8 @@ func throttled(c *objects.Collection, w *objects.Workload, container objects.Con
 }
 
 // namespaceLimitRemedy has no patch: whom else the default serves, its owner knows.
-const namespaceLimitRemedy = "Take the default for cpu out of the LimitRange, or give the container a limit of its own that it never reaches."
+const namespaceLimitRemedy = "Take the default for cpu out of the LimitRange, or give the container a limit " +
+	"of its own that it never reaches."
 
 const withoutLimitRemedy = "Keep the limit if you know that everything above it is a defect."
 

@@ -3,7 +3,8 @@
 //
 // It sends three queries, each restricted to the namespaces that matter:
 //
-//	rate(container_cpu_usage_seconds_total{job="…", pod=~".+", container!="POD", container!="", namespace=~"…"}[resolution])
+//	rate(container_cpu_usage_seconds_total{job="…", pod=~".+", container!="POD", container!="",
+//	    namespace=~"…"}[resolution])
 //	container_memory_working_set_bytes{the same}
 //	up{job="kubernetes-pods", namespace=~"…"}[length]      for the pods' labels
 //

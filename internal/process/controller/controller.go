@@ -189,13 +189,12 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		Options:    c.Options,
 		Shadow:     c.Shadow,
 
-		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
-
+		FieldManager:   fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		StatusInterval: c.StatusInterval,
 		EventInterval:  c.EventInterval,
 	}
-	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds, cfg.WriteLimiter, cfg.Mapper = scales.Scales, scales.Writes, scales.Kinds,
-		scales.Limiter, scales.Mapper
+	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds = scales.Scales, scales.Writes, scales.Kinds
+	cfg.WriteLimiter, cfg.Mapper = scales.Limiter, scales.Mapper
 	if !c.Shadow {
 		eventsClient, err := kubernetes.NewForConfig(scales.Bounded)
 		if err != nil {

@@ -19,7 +19,8 @@ func (f *Flags) addSurge(fs *pflag.FlagSet) {
 		"Two samples in a row above this many times the target are a surge. The lower one says how many "+
 			"replicas are asked for.")
 	fs.Float64Var(&s.Margin, "surge-margin", s.Margin,
-		"Three samples in a row above this many times the target are a surge, and at least half of the pods must be above it. "+
+		"Three samples in a row above this many times the target are a surge, and at least half of the pods "+
+			"must be above it. "+
 			"Nearer to 1 noise is taken for a surge.")
 	fs.Var((*flags.MilliCPU)(&s.LeastCPUMilli), "surge-least-cpu",
 		"The CPU that pods must use on average for a surge; below it, many times the target is little.")

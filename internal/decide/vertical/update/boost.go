@@ -41,9 +41,8 @@ func (d *Decision) expiredBoosts(i int) []string {
 	return expired
 }
 
-// EndBoosts ends the start-up boosts that are over, in every mode: what was given for the
-// start is taken back. Like Play it gives do one action after the other, until one is
-// Deferred.
+// EndBoosts ends the start-up boosts that are over, in every mode: what was given for the start is
+// taken back. Like Play it gives do one action after the other, until one is Deferred.
 func (d *Decision) EndBoosts(s *State, do func(Action) Result) {
 	p := play{Decision: d, state: s, do: do}
 	for i := range d.pods {
@@ -71,9 +70,9 @@ func (d *Decision) unboostedTo(pod *vertical.Pod) []vertical.Recommendation {
 	return d.fit(pod, d.neverBelowRequests(pod, conflict.Without(d.Conflicts, d.observed.Recommended)))
 }
 
-// targets are what the pod's containers shall have: what is recommended, with
-// limits in proportion; what they had before the boost that is over, where nothing
-// is. A container whose boost is not over keeps it.
+// targets are what the pod's containers shall have: what is recommended, with limits in proportion;
+// what they had before the boost that is over, where nothing is. A container whose boost is not
+// over keeps it.
 func (d *Decision) targets(pod *vertical.Pod, fitted []vertical.Recommendation, expired []string) []resize.Target {
 	var targets []resize.Target
 	for i := range pod.Containers {

@@ -14,17 +14,16 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// Decision is one pass over a workload: a verdict on each pod, and which pods are to be
-// updated. Play carries it out.
+// Decision is one pass over a workload: a verdict on each pod, and which pods are to be updated.
+// Play carries it out.
 type Decision struct {
 	At time.Time
-	// Pods are the verdicts, in the observation's order, without pods that wait for a
-	// node.
+	// Pods are the verdicts, in the observation's order, without pods that wait for a node.
 	Pods []Verdict
 	// ToUpdate are the pods to be changed, as indices of Pods, the first one first.
 	ToUpdate []int
-	// Circuit is why the circuit is open, None while it is closed. Troubled names the
-	// pods changed before that do not come up.
+	// Circuit is why the circuit is open, None while it is closed. Troubled names the pods changed
+	// before that do not come up.
 	Circuit  reason.Reason
 	Troubled []string
 	// Conflicts are what is left alone.
@@ -39,9 +38,9 @@ type Decision struct {
 	evictionsStopped reason.Reason
 }
 
-// Decide looks at all pods and puts those that should be changed in order. The
-// steps are upstream's (pkg/updater/logic/updater.go, v1.8.1): what may be
-// changed, what should be, in which order, within the owner's requirements.
+// Decide looks at all pods and puts those that should be changed in order. The steps are upstream's
+// (pkg/updater/logic/updater.go, v1.8.1): what may be changed, what should be, in which order,
+// within the owner's requirements.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
 	if s.Version == 0 && p.Divergences.Has(divergence.SurviveRestart) {
 		s = resumedState(now, o)
@@ -128,11 +127,10 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 	v.BlockedBy = d.keptBy(rules, v.Pod, wanted, why)
 }
 
-// keptBy says why the pod is not changed: why, or what keeps a change away that would
-// be made otherwise.
-func (d *Decision) keptBy(
-	rules *priority.Policy, pod *vertical.Pod, wanted []vertical.Recommendation, why reason.Reason,
-) reason.Reason {
+// keptBy says why the pod is not changed: why, or what keeps a change away that would be made
+// otherwise.
+func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod,
+	wanted []vertical.Recommendation, why reason.Reason) reason.Reason {
 	changesFor := func(recommended []vertical.Recommendation) bool {
 		_, otherwise := rules.Evaluate(d.At, pod, d.fit(pod, recommended))
 		return priority.IsUpdate(otherwise)
@@ -185,8 +183,8 @@ func (d *Decision) allowsCrashed(s *State, i int) bool {
 	return d.budget.IsCrashed(i) && s.Circuit.AllowsCrashed(d.At, &d.observed.Workload)
 }
 
-// disruptionBlockedBy asks what became of evictions before this one, how many pods are away,
-// and whether another pod could come.
+// disruptionBlockedBy asks what became of evictions before this one, how many pods are away, and
+// whether another pod could come.
 func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 	breaks := d.policy.Divergences.Has(divergence.CircuitBreaker)
 	switch why := d.budget.EvictionBlockedBy(i); {
@@ -202,8 +200,8 @@ func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 	return d.newPodBlockedBy(i)
 }
 
-// unchanged recognises a new pod without what is recommended: admission has not
-// seen it, or it is outside of the bounds, of those at the eviction too.
+// unchanged recognises a new pod without what is recommended: admission has not seen it, or it is
+// outside of the bounds, of those at the eviction too.
 func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	rules, then, now := d.policy.priority(), conflict.Without(d.Conflicts, c.Recommended),
 		conflict.Without(d.Conflicts, d.observed.Recommended)
@@ -222,22 +220,19 @@ func (d *Decision) unchanged(c *disruption.Circuit) func(*vertical.Pod) bool {
 	}
 }
 
-// neverBelowRequests is what is recommended, but no less than the pod requests while it follows from
-// little history. What a start-up boost has added is not requested for good.
-func (d *Decision) neverBelowRequests(
-	pod *vertical.Pod, recommended []vertical.Recommendation,
-) []vertical.Recommendation {
+// neverBelowRequests is what is recommended, but no less than the pod requests while it follows
+// from little history. What a start-up boost has added is not requested for good.
+func (d *Decision) neverBelowRequests(pod *vertical.Pod, all []vertical.Recommendation) []vertical.Recommendation {
 	if !d.observed.LittleHistory || !d.policy.Divergences.Has(divergence.LittleHistory) {
-		return recommended
+		return all
 	}
-	return bounds.KeepPodRequests(recommended, pod)
+	return bounds.KeepPodRequests(all, pod)
 }
 
 // fit is what is recommended for this pod.
 func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation) []vertical.Recommendation {
-	fitting := bounds.Pod{
-		Containers: make([]bounds.Container, len(pod.Containers)), Resources: pod.Whole, Sidecars: pod.Sidecars,
-	}
+	fitting := bounds.Pod{Resources: pod.Whole, Sidecars: pod.Sidecars}
+	fitting.Containers = make([]bounds.Container, len(pod.Containers))
 	for i := range pod.Containers {
 		c := &pod.Containers[i]
 		fitting.Containers[i] = bounds.Container{Name: c.Name, Requests: c.Requests, Limits: c.Limits}
@@ -246,8 +241,8 @@ func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation)
 	return fitted
 }
 
-// order sorts the pods that should be changed. Equal ones stay as slices.SortFunc leaves
-// them, as upstream's do.
+// order sorts the pods that should be changed. Equal ones stay as slices.SortFunc leaves them, as
+// upstream's do.
 func (d *Decision) order() {
 	slices.SortFunc(d.ToUpdate, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
 }

@@ -44,10 +44,10 @@ const (
 	stop
 )
 
-// Play carries the decision out. It gives do one action after the other: first resizes,
-// then evictions, those of pods whose resize failed too. What became of an action decides
-// which ones follow. False says that do deferred an action: then that one and all after
-// it wait for the next pass. Start-up boosts are ended by EndBoosts.
+// Play carries the decision out. It gives do one action after the other: first resizes, then
+// evictions, those of pods whose resize failed too. What became of an action decides which ones
+// follow. False says that do deferred an action: then that one and all after it wait for the next
+// pass. Start-up boosts are ended by EndBoosts.
 func (d *Decision) Play(s *State, claims Claims, do func(Action) Result) (completed bool) {
 	p := play{Decision: d, state: s, claims: claims, do: do}
 	var resizes, evictions []int
@@ -92,8 +92,8 @@ func (d *Decision) First() Kind {
 // Defer leaves every pod for a later pass, instead of a Play.
 func (d *Decision) Defer(why reason.Reason) { d.block(d.ToUpdate, why) }
 
-// StopEvictions leaves out all evictions that would follow, for the state of the whole
-// cluster. Resizes go on.
+// StopEvictions leaves out all evictions that would follow, for the state of the whole cluster.
+// Resizes go on.
 func (d *Decision) StopEvictions(why reason.Reason) {
 	d.evictionsStopped = why
 	if !d.policy.Mode.ResizesInPlace() {
@@ -159,8 +159,8 @@ func (p *play) perform(a Action) next {
 	return nextPod
 }
 
-// claim takes what the pod would request more from the namespace's quotas. The changes
-// before it may have taken what is left.
+// claim takes what the pod would request more from the namespace's quotas. The changes before it
+// may have taken what is left.
 func (p *play) claim(a Action) (growth vertical.Resized, ok bool) {
 	v, quotas := &p.Pods[a.at], p.observed.Cluster.Quotas
 	if len(quotas) == 0 || !p.policy.Divergences.Has(divergence.ResizeChecks) {
@@ -170,8 +170,8 @@ func (p *play) claim(a Action) (growth vertical.Resized, ok bool) {
 	return growth, p.claims.Take(growth, quotas)
 }
 
-// record notes the result of an action in the pod's verdict and in the State. evict says
-// that an eviction should follow.
+// record notes the result of an action in the pod's verdict and in the State. evict says that an
+// eviction should follow.
 func (p *play) record(s *State, a Action, result Result) (evict bool) {
 	v := &p.Pods[a.at]
 	switch {
@@ -206,10 +206,10 @@ func (p *play) recordDone(s *State, a Action, at time.Time) {
 	s.Resize.ClearFailures(a.Pod)
 }
 
-// recordFailedResize says why the pod is left as it is, and whether it is evicted instead.
-// Upstream evicts at once where the mode allows it. With the divergence resize-backoff
-// the resize is tried again first, and what an admission policy refuses is never followed
-// by an eviction: the policy would refuse the new pod as well.
+// recordFailedResize says why the pod is left as it is, and whether it is evicted instead. Upstream
+// evicts at once where the mode allows it. With the divergence resize-backoff the resize is tried
+// again first, and what an admission policy refuses is never followed by an eviction: the policy
+// would refuse the new pod as well.
 func (p *play) recordFailedResize(s *State, pod *vertical.Pod, result Result) (blockedBy reason.Reason, evict bool) {
 	evicts, patient := p.policy.resize().Evicts, p.policy.Divergences.Has(divergence.ResizeBackoff)
 	switch {

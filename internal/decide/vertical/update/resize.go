@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// nextStep is what the state of the pod's last resize allows now. Upstream sends a resize
-// in mode InPlace although it has just decided to wait.
+// nextStep is what the state of the pod's last resize allows now. Upstream sends a resize in mode
+// InPlace although it has just decided to wait.
 func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	p := d.policy.resize()
 	budget := resize.Budget{BlockedBy: d.budget.BlockedBy(i), DisruptionBlockedBy: d.budget.DisruptionBlockedBy(i)}
@@ -21,9 +21,8 @@ func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	return step, why
 }
 
-// planResize makes the action of a resize, or says why there is none. evict says that
-// the pod is to be evicted instead. The budget is asked again, as the pods before this
-// one may have used it up.
+// planResize makes the action of a resize, or says why there is none. evict says that the pod is to
+// be evicted instead. The budget is asked again, as the pods before this one may have used it up.
 func (p *play) planResize(s *State, i int) (action Action, blockedBy reason.Reason, evict bool) {
 	// What keeps the whole group from being touched holds in every mode.
 	if why := p.budget.BlockedBy(i); why != reason.None {
@@ -54,8 +53,8 @@ func (p *play) planResize(s *State, i int) (action Action, blockedBy reason.Reas
 	return action, blockedBy, evict
 }
 
-// checkResize says whether the resize can succeed. Where only a new pod can have the
-// resources, and the mode allows it, the pod is evicted.
+// checkResize says whether the resize can succeed. Where only a new pod can have the resources, and
+// the mode allows it, the pod is evicted.
 func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (blockedBy reason.Reason, evict bool) {
 	constraints := p.constraints(v.Pod)
 	evicts := p.policy.resize().Evicts
@@ -90,8 +89,8 @@ func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
 	}
 }
 
-// newPodBlockedBy says why the API server would not admit a new pod: none is evicted for
-// it. Where the pod is resized, checkResize has asked before.
+// newPodBlockedBy says why the API server would not admit a new pod: none is evicted for it. Where
+// the pod is resized, checkResize has asked before.
 func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 	v := &d.Pods[i]
 	if !d.policy.Divergences.Has(divergence.ResizeChecks) || v.fitted == nil {

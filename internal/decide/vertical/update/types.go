@@ -1,5 +1,5 @@
-// Package update decides which pods of a workload get the requests that are
-// recommended, how, and in which order.
+// Package update decides which pods of a workload get the requests that are recommended, how, and
+// in which order.
 package update
 
 import (
@@ -26,8 +26,8 @@ type Policy struct {
 	Requirements []priority.Requirement
 	// Unrestricted reports that the owner gave no update policy.
 	Unrestricted bool
-	// MinReplicas, Tolerance, MinChange, Lifetime, AfterOOM and SkipBudget are the
-	// flags, or what the owner put in their place.
+	// MinReplicas, Tolerance, MinChange, Lifetime, AfterOOM and SkipBudget are the flags, or what
+	// the owner put in their place.
 	MinReplicas int
 	Tolerance   float64
 	MinChange   float64
@@ -67,13 +67,12 @@ func (p *Policy) resize() resize.Policy {
 
 // Observation is what there is.
 type Observation struct {
-	// Recommended is as it stands in the VerticalPodAutoscaler; nil if nothing was
-	// recommended yet.
+	// Recommended is as it stands in the VerticalPodAutoscaler; nil if nothing was recommended yet.
 	Recommended []vertical.Recommendation
 	// LittleHistory says that this follows from few samples.
 	LittleHistory bool
-	// Pods are those that have not ended and are not being deleted. Pods that wait for
-	// a node are only watched.
+	// Pods are those that have not ended and are not being deleted. Pods that wait for a node are
+	// only watched.
 	Pods     []vertical.Pod
 	Workload disruption.Workload
 	Ranges   *bounds.Ranges
@@ -81,8 +80,8 @@ type Observation struct {
 	Conflicts []conflict.Conflict
 	// Past is what was said of the workload before this process began.
 	Past disruption.Past
-	// Cluster is what changes have to get along with. But for its quotas, it is asked
-	// only if the mode resizes.
+	// Cluster is what changes have to get along with. But for its quotas, it is asked only if the
+	// mode resizes.
 	Cluster Cluster
 }
 
@@ -163,11 +162,10 @@ const (
 	Failed
 	// Gone: the pod is no longer there.
 	Gone
-	// Deferred: it was not tried, as the pass has no more time, or the rate limit allows no
-	// more.
+	// Deferred: it was not tried, as the pass has no more time, or the rate limit allows no more.
 	Deferred
-	// OverClusterBudget: the eviction was not tried, as enough pods of the cluster were
-	// evicted for now.
+	// OverClusterBudget: the eviction was not tried, as enough pods of the cluster were evicted for
+	// now.
 	OverClusterBudget
 )
 

@@ -5,7 +5,7 @@
 //
 // An annotation on the Service says how many requests per second it is offered:
 //
-//	sim.plimsoll.dev/requests-per-second: "50"                      # or step:10@0s,100@30s, ramp:..., sine:..., see sim.ParseShape
+//	sim.plimsoll.dev/requests-per-second: "50"  # or step:10@0s,100@30s, ramp:..., sine:..., see workloadmodel.ParseShape
 //	sim.plimsoll.dev/backlog-limit: "1000"                          # requests that wait while no pod is ready
 //
 // A load begins when the annotation is first seen or changed. [World.SetLoad] does the same from a program. The last

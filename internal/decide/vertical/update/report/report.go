@@ -117,16 +117,19 @@ func conflicts(all []conflict.Conflict) string {
 // sentences say of each reason what it means, and what a person can do about it or that
 // nothing need be done.
 var sentences = map[reason.Reason]string{
-	reason.OutsideRange:         "a request is outside of the recommended bounds, or missing",
-	reason.QuickOOM:             "a container ran out of memory soon after it started",
-	reason.LongLived:            "the pod is old enough for small changes, and its requests are far enough from the target",
-	reason.BoostExpired:         "the time of the start-up boost is over",
-	reason.ResizeFailed:         "the resize failed, and the mode allows an eviction",
-	reason.InitContainer:        "the recommendation is for an init container, which no resize reaches",
-	reason.FixedHeap:            "the program sizes its heap when it starts, and would not use more memory before it is restarted",
-	reason.NoRecommendation:     "there is no recommendation yet",
-	reason.NotStarted:           "it is not known since when the pods run",
-	reason.WithinBounds:         "the pods' requests are within the recommended bounds, and the pods are too young to be changed for less",
+	reason.OutsideRange: "a request is outside of the recommended bounds, or missing",
+	reason.QuickOOM:     "a container ran out of memory soon after it started",
+	reason.LongLived: "the pod is old enough for small changes, and its requests are far enough from the " +
+		"target",
+	reason.BoostExpired:  "the time of the start-up boost is over",
+	reason.ResizeFailed:  "the resize failed, and the mode allows an eviction",
+	reason.InitContainer: "the recommendation is for an init container, which no resize reaches",
+	reason.FixedHeap: "the program sizes its heap when it starts, and would not use more memory before it is " +
+		"restarted",
+	reason.NoRecommendation: "there is no recommendation yet",
+	reason.NotStarted:       "it is not known since when the pods run",
+	reason.WithinBounds: "the pods' requests are within the recommended bounds, and the pods are too young to be " +
+		"changed for less",
 	reason.SmallDifference:      "the pods' requests differ too little from what is recommended",
 	reason.NothingChanges:       "the pods request what is recommended",
 	reason.Conflict:             "a HorizontalPodAutoscaler has a utilization target on what would have to change",
@@ -140,18 +143,20 @@ var sentences = map[reason.Reason]string{
 	reason.PodDisruptionBudget:  "a PodDisruptionBudget does not allow an eviction",
 	reason.RateLimit:            "--eviction-rate-limit allows no more in this pass",
 	reason.CircuitOpen:          "pods that were changed before do not come up",
-	reason.NotAdmitted: "a pod that replaced an evicted one came up without what is recommended: does the API server reach the admission " +
-		"controller, and does no other webhook undo its changes? Another pod is tried after a pause",
+	reason.NotAdmitted: "a pod that replaced an evicted one came up without what is recommended: does the API server " +
+		"reach the admission controller, and does no other webhook undo its changes? Another pod is tried after a pause",
 	reason.FailedCreate:          "pods of the workload are not created; the events of its controller say why",
 	reason.WaitingForReplacement: "the pod that replaces the first evicted one has not come up yet",
-	reason.ClusterNotAdmitted: "pods of several workloads came up without what is recommended: does the API server reach the admission " +
-		"controller? One pod of the cluster is tried after a pause",
-	reason.ClusterBudget:    "as many pods of the cluster were evicted as --max-eviction-percent allows within --max-eviction-window",
-	reason.NodesNotReady:    "most of the nodes are not ready",
-	reason.LeaseStale:       "the admission controller's Lease is not renewed: new pods would not get their requests",
-	reason.PodPending:       "the pods are not running yet",
-	reason.ResizeUnderway:   "the kubelet has not finished the last resize",
-	reason.ResizeError:      "the kubelet could not do the last resize and tries again; the pods' condition PodResizeInProgress says why",
+	reason.ClusterNotAdmitted: "pods of several workloads came up without what is recommended: does the API server " +
+		"reach the admission controller? One pod of the cluster is tried after a pause",
+	reason.ClusterBudget: "as many pods of the cluster were evicted as --max-eviction-percent allows within " +
+		"--max-eviction-window",
+	reason.NodesNotReady:  "most of the nodes are not ready",
+	reason.LeaseStale:     "the admission controller's Lease is not renewed: new pods would not get their requests",
+	reason.PodPending:     "the pods are not running yet",
+	reason.ResizeUnderway: "the kubelet has not finished the last resize",
+	reason.ResizeError: "the kubelet could not do the last resize and tries again; the pods' condition " +
+		"PodResizeInProgress says why",
 	reason.InfeasibleBefore: "the node cannot do the resize, and no less is recommended since",
 	reason.BackingOff:       "the last resize failed not long ago",
 	reason.Refused:          "an admission policy, a webhook or a quota refuses the resize",

@@ -13,8 +13,8 @@ import (
 // anyPod matches texts that name the first pod without a request: which one that
 // is depends on the order of a Go map upstream.
 var anyPod = regexp.MustCompile(
-	`missing request for \S+ in container \S+ of Pod [\w-]+|missing pod-level request for \S+ in Pod [\w-]+`+
-	`|container \S+ not found in Pod [\w-]+`)
+	`missing request for \S+ in container \S+ of Pod [\w-]+|missing pod-level request for \S+ in Pod [\w-]+` +
+		`|container \S+ not found in Pod [\w-]+`)
 
 const anyPodText = "<a pod without request>"
 

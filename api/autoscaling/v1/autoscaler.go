@@ -93,10 +93,8 @@ type StartupBoost struct {
 // GenericStartupBoost is by how much one resource is raised, and for how long.
 //
 // +union
-// +kubebuilder:validation:XValidation:rule="(self.type == 'Factor') == has(self.factor)",message="factor is required
-// when type is Factor and forbidden otherwise"
-// +kubebuilder:validation:XValidation:rule="(self.type == 'Quantity') == has(self.quantity)",message="quantity is
-// required when type is Quantity and forbidden otherwise"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Factor') == has(self.factor)",message="factor is required when type is Factor and forbidden otherwise"
+// +kubebuilder:validation:XValidation:rule="(self.type == 'Quantity') == has(self.quantity)",message="quantity is required when type is Quantity and forbidden otherwise"
 type GenericStartupBoost struct {
 	// "Factor" multiplies, "Quantity" adds.
 	// +unionDiscriminator

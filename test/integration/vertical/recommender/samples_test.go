@@ -45,7 +45,7 @@ func TestBadSamples(t *testing.T) {
 	began := time.Now()
 
 	// The memory of the huge one is not learnt, its CPU is.
-	awaitCondition(s, "huge", "ImplausibleSamples", "no machine")
+	awaitCondition(s, "huge", "ImplausibleSamples", "no node could have produced")
 	awaitEvent(s, "huge", "ImplausibleSamples")
 	awaitCPU(s, "huge", 90, 160)
 	if _, memory, err := target(t.Context(), s, "huge"); err != nil || memory > 1<<30 {
@@ -53,7 +53,7 @@ func TestBadSamples(t *testing.T) {
 	}
 	for name, fault := range faults {
 		if !fault.Missing {
-			awaitCondition(s, name, "ImplausibleSamples", "no machine")
+			awaitCondition(s, name, "ImplausibleSamples", "no node could have produced")
 			awaitEvent(s, name, "ImplausibleSamples")
 		}
 	}

@@ -2,6 +2,9 @@ package horizontal
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	custommetricsv1beta2 "k8s.io/metrics/pkg/apis/custom_metrics/v1beta2"
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
@@ -58,6 +62,71 @@ func TestEncodeStateAndTimes(t *testing.T) {
 	pod := got.Pods[0]
 	if !pod.Status.StartTime.Time.Equal(sharp) || !pod.Status.Conditions[0].LastTransitionTime.Time.Equal(sharp) {
 		t.Errorf("times have become %s and %s", pod.Status.StartTime.Time, pod.Status.Conditions[0].LastTransitionTime.Time)
+	}
+}
+
+// fullState has every field of a state, by the names that all versions write.
+const fullState = `{
+  "version": 1,
+  "recommendations": {
+    "highs": [{"time": "2026-11-20T11:50:00Z", "replicas": 4}], "lows": [{"time": "2026-11-20T11:51:00Z", "replicas": 2}],
+    "slots": [{"time": "2026-11-20T11:52:00Z", "replicas": 3}], "passing": [{"time": "2026-11-20T11:53:00Z", "replicas": 5}]
+  },
+  "scaleUps": [{"time": "2026-11-20T11:54:00Z", "replicas": 2, "outdated": true}],
+  "scaleDowns": [{"time": "2026-11-20T11:55:00Z", "replicas": 1}],
+  "lastScaleUp": "2026-11-20T11:54:00Z",
+  "lastScaleUpOn": [{"at": "2026-11-20T11:53:59Z", "asked": "2026-11-20T11:53:58Z", "total": 7000}],
+  "surges": {
+    "since": "2026-11-20T11:56:00Z", "last": "2026-11-20T11:57:00Z", "steady": "2026-11-20T11:56:30Z",
+    "metric": 1, "source": "Resource/cpu", "from": 2, "wish": 6, "pods": 2, "ratio": 2.5, "unconfirmed": 1,
+    "doubtedUntil": "2026-11-20T12:30:00Z", "raised": 6, "without": 3
+  },
+  "pending": {"change": 2, "longest": 60000000000, "samples": [{"at": "2026-11-20T11:59:59Z"}]}
+}`
+
+// TestStateKeepsItsNames: a state that an earlier version saved is read whole, and written as it was.
+func TestStateKeepsItsNames(t *testing.T) {
+	var list, state map[string]any
+	if err := errors.Join(
+		yaml.Unmarshal([]byte(document), &list), json.Unmarshal([]byte(fullState), &state),
+	); err != nil {
+		t.Fatal(err)
+	}
+	items, _ := list["items"].([]any)
+	saved, _ := items[len(items)-1].(map[string]any)
+	saved["state"] = state
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := stepOf(t, string(text)).Snapshot.State
+	wantNoZero(t, "state", reflect.ValueOf(*read))
+	var written map[string]any
+	if text, err = json.Marshal(read); err == nil {
+		err = json.Unmarshal(text, &written)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(state, written); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// wantNoZero finds fields that a document has left out.
+func wantNoZero(t *testing.T, path string, v reflect.Value) {
+	t.Helper()
+	switch {
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		wantNoZero(t, path, v.Elem())
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[time.Time]():
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() {
+				wantNoZero(t, path+"."+field.Name, v.Field(i))
+			}
+		}
+	case v.IsZero():
+		t.Errorf("%s is not in the document of this test", path)
 	}
 }
 

@@ -41,11 +41,11 @@ type Memory struct {
 	Last   time.Time `json:"last,omitzero"`
 	Steady time.Time `json:"steady,omitzero"`
 	// Metric is the place of its metric and Source what that is, From the count before it,
-	// and Proposed the most that it asked for.
+	// and Proposed the most that it asked for. Snapshots of earlier versions have that as wish.
 	Metric   int    `json:"metric,omitempty"`
 	Source   string `json:"source,omitempty"`
 	From     int32  `json:"from,omitempty"`
-	Proposed int32  `json:"proposal,omitempty"`
+	Proposed int32  `json:"wish,omitempty"`
 	// Pods is how many pods carried the load when it asked, and Ratio what they used of
 	// the target.
 	Pods  int     `json:"pods,omitempty"`

@@ -3,7 +3,11 @@
 // decision equals upstream's, defects included.
 package divergence
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/names"
+import (
+	"strings"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/names"
+)
 
 // Set is a set of divergences; the zero value is upstream's behaviour.
 type Set = names.Set[family]
@@ -115,5 +119,8 @@ func (family) Names() names.Names { return known }
 // All lists every divergence in the order of the names.
 func All() []Set { return names.All[family]() }
 
+// former turns names of earlier versions into today's: saved snapshots and command lines have them.
+var former = strings.NewReplacer("absurd-samples", "implausible-samples")
+
 // Parse reads what Set.String writes. An unknown name is an error that lists the known ones.
-func Parse(text string) (Set, error) { return names.Parse[family](text) }
+func Parse(text string) (Set, error) { return names.Parse[family](former.Replace(text)) }

@@ -23,6 +23,8 @@ func TestParse(t *testing.T) {
 		"default":                      Default,
 		"none":                         None,
 		"finite-upper, resize-backoff": FiniteUpper | ResizeBackoff,
+		// As an earlier version wrote it.
+		"quiet-status,absurd-samples": QuietStatus | ImplausibleSamples,
 	} {
 		if got, err := Parse(text); err != nil || got != want {
 			t.Errorf("%q reads as %s, %v; want %s", text, got, err, want)

@@ -69,7 +69,7 @@ func BenchmarkPass(b *testing.B) {
 		}
 		pod := observe.PodOf(whole)
 		pod.Whole = observe.WholeOf(whole)
-		r.pods.Put(pod)
+		r.passes.pods.Put(pod)
 	}
 	for i := range objects {
 		name := fmt.Sprintf("w%d", i)
@@ -91,23 +91,23 @@ func BenchmarkPass(b *testing.B) {
 		add(fmt.Sprintf("ns-%d", i%100), "other", fmt.Sprintf("other-%d", i))
 	}
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	r.pass(b.Context(), now, nil)
+	r.passes.pass(b.Context(), now, scope{isWhole: true})
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
 		now = now.Add(time.Minute)
-		for _, t := range r.tracks {
+		for _, t := range r.passes.tracks.byName {
 			for p := range each {
 				for _, container := range []string{"app", "proxy"} {
 					from := sampling.Source{Pod: fmt.Sprintf("%s-%d", t.name.Name, p), Container: container}
 					cpu := vertical.Amount(100 + now.Minute())
-					r.sampler.Add(now, t.name, from,
+					r.passes.sampler.Add(now, t.name, from,
 						sampling.Measured{Resource: vertical.CPU, Amount: cpu, Over: time.Minute, At: now})
-					r.sampler.Add(now, t.name, from, sampling.Measured{Resource: vertical.Memory, Amount: 500 << 20, At: now})
+					r.passes.sampler.Add(now, t.name, from, sampling.Measured{Resource: vertical.Memory, Amount: 500 << 20, At: now})
 				}
 			}
 		}
 		b.StartTimer()
-		r.pass(b.Context(), now, nil)
+		r.passes.pass(b.Context(), now, scope{isWhole: true})
 	}
 }

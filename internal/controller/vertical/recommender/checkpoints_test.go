@@ -53,8 +53,8 @@ func TestPodsThatAreGoneAreForgottenWithoutTarget(t *testing.T) {
 			w.pods.Delete(pod)
 		}
 		w.pass(2 * time.Minute)
-		for name := range r.tracks {
-			if n := r.sampler.Sampled(name); n != 1 {
+		for name := range r.passes.tracks.byName {
+			if n := r.passes.sampler.Sampled(name); n != 1 {
 				t.Errorf("%s: of the one pod that is left %d summaries are kept", name, n)
 			}
 		}
@@ -83,7 +83,7 @@ func TestCheckpointsOfOneName(t *testing.T) {
 		}
 		r := w.start()
 		w.pass(time.Minute)
-		for name, track := range r.tracks {
+		for name, track := range r.passes.tracks.byName {
 			if n := track.state.Containers[0].Usage.Newest(); len(track.state.Containers) != 1 || n.IsZero() {
 				t.Errorf("%s: %d containers", name, len(track.state.Containers))
 			}
@@ -92,19 +92,4 @@ func TestCheckpointsOfOneName(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestLatestCheckpointIsRead(t *testing.T) {
-	old, young := stored{container: "app", at: time.Unix(1, 0)}, stored{container: "app", at: time.Unix(2, 0)}
-	damaged := stored{container: "app", damage: "unreadable"}
-	for _, order := range [][]stored{{old, young}, {young, old}, {damaged, young}, {young, damaged},
-		{old, damaged, young}} {
-		var all []stored
-		for _, s := range order {
-			all = latest(all, s)
-		}
-		if all = latest(all, stored{container: "proxy"}); len(all) != 2 || !all[0].at.Equal(young.at) {
-			t.Errorf("of %v: %v", order, all)
-		}
-	}
 }

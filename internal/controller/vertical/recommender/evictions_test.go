@@ -83,11 +83,11 @@ func TestForgedEvictionsDisplaceNoOthers(t *testing.T) {
 			forged := evictedEvent("1Ti")
 			forged.Namespace, forged.InvolvedObject.UID = "forger-"+string(rune('a'+i%2)), types.UID(strconv.Itoa(i))
 			forged.InvolvedObject.Namespace = forged.Namespace
-			r.ooms.Evictions().OnAdd(forged, false)
+			r.passes.ooms.Evictions().OnAdd(forged, false)
 		}
 		w.events.Add(evictedEvent("2Gi"))
 		w.pass(time.Minute)
-		if n := r.ooms.Waiting(); n != oom.MaxPending {
+		if n := r.passes.ooms.Waiting(); n != oom.MaxPending {
 			t.Errorf("%d claims are kept", n)
 		}
 		w.evicts(lowOnMemory)
@@ -130,7 +130,7 @@ func TestForgedEviction(t *testing.T) {
 				t.Errorf("%s: memory is %d", why, memory)
 			}
 			w.pass(time.Minute)
-			if n := r.ooms.Waiting(); n != 0 {
+			if n := r.passes.ooms.Waiting(); n != 0 {
 				t.Errorf("%s: %d claims and pods are kept", why, n)
 			}
 		})

@@ -3,115 +3,204 @@ package recommender
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"iter"
-	"runtime/debug"
 	"slices"
 	"time"
 
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/findings"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/history"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/status"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// work is one object in one pass.
-type work struct {
-	object   *vpav1.VerticalPodAutoscaler
-	track    *track
-	lookup   recommend.Lookup
-	policy   recommend.Policy
-	decision recommend.Decision
-	// decided is false where that was not possible.
-	decided bool
-	written bool
-	saved   []string
-	// pods counts the workload's.
-	pods int
-	// isWhole is set in passes over all objects.
-	isWhole bool
-	// isRunning is set when a pod has been running.
-	isRunning bool
-	// hadOOM is set when a container ran out of memory.
-	hadOOM bool
+// passes decide objects, and write what was decided. One pass runs at a time.
+type passes struct {
+	config   *Config
+	guard    guard
+	series   *monitor.Series
+	statuses *status.Writer
+	// These are fed while no pass runs, too.
+	pods    *podindex.Index
+	ooms    *oom.Watcher
+	sampler *sampling.Sampler
+
+	tracks      *tracks
+	checkpoints *checkpoints.Store
+	// history is nil where checkpoints have the past.
+	history *history.History
+	// unreadable are the objects of the last pass whose spec could not be read.
+	unreadable []*vpav1.VerticalPodAutoscaler
+	// hasPassed is set after the first pass.
+	hasPassed bool
 }
 
-// pass decides the objects, only those that are named if there are names, or whose
-// containers ran out of memory.
-func (r *Recommender) pass(ctx context.Context, now time.Time, only map[types.NamespacedName]struct{}) {
-	timer := r.metrics.timer()
-	works := r.load(ctx, now, only)
-	timer.step("LoadVPAs")
-	ooms := r.takeOOMs()
-	works = slices.DeleteFunc(works, func(w *work) bool {
-		_, isNamed := only[w.track.name]
-		return only != nil && !isNamed && len(ooms[w.track.name]) == 0
+// newPasses makes what passes need. wake is called when a container ran out of memory.
+func newPasses(cfg *Config, wake func()) (*passes, error) {
+	series, err := monitor.New(cfg.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	p := &passes{
+		config: cfg, guard: guard{log: cfg.Log, panicked: series.Panicked}, series: series, tracks: newTracks(),
+		pods: podindex.New(), ooms: oom.NewWatcher(cfg.Pods.GetStore(), cfg.Policy.Usage.Divergences, wake),
+	}
+	p.statuses = &status.Writer{
+		Client: cfg.Store, Events: cfg.Events, Log: cfg.Log, Workers: cfg.Workers, Recommended: series.Recommended,
+		Guard: p.guard.do,
+	}
+	p.checkpoints = checkpoints.NewStore(checkpoints.Config{
+		Client: cfg.Store, VPAs: cfg.Objects.GetStore(), Autoscalers: p.tracks, Namespace: cfg.Namespace,
+		IsIgnored: cfg.isIgnored, Policy: &cfg.Policy, CollectInterval: cfg.CollectInterval,
+		FlushTimeout: cfg.FlushTimeout, Workers: cfg.Workers, Log: cfg.Log,
 	})
+	if cfg.History != nil {
+		p.history = &history.History{Source: cfg.History, Log: cfg.Log}
+	}
+	p.sampler = sampling.New(sampling.Config{
+		Sources: cfg.Sources, Pods: p.pods, Policy: &cfg.Policy, Namespace: cfg.Namespace, Interval: cfg.Interval,
+		Responded: series.Responded, Log: cfg.Log,
+	})
+	return p, nil
+}
+
+// begin reads what is known from before; false if ctx ended before it could.
+func (p *passes) begin(ctx context.Context) bool {
+	if p.history == nil {
+		return p.checkpoints.Read(ctx)
+	}
+	var namespaces []string
+	for _, object := range p.config.objects() {
+		namespaces = append(namespaces, object.Namespace)
+	}
+	slices.Sort(namespaces)
+	return p.history.Read(ctx, slices.Compact(namespaces))
+}
+
+// end writes what would be lost with the process.
+func (p *passes) end(ctx context.Context) {
+	if p.history == nil {
+		p.checkpoints.Flush(ctx)
+	}
+}
+
+// scope is which objects a pass decides: all, or those that are named. Those whose
+// containers ran out of memory always are.
+type scope struct {
+	isWhole bool
+	named   map[types.NamespacedName]struct{}
+}
+
+func (s scope) has(name types.NamespacedName) bool {
+	_, isNamed := s.named[name]
+	return s.isWhole || isNamed
+}
+
+// pass decides the objects.
+func (p *passes) pass(ctx context.Context, now time.Time, of scope) {
+	timer := p.series.StartTimer()
+	works := p.load(ctx, now, of)
+	timer.Step("LoadVPAs")
+	ooms := p.tracks.sort(p.ooms.Take())
+	works = slices.DeleteFunc(works, func(w *work) bool {
+		return !of.has(w.track.name) && len(ooms[w.track.name]) == 0
+	})
+	decided := make([]*work, 0, len(works))
 	for _, w := range works {
-		r.safely(w.track.name, func() { r.decide(now, w, ooms[w.track.name]) })
+		p.guard.do(w.track.name, func() {
+			p.decide(now, w, ooms[w.track.name])
+			decided = append(decided, w)
+		})
 	}
-	timer.step("LoadMetrics")
-	statuses := statusWriter{config: &r.config, log: r.log, metrics: r.metrics}
-	statuses.write(ctx, works)
-	r.writeUnreadable(ctx, statuses)
-	timer.step("UpdateVPAs")
-	r.checkpoints.save(ctx, now, works)
-	for _, w := range works {
-		if w.decided {
-			w.track.state = recommend.Settle(&w.policy, w.track.state,
-				recommend.Outcome{At: now, Written: w.written, Saved: w.saved})
-		}
+	timer.Step("LoadMetrics")
+	statuses := make([]status.Update, len(decided))
+	for i, w := range decided {
+		statuses[i] = status.Update{VPA: w.object, Decision: &w.decision}
 	}
-	timer.step("MaintainCheckpoints")
-	if only == nil {
-		r.forgetUnclaimed()
-		r.past = nil
-		r.checkpoints.collect(ctx, now)
-		timer.step("GarbageCollect")
-		r.metrics.count(works)
+	p.statuses.Write(ctx, statuses)
+	p.statuses.WriteUnreadable(ctx, p.unreadable)
+	timer.Step("UpdateVPAs")
+	saves := p.save(ctx, now, decided)
+	for i, w := range decided {
+		w.track.state = recommend.Settle(&w.policy, w.track.state,
+			recommend.Outcome{At: now, Written: statuses[i].Written, Saved: saves[i].Saved})
 	}
-	timer.total()
-	r.active.Store(time.Now().UnixNano())
+	timer.Step("MaintainCheckpoints")
+	if of.isWhole {
+		p.finish(ctx, now)
+		timer.Step("GarbageCollect")
+		p.report(works)
+	}
+	timer.Total()
+	p.hasPassed = true
+}
+
+// save writes the checkpoints of the objects that were decided.
+func (p *passes) save(ctx context.Context, now time.Time, decided []*work) []checkpoints.Update {
+	updates := make([]checkpoints.Update, len(decided))
+	for i, w := range decided {
+		updates[i] = checkpoints.Update{Autoscaler: w.track.saved(), Policy: &w.policy, HadOOM: w.hadOOM}
+	}
+	if p.history == nil {
+		p.checkpoints.Save(ctx, now, updates)
+	}
+	return updates
+}
+
+// finish frees and deletes what no object needs, after a pass over all.
+func (p *passes) finish(ctx context.Context, now time.Time) {
+	// An object that cannot be read yet gets its checkpoints when it can be.
+	p.checkpoints.ForgetUnclaimed(p.unreadable)
+	if p.history == nil {
+		p.checkpoints.Collect(ctx, now)
+		return
+	}
+	p.history.Forget()
+}
+
+// report shows in the series what a pass over all objects came to.
+func (p *passes) report(works []*work) {
+	outcomes := make([]monitor.Outcome, len(works))
+	for i, w := range works {
+		outcomes[i] = w.outcome()
+	}
+	p.series.Passed(outcomes)
 }
 
 // load lists the objects that this recommender is responsible for, in the order of
 // their names, and finds their pods.
-func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.NamespacedName]struct{}) []*work {
-	var works []*work
+func (p *passes) load(ctx context.Context, now time.Time, of scope) []*work {
 	present := map[types.NamespacedName]struct{}{}
-	all := r.objects()
+	all := p.config.objects()
 	for _, object := range all {
 		present[nameOf(object)] = struct{}{}
 	}
-	for _, object := range r.readable(all) {
-		works = append(works, &work{object: object})
-	}
-	r.sweep(now, present)
-	slices.SortFunc(works, func(a, b *work) int {
-		return cmp.Or(cmp.Compare(a.object.Namespace, b.object.Namespace), cmp.Compare(a.object.Name, b.object.Name))
+	readable := p.readable(all)
+	p.sweep(now, present)
+	slices.SortFunc(readable, func(a, b *vpav1.VerticalPodAutoscaler) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	overlaps := overlapsOf(works)
-	var anew []*work
-	for _, w := range works {
-		w.track, w.isWhole = r.follow(now, w.object), only == nil
-		w.track.overlap = overlaps[w.track.name]
-		if _, isNamed := only[w.track.name]; w.isWhole || isNamed || !w.track.isDecided {
+	sharedTargets := findings.SharedTargets(readable)
+	var works, anew []*work
+	for _, object := range readable {
+		w := &work{object: object, track: p.track(now, object), isWhole: of.isWhole}
+		w.track.sharedTarget = sharedTargets[w.track.name]
+		works = append(works, w)
+		if of.has(w.track.name) || !w.track.isDecided {
 			anew = append(anew, w)
 		}
 	}
-	r.config.Targets.Await(ctx, references(anew))
+	p.config.Targets.Await(ctx, references(anew))
 	for _, w := range anew {
 		w.track.lookup = recommend.Lookup{Problem: "Cannot read targetRef", Transient: true}
-		r.safely(w.track.name, func() { w.track.lookup = r.lookup(w) })
+		p.guard.do(w.track.name, func() { w.track.lookup = p.lookup(w) })
 	}
 	for _, w := range works {
 		w.lookup = w.track.lookup
@@ -119,193 +208,119 @@ func (r *Recommender) load(ctx context.Context, now time.Time, only map[types.Na
 	return works
 }
 
-// references are what the objects name, with their namespaces.
-func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
-	return func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
-		for _, w := range works {
-			if ref := w.object.Spec.TargetRef; ref != nil && !yield(w.object.Namespace, ref) {
-				return
-			}
+// readable are the objects whose spec could be read. Of the others the history is
+// kept, and nothing is decided.
+func (p *passes) readable(objects []*vpav1.VerticalPodAutoscaler) []*vpav1.VerticalPodAutoscaler {
+	p.unreadable = nil
+	return slices.DeleteFunc(objects, func(object *vpav1.VerticalPodAutoscaler) bool {
+		if object.Unreadable == "" {
+			return false
 		}
+		p.unreadable = append(p.unreadable, object)
+		return true
+	})
+}
+
+// sweep forgets the objects that are gone.
+func (p *passes) sweep(now time.Time, present map[types.NamespacedName]struct{}) {
+	for _, name := range p.tracks.sweep(now, present) {
+		p.pods.Delete(name)
+		p.sampler.Forget(name)
+		p.checkpoints.Forget(name)
+		p.series.Forget(name)
 	}
 }
 
-// objects are those that this recommender is responsible for.
-func (r *Recommender) objects() []*vpav1.VerticalPodAutoscaler {
-	var ours []*vpav1.VerticalPodAutoscaler
-	for _, item := range r.config.Objects.GetStore().List() {
-		if object, ok := item.(*vpav1.VerticalPodAutoscaler); ok && r.config.isOurs(object) {
-			ours = append(ours, object)
-		}
+// track returns the object's track. One that is new starts with its checkpoints.
+func (p *passes) track(now time.Time, object *vpav1.VerticalPodAutoscaler) *track {
+	t, isNew := p.tracks.of(now, object)
+	if isNew {
+		p.pods.Delete(t.name) // those of another workload
+		t.state = p.checkpoints.Restore(now, t.name)
+		p.sampler.Follow(t.name)
 	}
-	return ours
+	return t
 }
 
 // lookup finds the workload's pods. While that fails, for whatever reason, those that
 // were its pods are followed: as upstream, whose samples belong to labels and not to
 // objects, what they use is learnt, and their windows go on.
-func (r *Recommender) lookup(w *work) recommend.Lookup {
-	ref, t := w.object.Spec.TargetRef, w.track
-	if ref == nil {
-		return unfound("Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
+func (p *passes) lookup(w *work) recommend.Lookup {
+	target, lookup := targetOf(p.config.Targets, w.object)
+	if lookup.Problem != "" {
+		return lookup
 	}
-	target, err := r.config.Targets.TargetOf(w.object.Namespace, ref)
-	if err != nil {
-		return unfound("Cannot read targetRef. Reason: "+err.Error(), err)
-	}
-	if target.HasParent {
-		return unfound(fmt.Sprintf(
-			"The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
-			ref.APIVersion, ref.Kind, ref.Name), nil)
-	}
-	r.found(t, target.UID)
+	t := w.track
+	p.tracks.found(t, target.UID)
 	t.selector = target.Selector
-	r.pods.SetSelector(t.name, podindex.SelectorOf(target.Selector))
-	r.pods.Follow(t.name, true)
-	return recommend.Lookup{}
+	p.pods.SetSelector(t.name, podindex.SelectorOf(target.Selector))
+	p.pods.Follow(t.name, true)
+	return lookup
 }
 
-func unfound(problem string, err error) recommend.Lookup {
-	return recommend.Lookup{Problem: problem, Transient: errors.Is(err, ownership.ErrUnknown)}
-}
-
-// safely does something about one object; what goes wrong with it is no reason to
-// leave the others alone.
-func (r *Recommender) safely(about types.NamespacedName, do func()) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			r.metrics.panics.Inc()
-			r.log.Error(fmt.Errorf("%v", cause), "an object could not be decided", "object", about.String(),
-				"stack", string(debug.Stack()))
-		}
-	}()
-	do()
-}
-
-func (r *Recommender) decide(now time.Time, w *work, ooms []recommend.OOM) {
-	w.policy = r.policy(w.object)
+func (p *passes) decide(now time.Time, w *work, ooms []recommend.OOM) {
+	w.policy = p.policy(w.object)
 	if !w.track.isDecided {
-		r.remember(now, w)
-		if !r.ready.Load() {
-			w.track.state = w.track.state.Resume(&w.policy, now, observevertical.PublishedOf(&w.object.Status))
-		}
+		p.restore(now, w)
 	}
-	o, names := r.observe(w, ooms)
-	if r.config.Conflicts != nil {
-		o.Conflicts, o.SkipsConflicts = r.config.Conflicts(w.object, names), r.config.SkipsConflicts
+	o, names := p.observe(w, ooms)
+	if p.config.Conflicts != nil {
+		o.Conflicts, o.SkipsConflicts = p.config.Conflicts(w.object, names), p.config.SkipsConflicts
 	}
-	o.Findings = r.findings(now, w, &o)
+	o.Findings = w.track.checks.Of(now, findings.Facts{
+		VPA: w.object, SharedTarget: w.track.sharedTarget, IsRunning: w.isRunning, Interval: p.config.Interval,
+	}, &o)
 	decision, state := recommend.Decide(now, w.policy, w.track.state, o)
 	w.decision, w.track.state = decision, state
-	w.decided, w.track.isDecided = true, true
+	w.track.isDecided = true
+	log, name := p.config.Log.V(1), w.track.name.String()
 	for _, d := range decision.Discarded {
-		r.log.V(1).Info("a sample was left out", "object", w.track.name.String(), "container", d.Container,
+		log.Info("a sample was left out", "object", name, "container", d.Container,
 			"resource", d.Resource.String(), "why", d.Why)
 	}
-	r.log.V(1).Info("decided", "object", w.track.name.String(), "pods", w.pods, "samples", len(o.Samples),
-		"ooms", len(o.OOMs),
+	log.Info("decided", "object", name, "pods", w.pods, "samples", len(o.Samples), "ooms", len(o.OOMs),
 		"problem", o.Lookup.Problem, "write", decision.Write.String())
 }
 
 // policy is the flags with what the object's owner asks for.
-func (r *Recommender) policy(object *vpav1.VerticalPodAutoscaler) recommend.Policy {
+func (p *passes) policy(object *vpav1.VerticalPodAutoscaler) recommend.Policy {
 	return observevertical.RecommendPolicyOf(object, observevertical.RecommendFlags{
-		Policy: r.config.Policy, NoOverrides: r.config.NoOverrides, IntegerCPU: r.config.IntegerCPU,
+		Policy: p.config.Policy, NoOverrides: p.config.NoOverrides, IntegerCPU: p.config.IntegerCPU,
 	})
 }
 
+// restore adds to a new object's state what is known from before: the history, and, in the first pass, the status.
+func (p *passes) restore(now time.Time, w *work) {
+	t := w.track
+	if p.history != nil && t.selector != nil {
+		if o := p.history.Of(w.object.Namespace, t.selector); len(o.Samples) > 0 {
+			_, t.state = recommend.Decide(now, w.policy, t.state, o)
+			p.config.Log.V(1).Info("history was taken in", "object", t.name.String(), "pods", len(o.Pods),
+				"samples", len(o.Samples))
+		}
+	}
+	if !p.hasPassed {
+		t.state = t.state.Resume(&w.policy, now, observevertical.PublishedOf(&w.object.Status))
+	}
+}
+
 // observe is what is seen of an object now, and the names of its containers.
-func (r *Recommender) observe(w *work, ooms []recommend.OOM) (recommend.Observation, []string) {
+func (p *passes) observe(w *work, ooms []recommend.OOM) (recommend.Observation, []string) {
 	o := recommend.Observation{
 		Lookup: w.lookup, Generation: w.object.Generation, OOMs: ooms,
 		Published: observevertical.PublishedOf(&w.object.Status),
 	}
 	var names []string
 	if w.track.selector != nil {
-		names = r.observePods(w, &o)
+		names = w.observePods(p.pods.Pods(w.track.name), &o)
 	}
 	w.hadOOM = len(o.OOMs) > 0
 	if w.hadOOM {
-		r.metrics.ooms.WithLabelValues(w.track.name.Namespace, w.track.name.Name).Add(float64(len(o.OOMs)))
+		p.series.OutOfMemory(w.track.name, len(o.OOMs))
 	}
 	if w.isWhole {
-		o.Samples, o.Refused = r.sampler.Take(w.track.name, exists(&o))
+		o.Samples, o.Refused = p.sampler.Take(w.track.name, exists(&o))
 	}
 	slices.SortStableFunc(o.OOMs, func(a, b recommend.OOM) int { return a.At.Compare(b.At) })
 	return o, names
-}
-
-// exists tells the pods that are there from those that are gone. While the target
-// cannot be looked up they are those that its selector found last.
-func exists(o *recommend.Observation) func(pod string) bool {
-	there := make(map[string]bool, len(o.Pods))
-	for _, pod := range o.Pods {
-		there[pod] = true
-	}
-	return func(pod string) bool { return there[pod] }
-}
-
-// observePods notes the workload's pods. When they are looked at for the first time,
-// containers may have run out of memory before.
-func (r *Recommender) observePods(w *work, o *recommend.Observation) []string {
-	var names []string
-	counts := map[string]int{}
-	for _, known := range r.pods.Pods(w.track.name) {
-		pod := known.Whole.Pod()
-		if !w.track.isLookedAt {
-			o.OOMs = append(o.OOMs, oom.Standing(pod)...)
-		}
-		if pod.Status.Phase == corev1.PodPending {
-			continue
-		}
-		o.Pods = append(o.Pods, string(pod.UID))
-		w.isRunning = w.isRunning || pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil
-		if w.isOver(pod) {
-			continue
-		}
-		for i := range pod.Spec.Containers {
-			name := pod.Spec.Containers[i].Name
-			if counts[name] == 0 {
-				names = append(names, name)
-			}
-			counts[name]++
-		}
-	}
-	w.track.isLookedAt = true
-	slices.Sort(names)
-	for _, name := range names {
-		o.Containers = append(o.Containers, recommend.Present{Container: name, Pods: counts[name]})
-	}
-	w.pods = len(o.Pods)
-	return names
-}
-
-// isOver reports that a pod's containers do not count as present: it has ended.
-// Upstream counts these too, but for while the target cannot be looked up.
-func (w *work) isOver(pod *corev1.Pod) bool {
-	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	return ended && (w.policy.Has(divergence.LiveContainers) || w.lookup.Problem != "")
-}
-
-// takeOOMs sorts the containers that ran out of memory to the objects whose pods they
-// are of.
-func (r *Recommender) takeOOMs() map[types.NamespacedName][]recommend.OOM {
-	kills := r.ooms.Take()
-	if len(kills) == 0 {
-		return nil
-	}
-	byNamespace := map[string][]*track{}
-	for name, t := range r.tracks {
-		byNamespace[name.Namespace] = append(byNamespace[name.Namespace], t)
-	}
-	sorted := map[types.NamespacedName][]recommend.OOM{}
-	for i := range kills {
-		k := &kills[i]
-		for _, t := range byNamespace[k.Namespace] {
-			if t.selector != nil && k.Labels != nil && t.selector.Matches(labels.Set(k.Labels)) {
-				sorted[t.name] = append(sorted[t.name], k.OOM)
-			}
-		}
-	}
-	return sorted
 }

@@ -71,7 +71,7 @@ func TestWithoutThePast(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.deployment("web", 2)
 		w.autoscaler("web")
-		w.start(func(cfg *Config) { cfg.History = &days{fails: pastAttempts} })
+		w.start(func(cfg *Config) { cfg.History = &days{fails: 100} })
 		w.pass(3 * time.Minute)
 		cpu, _ := w.target("web")
 		isNear(t, "CPU", cpu, 115)

@@ -177,7 +177,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 		if c := w.condition("web", "DamagedCheckpoint"); c == nil || w.warnings("web", "DamagedCheckpoint") != 1 {
 			t.Errorf("the condition is %v, the events are %v", c, w.told)
 		}
-		w.pass(savePeriod + 2*time.Minute)
+		w.pass(17 * time.Minute) // a checkpoint is written every 15 minutes
 		if c := w.condition("web", "DamagedCheckpoint"); c != nil || w.checkpoints["web-app"].Status.TotalSamplesCount <= 0 {
 			t.Errorf("after a new checkpoint: %v", c)
 		}

@@ -1,15 +1,16 @@
 package recommender
 
 import (
-	"slices"
+	"iter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/checkpoints"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/findings"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/oom"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 )
 
@@ -28,30 +29,17 @@ type track struct {
 	// came of finding it the last time.
 	selector labels.Selector
 	lookup   recommend.Lookup
-	// isDecided and isLookedAt say that the object was decided, and its pods looked at,
+	// isDecided and hasObserved say that the object was decided, and its pods observed,
 	// at least once.
-	isDecided, isLookedAt bool
-	// overlap says that there are other objects for the workload.
-	overlap string
-	state   recommend.State
-	// sampled is when its containers were last measured, or last needed not be.
-	sampled time.Time
-	// created is when the object came to be; the time to its first recommendation is
-	// counted from then.
-	created time.Time
-	// saves are when containers' checkpoints may be written.
-	saves map[string]time.Time
-	// contended are the containers that do not get the CPU that they want.
-	contended cpucontention.Contended
+	isDecided, hasObserved bool
+	// sharedTarget is the message of the objects that have the same workload.
+	sharedTarget string
+	state        recommend.State
+	checks       findings.Checks
 }
 
 // workload is what a reference names.
 type workload struct{ kind, name string }
-
-type parked struct {
-	state recommend.State
-	until time.Time
-}
 
 func workloadOf(object *vpav1.VerticalPodAutoscaler) workload {
 	if object.Spec.TargetRef == nil {
@@ -60,106 +48,123 @@ func workloadOf(object *vpav1.VerticalPodAutoscaler) workload {
 	return workload{kind: object.Spec.TargetRef.Kind, name: object.Spec.TargetRef.Name}
 }
 
-// isOurs reports whether this recommender is responsible for an object.
-func (c *Config) isOurs(object *vpav1.VerticalPodAutoscaler) bool {
-	if c.isIgnored(object.Namespace) {
-		return false
-	}
-	if len(object.Spec.Recommenders) == 0 {
-		return c.Name == DefaultName
-	}
-	return slices.ContainsFunc(object.Spec.Recommenders, func(s vpav1.VerticalPodAutoscalerRecommenderSelector) bool {
-		return s.Name == c.Name
-	})
-}
-
-func (c *Config) isIgnored(namespace string) bool {
-	return c.Namespace != "" && namespace != c.Namespace || slices.Contains(c.Ignored, namespace)
-}
-
 func nameOf(object *vpav1.VerticalPodAutoscaler) types.NamespacedName {
 	return types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 }
 
-// follow returns the object's track. One that is new takes over what is known of
-// it: its checkpoints, or what is still in memory of its workload.
-func (r *Recommender) follow(now time.Time, object *vpav1.VerticalPodAutoscaler) *track {
+// tracks are those of all objects. They belong to the loop.
+type tracks struct {
+	byName map[types.NamespacedName]*track
+	// parked are the histories of workloads whose object is gone, by the workloads' UIDs.
+	parked map[types.UID]parked
+}
+
+type parked struct {
+	state recommend.State
+	until time.Time
+}
+
+var _ checkpoints.Autoscalers = (*tracks)(nil)
+
+func newTracks() *tracks {
+	return &tracks{byName: map[types.NamespacedName]*track{}, parked: map[types.UID]parked{}}
+}
+
+// of is the object's track. isNew says that there was none, or that of another object or workload.
+func (s *tracks) of(now time.Time, object *vpav1.VerticalPodAutoscaler) (t *track, isNew bool) {
 	name, ref := nameOf(object), workloadOf(object)
-	t := r.tracks[name]
+	t = s.byName[name]
 	if t != nil && t.uid == object.UID && t.ref == ref {
-		return t
+		return t, false
 	}
 	if t != nil {
-		r.leave(now, t)
+		s.park(now, t)
 	}
-	t = &track{
-		name: name, uid: object.UID, ref: ref, created: object.CreationTimestamp.Time, saves: map[string]time.Time{},
-	}
-	r.checkpoints.claim(now, t)
-	r.tracks[name] = t
-	r.sampler.Follow(name)
-	return t
+	t = &track{name: name, uid: object.UID, ref: ref}
+	s.byName[name] = t
+	return t, true
 }
 
 // found notes the workload of a track. What is known of it from another object is
 // taken over.
-func (r *Recommender) found(t *track, target types.UID) {
+func (s *tracks) found(t *track, target types.UID) {
 	if t.target == target {
 		return
 	}
 	t.target = target
-	if p, known := r.parked[target]; known && len(t.state.Containers) == 0 {
+	if p, known := s.parked[target]; known && len(t.state.Containers) == 0 {
 		t.state = p.state
 	}
-	delete(r.parked, target)
+	delete(s.parked, target)
 }
 
-// leave forgets an object and parks what is known of its workload.
-func (r *Recommender) leave(now time.Time, t *track) {
-	delete(r.tracks, t.name)
-	r.pods.Delete(t.name)
-	r.sampler.Forget(t.name)
+// park keeps what is known of the workload of an object that is gone.
+func (s *tracks) park(now time.Time, t *track) {
 	if t.target != "" && len(t.state.Containers) > 0 {
-		r.parked[t.target] = parked{state: t.state, until: now.Add(parkedFor)}
+		s.parked[t.target] = parked{state: t.state, until: now.Add(parkedFor)}
 	}
 }
 
-// sweep leaves the objects that are gone, and forgets what was parked for too
+// sweep removes the tracks of objects that are gone and returns their names, and forgets what was parked for too
 // long.
-func (r *Recommender) sweep(now time.Time, present map[types.NamespacedName]struct{}) {
-	for name, t := range r.tracks {
+func (s *tracks) sweep(now time.Time, present map[types.NamespacedName]struct{}) (gone []types.NamespacedName) {
+	for name, t := range s.byName {
 		if _, is := present[name]; !is {
-			r.leave(now, t)
-			r.metrics.ooms.DeleteLabelValues(name.Namespace, name.Name)
+			delete(s.byName, name)
+			s.park(now, t)
+			gone = append(gone, name)
 		}
 	}
-	for uid, p := range r.parked {
+	for uid, p := range s.parked {
 		if now.After(p.until) {
-			delete(r.parked, uid)
+			delete(s.parked, uid)
+		}
+	}
+	return gone
+}
+
+// sort gives the containers that ran out of memory to the objects whose pods they are of.
+func (s *tracks) sort(kills []oom.Kill) map[types.NamespacedName][]recommend.OOM {
+	if len(kills) == 0 {
+		return nil
+	}
+	byNamespace := map[string][]*track{}
+	for name, t := range s.byName {
+		byNamespace[name.Namespace] = append(byNamespace[name.Namespace], t)
+	}
+	sorted := map[types.NamespacedName][]recommend.OOM{}
+	for i := range kills {
+		k := &kills[i]
+		for _, t := range byNamespace[k.Namespace] {
+			if t.selector != nil && k.Labels != nil && t.selector.Matches(labels.Set(k.Labels)) {
+				sorted[t.name] = append(sorted[t.name], k.OOM)
+			}
+		}
+	}
+	return sorted
+}
+
+// Autoscaler implements checkpoints.Autoscalers.
+func (s *tracks) Autoscaler(name types.NamespacedName) (checkpoints.Autoscaler, bool) {
+	t, exists := s.byName[name]
+	if !exists {
+		return checkpoints.Autoscaler{}, false
+	}
+	return t.saved(), true
+}
+
+// All implements checkpoints.Autoscalers.
+func (s *tracks) All() iter.Seq[checkpoints.Autoscaler] {
+	return func(yield func(checkpoints.Autoscaler) bool) {
+		for _, t := range s.byName {
+			if !yield(t.saved()) {
+				return
+			}
 		}
 	}
 }
 
-// objects hurries those that are new or changed.
-type objects struct{ *Recommender }
-
-var _ cache.ResourceEventHandler = objects{}
-
-// OnAdd implements cache.ResourceEventHandler.
-func (o objects) OnAdd(object any, isInInitialList bool) {
-	if a, ok := object.(*vpav1.VerticalPodAutoscaler); ok && !isInInitialList {
-		o.urgent.add(nameOf(a))
-	}
+// saved is what checkpoints hold of a track.
+func (t *track) saved() checkpoints.Autoscaler {
+	return checkpoints.Autoscaler{Name: t.name, State: &t.state, LookupFailed: t.lookup.Problem != ""}
 }
-
-// OnUpdate implements cache.ResourceEventHandler.
-func (o objects) OnUpdate(before, after any) {
-	old, ok := before.(*vpav1.VerticalPodAutoscaler)
-	a, alsoOK := after.(*vpav1.VerticalPodAutoscaler)
-	if ok && alsoOK && (old.Generation != a.Generation || old.UID != a.UID) {
-		o.urgent.add(nameOf(a))
-	}
-}
-
-// OnDelete implements cache.ResourceEventHandler.
-func (objects) OnDelete(any) {}

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
@@ -43,17 +42,4 @@ plimsoll_vertical_unlisted_objects 0
 			t.Errorf("%d targets are shown, %v; want CPU and memory", n, err)
 		}
 	})
-}
-
-// TestShownIsBounded: a cluster's size does not decide how much Prometheus keeps.
-func TestShownIsBounded(t *testing.T) {
-	s := newShown()
-	works := make([]*work, maxShown+3)
-	for i := range works {
-		works[i] = &work{track: &track{name: types.NamespacedName{Namespace: "shop", Name: "web"}}}
-	}
-	s.note(works)
-	if s.left != 3 {
-		t.Errorf("%d objects are left out, want 3", s.left)
-	}
 }

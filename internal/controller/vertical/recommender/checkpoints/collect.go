@@ -1,0 +1,55 @@
+package checkpoints
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+)
+
+// Collect deletes checkpoints of objects that are gone and, with live-containers, of
+// containers that nothing is known of any more.
+func (s *Store) Collect(ctx context.Context, now time.Time) {
+	if s.collected.IsZero() {
+		s.collected = now // upstream waits for an interval, too
+	}
+	if now.Sub(s.collected) < s.CollectInterval {
+		return
+	}
+	s.collected = now
+	var gone []types.NamespacedName
+	err := s.Client.EachCheckpoint(ctx, s.Namespace, func(c *vpav1.VerticalPodAutoscalerCheckpoint) {
+		if !s.IsIgnored(c.Namespace) && !s.isNeeded(c) {
+			gone = append(gone, types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+		}
+	})
+	if err != nil {
+		s.Log.Error(err, "checkpoints that nobody needs were not looked for")
+		return
+	}
+	for _, name := range gone {
+		if err := s.Client.DeleteCheckpoint(ctx, name.Namespace, name.Name); err != nil {
+			s.Log.Error(err, "a checkpoint that nobody needs was not deleted")
+			continue
+		}
+		s.Log.V(1).Info("a checkpoint that nobody needs was deleted", "checkpoint", name.String())
+	}
+}
+
+// isNeeded reports whether there is an object for a checkpoint and, if it is ours,
+// anything known of the container.
+func (s *Store) isNeeded(c *vpav1.VerticalPodAutoscalerCheckpoint) bool {
+	owner := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.VPAObjectName}
+	_, exists, err := s.VPAs.GetByKey(owner.String())
+	if err != nil {
+		return true
+	}
+	a, isOurs := s.Autoscalers.Autoscaler(owner)
+	if !exists || !isOurs || a.LookupFailed || !s.Policy.Has(divergence.LiveContainers) {
+		return exists
+	}
+	return a.has(c.Spec.ContainerName)
+}

@@ -1,0 +1,86 @@
+// Package findings finds what is wrong with a VerticalPodAutoscaler or its workload, for its conditions and events:
+// an invalid spec, other VerticalPodAutoscalers of the same workload, CPU contention, missing metrics.
+package findings
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/finding"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
+)
+
+// Checks are the checks of one VerticalPodAutoscaler, with what they need of earlier passes.
+type Checks struct {
+	// sampled is when its containers were last measured, or last did not run.
+	sampled time.Time
+	// contended are the containers that do not get the CPU that they want.
+	contended cpucontention.Contended
+}
+
+// Facts are what a pass knows of a VerticalPodAutoscaler.
+type Facts struct {
+	VPA *vpav1.VerticalPodAutoscaler
+	// SharedTarget is what SharedTargets says of it.
+	SharedTarget string
+	// IsRunning: one of its pods runs.
+	IsRunning bool
+	// Interval is the time between passes.
+	Interval time.Duration
+}
+
+// Of are the findings of one pass. A finding without a message is that there is nothing wrong.
+func (c *Checks) Of(now time.Time, f Facts, o *recommend.Observation) []finding.Finding {
+	if c.sampled.IsZero() || len(o.Samples) > 0 || !f.IsRunning || o.Lookup.Problem != "" {
+		c.sampled = now
+	}
+	highest := map[string]cpucontention.Shares{}
+	for i := range o.Samples {
+		s := &o.Samples[i]
+		highest[s.Container] = highest[s.Container].Max(s.Contention)
+	}
+	c.contended.Update(highest)
+	return []finding.Finding{
+		{Kind: finding.ConfigInvalid, Message: validation.Problem(f.VPA)},
+		{Kind: finding.TargetShared, Message: f.SharedTarget},
+		{Kind: finding.CPUContended, Message: c.contended.Message()},
+		finding.Missing(now.Sub(c.sampled), f.Interval),
+	}
+}
+
+// SharedTargets are the messages of the VerticalPodAutoscalers that change pods of a workload whose pods others change
+// too. One in mode Off changes none.
+func SharedTargets(vpas []*vpav1.VerticalPodAutoscaler) map[types.NamespacedName]string {
+	type workload struct{ namespace, kind, name string }
+	sharing := map[workload][]*vpav1.VerticalPodAutoscaler{}
+	for _, vpa := range vpas {
+		if ref := vpa.Spec.TargetRef; ref != nil && observevertical.ModeOf(&vpa.Spec) != vertical.ModeOff {
+			w := workload{vpa.Namespace, ref.Kind, ref.Name}
+			sharing[w] = append(sharing[w], vpa)
+		}
+	}
+	messages := map[types.NamespacedName]string{}
+	for w, all := range sharing {
+		if len(all) < 2 {
+			continue
+		}
+		// As upstream's updater and admission controller choose.
+		slices.SortFunc(all, observevertical.Older)
+		var names []string
+		for _, vpa := range all {
+			names = append(names, vpa.Name)
+		}
+		message := finding.Shared(w.kind, w.name, names).Message
+		for _, vpa := range all {
+			messages[types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name}] = message
+		}
+	}
+	return messages
+}

@@ -1,0 +1,46 @@
+package recommender
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+)
+
+// references are what the objects name, with their namespaces.
+func references(works []*work) iter.Seq2[string, *autoscalingv1.CrossVersionObjectReference] {
+	return func(yield func(string, *autoscalingv1.CrossVersionObjectReference) bool) {
+		for _, w := range works {
+			if ref := w.object.Spec.TargetRef; ref != nil && !yield(w.object.Namespace, ref) {
+				return
+			}
+		}
+	}
+}
+
+// targetOf finds the workload that the object names, or says why there is none. The words are upstream's.
+func targetOf(targets Targets, object *vpav1.VerticalPodAutoscaler) (ownership.Target, recommend.Lookup) {
+	ref := object.Spec.TargetRef
+	if ref == nil {
+		return unfound("Cannot read targetRef. Reason: targetRef not defined. If this is a v1beta1 object, switch to v1", nil)
+	}
+	target, err := targets.TargetOf(object.Namespace, ref)
+	if err != nil {
+		return unfound("Cannot read targetRef. Reason: "+err.Error(), err)
+	}
+	if target.HasParent {
+		return unfound(fmt.Sprintf(
+			"The target %s.%s/%s has a parent controller but it should point to a topmost well-known or scalable controller",
+			ref.APIVersion, ref.Kind, ref.Name), nil)
+	}
+	return target, recommend.Lookup{}
+}
+
+func unfound(problem string, err error) (ownership.Target, recommend.Lookup) {
+	return ownership.Target{}, recommend.Lookup{Problem: problem, Transient: errors.Is(err, ownership.ErrUnknown)}
+}

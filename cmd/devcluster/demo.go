@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,16 +110,14 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 		return err
 	}
 	fmt.Fprintf(out, "Plimsoll is running: plimsoll controller %s\n", strings.Join(flags, " "))
-	fmt.Fprintf(out, "To see why it scales, run in another terminal:\n\n  %s\n\n",
-		explainCommand(program, cluster.KubeconfigPath(), running.Inspection))
+	explain, err := demo.Explain{
+		Program: program, Kubeconfig: cluster.KubeconfigPath(), Inspection: running.Inspection,
+	}.Line()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "To see why it scales, run in another terminal:\n\n  %s\n\n", explain)
 	return nil
-}
-
-// explainCommand explains the demo's HPA; the Lease says that the controller runs on this
-// machine, and the port is a free one.
-func explainCommand(program, kubeconfig, inspection string) string {
-	_, port, _ := net.SplitHostPort(inspection)
-	return fmt.Sprintf("KUBECONFIG=%s %s explain hpa/web -n shop --controller-port=%s", kubeconfig, program, port)
 }
 
 // keep leaves the cluster to the user.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
+	"github.com/plimsoll-dev/plimsoll/internal/dev/demo"
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
@@ -142,17 +142,21 @@ func TestWithoutTheController(t *testing.T) {
 	}
 }
 
-// TestFindsTheLeaderOnThisMachine: a controller beside the cluster is found without its address, by the Lease's holder.
-func TestFindsTheLeaderOnThisMachine(t *testing.T) {
+// TestTheDemosLineFindsTheLeader: the line that make demo prints explains an HPA with its history. The controller runs
+// beside the cluster, so it is found by the Lease's holder, without its address.
+func TestTheDemosLineFindsTheLeader(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
-	_, port, err := net.SplitHostPort(shared.Plimsoll(t).Inspection())
+	p := shared.Plimsoll(t)
+	line, err := demo.Explain{
+		Program: p.Binary(), Kubeconfig: s.Cluster.KubeconfigPath(), Namespace: s.Name, Inspection: p.Inspection(),
+	}.Line()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := explain(t, s, "--controller-port="+port)
+	stdout, stderr, code := harness.RunShell(t, line)
 	if code != 0 || !strings.Contains(stdout, "history        read from the controller") {
-		t.Errorf("exit status %d:\n%s%s", code, stdout, stderr)
+		t.Errorf("%s: exit status %d:\n%s%s", line, code, stdout, stderr)
 	}
 }
 

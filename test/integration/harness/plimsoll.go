@@ -59,20 +59,33 @@ func (p *Plimsoll) Start(ctx context.Context, flags ...string) error {
 // Kubeconfig is that of the service account, as which the program acts.
 func (p *Plimsoll) Kubeconfig() string { return p.kubeconfig }
 
+// Binary is the path of the program.
+func (p *Plimsoll) Binary() string { return p.binary }
+
 // Stop ends the program politely. It can be started again.
 func (p *Plimsoll) Stop(ctx context.Context) { p.program.Stop(ctx) }
 
 // Kill ends the program without a chance to clean up. It can be started again.
 func (p *Plimsoll) Kill() { p.program.Kill() }
 
-// Inspection is where the running program tells what it decides on.
+// Inspection is the address where the running program serves the history that explain reads.
 func (p *Plimsoll) Inspection() string { return p.program.Inspection }
 
-// Run runs the program once, as whoever its flags say.
+// Run runs the program once, with the credentials that its flags name.
 func (p *Plimsoll) Run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return run(t, exec.CommandContext(t.Context(), p.binary, args...))
+}
+
+// RunShell runs a line as a user types it into a shell.
+func RunShell(t *testing.T, line string) (stdout, stderr string, code int) {
+	t.Helper()
+	return run(t, exec.CommandContext(t.Context(), "sh", "-c", line))
+}
+
+func run(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
+	t.Helper()
 	var out, problems strings.Builder
-	cmd := exec.CommandContext(t.Context(), p.binary, args...)
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -1,0 +1,32 @@
+package demo
+
+import (
+	"fmt"
+	"net"
+)
+
+// Explain is the command that shows why the demo's HPA has its replica count, to be run beside the
+// demo.
+type Explain struct {
+	// Program is Plimsoll's, Kubeconfig an administrator's.
+	Program, Kubeconfig string
+	// Namespace is the demo's if it is empty.
+	Namespace string
+	// Inspection is the address where the controller serves its history. Only its port is passed: the
+	// controller runs beside the cluster, so the Lease names this machine.
+	Inspection string
+}
+
+// Line is the command as a line for a shell.
+func (e Explain) Line() (string, error) {
+	_, port, err := net.SplitHostPort(e.Inspection)
+	if err != nil {
+		return "", fmt.Errorf("the controller's inspection address: %w", err)
+	}
+	namespace := e.Namespace
+	if namespace == "" {
+		namespace = demoNamespace
+	}
+	return fmt.Sprintf("KUBECONFIG=%s %s explain hpa/%s -n %s --controller-port=%s",
+		e.Kubeconfig, e.Program, demoWorkload, namespace, port), nil
+}

@@ -17,19 +17,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 )
 
-// Pod is a pod of the API with what decisions, and those who find its samples,
-// look at. A cluster has many, and a decision is made on all of its target's each
-// second: so it is translated once, when it changes, and what pods have in common
-// they share. It is not to be changed.
+// Pod is a pod of the API with the fields that decisions and the lookup of samples use. A
+// cluster has many, and a decision reads all of its target's every second. So a pod is
+// translated once, when it changes, and pods share what they have in common. It must not
+// be changed.
 type Pod struct {
 	metric.Pod
 	ResourceVersion string
 	// Created counts nanoseconds from 1970; 0 for a pod that never was.
 	Created int64
 	Startup Startup
-	// Whole is the pod of the API, for the vertical side; nil if nobody keeps it.
+	// Whole is the pod of the API, for vertical autoscaling; nil if that is off.
 	Whole Whole
-	// identity tells a pod from another one of its name.
+	// identity distinguishes a pod from another one of its name.
 	identity        uint64
 	namespace, node unique.Handle[string]
 	labels          Labels
@@ -76,7 +76,7 @@ func PodsOf(pods []*corev1.Pod) []*Pod {
 // Namespace is the pod's.
 func (p *Pod) Namespace() string { return p.namespace.Value() }
 
-// Node is where the pod's containers run, or will; empty while nobody knows.
+// Node is where the pod's containers run, or will; empty before the pod is scheduled.
 func (p *Pod) Node() string { return p.node.Value() }
 
 // Labels are the pod's.
@@ -89,8 +89,8 @@ func (p *Pod) IsSame(other *Pod) bool { return p.identity == other.identity }
 // IsReady reports whether the pod is ready.
 func (p *Pod) IsReady() bool { return p.Ready == metric.ReadyTrue }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, for informers that hold pods
-// as they are here.
+// GetObjectMeta implements metav1.ObjectMetaAccessor, for informers that cache pods
+// in this form.
 func (p *Pod) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion}
 }
@@ -147,7 +147,7 @@ func hashOf(text string) uint64 {
 	return hash
 }
 
-// Labels are the labels of an object. Equal ones are held once.
+// Labels are the labels of an object. Equal ones are stored once.
 type Labels struct{ text unique.Handle[string] }
 
 var _ labels.Labels = Labels{}

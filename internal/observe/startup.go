@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Startup is when a pod came how far on its way to being ready, as its status tells.
+// Startup has the times of the steps of a pod to readiness, by its status.
 // It is small, as a cluster has many pods.
 type Startup struct {
 	// Scheduled: it has a node. Sandboxed: volumes, sandbox and network are there.
@@ -17,7 +17,7 @@ type Startup struct {
 }
 
 // Stamp is a time in seconds from 1970, which is as exact as statuses are; 0 where
-// the status does not tell.
+// the status has none.
 type Stamp uint32
 
 func stampOf(at time.Time) Stamp {
@@ -56,7 +56,7 @@ type StartupPart uint8
 
 // The parts, in their order.
 const (
-	// PartCreation ends when the pod is created, by whoever scales the target.
+	// PartCreation ends when the pod is created, by the controller of the target.
 	PartCreation StartupPart = iota
 	// PartScheduling ends when it has a node.
 	PartScheduling
@@ -64,7 +64,7 @@ const (
 	PartSandbox
 	// PartInit ends when the init containers are done.
 	PartInit
-	// PartImage ends when the last container runs. Statuses do not tell the pull of
+	// PartImage ends when the last container runs. Statuses do not separate the pull of
 	// its image from the container's own start.
 	PartImage
 	// PartReadiness ends when the pod is ready.
@@ -87,7 +87,7 @@ func (p StartupPart) String() string {
 }
 
 // BecameReady reports whether the pod is ready now and never was before, as far as
-// its statuses show. Of one whose containers were restarted nobody knows.
+// its statuses show. For one whose containers were restarted this is unknown.
 func BecameReady(before, after *Pod) bool {
 	if before.IsReady() || !after.IsReady() || !before.IsSame(after) || after.Startup.Running == 0 {
 		return false
@@ -98,7 +98,7 @@ func BecameReady(before, after *Pod) bool {
 }
 
 // SplitStartup yields how long each part took of a ready pod that the write of a
-// count brought about. A part whose end the status does not tell is left out: its
+// count brought about. A part whose end is not in the status is left out: its
 // time counts to the next.
 func SplitStartup(pod *Pod, written time.Time, yield func(part StartupPart, took time.Duration)) {
 	s := &pod.Startup

@@ -6,13 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Whole is the pod of the API, as far as the vertical side looks at it.
+// Whole is the pod of the API, as far as vertical decisions use it.
 type Whole interface {
 	// Pod is not to be changed. It may be made for the caller, which costs some
 	// allocations.
 	Pod() *corev1.Pod
 	UID() string
-	// HasContainer tells whether the pod has a container of the name. Init containers,
+	// HasContainer reports whether the pod has a container of the name. Init containers,
 	// sidecars among them, do not count.
 	HasContainer(name string) bool
 }
@@ -27,7 +27,7 @@ func (p *wholePod) UID() string      { return string(p.ObjectMeta.UID) }
 
 func (p *wholePod) HasContainer(name string) bool { return HasContainer(p.Spec.Containers, name) }
 
-// HasContainer tells whether one of the containers has the name.
+// HasContainer reports whether one of the containers has the name.
 func HasContainer(containers []corev1.Container, name string) bool {
 	return slices.ContainsFunc(containers, func(c corev1.Container) bool { return c.Name == name })
 }

@@ -89,7 +89,7 @@ func (r *Reader) decode(document []byte) (Step, error) {
 	return step, step.Complete()
 }
 
-// formatOf is the format that the list's items tell of.
+// formatOf is the format that follows from the list's items.
 func (r *Reader) formatOf(list *corev1.List) *Format {
 	for i := range r.formats {
 		isMarked := func(item runtime.RawExtension) bool {

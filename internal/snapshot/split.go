@@ -133,7 +133,7 @@ func (s *splitter) braces() ([]byte, error) {
 	}
 }
 
-// isBlank reports whether a document holds nothing but comments.
+// isBlank reports whether a document has nothing but comments.
 func isBlank(document []byte) bool {
 	for line := range bytes.Lines(document) {
 		line = bytes.TrimSpace(line)

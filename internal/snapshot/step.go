@@ -1,6 +1,6 @@
 // Package snapshot reads and writes streams of snapshots: YAML or JSON documents,
 // each a v1 List with everything that one decision saw, as the API's own objects and
-// one object of Plimsoll's. What a document may hold is for [Format] to say: the
+// one object of Plimsoll's. A [Format] says what a document may contain: the
 // packages horizontal and vertical have one each.
 package snapshot
 
@@ -31,7 +31,7 @@ type Step interface {
 type Format struct {
 	// Marks are kinds of items that no document of another format has.
 	Marks []string
-	// Scheme knows the kinds of items that the documents may hold.
+	// Scheme has the kinds of items that the documents may contain.
 	Scheme *runtime.Scheme
 	// New is a step without items.
 	New func() Step

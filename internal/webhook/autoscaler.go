@@ -65,8 +65,8 @@ const maxValues = 10 * maxEntries
 // grows with the square of their number.
 const maxErrors = 20
 
-// parts are what is looked at of an object. What its status and the rest of its metadata
-// say is skipped in the text.
+// parts are the fields of an object that are read. Its status and the rest of its metadata
+// are skipped in the text.
 type parts struct {
 	Metadata struct {
 		Name              string       `json:"name"`
@@ -99,7 +99,7 @@ func parse(raw []byte) (*vpav1.VerticalPodAutoscaler, error) {
 	return vpa, json.Unmarshal(p.Spec, &vpa.Spec)
 }
 
-// isDeleted tells whether an object is being deleted, of one that may not be readable.
+// isDeleted reports whether an object is being deleted, of one that may not be readable.
 func isDeleted(raw []byte) bool {
 	var p parts
 	return json.Unmarshal(raw, &p) == nil && p.Metadata.DeletionTimestamp != nil

@@ -15,7 +15,7 @@ type Conflicts interface {
 	Skips() bool
 }
 
-// ConflictWarnings tell the owner of an object of a horizontal autoscaler with a
+// ConflictWarnings warn the owner of an object about a horizontal autoscaler with a
 // Utilization target on what this object controls. Which containers there are is
 // not known here: those with a policy are named, the others are "*".
 func ConflictWarnings(found Conflicts, v *vpav1.VerticalPodAutoscaler) []string {

@@ -20,8 +20,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// Matcher finds the VerticalPodAutoscaler that a new pod is under; nil is none.
-// It calls nobody. An error says that this is not known now.
+// Matcher finds the VerticalPodAutoscaler that applies to a new pod; nil is none.
+// It reads caches alone. An error says that this is not known now.
 type Matcher interface {
 	Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error)
 }
@@ -29,7 +29,7 @@ type Matcher interface {
 // Config is what a Handler needs.
 type Config struct {
 	Matcher Matcher
-	// Ranges are the LimitRanges of a namespace; it calls nobody.
+	// Ranges are the LimitRanges of a namespace, from a cache.
 	Ranges func(namespace string) *bounds.Ranges
 	// Warnings are for the owner of an object that is created or updated; nil for
 	// none.

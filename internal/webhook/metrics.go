@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// status is upstream's word for what became of a request.
+// status is upstream's name for the result of a request.
 type status string
 
 const (
@@ -18,14 +18,14 @@ const (
 	statusApplied status = "applied"
 )
 
-// Upstream's words for what a request is about.
+// Upstream's names for the kind of a request.
 const (
 	resourceUnknown = "unknown"
 	resourcePod     = "Pod"
 	resourceVPA     = "VPA"
 )
 
-// Failure is why a request was admitted unchanged that should have been looked at.
+// Failure is why a request was admitted unchanged without being evaluated.
 type Failure string
 
 // Why a request was admitted unchanged.

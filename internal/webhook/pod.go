@@ -61,7 +61,7 @@ const (
 	// pods are often made within moments, and the watch may be behind. The API server
 	// waits for seconds.
 	catchUp = 300 * time.Millisecond
-	// catchUpTurn is how often the cache is looked at meanwhile.
+	// catchUpTurn is how often the cache is read meanwhile.
 	catchUpTurn = 10 * time.Millisecond
 )
 

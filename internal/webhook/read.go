@@ -36,8 +36,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// parseReview is the request of an AdmissionReview, as far as it is looked at: who asks
-// for it, and with which options, is not decoded.
+// parseReview is the request of an AdmissionReview, as far as it is used: its user and
+// options are not decoded.
 func parseReview(body []byte) (*admissionv1.AdmissionRequest, error) {
 	var review struct {
 		Request *struct {

@@ -96,9 +96,9 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	if !p.result.HasSamples {
 		return
 	}
-	next := d.Next(&p.record.state, &p.observation, nil)
-	if !next.Again.IsZero() && t.isOn {
-		t.queue.AddEarly(keyOf(p.hpa), next.Again, true)
+	next := d.FollowUp(&p.record.state, &p.observation, nil)
+	if !next.DecideAt.IsZero() && t.isOn {
+		t.queue.AddEarly(keyOf(p.hpa), next.DecideAt, true)
 	}
 	var nodes []string
 	for _, pod := range next.Suspects {
@@ -109,7 +109,7 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	if len(nodes) > 0 {
 		t.direct.Prefer(true, nodes...)
 	}
-	if next.Near {
+	if next.NearThreshold {
 		t.direct.Prefer(false, t.pods.NodesOf(keyOf(p.hpa), nil)...)
 	}
 }

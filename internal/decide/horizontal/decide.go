@@ -12,8 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// NeedsReadings reports whether a decision on the observation looks at the
-// pods and the metrics' readings, so that the shell collects no others.
+// NeedsReadings reports whether a decision on the observation uses the pods and the
+// metrics' readings. If not, the controller collects none.
 func NeedsReadings(p *Policy, o *Observation) bool {
 	if o.Target.Selector.Problem != SelectorFine {
 		return false
@@ -28,10 +28,9 @@ func NeedsReadings(p *Policy, o *Observation) bool {
 	}
 }
 
-// Decide says how many replicas the target shall have now. The state is
-// consumed; the one returned takes its place, and lends the decision its
-// buffers (see Decision). If the decision asks for a scale write, Settle must be
-// told what became of it.
+// Decide computes how many replicas the target should have now. The state is
+// consumed; the returned one takes its place, and the decision uses its buffers (see
+// Decision). If the decision asks for a scale write, its outcome must be passed to Settle.
 //
 // The order of the steps is upstream's (pkg/controller/podautoscaler/
 // horizontal.go, reconcileAutoscaler, v1.37.1): metrics, largest proposal,
@@ -103,9 +102,9 @@ func (p *Policy) seesZero() bool {
 	return false
 }
 
-// correct brings a count that is out of range to its bound, whatever the
-// metrics say. Upstream looks at nothing else; Plimsoll shows the metrics all
-// the same and does not fight over a target that has two autoscalers.
+// correct brings a count that is out of range to its bound, independent of the
+// metrics. Upstream evaluates nothing else. Plimsoll shows the metrics all the same, and
+// does not write if the target has two autoscalers.
 func (d *Decision) correct(bound int32, w *workspace, o *Observation) {
 	if d.policy.Divergences.Has(divergence.OutOfRange) {
 		if o.Target.Selector.Problem == SelectorAmbiguous {
@@ -134,7 +133,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	s.Surges.Judge(d.At, &d.Surge, d.Current, p.Metrics, d.Metrics)
 	usable := d.combine()
 	if usable && d.Proposed.Replicas < d.Current && o.defersLowering() {
-		// Nothing is remembered of it either.
+		// The surge history does not change either.
 		d.Branch, s.Surges = BranchAwaiting, before
 		return
 	}
@@ -164,7 +163,7 @@ func (d *Decision) context(o *Observation) metric.Context {
 	}
 }
 
-// unread is the reading of a metric that the observation says nothing of.
+// unread is the reading of a metric that the observation has no reading for.
 var unread = metric.Reading{Error: "the metric was not read"}
 
 func (d *Decision) evaluate(w *workspace, o *Observation) {
@@ -186,7 +185,7 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 	}
 	d.Surge = surge.Evaluate(&p.Surge,
 		&surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
-	// The observation is the shell's again.
+	// The caller may reuse the observation.
 	c.Pods = nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 func selecting(o horizontal.Observation, problem horizontal.SelectorProblem) horizontal.Observation {
@@ -246,7 +246,7 @@ func TestZeroAndBack(t *testing.T) {
 	}
 }
 
-func hasCondition(r report.Report, kind string, status bool) bool {
+func hasCondition(r statusreport.Report, kind string, status bool) bool {
 	for _, c := range r.Conditions {
 		if c.Type == kind {
 			return c.Status == condition.StatusOf(status)

@@ -6,36 +6,35 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// Decision is what is wanted and everything that led there. Status, events,
+// Decision is the replica count and everything that led to it. Status, events,
 // logs and explanations print it; none computes it again.
 //
 // Metrics, with the groups of its results, lies in buffers that Decide's state
-// lends until the next Decide on that state writes over them; Settle leaves them
-// alone. Whoever keeps a decision longer takes a Clone. Reports and what is made
-// of them are copies.
+// owns: the next Decide on that state writes over them, Settle does not. To keep a
+// decision longer, Clone it. Reports and what is made of them are copies.
 type Decision struct {
 	At     time.Time
 	Branch Branch
 	// Trigger is why it was made then.
 	Trigger trigger.Kind
 	// Current is the count the decision starts from, Desired what the target
-	// shall have.
+	// should have.
 	Current, Desired int32
 	// Rescale reports whether the scale is to be written.
 	Rescale bool
 	// Metrics holds one result for each metric of the policy, or nothing where
-	// metrics were not looked at.
+	// metrics were not evaluated.
 	Metrics []metric.Result
 	// Failed is how many of the metrics could not be computed, Pending of how many the
 	// values are still awaited, and Outdated how many know nothing newer than the last
 	// scale-up. None of these lowers the count.
 	Failed, Pending, Outdated int
-	// Surge is what the surge window made of the last few seconds.
+	// Surge is the result of the surge window.
 	Surge surge.Result
 	// Proposed is the proposal that won, before any limit.
 	Proposed proposal.Proposal
@@ -48,7 +47,7 @@ type Decision struct {
 
 	policy   *Policy
 	target   Target
-	conflict report.Conflict
+	conflict statusreport.Conflict
 }
 
 // Branch is the way that a decision took.
@@ -68,8 +67,8 @@ const (
 	BranchFailed
 	// BranchMetrics: the metrics decide.
 	BranchMetrics
-	// BranchAwaiting: what is known asks for a lower count or for none, and values that
-	// may say otherwise are awaited. It leaves everything as it is, status included.
+	// BranchAwaiting: the values so far ask for a lower count or for none, and others that
+	// may ask for more have not arrived. Nothing changes, not even status.
 	BranchAwaiting
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // sampled is a queue of that length, looked at so long before noon.
@@ -28,34 +28,34 @@ func TestOneDoubling(t *testing.T) {
 		ago      time.Duration
 		readings []metric.Reading
 		want     int32
-		held     behavior.Hold
+		held     behavior.DoublingDelay
 	}{
 		"at once":          {"the second is not over", 0, of(sampled(99, 0)), 4, behavior.TooSoon},
 		"just before":      {"not yet", second - 1, of(sampled(99, 0)), 4, behavior.TooSoon},
-		"a second":         {"a second is enough", second, of(sampled(99, 0)), 8, behavior.NotHeld},
+		"a second":         {"a second is enough", second, of(sampled(99, 0)), 8, behavior.NotDelayed},
 		"less than double": {"any scale-up is one", second / 2, of(sampled(5, 0)), 4, behavior.TooSoon},
-		"down":             {"only scaling up waits", second / 2, of(sampled(2, 0)), 2, behavior.NotHeld},
-		"stay":             {"nothing to hold", second / 2, of(sampled(4, 0)), 4, behavior.NotHeld},
+		"down":             {"only scaling up waits", second / 2, of(sampled(2, 0)), 2, behavior.NotDelayed},
+		"stay":             {"nothing to hold", second / 2, of(sampled(4, 0)), 4, behavior.NotDelayed},
 		"old sample": {"it does not know of the 4", 15 * second, of(sampled(99, 20*second)), 4,
 			behavior.NothingNewer},
 		"as old": {"nor does one of the same moment", 15 * second, of(sampled(99, 15*second)), 4,
 			behavior.NothingNewer},
-		"just newer":           {"this one may", 15 * second, of(sampled(99, 15*second-1)), 8, behavior.NotHeld},
-		"old sample, down":     {"less is no doubling", 15 * second, of(sampled(2, 20*second)), 2, behavior.NotHeld},
-		"without a time":       {"taken for new", 15 * second, of(length(99)), 8, behavior.NotHeld},
+		"just newer":           {"this one may", 15 * second, of(sampled(99, 15*second-1)), 8, behavior.NotDelayed},
+		"old sample, down":     {"less is no doubling", 15 * second, of(sampled(2, 20*second)), 2, behavior.NotDelayed},
+		"without a time":       {"taken for new", 15 * second, of(length(99)), 8, behavior.NotDelayed},
 		"without a time, soon": {"a second all the same", second / 2, of(length(99)), 4, behavior.TooSoon},
 		"a slow clock": {"an hour behind, it is waited for a minute", minute, of(sampled(99, time.Hour)), 8,
-			behavior.NotHeld},
+			behavior.NotDelayed},
 		"almost a minute": {"not yet", minute - 1, of(sampled(99, time.Hour)), 4, behavior.NothingNewer},
-		"clock set back":  {"that was in an hour", -time.Hour, of(sampled(99, 0)), 8, behavior.NotHeld},
+		"clock set back":  {"that was in an hour", -time.Hour, of(sampled(99, 0)), 8, behavior.NotDelayed},
 		"two metrics": {"the new one asks for 6, the old one may not", 15 * second,
 			of(sampled(99, 20*second), sampled(6, second)), 6, behavior.NothingNewer},
 		"two metrics, enough": {"the new one asks for more than the double", 15 * second,
-			of(sampled(99, 20*second), sampled(9, second)), 8, behavior.NotHeld},
+			of(sampled(99, 20*second), sampled(9, second)), 8, behavior.NotDelayed},
 		"two, the new one low": {"it does not ask for more", 15 * second, of(sampled(99, 20*second), sampled(1, second)), 4,
 			behavior.NothingNewer},
 		"one fails": {"its time is not known, and does not matter", 15 * second, of(broken(), sampled(99, second)), 8,
-			behavior.NotHeld},
+			behavior.NotDelayed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, 100)
@@ -68,26 +68,26 @@ func TestOneDoubling(t *testing.T) {
 			s := remembering(past{time.Hour, 1})
 			s.LastScaleUp = noon.Add(-tt.ago)
 			o := see(4, tt.readings...)
-			decide := func() (horizontal.Decision, report.Report) {
+			decide := func() (horizontal.Decision, statusreport.Report) {
 				d, _ := horizontal.Decide(noon, &p, s.Clone(), &o)
 				r := d.Report(horizontal.Outcome{At: noon})
 				return d, r
 			}
 			d, r := decide()
-			if d.Desired != tt.want || d.Limited.Held != tt.held {
-				t.Errorf("%s: got %d, %q; want %d, %q", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held)
+			if d.Desired != tt.want || d.Limited.DoublingDelayed != tt.held {
+				t.Errorf("%s: got %d, %q; want %d, %q", tt.reason, d.Desired, d.Limited.DoublingDelayed, tt.want, tt.held)
 			}
-			if tt.held != behavior.NotHeld &&
+			if tt.held != behavior.NotDelayed &&
 				(d.Limited.Reason != behavior.ScaleUpLimit || !hasCondition(r, "ScalingLimited", true)) {
 				t.Errorf("held, but limited by %v: %+v", d.Limited.Reason, r.Conditions)
 			}
 			p.Divergences &^= divergence.OneDoubling
-			if d, _ := decide(); d.Desired != min(8, max(d.Proposed.Replicas, 1)) || d.Limited.Held != behavior.NotHeld {
-				t.Errorf("upstream doubles at each decision: got %d, %q", d.Desired, d.Limited.Held)
+			if d, _ := decide(); d.Desired != min(8, max(d.Proposed.Replicas, 1)) || d.Limited.DoublingDelayed != behavior.NotDelayed {
+				t.Errorf("upstream doubles at each decision: got %d, %q", d.Desired, d.Limited.DoublingDelayed)
 			}
 			p.Divergences, p.Behavior = divergence.Default&^divergence.NewerSamples, rates(unlimited(), unlimited())
-			if d, _ := decide(); d.Limited.Held != behavior.NotHeld || d.Desired != max(d.Proposed.Replicas, 1) {
-				t.Errorf("with behavior its policies hold alone: got %d, %q", d.Desired, d.Limited.Held)
+			if d, _ := decide(); d.Limited.DoublingDelayed != behavior.NotDelayed || d.Desired != max(d.Proposed.Replicas, 1) {
+				t.Errorf("with behavior its policies hold alone: got %d, %q", d.Desired, d.Limited.DoublingDelayed)
 			}
 		})
 	}

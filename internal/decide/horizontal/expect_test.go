@@ -10,13 +10,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // seen is a decision and what is reported of it.
 type seen struct {
 	decision horizontal.Decision
-	report   report.Report
+	report   statusreport.Report
 	specs    []source.Spec
 }
 

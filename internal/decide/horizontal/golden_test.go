@@ -293,8 +293,8 @@ func why(of *seen) string {
 			all = append(all, m.Verdict.String())
 		}
 	}
-	if d.Limited.Held != behavior.NotHeld {
-		all = append(all, d.Limited.Held.String())
+	if d.Limited.DoublingDelayed != behavior.NotDelayed {
+		all = append(all, d.Limited.DoublingDelayed.String())
 	}
 	if r.Reason != "" {
 		all = append(all, r.Reason)

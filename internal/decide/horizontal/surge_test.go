@@ -130,12 +130,12 @@ func TestSurgeAndDoubling(t *testing.T) {
 		ago    time.Duration
 		stable time.Duration
 		want   int32
-		held   behavior.Hold
+		held   behavior.DoublingDelay
 	}{
-		"newer":            {"the surge and the average are", 2 * time.Second, 0, 8, behavior.NotHeld},
+		"newer":            {"the surge and the average are", 2 * time.Second, 0, 8, behavior.NotDelayed},
 		"too soon":         {"half a second later", time.Second / 2, 0, 4, behavior.TooSoon},
 		"both old":         {"nothing was seen since", -time.Second, 2 * time.Second, 4, behavior.NothingNewer},
-		"only the average": {"the surge asks for enough by itself", 2 * time.Second, 20 * time.Second, 8, behavior.NotHeld},
+		"only the average": {"the surge asks for enough by itself", 2 * time.Second, 20 * time.Second, 8, behavior.NotDelayed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := surging()
@@ -150,8 +150,8 @@ func TestSurgeAndDoubling(t *testing.T) {
 			s := remembering(past{time.Hour, 1})
 			s.LastScaleUp = now.Add(-tt.ago)
 			d, _ := horizontal.Decide(now, &p, s, &o)
-			if d.Proposed.Source != proposal.Surge || d.Desired != tt.want || d.Limited.Held != tt.held {
-				t.Errorf("%s: %d, %q; want %d, %q (%+v)", tt.reason, d.Desired, d.Limited.Held, tt.want, tt.held, d.Surge)
+			if d.Proposed.Source != proposal.Surge || d.Desired != tt.want || d.Limited.DoublingDelayed != tt.held {
+				t.Errorf("%s: %d, %q; want %d, %q (%+v)", tt.reason, d.Desired, d.Limited.DoublingDelayed, tt.want, tt.held, d.Surge)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func TestSuspects(t *testing.T) {
 				tt.change(&p, &o)
 			}
 			d, state := horizontal.Decide(noon, &p, horizontal.State{}, &o)
-			if diff := cmp.Diff(tt.want, d.Next(&state, &o, nil).Suspects); diff != "" {
+			if diff := cmp.Diff(tt.want, d.FollowUp(&state, &o, nil).Suspects); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 			}
 		})
@@ -222,7 +222,7 @@ func TestSurgeAllocatesNothing(t *testing.T) {
 				i++
 				var d horizontal.Decision
 				d, s = horizontal.Decide(noon.Add(time.Duration(i)*time.Second), &p, s, &o)
-				suspects = d.Next(&s, &o, suspects[:0]).Suspects
+				suspects = d.FollowUp(&s, &o, suspects[:0]).Suspects
 			}
 			step()
 			if n := testing.AllocsPerRun(100, step); n > 0 {

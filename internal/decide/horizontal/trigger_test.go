@@ -69,12 +69,12 @@ func TestNext(t *testing.T) {
 	o := see(2, sampled(6, 0))
 	state := horizontal.State{LastScaleUp: noon.Add(-300 * time.Millisecond)}
 	d, state := horizontal.Decide(noon, &p, state, &o)
-	if next := d.Next(&state, &o, nil); !next.Again.Equal(noon.Add(700 * time.Millisecond)) {
-		t.Errorf("again at %v, of a decision held as %s", next.Again, d.Limited.Held)
+	if next := d.FollowUp(&state, &o, nil); !next.DecideAt.Equal(noon.Add(700 * time.Millisecond)) {
+		t.Errorf("again at %v, of a decision held as %s", next.DecideAt, d.Limited.DoublingDelayed)
 	}
 	o = see(2, sampled(2, 0))
 	d, state = horizontal.Decide(noon.Add(time.Minute), &p, state, &o)
-	if next := d.Next(&state, &o, nil); !next.Again.IsZero() {
-		t.Errorf("again at %v, with nothing to raise", next.Again)
+	if next := d.FollowUp(&state, &o, nil); !next.DecideAt.IsZero() {
+		t.Errorf("again at %v, with nothing to raise", next.DecideAt)
 	}
 }

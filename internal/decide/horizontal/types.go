@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
@@ -28,7 +28,7 @@ type Policy struct {
 	Behavior *behavior.Behavior
 	// Tolerance is the flag's or, where behavior names one, the object's.
 	Tolerance metric.Tolerance
-	// DownscaleStabilization is the flag's window; it holds without Behavior.
+	// DownscaleStabilization is the flag's window; it applies without Behavior.
 	DownscaleStabilization time.Duration
 	// CPUInitializationPeriod and InitialReadinessDelay are the two start-up
 	// delays of CPU samples.
@@ -49,11 +49,11 @@ type Observation struct {
 	// ScaledToZero is the status of the object's ScaledToZero condition.
 	ScaledToZero bool
 	// Conflict is with a vertical autoscaler.
-	Conflict report.Conflict
+	Conflict statusreport.Conflict
 	// Pods are the pods that the scale's selector selects.
 	Pods []metric.Pod
-	// Readings belong to Policy.Metrics, index for index. They are looked at only
-	// if NeedsReadings says so.
+	// Readings belong to Policy.Metrics, index for index. They are used only if
+	// NeedsReadings returns true.
 	Readings []metric.Reading
 }
 
@@ -90,8 +90,8 @@ const (
 // StateVersion is the version of State that this package writes.
 const StateVersion = 1
 
-// State is what a decision remembers of earlier ones. It is consumed: the state
-// that goes into Decide must not be used again, as the one that comes out has
+// State is the history of earlier decisions. It is consumed: the state
+// passed to Decide must not be used again, because the returned one has
 // its buffers. To decide twice from one state, Clone it.
 type State struct {
 	Version         int                     `json:"version"`
@@ -104,7 +104,7 @@ type State struct {
 	// without behavior.
 	LastScaleUpOn []behavior.Sample `json:"lastScaleUpOn,omitempty"`
 	// Surges is what is remembered of surges.
-	Surges surge.Memory `json:"surges,omitzero"`
+	Surges surge.History `json:"surges,omitzero"`
 	// Pending is the change that was decided and not yet settled.
 	Pending *behavior.Pending `json:"pending,omitempty"`
 

@@ -49,7 +49,7 @@ func (w *workspace) pend(b *behavior.Behavior, change int32, results []metric.Re
 }
 
 // Clone is a copy that shares no buffers with the state that the decision came
-// from, for whoever keeps it longer than until the next decision.
+// from, to keep it beyond the next decision.
 func (d *Decision) Clone() Decision {
 	c := *d
 	c.Metrics = slices.Clone(d.Metrics)

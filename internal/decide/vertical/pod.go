@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pod is what the vertical side looks at of a pod.
+// Pod is what vertical decisions use of a pod.
 type Pod struct {
 	UID, Namespace, Name string
 	Generation           int64
@@ -61,7 +61,7 @@ type PodContainer struct {
 	Restarts [Resources]bool
 	// Crashed is how the container last ended, if it did.
 	Crashed Termination
-	// Waiting reports that the kubelet holds it back after it ended too often.
+	// Waiting reports that the kubelet delays its restart after it ended too often.
 	Waiting bool
 	// FixedHeap reports that the program decides at its start how much memory it
 	// will use.
@@ -81,8 +81,8 @@ type Termination struct {
 // Ended reports whether there is a termination at all.
 func (t Termination) Ended() bool { return !t.Finished.IsZero() }
 
-// IsObserved reports whether a container counts: admission saw it, or nobody
-// knows what admission saw.
+// IsObserved reports whether a container counts: admission saw it, or what
+// admission saw is unknown.
 func (p *Pod) IsObserved(container string) bool {
 	if !p.HasObserved {
 		return true
@@ -121,13 +121,13 @@ const (
 	ResizeInProgress
 	// ResizeError: it is being done and something went wrong; the kubelet tries again.
 	ResizeError
-	// ResizeUnknown: a condition with a reason that nobody knows.
+	// ResizeUnknown: a condition with an unknown reason.
 	ResizeUnknown
 )
 
 var resizeStatuses = [...]string{"None", "Deferred", "Infeasible", "InProgress", "Error", "Unknown"}
 
-// String is the word of the conditions.
+// String is the conditions' name.
 func (s ResizeStatus) String() string { return resizeStatuses[s] }
 
 // Scheduled are the pods that are on a node.

@@ -13,7 +13,7 @@ const (
 
 var qosClasses = [...]string{"", "BestEffort", "Burstable", "Guaranteed"}
 
-// String is the API's word.
+// String is the API's name.
 func (q QoS) String() string { return qosClasses[q] }
 
 // QoS is the class of a pod with this container alone: Guaranteed if both resources are

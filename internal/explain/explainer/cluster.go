@@ -29,7 +29,7 @@ type ClusterReader struct {
 	vpas    *vpa.Client
 }
 
-// NewClusterReader makes a ClusterReader; it calls nobody. The finder needs no client.
+// NewClusterReader makes a ClusterReader; it calls no API. The finder needs no client.
 func NewClusterReader(config *rest.Config, finder leader.Finder, options Options) (*ClusterReader, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

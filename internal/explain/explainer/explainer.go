@@ -71,7 +71,7 @@ func (o Options) withoutHistory(
 }
 
 // verticalDivergences are those of the controller that decides: the recorded ones, or
-// those that follow from who wrote the status.
+// those that follow from the writer of the status.
 func (o Options) verticalDivergences(step *snapshotvertical.Step) verticaldivergence.Set {
 	if o.Controller == explainhorizontal.Upstream {
 		return verticaldivergence.None

@@ -1,9 +1,9 @@
 // Package historybounds bounds a history that only its controller has.
 //
-// What an object's controller remembers, its recommendations and scale events, is
-// in nobody's API. Its traces are: status says what the last decision came to,
-// and events say what was scaled when. From these come histories that the real one
-// lies between. What all of them decide is certain.
+// The history of an HPA, its recommendations and scale events, is in no API. Its traces
+// are: status has the result of the last decision, and events have each scaling with its
+// time. They give histories that the real one lies between. What all of them decide is
+// certain.
 package historybounds
 
 import (
@@ -23,7 +23,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Rescale is a change of the count that an event tells of.
+// Rescale is a change of the replica count that an event reports.
 type Rescale struct {
 	At time.Time
 	// To is the new count.
@@ -36,7 +36,7 @@ type Rescale struct {
 // rescaled is the message of an upstream SuccessfulRescale event.
 var rescaled = regexp.MustCompile(`^New size: (\d+); reason: (?:.*( above target)$)?`)
 
-// Rescales are the changes that the events tell of, oldest first. Events of other
+// Rescales are the changes that the events report, oldest first. Events of other
 // kinds are left out.
 func Rescales(events []corev1.Event) []Rescale {
 	var found []Rescale
@@ -74,8 +74,8 @@ type Known struct {
 	Divergences divergence.Set
 }
 
-// Bounds are histories between which the real one lies: the first holds back
-// least, the others most, each in a way of its own.
+// Bounds are histories between which the real one lies: the first limits changes
+// least, the others most, each in another way.
 func Bounds(k *Known, now time.Time) []horizontal.State {
 	if !k.decided() {
 		return []horizontal.State{observehorizontal.FirstState(k.HPA)}
@@ -86,7 +86,7 @@ func Bounds(k *Known, now time.Time) []horizontal.State {
 	for _, count := range []int32{k.HPA.Status.DesiredReplicas, k.Current} {
 		possible = append(possible, history.Recommendation{Time: last, Replicas: count})
 	}
-	// Not empty: a controller without any history holds the count as it stands.
+	// Not empty: a controller without any history keeps the count as it is.
 	certain = append([]history.Recommendation{{Replicas: k.Current}}, certain...)
 	bounds := []horizontal.State{k.state(certain)}
 	first, wasScaled := k.first()
@@ -146,7 +146,7 @@ func (k *Known) condition(kind autoscalingv2.HorizontalPodAutoscalerConditionTyp
 // certain are the recommendations that must have been made. A decision that came to
 // its count without any limit recommended it; a scale-up recommended as much as it
 // came to or more, and a scale-down as little or less: what is more extreme would
-// only hold more.
+// only limit more.
 func (k *Known) certain(last time.Time) []history.Recommendation {
 	var made []history.Recommendation
 	before := int32(-1)

@@ -190,7 +190,7 @@ func (r *Result) trace() Trace {
 	}
 	t.Limited = &LimitedTrace{
 		Replicas: d.Limited.Replicas, Reason: d.Limited.Reason.String(), LeftZero: d.Limited.LeftZero,
-		DoublingDelayed: d.Limited.Held.String(),
+		DoublingDelayed: d.Limited.DoublingDelayed.String(),
 	}
 	if d.Limited.Rated {
 		t.Limited.RateLimit = &d.Limited.RateLimit

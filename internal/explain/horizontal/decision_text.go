@@ -315,8 +315,8 @@ func limitedText(d *horizontal.Decision) string {
 	if d.Limited.LeftZero {
 		text += " (1 is always permitted from 0)"
 	}
-	if d.Limited.Held != behavior.NotHeld {
-		text += ": " + d.Limited.Held.String()
+	if d.Limited.DoublingDelayed != behavior.NotDelayed {
+		text += ": " + d.Limited.DoublingDelayed.String()
 	}
 	return text
 }

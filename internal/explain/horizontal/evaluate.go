@@ -8,7 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -19,7 +19,7 @@ type Result struct {
 	Policy      horizontal.Policy
 	Observation horizontal.Observation
 	Decision    horizontal.Decision
-	Report      report.Report
+	Report      statusreport.Report
 	Status      autoscalingv2.HorizontalPodAutoscalerStatus
 	Events      []observehorizontal.Event
 }

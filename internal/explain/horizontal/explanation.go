@@ -16,7 +16,7 @@ import (
 // Explanation is why the next decision comes to what it does, and what comes then.
 type Explanation struct {
 	Forecast
-	// Controller is who decides on the object, as far as that is to be seen.
+	// Controller is the one that decides on the HPA, as far as the API shows it.
 	Controller Controller
 	// KnowsHistory says that the controller's own history was at hand.
 	KnowsHistory bool
@@ -29,18 +29,18 @@ type Explanation struct {
 	Projection projection.Projection
 }
 
-// Controller is who decides on an object.
+// Controller is the program that decides on an HPA.
 type Controller string
 
 // The controllers.
 const (
 	Plimsoll Controller = "plimsoll"
 	Upstream Controller = "kube-controller-manager"
-	// Undecided stands for whoever decides on an object whose status nobody is seen to have written.
+	// Undecided is an unknown controller: the status of the HPA has no writer in managedFields.
 	Undecided Controller = ""
 )
 
-// ControllerOf is who wrote the object's status last.
+// ControllerOf is the controller that wrote the HPA's status last.
 func ControllerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Controller {
 	newest, at := Undecided, time.Time{}
 	for i := range hpa.ManagedFields {
@@ -90,7 +90,7 @@ func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, w
 		return nil, err
 	}
 	e := &Explanation{Forecast: forecast, Period: known.Period, NoHistory: why}
-	// What is remembered at most says how long the count may be held.
+	// The fullest history says how long the count may stay.
 	bounds := historybounds.Bounds(known, step.Snapshot.Time)
 	before := bounds[min(1, len(bounds)-1)]
 	_, after, err := Evaluate(step, before.Clone(), known.Divergences)

@@ -8,7 +8,7 @@ import (
 // Forecast is what the next decision on an object comes to, as far as that can be
 // known without its controller's history.
 type Forecast struct {
-	// Result is the decision with the history that holds back least.
+	// Result is the decision with the history that limits changes least.
 	Result
 	// Least and Most are the counts that it may come to.
 	Least, Most int32

@@ -86,8 +86,8 @@ func scaleDownOf(s *projection.Step) *ScaleDown {
 		return nil
 	}
 	lower := &ScaleDown{Time: s.At}
-	if s.Held != nil && s.Held.Stabilized.Reason != behavior.ReadyForNewScale {
-		by := s.Held.Stabilized.By
+	if s.DelayedBy != nil && s.DelayedBy.Stabilized.Reason != behavior.ReadyForNewScale {
+		by := s.DelayedBy.Stabilized.By
 		lower.Recommendation = &snapshothorizontal.Recommendation{Time: by.Time, Replicas: by.Replicas}
 	}
 	return lower

@@ -106,13 +106,13 @@ func (e *Explanation) lowerText() string {
 		return ""
 	}
 	text := "no earlier than " + e.Projection.Lower.At.Format(time.TimeOnly)
-	if held := e.Projection.Lower.Held; held != nil {
+	if held := e.Projection.Lower.DelayedBy; held != nil {
 		text += because(held)
 	}
 	return text + ", even if the load ends now"
 }
 
-func because(held *projection.Hold) string {
+func because(held *projection.Limits) string {
 	switch {
 	case held.Stabilized.Reason != behavior.ReadyForNewScale:
 		by := held.Stabilized.By
@@ -138,7 +138,7 @@ func (e *Explanation) controllerText() string {
 	return string(e.Controller)
 }
 
-// shortly is a duration in few words: 30 s, 5 min.
+// shortly is a duration in short form: 30 s, 5 min.
 func shortly(d time.Duration) string {
 	switch d = d.Round(time.Second); {
 	case d < 2*time.Minute:

@@ -1,5 +1,5 @@
 // Package leader reads the history of an object from the controller that decides
-// on it, through pods/portforward or an address that is told.
+// on it, through pods/portforward, this machine's loopback address or a given one.
 package leader
 
 import (
@@ -31,13 +31,13 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// DefaultPort is where the controller answers, on its pod's loopback address.
+// DefaultPort is where the controller serves its history, on its pod's loopback address.
 const DefaultPort = 8082
 
 const (
 	// maxBytes bounds what is read: 10,000 pods with their samples are less.
 	maxBytes = 64 << 20
-	// forwardTimeout is for the way to the pod to stand.
+	// forwardTimeout is for opening the connection to the pod.
 	forwardTimeout = 10 * time.Second
 	// answerTimeout is longer than the controller waits for a decision.
 	answerTimeout = 30 * time.Second
@@ -50,13 +50,13 @@ type Finder struct {
 	// Namespace and Lease are those of the controller's leader election.
 	Namespace, Lease string
 	Port             int
-	// Address is where the controller answers, where it runs outside of the cluster;
-	// empty looks for its pod.
+	// Address is the controller's inspection address; empty finds the controller by its
+	// Lease.
 	Address string
 }
 
-// Next is what the controller's next decision on the object is made of. The error
-// says in a few words why that is not to be had.
+// Next has the inputs of the controller's next decision on the object. The error
+// is a short sentence about why they cannot be read.
 func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *snapshothorizontal.Step, err error) {
 	err = f.ask(ctx, "snapshots", object, func(body io.Reader) error {
 		step, err = snapshothorizontal.NewReader(body).Next()
@@ -65,7 +65,7 @@ func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *s
 	return step, err
 }
 
-// UpdaterState is what the vertical side remembers of the object, and the flags that it has.
+// UpdaterState is the updater's history of the object, and its flags.
 func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshotvertical.Snapshot, error) {
 	var state snapshotvertical.Snapshot
 	err := f.ask(ctx, "updater", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&state) })
@@ -75,7 +75,7 @@ func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) 
 	return &state, nil
 }
 
-// ask has the leader's answer read.
+// ask reads the leader's response.
 func (f *Finder) ask(ctx context.Context, what string, object types.NamespacedName, read func(io.Reader) error) error {
 	address, stop, err := f.reach(ctx)
 	if err != nil {
@@ -86,9 +86,9 @@ func (f *Finder) ask(ctx context.Context, what string, object types.NamespacedNa
 		what, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), read)
 }
 
-// reach is where the leader answers, until stop is called. A leader on this machine
-// answers on its loopback address; of what the Lease says, only whether the host is this
-// one decides on an address.
+// reach is the leader's inspection address, until stop is called. A leader on this machine
+// serves on the loopback address. The Lease only decides whether the host is this one; it
+// never provides an address.
 func (f *Finder) reach(ctx context.Context) (address string, stop func(), err error) {
 	if f.Address != "" {
 		return f.Address, func() {}, nil
@@ -121,7 +121,7 @@ func (f *Finder) host(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// forward opens a way to the pod's loopback address.
+// forward opens a connection to the pod's loopback address.
 func (f *Finder) forward(pod string) (address string, stop func(), err error) {
 	path := f.Client.CoreV1().RESTClient().Post().Resource("pods").Namespace(f.Namespace).Name(pod).SubResource(
 		"portforward").URL()
@@ -157,7 +157,7 @@ func (f *Finder) forward(pod string) (address string, stop func(), err error) {
 	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), stop, nil
 }
 
-// dialerOf speaks WebSocket, and SPDY with API servers that cannot.
+// dialerOf uses WebSocket, and SPDY with older API servers.
 func dialerOf(config *rest.Config, to *url.URL) (httpstream.Dialer, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	if err != nil {

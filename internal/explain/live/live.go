@@ -1,5 +1,5 @@
-// Package live reads from a cluster what a decision on a HorizontalPodAutoscaler
-// sees, with the rights of whoever asks.
+// Package live reads the inputs of a decision on a HorizontalPodAutoscaler or
+// VerticalPodAutoscaler from a cluster, with the permissions of the user who runs explain.
 package live
 
 import (
@@ -109,8 +109,8 @@ func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy 
 	return nil
 }
 
-// Rescales are the changes of the count that events tell of. Without the right to
-// list events there are none, and no error: they only make a forecast surer.
+// Rescales are the changes of the replica count that events report. Without the permission to
+// list events there are none, and no error: they only make a forecast more certain.
 func (r *Reader) Rescales(ctx context.Context, object types.NamespacedName) []historybounds.Rescale {
 	list, err := r.Client.CoreV1().Events(object.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.Set{

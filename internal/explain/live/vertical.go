@@ -128,7 +128,7 @@ func text(selector *metav1.LabelSelector) (string, error) {
 // surroundings are what takes part in a decision on the pods.
 func (r *Reader) surroundings(ctx context.Context, k *snapshotvertical.Step) {
 	if observevertical.ModeOf(&k.Object.Spec).ResizesInPlace() {
-		// Without an answer the resize itself will tell.
+		// Without an answer, the resize itself shows it.
 		list, err := r.Client.Discovery().ServerResourcesForGroupVersion(corev1.SchemeGroupVersion.String())
 		k.Snapshot.NoResize = err == nil &&
 			!slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == "pods/resize" })
@@ -183,7 +183,7 @@ func (r *Reader) rules(ctx context.Context, k *snapshotvertical.Step) {
 	}
 }
 
-// slimPod and slimNode leave out what no decision looks at: a file with it may be
+// slimPod and slimNode leave out what no decision uses, because the file may be
 // shown to others.
 func slimPod(pod *corev1.Pod) *corev1.Pod {
 	if object, err := slim.Transform(pod); err == nil {

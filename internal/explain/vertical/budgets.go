@@ -33,7 +33,7 @@ func newBudgets(objects []*policyv1.PodDisruptionBudget) budgets {
 		status := &object.Status
 		b := budget{selector: selector, left: status.DisruptionsAllowed}
 		if status.ObservedGeneration < object.Generation {
-			b.left = 0 // nobody has counted since it was changed
+			b.left = 0 // the disruption controller has not counted since it was changed
 		}
 		always := object.Spec.UnhealthyPodEvictionPolicy != nil &&
 			*object.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow

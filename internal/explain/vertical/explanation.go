@@ -1,9 +1,8 @@
 // Package vertical explains a VerticalPodAutoscaler: what its containers are recommended
 // and how that number came about, and of each pod why it is changed or is not.
 //
-// It learns from the checkpoints, which are in the API whoever writes them, Plimsoll
-// or upstream's recommender, and decides with the same core as the controller. What
-// the recommender has learnt since the last checkpoint is not in it.
+// It reads the checkpoints, of Plimsoll or of upstream's recommender, and decides with the
+// same core as the controller. Samples since the last checkpoint are not in it.
 package vertical
 
 import (
@@ -37,7 +36,7 @@ type Explanation struct {
 	// Unboosted are pods whose start-up boost would be ended now, by their UID.
 	Unboosted map[string]bool
 	Conflicts []conflict.Conflict
-	// Features are what the object asks for that is off, or that nobody can see.
+	// Features are what the object asks for that is off, or that the API does not show.
 	Features []string
 	// Damaged are checkpoints that could not be read.
 	Damaged []string
@@ -80,7 +79,7 @@ func Explain(step *snapshotvertical.Step, divergences divergence.Set) (*Explanat
 	return e, nil
 }
 
-// restore is what the checkpoints hold.
+// restore is what the checkpoints contain.
 func (e *Explanation) restore(policy *recommend.Policy) recommend.State {
 	var state recommend.State
 	for _, checkpoint := range e.Step.Checkpoints {

@@ -42,10 +42,10 @@ type Updater struct {
 	LeaseStale  bool      `json:"leaseStale,omitempty"`
 	CircuitOpen bool      `json:"circuitOpen,omitempty"`
 	Troubled    []string  `json:"failingPods,omitempty"`
-	// Held is why nothing is evicted in the whole cluster, EvictionsLeft how many pods of
+	// EvictionsStopped is why nothing is evicted in the whole cluster, EvictionsLeft how many pods of
 	// it may be; nil is no bound.
-	Held          string `json:"evictionsStopped,omitempty"`
-	EvictionsLeft *int   `json:"evictionsLeft,omitempty"`
+	EvictionsStopped string `json:"evictionsStopped,omitempty"`
+	EvictionsLeft    *int   `json:"evictionsLeft,omitempty"`
 }
 
 // Container is how its recommendation came about, by resource.
@@ -154,7 +154,7 @@ func (e *Explanation) updater() Updater {
 		KnowsHistory: true, LastPass: u.Time, LeaseStale: u.LeaseStale, CircuitOpen: e.Update.Circuit != reason.None,
 		Troubled: e.Update.Troubled,
 	}
-	known.Held, known.EvictionsLeft = u.Held, u.EvictionsLeft
+	known.EvictionsStopped, known.EvictionsLeft = u.EvictionsStopped, u.EvictionsLeft
 	if !u.Time.IsZero() {
 		known.NextPass = u.Time.Add(u.Interval.Duration)
 	}

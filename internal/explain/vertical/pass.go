@@ -45,7 +45,7 @@ func (e *Explanation) pass(settings *snapshotvertical.Settings) {
 		e.Update.Defer(reason.LeaseStale)
 		return
 	case updater != nil:
-		if why, ok := reasonOf(updater.Held); ok {
+		if why, ok := reasonOf(updater.EvictionsStopped); ok {
 			e.Update.StopEvictions(why)
 		}
 	}
@@ -132,7 +132,7 @@ func (e *Explanation) cluster(pods []vertical.Pod) update.Cluster {
 		c.Nodes[node.Name] = n
 	}
 	if step.Snapshot.Updater != nil {
-		maps.Copy(c.Used, step.Snapshot.Updater.Used) // what kubelets said, for want of metrics.k8s.io
+		maps.Copy(c.Used, step.Snapshot.Updater.Used) // the kubelets' values, without metrics.k8s.io
 	}
 	for i := range step.PodMetrics {
 		m := &step.PodMetrics[i]
@@ -187,8 +187,8 @@ func (l *limits) reserve(kind update.Kind) bool {
 	return ok
 }
 
-// featuresOf says what the object asks for in vain. Where no updater says which gates
-// it has, they are taken for on, and that is said.
+// featuresOf is what the object asks for in vain. If the updater's gates are unknown,
+// they are assumed to be on, and the explanation says so.
 func featuresOf(step *snapshotvertical.Step, gates observevertical.Gates, known bool) []string {
 	asked := observevertical.RequestOf(&step.Object.Spec)
 	has := report.Features{

@@ -182,7 +182,7 @@ func TestEachPod(t *testing.T) {
 		"the cluster evicts nothing": {
 			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
-				s.Snapshot.Updater.Held = "ClusterNotAdmitted"
+				s.Snapshot.Updater.EvictionsStopped = "ClusterNotAdmitted"
 			},
 			[3]string{held("ClusterNotAdmitted"), held("ClusterNotAdmitted"), held("ClusterNotAdmitted")},
 			"evicts nothing in the whole cluster: pods of several workloads came up without what is recommended",
@@ -190,7 +190,7 @@ func TestEachPod(t *testing.T) {
 		"an updater that knows more holds it": {
 			func(s *snapshotvertical.Step) {
 				s.Snapshot.Updater = updater()
-				s.Snapshot.Updater.Held = "SomethingNew"
+				s.Snapshot.Updater.EvictionsStopped = "SomethingNew"
 			},
 			[3]string{evicted, held("DisruptionBudget"), held("DisruptionBudget")},
 			"evicts nothing in the whole cluster: SomethingNew",
@@ -375,9 +375,9 @@ func TestMemoryIsTold(t *testing.T) {
 	step := poor()
 	step.Snapshot.Updater = updater()
 	step.Snapshot.Updater.Pods = []snapshotvertical.PodVerdict{
-		{Name: "web-1", UID: "web-1", Action: "evict", Because: "OutsideRange"},
-		{Name: "web-2", UID: "web-2", Action: "nothing", Because: "OutsideRange", Against: "PodDisruptionBudget"},
-		{Name: "web-3", UID: "web-3", Action: "nothing", Because: "OutsideRange", Against: "SomethingNew"},
+		{Name: "web-1", UID: "web-1", Action: "evict", Reason: "OutsideRange"},
+		{Name: "web-2", UID: "web-2", Action: "nothing", Reason: "OutsideRange", BlockedBy: "PodDisruptionBudget"},
+		{Name: "web-3", UID: "web-3", Action: "nothing", Reason: "OutsideRange", BlockedBy: "SomethingNew"},
 	}
 	e := explainedBy(t, step, divergence.Default)
 	text := textOf(t, e)
@@ -393,7 +393,7 @@ func TestMemoryIsTold(t *testing.T) {
 	}
 	out := e.Output()
 	if !out.Updater.KnowsHistory || !out.Updater.NextPass.Equal(noon.Add(40*time.Second)) || out.Pods[1].LastPass == nil ||
-		out.Pods[1].LastPass.Against != "PodDisruptionBudget" {
+		out.Pods[1].LastPass.BlockedBy != "PodDisruptionBudget" {
 		t.Errorf("%+v", out)
 	}
 }

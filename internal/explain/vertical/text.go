@@ -21,7 +21,7 @@ import (
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
-// page has labels in one column and words in the other, as a horizontal explanation.
+// page has labels in one column and text in the other, as a horizontal explanation.
 type page struct {
 	strings.Builder
 }
@@ -30,7 +30,7 @@ func (p *page) line(label, format string, args ...any) {
 	p.WriteString(strings.TrimRight(fmt.Sprintf("  %-14s %s", label, fmt.Sprintf(format, args...)), " ") + "\n")
 }
 
-// WriteText tells a person.
+// WriteText writes the explanation as text.
 func (e *Explanation) WriteText(w io.Writer) error {
 	p := &page{}
 	k := e.Step
@@ -190,11 +190,11 @@ func wasText(v *snapshotvertical.PodVerdict) string {
 			return text
 		}
 	}
-	return "not updated: " + sentence(v.Against)
+	return "not updated: " + sentence(v.BlockedBy)
 }
 
 // sentence is that of a reason by its name. One that this program does not know is
-// said as it is.
+// printed as it is.
 func sentence(name string) string {
 	if r, ok := reasonOf(name); ok {
 		return report.Sentence(r)
@@ -220,7 +220,7 @@ func (e *Explanation) explainDivergences(p *page) {
 	}
 }
 
-// explainUpdater says what the updater remembers, and when it looks again.
+// explainUpdater prints the updater's history, and when its next pass is.
 func (e *Explanation) explainUpdater(p *page) {
 	updater := e.Step.Snapshot.Updater
 	if updater == nil && !e.Mode.Disrupts() {
@@ -244,8 +244,8 @@ func (e *Explanation) explainUpdater(p *page) {
 	}
 	p.line("updater", "state read from the controller; last pass at %s, next pass %s", updater.Time.Format(time.TimeOnly),
 		next)
-	if updater.Held != "" {
-		p.line("", "evicts nothing in the whole cluster: %s", sentence(updater.Held))
+	if updater.EvictionsStopped != "" {
+		p.line("", "evicts nothing in the whole cluster: %s", sentence(updater.EvictionsStopped))
 	}
 	if left := updater.EvictionsLeft; left != nil {
 		p.line("", "--max-eviction-percent leaves %d evictions in the whole cluster for now", *left)

@@ -81,7 +81,7 @@ func Failed(err error) metric.Reading {
 }
 
 // Resource reads the answer to metric i, of type Resource or ContainerResource,
-// from metrics.k8s.io (upstream: getPodMetrics, getContainerMetrics). It may hold
+// from metrics.k8s.io (upstream: getPodMetrics, getContainerMetrics). It may have
 // single intervals beside the averages.
 func (a *Answers) Resource(i int, list *metricsv1beta1.PodMetricsList) metric.Reading {
 	if list == nil || len(list.Items) == 0 {

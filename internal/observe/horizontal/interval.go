@@ -14,7 +14,7 @@ import (
 const WindowAnnotation = "plimsoll.dev/window"
 
 // SurgeWindow marks PodMetrics of a single interval between two scrapes, which the
-// surge window looks at. A pod may have several of them, beside those without the
+// surge window uses. A pod may have several of them, beside those without the
 // annotation, which are what metrics.k8s.io answers: the stable window's.
 const SurgeWindow = "surge"
 

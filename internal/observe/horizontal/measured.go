@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// PodUsage tells what pods use, by their places among the pods of a decision.
+// PodUsage has what pods use, by their indices among the pods of a decision.
 type PodUsage interface {
 	// IsEmpty says that nothing is known of any pod.
 	IsEmpty() bool
@@ -21,7 +21,7 @@ type PodUsage interface {
 }
 
 // Measured reads metric i, of type Resource or ContainerResource, from what is
-// known without asking. It is to be told from an answer of metrics.k8s.io by its
+// known without asking. It differs from an answer of metrics.k8s.io by its
 // times and windows alone.
 func (a *Answers) Measured(i int, usage PodUsage) metric.Reading {
 	if usage.IsEmpty() {

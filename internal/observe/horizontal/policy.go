@@ -88,7 +88,7 @@ func behaviorOf(b *autoscalingv2.HorizontalPodAutoscalerBehavior, o Options) *be
 		{Type: behavior.RatePercent, Value: 100, Period: period},
 	}}
 	down := behavior.Rules{
-		// The flag in whole seconds, as the field would hold it.
+		// The flag in whole seconds, as the field would have it.
 		Stabilization: o.DownscaleStabilization.Truncate(time.Second),
 		Policies:      []behavior.RatePolicy{{Type: behavior.RatePercent, Value: 100, Period: period}},
 	}
@@ -137,7 +137,7 @@ func toleranceOf(rules *autoscalingv2.HPAScalingRules, flag float64) float64 {
 	return rules.Tolerance.AsApproximateFloat64()
 }
 
-// specOf translates one metric. A type that nobody knows stays as it is, and a
+// specOf translates one metric. An unknown type stays as it is, and a
 // source that is not there names no target: both are errors of the metric.
 func specOf(m *autoscalingv2.MetricSpec, mode arithmetic.Mode) source.Spec {
 	spec := source.Spec{Type: source.Type(m.Type)}
@@ -172,7 +172,7 @@ func identify(spec *source.Spec, id *autoscalingv2.MetricIdentifier) {
 }
 
 // The rules by which upstream chooses among a target's fields differ from type
-// to type; only Object looks at target.type.
+// to type; only Object uses target.type.
 
 func averageTarget(t *autoscalingv2.MetricTarget, mode arithmetic.Mode) source.Target {
 	if t.AverageValue == nil {

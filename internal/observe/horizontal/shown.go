@@ -5,13 +5,13 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // IsShown reports whether the object's status already says what the decision says, but
 // for messages and numbers of metrics: what Status would make of it is then no news that
 // anybody waits for. It costs next to nothing, and nearly every decision is like that.
-func IsShown(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report) bool {
+func IsShown(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report) bool {
 	for i := range r.Conditions {
 		if !showsCondition(old.Status.Conditions, &r.Conditions[i]) {
 			return false
@@ -29,7 +29,7 @@ func showsCondition(list []autoscalingv2.HorizontalPodAutoscalerCondition, c *co
 	return false
 }
 
-func showsCounts(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report) bool {
+func showsCounts(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report) bool {
 	s := &old.Status
 	isRenewed := s.ObservedGeneration == nil || *s.ObservedGeneration != old.Generation ||
 		s.CurrentReplicas != r.CurrentReplicas || r.Rescaled

@@ -11,13 +11,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // Status is the object's status after the decision. The object is only read,
 // and the status shares nothing with it. At is when the decision is reported:
 // the time of conditions that change and of a scale write.
-func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *report.Report,
+func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report,
 	at time.Time,
 ) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := *old.Status.DeepCopy()
@@ -137,7 +137,7 @@ func resourceCurrent(name corev1.ResourceName, t *autoscalingv2.MetricTarget, r 
 	return current
 }
 
-// Event is an event on the object, in the API's words.
+// Event is an event on the HPA, as the API has it.
 type Event struct {
 	Type    string `json:"type"`
 	Reason  string `json:"reason"`
@@ -145,7 +145,7 @@ type Event struct {
 }
 
 // Events are the report's events, in their order.
-func Events(r *report.Report) []Event {
+func Events(r *statusreport.Report) []Event {
 	events := make([]Event, len(r.Events))
 	for i, e := range r.Events {
 		events[i] = Event{Type: corev1.EventTypeNormal, Reason: e.Reason, Message: e.Message}

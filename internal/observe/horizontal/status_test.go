@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 func conditionOf(
@@ -51,12 +51,12 @@ func TestStatus(t *testing.T) {
 	now := metav1.NewTime(noon)
 	cases := map[string]struct {
 		reason string
-		report report.Report
+		report statusreport.Report
 		want   autoscalingv2.HorizontalPodAutoscalerStatus
 	}{
 		"conditions only": {
 			reason: "without the scale the rest of the status stays, its generation too",
-			report: report.Report{Conditions: conditions},
+			report: statusreport.Report{Conditions: conditions},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
 				ObservedGeneration: ptr(int64(6)), LastScaleTime: &earlier, CurrentReplicas: 2, DesiredReplicas: 3,
 				CurrentMetrics: old.CurrentMetrics, Conditions: merged,
@@ -64,7 +64,7 @@ func TestStatus(t *testing.T) {
 		},
 		"failed metrics": {
 			reason: "desired stays, metrics are shown as far as they go",
-			report: report.Report{Conditions: conditions, Counts: true, CurrentReplicas: 5, ShowMetrics: true},
+			report: statusreport.Report{Conditions: conditions, Counts: true, CurrentReplicas: 5, ShowMetrics: true},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
 				ObservedGeneration: ptr(int64(7)), LastScaleTime: &earlier, CurrentReplicas: 5, DesiredReplicas: 3,
 				CurrentMetrics: []autoscalingv2.MetricStatus{{}}, Conditions: merged,
@@ -72,7 +72,7 @@ func TestStatus(t *testing.T) {
 		},
 		"rescaled": {
 			reason: "the time of the scale is noted, metrics that were not looked at are dropped",
-			report: report.Report{
+			report: statusreport.Report{
 				Conditions: conditions, Counts: true, CurrentReplicas: 5, DesiredReplicas: ptr(int32(8)), Rescaled: true,
 			},
 			want: autoscalingv2.HorizontalPodAutoscalerStatus{
@@ -203,7 +203,7 @@ func TestCurrentMetrics(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	r := &report.Report{Events: []report.Event{
+	r := &statusreport.Report{Events: []statusreport.Event{
 		{Warning: true, Reason: "FailedRescale", Message: "no"}, {Reason: "SuccessfulRescale", Message: "yes"},
 	}}
 	want := []Event{{"Warning", "FailedRescale", "no"}, {"Normal", "SuccessfulRescale", "yes"}}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // TestUpstreamQuantities: how status prints an average in milli-units
@@ -38,7 +38,7 @@ func TestUpstreamQuantities(t *testing.T) {
 				}},
 			}}})
 			decision := &horizontal.Decision{Metrics: []metric.Result{{Milli: tt.milli}}}
-			report := &report.Report{Counts: true, ShowMetrics: true}
+			report := &statusreport.Report{Counts: true, ShowMetrics: true}
 			got := Status(hpa, decision, report, noon).CurrentMetrics[0].Resource.Current.AverageValue
 			if !got.Equal(*tt.want) || got.Format != tt.want.Format {
 				t.Errorf("got %s (%s), want %s (%s)", got, got.Format, tt.want, tt.want.Format)

@@ -62,7 +62,7 @@ func QuantityOf(r vertical.Resource, amounts vertical.Amounts) *resource.Quantit
 // NameOf is the API's name of a resource.
 func NameOf(r vertical.Resource) corev1.ResourceName { return corev1.ResourceName(r.String()) }
 
-// resourceNamed is the resource of a name; false for those that nobody controls.
+// resourceNamed is the resource of a name; false for those that are not autoscaled.
 func resourceNamed(name corev1.ResourceName) (vertical.Resource, bool) {
 	switch name {
 	case corev1.ResourceCPU:

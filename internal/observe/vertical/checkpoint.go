@@ -18,7 +18,7 @@ import (
 const AnnotationOpen = "plimsoll.dev/open-windows"
 
 // CheckpointOf reads a checkpoint, upstream's or Plimsoll's. An annotation that
-// cannot be read is left out, and said with isWhole.
+// cannot be read is left out, and isWhole is false.
 func CheckpointOf(object *vpav1.VerticalPodAutoscalerCheckpoint) (saved usage.Checkpoint, isWhole bool, err error) {
 	status := &object.Status
 	if status.Version != usage.Version {

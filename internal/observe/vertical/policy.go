@@ -17,8 +17,8 @@ var modes = map[vpav1.UpdateMode]vertical.Mode{
 	vpav1.UpdateModeInPlace:           vertical.ModeInPlace,
 }
 
-// ModeOf is how the object's recommendations reach pods. A word that nobody knows
-// reaches none.
+// ModeOf is how the object's recommendations reach pods. An unknown mode
+// changes no pods.
 func ModeOf(spec *vpav1.VerticalPodAutoscalerSpec) vertical.Mode {
 	if spec.UpdatePolicy == nil || spec.UpdatePolicy.UpdateMode == nil || *spec.UpdatePolicy.UpdateMode == "" {
 		return vertical.ModeRecreate

@@ -8,19 +8,20 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// Annotations of the admission controller's Lease: what it never looks at, as the
-// updater must not evict what nobody would change.
+// Annotations of the admission controller's Lease: the pods that it ignores. The updater
+// must not evict them, because they would come back unchanged.
 const (
 	// AnnotationIgnoredNamespaces are the namespaces whose pods it leaves alone, with
 	// commas between.
 	AnnotationIgnoredNamespaces = "plimsoll.dev/ignored-namespaces"
-	// AnnotationOnlyNamespace is the one namespace whose pods it looks at; all without it.
+	// AnnotationOnlyNamespace is the one namespace whose pods it changes; all without it.
 	AnnotationOnlyNamespace = "plimsoll.dev/only-namespace"
 )
 
-// Stronger is which VPA counts where several name one workload: the oldest of those that
-// apply to new pods. found is the one that counts among those before next, or nil.
-func Stronger(found, next *vpav1.VerticalPodAutoscaler) *vpav1.VerticalPodAutoscaler {
+// ControllingVPA is the VPA that applies where several name one workload: the oldest of those
+// that change new pods (upstream: GetControllingVPAForPod). found is the one that applies
+// among those before next, or nil.
+func ControllingVPA(found, next *vpav1.VerticalPodAutoscaler) *vpav1.VerticalPodAutoscaler {
 	if !appliesToNewPods(next) || found != nil && Older(found, next) <= 0 {
 		return found
 	}

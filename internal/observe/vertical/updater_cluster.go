@@ -14,10 +14,10 @@ import (
 // firstResizing is the first release whose kubelets resize pods unasked.
 var firstResizing = version.MustParseGeneric("1.33.0")
 
-// NodeOf is what a resize asks about its node; what other pods request is not said
-// yet. A kubelet whose version cannot be read is taken for one that can resize.
-// Whether its managers of CPU or memory are static, and whether containers swap,
-// no API says: the kubelet's own refusal does.
+// NodeOf is what a resize has to know of its node, without what other pods request. A
+// kubelet whose version cannot be read is assumed to be able to resize. Whether its
+// managers of CPU or memory are static, and whether containers swap, is in no API: the
+// kubelet refuses the resize.
 func NodeOf(n *corev1.Node) resize.Node {
 	node := resize.Node{Known: true, Linux: true, Resizes: true, Allocatable: AmountsOf(n.Status.Allocatable)}
 	if system := n.Status.NodeInfo.OperatingSystem; system != "" {
@@ -71,7 +71,7 @@ func QuotasOf(all []*corev1.ResourceQuota) []resize.Quota {
 			Requests: left(q, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory),
 			Limits:   left(q, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory),
 		}
-		// Without a word before it, a resource means requests.
+		// Without a prefix, a resource means requests.
 		quota.Requests = less(quota.Requests, left(q, corev1.ResourceCPU, corev1.ResourceMemory))
 		if quota != (resize.Quota{}) {
 			quotas = append(quotas, quota)

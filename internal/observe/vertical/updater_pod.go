@@ -14,14 +14,14 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// Annotations of pods, by which upstream's admission controller and updater tell
-// each other what they did.
+// Annotations of pods, by which upstream's admission controller and updater pass on
+// what they did.
 const (
 	// AnnotationObserved lists the containers that admission saw.
 	AnnotationObserved = "vpaObservedContainers"
 	// AnnotationInPlaceUpdated marks a pod that was resized.
 	AnnotationInPlaceUpdated = "vpaInPlaceUpdated"
-	// AnnotationUpdates says in words what admission changed.
+	// AnnotationUpdates is a text that lists what admission changed.
 	AnnotationUpdates = "vpaUpdates"
 	// AnnotationResizedAt is when a pod was last resized; upstream does not know it.
 	AnnotationResizedAt = "plimsoll.dev/resized-at"
@@ -30,7 +30,7 @@ const (
 	AnnotationBoostPrefix = "vpaCpuStartupBoost/"
 )
 
-// Pod is what the vertical side looks at of a pod.
+// Pod is what vertical decisions use of a pod.
 func Pod(p *corev1.Pod) vertical.Pod {
 	pod := vertical.Pod{
 		UID: string(p.UID), Namespace: p.Namespace, Name: p.Name, Generation: p.Generation,

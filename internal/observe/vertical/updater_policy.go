@@ -20,7 +20,7 @@ type Gates struct {
 }
 
 // UpdatePolicyOf is what the object asks of the updater; flags is what the
-// operator asks for, and holds where the object says nothing.
+// operator asks for, and applies where the object says nothing.
 func UpdatePolicyOf(spec *vpav1.VerticalPodAutoscalerSpec, flags *update.Policy, gates Gates) update.Policy {
 	p := *flags
 	p.Mode, p.Containers = ModeOf(spec), PoliciesOf(spec)

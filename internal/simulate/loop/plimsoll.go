@@ -225,14 +225,14 @@ func readyFor(pod *world.Pod) (age time.Duration, isKnown bool) {
 // lookAgain does what the decision asks for before the next one: it scrapes the groups
 // early in which a surge is suspected, and decides again.
 func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
-	next := d.Next(&p.state, &p.observation, p.suspects[:0])
+	next := d.FollowUp(&p.state, &p.observation, p.suspects[:0])
 	p.suspects = next.Suspects
 	pods := p.World.Pods()
 	for _, place := range p.suspects {
 		g := &p.groups[pods[place].Group]
 		g.next = min(g.next, max(p.World.Now(), g.last+trigger.EarlyScrapeGap))
 	}
-	if !next.Again.IsZero() {
-		p.sampled = min(p.sampled, next.Again.Sub(world.Epoch))
+	if !next.DecideAt.IsZero() {
+		p.sampled = min(p.sampled, next.DecideAt.Sub(world.Epoch))
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -35,7 +35,7 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	}
 	o.NewerAwaited = s.Snapshot.NewerAwaited
 	if message := s.Snapshot.VerticalConflict; message != nil {
-		o.Conflict = report.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
+		o.Conflict = statusreport.Conflict{Message: *message, Shown: observehorizontal.InConflict(s.HPA)}
 	}
 	if target.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(p, &o) {
 		return o, nil
@@ -205,7 +205,7 @@ func identifies(id *autoscalingv2.MetricIdentifier, got *custommetricsv1beta2.Me
 	return id.Name == got.Name && selectorKey(id.Selector) == selectorKey(got.Selector)
 }
 
-// selectorKey is equal for selectors that select the same by the same words; no
+// selectorKey is equal for selectors that select the same by the same terms; no
 // selector is as good as an empty one.
 func selectorKey(s *metav1.LabelSelector) string {
 	if s == nil {

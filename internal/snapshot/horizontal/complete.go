@@ -38,7 +38,7 @@ func (s *Step) Complete() error {
 }
 
 // setDefaults are the API server's (pkg/apis/autoscaling/v2/defaults.go), and a
-// namespace for those who leave it out. Behavior's defaults are observe's.
+// default namespace. Behavior's defaults are observe's.
 func (s *Step) setDefaults() {
 	if s.HPA.Namespace == "" {
 		s.HPA.Namespace = corev1.NamespaceDefault

@@ -34,8 +34,8 @@ type Live struct {
 	// State goes into the decision; Observation is what it sees.
 	State       *horizontal.State
 	Observation *horizontal.Observation
-	// LooksForConflicts says that somebody looks for vertical autoscalers that are in
-	// the way.
+	// LooksForConflicts says that the controller looks for vertical autoscalers that
+	// conflict.
 	LooksForConflicts bool
 }
 
@@ -44,7 +44,7 @@ type Live struct {
 // The step's time is still to be set, to that of the decision.
 func Of(l *Live) *Step {
 	hpa, o, state := *l.HPA, l.Observation, l.State.Clone()
-	// Who wrote which field is of no interest and takes the most room.
+	// managedFields are not used and take the most room.
 	hpa.ManagedFields = nil
 	step := &Step{
 		Snapshot: &Snapshot{
@@ -57,7 +57,7 @@ func Of(l *Live) *Step {
 		HPA:  &hpa,
 		Pods: slices.Clone(l.Pods),
 	}
-	// A state that nobody has decided with yet has no version.
+	// A state that no decision has used yet has no version.
 	state.Version = horizontal.StateVersion
 	if o.Target.Selector.Problem == horizontal.SelectorAmbiguous {
 		step.Snapshot.AmbiguousSelector = o.Target.Selector.Message
@@ -100,7 +100,7 @@ func (s *Step) AddAnswer(i int, r *observehorizontal.Response) {
 	}
 }
 
-// AddAsked keeps when metric i was asked for; nothing where nobody was.
+// AddAsked records when metric i was requested, if it was.
 func (s *Step) AddAsked(i int, at time.Time) {
 	if !at.IsZero() {
 		s.Snapshot.Asked = append(s.Snapshot.Asked, Asked{MetricIndex: i, Time: at.Round(0)})
@@ -112,9 +112,9 @@ func (s *Step) AddError(i int, message string) {
 	s.Snapshot.Errors = append(s.Snapshot.Errors, Error{MetricIndex: i, Message: message})
 }
 
-// AddPodMetrics keeps an answer of metrics.k8s.io, or of who stands for it. Reading
-// finds PodMetrics by their labels; those that say nothing of them get what was
-// asked for.
+// AddPodMetrics adds an answer of metrics.k8s.io, or of what replaces it. Reading
+// finds PodMetrics by their labels; those without labels get the requested
+// ones.
 func (s *Step) AddPodMetrics(list *metricsv1beta1.PodMetricsList) {
 	_, selector := s.target()
 	for _, m := range list.Items {

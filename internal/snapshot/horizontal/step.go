@@ -35,7 +35,7 @@ type Step struct {
 	Snapshot *Snapshot
 	HPA      *autoscalingv2.HorizontalPodAutoscaler
 	Scale    *autoscalingv1.Scale
-	// Pods may hold pods of others too: the scale's selector chooses.
+	// Pods may include pods of others: the scale's selector chooses.
 	Pods []*corev1.Pod
 	// PodMetrics, Custom and External are what the metrics APIs answered. A pod has
 	// several PodMetrics where single intervals are known, too: observe.IsInterval.
@@ -47,7 +47,7 @@ type Step struct {
 	lists []*metricsv1beta1.PodMetricsList
 }
 
-// Snapshot is the object that holds what is not an object of the API already.
+// Snapshot is the object with everything that is no object of the API already.
 // Its name is the HorizontalPodAutoscaler's.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -62,16 +62,16 @@ type Snapshot struct {
 	// history of the step before goes on.
 	History *History `json:"history,omitempty"`
 	Errors  []Error  `json:"errors,omitempty"`
-	// Asked says when the metrics were asked for; of a metric that is not among
-	// them nobody was.
+	// Asked says when the metrics were asked for; a metric that is not among
+	// them was not.
 	Asked []Asked `json:"asked,omitempty"`
 	// ScaleError is what the API answered instead of the scale, which may be left
 	// out then.
 	ScaleError string `json:"scaleError,omitempty"`
 	// AmbiguousSelector says that another object selects the same pods.
 	AmbiguousSelector string `json:"ambiguousSelector,omitempty"`
-	// VerticalConflict says how a vertical autoscaler is in the way; empty means that
-	// none is, absent that nobody looked.
+	// VerticalConflict says how a vertical autoscaler conflicts; empty means that
+	// none does, absent that this was not checked.
 	VerticalConflict *string `json:"verticalConflict,omitempty"`
 	// Trigger is why it is decided then: "periodic", which is the default, "samples" for new
 	// samples, "event" for pods or a replica count that changed. The latter lowers nothing.
@@ -130,7 +130,7 @@ type Asked struct {
 	Time        time.Time `json:"time"`
 }
 
-// DeepCopyObject makes a Snapshot one of the objects that a scheme can hold.
+// DeepCopyObject makes a Snapshot one of the objects that a scheme can have.
 func (s *Snapshot) DeepCopyObject() runtime.Object {
 	c := *s
 	s.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
@@ -227,7 +227,7 @@ func Format() snapshot.Format {
 	return snapshot.Format{Marks: []string{"Snapshot"}, Scheme: scheme, New: func() snapshot.Step { return &Step{} }}
 }
 
-// scheme knows the kinds that such a snapshot may hold, and no others.
+// scheme has the kinds that such a snapshot may contain, and no others.
 var scheme = newScheme()
 
 func newScheme() *runtime.Scheme {

@@ -23,7 +23,7 @@ type Settings struct {
 	Updater     update.Policy
 	Gates       observevertical.Gates
 	// KnowsGates says that the gates were given; otherwise the object's status may
-	// tell of them.
+	// show them.
 	KnowsGates bool
 
 	// maxAllowed are --container-recommendation-max-allowed-{cpu,memory}, 0 for none, and

@@ -42,7 +42,7 @@ type Step struct {
 	Horizontals []*autoscalingv2.HorizontalPodAutoscaler
 }
 
-// Snapshot is the object, of the kind VerticalSnapshot, that holds what is not an object of the API
+// Snapshot is the object, of the kind VerticalSnapshot, with everything that is no object of the API
 // already. Its name is the VerticalPodAutoscaler's.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -55,32 +55,32 @@ type Snapshot struct {
 	// Flags are the recommender's and the updater's that count, by upstream's names;
 	// what is absent has its default.
 	Flags map[string]string `json:"flags,omitempty"`
-	// Updater is what the updater remembers of the workload; absent where nobody could
-	// be asked. It is then taken for one that has just started.
+	// Updater is the updater's history of the workload; absent if no updater could be
+	// reached. Explain then assumes one that has just started.
 	Updater *Updater `json:"updater,omitempty"`
-	// UpdaterUnknown says why it could not be asked.
+	// UpdaterUnknown is why it could not be reached.
 	UpdaterUnknown string `json:"updaterUnknown,omitempty"`
 }
 
-// Target is what is known of the workload itself.
+// Target is the workload itself.
 type Target struct {
 	// Problem is why its pods cannot be known; empty if they are.
 	Problem  string `json:"problem,omitempty"`
 	Replicas int    `json:"replicas,omitempty"`
 }
 
-// Updater is what the updater remembers after a pass.
+// Updater is the updater's history after a pass.
 type Updater struct {
-	// Time is when the pass began that looked at the workload last; none has without.
+	// Time is when the last pass over the workload began; zero before the first one.
 	Time time.Time `json:"time,omitzero"`
 	// Interval is the time between passes.
 	Interval metav1.Duration `json:"interval"`
 	// State is Plimsoll's complete state, as it saves it.
 	State update.State `json:"state"`
-	// Pods are what that pass came to.
+	// Pods are the results of that pass.
 	Pods []PodVerdict `json:"pods,omitempty"`
-	// LeaseStale says that passes are left out, as nobody renews the admission
-	// controller's Lease.
+	// LeaseStale says that passes are left out because the admission controller does not
+	// renew its Lease.
 	LeaseStale bool `json:"leaseStale,omitempty"`
 	// Evictions and Resizes are what is left of the rate limits, which all workloads
 	// share.
@@ -91,9 +91,9 @@ type Updater struct {
 	// Used is what the containers of pods that should be resized used then, by the
 	// pods' UIDs and the containers' names, as far as it was known.
 	Used map[string]map[string]vertical.Amounts `json:"used,omitempty"`
-	// Held is why that pass evicted nothing, whatever it found of the pods: for the state
+	// EvictionsStopped is why that pass evicted nothing, whatever it found of the pods: for the state
 	// of the whole cluster.
-	Held string `json:"held,omitempty"`
+	EvictionsStopped string `json:"held,omitempty"`
 	// EvictionsLeft is how many pods of the whole cluster the next pass may evict; nil is
 	// no bound.
 	EvictionsLeft *int `json:"evictionsLeft,omitempty"`
@@ -101,17 +101,17 @@ type Updater struct {
 	FailedCreate bool `json:"failedCreate,omitempty"`
 }
 
-// PodVerdict is what a pass came to with one pod.
+// PodVerdict is the result of a pass for one pod.
 type PodVerdict struct {
 	Name string `json:"name"`
 	UID  string `json:"uid"`
-	// Action is what was done; Because is why it should be, Against why it was not.
-	Action  string `json:"action"`
-	Because string `json:"because,omitempty"`
-	Against string `json:"against,omitempty"`
+	// Action is what was done; Reason is why it should be, BlockedBy why it was not.
+	Action    string `json:"action"`
+	Reason    string `json:"because,omitempty"`
+	BlockedBy string `json:"against,omitempty"`
 }
 
-// DeepCopyObject makes a Snapshot one of the objects that a scheme can hold.
+// DeepCopyObject makes a Snapshot one of the objects that a scheme can have.
 func (s *Snapshot) DeepCopyObject() runtime.Object {
 	c := *s
 	s.ObjectMeta.DeepCopyInto(&c.ObjectMeta)
@@ -256,7 +256,7 @@ func Format() snapshot.Format {
 // kind is what a Snapshot is called in a file.
 const kind = "VerticalSnapshot"
 
-// scheme knows the kinds that such a snapshot may hold, and no others.
+// scheme has the kinds that such a snapshot may contain, and no others.
 var scheme = newScheme()
 
 func newScheme() *runtime.Scheme {

@@ -135,10 +135,10 @@ func TestEncode(t *testing.T) {
 	step.Snapshot.Flags = settings.Flags()
 	step.Snapshot.Updater = &Updater{
 		Time: at, Interval: metav1.Duration{Duration: time.Minute}, State: state, Evictions: bucket, LeaseStale: true,
-		Pods:      []PodVerdict{{Name: "web-1", UID: "1", Action: "evict", Because: "OutsideRange"}},
-		Requested: map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1500)},
-		Used:      map[string]map[string]vertical.Amounts{"1": {"app": vertical.Amounts{}.With(vertical.Memory, 70<<20)}},
-		Held:      "NodesNotReady", EvictionsLeft: ptr.To(3), FailedCreate: true,
+		Pods:             []PodVerdict{{Name: "web-1", UID: "1", Action: "evict", Reason: "OutsideRange"}},
+		Requested:        map[string]vertical.Amounts{"node": vertical.Amounts{}.With(vertical.CPU, 1500)},
+		Used:             map[string]map[string]vertical.Amounts{"1": {"app": vertical.Amounts{}.With(vertical.Memory, 70<<20)}},
+		EvictionsStopped: "NodesNotReady", EvictionsLeft: ptr.To(3), FailedCreate: true,
 	}
 	copied, ok := step.Snapshot.DeepCopyObject().(*Snapshot)
 	if !ok || !cmp.Equal(step.Snapshot, copied, exported) {

@@ -21,7 +21,7 @@ type pair struct {
 	key  crypto.Signer
 }
 
-// held is what is kept: who signs, who is believed, and what is shown.
+// held is what the Secret has: the signing authority, the trusted ones, and the served certificate.
 type held struct {
 	// authority signs; next will, once every API server believes it.
 	authority, next *pair
@@ -130,8 +130,8 @@ func (t Terms) trusted(now time.Time, h held) []*x509.Certificate {
 }
 
 // serves reports whether a certificate will do. One that is not valid yet does: the
-// clock here is behind that of whoever made it, and to make another would be to
-// replace each other's in turns.
+// clock here is behind that of the replica that made it, and if this one made another, the
+// two would replace each other's in turns.
 func (p *pair) serves(now time.Time) bool { return p != nil && now.Before(p.cert.NotAfter) }
 
 // succeeded is what goes on where the Secret is gone: what is shown stays until a new
@@ -142,7 +142,7 @@ func (t Terms) succeeded(now time.Time, h held) (held, error) {
 	return h, err
 }
 
-// newPath is a path that nobody guesses, of letters that the API server allows.
+// newPath is a path that cannot be guessed, of letters that the API server allows.
 func newPath() string { return "/" + strings.ToLower(rand.Text()+rand.Text()) }
 
 func (t Terms) newAuthority(now time.Time) (*pair, error) {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Clients is who may connect: whoever shows a certificate of an authority in a file.
+// Clients verifies clients: they must show a certificate of an authority in a file.
 type Clients struct {
 	file string
 	pool atomic.Pointer[x509.CertPool]

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Paths are files that somebody else writes, such as cert-manager.
+// Paths are files that another program writes, such as cert-manager.
 type Paths struct{ Certificate, Key, Authority string }
 
 // Files are certificates from files.

@@ -35,9 +35,9 @@ const (
 	refusedBusy     = "busy"
 )
 
-// Guard stands before a Handler. Anybody can connect to the server, as nothing that
-// every cluster has tells the API server from a pod: so whoever does not know the path
-// gets no answer, and nothing of a request is read before there is room for all of it.
+// Guard wraps a Handler. Any pod can connect to the server, because nothing that every
+// cluster has distinguishes the API server from a pod. So a client that does not know the
+// path gets no answer, and a request is read only once there is room for all of it.
 type Guard struct {
 	next http.Handler
 	// wait is how long a request waits for room, and how long its body may take to come:
@@ -96,7 +96,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, refusedTooLarge, http.StatusRequestEntityTooLarge)
 		return
 	}
-	weight := int64(MaxBodyBytes) // for who does not say
+	weight := int64(MaxBodyBytes) // for requests without a length
 	if r.ContentLength >= 0 {
 		weight = max(LeastBytes, r.ContentLength)
 	}

@@ -17,7 +17,7 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Owners knows who owns whom, from caches alone; ownership.Tree does.
+// Owners finds the owners of objects, from caches alone; ownership.Tree implements it.
 type Owners interface {
 	TopmostKnown(object metav1.Object) (ownership.Owner, bool, error)
 	SelectorKnown(o ownership.Owner) (labels.Selector, error)
@@ -68,13 +68,13 @@ func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	var strongest *vpav1.VerticalPodAutoscaler
 	for _, object := range found {
 		if vpa, isVPA := object.(*vpav1.VerticalPodAutoscaler); isVPA {
-			strongest = observevertical.Stronger(strongest, vpa)
+			strongest = observevertical.ControllingVPA(strongest, vpa)
 		}
 	}
 	if strongest == nil {
 		return nil, nil
 	}
-	// All of them name the same workload, so that one selector holds for all.
+	// All of them name the same workload, so that one selector applies to all.
 	selector, err := m.owners.SelectorKnown(owner)
 	switch {
 	case errors.Is(err, ownership.ErrUnsupported):
@@ -88,7 +88,7 @@ func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 }
 
 // topmost is the topmost owner. The first pods of a rollout often come before
-// their ReplicaSet is in the cache; who owns that follows from its name.
+// their ReplicaSet is in the cache; its owner follows from its name.
 func (m *Matcher) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
 	owner, owned, err := m.owners.TopmostKnown(pod)
 	if !errors.Is(err, ownership.ErrNotFound) {
@@ -108,7 +108,7 @@ func (m *Matcher) topmost(pod *corev1.Pod) (ownership.Owner, bool, error) {
 	return owner, owned, nil
 }
 
-// aboveMissing is who owns the pod's owner, if that one was named by a Deployment,
+// aboveMissing is the owner of the pod's owner, if that one was named by a Deployment,
 // after itself and the hash of the template, which is a label of the pod; or by a
 // CronJob, after itself and the time.
 func aboveMissing(pod *corev1.Pod) (metav1.OwnerReference, bool) {

@@ -80,7 +80,7 @@ func (r *Registration) Current(ctx context.Context) (authorities []byte, path st
 
 // Ensure makes the configuration what it is to be: it is changed where it stands, never
 // deleted, so that there is no moment without it, and created where that is granted.
-// Nothing is written while nobody else changed it.
+// Nothing is written while no other client changed it.
 func (r *Registration) Ensure(ctx context.Context, authorities []byte, path string) error {
 	there, err := r.Client.Get(ctx, ConfigurationName, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -16,7 +16,7 @@ import (
 type Certificates interface {
 	// Refresh reads and renews them.
 	Refresh(ctx context.Context, now time.Time) error
-	// Shown is what holds since the last Refresh that succeeded; nil before.
+	// Shown is the certificate of the last Refresh that succeeded; nil before.
 	Shown() *certificate.Shown
 }
 
@@ -50,7 +50,7 @@ type Runner struct {
 	isUnknown bool
 }
 
-// TLS shows whatever certificate holds when a connection is made.
+// TLS shows the certificate that is current when a connection is made.
 func (r *Runner) TLS(base *tls.Config) *tls.Config {
 	base.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		shown := r.Certificates.Shown()

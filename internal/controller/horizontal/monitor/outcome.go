@@ -8,7 +8,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // Outcome is a decision and what became of it.
@@ -16,7 +16,7 @@ type Outcome struct {
 	HPA      *autoscalingv2.HorizontalPodAutoscaler
 	Metrics  []source.Spec
 	Decision *horizontal.Decision
-	Report   *report.Report
+	Report   *statusreport.Report
 	// IsReferenceInvalid says that spec.scaleTargetRef cannot name anything.
 	IsReferenceInvalid bool
 	// StatusErr is why status was not written.

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 func TestPace(t *testing.T) {
@@ -46,7 +46,7 @@ func TestMayDefer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &Writer{Config: Config{Triggers: true, SyncPeriod: 15 * time.Second}}
-			u := &Update{Report: report.Report{Rescaled: tt.rescaled}, Start: now, IsRepeatedSoon: tt.isSoon}
+			u := &Update{Report: statusreport.Report{Rescaled: tt.rescaled}, Start: now, IsRepeatedSoon: tt.isSoon}
 			if got := w.mayDefer(u, tt.isUrgent, tt.due); got != tt.want {
 				t.Errorf("may be deferred: %v", got)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -82,8 +82,8 @@ func drawStatus(t *rapid.T) *autoscalingv2.HorizontalPodAutoscaler {
 	return hpa
 }
 
-func drawReport(t *rapid.T) *report.Report {
-	r := &report.Report{
+func drawReport(t *rapid.T) *statusreport.Report {
+	r := &statusreport.Report{
 		Counts: rapid.Bool().Draw(t, "counts"), CurrentReplicas: rapid.Int32Range(1, 2).Draw(t, "current"),
 		ShowMetrics: rapid.Bool().Draw(t, "show"), Rescaled: rapid.IntRange(0, 3).Draw(t, "rescaled") == 0,
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -87,7 +87,7 @@ type Update struct {
 	Record   *Record
 	Contest  *takeover.Contest
 	Decision *horizontal.Decision
-	Report   report.Report
+	Report   statusreport.Report
 	// Start is when the decision began to observe.
 	Start time.Time
 	// IsRepeatedSoon says that the HPA is decided again with the next samples of its kubelets.

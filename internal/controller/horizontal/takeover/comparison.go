@@ -15,7 +15,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -161,7 +161,7 @@ type Compared struct {
 	Policy   *horizontal.Policy
 	Actual   *Actual
 	Decision *horizontal.Decision
-	Report   *report.Report
+	Report   *statusreport.Report
 }
 
 // Compare counts and logs how the two decisions differ, where that is certain.
@@ -197,7 +197,7 @@ func (c *Comparer) compare(h *history, d *Compared) (result string, isCertain bo
 
 // differingCondition names the first condition in which the two differ. Those about the write
 // are not compared.
-func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *report.Report) string {
+func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *statusreport.Report) string {
 	for i := range r.Conditions {
 		own := &r.Conditions[i]
 		if own.Type != string(autoscalingv2.ScalingActive) && own.Type != string(autoscalingv2.ScalingLimited) {
@@ -236,7 +236,7 @@ func (c *Comparer) log(h *history, d *Compared, result string) {
 }
 
 // because is why the replica count is what it is, from the conditions.
-func because(r *report.Report) string {
+func because(r *statusreport.Report) string {
 	text := r.Reason
 	for _, c := range r.Conditions {
 		text = joined(text, c.Type, c.Reason)

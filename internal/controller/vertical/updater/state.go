@@ -99,8 +99,8 @@ func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical
 	}
 	u := &snapshotvertical.Updater{
 		Time: l.at, Interval: metav1.Duration{Duration: c.cfg.Interval}, LeaseStale: stale,
-		State: l.state.Clone(),
-		Held:  l.evictionsStopped.String(), FailedCreate: l.failedCreate,
+		State:            l.state.Clone(),
+		EvictionsStopped: l.evictionsStopped.String(), FailedCreate: l.failedCreate,
 	}
 	u.Evictions, u.Resizes = c.limits.left()
 	next := time.Now()
@@ -114,7 +114,7 @@ func (c *Controller) UpdaterState(object types.NamespacedName) *snapshotvertical
 	}
 	for _, v := range l.toUpdate {
 		u.Pods = append(u.Pods, snapshotvertical.PodVerdict{
-			Name: v.name, UID: v.uid, Action: v.action.String(), Because: v.reason.String(), Against: v.blockedBy.String(),
+			Name: v.name, UID: v.uid, Action: v.action.String(), Reason: v.reason.String(), BlockedBy: v.blockedBy.String(),
 		})
 	}
 	for uid, used := range l.used {

@@ -38,7 +38,7 @@ func TestMemory(t *testing.T) {
 		t.Fatalf("remembered is %+v", u)
 	}
 	for _, pod := range u.Pods {
-		if pod.Action != "nothing" || pod.Because == "" || pod.Against != "PodDisruptionBudget" || pod.UID == "" {
+		if pod.Action != "nothing" || pod.Reason == "" || pod.BlockedBy != "PodDisruptionBudget" || pod.UID == "" {
 			t.Errorf("of a pod %+v is remembered", pod)
 		}
 	}
@@ -79,7 +79,7 @@ func TestMemoryOfTheCluster(t *testing.T) {
 	object := types.NamespacedName{Namespace: namespace, Name: "web00"}
 	r.passOnce()
 	u := r.UpdaterState(object)
-	if u == nil || u.Held != "" || u.EvictionsLeft == nil || *u.EvictionsLeft != 4 || u.FailedCreate {
+	if u == nil || u.EvictionsStopped != "" || u.EvictionsLeft == nil || *u.EvictionsLeft != 4 || u.FailedCreate {
 		t.Fatalf("after six evictions of ten: %+v", u)
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node"}}
@@ -95,8 +95,8 @@ func TestMemoryOfTheCluster(t *testing.T) {
 	}
 	r.budget.left = disruption.ClusterBudget{}
 	r.passOnce()
-	if u := r.UpdaterState(object); u.Held != "NodesNotReady" || u.EvictionsLeft != nil || !u.FailedCreate {
-		t.Errorf("of the cluster %q, %v are told, of refused pods %t", u.Held, u.EvictionsLeft, u.FailedCreate)
+	if u := r.UpdaterState(object); u.EvictionsStopped != "NodesNotReady" || u.EvictionsLeft != nil || !u.FailedCreate {
+		t.Errorf("of the cluster %q, %v are told, of refused pods %t", u.EvictionsStopped, u.EvictionsLeft, u.FailedCreate)
 	}
 }
 

@@ -7,25 +7,25 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// Without behavior an object may double at each decision. Upstream decides once
-// in a sync period. Plimsoll decides when something is known, which may be
-// milliseconds later, on values that do not show the new replicas yet.
+// Without behavior an HPA may double its replica count at every decision. Upstream decides
+// once in a sync period. Plimsoll decides when a value is new, which may be milliseconds
+// later, on values that do not show the new replicas yet.
 const (
-	// DoublingPeriod is how long a scale-up of an object without behavior keeps the next
-	// one away.
+	// DoublingPeriod is how long an HPA without behavior waits after a scale-up before the
+	// next one.
 	DoublingPeriod = time.Second
-	// longestHold is how long old samples do. A source whose clock is behind, or
-	// always says the same time, must not end scaling up for good.
-	longestHold = time.Minute
+	// longestDelay is how long old samples delay a doubling. A source whose clock is behind,
+	// or that always gives the same time, must not end scaling up for good.
+	longestDelay = time.Minute
 )
 
-// Hold is why an object without behavior may not double.
-type Hold uint8
+// DoublingDelay is why an HPA without behavior may not double its replica count now.
+type DoublingDelay uint8
 
 // The reasons.
 const (
-	// NotHeld is none: it may.
-	NotHeld Hold = iota
+	// NotDelayed is none: it may.
+	NotDelayed DoublingDelay = iota
 	// TooSoon says that it has just been scaled up.
 	TooSoon
 	// NothingNewer says that the metrics that ask for more have no value that was not
@@ -34,14 +34,14 @@ const (
 )
 
 // String is the reason as explanations print it.
-func (h Hold) String() string {
-	return [...]string{"", "too soon after the last scale-up", "no sample is newer than the last scale-up"}[h]
+func (d DoublingDelay) String() string {
+	return [...]string{"", "too soon after the last scale-up", "no sample is newer than the last scale-up"}[d]
 }
 
 // Sample says where the value of a metric comes from, as far as it takes to know
 // whether a later one is another.
 type Sample struct {
-	// At is when it was taken, by the clock of whoever took it; zero if nobody says.
+	// At is when it was taken, by the clock of its source; zero if the source gives no time.
 	At time.Time `json:"at,omitzero"`
 	// Asked is when the answer was asked for, by the clock of this process; zero for
 	// samples that are there without asking.
@@ -57,10 +57,10 @@ type Sample struct {
 // that was asked for later is, if it gives another time or value: that time is
 // compared with nothing but the one before, as adapters of cloud metrics give times
 // some minutes ago, and others the time of the answer. One without a time counts as
-// new. After a restart it is not known what the last scale-up was decided on; the
-// times have to do then, for as long as old samples hold.
+// new. After a restart it is not known what the last scale-up was decided on. Then the
+// times alone decide, for at most longestDelay.
 func (h *History) Fresh(now time.Time, metric int, s Sample) bool {
-	if h.sinceUp(now) >= longestHold {
+	if h.sinceUp(now) >= longestDelay {
 		return true
 	}
 	isAsked := !s.Asked.IsZero()
@@ -78,23 +78,23 @@ func (h *History) Fresh(now time.Time, metric int, s Sample) bool {
 	}
 }
 
-// sinceUp has no sign: whoever set its clock back must not wait for it.
+// sinceUp has no sign: a clock that was set back must not delay scaling up.
 func (h *History) sinceUp(now time.Time) time.Duration { return now.Sub(h.LastUp).Abs() }
 
 // doubling is how far an object without behavior may go: to the double, or to
 // four replicas.
-func doubling(l *Limits, h *History, w Proposed) (rate int32, held Hold) {
+func doubling(l *Limits, h *History, w Proposed) (rate int32, delayed DoublingDelay) {
 	const factor, least = 2, 4
 	rate = l.arithmetic().Trunc32(math.Max(factor*float64(w.Current), least))
 	fresh := max(w.Current, w.Fresh)
 	switch {
 	case !l.Divergences.Has(divergence.OneDoubling) || h.LastUp.IsZero():
-		return rate, NotHeld
+		return rate, NotDelayed
 	case h.sinceUp(w.Now) < DoublingPeriod:
 		return w.Current, TooSoon
 	case fresh < rate:
 		return fresh, NothingNewer
 	default:
-		return rate, NotHeld
+		return rate, NotDelayed
 	}
 }

@@ -11,15 +11,15 @@ import (
 type Limited struct {
 	Replicas int32
 	Reason   LimitReason
-	// RateLimit is the farthest count that the rate permits now, and Rated says
-	// that a rate was looked at.
+	// RateLimit is the farthest count that the rate permits now. Rated says that a rate
+	// policy was evaluated.
 	RateLimit int32
 	Rated     bool
 	// LeftZero says that the rate permitted nothing from zero and one replica was
 	// permitted all the same.
 	LeftZero bool
-	// Held is why an object without behavior may not double now.
-	Held Hold
+	// DoublingDelayed is why an HPA without behavior may not double now.
+	DoublingDelayed DoublingDelay
 }
 
 // LimitReason is the reason that ScalingLimited gives.
@@ -72,10 +72,10 @@ func Limit(l *Limits, h *History, w Proposed) Limited {
 // limitPlain is for objects without behavior (upstream:
 // convertDesiredReplicasWithRules).
 func limitPlain(l *Limits, h *History, w Proposed) Limited {
-	rate, held := doubling(l, h, w)
+	rate, delayed := doubling(l, h, w)
 	bound := Limited{Replicas: l.MaxReplicas, Reason: TooManyReplicas, RateLimit: rate, Rated: true}
 	if l.MaxReplicas > rate {
-		bound.Replicas, bound.Reason, bound.Held = rate, ScaleUpLimit, held
+		bound.Replicas, bound.Reason, bound.DoublingDelayed = rate, ScaleUpLimit, delayed
 	}
 	switch {
 	case w.Replicas < l.MinReplicas:
@@ -181,7 +181,7 @@ func (l *Limits) use(h *History, w Proposed, policy RatePolicy, up bool) Use {
 }
 
 // permit is the count that one policy permits from the start of its period. Up
-// is rounded up, as otherwise a small count could never rise; down is cut off.
+// is rounded up, as otherwise a small count could never grow; down is cut off.
 func permit(sum arithmetic.Mode, policy RatePolicy, start int32, up bool) int32 {
 	change := int64(policy.Value)
 	if !up {

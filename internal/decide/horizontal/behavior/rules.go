@@ -10,13 +10,13 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 )
 
-// Limits are what the owner of the object and the controller's flags allow.
+// Limits are what the owner of the HPA and the controller's flags allow.
 type Limits struct {
 	MinReplicas, MaxReplicas int32
 	// Behavior is nil for an object without spec.behavior, which upstream treats
 	// by rules of its own.
 	Behavior *Behavior
-	// DownscaleStabilization is the flag's window; it holds without Behavior.
+	// DownscaleStabilization is the flag's window; it applies without Behavior.
 	DownscaleStabilization time.Duration
 	Divergences            divergence.Set
 }
@@ -42,18 +42,18 @@ type Proposed struct {
 	Now               time.Time
 	Current, Replicas int32
 	// Fresh is how far the samples lead that the last scale-up was not decided on. Only
-	// the rate without behavior looks at it.
+	// the rate without behavior uses it.
 	Fresh int32
 	// Passing is how many of Replicas only the last few seconds ask for, or asked for
-	// when they raised the count. They hold the count for PassingHold at most. Without
-	// behavior they are remembered as far as they are followed now: there a
-	// recommendation that is remembered raises the count later on, too.
+	// when they raised the count. They keep the count for PassingWindow at most. Without
+	// behavior they are stored only as far as the count follows them now: there a stored
+	// recommendation raises the count later on, too.
 	Passing int32
-	// PassingHold is how long they do.
-	PassingHold time.Duration
+	// PassingWindow is how long Passing keeps the count.
+	PassingWindow time.Duration
 }
 
-// Behavior holds the scaling rules of both directions.
+// Behavior has the scaling rules of both directions.
 type Behavior struct {
 	Up, Down Rules
 }
@@ -81,7 +81,7 @@ func (r *Rules) LongestPeriod() (longest time.Duration) {
 	return longest
 }
 
-// Select says which of several rate policies holds.
+// Select says which of several rate policies applies.
 type Select uint8
 
 // The ways to select.

@@ -12,7 +12,7 @@ type Stabilized struct {
 	// Replicas is the proposal after stabilization.
 	Replicas int32
 	Reason   StabilizedReason
-	// By is the remembered recommendation that holds the proposal; zero if none does.
+	// By is the earlier recommendation that changes the proposal; zero if none does.
 	By history.Recommendation
 	// Window is the window that By is in.
 	Window time.Duration
@@ -33,8 +33,8 @@ func (r StabilizedReason) String() string {
 	return [...]string{"ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"}[r]
 }
 
-// Stabilize holds the proposal against the recommendations within the windows, and
-// remembers it.
+// Stabilize compares the proposal with the recommendations within the windows, and
+// stores it among them.
 func Stabilize(l *Limits, h *History, w Proposed) Stabilized {
 	var result Stabilized
 	longest := l.DownscaleStabilization
@@ -48,15 +48,16 @@ func Stabilize(l *Limits, h *History, w Proposed) Stabilized {
 	return result
 }
 
-// remember adds the proposal to the recommendations. What is passing of it holds scaling
-// down for its own time alone; a scale-up window wants to see it all the while.
+// remember adds the proposal to the recommendations. The part that only
+// the surge window asked for delays scaling down for PassingWindow. A scale-up window uses
+// the whole proposal.
 func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 	r, lasting := h.Recommendations, w.Replicas-w.Passing
 	passing := w.Replicas
 	if w.Passing > 0 && l.Behavior == nil {
 		passing = max(lasting, min(w.Replicas, limitPlain(l, h, w).Replicas))
 	}
-	r.ExpirePassing(w.Now.Add(-w.PassingHold))
+	r.ExpirePassing(w.Now.Add(-w.PassingWindow))
 	if passing > lasting {
 		r.AddPassing(w.Now, passing)
 	}
@@ -68,19 +69,19 @@ func remember(l *Limits, h *History, w Proposed, cutoff time.Time) {
 	r.AddBoth(w.Now, lasting, w.Replicas)
 }
 
-// highest is the highest recommendation that holds scaling down: of the window, or
-// passing and inside of it.
+// highest is the highest recommendation that delays scaling down: of the window, or a
+// passing one inside of it.
 func highest(window time.Duration, h *History, w Proposed, inside func(time.Time) bool) (history.Recommendation, bool) {
 	high, found := h.Recommendations.Highest(inside)
-	passing, isThere := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingHold)))
+	passing, isThere := h.Recommendations.HighestPassing(w.Now.Add(-min(window, w.PassingWindow)))
 	if isThere && inside(passing.Time) && (!found || passing.Replicas > high.Replicas) {
 		return passing, true
 	}
 	return high, found
 }
 
-// Remember adds a proposal to the recommendations, of which those older than the
-// cutoff are in no window.
+// Remember stores a proposal among the recommendations. Those older than the cutoff are
+// in no window.
 func Remember(r *history.Recommendations, d divergence.Set, proposed history.Recommendation, cutoff time.Time) {
 	if !d.Has(divergence.WindowHistory) {
 		r.Overwrite(proposed.Time, proposed.Replicas, cutoff)
@@ -90,8 +91,8 @@ func Remember(r *history.Recommendations, d divergence.Set, proposed history.Rec
 	r.Add(proposed.Time, proposed.Replicas)
 }
 
-// stabilizeDown is for objects without behavior: the highest recommendation of
-// the flag's window holds (upstream: stabilizeRecommendation). One exactly as
+// stabilizeDown is for HPAs without behavior: the highest recommendation of
+// the flag's window applies (upstream: stabilizeRecommendation). One exactly as
 // old as the window counts.
 func stabilizeDown(window time.Duration, h *History, w Proposed) Stabilized {
 	cutoff := w.Now.Add(-window)
@@ -123,7 +124,7 @@ func stabilizeBoth(b *Behavior, h *History, w Proposed) Stabilized {
 		return Stabilized{Replicas: w.Replicas}
 	}
 	if result.Replicas == w.Current {
-		// Neither bound moved the count: the one that the proposal would pass holds it.
+		// Neither bound moved the count: the one that the proposal would pass applies.
 		result.By, result.Window = low, b.Up.Stabilization
 		if w.Replicas < w.Current {
 			result.By, result.Window = high, b.Down.Stabilization

@@ -44,7 +44,7 @@ func TestDocumented(t *testing.T) {
 					t.Errorf("nothing under %s", what)
 				}
 			}
-			tested(t, item(section, "Held by"))
+			tested(t, item(section, "Tests"))
 			for _, file := range link.FindAllStringSubmatch(item(section, "Seen in"), -1) {
 				story, err := os.ReadFile(filepath.Join(root, file[1]))
 				if err != nil || !strings.Contains(string(story), "# "+d.String()+": ") {

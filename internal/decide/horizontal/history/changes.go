@@ -15,7 +15,7 @@ type Change struct {
 // Changes are the scale events of one direction.
 type Changes []Change
 
-// Add remembers a change at now, in the place of an outdated one where there is
+// Add stores a change at now, in the place of an outdated one where there is
 // one (upstream: storeScaleEvent).
 func (c Changes) Add(now time.Time, replicas int32, longest time.Duration) Changes {
 	cutoff, free := now.Add(-longest), -1

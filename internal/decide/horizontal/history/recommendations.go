@@ -19,7 +19,7 @@ type Recommendation struct {
 // dropped. The number of entries left is that of the turns of the proposed
 // count, not that of the decisions.
 type Recommendations struct {
-	// Highs fall and Lows rise from oldest to newest.
+	// Highs decrease and Lows increase from oldest to newest.
 	Highs []Recommendation `json:"highs,omitempty"`
 	Lows  []Recommendation `json:"lows,omitempty"`
 	// Slots are upstream's list, in which one decision frees at most one entry:
@@ -33,11 +33,11 @@ type Recommendations struct {
 // Empty reports whether nothing is remembered.
 func (r *Recommendations) Empty() bool { return len(r.Highs) == 0 && len(r.Slots) == 0 }
 
-// Add remembers a recommendation that is not older than those before it.
+// Add stores a recommendation that is not older than those before it.
 func (r *Recommendations) Add(now time.Time, replicas int32) { r.AddBoth(now, replicas, replicas) }
 
-// AddBoth remembers a recommendation that counts as high where the highest is looked
-// for, and as low where the lowest is.
+// AddBoth stores a recommendation that counts as high in the search for the highest, and
+// as low in the search for the lowest.
 func (r *Recommendations) AddBoth(now time.Time, high, low int32) {
 	r.Highs = addHigh(r.Highs, Recommendation{Time: now, Replicas: high})
 	n := len(r.Lows)
@@ -47,7 +47,7 @@ func (r *Recommendations) AddBoth(now time.Time, high, low int32) {
 	r.Lows = append(r.Lows[:n], Recommendation{Time: now, Replicas: low})
 }
 
-// AddPassing remembers what only the last few seconds ask for.
+// AddPassing stores a count that only the surge window asks for.
 func (r *Recommendations) AddPassing(now time.Time, replicas int32) {
 	r.Passing = addHigh(r.Passing, Recommendation{Time: now, Replicas: replicas})
 }
@@ -68,7 +68,7 @@ func addHigh(highs []Recommendation, entry Recommendation) []Recommendation {
 	return append(highs[:n], entry)
 }
 
-// Overwrite remembers a recommendation as upstream does (pkg/controller/
+// Overwrite stores a recommendation as upstream does (pkg/controller/
 // podautoscaler/horizontal.go, stabilizeRecommendation, v1.37.1): in the last
 // slot that is older than the cutoff, otherwise in a new one. The others that are
 // older stay, and count again if a window is lengthened.
@@ -83,7 +83,7 @@ func (r *Recommendations) Overwrite(now time.Time, replicas int32, cutoff time.T
 	r.Slots = append(r.Slots, entry)
 }
 
-// Highest is the largest recommendation for which inside holds. The deque is
+// Highest is the largest recommendation for which inside is true. The deque is
 // ordered by time, so the oldest that is inside is the largest.
 func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, bool) {
 	best, found := first(r.Highs, inside)
@@ -95,7 +95,7 @@ func (r *Recommendations) Highest(inside func(time.Time) bool) (Recommendation, 
 	return best, found
 }
 
-// Lowest is the smallest recommendation for which inside holds.
+// Lowest is the smallest recommendation for which inside is true.
 func (r *Recommendations) Lowest(inside func(time.Time) bool) (Recommendation, bool) {
 	best, found := first(r.Lows, inside)
 	for _, slot := range r.Slots {
@@ -106,8 +106,8 @@ func (r *Recommendations) Lowest(inside func(time.Time) bool) (Recommendation, b
 	return best, found
 }
 
-// Expire forgets what is older than the cutoff, slots included. Whoever calls it adds the newest
-// recommendation next, as an empty history would be taken for one that never was.
+// Expire drops what is older than the cutoff, slots included. The caller then adds the newest
+// recommendation, because an empty history looks like the one of a new HPA.
 func (r *Recommendations) Expire(cutoff time.Time) {
 	r.Highs = expire(r.Highs, cutoff)
 	r.Lows = expire(r.Lows, cutoff)

@@ -38,8 +38,8 @@ func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	return ""
 }
 
-// fits reports whether the reading holds what the calculation indexes. One that
-// does not is a defect of whoever collected it, and a metric less, not a panic.
+// fits reports whether the reading has what the calculation indexes. If it has not, the
+// collector has a defect, and the metric fails instead of a panic.
 func fits(spec *source.Spec, reading *Reading, c *Context) bool {
 	if spec.Type == source.Object || spec.Type == source.External {
 		return len(reading.Series) > 0

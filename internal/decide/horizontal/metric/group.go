@@ -67,7 +67,7 @@ func groupingOf(spec *source.Spec, c *Context) grouping {
 }
 
 // group sorts a pod, in upstream's order of tests (replica_calculator.go,
-// groupPods, v1.37.1): the first that holds decides.
+// groupPods, v1.37.1): the first that is true decides.
 func (by *grouping) group(pod *Pod, sample *Sample) Group {
 	switch {
 	case pod.Deleting || pod.Phase == PhaseFailed:

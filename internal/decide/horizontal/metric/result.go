@@ -59,7 +59,7 @@ type Result struct {
 	StartMilli int64
 	// Newest is how many pods count that have been ready for less than a whole window.
 	Newest int64
-	// Asked is when the reading was asked for; zero where nobody was.
+	// Asked is when the reading was requested; zero if it was not.
 	Asked time.Time
 	// Total is the value of an Object or External metric, for the whole target.
 	Total int64
@@ -74,8 +74,8 @@ type Result struct {
 	Base int64
 	// Verdict says which way led to Replicas.
 	Verdict Verdict
-	// Groups says for each pod what became of it; nil for metrics that do not
-	// look at pods' samples.
+	// Groups says how each pod counted; nil for metrics that do not use pods'
+	// samples.
 	Groups []Group
 	// Counts are the sizes of the groups.
 	Counts Counts
@@ -133,7 +133,7 @@ func Evaluate(spec *source.Spec, reading *Reading, c *Context, r *Result) {
 }
 
 // compute returns a text where the metric fails: the error of the calculation,
-// without the words that the metric's type puts before it.
+// without the prefix of the metric's type.
 func compute(spec *source.Spec, reading *Reading, c *Context, room []Group, r *Result) string {
 	if text := sourceError(spec, reading, c); text != "" {
 		return text

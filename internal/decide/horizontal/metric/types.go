@@ -60,7 +60,7 @@ type Sample struct {
 // the newest first. Those that are not Present are at the end.
 type Recent [RecentIntervals]Sample
 
-// RecentIntervals is how many the surge window looks at.
+// RecentIntervals is how many the surge window uses.
 const RecentIntervals = 3
 
 // Request is one pod's request of a resource, summed over the containers that
@@ -95,24 +95,24 @@ type Reading struct {
 	Error string
 	// Empty says that the API answered with an empty list.
 	Empty bool
-	// Samples holds the pods' values, index for index with the pods; for
+	// Samples are the pods' values, index for index with the pods; for
 	// Resource, ContainerResource and Pods metrics.
 	Samples []Sample
-	// Recent holds the pods' last intervals, index for index with the pods, for the
+	// Recent has the pods' last intervals, index for index with the pods, for the
 	// surge window. It may be left out.
 	Recent []Recent
-	// Extraneous holds the values of pods that are not among the pods (the
+	// Extraneous has the values of pods that are not among the pods (the
 	// metrics API may know pods that the pod cache does not).
 	Extraneous []int64
-	// Requests holds the pods' requests, index for index with the pods; for
+	// Requests has the pods' requests, index for index with the pods; for
 	// utilization targets.
 	Requests []Request
-	// Series holds the value of an Object metric (one) or the values of an
+	// Series has the value of an Object metric (one) or the values of an
 	// External metric's series (one or more).
 	Series []int64
 	// At is when the newest of Series was taken; zero if the API does not say.
 	At time.Time
-	// Asked is when the answer was asked for; zero where nobody was asked.
+	// Asked is when the value was requested; zero if it was not.
 	Asked time.Time
 	// Pending says that there are no values yet: they have been asked for.
 	Pending bool

@@ -19,7 +19,7 @@ const (
 	Maintenance
 	// Tolerance: the metrics are near enough to their targets.
 	Tolerance
-	// Stabilization: an earlier recommendation holds.
+	// Stabilization: an earlier recommendation applies.
 	Stabilization
 	// ScaleUpRate and ScaleDownRate: the rate's budget is spent.
 	ScaleUpRate

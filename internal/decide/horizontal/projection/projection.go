@@ -27,12 +27,12 @@ type Step struct {
 	// Stabilized and Limited are what made it this count and no other.
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
-	// Held is what kept the count until then; nil for the first step.
-	Held *Hold
+	// DelayedBy is what kept the count until then; nil for the first step.
+	DelayedBy *Limits
 }
 
-// Hold is a decision that changes nothing.
-type Hold struct {
+// Limits are what bounded one of the decisions.
+type Limits struct {
 	Stabilized behavior.Stabilized
 	Limited    behavior.Limited
 }
@@ -43,7 +43,7 @@ type Projection struct {
 	Steps []Step
 	// Settled says that after the steps the count stays as long as the proposal does.
 	Settled bool
-	// Lower is the earliest fall of the count if no replicas are proposed from now on;
+	// Lower is the earliest decrease of the count if no replicas are proposed from now on;
 	// nil if it cannot fall, or would not within a day.
 	Lower *Step
 }
@@ -87,7 +87,7 @@ func newWalk(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, 
 
 // play is the steps until the proposal is reached, at most so many.
 func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
-	var held *Hold
+	var delayedBy *Limits
 	end := w.horizon()
 	for range maxDecisions {
 		w.now = w.now.Add(w.every)
@@ -95,21 +95,21 @@ func (w *walk) play(proposed int32, most int) (steps []Step, settled bool) {
 			return steps, true
 		}
 		before := w.current
-		hold := w.decide(proposed)
+		limits := w.decide(proposed)
 		if w.current == before {
-			held = &hold
+			delayedBy = &limits
 			continue
 		}
 		if w.falls && w.current > before {
-			held, end = nil, w.horizon()
+			delayedBy, end = nil, w.horizon()
 			continue
 		}
-		steps = append(steps, Step{At: w.now, Replicas: w.current, Stabilized: hold.Stabilized,
-			Limited: hold.Limited, Held: held})
+		steps = append(steps, Step{At: w.now, Replicas: w.current, Stabilized: limits.Stabilized,
+			Limited: limits.Limited, DelayedBy: delayedBy})
 		if len(steps) == most {
 			return steps, false
 		}
-		held, end = nil, w.horizon()
+		delayedBy, end = nil, w.horizon()
 	}
 	return steps, false
 }
@@ -124,25 +124,25 @@ func (w *walk) horizon() time.Time {
 }
 
 // decide is one decision on the proposal, whose scale write succeeds.
-func (w *walk) decide(proposed int32) Hold {
+func (w *walk) decide(proposed int32) Limits {
 	if proposed < w.current && !w.mayLower {
-		return Hold{}
+		return Limits{}
 	}
 	history := w.state.History()
 	ask := behavior.Proposed{
-		Now: w.now, Current: w.current, Replicas: proposed, PassingHold: surge.Confirmation, Fresh: math.MaxInt32,
+		Now: w.now, Current: w.current, Replicas: proposed, PassingWindow: surge.Confirmation, Fresh: math.MaxInt32,
 	}
-	var t Hold
+	var t Limits
 	t.Stabilized = behavior.Stabilize(&w.limits, &history, ask)
 	ask.Replicas = t.Stabilized.Replicas
 	t.Limited = behavior.Limit(&w.limits, &history, ask)
 	change := t.Limited.Replicas - w.current
 	w.current = t.Limited.Replicas
-	w.remember(change)
+	w.record(change)
 	return t
 }
 
-func (w *walk) remember(change int32) {
+func (w *walk) record(change int32) {
 	if change == 0 {
 		return
 	}

@@ -54,7 +54,7 @@ func say(o Projection) string {
 	}
 	if o.Lower != nil {
 		text := fmt.Sprintf("no lower before %d s", seconds(o.Lower.At))
-		if h := o.Lower.Held; h != nil && h.Stabilized.Reason != behavior.ReadyForNewScale {
+		if h := o.Lower.DelayedBy; h != nil && h.Stabilized.Reason != behavior.ReadyForNewScale {
 			text += fmt.Sprintf(" because of %d at %d s", h.Stabilized.By.Replicas, seconds(h.Stabilized.By.Time))
 		}
 		parts = append(parts, text)

@@ -53,9 +53,9 @@ func Fresh(now time.Time, h *behavior.History, results []metric.Result, s *surge
 // further behind, or always the same, must not end scaling down for good.
 const longestLag = 5 * time.Minute
 
-// Outdated counts the metrics with samples that are no newer than the last scale-up: what
-// the count was raised on, or what another source says of the time before. They must not
-// take it back. Where nobody says when a value was taken, it is when it was asked for.
+// Outdated counts the metrics with samples that are no newer than the last scale-up: those
+// that it was decided on, or those of another source from before it. They must not
+// undo it. A value without a time has the time of its request.
 func Outdated(now, lastUp time.Time, results []metric.Result) (n int) {
 	if lastUp.IsZero() || now.Sub(lastUp).Abs() >= longestLag {
 		return 0

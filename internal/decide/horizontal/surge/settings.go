@@ -7,11 +7,11 @@
 // must be above a steep multiple of the target, or three above a clear margin, and
 // what is asked for is what the lowest of them needs, pod by pod. What they span is
 // longer than a burst of a second can reach, and at least half of the pods must
-// show it: a load that rises is everybody's, a pod that runs hot is not. Pods that
+// show it: a rising load reaches all pods, a hot pod is one alone. Pods that
 // have just become ready are no evidence, as their start costs CPU.
 //
-// All this is judged anew at each decision. What is remembered is how it went: see
-// Memory.
+// All this is evaluated anew at every decision. History has how earlier surges turned
+// out.
 package surge
 
 import (
@@ -61,7 +61,7 @@ func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {
 	return interval.Present && float64(interval.Milli) > s.SteepFactor*wantedMilli
 }
 
-// counts reports whether the surge window looks at a pod: it has been ready since
+// counts reports whether the surge window uses a pod: it has been ready since
 // then.
 func counts(pod *metric.Pod, ready time.Time) bool {
 	return isReady(pod) && !pod.ReadyTransition.After(ready)

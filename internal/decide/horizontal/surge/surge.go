@@ -40,7 +40,7 @@ type Result struct {
 	// replicas that it was multiplied by.
 	Adjusted float64
 	Base     int64
-	// Counted is how many pods were looked at, Showing how many of them are above the
+	// Counted is how many pods were used, Showing how many of them are above the
 	// margin each. Sharing are those that have taken a part of the load since.
 	Counted, Showing, Sharing int
 	// At is when the newest interval ended; zero if none says.
@@ -57,7 +57,7 @@ type Verdict uint8
 
 // The verdicts, each a step further than the one before.
 const (
-	// NoData: there is nothing to look at, or the surge window is off.
+	// NoData: there are no samples, or the surge window is off.
 	NoData Verdict = iota
 	// BelowThreshold: the intervals are not all above the multiple of the target.
 	BelowThreshold
@@ -110,9 +110,9 @@ func Evaluate(s *Settings, in *Input) Result {
 	return best
 }
 
-// Suspects appends the places of the pods whose nodes are worth an early scrape, of
-// each only once. There are none as long as fewer than half of the pods show
-// anything: a second look at the same few would not change that.
+// Suspects appends the indices of the pods whose nodes are worth an early scrape, every
+// node once. There are none as long as fewer than half of the pods show
+// anything: second samples of the same few would not change that.
 func Suspects(s *Settings, in *Input, dst []int) []int {
 	if s.Window <= 0 || !in.Context.Divergences.Has(divergence.SurgeWindow) {
 		return dst
@@ -240,7 +240,7 @@ func (in *Input) judge(s *Settings, i int, v *view, k int) Result {
 }
 
 // verdict is how far the numbers lead. The margin may be inside of the tolerance,
-// which then holds.
+// which then applies.
 func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
 	switch {
 	case !(r.Ratio > max(r.Factor, 1+in.Context.Tolerance.Up)):

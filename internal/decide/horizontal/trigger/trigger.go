@@ -13,9 +13,9 @@ const (
 	Periodic Kind = iota
 	// Samples: there are new samples of its pods.
 	Samples
-	// Event: pods of the target changed, or somebody else set its replica count. When a
-	// pod goes, its load has not come to the others yet, or their samples do not show it:
-	// what is left looks like too little load. So an event alone lowers nothing.
+	// Event: pods of the target changed, or another client set its replica count. When a
+	// pod ends, the others do not carry its load yet, or their samples do not show it: the
+	// load looks too small. So an event alone lowers nothing.
 	Event
 )
 

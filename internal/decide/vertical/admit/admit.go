@@ -1,6 +1,5 @@
-// Package admit decides what a new pod is given: the requests that are
-// recommended for it, limits in proportion, more CPU while it starts, and the
-// words that say so in its annotations.
+// Package admit decides what a new pod gets: the recommended requests, limits in
+// proportion, more CPU while it starts, and annotations that list these changes.
 package admit
 
 import (
@@ -30,7 +29,7 @@ type Policy struct {
 	Boost *vertical.Boost
 }
 
-// Options hold for all pods.
+// Options apply to all pods.
 type Options struct {
 	// Boosts says whether containers are given more CPU while they start.
 	Boosts bool
@@ -102,8 +101,8 @@ func Decide(p Policy, pod Pod, ranges *bounds.Ranges, o Options) Decision {
 	return decision
 }
 
-// recommended is what is recommended for each container, and the words for what
-// it was capped to.
+// recommended is what is recommended for each container, and the annotation's text about
+// the caps.
 func (p Policy) recommended(pod Pod, ranges *bounds.Ranges, d divergence.Set) ([]Change, [][]string) {
 	changes, words := make([]Change, len(pod.Containers)), make([][]string, len(pod.Containers))
 	if !p.Recommended || p.Mode == vertical.ModeOff {
@@ -151,7 +150,7 @@ func (pod Pod) plain() bounds.Pod {
 	return bounds.Pod{Containers: all, Resources: pod.Resources, Sidecars: pod.Sidecars}
 }
 
-// words are upstream's for what is set.
+// words are upstream's names for what is set.
 func (c Change) words() []string {
 	var words []string
 	for _, kind := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// boost is the one that holds for a container with this policy.
+// boost is the one that applies to a container with this policy.
 func (p Policy) boost(policy vertical.ContainerPolicy) *vertical.Boost {
 	if policy.Boost != nil {
 		return policy.Boost

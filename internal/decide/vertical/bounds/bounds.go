@@ -34,7 +34,7 @@ func (p Pod) container(name string) *Container {
 }
 
 // Policy caps a recommendation, but for what it was before, by the owner's
-// minimum and maximum. globalMax holds where the owner has no maximum. An amount
+// minimum and maximum. globalMax applies where the owner has no maximum. An amount
 // of 0 is no cap.
 func Policy(r vertical.Recommendation, p vertical.ContainerPolicy, globalMax vertical.Amounts) vertical.Recommendation {
 	for _, at := range []*vertical.Amounts{&r.Target, &r.Lower, &r.Upper} {

@@ -24,7 +24,7 @@ const (
 	ToPodResources
 )
 
-// actions stand in annotations of pods, the first five in upstream's words.
+// actions are the texts in annotations of pods, the first five as upstream's.
 var actions = [...]string{
 	"capped to minAllowed", "capped to maxAllowed", "capped to container limit",
 	"capped to fit Max in container LimitRange", "capped to fit Min in container LimitRange",

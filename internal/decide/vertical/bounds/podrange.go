@@ -100,7 +100,7 @@ func (f podFit) inOrder(r vertical.Resource, of field) {
 	most, _ := f.ranges.Pod.Max.Get(r)
 	sums := f.sum(r, of)
 	if sums.requests < least {
-		// A limit is not below its request, so it need not be looked at.
+		// A limit is not below its request, so it need not be checked.
 		f.scale(r, of, scaling{to: left(least, sums.fixed), from: sums.scaled, up: true})
 		sums = f.sum(r, of)
 	}

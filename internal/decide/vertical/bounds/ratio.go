@@ -32,7 +32,7 @@ func requestOfRatio(limit, ratioMilli vertical.Amount) vertical.Amount {
 	return request
 }
 
-// podRatio holds a LimitRange of pods against what the containers would have.
+// podRatio compares a LimitRange of pods with what the containers would have.
 type podRatio struct {
 	recs     []vertical.Recommendation
 	pod      Pod

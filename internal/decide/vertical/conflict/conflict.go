@@ -2,8 +2,8 @@
 // workload fight.
 //
 // A Utilization target divides use by requests. Where the vertical side changes
-// those requests, it moves the count that the horizontal side wants, which moves
-// the use per pod that the vertical side learns from: a loop that nobody tuned.
+// those requests, it changes the replica count that the HPA computes. That changes the use
+// per pod, and with it the recommendation: an untuned feedback loop.
 // AverageValue targets and other metrics do not divide by requests and go
 // together with it (kubernetes/autoscaler: "Known limitations" of the vertical
 // pod autoscaler; issues #6247, #8493).
@@ -47,7 +47,7 @@ type Conflict struct {
 
 // Find finds the conflicts between autoscalers of one workload with these
 // containers, in the containers' order. A vertical autoscaler in mode Off changes
-// nothing and is in nobody's way.
+// nothing, so it conflicts with none.
 func Find(v *Vertical, horizontals []Horizontal, containers []string) []Conflict {
 	if v.Mode == vertical.ModeOff {
 		return nil
@@ -85,7 +85,7 @@ func Skipped(conflicts []Conflict, container string) (skipped [vertical.Resource
 	return skipped
 }
 
-// The words of the condition that both objects show.
+// The type and the reasons of the condition that both objects show.
 const (
 	// Condition is the type of the condition.
 	Condition = "AutoscalersConflict"

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Shares are how much of the time a container was held back. Where it is not known,
-// zeros say so: on cgroup v1 there is no pressure.
+// Shares are how much of the time a container wanted CPU and got none. Unknown shares are
+// zero: on cgroup v1 there is no pressure.
 //
 // As demand, they raise the sample of CPU:
 //
 //	demand = usage * (1 + max(throttled, pressure))
 //
-// A container that is throttled in each period used all that its limit gives, and
-// no counter says how much more it wanted; at most twice as much is taken for it.
-// The request rises with that, its limit with it, and the next samples tell more.
+// A container that is throttled in every period used all that its limit gives, and
+// no counter shows how much more it wanted; at most twice as much is assumed.
+// The request grows with that, its limit with it, and the next samples show more.
 type Shares struct {
 	// Throttled is the share of CFS periods in which the limit stopped the container.
 	Throttled float64

@@ -40,7 +40,7 @@ type Replicas struct {
 	MaxUnavailable    int
 }
 
-// isCountless reports that nobody says how many pods there ought to be.
+// isCountless reports that the number of pods that there should be is unknown.
 func (r *Replicas) isCountless() bool { return r.AsFound || r.Configured == 0 }
 
 // Workload is what the pods belong to.
@@ -57,7 +57,7 @@ type Workload struct {
 }
 
 // stuck is how many pods should have gone long ago: their node is dead, or a finalizer
-// holds them.
+// keeps them.
 func (w *Workload) stuck(now time.Time) int {
 	n := 0
 	for _, until := range w.Terminating {
@@ -96,8 +96,8 @@ type state uint8
 const (
 	// alive pods serve.
 	alive state = iota
-	// unready pods do not, for now. Somebody else's trouble may be the reason, so that
-	// one more is not evicted as if it were nothing.
+	// unready pods do not, for now. Their reason may lie outside of the updater, so one
+	// more eviction may do harm.
 	unready
 	// crashed pods ran out of memory, or end with errors again and again: other
 	// resources may be what they need.

@@ -16,7 +16,7 @@ const (
 	// an evicted pod may run without being ready.
 	watchPeriod = 10 * time.Minute
 	// firstPause is how long nothing is evicted after a replacement came up without
-	// what is recommended. It doubles each time, up to longestPause.
+	// what is recommended. It doubles every time, up to longestPause.
 	firstPause   = 30 * time.Minute
 	longestPause = 24 * time.Hour
 	maxDoublings = 6
@@ -41,8 +41,8 @@ type Circuit struct {
 	// when the youngest that ever did was created: then admission worked.
 	Confirmed   bool      `json:"confirmed,omitempty"`
 	ConfirmedAt time.Time `json:"confirmedAt,omitzero"`
-	// Judged is the creation time of the youngest pod that was looked at for what is
-	// recommended: once, as recommendations go on.
+	// Judged is the creation time of the youngest pod that was compared with the
+	// recommendation: once, because recommendations change.
 	Judged time.Time `json:"judged,omitzero"`
 	// MissingSince is since when there are fewer pods than there should be.
 	MissingSince time.Time `json:"missingSince,omitzero"`
@@ -57,7 +57,7 @@ type Circuit struct {
 type NotAdmitted struct {
 	// Count is how many evictions in a row had such a replacement.
 	Count int `json:"count"`
-	// Created is the creation time of the last such pod, whoever made it necessary; At
+	// Created is the creation time of the last such pod, whatever it replaces; At is
 	// when one that replaces an evicted pod was last found.
 	Created time.Time `json:"created"`
 	At      time.Time `json:"at"`
@@ -84,8 +84,8 @@ type Findings struct {
 	Open reason.Reason
 }
 
-// Observe looks at the changed pods, those that wait for a node too, and at those
-// that should be there. unchanged reports a pod without what is recommended.
+// Observe checks the changed pods, those that wait for a node too, and whether all
+// pods are there that should be. unchanged reports a pod without what is recommended.
 func (c *Circuit) Observe(
 	now time.Time, pods []vertical.Pod, w *Workload, unchanged func(*vertical.Pod) bool,
 ) Findings {
@@ -159,7 +159,7 @@ func (r *replacements) add(pod *vertical.Pod, unchanged, evicted bool) {
 }
 
 // missing is how many pods there should be more, once pods were evicted. One whose
-// deletion is stuck counts as there: it is lost, and nobody can say when another comes.
+// deletion is stuck counts as there: it is lost, and when another comes is unknown.
 func (c *Circuit) missing(there int, w *Workload) int {
 	if c.EvictedTo.IsZero() || w.Target.Unknown {
 		return 0
@@ -174,7 +174,7 @@ func (c *Circuit) missing(there int, w *Workload) int {
 	return max(0, expected-there)
 }
 
-// recordReplacements remembers how replacements came up. well says that nothing else is wrong.
+// recordReplacements records how replacements came up. well says that nothing else is wrong.
 func (c *Circuit) recordReplacements(now time.Time, came *replacements, well bool) {
 	if came.youngest.After(c.Judged) {
 		c.Judged = came.youngest
@@ -186,8 +186,8 @@ func (c *Circuit) recordReplacements(now time.Time, came *replacements, well boo
 		*n = NotAdmitted{Count: n.Count + 1, Created: came.unadmitted.Created, At: now, Until: now.Add(pause)}
 		c.endRound()
 	case came.unadmitted != nil:
-		// Nothing was evicted for it. It is looked at once, and must not be taken for one
-		// that came up as it should from then on.
+		// Nothing was evicted for it. It is checked once, and must not count as one that
+		// came up as it should from then on.
 		c.NotAdmitted.Created = came.unadmitted.Created
 	case came.ready && well:
 		c.NotAdmitted = NotAdmitted{}
@@ -195,7 +195,7 @@ func (c *Circuit) recordReplacements(now time.Time, came *replacements, well boo
 	}
 }
 
-// openFor says why the circuit is open, and remembers since when.
+// openFor returns why the circuit is open, and records since when.
 func (c *Circuit) openFor(now time.Time, found *Findings, w *Workload) reason.Reason {
 	why := reason.None
 	switch {
@@ -221,7 +221,7 @@ func (c *Circuit) openFor(now time.Time, found *Findings, w *Workload) reason.Re
 	}
 	c.Confirmed = false
 	if why == reason.FailedCreate && w.Target.isCountless() && now.Sub(c.Since) > firstPause {
-		// Whether there should be more pods, nobody knows.
+		// Whether there should be more pods is unknown.
 		c.endRound()
 	}
 	return why
@@ -276,7 +276,7 @@ func (c *Circuit) AwaitsReplacement() bool { return !c.EvictedTo.IsZero() && !c.
 // AllowsCrashed reports that a pod that crashes may be evicted though the circuit is
 // open: a StatefulSet makes no missing pod while one before it crashes, so that none
 // would ever be mended. It is one pod in firstPause, and no further one before another
-// was created for it: who refuses new pods does not always say so.
+// was created for it: refused pods do not always show as FailedCreate.
 func (c *Circuit) AllowsCrashed(now time.Time, w *Workload) bool {
 	if c.Since.IsZero() || w.FailedCreate || now.Sub(c.Since) < firstPause || now.Sub(c.EvictedTo) < firstPause {
 		return false

@@ -11,7 +11,7 @@ import (
 // the circuit: it may take its time to start, and is watched then.
 const maxWatched = startTimeout + watchPeriod
 
-// Past is what the process before said last of the workload.
+// Past is what the previous process last wrote about the workload.
 type Past struct {
 	// Updating: it was changing pods. Open: it had stopped, as changed pods did not
 	// come up, or new ones were not created. NotAdmitted: as replacements came up
@@ -20,8 +20,8 @@ type Past struct {
 }
 
 // Resume is the Circuit of a process that begins, from what pods and status show.
-// Who evicted a pod is not written on the one that replaces it: every pod that
-// admission gave its resources not long ago is watched. If there is none, and pods
+// A replacement does not show whether the updater evicted its predecessor: every pod that
+// admission changed not long ago is watched. If there is none, and pods
 // were being changed, every young one is. One that was changed long ago counts only
 // if it is in trouble and the circuit was open.
 func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
@@ -31,7 +31,7 @@ func Resume(now time.Time, pods []vertical.Pod, past Past) Circuit {
 		c.EvictedFrom, c.EvictedTo, c.Expected = now, now, len(pods)
 	}
 	if past.NotAdmitted {
-		// How long the pause was, nobody wrote down.
+		// How long the pause was is not stored.
 		c.NotAdmitted = NotAdmitted{Count: 1, Created: newest(pods), At: now, Until: now.Add(firstPause)}
 	}
 	watchesAll := past.Updating && !admittedRecently(now, pods)

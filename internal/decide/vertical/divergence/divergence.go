@@ -57,7 +57,7 @@ const (
 	// ResizeChecks looks before a resize whether it can succeed, and whether an
 	// infeasible one can by now.
 	ResizeChecks
-	// InPlaceBudget holds mode InPlace to the disruption budget, and lets a resize
+	// InPlaceBudget applies the disruption budget to mode InPlace, and lets a resize
 	// that is under way end.
 	InPlaceBudget
 	// UnchangedRequests leaves a pod alone whose requests would not change.
@@ -70,7 +70,7 @@ const (
 	// up where the process before left them, as far as the API shows it.
 	SurviveRestart
 	// OneObject has the updater take the object of a workload that admission takes, and
-	// leave alone what admission does not look at.
+	// leave alone what admission ignores.
 	OneObject
 	// ObservedLease goes by when this process saw the Lease renewed, not by the time
 	// that is written in it.

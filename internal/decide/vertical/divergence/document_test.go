@@ -34,12 +34,12 @@ func TestDocumented(t *testing.T) {
 			continue
 		}
 		section, _, _ = strings.Cut(section, "\n##")
-		for _, what := range []string{"**Upstream:**", "**Plimsoll:**", "**Held by:**"} {
+		for _, what := range []string{"**Upstream:**", "**Plimsoll:**", "**Tests:**"} {
 			if !strings.Contains(section, what) {
 				t.Errorf("%s has no %s", d, what)
 			}
 		}
-		_, by, _ := strings.Cut(section, "**Held by:**")
+		_, by, _ := strings.Cut(section, "**Tests:**")
 		groups := held.FindAllStringSubmatch(strings.Join(strings.Fields(by), " "), -1)
 		if len(groups) == 0 {
 			t.Errorf("no test holds %s", d)

@@ -156,7 +156,7 @@ func (e *Estimator) atLeast(confidence float64, r vertical.Resource, b Bound) fl
 	return confidence
 }
 
-// finite keeps the upper bound below what use can be told apart from more: the
+// finite keeps the upper bound below the largest use that the histogram distinguishes: the
 // start of the histogram's last bucket, about 1000 cores or 1 TB.
 func (e *Estimator) finite(widened, from vertical.Amount, r vertical.Resource, b Bound) vertical.Amount {
 	if b != Upper || !e.policy.Has(divergence.FiniteUpper) {

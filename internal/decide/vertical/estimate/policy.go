@@ -37,7 +37,7 @@ type Policy struct {
 	Round [vertical.Resources]int
 	// HumanizeMemory leaves two decimals of the largest unit: --humanize-memory.
 	HumanizeMemory bool
-	// MaxAllowed holds where the owner has no maximum:
+	// MaxAllowed applies where the owner has no maximum:
 	// --container-recommendation-max-allowed-{cpu,memory}.
 	MaxAllowed vertical.Amounts
 

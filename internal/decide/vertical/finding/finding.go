@@ -1,5 +1,5 @@
-// Package finding is what the recommender finds wrong with an object, beside what was
-// measured. Each finding is a condition of the object for as long as it holds.
+// Package finding has the problems of a VerticalPodAutoscaler that the recommender finds
+// beside the samples. Every finding is a condition of the object as long as it is true.
 package finding
 
 import (
@@ -36,7 +36,7 @@ func (k Kind) Reason() string {
 	return [...]string{"Invalid", "SeveralAutoscalers", "NoSamples", "LimitOrNode"}[k]
 }
 
-// Finding is what came of looking for one kind. A kind that was not looked for has none,
+// Finding is the result of the check for one kind. A kind that was not checked has none,
 // and its condition stays as it is.
 type Finding struct {
 	Kind Kind
@@ -63,7 +63,7 @@ const (
 )
 
 // Missing is the finding about containers that were last measured, or needed not be, so
-// long ago. They should be in each interval.
+// long ago. They should be in every interval.
 func Missing(unmeasured, interval time.Duration) Finding {
 	f := Finding{Kind: MetricsMissing}
 	if unmeasured > max(missingFor, missingIntervals*interval) {

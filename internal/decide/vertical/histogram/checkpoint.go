@@ -42,7 +42,7 @@ func (h *Histogram) Save() Checkpoint {
 	return c
 }
 
-// Check says what is wrong with a checkpoint that nobody can have saved.
+// Check says what is wrong with a checkpoint that no recommender can have saved.
 func (c Checkpoint) Check() error {
 	if math.IsNaN(c.Total) || math.IsInf(c.Total, 0) || c.Total < 0 {
 		return fmt.Errorf("total weight is %v", c.Total)

@@ -26,8 +26,7 @@ var (
 	// growth is how much wider each bucket is than the one before. It is no constant,
 	// because upstream subtracts 1 from it at run time, where 0.05 is not 0.05.
 	growth = 1.05
-	// vanishing is a weight that no sum with a bucket that is not empty can tell from
-	// nothing: float64 has 53 bits.
+	// vanishing is a weight that disappears in a sum with a bucket that is not empty: float64 has 53 bits.
 	vanishing = math.Ldexp(epsilon, -64)
 	// first is the end of the first bucket: 0.01 cores, 10 MB.
 	first = [vertical.Resources]float64{0.01, 1e7}

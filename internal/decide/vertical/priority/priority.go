@@ -95,7 +95,7 @@ func milli(r vertical.Resource, a vertical.Amount) int64 {
 }
 
 // Compare is negative where a pod of priority p goes before one of priority q:
-// who needs more goes first, then who differs most.
+// the one that needs more goes first, then the one that differs most.
 func (p Priority) Compare(q Priority) int {
 	switch {
 	case p.ScaleUp != q.ScaleUp:
@@ -112,7 +112,7 @@ func (p Priority) Compare(q Priority) int {
 }
 
 // Evaluate says whether the pod should get what is recommended for it, and why: of
-// the reasons OutsideRange, QuickOOM and LongLived speak for it, all others
+// the reasons OutsideRange, QuickOOM and LongLived are for it, all others
 // against it.
 func (p *Policy) Evaluate(
 	now time.Time, pod *vertical.Pod, recommended []vertical.Recommendation,
@@ -138,7 +138,7 @@ func (p *Policy) Evaluate(
 	return priority, reason.LongLived
 }
 
-// IsUpdate reports whether a reason of Judge speaks for a change.
+// IsUpdate reports whether a reason of Evaluate is for a change.
 func IsUpdate(r reason.Reason) bool {
 	return r == reason.OutsideRange || r == reason.QuickOOM || r == reason.LongLived
 }

@@ -9,7 +9,7 @@ import (
 // Direction is which way a change must go.
 type Direction uint8
 
-// The directions. A word of the API that is none of them is never fulfilled.
+// The directions. An unknown value of the API is never fulfilled.
 const (
 	NoDirection Direction = iota
 	// Higher is TargetHigherThanRequests.

@@ -5,7 +5,7 @@ package reason
 // Reason is why something happens to a pod or does not.
 type Reason uint8
 
-// The reasons. None is the zero value: nothing speaks against it.
+// The reasons. None is the zero value: nothing blocks the change.
 const (
 	None Reason = iota
 
@@ -22,7 +22,7 @@ const (
 	// ResizeFailed: the change in place failed, and the mode allows an eviction.
 	ResizeFailed
 
-	// Why nobody wants to change it.
+	// Why no change is needed.
 
 	// NoRecommendation: there is nothing to apply yet.
 	NoRecommendation
@@ -43,13 +43,13 @@ const (
 	// ModeOff: the mode changes no running pods.
 	ModeOff
 
-	// What holds a change back.
+	// What blocks a change.
 
 	// EvictionRequirements: the change does not go in a direction that the owner allows.
 	EvictionRequirements
 	// MinReplicas: the workload has fewer pods than the owner wants to see disrupted.
 	MinReplicas
-	// UnknownReplicas: nobody can say how many pods there ought to be.
+	// UnknownReplicas: it is unknown how many pods there should be.
 	UnknownReplicas
 	// DisruptionBudget: enough pods of the workload are away for now.
 	DisruptionBudget
@@ -73,7 +73,7 @@ const (
 	ClusterBudget
 	// NodesNotReady: most nodes are not ready.
 	NodesNotReady
-	// LeaseStale: nobody would give new pods their requests.
+	// LeaseStale: the admission controller does not renew its Lease, so new pods would not get their requests.
 	LeaseStale
 	// PodPending: a pod that does not run is not resized.
 	PodPending
@@ -104,7 +104,7 @@ const (
 	LimitRange
 	// ResourceQuota: the namespace's quota has no room for it.
 	ResourceQuota
-	// NodeTooSmall: the node could not hold the pod alone.
+	// NodeTooSmall: the pod would not fit even if it were alone on the node.
 	NodeTooSmall
 	// NodeFull: the node's other pods leave no room.
 	NodeFull
@@ -114,7 +114,7 @@ const (
 	Swap
 	// MemoryInUse: the new limit would be below what the container uses now.
 	MemoryInUse
-	// MemoryUnknown: the memory limit would fall, and nobody says what is used.
+	// MemoryUnknown: the memory limit would fall, and what is used is unknown.
 	MemoryUnknown
 	// PodResources: the containers would not fit into what the pod as a whole has.
 	PodResources
@@ -149,7 +149,7 @@ var names = [end]string{
 	InitContainer: "InitContainer", FixedHeap: "FixedHeap",
 }
 
-// String is the name, one word as conditions want it.
+// String is the name in CamelCase, as conditions require.
 func (r Reason) String() string { return names[r] }
 
 // All lists every reason but None.

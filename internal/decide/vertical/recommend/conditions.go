@@ -38,7 +38,7 @@ const (
 	enough = 1
 )
 
-// warned are the conditions that an owner also hears of by an event.
+// warned are the conditions that are also events.
 var warned = []string{
 	ConfigUnsupported, ImplausibleSamples, DamagedCheckpoint, conflict.Condition,
 	finding.ConfigInvalid.String(), finding.TargetShared.String(), finding.MetricsMissing.String(),

@@ -21,7 +21,7 @@ type Decision struct {
 	Conditions []condition.Condition
 	// Write is why the status should be written.
 	Write status.WriteReason
-	// Events are to be told to the owner, once.
+	// Events are to be recorded, once.
 	Events []Event
 	// Traces explain the recommendations, in the same order.
 	Traces []Trace
@@ -50,8 +50,8 @@ type Event struct {
 	Reason, Message string
 }
 
-// Decide learns from an observation and recommends by all that is known. What
-// became of the decision is for Settle to note.
+// Decide adds an observation to the history and recommends from all of it. The outcome of
+// the decision must be passed to Settle.
 func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 	next, discarded := learn(now, &p, s, &o)
 	if next.Written.IsZero() {
@@ -90,8 +90,8 @@ func Decide(now time.Time, p Policy, s State, o Observation) (Decision, State) {
 // choose is the containers that are recommended for: those that something is known
 // of, or that exist, without those that the owner leaves out. With the divergence
 // live-containers only those that exist, unless the workload has no pods at all:
-// it will have the same containers when it has pods again. Where a floor holds, nothing
-// need be known of its containers.
+// it will have the same containers when it has pods again. Where a floor applies, its
+// containers need no samples.
 func choose(p *Policy, s State, o *Observation, floor bool) []*Container {
 	if o.Lookup.Problem != "" && !p.keeps(o) {
 		return nil

@@ -41,7 +41,7 @@ func learn(now time.Time, p *Policy, s State, o *Observation) (State, []Discarde
 		l.appear(o)
 	}
 	for i := range l.state.Containers {
-		l.container(l.state.Containers[i].Name) // overrides hold whether there are samples or not
+		l.container(l.state.Containers[i].Name) // overrides apply whether there are samples or not
 	}
 	if len(o.Refused) > 0 {
 		l.discard, l.state.Absurd = slices.Clone(o.Refused), vertical.StampOf(now)
@@ -63,7 +63,7 @@ func (p *Policy) keeps(o *Observation) bool {
 	return o.Lookup.Problem != "" && o.Lookup.Transient && p.Has(divergence.KeepHistory)
 }
 
-// container is the one of that name and its policy. The pointer holds until the
+// container is the one of that name and its policy. The pointer is valid until the
 // next container is made.
 func (l *learner) container(name string) (*Container, *usage.Policy) {
 	c := l.state.container(name)
@@ -82,7 +82,7 @@ func (l *learner) container(name string) (*Container, *usage.Policy) {
 
 func (l *learner) appear(o *Observation) {
 	for _, present := range o.Containers {
-		// No policy yet: an override holds of what exists.
+		// No policy yet: an override applies to what exists.
 		if c := l.state.container(present.Container); !c.Present {
 			c.Usage.RecordPresent(l.now)
 		}
@@ -93,8 +93,8 @@ func (l *learner) appear(o *Observation) {
 	}
 }
 
-// leave forgets the windows of pods that are gone, and as upstream does what was
-// held apart of a checkpoint if the target cannot be looked up.
+// leave drops the windows of pods that are gone. As upstream does, it also drops the
+// separate part of a checkpoint if the target cannot be looked up.
 func (l *learner) leave(o *Observation) {
 	pods := make(map[string]bool, len(o.Pods))
 	for _, pod := range o.Pods {
@@ -147,8 +147,8 @@ func (l *learner) refuse(d Discarded) {
 	l.discard, l.state.Absurd = append(l.discard, d), vertical.StampOf(l.now)
 }
 
-// Refuse says what is wrong with a sample; it is empty if nothing is. Whoever makes
-// one sample of many has to ask it of each, as an absurd one hides among others.
+// Refuse says what is wrong with a sample; it is empty if nothing is. Code that
+// merges samples must check each of them, because a sum hides an implausible one.
 func (p *Policy) Refuse(now time.Time, r vertical.Resource, amount vertical.Amount, at time.Time) string {
 	switch {
 	case amount < 0:

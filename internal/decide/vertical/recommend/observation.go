@@ -39,9 +39,9 @@ type Observation struct {
 	Published *status.Published
 }
 
-// Lookup is what came of looking up the object that is scaled.
+// Lookup is the result of looking up the object that is scaled.
 type Lookup struct {
-	// Problem is why it cannot be known which pods belong to it, in upstream's words;
+	// Problem is why it cannot be known which pods belong to it, in upstream's text;
 	// empty if it can.
 	Problem string
 	// Transient is set where looking it up failed, not where it is wrong.

@@ -14,7 +14,7 @@ import (
 // interval.
 const collectEvery = time.Hour
 
-// State is what is remembered of one object between decisions. It belongs to the
+// State is the history of one object between decisions. It belongs to the
 // object's UID, and its aggregates to the workload's containers by name.
 //
 // Upstream has an aggregate for each set of labels, and merges those of an object
@@ -121,7 +121,7 @@ func Settle(p *Policy, s State, o Outcome) State {
 	}
 	for i := range s.Containers {
 		c := &s.Containers[i]
-		var own vertical.ContainerPolicy // without the divergence, what it holds already is meant
+		var own vertical.ContainerPolicy // without the divergence, what it has already is meant
 		if p.Has(divergence.ResetOverrides) {
 			own = vertical.PolicyOf(p.Containers, c.Name)
 		}
@@ -139,7 +139,7 @@ func (s *State) isForGood(c *Container) bool {
 	return !c.Present && !c.Usage.Exists() || c.Damage == noCheckpoint && !s.Lost.IsZero()
 }
 
-// newest is when any last sample was, not after now: a clock ahead, or a workload that nobody runs, forgets nothing.
+// newest is when any last sample was, not after now: a clock ahead, or a workload without pods, drops nothing.
 func (s *State) newest(now time.Time) time.Time {
 	var last vertical.Stamp
 	for i := range s.Containers {

@@ -17,7 +17,7 @@ type Target struct {
 
 // Node is what a resize has to fit on.
 type Node struct {
-	// Known is false where the node has not been seen yet: then nothing is said of it.
+	// Known is false where the node has not been seen yet: then it blocks nothing.
 	Known bool
 	Linux bool
 	// Resizes says that its kubelet can: version 1.33 or later.
@@ -76,10 +76,10 @@ type Constraints struct {
 // it uses more by the time the kubelet looks.
 const margin = 5
 
-// Check lists what speaks against giving the pod these targets in place, the
+// Check lists what blocks a resize of the pod to these targets in place, the
 // firmest reasons first. An empty list means that the kubelet can be expected to
 // do it. What is about the pod's past (an older resize, a refusal, a failure, a
-// restart that takes a pod away) is asked in State.Decide.
+// restart that takes a pod away) is checked in State.Decide.
 func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Reason {
 	after := apply(pod, targets)
 	node := &around.Node
@@ -109,7 +109,7 @@ func Check(pod *vertical.Pod, targets []Target, around *Constraints) []reason.Re
 	return slices.Compact(found)
 }
 
-// Remedy is what helps where a check speaks against a resize. A later one outweighs an
+// Remedy is what helps where a check blocks a resize. A later one outweighs an
 // earlier one.
 type Remedy uint8
 
@@ -117,12 +117,12 @@ type Remedy uint8
 const (
 	// RemedyUnknown: too little is known to say.
 	RemedyUnknown Remedy = iota
-	// RemedyWait: it may pass. It does not hold for a new pod, so that a pod is waited for
-	// no longer than for a kubelet that defers a resize.
+	// RemedyWait: it may pass. It does not apply to a new pod, so the wait for it is no
+	// longer than for a kubelet that defers a resize.
 	RemedyWait
-	// RemedyNewPod: it does not pass, and does not hold for a new pod.
+	// RemedyNewPod: it does not pass, and does not apply to a new pod.
 	RemedyNewPod
-	// RemedyNone: it holds for a new pod too. The pod must not be evicted: no other would
+	// RemedyNone: it applies to a new pod too. The pod must not be evicted: no other would
 	// come.
 	RemedyNone
 )
@@ -146,7 +146,7 @@ func remedyOf(why reason.Reason) Remedy {
 	case reason.NodeFull, reason.MemoryInUse:
 		return RemedyWait
 	}
-	// MemoryUnknown: that nobody measured the use is no reason to evict.
+	// MemoryUnknown: a missing measurement is no reason to evict.
 	return RemedyUnknown
 }
 
@@ -328,7 +328,7 @@ func fitsQuotas(pod *vertical.Pod, after []vertical.Resized, quotas []Quota) boo
 	return alone.Take(growth(pod, after), quotas)
 }
 
-// fitsNode asks whether the node could hold the pod alone, and beside the others.
+// fitsNode reports whether the pod would fit on the node alone, and beside the others.
 func fitsNode(pod *vertical.Pod, after []vertical.Resized, node *Node) reason.Reason {
 	if !node.Known {
 		return reason.None

@@ -125,8 +125,8 @@ func InProgress(pod *vertical.Pod) reason.Reason {
 }
 
 // ObserveProgress reports that a resize has failed, or has taken too long since it was
-// first seen. Upstream remembers that by the pod's name and for ever, and does
-// not wait where the kubelet reports an error or something that nobody knows.
+// first seen. Upstream stores that by the pod's name and for ever, and does
+// not wait where the kubelet reports an error or an unknown state.
 func (s *State) ObserveProgress(now time.Time, pod *vertical.Pod, d divergence.Set) bool {
 	if pod.Resize == vertical.ResizeNone {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// How long to leave a pod alone whose resize the API server did not take: twice
-// as long each time.
+// How long to leave a pod alone after the API server refused its resize: twice
+// as long every time.
 const (
 	firstBackoff = 30 * time.Second
 	longestWait  = 10 * time.Minute
@@ -90,12 +90,12 @@ func (s *State) WaitForChecks(now time.Time, pod *vertical.Pod) (enough bool) {
 	return now.Sub(since) > DeferredTimeout
 }
 
-// EndWait forgets that the pod was held.
+// EndWait drops the time since when the pod waited.
 func (s *State) EndWait(pod *vertical.Pod) { delete(s.Seen, checkWaitKey(pod)) }
 
 func checkWaitKey(pod *vertical.Pod) string { return pod.UID + "/held" }
 
-// RecordInfeasible remembers that the pod's node cannot do what is recommended.
+// RecordInfeasible records that the pod's node cannot do what is recommended.
 func (s *State) RecordInfeasible(pod *vertical.Pod, raw []vertical.Recommendation, room vertical.Amounts) {
 	targets := make(map[string]vertical.Amounts, len(raw))
 	for i := range raw {
@@ -140,7 +140,7 @@ func lower(a, b vertical.Amounts) bool {
 	return false
 }
 
-// RecordFailure remembers that the API server did not take a resize, and reports whether
+// RecordFailure records that the API server refused a resize, and reports whether
 // there were so many failures that waiting no longer helps.
 func (s *State) RecordFailure(now time.Time, pod *vertical.Pod) (hopeless bool) {
 	failure := s.Failed[pod.UID]

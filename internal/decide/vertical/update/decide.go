@@ -38,7 +38,7 @@ type Decision struct {
 	evictionsStopped reason.Reason
 }
 
-// Decide looks at all pods and puts those that should be changed in order. The steps are upstream's
+// Decide evaluates all pods and puts those that should be changed in order. The steps are upstream's
 // (pkg/updater/logic/updater.go, v1.8.1): what may be changed, what should be, in which order,
 // within the owner's requirements.
 func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State) {
@@ -67,11 +67,11 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		d.Pods[i].Pod = &d.pods[i]
 	}
 	d.evaluate(&s)
-	d.order()
+	d.sortByPriority()
 	return d, s
 }
 
-// evaluate says of each pod whether it should be changed, and what is against it.
+// evaluate finds for each pod whether it should be changed, and what blocks it.
 func (d *Decision) evaluate(s *State) {
 	rules := d.policy.priority()
 	wanted := conflict.Without(d.Conflicts, d.observed.Recommended)
@@ -85,7 +85,7 @@ func (d *Decision) evaluate(s *State) {
 			v.BlockedBy = reason.Boosted
 			continue
 		}
-		// Asked of every pod: it starts the timers of resizes that are in progress.
+		// Checked for every pod: it starts the timers of resizes that are in progress.
 		blockedBy := d.blockedBy(s, i)
 		d.evaluatePod(&rules, v, wanted)
 		if v.Reason == reason.None {
@@ -100,7 +100,7 @@ func (d *Decision) evaluate(s *State) {
 	}
 }
 
-// changeBlockedBy says what speaks against this very change of the pod.
+// changeBlockedBy is what blocks this change of the pod.
 func (d *Decision) changeBlockedBy(s *State, v *Verdict, rules *priority.Policy) reason.Reason {
 	switch {
 	case d.policy.Mode == vertical.ModeInPlace && s.Resize.WasInfeasible(v.Pod, v.fitted):
@@ -111,7 +111,7 @@ func (d *Decision) changeBlockedBy(s *State, v *Verdict, rules *priority.Policy)
 	return reason.None
 }
 
-// evaluatePod says whether the pod should be changed.
+// evaluatePod finds whether the pod should be changed.
 func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vertical.Recommendation) {
 	if len(d.observed.Recommended) == 0 && d.policy.Divergences.Has(divergence.UnchangedRequests) {
 		v.BlockedBy = reason.NoRecommendation
@@ -127,7 +127,7 @@ func (d *Decision) evaluatePod(rules *priority.Policy, v *Verdict, wanted []vert
 	v.BlockedBy = d.keptBy(rules, v.Pod, wanted, why)
 }
 
-// keptBy says why the pod is not changed: why, or what keeps a change away that would be made
+// keptBy is why the pod is not changed: why, or what prevents a change that would be made
 // otherwise.
 func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod,
 	wanted []vertical.Recommendation, why reason.Reason) reason.Reason {
@@ -144,7 +144,7 @@ func (d *Decision) keptBy(rules *priority.Policy, pod *vertical.Pod,
 	return why
 }
 
-// blockedBy says what keeps the pod from being changed, whatever is recommended.
+// blockedBy is what blocks any change of the pod, whatever is recommended.
 func (d *Decision) blockedBy(s *State, i int) reason.Reason {
 	if d.Circuit == reason.CircuitOpen && !d.troubled[d.pods[i].UID] && !d.allowsCrashed(s, i) {
 		return reason.CircuitOpen
@@ -163,7 +163,7 @@ func (d *Decision) blockedBy(s *State, i int) reason.Reason {
 	return reason.None
 }
 
-// evictionBlockedBy says why the pod must not be evicted.
+// evictionBlockedBy is why the pod must not be evicted.
 func (d *Decision) evictionBlockedBy(s *State, i int) reason.Reason {
 	why := d.disruptionBlockedBy(s, i)
 	pod := &d.pods[i]
@@ -178,13 +178,13 @@ func (d *Decision) evictionBlockedBy(s *State, i int) reason.Reason {
 	return why
 }
 
-// allowsCrashed reports a pod that crashes, and that an open circuit lets pass.
+// allowsCrashed reports a pod that crashes, and that may be changed while the circuit is open.
 func (d *Decision) allowsCrashed(s *State, i int) bool {
 	return d.budget.IsCrashed(i) && s.Circuit.AllowsCrashed(d.At, &d.observed.Workload)
 }
 
-// disruptionBlockedBy asks what became of evictions before this one, how many pods are away, and
-// whether another pod could come.
+// disruptionBlockedBy checks the outcomes of earlier evictions, how many pods are away, and
+// whether a new pod would be admitted.
 func (d *Decision) disruptionBlockedBy(s *State, i int) reason.Reason {
 	breaks := d.policy.Divergences.Has(divergence.CircuitBreaker)
 	switch why := d.budget.EvictionBlockedBy(i); {
@@ -241,8 +241,8 @@ func (d *Decision) fit(pod *vertical.Pod, recommended []vertical.Recommendation)
 	return fitted
 }
 
-// order sorts the pods that should be changed. Equal ones stay as slices.SortFunc leaves them, as
+// sortByPriority sorts the pods that should be changed. Equal ones stay as slices.SortFunc leaves them, as
 // upstream's do.
-func (d *Decision) order() {
+func (d *Decision) sortByPriority() {
 	slices.SortFunc(d.ToUpdate, func(a, b int) int { return d.Pods[a].Priority.Compare(d.Pods[b].Priority) })
 }

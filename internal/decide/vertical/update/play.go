@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 )
 
-// Result is what became of an action, and when.
+// Result is the outcome of an action, and its time.
 type Result struct {
 	Outcome Outcome
 	At      time.Time
@@ -45,7 +45,7 @@ const (
 )
 
 // Play carries the decision out. It gives do one action after the other: first resizes, then
-// evictions, those of pods whose resize failed too. What became of an action decides which ones
+// evictions, those of pods whose resize failed too. The result of an action decides which ones
 // follow. False says that do deferred an action: then that one and all after it wait for the next
 // pass. Start-up boosts are ended by EndBoosts.
 func (d *Decision) Play(s *State, claims Claims, do func(Action) Result) (completed bool) {
@@ -101,7 +101,7 @@ func (d *Decision) StopEvictions(why reason.Reason) {
 	}
 }
 
-// block says of pods that were not acted on why they were not.
+// block records why pods were not changed.
 func (d *Decision) block(pods []int, why reason.Reason) {
 	for _, i := range pods {
 		d.Pods[i].BlockedBy = why
@@ -124,7 +124,7 @@ func (p *play) evict(i int) next {
 	v := &p.Pods[i]
 	blockedBy := p.evictionsStopped
 	if blockedBy == reason.None {
-		// Asked again: the evictions before this one may have used up the budget.
+		// Checked again: the evictions before this one may have used up the budget.
 		blockedBy = p.evictionBlockedBy(p.state, i)
 	}
 	if blockedBy != reason.None {
@@ -206,7 +206,7 @@ func (p *play) recordDone(s *State, a Action, at time.Time) {
 	s.Resize.ClearFailures(a.Pod)
 }
 
-// recordFailedResize says why the pod is left as it is, and whether it is evicted instead. Upstream
+// recordFailedResize is why the pod is left as it is, and whether it is evicted instead. Upstream
 // evicts at once where the mode allows it. With the divergence resize-backoff the resize is tried
 // again first, and what an admission policy refuses is never followed by an eviction: the policy
 // would refuse the new pod as well.

@@ -21,10 +21,10 @@ func (d *Decision) nextStep(s *State, i int) (resize.Step, reason.Reason) {
 	return step, why
 }
 
-// planResize makes the action of a resize, or says why there is none. evict says that the pod is to
-// be evicted instead. The budget is asked again, as the pods before this one may have used it up.
+// planResize makes the action of a resize, or returns why there is none. evict says that the pod is to
+// be evicted instead. The budget is checked again, because the pods before this one may have used it up.
 func (p *play) planResize(s *State, i int) (action Action, blockedBy reason.Reason, evict bool) {
-	// What keeps the whole group from being touched holds in every mode.
+	// What blocks the whole group blocks it in every mode.
 	if why := p.budget.BlockedBy(i); why != reason.None {
 		return Action{}, why, false
 	}
@@ -53,7 +53,7 @@ func (p *play) planResize(s *State, i int) (action Action, blockedBy reason.Reas
 	return action, blockedBy, evict
 }
 
-// checkResize says whether the resize can succeed. Where only a new pod can have the resources, and
+// checkResize finds whether the resize can succeed. Where only a new pod can have the resources, and
 // the mode allows it, the pod is evicted.
 func (p *play) checkResize(s *State, v *Verdict, targets []resize.Target) (blockedBy reason.Reason, evict bool) {
 	constraints := p.constraints(v.Pod)
@@ -89,8 +89,8 @@ func (p *play) constraints(pod *vertical.Pod) resize.Constraints {
 	}
 }
 
-// newPodBlockedBy says why the API server would not admit a new pod: none is evicted for it. Where
-// the pod is resized, checkResize has asked before.
+// newPodBlockedBy is why the API server would not admit a new pod. Then none is evicted. Where
+// the pod is resized, checkResize has checked this before.
 func (d *Decision) newPodBlockedBy(i int) reason.Reason {
 	v := &d.Pods[i]
 	if !d.policy.Divergences.Has(divergence.ResizeChecks) || v.fitted == nil {

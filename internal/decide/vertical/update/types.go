@@ -78,14 +78,13 @@ type Observation struct {
 	Ranges   *bounds.Ranges
 	// Conflicts are where horizontal autoscalers divide by the same requests.
 	Conflicts []conflict.Conflict
-	// Past is what was said of the workload before this process began.
+	// Past is what the previous process wrote about the workload.
 	Past disruption.Past
-	// Cluster is what changes have to get along with. But for its quotas, it is asked only if the
-	// mode resizes.
+	// Cluster bounds the changes. But for its quotas, it is read only if the mode resizes.
 	Cluster Cluster
 }
 
-// Cluster is what a resize has to get along with, beside the pod.
+// Cluster is what bounds a resize, beside the pod.
 type Cluster struct {
 	// Unsupported: the server has no pods/resize.
 	Unsupported bool
@@ -99,14 +98,14 @@ type Cluster struct {
 // StateVersion is that of the State's form.
 const StateVersion = 1
 
-// State is what is remembered of a workload between passes.
+// State is the history of a workload between passes.
 type State struct {
 	Version int                `json:"version"`
 	Resize  resize.State       `json:"resize"`
 	Circuit disruption.Circuit `json:"circuit"`
 }
 
-// resumedState is the State of a process that looks at the workload for the first time.
+// resumedState is the State of a process in its first pass over the workload.
 func resumedState(now time.Time, o *Observation) State {
 	return State{Version: StateVersion, Resize: resize.Resume(o.Pods), Circuit: disruption.Resume(now, o.Pods, o.Past)}
 }
@@ -146,7 +145,7 @@ type Action struct {
 	at int
 }
 
-// Outcome is what became of an action.
+// Outcome is how an action ended.
 type Outcome uint8
 
 // The outcomes.
@@ -175,11 +174,11 @@ type Verdict struct {
 	Priority priority.Priority
 	// Reason is why the pod should be changed; None if it should not.
 	Reason reason.Reason
-	// BlockedBy is why it is not changed; None if it was, or if its turn has not come.
+	// BlockedBy is why it is not changed; None if it was, or if Play has not reached it.
 	BlockedBy reason.Reason
 	// Action is what was done, and worked.
 	Action Kind
-	// CheckResults are all that the checks before a resize found, for the curious.
+	// CheckResults are all that the checks before a resize found, for explain.
 	CheckResults []reason.Reason
 
 	fitted []vertical.Recommendation

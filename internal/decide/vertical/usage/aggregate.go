@@ -77,8 +77,8 @@ func (a *Aggregate) Percentile(p *Policy, r vertical.Resource, share float64) (a
 // Samples is how many CPU samples there are.
 func (a *Aggregate) Samples() int { return a.samples }
 
-// Confidence says how far the history can be trusted: for one sample each minute it
-// is for how many intervals it goes back. The formula is upstream's:
+// Confidence says how far the history can be trusted: with one sample a minute it
+// is how many intervals it goes back. The formula is upstream's:
 //
 //	min((last - first)/interval, samples/minutes of the interval)
 func (a *Aggregate) Confidence(interval time.Duration) float64 {

@@ -106,7 +106,7 @@ func (o *Open) limit() {
 }
 
 // Restore is the container of a checkpoint that is read now. A checkpoint that
-// nobody can have saved is an error.
+// no recommender can have saved is an error.
 func Restore(p *Policy, saved Checkpoint, now time.Time) (Container, error) {
 	if err := saved.check(p, now); err != nil {
 		return Container{}, err

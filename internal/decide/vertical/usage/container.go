@@ -52,7 +52,7 @@ func (c *Container) Clone() Container {
 }
 
 // ApplyOverrides is the policy with what the owner overrides. Without the divergence
-// reset-overrides, one that was there while there was an aggregate holds until
+// reset-overrides, one that was there while there was an aggregate applies until
 // there is another.
 func (c *Container) ApplyOverrides(p Policy, own vertical.ContainerPolicy) Policy {
 	set := overrides{oom: own.OOM, memory: own.Memory}
@@ -70,15 +70,15 @@ func (c *Container) ApplyOverrides(p Policy, own vertical.ContainerPolicy) Polic
 	return set.apply(p)
 }
 
-// RecordPresent says that there is such a container, used or not. Under what policy it
-// is, is said after that.
+// RecordPresent records that there is such a container, used or not. Its policy is set after
+// that.
 func (c *Container) RecordPresent(now time.Time) {
 	if c.created.IsZero() {
 		c.created, c.retained = vertical.StampOf(now), nil
 	}
 }
 
-// ensureCreated makes an aggregate for a sample, under the policy that was said.
+// ensureCreated makes an aggregate for a sample, under the policy that was set.
 func (c *Container) ensureCreated(now time.Time) {
 	if c.created.IsZero() {
 		c.created = vertical.StampOf(now)
@@ -209,9 +209,9 @@ func (c *Container) PruneWindows(exists func(pod string) bool) {
 	c.windows = slices.DeleteFunc(c.windows, func(w window) bool { return !exists(w.pod) })
 }
 
-// Expire forgets an aggregate without samples: at once where no pod has such a
-// container, otherwise after the policy's intervals. It never forgets what a
-// checkpoint held apart.
+// Expire drops an aggregate without samples: at once where no pod has such a
+// container, otherwise after the policy's intervals. It never drops the separate part of a
+// checkpoint.
 func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 	if c.created.IsZero() {
 		return
@@ -232,11 +232,11 @@ func (c *Container) Expire(p *Policy, now time.Time, present bool) {
 // Newest is when the last sample was, zero without any.
 func (c *Container) Newest() vertical.Stamp { return max(c.aggregate.last, c.lastMemory) }
 
-// DropInitial leaves what a checkpoint held apart, as upstream does when it cannot look
+// DropInitial drops the separate part of a checkpoint, as upstream does when it cannot look
 // up the target.
 func (c *Container) DropInitial() { c.initial = nil }
 
-// AlignInitial takes what a checkpoint held apart to the references of what came since.
+// AlignInitial moves the separate part of a checkpoint to the references of later samples.
 // Upstream does this by the way, when it merges both; what then counts no longer
 // is lost, even when the aggregate is forgotten.
 func (c *Container) AlignInitial(p *Policy) {

@@ -1,6 +1,5 @@
-// Package validation says what is wrong with a VerticalPodAutoscaler, by
-// upstream's rules and in its words: what the schema cannot say, and what earlier
-// versions let in.
+// Package validation validates a VerticalPodAutoscaler, by upstream's rules and with its
+// messages: what the schema cannot express, and what earlier versions accepted.
 package validation
 
 import (

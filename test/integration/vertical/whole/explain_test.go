@@ -216,8 +216,8 @@ func agrees(told *explainvertical.Pod, after []explainvertical.Pod) error {
 	case after[at].LastPass == nil:
 		return fmt.Errorf("nothing is said of pod %s", told.Name)
 	}
-	if was := after[at].LastPass; was.Action != told.Action || was.Against != told.BlockedBy ||
-		was.Because != told.Reason {
+	if was := after[at].LastPass; was.Action != told.Action || was.BlockedBy != told.BlockedBy ||
+		was.Reason != told.Reason {
 		return fmt.Errorf("of pod %s %s, %s and %s were told, and it came to %+v", told.Name, told.Action, told.Reason,
 			told.BlockedBy, was)
 	}
@@ -250,7 +250,7 @@ func TestExplainsRateLimit(t *testing.T) {
 	w.awaitReason(x.name, "RateLimit")
 	out := w.checkTold(&x)
 	for _, pod := range out.Pods {
-		if pod.LastPass == nil || pod.LastPass.Against != "RateLimit" {
+		if pod.LastPass == nil || pod.LastPass.BlockedBy != "RateLimit" {
 			t.Errorf("of pod %s the last pass says %+v", pod.Name, pod.LastPass)
 		}
 	}

@@ -176,7 +176,7 @@ func (f *Finder) strongest() map[string]*vpav1.VerticalPodAutoscaler {
 	for _, object := range f.cfg.Autoscalers.GetStore().List() {
 		if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && vpa.Spec.TargetRef != nil {
 			key := keyOf(vpa)
-			strongest[key] = observevertical.Stronger(strongest[key], vpa)
+			strongest[key] = observevertical.ControllingVPA(strongest[key], vpa)
 		}
 	}
 	return strongest

@@ -9,8 +9,8 @@
 //
 // Where no other pods are there, as at the first start of a target, those that have
 // been ready for a whole window of metrics-server stand in for them: they are what
-// upstream's controller, too, would decide on. Where not even these are there, nothing
-// can be told from a start yet, and the pods count with at most their target, which
+// upstream's controller, too, would decide on. Where not even these are there, load
+// cannot be distinguished from a start yet, and the pods count with at most their target, which
 // neither raises the count nor keeps it from falling. That lasts a window at most.
 package recent
 
@@ -26,7 +26,7 @@ const (
 	start = 30 * time.Second
 	// Warm is how long a pod has been ready when it counts for all that it uses: its
 	// window then begins after its start. One window less, and a pod that compiles for
-	// all of its start would count with an average that still holds most of it.
+	// all of its start would count with an average that still includes most of it.
 	Warm = start + window
 	// window is metrics-server's at its default resolution.
 	window = 15 * time.Second

@@ -2,13 +2,13 @@ package source
 
 import "fmt"
 
-// Failure says why a metric could not be computed, in upstream's words.
+// Failure says why a metric could not be computed, with upstream's messages.
 type Failure struct {
 	// Reason is the reason of the condition and the event.
 	Reason string
 	// Message is the event's message.
 	Message string
-	// Error is the message with the words of the metric's type before it, as
+	// Error is the message with the prefix of the metric's type, as
 	// the error of the whole computation quotes it.
 	Error string
 }
@@ -64,11 +64,11 @@ func (s *Spec) Before(namespace string) string {
 	}
 }
 
-// Fail puts the words of the metric's type around the error.
+// Fail puts the text of the metric's type around the error.
 func (s *Spec) Fail(text string) *Failure {
 	f := &Failure{Reason: "FailedGet" + string(s.Type) + "Metric", Message: text}
 	average := s.Target.Type == AverageValue
-	// An Object metric's unusable selector fails before the target is looked at.
+	// An Object metric's unusable selector fails before the target is compared.
 	selector := text == s.SelectorError
 	switch s.Type {
 	case Resource, ContainerResource:

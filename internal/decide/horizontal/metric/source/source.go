@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// Type is the type of a metric source, in the words of autoscaling/v2.
+// Type is the type of a metric source, named as in autoscaling/v2.
 type Type string
 
 // The metric source types.

@@ -1,20 +1,20 @@
-// Package report is what a decision says in the words of the API: conditions,
-// events, and what status shows.
-package report
+// Package statusreport has a decision as the API shows it: conditions, events and status
+// fields.
+package statusreport
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
 
-// Report is a decision in the words of the API: what status, events and logs
-// say of it once the outcome of the scale write is known.
+// Report is a decision as status, events and logs show it, once the outcome of the scale
+// write is known.
 type Report struct {
 	// Conditions are set in this order; conditions of other types stay.
 	Conditions []condition.Condition
 	Events     []Event
-	// Counts says that the replica counts and current metrics of status are to be
-	// renewed; otherwise only the conditions are.
+	// Counts says that the replica counts and current metrics of status are updated,
+	// too; otherwise only the conditions are.
 	Counts bool
 	// CurrentReplicas and DesiredReplicas are status's. DesiredReplicas is nil
 	// where status keeps the one it has.
@@ -39,7 +39,7 @@ type Event struct {
 	Reason, Message string
 }
 
-// Set gives a condition its last word; its place is where it was first set.
+// Set sets a condition, over an earlier one of its type; its place is where it was first set.
 func (r *Report) Set(kind string, isTrue bool, reason, message string) {
 	if r.Conditions == nil {
 		r.Conditions = make([]condition.Condition, 0, usually)
@@ -62,7 +62,7 @@ type Conflict struct {
 	Shown bool
 }
 
-// ShowConflict says it once as an event, and as a condition as long as it lasts.
+// ShowConflict adds an event once, and a condition as long as the conflict lasts.
 func (r *Report) ShowConflict(c Conflict) {
 	switch {
 	case c.Message != "":

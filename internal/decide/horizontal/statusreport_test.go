@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 const (
@@ -52,19 +52,19 @@ func set(kind string, status bool, reason, message string) condition.Condition {
 	return condition.Condition{Type: kind, Status: condition.StatusOf(status), Reason: reason, Message: message}
 }
 
-func warning(reason, message string) report.Event {
-	return report.Event{Warning: true, Reason: reason, Message: message}
+func warning(reason, message string) statusreport.Event {
+	return statusreport.Event{Warning: true, Reason: reason, Message: message}
 }
 
-func rescaled(message string) report.Event {
-	return report.Event{Reason: "SuccessfulRescale", Message: message}
+func rescaled(message string) statusreport.Event {
+	return statusreport.Event{Reason: "SuccessfulRescale", Message: message}
 }
 
 // TestReport holds the words of each branch, with every divergence and with
 // none (upstream: pkg/controller/podautoscaler/horizontal.go, v1.37.1).
 func TestReport(t *testing.T) {
 	type conditions = []condition.Condition
-	type events = []report.Event
+	type events = []statusreport.Event
 	n := func(x int32) *int32 { return &x }
 	unreadable := see(3)
 	unreadable.Target.Error = `deployments.apps "web" not found`
@@ -86,12 +86,12 @@ func TestReport(t *testing.T) {
 		observation horizontal.Observation
 		outcome     horizontal.Outcome
 		// truth is with every divergence, upstream with none where that differs.
-		truth    report.Report
-		upstream *report.Report
+		truth    statusreport.Report
+		upstream *statusreport.Report
 	}{
 		"scale not read": {
 			reason: "status keeps its counts", observation: unreadable,
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{set("AbleToScale", no, "FailedGetScale",
 					`the HPA controller was unable to get the target's current scale: deployments.apps "web" not found`)},
 				Events: events{warning("FailedGetScale", `deployments.apps "web" not found`)},
@@ -100,7 +100,7 @@ func TestReport(t *testing.T) {
 		},
 		"zero": {
 			reason: "switched off", observation: see(0),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "ScalingDisabled",
 					"scaling is disabled since the replica count of the target is zero")},
 				Counts: true, DesiredReplicas: n(0),
@@ -109,7 +109,7 @@ func TestReport(t *testing.T) {
 		"no selector": {
 			reason:      "the event's reason differs from the condition's",
 			observation: selecting(see(3), horizontal.SelectorMissing),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector",
 					"the HPA target's scale is missing a selector")},
 				Events: events{
@@ -121,7 +121,7 @@ func TestReport(t *testing.T) {
 		},
 		"invalid selector": {
 			reason: "the parser's words", observation: invalid,
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message)},
 				Events: events{
 					warning("InvalidSelector", invalid.Target.Selector.Message),
@@ -132,7 +132,7 @@ func TestReport(t *testing.T) {
 		},
 		"ambiguous selector": {
 			reason: "two autoscalers", observation: ambiguous,
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "AmbiguousSelector", ambiguous.Target.Selector.Message)},
 				Events: events{
 					warning("AmbiguousSelector", ambiguous.Target.Selector.Message),
@@ -143,7 +143,7 @@ func TestReport(t *testing.T) {
 		},
 		"all metrics fail": {
 			reason: "an event for each, the first one in the condition", change: twice, observation: see(3, broken(), broken()),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "FailedGetExternalMetric",
 					"the HPA was unable to compute the replica count: "+down)},
 				Events: events{
@@ -157,7 +157,7 @@ func TestReport(t *testing.T) {
 		"no metrics": {
 			reason: "cannot be stored; said all the same", observation: see(3),
 			change: func(p *horizontal.Policy) { p.Metrics = nil },
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "InvalidMetricSourceType",
 					"the HPA was unable to compute the replica count: the object names no metric")},
 				Events: events{warning("FailedComputeMetricsReplicas", "invalid metrics: the object names none")},
@@ -166,7 +166,7 @@ func TestReport(t *testing.T) {
 		},
 		"one metric fails, the other wants more": {
 			reason: "the error is reported and the count rises", change: twice, observation: see(3, broken(), length(5)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("5"), set("ScalingActive", yes, "ValidMetricFound",
 					"the HPA was able to successfully calculate a replica count from external metric queue(nil), but not from "+
 						"external metric queue(nil)"),
@@ -179,7 +179,7 @@ func TestReport(t *testing.T) {
 				Reason: "external metric queue(nil) above target",
 				Error:  "invalid metrics (1 invalid out of 2), first error is: " + downError,
 			},
-			upstream: &report.Report{
+			upstream: &statusreport.Report{
 				Conditions: conditions{wrote("5"), valid(), inRange(), notZero()},
 				Events: events{
 					warning("FailedGetExternalMetric", down),
@@ -192,7 +192,7 @@ func TestReport(t *testing.T) {
 		},
 		"nothing to do": {
 			reason: "the size matches", observation: see(3, length(3)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{ready(), valid(), inRange()},
 				Counts:     true, CurrentReplicas: 3, DesiredReplicas: n(3), ShowMetrics: true,
 			},
@@ -200,12 +200,12 @@ func TestReport(t *testing.T) {
 		"at max": {
 			reason:      "the size does not match, whatever upstream says; no reason, as nothing changes",
 			observation: see(10, length(20)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{got(), valid(),
 					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
 				Counts: true, CurrentReplicas: 10, DesiredReplicas: n(10), ShowMetrics: true,
 			},
-			upstream: &report.Report{
+			upstream: &statusreport.Report{
 				Conditions: conditions{ready(), valid(),
 					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count")},
 				Counts: true, CurrentReplicas: 10, DesiredReplicas: n(10), ShowMetrics: true,
@@ -213,7 +213,7 @@ func TestReport(t *testing.T) {
 		},
 		"up, limited": {
 			reason: "the metric's name, not the limit, is the reason", observation: see(3, length(9)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("6"), valid(),
 					set("ScalingLimited", yes, "ScaleUpLimit",
 						"the desired replica count is increasing faster than the maximum scale rate"), notZero()},
@@ -224,14 +224,14 @@ func TestReport(t *testing.T) {
 		},
 		"up by an Object metric": {
 			reason: "upstream calls it external", change: object, observation: see(3, length(5)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("5"), set("ScalingActive", yes, "ValidMetricFound",
 					"the HPA was able to successfully calculate a replica count from Service metric queue"), inRange(), notZero()},
 				Events: events{rescaled("New size: 5; reason: Service metric queue above target")},
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(5), ShowMetrics: true, Rescaled: true,
 				Reason: "Service metric queue above target",
 			},
-			upstream: &report.Report{
+			upstream: &statusreport.Report{
 				Conditions: conditions{wrote("5"), valid(), inRange(), notZero()},
 				Events:     events{rescaled("New size: 5; reason: external metric queue(nil) above target")},
 				Counts:     true, CurrentReplicas: 3, DesiredReplicas: n(5), ShowMetrics: true, Rescaled: true,
@@ -240,7 +240,7 @@ func TestReport(t *testing.T) {
 		},
 		"down": {
 			reason: "after the window", state: remembering(past{time.Hour, 5}), observation: see(5, length(2)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("2"), valid(), inRange(), notZero()},
 				Events:     events{rescaled("New size: 2; reason: All metrics below target")},
 				Counts:     true, CurrentReplicas: 5, DesiredReplicas: n(2), ShowMetrics: true, Rescaled: true,
@@ -249,7 +249,7 @@ func TestReport(t *testing.T) {
 		},
 		"down, held": {
 			reason: "within the window", state: remembering(past{time.Minute, 5}), observation: see(5, length(2)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{set("AbleToScale", yes, "ScaleDownStabilized",
 					"recent recommendations were higher than current one, applying the highest recent recommendation"), valid(),
 					inRange()},
@@ -262,7 +262,7 @@ func TestReport(t *testing.T) {
 				p.Behavior = defaults()
 				p.Behavior.Up.Stabilization = time.Minute
 			},
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{set("AbleToScale", yes, "ScaleUpStabilized",
 					"recent recommendations were lower than current one, applying the lowest recent recommendation"), valid(),
 					inRange()},
@@ -275,7 +275,7 @@ func TestReport(t *testing.T) {
 				p.Behavior = defaults()
 				p.Behavior.Down = behavior.Rules{Policies: []behavior.RatePolicy{pods(1, time.Minute)}}
 			},
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("4"), valid(),
 					set("ScalingLimited", yes, "ScaleDownLimit",
 						"the desired replica count is decreasing faster than the maximum scale rate"), notZero()},
@@ -286,7 +286,7 @@ func TestReport(t *testing.T) {
 		},
 		"down to min": {
 			reason: "the proposal is 0, min is 1", state: remembering(past{time.Hour, 5}), observation: see(5, length(0)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("1"), valid(),
 					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"),
 					notZero()},
@@ -299,7 +299,7 @@ func TestReport(t *testing.T) {
 			reason: "the condition that lets it come back", state: remembering(past{time.Hour, 5}),
 			observation: see(5, length(0)),
 			change:      func(p *horizontal.Policy) { p.MinReplicas = 0 },
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("0"), valid(), inRange(),
 					set("ScaledToZero", yes, "ScaledToZero", "the HPA controller scaled the workload to zero")},
 				Events: events{rescaled("New size: 0; reason: All metrics below target")},
@@ -310,7 +310,7 @@ func TestReport(t *testing.T) {
 		"zero to a raised min": {
 			reason: "the metric wants nothing; min does", observation: scaledToZero(see(0, length(0))),
 			change: func(p *horizontal.Policy) { p.MinReplicas, p.Behavior = 2, defaults() },
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("2"), valid(), inRange(), notZero()},
 				Events:     events{rescaled("New size: 2; reason: Current number of replicas below Spec.MinReplicas")},
 				Counts:     true, DesiredReplicas: n(2), ShowMetrics: true, Rescaled: true,
@@ -319,7 +319,7 @@ func TestReport(t *testing.T) {
 		},
 		"write failed": {
 			reason: "status keeps its desired count", observation: see(3, length(5)), outcome: conflict,
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{set("AbleToScale", no, "FailedUpdateScale",
 					"the HPA controller was unable to update the target scale: the object has been modified"), valid(), inRange()},
 				Events: events{warning("FailedRescale",
@@ -327,7 +327,7 @@ func TestReport(t *testing.T) {
 				Counts: true, CurrentReplicas: 3, ShowMetrics: true,
 				Reason: "external metric queue(nil) above target", Error: "failed to rescale: the object has been modified",
 			},
-			upstream: &report.Report{
+			upstream: &statusreport.Report{
 				Conditions: conditions{moved(set("AbleToScale", no, "FailedUpdateScale",
 					"the HPA controller was unable to update the target scale: the object has been modified")), valid(), inRange()},
 				Events: events{warning("FailedRescale",
@@ -338,7 +338,7 @@ func TestReport(t *testing.T) {
 		},
 		"above max": {
 			reason: "upstream empties the metrics and leaves old conditions", observation: see(12, length(5)),
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("10"), valid(),
 					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"),
 					notZero()},
@@ -346,7 +346,7 @@ func TestReport(t *testing.T) {
 				Counts: true, CurrentReplicas: 12, DesiredReplicas: n(10), ShowMetrics: true, Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",
 			},
-			upstream: &report.Report{
+			upstream: &statusreport.Report{
 				Conditions: conditions{wrote("10"), notZero()},
 				Events:     events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts:     true, CurrentReplicas: 12, DesiredReplicas: n(10), Rescaled: true,
@@ -356,7 +356,7 @@ func TestReport(t *testing.T) {
 		"below min, metrics down": {
 			reason: "the condition says that the metric fails, and the count is corrected", observation: see(3, broken()),
 			change: func(p *horizontal.Policy) { p.MinReplicas = 4 },
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("4"), set("ScalingActive", no, "FailedGetExternalMetric",
 					"the HPA was unable to compute the replica count: "+down),
 					set("ScalingLimited", yes, "TooFewReplicas", "the desired replica count is less than the minimum replica count"),
@@ -368,7 +368,7 @@ func TestReport(t *testing.T) {
 				Counts: true, CurrentReplicas: 3, DesiredReplicas: n(4), ShowMetrics: true, Rescaled: true,
 				Reason: "Current number of replicas below Spec.MinReplicas",
 			},
-			upstream: &report.Report{
+			upstream: &statusreport.Report{
 				Conditions: conditions{wrote("4"), notZero()},
 				Events:     events{rescaled("New size: 4; reason: Current number of replicas below Spec.MinReplicas")},
 				Counts:     true, CurrentReplicas: 3, DesiredReplicas: n(4), Rescaled: true,
@@ -377,7 +377,7 @@ func TestReport(t *testing.T) {
 		},
 		"above max, invalid selector": {
 			reason: "the count is corrected and the selector's defect shows", observation: invalidOut,
-			truth: report.Report{
+			truth: statusreport.Report{
 				Conditions: conditions{wrote("10"), set("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message),
 					set("ScalingLimited", yes, "TooManyReplicas", "the desired replica count is more than the maximum replica count"),
 					notZero()},
@@ -385,7 +385,7 @@ func TestReport(t *testing.T) {
 				Counts: true, CurrentReplicas: 20, DesiredReplicas: n(10), Rescaled: true,
 				Reason: "Current number of replicas above Spec.MaxReplicas",
 			},
-			upstream: &report.Report{
+			upstream: &statusreport.Report{
 				Conditions: conditions{wrote("10"), notZero()},
 				Events:     events{rescaled("New size: 10; reason: Current number of replicas above Spec.MaxReplicas")},
 				Counts:     true, CurrentReplicas: 20, DesiredReplicas: n(10), Rescaled: true,
@@ -398,7 +398,7 @@ func TestReport(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&p)
 			}
-			report := func(set divergence.Set) report.Report {
+			report := func(set divergence.Set) statusreport.Report {
 				p.Divergences = set
 				d, _ := horizontal.Decide(noon, &p, tt.state.Clone(), &tt.observation)
 				return d.Report(tt.outcome)
@@ -430,7 +430,7 @@ func TestHistoryReasonOfUpstream(t *testing.T) {
 	p.Divergences = divergence.None
 	d, _ := horizontal.Decide(noon, &p, remembering(past{time.Minute, 5}), &o)
 	r := d.Report(horizontal.Outcome{})
-	want := []report.Event{rescaled("New size: 5; reason: ")}
+	want := []statusreport.Event{rescaled("New size: 5; reason: ")}
 	if diff := cmp.Diff(want, r.Events); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -24,7 +24,7 @@ func stable(ratio float64) []metric.Result {
 }
 
 // verdict is what is left of a result after so long.
-func verdict(m *surge.Memory, after time.Duration, r surge.Result, results []metric.Result) surge.Verdict {
+func verdict(m *surge.History, after time.Duration, r surge.Result, results []metric.Result) surge.Verdict {
 	m.Judge(noon.Add(after), &r, 10, cpu[:len(results)], results)
 	return r.Verdict
 }
@@ -33,7 +33,7 @@ func verdict(m *surge.Memory, after time.Duration, r surge.Result, results []met
 // ones not believed for 10 minutes, then 20, up to two hours. One that it shows heals
 // that, also while it is not believed.
 func TestUnconfirmed(t *testing.T) {
-	var m surge.Memory
+	var m surge.History
 	at := time.Duration(0)
 	for _, minutes := range []int{10, 20, 40, 80, 120, 120} {
 		doubt := time.Duration(minutes) * time.Minute
@@ -89,7 +89,7 @@ func TestNobodyKnows(t *testing.T) {
 		"it has another target":     {looks: []look{{25 * time.Second, higher, stable(1)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := surge.Memory{Unconfirmed: 1, DoubtedUntil: noon.Add(-time.Minute)}
+			before := surge.History{Unconfirmed: 1, DoubtedUntil: noon.Add(-time.Minute)}
 			m := before
 			verdict(&m, 0, asking(), stable(1))
 			for _, l := range tt.looks {
@@ -106,7 +106,7 @@ func TestNobodyKnows(t *testing.T) {
 
 // TestOldMemory: what was stored before the metric was noted is judged by its place.
 func TestOldMemory(t *testing.T) {
-	var m surge.Memory
+	var m surge.History
 	verdict(&m, 0, asking(), stable(1))
 	m.Source = ""
 	if verdict(&m, surge.Confirmation, surge.Result{}, stable(1)); m.Unconfirmed != 1 {
@@ -121,7 +121,7 @@ func TestMorePodsDoNotHelp(t *testing.T) {
 		ratio float64
 		want  surge.Verdict
 	}{"no help": {2, surge.Unhelped}, "half": {1.5, surge.Asking}} {
-		var m surge.Memory
+		var m surge.History
 		verdict(&m, 0, asking(), stable(1))
 		r := asking()
 		r.Replicas, r.Ratio, r.Sharing = 40, tt.ratio, 10
@@ -135,7 +135,7 @@ func TestMorePodsDoNotHelp(t *testing.T) {
 // TestFewPods: two pods, of which the stable window says that they need four, may ask for
 // one more, and for twice the count after four seconds without a gap.
 func TestFewPods(t *testing.T) {
-	var m surge.Memory
+	var m surge.History
 	results := []metric.Result{{Ratio: 2, Replicas: 4, Counts: metric.Counts{Counted: 2}}}
 	for _, tt := range []struct {
 		second int
@@ -147,7 +147,7 @@ func TestFewPods(t *testing.T) {
 		}
 	}
 	// With five pods there are as many as few pods may ask for at first.
-	var five surge.Memory
+	var five surge.History
 	r := surge.Result{Verdict: surge.Asking, Replicas: 20, Ratio: 10, Counted: 2, Showing: 2}
 	if five.Judge(noon, &r, 5, cpu, results); r.Verdict != surge.Brief {
 		t.Errorf("%s", r.Verdict)

@@ -8,7 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/report"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 // The types of the conditions.
@@ -24,7 +24,7 @@ const unableToCompute = "the HPA was unable to compute the replica count: "
 // Report is the decision as conditions, events and reasons (upstream: the messages of
 // pkg/controller/podautoscaler/horizontal.go, v1.37.1). The outcome counts only if the
 // decision asks for a scale write.
-func (d *Decision) Report(outcome Outcome) report.Report {
+func (d *Decision) Report(outcome Outcome) statusreport.Report {
 	r := reporter{d}.report(outcome)
 	r.ShowConflict(d.conflict)
 	return r
@@ -33,8 +33,8 @@ func (d *Decision) Report(outcome Outcome) report.Report {
 // reporter writes a decision's report.
 type reporter struct{ *Decision }
 
-func (d reporter) report(outcome Outcome) report.Report {
-	var r report.Report
+func (d reporter) report(outcome Outcome) statusreport.Report {
+	var r statusreport.Report
 	if d.Branch == BranchNoScale {
 		r.Set(AbleToScale, false, "FailedGetScale",
 			"the HPA controller was unable to get the target's current scale: "+d.target.Error)
@@ -65,7 +65,7 @@ func (d reporter) report(outcome Outcome) report.Report {
 	return r
 }
 
-func (d reporter) reportMetricFailures(r *report.Report) {
+func (d reporter) reportMetricFailures(r *statusreport.Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
 			r.Warn(f.Reason, f.Message)
@@ -74,7 +74,7 @@ func (d reporter) reportMetricFailures(r *report.Report) {
 }
 
 // reportFailed is for a selector or metrics that cannot be used.
-func (d reporter) reportFailed(r *report.Report) {
+func (d reporter) reportFailed(r *statusreport.Report) {
 	switch selector := d.target.Selector; selector.Problem {
 	case SelectorFine:
 		r.Error = d.metricsError()
@@ -90,7 +90,7 @@ func (d reporter) reportFailed(r *report.Report) {
 	r.Warn("FailedComputeMetricsReplicas", r.Error)
 }
 
-func (d reporter) setSelector(r *report.Report) {
+func (d reporter) setSelector(r *statusreport.Report) {
 	message := d.target.Selector.Message
 	switch d.target.Selector.Problem {
 	case SelectorFine:
@@ -109,7 +109,7 @@ func (p SelectorProblem) reason() string {
 	return "InvalidSelector"
 }
 
-func (d reporter) setFirstFailure(r *report.Report) {
+func (d reporter) setFirstFailure(r *statusreport.Report) {
 	for i := range d.Metrics {
 		if f := d.Metrics[i].Failure; f != nil {
 			r.Set(ScalingActive, false, f.Reason, unableToCompute+f.Message)
@@ -132,7 +132,7 @@ func (d reporter) metricsError() string {
 	return ""
 }
 
-func (d reporter) reportComputed(r *report.Report) {
+func (d reporter) reportComputed(r *statusreport.Report) {
 	r.Error = d.metricsError()
 	r.Set(ScalingActive, true, "ValidMetricFound", d.validMetricMessage())
 	// The size matches only if the proposed count is the current one; upstream says so of
@@ -174,7 +174,7 @@ func (d reporter) metricName(i int) string {
 
 // reportCorrection makes the conditions true of a count out of range. Upstream
 // leaves those of the last decision.
-func (d reporter) reportCorrection(r *report.Report) {
+func (d reporter) reportCorrection(r *statusreport.Report) {
 	if !d.policy.Divergences.Has(divergence.OutOfRange) {
 		return
 	}
@@ -228,14 +228,14 @@ func (d reporter) within() string {
 	return fmt.Sprintf(" in the last %.0f s", math.Round(d.Surge.Span.Seconds()))
 }
 
-// raisedAgainst reports whether the count rises although the proposed count would not
+// raisedAgainst reports whether the count is raised although the proposed count would not
 // raise it: an earlier recommendation does, or minReplicas. Upstream then gives no
 // reason, or that all metrics are below target.
 func (d reporter) raisedAgainst(proposed int32) bool {
 	return d.policy.Divergences.Has(divergence.AccurateMessages) && d.Desired > d.Current && proposed <= d.Current
 }
 
-func (d reporter) reportOutcome(r *report.Report, outcome Outcome) {
+func (d reporter) reportOutcome(r *statusreport.Report, outcome Outcome) {
 	if !d.Rescale {
 		r.DesiredReplicas = &d.Current
 		return
@@ -253,7 +253,7 @@ func (d reporter) reportOutcome(r *report.Report, outcome Outcome) {
 	r.Rescaled, r.DesiredReplicas = true, &d.Desired
 	r.Set(AbleToScale, true, "SucceededRescale",
 		fmt.Sprintf("the HPA controller was able to update the target scale to %d", d.Desired))
-	r.Events = append(r.Events, report.Event{Reason: "SuccessfulRescale", Message: size})
+	r.Events = append(r.Events, statusreport.Event{Reason: "SuccessfulRescale", Message: size})
 	if d.Current > 0 && d.Desired == 0 && d.policy.MinReplicas == 0 && d.policy.seesZero() {
 		r.Set(ScaledToZero, true, "ScaledToZero", "the HPA controller scaled the workload to zero")
 		return

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// Confirmation is how long after the surge window last asked the stable window must
-	// ask for it, too: its own length, and some seconds for the age of samples.
+	// Confirmation is how long after its last request the surge must show in the stable
+	// window: the window's length, and some seconds for the age of samples.
 	Confirmation = averaging.StableWindow + 5*time.Second
-	// latestJudgement is how long after that moment the stable window may still be of the
-	// same load. Until then a metric that fails for a moment is waited for.
+	// latestJudgement is how long the stable window may still show the same load. Until
+	// then a metric that fails for a moment delays the judgement.
 	latestJudgement = 3 * Confirmation
-	// firstDoubt is how long the surge window is not listened to after a surge that was
-	// not confirmed. It becomes twice as long with each further one, up to longestDoubt.
+	// firstDoubt is how long the surge window is ignored after a surge that was not
+	// confirmed. It becomes twice as long with each further one, up to longestDoubt.
 	firstDoubt, longestDoubt = 10 * time.Minute, 2 * time.Hour
 	// quorum is how many pods prove something together. What fewer show is worth fewMore
 	// replicas more than what the stable window shows, until they have shown it for
@@ -31,16 +31,16 @@ const (
 	morePods = 1.25
 )
 
-// Memory is what is remembered of surges to learn whether they are load. Work that each
-// pod does by itself, as when caches are renewed, looks like a load that rises, but does
-// not become less where there are more pods: each time it would multiply the count.
-type Memory struct {
+// History is the last surge, and whether earlier ones turned out to be load. Work that each
+// pod does by itself, such as renewing a cache, looks like a rising load, but more pods do
+// not reduce it: it would multiply the replica count every time.
+type History struct {
 	// Since is when the surge window began to ask, Last when it last did, and Steady
 	// since when it has without a gap. They are zero while no surge is to be confirmed.
 	Since  time.Time `json:"since,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
 	Steady time.Time `json:"steady,omitzero"`
-	// Metric is the place of its metric and Source what that is, From the count before it,
+	// Metric is the index of its metric and Source what that is, From the count before it,
 	// and Proposed the most that it asked for. Snapshots of earlier versions have that as wish.
 	Metric   int    `json:"metric,omitempty"`
 	Source   string `json:"source,omitempty"`
@@ -60,11 +60,11 @@ type Memory struct {
 	Without int32 `json:"without,omitempty"`
 }
 
-// Judge lets what is remembered have its say on the result, and remembers it. Current is
-// the count as it is; the results are the stable window's of the specs, index for index.
-func (m *Memory) Judge(now time.Time, r *Result, current int32, specs []source.Spec, results []metric.Result) {
+// Judge applies the history to the result, and adds the result to it. Current is the
+// replica count as it is; the results are the stable window's of the specs, index for index.
+func (m *History) Judge(now time.Time, r *Result, current int32, specs []source.Spec, results []metric.Result) {
 	if current > m.Raised {
-		// Somebody else raised it.
+		// Another client raised it.
 		m.Raised, m.Without = 0, 0
 	}
 	m.conclude(now, specs, results)
@@ -110,7 +110,7 @@ func (r *Result) cap(most, stable int32, verdict Verdict) {
 // helps reports whether the pods that came since the surge window last asked have taken
 // over load: with n pods instead of m each would carry m/n of it. At least half of that
 // is to be seen. As long as there are no more pods to speak of, nothing can be.
-func (m *Memory) helps(r *Result) bool {
+func (m *History) helps(r *Result) bool {
 	pods := r.Counted + r.Sharing
 	if float64(pods) < morePods*float64(m.Pods) {
 		m.Ratio = max(m.Ratio, r.Ratio)
@@ -125,10 +125,10 @@ func (m *Memory) helps(r *Result) bool {
 
 // conclude says whether a surge was one, once the stable window has had its time: it
 // must ask for at least half of what the surge window added. As long as the metric
-// cannot be computed nobody knows. A surge that could not be judged within
+// cannot be computed this is not known. A surge that could not be judged within
 // latestJudgement, or whose metric has left the spec or changed, is forgotten without a
 // judgement: what the metric shows then may be another load.
-func (m *Memory) conclude(now time.Time, specs []source.Spec, results []metric.Result) {
+func (m *History) conclude(now time.Time, specs []source.Spec, results []metric.Result) {
 	if m.Since.IsZero() || now.Sub(m.Last) < Confirmation {
 		return
 	}
@@ -154,11 +154,11 @@ func (m *Memory) conclude(now time.Time, specs []source.Spec, results []metric.R
 }
 
 // forget ends the surge that is to be judged.
-func (m *Memory) forget() {
-	*m = Memory{Unconfirmed: m.Unconfirmed, DoubtedUntil: m.DoubtedUntil, Raised: m.Raised, Without: m.Without}
+func (m *History) forget() {
+	*m = History{Unconfirmed: m.Unconfirmed, DoubtedUntil: m.DoubtedUntil, Raised: m.Raised, Without: m.Without}
 }
 
-// sourceOf tells a metric from another one in its place.
+// sourceOf distinguishes a metric from another one at the same index.
 func sourceOf(s *source.Spec) string {
 	return fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent,
 		s.Target.Milli)
@@ -170,9 +170,9 @@ func needed(r *metric.Result) float64 {
 	return r.Ratio * float64(r.Counts.Counted+r.Counts.Missing)
 }
 
-// Decided remembers what the count would be without the surge window, where it led to
-// another one. Lasting is what was asked for without it.
-func (m *Memory) Decided(current, desired, lasting int32, bySurge bool) {
+// Decided records what the replica count would be without the surge window, where that
+// differs. Lasting is what was asked for without it.
+func (m *History) Decided(current, desired, lasting int32, bySurge bool) {
 	if m.Without == 0 {
 		if !bySurge || desired <= current {
 			return

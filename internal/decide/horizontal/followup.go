@@ -8,26 +8,26 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// Next is what a decision asks for before the object's next sync period.
-type Next struct {
-	// Again is when to decide once more, on what is known then; zero for no reason to.
-	Again time.Time
-	// Suspects are the places of the pods whose newest sample may be the first of a surge:
-	// a second one, which an early scrape of their nodes gives, would decide.
+// FollowUp is what a decision asks for before the HPA's next sync period.
+type FollowUp struct {
+	// DecideAt is when to decide once more, on the samples there are then; zero without a reason to.
+	DecideAt time.Time
+	// Suspects are the indices of the pods whose newest sample may be the first of a surge.
+	// An early scrape of their nodes gives the second one, which decides.
 	Suspects []int
-	// Near says that a metric of the pods' resources has come halfway through the tolerance
+	// NearThreshold says that a metric of the pods' resources has come halfway through the tolerance
 	// above its target, or further: their nodes are scraped before those of others.
-	Near bool
+	NearThreshold bool
 }
 
-// Next says what the decision asks for. The observation is the decision's own, the state
+// FollowUp is what the decision asks for. The observation is the decision's own, the state
 // the one that came with it, and the suspects are appended to dst.
-func (d *Decision) Next(s *State, o *Observation, dst []int) Next {
-	next := Next{Suspects: d.suspects(o, dst), Near: d.isNear()}
-	if d.Limited.Held == behavior.TooSoon {
-		next.Again = s.LastScaleUp.Add(behavior.DoublingPeriod)
+func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
+	f := FollowUp{Suspects: d.suspects(o, dst), NearThreshold: d.isNearThreshold()}
+	if d.Limited.DoublingDelayed == behavior.TooSoon {
+		f.DecideAt = s.LastScaleUp.Add(behavior.DoublingPeriod)
 	}
-	return next
+	return f
 }
 
 // suspects are none where nothing more could be asked for.
@@ -40,7 +40,7 @@ func (d *Decision) suspects(o *Observation, dst []int) []int {
 		&surge.Input{Specs: d.policy.Metrics, Readings: o.Readings, Results: d.Metrics, Context: &c}, dst)
 }
 
-func (d *Decision) isNear() bool {
+func (d *Decision) isNearThreshold() bool {
 	for i := range d.Metrics {
 		r, kind := &d.Metrics[i], d.policy.Metrics[i].Type
 		if r.Failure == nil && (kind == source.Resource || kind == source.ContainerResource) &&

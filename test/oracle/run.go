@@ -20,8 +20,11 @@ import (
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/monitor"
 
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -140,11 +143,12 @@ func plimsoll(t *testing.T, divergences divergence.Set) start {
 		ctx, cancel := context.WithCancel(ctx)
 		options := observehorizontal.DefaultOptions()
 		options.Divergences = divergences
-		factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
+		factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
 		registry := prometheus.NewRegistry()
 		w.measure(func() series { return gathered(registry) })
 		c, err := controllerhorizontal.New(controllerhorizontal.Config{
-			Client: w.client, Informers: factory, Scales: w, Mapper: mapper, Metrics: forPlimsoll{w}, Events: w,
+			Client: w.client, Informers: factory, Pods: podcache.New(w.client), Targets: targets.New(w.client),
+			Clients: scaling.Clients{Scales: w, Mapper: mapper}, Metrics: forPlimsoll{w}, Events: w,
 			Registerer: registry, Log: logr.Discard(), SyncPeriod: w.period, Workers: 1, Options: options,
 		})
 		if err != nil {
@@ -159,6 +163,7 @@ func plimsoll(t *testing.T, divergences divergence.Set) start {
 			cancel()
 			<-done
 			factory.Shutdown()
+			synctest.Wait()
 		}
 	}
 }

@@ -14,8 +14,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -58,10 +61,11 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	b.Cleanup(cancel)
-	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
+	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
 	cfg := Config{
-		Client: w.client, Informers: factory, Scales: w,
-		Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme), Metrics: w, Events: w, Registerer: w.registry,
+		Client: w.client, Informers: factory, Pods: podcache.New(w.client), Targets: targets.New(w.client),
+		Clients: scaling.Clients{Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
+		Metrics: w, Events: w, Registerer: w.registry,
 		SyncPeriod: time.Hour, Workers: 2, Options: observehorizontal.DefaultOptions(), Log: logr.Discard(),
 		StatusInterval: time.Hour, EventInterval: time.Hour,
 	}

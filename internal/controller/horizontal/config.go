@@ -8,16 +8,16 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -31,16 +31,12 @@ const callsPerWorker = 10
 // Config is all that the controller needs. Times and clients are injected, so
 // that virtual time can drive it.
 type Config struct {
-	Client    kubernetes.Interface
+	Client kubernetes.Interface
+	// Informers, Pods and Targets are started by Run, if they have not been.
 	Informers informers.SharedInformerFactory
-	Scales    scaleclient.ScalesGetter
-	// ScaleWrites writes scales, Scales if it is nil; it has no limiter of its own. Before
-	// each write, and before the decision is checked once more, WriteLimiter is waited for,
-	// and ScaleKinds is asked how the scale is written; both may be nil.
-	ScaleWrites  scaleclient.ScalesGetter
-	ScaleKinds   scaleclient.ScaleKindResolver
-	WriteLimiter flowcontrol.RateLimiter
-	Mapper       meta.RESTMapper
+	Pods      *podcache.Cache
+	Targets   *targets.Cache
+	scaling.Clients
 	// Metrics answers for the metrics APIs.
 	Metrics query.Source
 	// Direct has the kubelets' samples; without it, or where they are not enough, Metrics is
@@ -77,7 +73,8 @@ type Config struct {
 
 func (c *Config) validate() error {
 	switch {
-	case c.Client == nil, c.Informers == nil, c.Scales == nil, c.Mapper == nil, c.Metrics == nil, c.Registerer == nil:
+	case c.Client == nil, c.Informers == nil, c.Pods == nil, c.Targets == nil, c.Scales == nil, c.Mapper == nil,
+		c.Metrics == nil, c.Registerer == nil:
 		return errors.New("a client, informers, scales, a mapper, metrics and a registerer are needed")
 	case c.Events == nil && !c.Shadow:
 		return errors.New("an event recorder is needed")

@@ -43,7 +43,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 )
 
 // stallTimeout is how long nothing is decided that is due before the loop counts as hung. All
@@ -58,14 +57,13 @@ type Controller struct {
 	workers    calls.Workers
 	records    *hpaRecords
 	pods       *podindex.Index
-	targets    *targets.Cache
 	handler    *hpaHandler
 	triggers   *triggers
 	reconciler *reconciler
 	inspectors *inspectors
 	series     *monitor.Series
 
-	hpaInformer, podInformer cache.SharedIndexInformer
+	hpaInformer cache.SharedIndexInformer
 	// filling is true from the start of Run until the caches are filled.
 	filling atomic.Bool
 }
@@ -81,9 +79,7 @@ func New(cfg Config) (*Controller, error) {
 	hpas := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers()
 	c := &Controller{
 		config: cfg, queue: schedule.New(), workers: calls.NewWorkers(cfg.Workers), records: newHPARecords(),
-		pods:    podindex.New(),
-		targets: targets.New(cfg.Informers.Apps().V1()), hpaInformer: hpas.Informer(),
-		podInformer: cfg.Informers.Core().V1().Pods().Informer(),
+		pods: podindex.New(), hpaInformer: hpas.Informer(),
 	}
 	var err error
 	if c.series, err = monitor.New(cfg.Registerer); err != nil {
@@ -124,9 +120,9 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		pods: c.pods, conflict: cfg.Conflict, options: cfg.Options, shadow: cfg.Shadow,
 	}
 	o.scaler, err = scaling.New(&scaling.Config{
-		Reader: cfg.Scales, Writer: cfg.ScaleWrites, Kinds: cfg.ScaleKinds, Mapper: cfg.Mapper, Targets: c.targets,
+		Clients: cfg.Clients, Targets: cfg.Targets,
 		FieldManager: cfg.FieldManager,
-		Limiter:      cfg.WriteLimiter, Workers: c.workers, Reads: reads, Writes: writes,
+		Workers:      c.workers, Reads: reads, Writes: writes,
 		Unchanged: o.unchanged, SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
 	})
 	if err != nil {
@@ -156,8 +152,7 @@ func (c *Controller) Inspect(key types.NamespacedName, inspector Inspector) (sto
 func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(true)
 	defer c.filling.Store(false)
-	pods, err := c.podInformer.AddEventHandler(podHandler{c.pods.Handler(c.triggers.podsChanged()), c.pods,
-		c.series.Startup})
+	pods, err := c.config.Pods.AddHandler(c.podHandler())
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}
@@ -166,18 +161,20 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching HorizontalPodAutoscalers: %w", err)
 	}
-	unwatch, err := c.triggers.watch(c.targets)
+	unwatch, err := c.triggers.watch(c.config.Targets)
 	if err != nil {
 		return fmt.Errorf("watching targets: %w", err)
 	}
 	defer func() {
 		// The informers may outlive this run; its handlers must not.
 		unwatch()
-		_ = c.podInformer.RemoveEventHandler(pods)
+		pods.Remove()
 		_ = c.hpaInformer.RemoveEventHandler(hpas)
 	}()
 	c.config.Informers.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, hpas.HasSynced, c.targets.HasSynced) {
+	c.config.Pods.Start(ctx)
+	c.config.Targets.Start(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, hpas.HasSynced, c.config.Targets.HasSynced) {
 		return ctx.Err()
 	}
 	c.config.Log.V(1).Info("caches are filled", "objects", c.records.count())

@@ -1,8 +1,6 @@
 package horizontal
 
 import (
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -14,8 +12,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // hpaHandler feeds the queue from the informer of HPAs.
@@ -114,18 +114,13 @@ func (h *hpaHandler) deleted(key types.NamespacedName) {
 }
 
 // podHandler feeds the index of pods, and measures those that become ready.
-type podHandler struct {
-	cache.ResourceEventHandler
-	pods    *podindex.Index
-	startup *monitor.PodStartup
-}
-
-// OnUpdate implements cache.ResourceEventHandler.
-func (h podHandler) OnUpdate(before, after any) {
-	h.ResourceEventHandler.OnUpdate(before, after)
-	old, ok := before.(*observe.Pod)
-	pod, alsoOK := after.(*observe.Pod)
-	if ok && alsoOK && observe.BecameReady(old, pod) {
-		h.startup.Ready(pod, h.pods.Of(pod.Namespace(), pod.Name))
+func (c *Controller) podHandler() podcache.Handler[*observe.Pod] {
+	h := c.pods.Handler(c.triggers.podsChanged())
+	h.Update = func(before, after *observe.Pod) {
+		h.Add(after, false)
+		if observe.BecameReady(before, after) {
+			c.series.Startup.Ready(after, c.pods.Of(after.Namespace(), after.Name))
+		}
 	}
+	return h
 }

@@ -38,7 +38,10 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -133,9 +136,10 @@ func newWorld(t testing.TB) *world {
 func (w *world) start(change ...func(*Config)) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
-	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Horizontal))
+	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithTransform(slim.Transform))
 	cfg := Config{
-		Client: w.client, Informers: factory, Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme),
+		Client: w.client, Informers: factory, Pods: podcache.New(w.client), Targets: targets.New(w.client),
+		Clients: scaling.Clients{Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
 		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2,
 		Options: observehorizontal.DefaultOptions(),
 		Log:     w.log(),

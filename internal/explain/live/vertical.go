@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
@@ -186,22 +187,13 @@ func (r *Reader) rules(ctx context.Context, k *snapshotvertical.Step) {
 // slimPod and slimNode leave out what no decision uses, because the file may be
 // shown to others.
 func slimPod(pod *corev1.Pod) *corev1.Pod {
-	if object, err := slim.Transform(pod); err == nil {
-		if slimmed, ok := object.(*corev1.Pod); ok {
-			return slimmed
-		}
-	}
-	return pod
+	return slim.Pod(quantity.Pod(pod))
 }
 
 func slimNode(node *corev1.Node) *corev1.Node {
-	if object, err := slim.Transform(node); err == nil {
-		if slimmed, ok := object.(*corev1.Node); ok {
-			slimmed.Status.Addresses = nil
-			return slimmed
-		}
-	}
-	return node
+	slimmed := slim.Node(node)
+	slimmed.Status.Addresses = nil
+	return slimmed
 }
 
 func pointers[T any](items []T) []*T {

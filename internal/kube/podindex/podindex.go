@@ -9,10 +9,9 @@ import (
 	"slices"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -33,45 +32,18 @@ func New() *Index {
 	return &Index{namespaces: map[string]*namespace{}, nodes: map[string]*node{}, moved: make(chan struct{}, 1)}
 }
 
-// Handler feeds the index from an informer of pods, as observe has them or as they
-// are, which are then kept too, and tells changed of the objects with pods that a decision would now see
-// otherwise; changed may be nil.
-func (x *Index) Handler(changed func([]types.NamespacedName)) cache.ResourceEventHandler {
-	tell := func(objects []types.NamespacedName) {
+// Handler feeds the index from a cache of pods, and calls changed with the objects whose pods a
+// decision would now observe differently; changed may be nil.
+func (x *Index) Handler(changed func([]types.NamespacedName)) podcache.Handler[*observe.Pod] {
+	report := func(objects []types.NamespacedName) {
 		if changed != nil && len(objects) > 0 {
 			changed(objects)
 		}
 	}
-	put := func(object any) {
-		if pod := podOf(object); pod != nil {
-			tell(x.Put(pod))
-		}
+	return podcache.Handler[*observe.Pod]{
+		Add:    func(pod *observe.Pod, _ bool) { report(x.Put(pod)) },
+		Delete: func(pod *observe.Pod) { report(x.Remove(pod.Namespace(), pod.Name)) },
 	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    put,
-		UpdateFunc: func(_, object any) { put(object) },
-		DeleteFunc: func(object any) {
-			if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-				object = gone.Obj
-			}
-			if pod := podOf(object); pod != nil {
-				tell(x.Remove(pod.Namespace(), pod.Name))
-			}
-		},
-	}
-}
-
-// podOf is what an informer of pods holds.
-func podOf(object any) *observe.Pod {
-	switch pod := object.(type) {
-	case *observe.Pod:
-		return pod
-	case *corev1.Pod:
-		p := observe.PodOf(pod)
-		p.Whole = observe.WholeOf(pod)
-		return p
-	}
-	return nil
 }
 
 // Put adds or replaces a pod. It returns the objects whose pods are now others, or

@@ -3,6 +3,8 @@
 package slim
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,25 +14,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// Transform is an informer's transform. Other types than pods, nodes and the
-// well-known workloads stay whole. Quantities that are ruinous to compute with are
-// bounded, also in HorizontalPodAutoscalers: the API server keeps them as they are.
+// Transform is an informer's transform. What it returns has the type of what it was given, so that
+// listers work. Other types than pods, nodes, HorizontalPodAutoscalers and the well-known workloads
+// stay whole. Quantities that are ruinous to compute with are bounded: the API server keeps them as
+// they are.
 func Transform(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		return pod(quantity.Pod(o)), nil
+		return Pod(quantity.Pod(o)), nil
 	case *corev1.Node:
-		return &corev1.Node{
-			ObjectMeta: objectMeta(&o.ObjectMeta),
-			Status: corev1.NodeStatus{
-				Addresses: o.Status.Addresses, DaemonEndpoints: o.Status.DaemonEndpoints,
-				Allocatable: room(o.Status.Allocatable),
-				NodeInfo: corev1.NodeSystemInfo{
-					KubeletVersion: o.Status.NodeInfo.KubeletVersion, OperatingSystem: o.Status.NodeInfo.OperatingSystem,
-				},
-				Conditions: ready(o.Status.Conditions),
-			},
-		}, nil
+		return Node(o), nil
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return autoscaler(o), nil
 	case *appsv1.Deployment:
 		return &appsv1.Deployment{
 			ObjectMeta: objectMeta(&o.ObjectMeta),
@@ -50,10 +45,33 @@ func Transform(object any) (any, error) {
 			Status:     appsv1.ReplicaSetStatus{Replicas: o.Status.Replicas, Conditions: failures(o.Status.Conditions)},
 		}, nil
 	}
-	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
-		return quantity.Horizontal(hpa), nil
-	}
 	return workloadForVertical(object), nil
+}
+
+// Node is the node with what decisions and scrapes read.
+func Node(node *corev1.Node) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: objectMeta(&node.ObjectMeta),
+		Status: corev1.NodeStatus{
+			Addresses: node.Status.Addresses, DaemonEndpoints: node.Status.DaemonEndpoints,
+			Allocatable: room(node.Status.Allocatable),
+			NodeInfo: corev1.NodeSystemInfo{
+				KubeletVersion: node.Status.NodeInfo.KubeletVersion, OperatingSystem: node.Status.NodeInfo.OperatingSystem,
+			},
+			Conditions: ready(node.Status.Conditions),
+		},
+	}
+}
+
+// autoscaler leaves out the names of the fields in managedFields. Its entries keep who wrote
+// status, and when. API servers take the rest from live objects where status is written.
+func autoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
+	slim := *quantity.Horizontal(hpa)
+	slim.ManagedFields = slices.Clone(hpa.ManagedFields)
+	for i := range slim.ManagedFields {
+		slim.ManagedFields[i].FieldsV1 = nil
+	}
+	return &slim
 }
 
 // workloadForVertical keeps the workloads that only the vertical side knows.
@@ -124,7 +142,8 @@ func controller(references []metav1.OwnerReference) []metav1.OwnerReference {
 	return nil
 }
 
-func pod(p *corev1.Pod) *corev1.Pod {
+// Pod is the pod with what the vertical side reads. Its quantities stay what they are.
+func Pod(p *corev1.Pod) *corev1.Pod {
 	slim := &corev1.Pod{
 		ObjectMeta: objectMeta(&p.ObjectMeta),
 		Spec: corev1.PodSpec{

@@ -1,9 +1,10 @@
 // Package targets has the scales of Deployments, StatefulSets and ReplicaSets from
-// informers, so that reading one costs no call. The informers may cache the scales
-// themselves, as package slim makes them.
+// informers, so that reading one costs no call. Where no other package reads the objects, the
+// informers hold scales in their place: those informers are not handed out.
 package targets
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -13,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/informers"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
@@ -22,6 +25,8 @@ import (
 // Cache answers for the scales of the apps/v1 kinds.
 type Cache struct {
 	stores map[schema.GroupKind]kind
+	// factory starts the informers; nil if they are others'.
+	factory informers.SharedInformerFactory
 
 	// mu guards seen, resource versions that the caches may not show yet. Until
 	// they do, the API server is asked.
@@ -56,8 +61,17 @@ type kind struct {
 
 var _ scale.Source = (*Cache)(nil)
 
-// New asks the factory for its informers; it does not start them.
-func New(apps appsinformers.Interface) *Cache {
+// New makes a Cache with informers of its own. It starts nothing.
+func New(client kubernetes.Interface) *Cache {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(toScale))
+	c := Over(factory.Apps().V1())
+	c.factory = factory
+	return c
+}
+
+// Over makes a Cache over informers that others read too. It asks the factory for them, and does
+// not start them.
+func Over(apps appsinformers.Interface) *Cache {
 	c := &Cache{stores: map[schema.GroupKind]kind{}, seen: map[ID]string{}, made: map[ID]made{}, most: leastMost}
 	add := func(name, resource string, informer cache.SharedIndexInformer) {
 		c.stores[schema.GroupKind{Group: appsv1.GroupName, Kind: name}] = kind{
@@ -69,6 +83,13 @@ func New(apps appsinformers.Interface) *Cache {
 	add("StatefulSet", "statefulsets", apps.StatefulSets().Informer())
 	add("ReplicaSet", "replicasets", apps.ReplicaSets().Informer())
 	return c
+}
+
+// Start starts the informers that New made, until ctx ends.
+func (c *Cache) Start(ctx context.Context) {
+	if c.factory != nil {
+		c.factory.Start(ctx.Done())
+	}
 }
 
 // HasSynced reports whether every cache is filled.

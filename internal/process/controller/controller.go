@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -27,8 +28,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
@@ -167,18 +170,17 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	horizontals, verticals, err := newCaches(config, client, c.Vertical && !c.Shadow)
+	all, err := newCaches(config, client, c.Vertical && !c.Shadow)
 	if err != nil {
 		return nil, err
 	}
 	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(vertical.Config{
-		REST: config, Client: client, Informers: verticals, Scales: scales, Metrics: source,
+		REST: config, Client: client, Informers: all.informers, Pods: all.whole, Scales: scales, Metrics: source,
 		Recommender: c.Recommender, Updater: &c.Updater, Divergences: c.VerticalDivergences, Conflict: c.Conflict,
 		Kubelets: &c.Kubelets, FindsConflicts: true, Log: log.WithName("vertical"),
 	})}
 	cfg := controllerhorizontal.Config{
-		Client:     client,
-		Informers:  horizontals,
+		Client: client, Informers: all.informers, Pods: all.pods, Targets: all.targets,
 		Metrics:    source,
 		Conflict:   l.vertical.OfHorizontal,
 		Registerer: ctrlmetrics.Registry,
@@ -228,24 +230,37 @@ func fieldManager(namespace, name string) string {
 	return manager
 }
 
-// newCaches are the caches of both sides: the same, where both run. While the cluster
-// does not know the vertical side's objects, only the horizontal side has caches, and
-// they hold less of each object; the vertical side's begin beside them when it does.
-func newCaches(
-	config *rest.Config, client kubernetes.Interface, both bool,
-) (horizontals, verticals informers.SharedInformerFactory, err error) {
+// caches are those of both sides.
+type caches struct {
+	informers informers.SharedInformerFactory
+	// pods and targets are the horizontal side's, whole is the vertical side's.
+	pods    *podcache.Cache
+	targets *targets.Cache
+	whole   *podcache.Whole
+}
+
+// newCaches makes the caches of both sides. They share those of pods and of workloads if both run.
+// While the cluster does not serve the vertical side's objects, the horizontal side has caches of
+// its own, which hold less of each object. The vertical side's begin beside them when it does.
+func newCaches(config *rest.Config, client kubernetes.Interface, both bool) (*caches, error) {
+	c := &caches{
+		informers: informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform)),
+	}
 	if both {
-		var vpas *vpa.Client
-		if vpas, err = vpa.New(config); err != nil {
-			return nil, nil, err
+		vpas, err := vpa.New(config)
+		if err != nil {
+			return nil, err
 		}
 		// An API server that does not answer now may do so later.
-		if served, problem := vpas.Served(context.Background()); problem == nil && served {
-			shared := slim.NewInformers(client, slim.Shared)
-			return shared, shared, nil
+		if served, err := vpas.Served(context.Background()); err == nil && served {
+			c.whole, c.targets = podcache.NewShared(client), targets.Over(c.informers.Apps().V1())
+			c.pods = c.whole.Cache
+			return c, nil
 		}
 	}
-	return slim.NewInformers(client, slim.Horizontal), slim.NewInformers(client, slim.Transform), nil
+	c.pods, c.targets = podcache.New(client), targets.New(client)
+	c.whole = podcache.NewWhole(client, metav1.NamespaceAll)
+	return c, nil
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
@@ -53,6 +54,7 @@ func (s *Recommender) Run(ctx context.Context, log logr.Logger) error {
 		Kubelets: &s.Kubelets, Log: log,
 		Informers: informers.NewSharedInformerFactoryWithOptions(client, 0,
 			informers.WithTransform(slim.Transform), informers.WithNamespace(s.Recommender.Namespace)),
+		Pods: podcache.NewWhole(client, s.Recommender.Namespace),
 	})
 	go scales.Rediscover(ctx)
 	// Checkpoints are written at the end.

@@ -23,6 +23,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
@@ -35,8 +36,9 @@ import (
 type Config struct {
 	REST   *rest.Config
 	Client kubernetes.Interface
-	// Informers are shared with other loops of the process.
+	// Informers are shared with other loops of the process, Pods may be.
 	Informers informers.SharedInformerFactory
+	Pods      *podcache.Whole
 	Scales    *scale.Access
 	Metrics   *metricsapi.Client
 	// Recommender has what flags say.
@@ -85,7 +87,7 @@ func (l *Loop) Start(ctx context.Context) error {
 		return nil // the process ends
 	}
 	shared, err := caches.New(caches.Config{
-		REST: l.cfg.REST, Client: l.cfg.Client, Informers: l.cfg.Informers, Scales: l.cfg.Scales,
+		REST: l.cfg.REST, Client: l.cfg.Client, Informers: l.cfg.Informers, Pods: l.cfg.Pods, Scales: l.cfg.Scales,
 		Namespace: l.cfg.Recommender.Namespace, Conflict: l.cfg.Conflict, Log: l.cfg.Log,
 	})
 	if err != nil {

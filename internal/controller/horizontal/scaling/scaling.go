@@ -2,16 +2,15 @@
 package scaling
 
 import (
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
-	scaleclient "k8s.io/client-go/scale"
-
 	"errors"
 	"sync"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	scaleclient "k8s.io/client-go/scale"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
@@ -24,20 +23,26 @@ import (
 // ErrSuperseded says that the HPA changed while a decision was made.
 var ErrSuperseded = errors.New("the object changed meanwhile")
 
+// Clients read and write scales.
+type Clients struct {
+	Scales scaleclient.ScalesGetter
+	// ScaleWrites writes scales, Scales if it is nil; it has no limiter of its own. Before
+	// each write, and before the decision is checked once more, WriteLimiter is waited for,
+	// and ScaleKinds is asked how the scale is written; both may be nil.
+	ScaleWrites  scaleclient.ScalesGetter
+	ScaleKinds   scaleclient.ScaleKindResolver
+	WriteLimiter flowcontrol.RateLimiter
+	Mapper       meta.RESTMapper
+}
+
 // Config is what a Scaler needs.
 type Config struct {
-	// Reader and Writer are clients; Writer has no limiter of its own, and is Reader if it is nil.
-	Reader, Writer scaleclient.ScalesGetter
-	// Kinds is asked how a scale is written; it may be nil.
-	Kinds  scaleclient.ScaleKindResolver
-	Mapper meta.RESTMapper
+	Clients
 	// Targets are those that informers have.
 	Targets *targets.Cache
 	// FieldManager is this installation's name in managedFields.
 	FieldManager string
-	// Limiter is waited for before each write; it may be nil.
-	Limiter flowcontrol.RateLimiter
-	Workers calls.Workers
+	Workers      calls.Workers
 	// Reads and Writes bound the calls.
 	Reads, Writes *calls.Slots
 	// Unchanged is an error if the HPA is no longer the one that is decided.
@@ -57,7 +62,7 @@ type Scaler struct {
 // New calls nothing yet.
 func New(cfg *Config) (*Scaler, error) {
 	scales, err := scale.New(scale.Config{
-		Scales: cfg.Reader, Writes: cfg.Writer, Kinds: cfg.Kinds, Mapper: cfg.Mapper, Known: cfg.Targets,
+		Scales: cfg.Scales, Writes: cfg.ScaleWrites, Kinds: cfg.ScaleKinds, Mapper: cfg.Mapper, Known: cfg.Targets,
 		FieldManager: cfg.FieldManager,
 	})
 	if err != nil {

@@ -95,12 +95,12 @@ func (r *Record) Reset() { r.writing.overtaken = 0 }
 // mayCall waits for the limiter, and checks after that whether the write may begin.
 func (s *Scaler) mayCall(ctx context.Context, c *Change, kind schema.GroupKind) error {
 	w := &c.Record.writing
-	if s.Limiter != nil && !w.hasToken {
+	if s.WriteLimiter != nil && !w.hasToken {
 		// Not a deadline: the limiter would not even begin to wait, and nor would the next.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer time.AfterFunc(scale.DefaultTimeout, cancel).Stop()
-		if err := s.Limiter.Wait(ctx); err != nil {
+		if err := s.WriteLimiter.Wait(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errLimited, err)
 		}
 		w.hasToken = true

@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -50,7 +51,8 @@ func BenchmarkPass(b *testing.B) {
 		saves: map[string]int{},
 	}
 	r, err := New(Config{
-		Objects: informer(&vpav1.VerticalPodAutoscaler{}), Pods: informer(&corev1.Pod{}), Targets: w, Store: quiet{w},
+		Objects: informer(&vpav1.VerticalPodAutoscaler{}), Pods: podcache.FromInformer(informer(&corev1.Pod{})),
+		Targets: w, Store: quiet{w},
 		Sources: sampling.Sources{Metrics: w}, Events: w,
 		Registerer: prometheus.NewRegistry(), Log: logr.Discard(), Interval: time.Minute, CollectInterval: time.Hour,
 		FlushTimeout: time.Minute,

@@ -22,6 +22,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 )
 
 // DefaultName is that of the recommender of objects that name none.
@@ -50,7 +51,8 @@ type Conflicts = func(object *vpav1.VerticalPodAutoscaler, containers []string) 
 // Config is all that the recommender needs. The informers are shared with others,
 // and started by them.
 type Config struct {
-	Objects, Pods cache.SharedIndexInformer
+	Objects cache.SharedIndexInformer
+	Pods    *podcache.Whole
 	// Evictions has events of the reason Evicted; it may be nil.
 	Evictions cache.SharedIndexInformer
 	Targets   Targets

@@ -50,7 +50,7 @@ func newPasses(cfg *Config, wake func()) (*passes, error) {
 	}
 	p := &passes{
 		config: cfg, guard: guard{log: cfg.Log, panicked: series.Panicked}, series: series, tracks: newTracks(),
-		pods: podindex.New(), ooms: oom.NewWatcher(cfg.Pods.GetStore(), cfg.Policy.Usage.Divergences, wake),
+		pods: podindex.New(), ooms: oom.NewWatcher(cfg.Pods.Pod, cfg.Policy.Usage.Divergences, wake),
 	}
 	p.statuses = &status.Writer{
 		Client: cfg.Store, Events: cfg.Events, Log: cfg.Log, Workers: cfg.Workers, Recommended: series.Recommended,

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 )
 
 // Recommender is the loop.
@@ -92,38 +94,53 @@ func (r *Recommender) Run(ctx context.Context) error {
 
 // listen feeds the loop from the informers.
 func (r *Recommender) listen() (stop func(), synced []cache.InformerSynced, err error) {
-	var stops []func()
-	stop = func() {
-		for _, f := range stops {
-			f()
-		}
-	}
-	feeds := []struct {
-		informer cache.SharedIndexInformer
-		handler  cache.ResourceEventHandler
-	}{
-		{r.config.Pods, r.passes.pods.Handler(nil)}, {r.config.Pods, r.passes.ooms.Pods()}, {r.config.Objects, r.urgent},
-	}
+	h := handlers{}
+	h.addOfPods(r.config.Pods.AddHandler(r.passes.pods.Handler(nil)))
+	h.addOfPods(r.config.Pods.AddPodHandler(r.passes.ooms.Pods()))
+	h.synced = append(h.synced, h.add(r.config.Objects, r.urgent))
 	if r.config.Evictions != nil {
-		feeds = append(feeds, struct {
-			informer cache.SharedIndexInformer
-			handler  cache.ResourceEventHandler
-		}{r.config.Evictions, r.passes.ooms.Evictions()})
+		// A recommender that may not read events can still recommend.
+		h.add(r.config.Evictions, r.passes.ooms.Evictions())
 	}
-	for _, feed := range feeds {
-		registration, err := feed.informer.AddEventHandler(feed.handler)
-		if err != nil {
-			stop()
-			return nil, nil, fmt.Errorf("recommender: watching: %w", err)
-		}
-		// It fails only where the informer has ended.
-		stops = append(stops, func() { _ = feed.informer.RemoveEventHandler(registration) })
-		if feed.informer != r.config.Evictions {
-			// A recommender that may not read events can still recommend.
-			synced = append(synced, registration.HasSynced)
-		}
+	if h.err != nil {
+		h.remove()
+		return nil, nil, fmt.Errorf("recommender: watching: %w", h.err)
 	}
-	return stop, synced, nil
+	return h.remove, h.synced, nil
+}
+
+// handlers are those that were added to informers, and why others were not.
+type handlers struct {
+	removals []func()
+	synced   []cache.InformerSynced
+	err      error
+}
+
+// addOfPods takes what was added to the cache of pods.
+func (h *handlers) addOfPods(registration *podcache.Registration, err error) {
+	if err != nil {
+		h.err = errors.Join(h.err, err)
+		return
+	}
+	h.removals, h.synced = append(h.removals, registration.Remove), append(h.synced, registration.HasSynced)
+}
+
+// add adds a handler to an informer, and returns whether it has the first list.
+func (h *handlers) add(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) cache.InformerSynced {
+	registration, err := informer.AddEventHandler(handler)
+	if err != nil {
+		h.err = errors.Join(h.err, err)
+		return nil
+	}
+	// It fails only where the informer has ended.
+	h.removals = append(h.removals, func() { _ = informer.RemoveEventHandler(registration) })
+	return registration.HasSynced
+}
+
+func (h *handlers) remove() {
+	for _, remove := range h.removals {
+		remove()
+	}
 }
 
 // gatherTime is how long urgent objects are gathered.

@@ -31,6 +31,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender/sampling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 )
 
 // world is a cluster in virtual time, in which pods use what the test says and
@@ -91,7 +92,8 @@ func (w *world) start(change ...func(*Config)) *Recommender {
 		return i
 	}
 	cfg := Config{
-		Objects: informer(w.objects, &vpav1.VerticalPodAutoscaler{}), Pods: informer(w.pods, &corev1.Pod{}),
+		Objects:   informer(w.objects, &vpav1.VerticalPodAutoscaler{}),
+		Pods:      podcache.FromInformer(informer(w.pods, &corev1.Pod{})),
 		Evictions: informer(w.events, &corev1.Event{}), Targets: w, Store: w, Sources: sampling.Sources{Metrics: w},
 		Events: w, Registerer: prometheus.NewRegistry(),
 		Log:      funcr.New(func(_, args string) { w.do(func() { w.logs = append(w.logs, args) }) }, funcr.Options{}),

@@ -12,7 +12,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -25,7 +24,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -33,12 +31,8 @@ import (
 type Config struct {
 	Client   kubernetes.Interface
 	Statuses conditions.Statuses
-	// Autoscalers is the informer of the VerticalPodAutoscalers, Informers those of
-	// all else; both are started by whoever owns them. Pods may be transformed by
-	// slim.Transform.
-	Autoscalers cache.SharedIndexInformer
-	Informers   informers.SharedInformerFactory
-	Owners      *ownership.Tree
+	// Sources are started by the process.
+	workloads.Sources
 	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.
 	Conflicts func(*vpav1.VerticalPodAutoscaler, []string) []conflict.Conflict
 	// Used reads what the containers of a workload's pods use, by the pods' names; nil
@@ -104,8 +98,8 @@ type Controller struct {
 // New checks the configuration and adds what it needs to the informers, which must
 // not run yet.
 func New(cfg Config) (*Controller, error) {
-	if cfg.Client == nil || cfg.Statuses == nil || cfg.Autoscalers == nil || cfg.Informers == nil || cfg.Owners == nil ||
-		cfg.Events == nil {
+	if cfg.Client == nil || cfg.Statuses == nil || cfg.Autoscalers == nil || cfg.Informers == nil || cfg.Pods == nil ||
+		cfg.Owners == nil || cfg.Events == nil {
 		return nil, errors.New("updater: a client, informers, owners and a recorder are needed")
 	}
 	if cfg.Interval <= 0 {
@@ -130,9 +124,8 @@ func New(cfg Config) (*Controller, error) {
 		Client: cfg.Client, Lease: cfg.Lease, Observed: cfg.Flags.Divergences.Has(divergence.ObservedLease),
 	}
 	c.workloads, err = workloads.New(workloads.Config{
-		Autoscalers: cfg.Autoscalers, Informers: cfg.Informers, Owners: cfg.Owners, Conflicts: cfg.Conflicts,
-		Resizes: cfg.Resizes,
-		Covers:  c.admission.Covers, Log: cfg.Log, Flags: &c.cfg.Flags, Gates: cfg.Gates, Namespace: cfg.Namespace,
+		Sources: cfg.Sources, Conflicts: cfg.Conflicts, Resizes: cfg.Resizes,
+		Covers: c.admission.Covers, Log: cfg.Log, Flags: &c.cfg.Flags, Gates: cfg.Gates, Namespace: cfg.Namespace,
 		Ignored: cfg.Ignored,
 	})
 	if err != nil {

@@ -8,15 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 )
 
 // When a pod that is being deleted should have gone is known to the decision: it includes the pod's grace period.
 func TestDeadlinesOfDeletedPodsAreObserved(t *testing.T) {
 	r := newRig(t, nil, "web")
 	until := metav1.NewTime(time.Now().Add(time.Hour).Truncate(time.Second))
-	for _, object := range r.cfg.Informers.Core().V1().Pods().Informer().GetStore().List() {
-		if pod, ok := slim.Pod(object); ok && pod.Name == "web-1-a" {
+	for pod := range r.cfg.Pods.List().All() {
+		if pod.Name == "web-1-a" {
 			deleted := pod.DeepCopy()
 			deleted.DeletionTimestamp = &until
 			if err := r.cfg.Informers.Core().V1().Pods().Informer().GetStore().Update(deleted); err != nil {

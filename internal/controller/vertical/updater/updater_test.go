@@ -33,10 +33,12 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -74,7 +76,7 @@ func (r *rig) UpdateStatus(
 }
 
 // newRig has workloads of two pods each that request 100m, each with an object in mode Recreate that recommends 500m.
-func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
+func newRig(t *testing.T, change func(*Config), names ...string) *rig {
 	t.Helper()
 	objects := []runtime.Object{&coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
@@ -83,7 +85,7 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 		Spec: coordinationv1.LeaseSpec{RenewTime: ptr.To(metav1.NowMicro())},
 	}}
 	var vpas []vpav1.VerticalPodAutoscaler
-	for _, name := range workloads {
+	for _, name := range names {
 		objects = append(objects, workloadObjects(name)...)
 		vpas = append(vpas, autoscaler(name))
 	}
@@ -112,11 +114,13 @@ func newRig(t *testing.T, change func(*Config), workloads ...string) *rig {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Client: r.client, Statuses: r, Informers: factory, Owners: owners, Events: r.events,
-		Registerer: prometheus.NewRegistry(),
-		// It never runs: the objects are put into its store.
-		Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0,
-			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		Client: r.client, Statuses: r, Events: r.events, Registerer: prometheus.NewRegistry(),
+		Sources: workloads.Sources{
+			Informers: factory, Pods: podcache.FromInformer(factory.Core().V1().Pods().Informer()), Owners: owners,
+			// It never runs: the objects are put into its store.
+			Autoscalers: cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0,
+				cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		},
 		Log: logr.Discard(), Interval: time.Minute,
 		Lease: admission.Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
 		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: allAtOnce},

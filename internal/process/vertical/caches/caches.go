@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
 	"github.com/plimsoll-dev/plimsoll/internal/series"
@@ -40,6 +41,7 @@ type Config struct {
 	Client kubernetes.Interface
 	// Informers may have been started before; Start starts what was added since.
 	Informers informers.SharedInformerFactory
+	Pods      *podcache.Whole
 	Scales    *scale.Access
 	// Namespace is the one whose objects are read; all without it.
 	Namespace string
@@ -87,6 +89,7 @@ func ReportUnreadable(autoscalers cache.SharedIndexInformer, registerer promethe
 // Start starts the caches.
 func (c *Caches) Start(ctx context.Context) {
 	c.Informers.Start(ctx.Done())
+	c.Pods.Start(ctx)
 	go c.Autoscalers.Run(ctx.Done())
 	go c.Tree.Run(ctx)
 }

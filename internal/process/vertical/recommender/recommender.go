@@ -57,7 +57,7 @@ func New(c *Config) (*Process, error) {
 	}
 	cfg := c.Recommender
 	cfg.Objects, cfg.Targets, cfg.Store, cfg.Metrics = c.Caches.Autoscalers, c.Caches.Tree, c.Caches.VPAs, c.Metrics
-	cfg.Pods, cfg.Evictions = c.Caches.Informers.Core().V1().Pods().Informer(), r.Evictions
+	cfg.Pods, cfg.Evictions = c.Caches.Pods, r.Evictions
 	cfg.Conflicts, cfg.Registerer, cfg.Log = c.Caches.Conflicts.OfVertical, ctrlmetrics.Registry,
 		c.Caches.Log.WithName("recommender")
 	if c.Kubelets.Reads(false) {

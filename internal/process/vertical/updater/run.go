@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
@@ -50,7 +51,7 @@ func (s *Standalone) Run(ctx context.Context, log logr.Logger) error {
 	}
 	all, err := caches.New(caches.Config{
 		REST: config, Client: client, Informers: informers.NewSharedInformerFactoryWithOptions(client, 0, options...),
-		Scales: scales, Namespace: s.Namespace, Conflict: s.Conflict, Log: log,
+		Pods: podcache.NewWhole(client, s.Namespace), Scales: scales, Namespace: s.Namespace, Conflict: s.Conflict, Log: log,
 	})
 	if err != nil {
 		return err

@@ -21,8 +21,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/events"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podresize"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/process/vertical/caches"
 )
 
@@ -67,14 +65,8 @@ func New(c Config) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	pods := c.Caches.Informers.Core().V1().Pods().Informer().GetStore()
 	usage, err := currentusage.New(currentusage.Config{
-		Kubelets: c.Kubelets, Metrics: metrics, Log: c.Caches.Log,
-		Pod: func(namespace, name string) *observe.Pod {
-			// A store's own keys can be asked for without errors.
-			object, _, _ := pods.GetByKey(namespace + "/" + name)
-			return slim.Observed(object)
-		},
+		Kubelets: c.Kubelets, Metrics: metrics, Log: c.Caches.Log, Pod: c.Caches.Pods.Observed,
 	})
 	if err != nil {
 		return nil, err
@@ -82,7 +74,8 @@ func New(c Config) (*Loop, error) {
 	cfg := c.Updater
 	cfg.Flags.Divergences = c.Divergences
 	cfg.Client, cfg.Statuses = c.Caches.Client, c.Caches.VPAs
-	cfg.Autoscalers, cfg.Informers, cfg.Owners = c.Caches.Autoscalers, c.Caches.Informers, c.Caches.Tree
+	cfg.Autoscalers, cfg.Owners = c.Caches.Autoscalers, c.Caches.Tree
+	cfg.Informers, cfg.Pods = c.Caches.Informers, c.Caches.Pods
 	cfg.Conflicts = c.Caches.Conflicts.OfVertical
 	cfg.Used = usage.Read
 	cfg.Resizes = podresize.NewSupport(c.Caches.Client.Discovery()).Supported

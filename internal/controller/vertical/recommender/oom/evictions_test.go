@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
@@ -14,7 +13,7 @@ import (
 // An event that names more containers than a pod has is made up, and nothing of it is kept. Where as much is kept as
 // may be, an event of the namespace that has the most of it is looked at for one of its containers alone.
 func TestEvictionOfTooManyContainers(t *testing.T) {
-	w := NewWatcher(cache.NewStore(cache.MetaNamespaceKeyFunc), divergence.Default, func() {})
+	w := NewWatcher(func(string, string) *corev1.Pod { return nil }, divergence.Default, func() {})
 	of := func(n int) *corev1.Event {
 		forged := &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "e", CreationTimestamp: metav1.Now(),

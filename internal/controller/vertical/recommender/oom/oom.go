@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -37,7 +37,8 @@ type Kill struct {
 
 // Watcher collects kills until they are taken.
 type Watcher struct {
-	pods cache.Store
+	// pods finds a pod by its namespace and name; nil if there is none.
+	pods func(namespace, name string) *corev1.Pod
 	// checksStatus believes an event once the pod's status says the same.
 	checksStatus bool
 	wake         func()
@@ -51,16 +52,21 @@ type Watcher struct {
 	evicted map[string]evictedPod
 }
 
-// NewWatcher makes a watcher. Pods has the pods that events name; wake is called when
-// there is something to take.
-func NewWatcher(pods cache.Store, divergences divergence.Set, wake func()) *Watcher {
+// NewWatcher makes a watcher. Pods finds the pods that events name, nil if there is none; wake is
+// called when there is something to take.
+func NewWatcher(
+	pods func(namespace, name string) *corev1.Pod, divergences divergence.Set, wake func(),
+) *Watcher {
 	return &Watcher{
 		pods: pods, checksStatus: divergences.Has(divergence.EvictedStatus), wake: wake, evicted: map[string]evictedPod{},
 	}
 }
 
 // Pods is the handler of pods.
-func (w *Watcher) Pods() cache.ResourceEventHandler { return endings{w} }
+func (w *Watcher) Pods() podcache.Handler[*corev1.Pod] {
+	e := endings{w}
+	return podcache.Handler[*corev1.Pod]{Add: e.added, Update: e.updated, Delete: e.deleted}
+}
 
 // Evictions is the handler of events with the reason Evicted.
 func (w *Watcher) Evictions() cache.ResourceEventHandler { return evictions{w} }
@@ -80,8 +86,7 @@ func (w *Watcher) Take() []Kill {
 }
 
 func (w *Watcher) labelsOf(pod types.NamespacedName) map[string]string {
-	object, exists, err := w.pods.GetByKey(pod.String())
-	if p, ok := slim.Pod(object); ok && exists && err == nil {
+	if p := w.pods(pod.Namespace, pod.Name); p != nil {
 		return p.Labels
 	}
 	return nil
@@ -100,39 +105,22 @@ func (w *Watcher) add(k Kill) {
 // endings finds containers that ran out of memory in the statuses of pods.
 type endings struct{ *Watcher }
 
-var _ cache.ResourceEventHandler = endings{}
-
-// OnAdd implements cache.ResourceEventHandler. Pods that were there before are
-// looked at when their object is.
-func (e endings) OnAdd(object any, isInInitialList bool) {
-	if pod, ok := slim.Pod(object); ok && !isInInitialList {
+// added leaves out pods that were there before: they are looked at when their object is.
+func (e endings) added(pod *corev1.Pod, isInInitialList bool) {
+	if !isInInitialList {
 		e.look(nil, pod)
 	}
 }
 
-// OnUpdate implements cache.ResourceEventHandler.
-func (e endings) OnUpdate(before, after any) {
-	old, ok := slim.Pod(before)
-	pod, alsoOK := slim.Pod(after)
-	if !ok || !alsoOK {
-		return
+func (e endings) updated(before, pod *corev1.Pod) {
+	if before.UID != pod.UID {
+		before = nil
 	}
-	if old.UID != pod.UID {
-		old = nil
-	}
-	e.look(old, pod)
+	e.look(before, pod)
 }
 
-// OnDelete implements cache.ResourceEventHandler. Some controllers delete evicted pods
-// at once.
-func (e endings) OnDelete(object any) {
-	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
-	}
-	if pod, ok := slim.Pod(object); ok {
-		e.confirm(pod)
-	}
-}
+// deleted confirms too: some controllers delete evicted pods at once.
+func (e endings) deleted(pod *corev1.Pod) { e.confirm(pod) }
 
 // look reports what the pod's status says and the one before did not.
 func (e endings) look(before, pod *corev1.Pod) {

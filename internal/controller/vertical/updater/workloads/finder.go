@@ -3,7 +3,6 @@
 package workloads
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 
@@ -16,17 +15,23 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// Config is what a Finder reads from.
-type Config struct {
+// Sources are the caches that a Finder reads.
+type Sources struct {
 	// Autoscalers is the informer of the VerticalPodAutoscalers, Informers those of all
-	// else. Pods may be transformed by slim.Transform.
+	// else but pods.
 	Autoscalers cache.SharedIndexInformer
 	Informers   informers.SharedInformerFactory
+	Pods        *podcache.Whole
 	Owners      *ownership.Tree
+}
+
+// Config is what a Finder needs.
+type Config struct {
+	Sources
 	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.
 	Conflicts func(*vpav1.VerticalPodAutoscaler, []string) []conflict.Conflict
 	// Resizes reports whether the API server can resize pods; nil if it can.
@@ -46,22 +51,28 @@ type Config struct {
 // Finder finds workloads.
 type Finder struct {
 	cfg    Config
-	pods   cache.Indexer
 	caches caches
+	// byCreator has pods by the controller that made them, byBoost those with a start-up
+	// boost by their namespace.
+	byCreator, byBoost podcache.Index
 }
 
-// New adds the indexes that a Finder needs to the informers, which must not run yet.
+// New adds the indexes that a Finder needs to the cache of pods, which must not run yet.
 func New(cfg Config) (*Finder, error) {
-	pods := cfg.Informers.Core().V1().Pods().Informer()
-	if err := pods.AddIndexers(cache.Indexers{byCreator: creatorKey, byBoost: boostKey}); err != nil {
-		return nil, fmt.Errorf("indexing pods: %w", err)
+	byCreator, err := cfg.Pods.AddIndex("plimsoll.dev/creator", creatorKey)
+	if err != nil {
+		return nil, err
 	}
-	return &Finder{cfg: cfg, pods: pods.GetIndexer(), caches: newCaches(cfg.Informers)}, nil
+	byBoost, err := cfg.Pods.AddIndex("plimsoll.dev/boost", boostKey)
+	if err != nil {
+		return nil, err
+	}
+	return &Finder{cfg: cfg, caches: newCaches(cfg.Informers), byCreator: byCreator, byBoost: byBoost}, nil
 }
 
 // HasSynced reports that the caches are filled.
 func (f *Finder) HasSynced() bool {
-	return f.cfg.Autoscalers.HasSynced() && f.cfg.Owners.HasSynced() && f.caches.hasSynced()
+	return f.cfg.Autoscalers.HasSynced() && f.cfg.Owners.HasSynced() && f.cfg.Pods.HasSynced() && f.caches.hasSynced()
 }
 
 // Nodes are the objects in the nodes' cache.
@@ -70,11 +81,9 @@ func (f *Finder) Nodes() []any { return f.caches.nodes.GetStore().List() }
 // ReadyBoosted are the ready pods with a start-up boost. It costs what these pods are.
 func (f *Finder) ReadyBoosted() iter.Seq[*corev1.Pod] {
 	return func(yield func(*corev1.Pod) bool) {
-		for _, namespace := range f.pods.ListIndexFuncValues(byBoost) {
-			// The index is there, and its function returns no error.
-			objects, _ := f.pods.ByIndex(byBoost, namespace)
-			for _, object := range objects {
-				if pod, ok := slim.Pod(object); ok && lives(pod) && isReady(pod) && !yield(pod) {
+		for _, namespace := range f.byBoost.Values() {
+			for pod := range f.byBoost.Pods(namespace).All() {
+				if lives(pod) && isReady(pod) && !yield(pod) {
 					return
 				}
 			}
@@ -82,32 +91,17 @@ func (f *Finder) ReadyBoosted() iter.Seq[*corev1.Pod] {
 	}
 }
 
-// Indexes of the pods' cache: by the controller that made them, and those with a
-// start-up boost.
-const (
-	byCreator = "plimsoll.dev/creator"
-	byBoost   = "plimsoll.dev/boost"
-)
-
-func creatorKey(object any) ([]string, error) {
-	pod, ok := slim.Pod(object)
-	if !ok {
-		return nil, nil
-	}
+func creatorKey(pod *corev1.Pod) (key string, isIndexed bool) {
 	for i := range pod.OwnerReferences {
 		if owner := &pod.OwnerReferences[i]; owner.Controller != nil && *owner.Controller {
-			return []string{pod.Namespace + "/" + owner.Kind + "/" + owner.Name}, nil
+			return pod.Namespace + "/" + owner.Kind + "/" + owner.Name, true
 		}
 	}
-	return nil, nil
+	return "", false
 }
 
-func boostKey(object any) ([]string, error) {
-	pod, ok := slim.Pod(object)
-	if ok && observevertical.IsBoosted(pod) {
-		return []string{pod.Namespace}, nil
-	}
-	return nil, nil
+func boostKey(pod *corev1.Pod) (key string, isIndexed bool) {
+	return pod.Namespace, observevertical.IsBoosted(pod)
 }
 
 func isReady(pod *corev1.Pod) bool {

@@ -12,7 +12,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/resize"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -23,7 +22,6 @@ type caches struct {
 	ranges  cache.SharedIndexInformer
 	quotas  cache.SharedIndexInformer
 	nodes   cache.SharedIndexInformer
-	pods    cache.SharedIndexInformer
 }
 
 func newCaches(f informers.SharedInformerFactory) caches {
@@ -34,7 +32,7 @@ func newCaches(f informers.SharedInformerFactory) caches {
 			"ReplicationController": f.Core().V1().ReplicationControllers().Informer(),
 		},
 		ranges: f.Core().V1().LimitRanges().Informer(), quotas: f.Core().V1().ResourceQuotas().Informer(),
-		nodes: f.Core().V1().Nodes().Informer(), pods: f.Core().V1().Pods().Informer(),
+		nodes: f.Core().V1().Nodes().Informer(),
 	}
 	return l
 }
@@ -45,7 +43,7 @@ func (l *caches) hasSynced() bool {
 			return false
 		}
 	}
-	return l.ranges.HasSynced() && l.quotas.HasSynced() && l.nodes.HasSynced() && l.pods.HasSynced()
+	return l.ranges.HasSynced() && l.quotas.HasSynced() && l.nodes.HasSynced()
 }
 
 // replicas is how many pods a controller should have. Kinds that Kubernetes does
@@ -176,9 +174,8 @@ func (f *Finder) nodes(shared *Shared) map[string]resize.Node {
 			nodes[node.Name] = observevertical.NodeOf(node)
 		}
 	}
-	for _, object := range f.pods.List() {
-		pod, ok := slim.Pod(object)
-		if !ok || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	for pod := range f.cfg.Pods.List().All() {
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}
 		if node, ok := nodes[pod.Spec.NodeName]; ok {

@@ -17,7 +17,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
@@ -43,7 +42,7 @@ func (f *Finder) Find(ctx context.Context) []*Workload {
 	if len(targets) == 0 {
 		return nil
 	}
-	for _, creator := range f.pods.ListIndexFuncValues(byCreator) {
+	for _, creator := range f.byCreator.Values() {
 		pods, terminating := f.podsOf(creator)
 		if len(pods) == 0 {
 			continue
@@ -90,13 +89,11 @@ func targetKey(namespace, kind, name string) string { return namespace + "/" + k
 // podsOf are the pods that live, neither ended nor being deleted, and those that are
 // being deleted.
 func (f *Finder) podsOf(creator string) (pods, terminating []*corev1.Pod) {
-	// The index is there, and its function returns no error.
-	objects, _ := f.pods.ByIndex(byCreator, creator)
-	pods = make([]*corev1.Pod, 0, len(objects))
-	for _, object := range objects {
-		pod, ok := slim.Pod(object)
+	found := f.byCreator.Pods(creator)
+	pods = make([]*corev1.Pod, 0, found.Len())
+	for pod := range found.All() {
 		switch {
-		case !ok || hasEnded(pod):
+		case hasEnded(pod):
 		case pod.DeletionTimestamp != nil:
 			terminating = append(terminating, pod)
 		default:

@@ -1,4 +1,4 @@
-package slim
+package podcache_test
 
 import (
 	"context"
@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 )
 
@@ -32,7 +33,7 @@ const podsPerWorkload = 10
 // BenchmarkStart fills the pods' cache of both sides and their index from an API server
 // that streams 100,000 pods of two containers, with the garbage collector as Plimsoll
 // sets it. The server is in the same process, and what it makes counts, too. Run it
-// once: go test -run '^$' -bench Start -benchtime 1x ./internal/kube/slim
+// once: go test -run '^$' -bench Start -benchtime 1x ./internal/kube/podcache
 func BenchmarkStart(b *testing.B) {
 	for _, pods := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("pods=%d", pods), func(b *testing.B) {
@@ -55,21 +56,19 @@ func start(b *testing.B, url string, pods int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	factory, index := NewInformers(client, Shared), podindex.New()
-	defer factory.Shutdown()
+	all, index := podcache.NewShared(client), podindex.New()
 	defer cancel()
 	for i := range pods / podsPerWorkload {
 		selector := labels.SelectorFromSet(labels.Set{"app": fmt.Sprintf("web-%d", i)})
 		index.SetSelector(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)},
 			podindex.SelectorOf(selector))
 	}
-	informer := factory.Core().V1().Pods().Informer()
-	handler, err := informer.AddEventHandler(index.Handler(nil))
+	handler, err := all.AddHandler(index.Handler(nil))
 	if err != nil {
 		b.Fatal(err)
 	}
 	most := uint64(0)
-	factory.StartWithContext(ctx)
+	all.Start(ctx)
 	for deadline := time.After(10 * time.Minute); !handler.HasSynced(); {
 		select {
 		case <-deadline:
@@ -78,7 +77,7 @@ func start(b *testing.B, url string, pods int) {
 		}
 		most = max(most, residentBytes(b))
 	}
-	if n := len(informer.GetStore().ListKeys()); n != pods {
+	if n := all.List().Len(); n != pods {
 		b.Fatalf("%d pods in the cache", n)
 	}
 	var stats goruntime.MemStats
@@ -87,7 +86,7 @@ func start(b *testing.B, url string, pods int) {
 	b.ReportMetric(float64(most)/(1<<20), "MiB-resident")
 	b.ReportMetric(float64(stats.HeapAlloc)/(1<<20), "MiB-live")
 	goruntime.KeepAlive(index)
-	goruntime.KeepAlive(informer)
+	goruntime.KeepAlive(all)
 }
 
 // residentBytes is what the process has in memory.
@@ -128,7 +127,7 @@ func podServer(pods int) http.HandlerFunc {
 			return err
 		}
 		for i := range pods {
-			pod := typical(i)
+			pod := podcache.Typical(i)
 			workload := fmt.Sprintf("web-%d", i/podsPerWorkload)
 			pod.Labels["app"], pod.OwnerReferences[0].Name, pod.OwnerReferences[0].UID = workload, workload+"-5f76cfc7f7",
 				types.UID(workload)

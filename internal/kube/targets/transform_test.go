@@ -1,18 +1,13 @@
-package slim
+package targets
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 var (
@@ -23,19 +18,18 @@ var (
 	yes = true
 )
 
-// horizontal transforms, and wants the informer to find the result under the same
-// key; to transform it again must change nothing.
-func horizontal(t *testing.T, object any) any {
+// transformed wants the informer to find the result under the same key; to transform it again must
+// change nothing.
+func transformed(t *testing.T, object any) any {
 	t.Helper()
-	got, err := Horizontal(object)
+	got, err := toScale(object)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if key, err := cache.MetaNamespaceKeyFunc(got); err != nil || key != "shop/web" {
 		t.Errorf("key %q, %v", key, err)
 	}
-	if again, err := Horizontal(got); err != nil ||
-		!cmp.Equal(got, again, cmp.AllowUnexported(owned{}), cmp.Comparer(func(a, b *observe.Pod) bool { return a == b })) {
+	if again, err := toScale(got); err != nil || !cmp.Equal(got, again, cmp.AllowUnexported(owned{})) {
 		t.Errorf("twice: %+v, %v", again, err)
 	}
 	return got
@@ -61,7 +55,7 @@ func TestTargetsBecomeTheirScales(t *testing.T) {
 			Status: appsv1.ReplicaSetStatus{Replicas: 2},
 		},
 	} {
-		if diff := cmp.Diff(want, horizontal(t, object)); diff != "" {
+		if diff := cmp.Diff(want, transformed(t, object)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -71,39 +65,13 @@ func TestWhatHasNoScale(t *testing.T) {
 	wrong := &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}},
 	}}
-	if got, ok := horizontal(t, wrong).(*appsv1.Deployment); !ok || got.Annotations != nil {
+	if got, ok := transformed(t, wrong).(*appsv1.Deployment); !ok || got.Annotations != nil {
 		t.Errorf("a selector that is none: %+v", got)
 	}
 	set := &appsv1.ReplicaSet{ObjectMeta: meta, Spec: appsv1.ReplicaSetSpec{Selector: app}}
 	set.OwnerReferences = []metav1.OwnerReference{{Kind: "Deployment", Name: "web", Controller: &yes}}
-	got, ok := horizontal(t, set).(*owned)
+	got, ok := transformed(t, set).(*owned)
 	if !ok || got.GetObjectMeta().GetResourceVersion() != "7" {
 		t.Errorf("owned by a deployment: %+v", got)
-	}
-}
-
-func TestPodsBecomeWhatIsObserved(t *testing.T) {
-	if _, ok := horizontal(t, &corev1.Pod{ObjectMeta: meta}).(*observe.Pod); !ok {
-		t.Error("a pod is not what observe keeps of it")
-	}
-}
-
-// What is left out must not be missing where status is written: everything but
-// which fields are whose.
-func TestAutoscalersKeepTheirMetadata(t *testing.T) {
-	at := metav1.NewTime(time.Unix(1_790_000_000, 0))
-	whole := &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: *meta.DeepCopy(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 9},
-	}
-	whole.ManagedFields = []metav1.ManagedFieldsEntry{
-		{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply, Time: &at, FieldsV1: metav1.NewFieldsV1("{}")},
-	}
-	want := whole.DeepCopy()
-	want.ManagedFields[0].FieldsV1 = nil
-	if diff := cmp.Diff(want, horizontal(t, whole)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if whole.ManagedFields[0].FieldsV1 == nil {
-		t.Error("the object that came in was changed")
 	}
 }

@@ -1,4 +1,4 @@
-package slim
+package podcache
 
 import (
 	"fmt"
@@ -14,9 +14,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
+
+var yes = true
 
 // typical is a pod with all that API servers, schedulers and kubelets write into one.
 func typical(i int) *corev1.Pod {
@@ -85,7 +89,7 @@ func translated(t *testing.T, by cache.TransformFunc, full *corev1.Pod) (any, *o
 func TestSharedHoldsWhatBothSidesLookAt(t *testing.T) {
 	evicted := typical(3)
 	evicted.Status = corev1.PodStatus{
-		Phase: corev1.PodFailed, Reason: Evicted,
+		Phase: corev1.PodFailed, Reason: slim.Evicted,
 		Message: "The node was low on resource: memory. Container app was using 1Gi, request is 128Mi.",
 	}
 	for name, full := range map[string]*corev1.Pod{"typical": typical(1),
@@ -121,27 +125,27 @@ func eventful() *corev1.Pod {
 
 func wantSharedLikeOwn(t *testing.T, full *corev1.Pod) {
 	t.Helper()
-	made, shared := translated(t, Shared, full)
-	_, own := translated(t, Horizontal, full)
+	made, shared := translated(t, toShared, full)
+	_, own := translated(t, toObserved, full)
 	if diff := cmp.Diff(own.API(), shared.API()); diff != "" || own.Startup != shared.Startup || !own.IsSame(shared) {
 		t.Errorf("the horizontal side (-own +shared):\n%s", diff)
 	}
-	whole, _ := Pod(made)
-	made, err := Transform(full)
+	whole, _ := podOf(made)
+	made, err := toSlim(full)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slim, _ := Pod(made)
-	if diff := cmp.Diff(observevertical.Pod(slim), observevertical.Pod(whole),
+	plain, _ := podOf(made)
+	if diff := cmp.Diff(observevertical.Pod(plain), observevertical.Pod(whole),
 		cmp.AllowUnexported(vertical.Amounts{})); diff != "" {
 		t.Errorf("the vertical side (-own +shared):\n%s", diff)
 	}
-	for i := range slim.Status.Conditions {
-		if c := &slim.Status.Conditions[i]; c.Type == corev1.PodReady {
+	for i := range plain.Status.Conditions {
+		if c := &plain.Status.Conditions[i]; c.Type == corev1.PodReady {
 			c.Reason, c.Message = "", ""
 		}
 	}
-	if diff := cmp.Diff(slim, whole); diff != "" {
+	if diff := cmp.Diff(plain, whole); diff != "" {
 		t.Errorf("the pod of the API (-own +shared):\n%s", diff)
 	}
 }
@@ -149,22 +153,46 @@ func wantSharedLikeOwn(t *testing.T, full *corev1.Pod) {
 // A cache asks for the key of what it holds, and may translate it again.
 func TestSharedPodsInACache(t *testing.T) {
 	full := typical(1)
-	made, shared := translated(t, Shared, full)
+	made, shared := translated(t, toShared, full)
 	if key, err := cache.MetaNamespaceKeyFunc(made); err != nil || key != "shop/"+full.Name {
 		t.Errorf("key %q, %v", key, err)
 	}
-	if again, err := Shared(made); err != nil || again != made {
+	if again, err := toShared(made); err != nil || again != made {
 		t.Errorf("twice: %+v, %v", again, err)
 	}
-	if Observed(made) != shared || !Observed(full).IsSame(shared) || Observed(nil) != nil {
+	if pod, ok := observedOf(made); !ok || pod != shared {
 		t.Error("what is observed of it is another pod")
 	}
-	if pod, ok := Pod(full); !ok || pod != full {
-		t.Error("a pod that nobody transformed")
+	if pod, ok := observedOf(full); !ok || !pod.IsSame(shared) || pod.Whole.UID() != string(full.UID) {
+		t.Error("what is observed of a pod of the API is another pod")
 	}
-	own, _ := translated(t, Horizontal, full)
-	if _, ok := Pod(own); ok {
-		t.Error("a pod of the horizontal side alone has no whole one")
+	if pod, ok := podOf(full); !ok || pod != full {
+		t.Error("a pod of the API is another one")
+	}
+	own, _ := translated(t, toObserved, full)
+	if _, ok := podOf(own); ok {
+		t.Error("a cache of the horizontal side alone has a pod of the API")
+	}
+}
+
+// The API server stores 1e999999999 in pods. Whatever reads the caches may compare it with another.
+func TestCachesHoldNoQuantityThatIsRuinousToCompareWith(t *testing.T) {
+	full := typical(1)
+	full.Spec.Containers[0].Resources.Requests["cpu"] = resource.MustParse("1e999999999")
+	for name, transform := range map[string]cache.TransformFunc{
+		"shared": toShared, "whole": toSlim, "observed": toObserved,
+	} {
+		made, err := transform(full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod, ok := podOf(made)
+		if observed, isObserved := made.(*observe.Pod); isObserved && !ok {
+			pod = observed.API()
+		}
+		if q := pod.Spec.Containers[0].Resources.Requests["cpu"]; !quantity.IsBounded(&q) {
+			t.Errorf("%s: %s", name, q.String())
+		}
 	}
 }
 
@@ -197,8 +225,8 @@ func TestBytesPerPod(t *testing.T) {
 		transform cache.TransformFunc
 		atMost    float64
 	}{
-		"the horizontal side alone": {Horizontal, 600},
-		"both":                      {Shared, 1300},
+		"the horizontal side alone": {toObserved, 600},
+		"both":                      {toShared, 1300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := bytesPerPod(t, tt.transform)
@@ -215,7 +243,7 @@ func TestTemplates(t *testing.T) {
 	of := func(change func(*corev1.Pod)) *template {
 		p := typical(1)
 		change(p)
-		return templateOf(pod(p))
+		return templateOf(slim.Pod(p))
 	}
 	same := of(func(*corev1.Pod) {})
 	if again := of(func(p *corev1.Pod) { p.Name, p.Spec.NodeName = "other", "other" }); again != same {
@@ -255,7 +283,7 @@ func TestTemplates(t *testing.T) {
 
 // A template that no pod has any more is not held.
 func TestTemplatesAreDropped(t *testing.T) {
-	p := pod(typical(1))
+	p := slim.Pod(typical(1))
 	p.Spec.Containers[0].Name = "dropped"
 	key := keyOf(&p.Spec)
 	goruntime.KeepAlive(templateOf(p))

@@ -1,4 +1,4 @@
-package slim
+package podcache
 
 import (
 	"time"
@@ -78,7 +78,7 @@ func (c *compact) HasContainer(name string) bool {
 	return observe.HasContainer(c.template.containers, name)
 }
 
-// Pod implements observe.Whole. It is what Transform makes of the pod, but for the
+// Pod implements observe.Whole. It is what slim.Pod makes of the pod, but for the
 // reason and the message of its readiness.
 func (c *compact) Pod() *corev1.Pod {
 	o, k := c.observed, c.kind.Value()

@@ -1,0 +1,69 @@
+// Package podcache caches the pods of a cluster. Its informers hold less of a pod than the API has,
+// and other types than informers of pods usually do. They are not handed out: the methods return
+// observe.Pod, which the horizontal side reads, and corev1.Pod with what the vertical side reads.
+package podcache
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Cache has the pods of a cluster as horizontal decisions read them.
+type Cache struct {
+	informer cache.SharedIndexInformer
+	// factory starts the informer; nil if the informer came from outside.
+	factory informers.SharedInformerFactory
+}
+
+// New makes a cache of all namespaces that only the horizontal side reads. It starts nothing.
+func New(client kubernetes.Interface) *Cache {
+	return newCache(client, metav1.NamespaceAll, toObserved)
+}
+
+// newCache makes a cache without an index by namespace: pods are found by their targets, and the
+// index would take 46 bytes for each of them.
+func newCache(client kubernetes.Interface, namespace string, transform cache.TransformFunc) *Cache {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(transform))
+	informer := factory.InformerFor(&corev1.Pod{},
+		func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+			return coreinformers.NewFilteredPodInformer(client, namespace, resync, cache.Indexers{}, nil)
+		})
+	return &Cache{informer: informer, factory: factory}
+}
+
+// Start fills the cache and follows changes until ctx ends. A second call does nothing.
+func (c *Cache) Start(ctx context.Context) {
+	if c.factory != nil {
+		c.factory.Start(ctx.Done())
+	}
+}
+
+// HasSynced reports whether the cache is filled.
+func (c *Cache) HasSynced() bool { return c.informer.HasSynced() }
+
+// Observed is the pod of this name; nil if there is none. It must not be changed.
+func (c *Cache) Observed(namespace, name string) *observe.Pod {
+	pod, _ := observedOf(c.get(namespace, name))
+	return pod
+}
+
+// get is what the informer holds under this name; nil if there is nothing.
+func (c *Cache) get(namespace, name string) any {
+	// Reading a store by a key made of names has no errors.
+	object, _, _ := c.informer.GetStore().GetByKey(namespace + "/" + name)
+	return object
+}
+
+// AddHandler has a handler called for the pods in the cache, and for each change.
+func (c *Cache) AddHandler(h Handler[*observe.Pod]) (*Registration, error) {
+	return register(c.informer, h, observedOf)
+}

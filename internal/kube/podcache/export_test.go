@@ -1,0 +1,4 @@
+package podcache
+
+// Typical is for the benchmark, which is outside as podindex imports this package.
+var Typical = typical

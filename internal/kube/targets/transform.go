@@ -1,0 +1,33 @@
+package targets
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+)
+
+// toScale is the transform of the informers that only a Cache reads: they hold the scales of the
+// objects. An object without one stays an object, for the API server is to answer then.
+func toScale(object any) (any, error) {
+	if set, ok := object.(*appsv1.ReplicaSet); ok {
+		if owner := metav1.GetControllerOf(set); owner != nil {
+			// A ReplicaSet stays for each of its owner's revisions, and no HPA scales it.
+			return &owned{namespace: set.Namespace, name: set.Name, version: set.ResourceVersion}, nil
+		}
+	}
+	if scale, err := ScaleOf(object); err == nil {
+		return scale, nil
+	}
+	return slim.Transform(object)
+}
+
+// owned is an object that its owner scales.
+type owned struct{ namespace, name, version string }
+
+var _ metav1.ObjectMetaAccessor = (*owned)(nil)
+
+// GetObjectMeta implements metav1.ObjectMetaAccessor, for the informer.
+func (o *owned) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: o.namespace, Name: o.name, ResourceVersion: o.version}
+}

@@ -9,11 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/actions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
 // The reasons of events, upstream's.
@@ -100,17 +98,4 @@ func (c *Controller) recordSkipped(t *task) {
 					"resize")
 		}
 	}
-}
-
-// enqueueCondition has the condition written if it is not what the object says already.
-func (c *Controller) enqueueCondition(vpa *vpav1.VerticalPodAutoscaler, condition report.Condition) {
-	status := corev1.ConditionFalse
-	if condition.Blocked {
-		status = corev1.ConditionTrue
-	}
-	want := vpav1.VerticalPodAutoscalerCondition{
-		Type: report.Type, Status: status, Reason: condition.Reason, Message: condition.Message,
-		LastTransitionTime: metav1.Now(),
-	}
-	c.conditions.Set(vpa, want, nil)
 }

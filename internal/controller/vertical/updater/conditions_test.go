@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
@@ -95,11 +95,14 @@ func TestTheLatestConditionIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r.conditions = conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.metrics.conditions(), r.cfg.Log)
 		end := r.conditions.Run(t.Context())
-		r.enqueueCondition(web, report.Condition{Reason: "first"})
+		set := func(vpa *vpav1.VerticalPodAutoscaler, reason string) {
+			r.conditions.Set(vpa, condition.Condition{Type: report.Type, Reason: reason}, nil)
+		}
+		set(web, "first")
 		synctest.Wait()
-		r.enqueueCondition(web, report.Condition{Reason: "second"})
-		r.enqueueCondition(web, report.Condition{Reason: "third"})
-		r.enqueueCondition(api, report.Condition{Reason: "another"})
+		set(web, "second")
+		set(web, "third")
+		set(api, "another")
 		synctest.Wait()
 		if web, api := statuses.of("web"), statuses.of("api"); web != 1 || api != 1 {
 			t.Errorf("at a time: %d of web, %d of api", web, api)
@@ -128,7 +131,7 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		writer := conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.metrics.conditions(), r.cfg.Log)
 		end := writer.Run(t.Context())
-		writer.Set(r.object("web"), vpav1.VerticalPodAutoscalerCondition{Type: report.Type}, nil)
+		writer.Set(r.object("web"), condition.Condition{Type: report.Type}, nil)
 		began := time.Now()
 		end()
 		if took := time.Since(began); took != conditions.DrainTimeout {
@@ -142,9 +145,7 @@ func TestConditionsOfOneObjectAreWrittenTogether(t *testing.T) {
 	r := newRig(t, nil, "web", "gone")
 	told := map[string]int{}
 	set := func(vpa *vpav1.VerticalPodAutoscaler, kind, counted string) {
-		want := vpav1.VerticalPodAutoscalerCondition{
-			Type: vpav1.VerticalPodAutoscalerConditionType(kind), Status: corev1.ConditionTrue,
-		}
+		want := condition.Condition{Type: kind, Status: condition.True}
 		r.conditions.Set(vpa, want, func() { told[counted]++ })
 	}
 	web, gone := r.object("web"), r.object("gone").DeepCopy()

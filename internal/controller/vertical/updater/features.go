@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
@@ -27,7 +27,7 @@ func (c *Controller) reportFeatures() {
 	}
 }
 
-func (c *Controller) reportFeature(vpa *vpav1.VerticalPodAutoscaler, missing report.Condition, is bool) {
+func (c *Controller) reportFeature(vpa *vpav1.VerticalPodAutoscaler, missing condition.Condition, is bool) {
 	isFeature := func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == report.FeatureType }
 	if !is && !slices.ContainsFunc(vpa.Status.Conditions, isFeature) {
 		return
@@ -36,11 +36,7 @@ func (c *Controller) reportFeature(vpa *vpav1.VerticalPodAutoscaler, missing rep
 		c.conditions.Remove(vpa, report.FeatureType)
 		return
 	}
-	want := vpav1.VerticalPodAutoscalerCondition{
-		Type: report.FeatureType, Status: corev1.ConditionTrue, Reason: missing.Reason, Message: missing.Message,
-		LastTransitionTime: metav1.Now(),
-	}
-	c.conditions.Set(vpa, want, func() {
+	c.conditions.Set(vpa, missing, func() {
 		c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message)
 	})
 }

@@ -81,7 +81,7 @@ func (c *Controller) checkAdmission(ctx context.Context) bool {
 	for _, candidates := range c.workloads.Targets(ctx) {
 		for _, w := range candidates {
 			if w.Policy.Mode.Disrupts() {
-				c.enqueueCondition(w.VPA, report.Stale())
+				c.conditions.Set(w.VPA, report.Stale(), nil)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func (c *Controller) saveStates(tasks []*task) {
 func (c *Controller) enqueueConditions(tasks []*task) {
 	for _, t := range tasks {
 		if condition, ok := report.Of(&t.decision); ok {
-			c.enqueueCondition(t.VPA, condition)
+			c.conditions.Set(t.VPA, condition, nil)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
@@ -323,7 +324,8 @@ func (s *stage) pass(out *strings.Builder, o map[string]string) {
 	}
 	if c, ok := report.Of(&d); ok {
 		s.said = c.Reason
-		fmt.Fprintf(out, "  UpdateBlocked=%t %s: %s\n", c.Blocked, c.Reason, c.Message)
+		isTrue := c.Status == condition.True
+		fmt.Fprintf(out, "  UpdateBlocked=%t %s: %s\n", isTrue, c.Reason, c.Message)
 	}
 }
 

@@ -4,7 +4,6 @@ package conditions
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +14,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // Statuses writes status, each writer its own part.
@@ -53,7 +54,7 @@ type update struct {
 // latest.
 type pending struct {
 	name    types.NamespacedName
-	updates map[vpav1.VerticalPodAutoscalerConditionType]update
+	updates map[string]update
 }
 
 // Writer has a queue of objects. An object has one writer at a time. What is lost with
@@ -81,34 +82,36 @@ func New(statuses Statuses, objects cache.Store, m Metrics, log logr.Logger) *Wr
 	}
 }
 
-// Set has the condition written, unless the object has it already. written, if it is not
-// nil, is called once it was.
-func (w *Writer) Set(vpa *vpav1.VerticalPodAutoscaler, want vpav1.VerticalPodAutoscalerCondition, written func()) {
+// Set has the condition written, unless the object has it already. A status that changes does so now: want.Since is
+// set. written, if it is not nil, is called once the condition was written.
+func (w *Writer) Set(vpa *vpav1.VerticalPodAutoscaler, want condition.Condition, written func()) {
+	want.Since = time.Now()
 	w.enqueue(vpa, want.Type, update{
-		change:  func(s *vpav1.VerticalPodAutoscalerStatus) bool { return set(s, want) },
+		change: func(s *vpav1.VerticalPodAutoscalerStatus) (isChanged bool) {
+			s.Conditions, isChanged = observevertical.Conditions.Set(s.Conditions, want)
+			return isChanged
+		},
 		written: written,
 	})
 }
 
 // Remove has the condition of this type removed.
-func (w *Writer) Remove(vpa *vpav1.VerticalPodAutoscaler, kind vpav1.VerticalPodAutoscalerConditionType) {
-	w.enqueue(vpa, kind, update{change: func(s *vpav1.VerticalPodAutoscalerStatus) bool {
-		before := len(s.Conditions)
-		s.Conditions = slices.DeleteFunc(s.Conditions,
-			func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == kind })
-		return len(s.Conditions) != before
+func (w *Writer) Remove(vpa *vpav1.VerticalPodAutoscaler, kind string) {
+	w.enqueue(vpa, kind, update{change: func(s *vpav1.VerticalPodAutoscalerStatus) (isChanged bool) {
+		s.Conditions, isChanged = observevertical.Conditions.Remove(s.Conditions, kind)
+		return isChanged
 	}})
 }
 
 // enqueue replaces an update of the same type that waits.
-func (w *Writer) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind vpav1.VerticalPodAutoscalerConditionType, u update) {
+func (w *Writer) enqueue(vpa *vpav1.VerticalPodAutoscaler, kind string, u update) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, ok := w.pending[vpa.UID]
 	if !ok {
 		p = pending{
 			name:    types.NamespacedName{Namespace: vpa.Namespace, Name: vpa.Name},
-			updates: map[vpav1.VerticalPodAutoscalerConditionType]update{},
+			updates: map[string]update{},
 		}
 		w.pending[vpa.UID] = p
 		w.count(1)
@@ -181,9 +184,7 @@ func (w *Writer) WriteNext(ctx context.Context) bool {
 	return true
 }
 
-func (w *Writer) write(
-	ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, updates map[vpav1.VerticalPodAutoscalerConditionType]update,
-) {
+func (w *Writer) write(ctx context.Context, vpa *vpav1.VerticalPodAutoscaler, updates map[string]update) {
 	var changed []func()
 	stored, err := w.statuses.UpdateStatus(ctx, vpa, func(s *vpav1.VerticalPodAutoscalerStatus) bool {
 		// After a conflict this is called again, with the status that another client wrote.
@@ -204,27 +205,4 @@ func (w *Writer) write(
 			written()
 		}
 	}
-}
-
-// set puts the condition where its type stands in the order; false if it is there
-// already.
-func set(s *vpav1.VerticalPodAutoscalerStatus, want vpav1.VerticalPodAutoscalerCondition) bool {
-	at := slices.IndexFunc(s.Conditions, func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type >= want.Type })
-	if at < 0 {
-		s.Conditions = append(s.Conditions, want)
-		return true
-	}
-	has := &s.Conditions[at]
-	if has.Type != want.Type {
-		s.Conditions = slices.Insert(s.Conditions, at, want)
-		return true
-	}
-	if has.Status == want.Status {
-		want.LastTransitionTime = has.LastTransitionTime
-		if has.Reason == want.Reason && has.Message == want.Message {
-			return false
-		}
-	}
-	*has = want
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
@@ -29,8 +30,9 @@ type Request struct {
 // Features are those that are there.
 type Features struct{ InPlace, CPUStartupBoost, PerVPAConfig, PodsResize bool }
 
-// Missing says what an object asks for in vain, and what happens instead.
-func Missing(a Request, has Features) (Condition, bool) {
+// Missing is the condition that says what an object asks for in vain, and what happens instead; false if there is
+// nothing of that kind. Since is the caller's to set.
+func Missing(a Request, has Features) (c condition.Condition, is bool) {
 	var names, texts []string
 	lacks := func(name, text string) {
 		names, texts = append(names, name), append(texts, text)
@@ -54,7 +56,9 @@ func Missing(a Request, has Features) (Condition, bool) {
 		}
 		lacks(PodsResize, "the API server cannot resize pods (pods/resize is in Kubernetes 1.33 and newer): "+instead)
 	}
-	return Condition{Blocked: true, Reason: strings.Join(names, ","), Message: strings.Join(texts, "; ")}, len(names) > 0
+	return condition.Condition{
+		Type: FeatureType, Status: condition.True, Reason: strings.Join(names, ","), Message: strings.Join(texts, "; "),
+	}, len(names) > 0
 }
 
 // HasFeature reads the condition's reason.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -20,20 +21,14 @@ const Type = "UpdateBlocked"
 // Updating is the reason of a pass in which pods were changed.
 const Updating = "Updating"
 
-// Condition is True while pods should be changed and none is.
-type Condition struct {
-	Blocked         bool
-	Reason, Message string
-}
-
-// Of is the condition after a pass. There is none without pods, and none in modes
-// that change no running pods.
-func Of(d *update.Decision) (Condition, bool) {
+// Of is the condition after a pass: True while pods should be changed and none is. There is
+// none without pods, and none in modes that change no running pods. Since is the caller's to set.
+func Of(d *update.Decision) (condition.Condition, bool) {
 	against, wanted := map[reason.Reason]int{}, 0
 	for i := range d.Pods {
 		v := &d.Pods[i]
 		if v.Action != update.Nothing {
-			return Condition{Reason: Updating, Message: "pods are being updated"}, true
+			return conditionOf(false, Updating, "pods are being updated"), true
 		}
 		if v.Reason != reason.None {
 			wanted++
@@ -48,15 +43,19 @@ func Of(d *update.Decision) (Condition, bool) {
 	delete(against, reason.None)
 	why := sorted(against)
 	if len(why) == 0 || why[0] == reason.ModeOff {
-		return Condition{}, false
+		return condition.Condition{}, false
 	}
 	blocked := wanted > 0 || against[reason.Conflict] > 0
-	return Condition{Blocked: blocked, Reason: why[0].String(), Message: messageOf(d, why)}, true
+	return conditionOf(blocked, why[0].String(), messageOf(d, why)), true
 }
 
-// Stale is the condition while nobody would give new pods their requests.
-func Stale() Condition {
-	return Condition{Blocked: true, Reason: reason.LeaseStale.String(), Message: sentences[reason.LeaseStale]}
+// Stale is the condition while no admission controller would give new pods their requests.
+func Stale() condition.Condition {
+	return conditionOf(true, reason.LeaseStale.String(), sentences[reason.LeaseStale])
+}
+
+func conditionOf(blocked bool, why, message string) condition.Condition {
+	return condition.Condition{Type: Type, Status: condition.StatusOf(blocked), Reason: why, Message: message}
 }
 
 // sorted are the reasons, the most frequent first. What stops everything goes

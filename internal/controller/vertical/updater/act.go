@@ -3,16 +3,27 @@ package updater
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/actions"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 )
+
+// maxWorkers is how many workloads are acted on at a time; under a rate limit it is one, so that they keep their order.
+// One call after the other leaves the API server idle in between; 32 are a small part of what it lets one client have
+// under way.
+const maxWorkers = 32
 
 // The reasons of events, upstream's.
 const (
@@ -22,78 +33,176 @@ const (
 	eventResizeSkipped = "InPlaceResizeSkipped"
 )
 
+// actor carries decisions out, within the limits that all workloads share. Many goroutines may use it.
+type actor struct {
+	guard   guard
+	client  kubernetes.Interface
+	events  record.EventRecorder
+	log     logr.Logger
+	metrics *metrics
+	// used reads what containers use; it may be nil.
+	used    func(ctx context.Context, namespace string, pods []string) map[string]map[string]vertical.Amounts
+	changes *admission.Changes
+	limits  *rateLimits
+	budget  *clusterBudget
+	claims  quotaClaims
+	// interval is how long a pass may take.
+	interval  time.Duration
+	isLimited bool
+}
+
+func newActor(cfg *Config, m *metrics, changes *admission.Changes) *actor {
+	return &actor{
+		guard: guard{log: cfg.Log, panics: m.panics}, client: cfg.Client, events: cfg.Events, log: cfg.Log, metrics: m,
+		used: cfg.Used, changes: changes, limits: newRateLimits(cfg), budget: newClusterBudget(cfg),
+		interval: cfg.Interval, isLimited: cfg.EvictionRate > 0,
+	}
+}
+
+// performAll carries the decisions out. When a rate limit or the time says stop, the rest waits; stoppedAt is the key
+// of the workload where that was, or else of the first whose eviction was over the cluster's budget.
+func (a *actor) performAll(ctx context.Context, tasks []*task) (stoppedAt string) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	a.claims.begin()
+	workers := maxWorkers
+	if a.isLimited {
+		workers = 1
+	}
+	queue := make(chan *task)
+	var mu sync.Mutex // guards stoppedAt
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for t := range queue {
+				if a.perform(ctx, t) {
+					continue
+				}
+				mu.Lock()
+				stoppedAt = t.Key()
+				mu.Unlock()
+				stop()
+			}
+		})
+	}
+	for _, t := range tasks {
+		if t.decision.First() != update.Nothing {
+			queue <- t
+		}
+	}
+	close(queue)
+	done.Wait()
+	if stoppedAt == "" {
+		return a.budget.firstRefused()
+	}
+	return stoppedAt
+}
+
 // perform carries out one workload's decision. False means that the pass is over.
-func (c *Controller) perform(ctx context.Context, t *task) (goesOn bool) {
-	defer c.catch(t.Workload, &goesOn)
+func (a *actor) perform(ctx context.Context, t *task) (goesOn bool) {
+	defer a.guard.catch(t.Workload, &goesOn)
 	if ctx.Err() != nil {
 		t.decision.Defer(reason.RateLimit)
 		return true // Another workload has ended the pass.
 	}
-	c.used(ctx, t)
-	completed := t.decision.Play(&t.state, c.claims.of(t.VPA.Namespace), func(a update.Action) update.Result {
-		return update.Result{Outcome: c.performOne(ctx, t, a), At: time.Now()}
+	a.readUsed(ctx, t)
+	completed := t.decision.Play(&t.state, a.claims.of(t.VPA.Namespace), func(action update.Action) update.Result {
+		return update.Result{Outcome: a.performOne(ctx, t, action), At: time.Now()}
 	})
 	if completed {
-		c.recordSkipped(t)
+		a.recordSkipped(t)
 	}
 	return completed
 }
 
+// readUsed reads what the pods use that are to be resized.
+func (a *actor) readUsed(ctx context.Context, t *task) {
+	if a.used == nil || t.decision.First() != update.Resize {
+		return
+	}
+	names := make([]string, 0, len(t.decision.ToUpdate))
+	for _, i := range t.decision.ToUpdate {
+		names = append(names, t.decision.Pods[i].Pod.Name)
+	}
+	found := a.used(ctx, t.VPA.Namespace, names)
+	t.observed.Cluster.Used = make(map[string]map[string]vertical.Amounts, len(found))
+	for _, i := range t.decision.ToUpdate {
+		pod := t.decision.Pods[i].Pod
+		t.observed.Cluster.Used[pod.UID] = found[pod.Name]
+	}
+}
+
 // performOne does one thing to a pod, if the rate limit and the cluster's budget allow it.
-func (c *Controller) performOne(ctx context.Context, t *task, a update.Action) update.Outcome {
+func (a *actor) performOne(ctx context.Context, t *task, action update.Action) update.Outcome {
+	isEviction := action.Kind == update.Evict
 	switch {
-	case a.Kind == update.Evict && !c.changes.Await(ctx, t.VPA.UID, c.cfg.Interval), !c.limits.wait(ctx, a.Kind):
-		c.metrics.limited(t, a.Kind)
+	case isEviction && !a.changes.Await(ctx, t.VPA.UID, a.interval), !a.limits.wait(ctx, action.Kind):
+		a.metrics.limited(t, action.Kind)
 		return update.Deferred
-	case a.Kind == update.Evict && !c.budget.take(t.Key()):
+	case isEviction && !a.budget.take(t.Key()):
 		return update.OverClusterBudget
 	}
-	outcome, err := actions.Do(ctx, c.cfg.Client, c.cfg.Log.WithValues("vpa", t.Key()), a)
-	if a.Kind == update.Evict && outcome != update.Done {
-		c.budget.refund()
+	outcome := a.do(ctx, t, action)
+	if isEviction && outcome != update.Done {
+		a.budget.refund()
 	}
-	c.metrics.acted(t, a.Kind, outcome)
-	c.recordEvents(t, a, outcome, err)
+	return outcome
+}
+
+// endBoost ends the start-up boost of a pod, if the rate limit allows it.
+func (a *actor) endBoost(ctx context.Context, t *task, action update.Action) update.Result {
+	if !a.limits.wait(ctx, action.Kind) {
+		return update.Result{Outcome: update.Deferred}
+	}
+	return update.Result{Outcome: a.do(ctx, t, action), At: time.Now()}
+}
+
+// do calls the API server, and records the outcome in series, events and the log.
+func (a *actor) do(ctx context.Context, t *task, action update.Action) update.Outcome {
+	outcome, err := actions.Do(ctx, a.client, a.log.WithValues("vpa", t.Key()), action)
+	a.metrics.acted(t, action.Kind, outcome)
+	a.recordEvents(t, action, outcome, err)
 	return outcome
 }
 
 // recordEvents says in events and the log what was done.
-func (c *Controller) recordEvents(t *task, a update.Action, outcome update.Outcome, err error) {
-	log := c.cfg.Log.WithValues("vpa", t.Key(), "pod", a.Pod.Name, "action", a.Kind.String(), "reason", a.Reason.String())
+func (a *actor) recordEvents(t *task, action update.Action, outcome update.Outcome, err error) {
+	log := a.log.WithValues("vpa", t.Key(), "pod", action.Pod.Name, "action", action.Kind.String(),
+		"reason", action.Reason.String())
 	if outcome != update.Done {
 		log.V(1).Info("not done", "error", fmt.Sprint(err))
 		return
 	}
 	log.Info("done")
-	pod := reference(a)
-	if a.Kind == update.Evict {
-		c.cfg.Events.Event(pod, corev1.EventTypeNormal, eventEvictedByVPA,
+	pod := reference(action)
+	if action.Kind == update.Evict {
+		a.events.Event(pod, corev1.EventTypeNormal, eventEvictedByVPA,
 			"Pod was evicted by VPA Updater to apply resource recommendation.")
-		c.cfg.Events.Event(t.VPA, corev1.EventTypeNormal, eventEvictedPod,
-			"VPA Updater evicted Pod "+a.Pod.Name+" to apply resource recommendation.")
+		a.events.Event(t.VPA, corev1.EventTypeNormal, eventEvictedPod,
+			"VPA Updater evicted Pod "+action.Pod.Name+" to apply resource recommendation.")
 		return
 	}
-	c.cfg.Events.Event(pod, corev1.EventTypeNormal, eventResized, "Pod was resized in place by VPA Updater.")
+	a.events.Event(pod, corev1.EventTypeNormal, eventResized, "Pod was resized in place by VPA Updater.")
 }
 
-func reference(a update.Action) *corev1.Pod {
+func reference(action update.Action) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: a.Pod.Namespace, Name: a.Pod.Name, UID: types.UID(a.Pod.UID),
+		Namespace: action.Pod.Namespace, Name: action.Pod.Name, UID: types.UID(action.Pod.UID),
 	}}
 }
 
-// recordSkipped says on pods that a resize is not tried again. Upstream says so each
-// minute; here the events' aggregation is spared that: once for each state.
-func (c *Controller) recordSkipped(t *task) {
+// recordSkipped records the pods whose resize is not tried again. Upstream sends an event in each
+// pass; here the events' aggregation is spared that: once for each state.
+func (a *actor) recordSkipped(t *task) {
 	for i := range t.decision.Pods {
 		v := &t.decision.Pods[i]
 		if v.Reason == reason.None || v.BlockedBy != reason.InfeasibleBefore {
 			continue
 		}
-		c.metrics.skipped(t)
-		_, before := c.states[t.VPA.UID].Resize.Infeasible[v.Pod.UID]
+		a.metrics.skipped(t)
+		_, before := t.before.Resize.Infeasible[v.Pod.UID]
 		if !before {
-			c.cfg.Events.Event(reference(update.Action{Pod: v.Pod}), corev1.EventTypeNormal, eventResizeSkipped,
+			a.events.Event(reference(update.Action{Pod: v.Pod}), corev1.EventTypeNormal, eventResizeSkipped,
 				"Previously recorded in-place update was infeasible, current recommendation is not lower than previous, skipping "+
 					"resize")
 		}

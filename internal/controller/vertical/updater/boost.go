@@ -8,45 +8,56 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/actions"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 const (
-	// unboostPeriod is how often pods with a start-up boost are looked at.
+	// unboostPeriod is the time between two checks for start-up boosts that are over.
 	unboostPeriod = 5 * time.Second
 	// unboostRetry is after how long a boost that could not be ended is tried again.
 	unboostRetry = time.Minute
 )
 
-// endBoosts ends the start-up boosts that are over, whether the admission
-// controller lives or not: nobody need give these pods anything.
-func (c *Controller) endBoosts(ctx context.Context) {
+// boosts ends start-up boosts that are over. It runs between passes.
+type boosts struct {
+	workloads *workloads.Finder
+	decider   *decider
+	actor     *actor
+	// interval is how long it may take, workers how many workloads are handled at a time.
+	interval time.Duration
+	workers  int
+	// retryAt is when boosts that could not be ended are tried again, by pod.
+	retryAt map[types.UID]time.Time
+}
+
+// end ends the start-up boosts that are over, whether the admission controller is alive or not: the pods are not made
+// anew.
+func (b *boosts) end(ctx context.Context) {
 	now := time.Now()
-	if !c.boostEnds(now) {
+	if !b.isDue(now) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Interval)
+	ctx, cancel := context.WithTimeout(ctx, b.interval)
 	defer cancel()
 	shared := &workloads.Shared{}
-	limit := make(chan struct{}, max(1, c.cfg.UnboostWorkers))
+	limit := make(chan struct{}, max(1, b.workers))
 	var mu sync.Mutex // guards failed
 	failed := map[types.UID]bool{}
 	var done sync.WaitGroup
-	for _, w := range c.workloads.Find(ctx) {
+	for _, w := range b.workloads.Find(ctx) {
 		if !slices.ContainsFunc(w.Pods, observevertical.IsBoosted) {
 			continue
 		}
 		t := &task{Workload: w}
-		if !c.decideOne(now, t, shared) {
+		if !b.decider.decide(now, t, shared) {
 			continue
 		}
 		limit <- struct{}{}
 		done.Go(func() {
 			defer func() { <-limit }()
-			uids := c.unboost(ctx, t)
+			uids := b.endOf(ctx, t)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, uid := range uids {
@@ -55,35 +66,28 @@ func (c *Controller) endBoosts(ctx context.Context) {
 		})
 	}
 	done.Wait()
-	c.unboosts = map[types.UID]time.Time{}
+	b.retryAt = map[types.UID]time.Time{}
 	for uid := range failed {
-		c.unboosts[uid] = now.Add(unboostRetry)
+		b.retryAt[uid] = now.Add(unboostRetry)
 	}
 }
 
-// boostEnds reports whether there is a pod to look at more closely.
-func (c *Controller) boostEnds(now time.Time) bool {
-	for pod := range c.workloads.ReadyBoosted() {
-		if !now.Before(c.unboosts[pod.UID]) {
+// isDue reports whether there is a ready pod whose boost may be over.
+func (b *boosts) isDue(now time.Time) bool {
+	for pod := range b.workloads.ReadyBoosted() {
+		if !now.Before(b.retryAt[pod.UID]) {
 			return true
 		}
 	}
 	return false
 }
 
-// unboost returns the pods where it did not work.
-func (c *Controller) unboost(ctx context.Context, t *task) (failed []types.UID) {
+// endOf ends those of one workload, and returns the pods where that failed.
+func (b *boosts) endOf(ctx context.Context, t *task) (failed []types.UID) {
 	var ok bool
-	defer c.catch(t.Workload, &ok)
+	defer b.actor.guard.catch(t.Workload, &ok)
 	t.decision.EndBoosts(&t.state, func(a update.Action) update.Result {
-		result := update.Result{Outcome: update.Deferred}
-		if c.limits.wait(ctx, a.Kind) {
-			var err error
-			result.Outcome, err = actions.Do(ctx, c.cfg.Client, c.cfg.Log.WithValues("vpa", t.Key()), a)
-			result.At = time.Now()
-			c.metrics.acted(t, update.Unboost, result.Outcome)
-			c.recordEvents(t, a, result.Outcome, err)
-		}
+		result := b.actor.endBoost(ctx, t, a)
 		if result.Outcome != update.Done {
 			failed = append(failed, types.UID(a.Pod.UID))
 		}

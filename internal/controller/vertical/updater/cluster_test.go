@@ -37,15 +37,15 @@ func TestEvictionsOfTheClusterAreBounded(t *testing.T) {
 		if set != allAtOnce {
 			continue
 		}
-		if r.last == "" {
+		if r.passes.stoppedAt == "" {
 			t.Error("the next pass begins with the same workloads")
 		}
-		r.budget.left = disruption.ClusterBudget{Percent: 10, Window: time.Hour}
+		r.passes.actor.budget.left = disruption.ClusterBudget{Percent: 10, Window: time.Hour}
 		if r.passOnce(); len(r.evicted) != 20 {
 			t.Errorf("%d evicted a window later", len(r.evicted))
 		}
 		// What is not done counts for nothing.
-		r.budget.left = disruption.ClusterBudget{Percent: 10, Window: time.Hour}
+		r.passes.actor.budget.left = disruption.ClusterBudget{Percent: 10, Window: time.Hour}
 		r.refuse = func(string) error { return fmt.Errorf("not now") }
 		r.passOnce()
 		r.refuse = nil
@@ -95,7 +95,7 @@ func TestWorkloadsThatFailAlikeStopTheCluster(t *testing.T) {
 		for _, name := range c.workloads[:c.failed] {
 			state := update.State{Version: update.StateVersion}.Clone()
 			state.Circuit.NotAdmitted = disruption.NotAdmitted{Count: 1, Created: at, At: at, Until: at.Add(30 * time.Minute)}
-			r.states[types.UID("vpa-"+name)] = state
+			r.passes.decider.states.states[types.UID("vpa-"+name)] = state
 		}
 		r.passOnce()
 		if len(r.evicted) != c.want {

@@ -93,7 +93,7 @@ func TestTheLatestConditionIsWritten(t *testing.T) {
 	r := withConditions(t, statuses, "web", "api")
 	web, api := r.object("web"), r.object("api")
 	synctest.Test(t, func(t *testing.T) {
-		r.conditions = conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.metrics.conditions(), r.cfg.Log)
+		r.conditions = conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.passes.metrics.conditions(), r.cfg.Log)
 		end := r.conditions.Run(t.Context())
 		set := func(vpa *vpav1.VerticalPodAutoscaler, reason string) {
 			r.conditions.Set(vpa, condition.Condition{Type: report.Type, Reason: reason}, nil)
@@ -107,12 +107,12 @@ func TestTheLatestConditionIsWritten(t *testing.T) {
 		if web, api := statuses.of("web"), statuses.of("api"); web != 1 || api != 1 {
 			t.Errorf("at a time: %d of web, %d of api", web, api)
 		}
-		if got := testutil.ToFloat64(r.metrics.waiting); got != 3 {
+		if got := testutil.ToFloat64(r.passes.metrics.waiting); got != 3 {
 			t.Errorf("%g writes are not over, want two of web", got)
 		}
 		end()
 	})
-	if got := testutil.ToFloat64(r.metrics.waiting); got != 0 {
+	if got := testutil.ToFloat64(r.passes.metrics.waiting); got != 0 {
 		t.Errorf("%g writes are not over in the end", got)
 	}
 	if want := []string{"first", "third"}; !slices.Equal(statuses.reasons["web"], want) || statuses.most != 1 {
@@ -129,7 +129,7 @@ func TestConditionsDoNotKeepTheProcess(t *testing.T) {
 	statuses.stuck = true
 	r := withConditions(t, statuses, "web")
 	synctest.Test(t, func(t *testing.T) {
-		writer := conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.metrics.conditions(), r.cfg.Log)
+		writer := conditions.New(statuses, r.cfg.Autoscalers.GetStore(), r.passes.metrics.conditions(), r.cfg.Log)
 		end := writer.Run(t.Context())
 		writer.Set(r.object("web"), condition.Condition{Type: report.Type}, nil)
 		began := time.Now()

@@ -4,39 +4,48 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
-// reportFeatures says on each object what it asks for in vain, and tells of it once.
-func (c *Controller) reportFeatures() {
+// features reports what objects ask for and do not get: what a feature gate switches off, or the cluster does not have.
+type features struct {
+	gates observevertical.Gates
+	// resizes reports whether the API server can resize pods; nil if it can.
+	resizes    func() bool
+	objects    cache.Store
+	isOurs     func(*vpav1.VerticalPodAutoscaler) bool
+	conditions *conditions.Writer
+	events     record.EventRecorder
+}
+
+// report has the condition of each object written that asks for something in vain, with one event.
+func (f *features) report() {
 	has := report.Features{
-		InPlace: c.cfg.Gates.InPlace, CPUStartupBoost: c.cfg.Gates.CPUStartupBoost, PerVPAConfig: c.cfg.Gates.PerVPAConfig,
-		PodsResize: c.cfg.Resizes == nil || c.cfg.Resizes(),
+		InPlace: f.gates.InPlace, CPUStartupBoost: f.gates.CPUStartupBoost, PerVPAConfig: f.gates.PerVPAConfig,
+		PodsResize: f.resizes == nil || f.resizes(),
 	}
-	for _, object := range c.cfg.Autoscalers.GetStore().List() {
-		vpa, ok := object.(*vpav1.VerticalPodAutoscaler)
-		if !ok || !c.workloads.IsOurs(vpa) {
-			continue
+	for _, object := range f.objects.List() {
+		if vpa, ok := object.(*vpav1.VerticalPodAutoscaler); ok && f.isOurs(vpa) {
+			f.reportOne(vpa, has)
 		}
-		missing, is := report.Missing(observevertical.RequestOf(&vpa.Spec), has)
-		c.reportFeature(vpa, missing, is)
 	}
 }
 
-func (c *Controller) reportFeature(vpa *vpav1.VerticalPodAutoscaler, missing condition.Condition, is bool) {
+func (f *features) reportOne(vpa *vpav1.VerticalPodAutoscaler, has report.Features) {
+	missing, is := report.Missing(observevertical.RequestOf(&vpa.Spec), has)
 	isFeature := func(c vpav1.VerticalPodAutoscalerCondition) bool { return c.Type == report.FeatureType }
-	if !is && !slices.ContainsFunc(vpa.Status.Conditions, isFeature) {
-		return
+	switch {
+	case is:
+		f.conditions.Set(vpa, missing, func() {
+			f.events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message)
+		})
+	case slices.ContainsFunc(vpa.Status.Conditions, isFeature):
+		f.conditions.Remove(vpa, report.FeatureType)
 	}
-	if !is {
-		c.conditions.Remove(vpa, report.FeatureType)
-		return
-	}
-	c.conditions.Set(vpa, missing, func() {
-		c.cfg.Events.Event(vpa, corev1.EventTypeWarning, report.FeatureType, missing.Message)
-	})
 }

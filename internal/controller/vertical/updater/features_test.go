@@ -50,7 +50,7 @@ func TestFeaturesThatAreOff(t *testing.T) {
 	if events != 2 {
 		t.Errorf("%d events, want one for each object", events)
 	}
-	canResize, r.cfg.Gates.InPlace = true, true
+	canResize, r.passes.features.gates.InPlace = true, true
 	r.passOnce()
 	if old, young := reason("old"), reason("new"); old != "" || young != "" {
 		t.Errorf("all is there, and still %q and %q", old, young)

@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 	if _, err := json.Marshal(u); err != nil {
 		t.Error(err)
 	}
-	r.lastPasses.record(time.Now(), nil, func(types.UID) bool { return false })
+	r.passes.results.record(time.Now(), nil, func(types.UID) bool { return false })
 	if u := r.UpdaterState(web); u != nil {
 		t.Errorf("of an object that is gone %+v is remembered", u)
 	}
@@ -93,7 +93,7 @@ func TestMemoryOfTheCluster(t *testing.T) {
 		sets.Update(set)); err != nil {
 		t.Fatal(err)
 	}
-	r.budget.left = disruption.ClusterBudget{}
+	r.passes.actor.budget.left = disruption.ClusterBudget{}
 	r.passOnce()
 	if u := r.UpdaterState(object); u.EvictionsStopped != "NodesNotReady" || u.EvictionsLeft != nil || !u.FailedCreate {
 		t.Errorf("of the cluster %q, %v are told, of refused pods %t", u.EvictionsStopped, u.EvictionsLeft, u.FailedCreate)

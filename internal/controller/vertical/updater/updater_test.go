@@ -208,7 +208,7 @@ func autoscaler(name string) vpav1.VerticalPodAutoscaler {
 func (r *rig) passOnce() {
 	ctx, cancel := context.WithTimeout(r.t.Context(), r.cfg.Interval)
 	defer cancel()
-	r.pass(ctx)
+	r.passes.pass(ctx)
 	for r.conditions.Waiting() > 0 {
 		r.conditions.WriteNext(ctx)
 	}
@@ -239,7 +239,7 @@ func TestPassEvictsAndSaysSo(t *testing.T) {
 	if want := []string{"EvictedByVPA", "EvictedPod", "EvictedByVPA", "EvictedPod"}; !slices.Equal(events, want) {
 		t.Errorf("events: %v, want %v", events, want)
 	}
-	if got := testutil.ToFloat64(r.metrics.evicted.WithLabelValues("1", "Recreate", "web", namespace)); got != 2 {
+	if got := testutil.ToFloat64(r.passes.metrics.evicted.WithLabelValues("1", "Recreate", "web", namespace)); got != 2 {
 		t.Errorf("evicted_pods_total is %g", got)
 	}
 	if got := r.reasonsOf("web"); !slices.Equal(got, []string{"False Updating"}) {
@@ -259,7 +259,7 @@ func TestConditionIsWrittenOnce(t *testing.T) {
 	if got := r.written["web"][0].Type; got != vpav1.RecommendationProvided {
 		t.Errorf("the other condition is gone: %s", got)
 	}
-	if got := testutil.ToFloat64(r.metrics.blocked.WithLabelValues("MinReplicas")); got != 2 {
+	if got := testutil.ToFloat64(r.passes.metrics.blocked.WithLabelValues("MinReplicas")); got != 2 {
 		t.Errorf("%g pods are held back", got)
 	}
 }
@@ -268,7 +268,7 @@ func TestConditionIsWrittenOnce(t *testing.T) {
 func TestTurns(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.EvictionRate, c.EvictionBurst, c.Interval = 0.0001, 1, time.Second }, "a", "b", "c")
 	for range 3 {
-		r.limits = newRateLimits(&r.cfg)
+		r.passes.actor.limits = newRateLimits(&r.cfg)
 		r.passOnce()
 	}
 	var turns []string
@@ -279,7 +279,7 @@ func TestTurns(t *testing.T) {
 	if !slices.Equal(turns, []string{"a", "b", "c"}) {
 		t.Errorf("evicted: %v", r.evicted)
 	}
-	if got := testutil.ToFloat64(r.metrics.blocked.WithLabelValues("RateLimit")); got == 0 {
+	if got := testutil.ToFloat64(r.passes.metrics.blocked.WithLabelValues("RateLimit")); got == 0 {
 		t.Error("no pod waits for the rate limit")
 	}
 }
@@ -294,7 +294,7 @@ func TestStaleLease(t *testing.T) {
 	if got := r.reasonsOf("web"); !slices.Equal(got, []string{"True LeaseStale"}) || len(r.evicted) > 0 {
 		t.Errorf("conditions: %v, evicted: %v", got, r.evicted)
 	}
-	if got := testutil.ToFloat64(r.metrics.lease.WithLabelValues("invalid")); got != 2 {
+	if got := testutil.ToFloat64(r.passes.metrics.lease.WithLabelValues("invalid")); got != 2 {
 		t.Errorf("%g passes were left out", got)
 	}
 }
@@ -313,7 +313,7 @@ func TestOneObjectDoesNotStopOthers(t *testing.T) {
 	if !slices.ContainsFunc(r.evicted, func(pod string) bool { return strings.HasPrefix(pod, "good") }) {
 		t.Errorf("evicted: %v", r.evicted)
 	}
-	if got := testutil.ToFloat64(r.metrics.panics); got != 1 {
+	if got := testutil.ToFloat64(r.passes.metrics.panics); got != 1 {
 		t.Errorf("%g panics are counted", got)
 	}
 }
@@ -339,16 +339,16 @@ func TestRefusals(t *testing.T) {
 func TestForgets(t *testing.T) {
 	r := newRig(t, nil, "web")
 	r.passOnce()
-	if len(r.states) != 1 {
-		t.Fatalf("%d states", len(r.states))
+	if len(r.passes.decider.states.states) != 1 {
+		t.Fatalf("%d states", len(r.passes.decider.states.states))
 	}
 	vpa := autoscaler("web")
 	if err := r.cfg.Autoscalers.GetStore().Delete(&vpa); err != nil {
 		t.Fatal(err)
 	}
 	r.passOnce()
-	if len(r.states) != 0 || testutil.CollectAndCount(r.metrics.evicted) != 0 {
-		t.Errorf("%d states, %d series", len(r.states), testutil.CollectAndCount(r.metrics.evicted))
+	if len(r.passes.decider.states.states) != 0 || testutil.CollectAndCount(r.passes.metrics.evicted) != 0 {
+		t.Errorf("%d states, %d series", len(r.passes.decider.states.states), testutil.CollectAndCount(r.passes.metrics.evicted))
 	}
 }
 

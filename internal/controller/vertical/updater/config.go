@@ -1,0 +1,73 @@
+package updater
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/admission"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/conditions"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater/workloads"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
+)
+
+// Config is what a Controller needs.
+type Config struct {
+	Client   kubernetes.Interface
+	Statuses conditions.Statuses
+	// Sources are started by the process.
+	workloads.Sources
+	// Conflicts finds what horizontal autoscalers divide by; nil finds nothing.
+	Conflicts func(*vpav1.VerticalPodAutoscaler, []string) []conflict.Conflict
+	// Used reads what the containers of a workload's pods use, by the pods' names; nil
+	// where that is not known.
+	Used func(ctx context.Context, namespace string, pods []string) map[string]map[string]vertical.Amounts
+	// Resizes reports whether the API server can resize pods; nil if it can.
+	Resizes    func() bool
+	Events     record.EventRecorder
+	Registerer prometheus.Registerer
+	Log        logr.Logger
+
+	// Flags are what the operator asks for where an object says nothing.
+	Flags update.Policy
+	Gates observevertical.Gates
+	Lease admission.Lease
+	// Interval is the time between passes, and the longest that one may take.
+	Interval time.Duration
+	// EvictionRate and EvictionBurst limit evictions, and resizes for themselves.
+	EvictionRate  float64
+	EvictionBurst int
+	// MaxEvictionPercent of all pods with a VerticalPodAutoscaler may be evicted within
+	// MaxEvictionWindow; 0 is no bound.
+	MaxEvictionPercent float64
+	MaxEvictionWindow  time.Duration
+	// UnboostWorkers is how many start-up boosts are ended at a time.
+	UnboostWorkers int
+	// Namespace is the only one whose objects are read; all if it is empty. Ignored are left out.
+	Namespace string
+	Ignored   []string
+}
+
+func (c *Config) validate() error {
+	if c.Client == nil || c.Statuses == nil || c.Autoscalers == nil || c.Informers == nil || c.Pods == nil ||
+		c.Owners == nil || c.Events == nil {
+		return errors.New("updater: a client, informers, owners and a recorder are needed")
+	}
+	if c.Interval <= 0 {
+		return fmt.Errorf("updater: an interval of %s", c.Interval)
+	}
+	if !c.Lease.Ignored && (c.Lease.Name == "" || c.Lease.Timeout <= 0) {
+		return errors.New("updater: the admission controller's Lease needs a name and a timeout")
+	}
+	return nil
+}

@@ -19,10 +19,10 @@ type Gates struct {
 	InPlace, CPUStartupBoost, PerVPAConfig bool
 }
 
-// UpdatePolicyOf is what the object asks of the updater; flags is what the
-// operator asks for, and applies where the object says nothing.
-func UpdatePolicyOf(spec *vpav1.VerticalPodAutoscalerSpec, flags *update.Policy, gates Gates) update.Policy {
-	p := *flags
+// UpdatePolicyOf is what the object asks of the updater; defaults are what the
+// operator asks for where the object says nothing.
+func UpdatePolicyOf(spec *vpav1.VerticalPodAutoscalerSpec, defaults *update.Policy, gates Gates) update.Policy {
+	p := *defaults
 	p.Mode, p.Containers = ModeOf(spec), PoliciesOf(spec)
 	if p.Mode == vertical.ModeInPlace && !gates.InPlace {
 		p.Mode = vertical.ModeOff

@@ -23,7 +23,7 @@ func (l *Loop) UpdaterState(object types.NamespacedName) *snapshotvertical.Snaps
 		Recommender: observevertical.RecommendFlags{
 			Policy: recommends.Policy, NoOverrides: recommends.NoOverrides, IntegerCPU: recommends.IntegerCPU,
 		},
-		Updater: updates.Flags, Gates: updates.Gates, KnowsGates: true,
+		Updater: updates.Defaults, Gates: updates.Gates, KnowsGates: true,
 	}
 	differs := l.cfg.Conflict.Divergences(l.cfg.Divergences)
 	s := &snapshotvertical.Snapshot{Flags: settings.Flags(), Updater: running.UpdaterState(object)}

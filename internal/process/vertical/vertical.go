@@ -93,7 +93,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := processrecommender.New(&processrecommender.Config{
+	r, err := processrecommender.New(&processrecommender.ProcessConfig{
 		Caches: shared, Recommender: l.cfg.Recommender, Metrics: l.cfg.Metrics, Kubelets: l.cfg.Kubelets,
 	})
 	if err != nil {
@@ -124,8 +124,8 @@ func (l *Loop) newUpdater(shared *caches.Caches, samples currentusage.Kubelets) 
 	if l.cfg.Updater == nil {
 		return nil, nil
 	}
-	return processupdater.New(processupdater.Config{
-		Caches: shared, Updater: *l.cfg.Updater, Divergences: l.cfg.Conflict.Divergences(l.cfg.Divergences),
+	return processupdater.New(processupdater.LoopConfig{
+		Caches: shared, Controller: *l.cfg.Updater, Divergences: l.cfg.Conflict.Divergences(l.cfg.Divergences),
 		Ignored: l.cfg.Recommender.Ignored, Kubelets: samples,
 	})
 }

@@ -106,7 +106,7 @@ func (f *UpdaterFlags) Config() updater.Config {
 		lease.Namespace = "kube-system"
 	}
 	return updater.Config{
-		Flags: update.Policy{
+		Defaults: update.Policy{
 			MinReplicas: f.minReplicas, Tolerance: f.tolerance, MinChange: f.updateThreshold, Lifetime: f.lifetime,
 			AfterOOM: f.afterOOM, SkipBudget: f.skipBudget,
 		},

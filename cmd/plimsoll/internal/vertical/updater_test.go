@@ -65,7 +65,7 @@ func TestUpdaterTakesUpstreamsManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := f.Config()
-	if cfg.Lease.Namespace != "vpa" || cfg.Flags.MinReplicas != 1 || f.set != divergence.None ||
+	if cfg.Lease.Namespace != "vpa" || cfg.Defaults.MinReplicas != 1 || f.set != divergence.None ||
 		cfg.Interval != time.Minute {
 		t.Errorf("the flags mean %+v", cfg)
 	}
@@ -106,7 +106,7 @@ func TestUpdaterRefusesFlags(t *testing.T) {
 func TestUpdaterDefaults(t *testing.T) {
 	var f UpdaterFlags
 	f.Add(pflag.NewFlagSet("", pflag.ContinueOnError), "")
-	got := f.Config().Flags
+	got := f.Config().Defaults
 	got.Divergences = divergence.Default // a flag of another set
 	if diff := cmp.Diff(update.DefaultPolicy(), got); diff != "" {
 		t.Errorf("(-core +flags):\n%s", diff)

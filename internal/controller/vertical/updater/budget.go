@@ -27,7 +27,7 @@ type clusterBudget struct {
 // newClusterBudget is what the flags allow; without the divergence it has no bound.
 func newClusterBudget(cfg *Config) *clusterBudget {
 	b := &clusterBudget{}
-	if cfg.Flags.Divergences.Has(divergence.ClusterBudget) {
+	if cfg.Defaults.Divergences.Has(divergence.ClusterBudget) {
 		b.left = disruption.ClusterBudget{Percent: cfg.MaxEvictionPercent, Window: cfg.MaxEvictionWindow}
 	}
 	return b

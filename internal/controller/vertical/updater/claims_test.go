@@ -15,7 +15,7 @@ import (
 // evicted in a pass, whoever they belong to; another namespace has nothing to do with it, and what was refused takes
 // nothing.
 func TestQuotaHoldsForAllWorkloadsOfANamespace(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Flags.Divergences = allAtOnce }, "web", "api", "jobs", "bank")
+	r := newRig(t, func(c *Config) { c.Defaults.Divergences = allAtOnce }, "web", "api", "jobs", "bank")
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}
 	quota.Status.Hard = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1600m")}
 	quota.Status.Used = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("600m")}
@@ -37,7 +37,7 @@ func TestQuotaHoldsForAllWorkloadsOfANamespace(t *testing.T) {
 	if byNamespace[namespace] != 2 || byNamespace["bank"] != 2 {
 		t.Errorf("evicted %v", r.evicted)
 	}
-	r.cfg.Flags.Divergences &^= divergence.ResizeChecks
+	r.cfg.Defaults.Divergences &^= divergence.ResizeChecks
 	if r.passOnce(); len(r.evicted) != 4+8 {
 		t.Errorf("without the divergence: evicted %v", r.evicted)
 	}

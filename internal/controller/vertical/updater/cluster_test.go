@@ -28,7 +28,7 @@ func names(n int) []string {
 func TestEvictionsOfTheClusterAreBounded(t *testing.T) {
 	for want, set := range map[int]divergence.Set{10: allAtOnce, 40: allAtOnce &^ divergence.ClusterBudget} {
 		r := newRig(t, func(c *Config) {
-			c.Flags.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = set, 10, time.Hour
+			c.Defaults.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = set, 10, time.Hour
 		}, names(20)...)
 		r.passOnce()
 		if len(r.evicted) != want {
@@ -90,7 +90,7 @@ func TestWorkloadsThatFailAlikeStopTheCluster(t *testing.T) {
 		"half an hour later one that has not is tried":  {two, 3, 30 * time.Minute, 1},
 		"where all have failed, one of them is tried":   {two, 5, 30 * time.Minute, 1},
 	} {
-		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = divergence.Default }, c.workloads...)
+		r := newRig(t, func(cfg *Config) { cfg.Defaults.Divergences = divergence.Default }, c.workloads...)
 		at := time.Now().Add(-c.ago)
 		for _, name := range c.workloads[:c.failed] {
 			state := update.State{Version: update.StateVersion}.Clone()

@@ -38,10 +38,10 @@ type Config struct {
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 
-	// Flags are what the operator asks for where an object says nothing.
-	Flags update.Policy
-	Gates observevertical.Gates
-	Lease admission.Lease
+	// Defaults are what the operator asks for where an object says nothing.
+	Defaults update.Policy
+	Gates    observevertical.Gates
+	Lease    admission.Lease
 	// Interval is the time between passes, and the longest that one may take.
 	Interval time.Duration
 	// EvictionRate and EvictionBurst limit evictions, and resizes for themselves.

@@ -48,11 +48,11 @@ func New(cfg Config) (*Controller, error) {
 		return nil, fmt.Errorf("updater: watching objects: %w", err)
 	}
 	c.admission = &admission.Watch{
-		Client: cfg.Client, Lease: cfg.Lease, Observed: cfg.Flags.Divergences.Has(divergence.ObservedLease),
+		Client: cfg.Client, Lease: cfg.Lease, Observed: cfg.Defaults.Divergences.Has(divergence.ObservedLease),
 	}
 	c.workloads, err = workloads.New(workloads.Config{
 		Sources: cfg.Sources, Conflicts: cfg.Conflicts, Resizes: cfg.Resizes,
-		Covers: c.admission.Covers, Log: cfg.Log, Flags: &c.cfg.Flags, Gates: cfg.Gates, Namespace: cfg.Namespace,
+		Covers: c.admission.Covers, Log: cfg.Log, Defaults: &c.cfg.Defaults, Gates: cfg.Gates, Namespace: cfg.Namespace,
 		Ignored: cfg.Ignored,
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Controller) wire(m *metrics) {
 	actor := newActor(cfg, m, &c.changes)
 	decider := &decider{guard: actor.guard, workloads: c.workloads, states: newStates()}
 	c.passes = &passes{
-		objects: objects, divergences: cfg.Flags.Divergences, log: cfg.Log, metrics: m, admission: c.admission,
+		objects: objects, divergences: cfg.Defaults.Divergences, log: cfg.Log, metrics: m, admission: c.admission,
 		features: features{
 			gates: cfg.Gates, resizes: cfg.Resizes, objects: objects, isOurs: c.workloads.IsOurs,
 			conditions: c.conditions, events: cfg.Events,
@@ -90,7 +90,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	c.synced.Store(true)
 	c.active.Store(time.Now().UnixNano())
-	if c.cfg.Flags.Divergences.Has(divergence.SurviveRestart) {
+	if c.cfg.Defaults.Divergences.Has(divergence.SurviveRestart) {
 		c.passes.actor.limits.empty(time.Now())
 	}
 	endConditions := c.conditions.Run(ctx)

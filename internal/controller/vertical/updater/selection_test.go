@@ -17,7 +17,7 @@ import (
 // An older object in mode Initial is the one that admission takes: the younger one evicts nothing.
 func TestUpdaterTakesWhatAdmissionTakes(t *testing.T) {
 	for want, set := range map[int]divergence.Set{0: allAtOnce, 2: allAtOnce &^ divergence.OneObject} {
-		r := newRig(t, func(c *Config) { c.Flags.Divergences = set }, "web")
+		r := newRig(t, func(c *Config) { c.Defaults.Divergences = set }, "web")
 		older := autoscaler("web")
 		older.Name, older.UID, older.CreationTimestamp = "older", "older", metav1.NewTime(time.Unix(1000, 0))
 		older.Spec.UpdatePolicy.UpdateMode = ptr.To(vpav1.UpdateModeInitial)
@@ -51,7 +51,7 @@ func TestNamespacesThatAdmissionIgnores(t *testing.T) {
 		"upstream does not ask": {observevertical.AnnotationIgnoredNamespaces, namespace, allAtOnce &^ divergence.OneObject,
 			2},
 	} {
-		r := newRig(t, func(cfg *Config) { cfg.Flags.Divergences = c.set }, "web")
+		r := newRig(t, func(cfg *Config) { cfg.Defaults.Divergences = c.set }, "web")
 		r.changeLease(func(l *coordinationv1.Lease) { l.Annotations = map[string]string{c.annotation: c.value} })
 		if r.passOnce(); len(r.evicted) != c.want {
 			t.Errorf("%s: evicted %v, want %d", why, r.evicted, c.want)

@@ -74,7 +74,7 @@ func TestMemoryOfEvictions(t *testing.T) {
 // next pass begins; and that pods cannot be created.
 func TestMemoryOfTheCluster(t *testing.T) {
 	r := newRig(t, func(c *Config) {
-		c.Flags.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = allAtOnce, 10, time.Hour
+		c.Defaults.Divergences, c.MaxEvictionPercent, c.MaxEvictionWindow = allAtOnce, 10, time.Hour
 	}, names(3)...)
 	object := types.NamespacedName{Namespace: namespace, Name: "web00"}
 	r.passOnce()

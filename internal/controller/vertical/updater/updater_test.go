@@ -122,9 +122,9 @@ func newRig(t *testing.T, change func(*Config), names ...string) *rig {
 				cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		},
 		Log: logr.Discard(), Interval: time.Minute,
-		Lease: admission.Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
-		Flags: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: allAtOnce},
-		Gates: observevertical.Gates{CPUStartupBoost: true},
+		Lease:    admission.Lease{Namespace: "kube-system", Name: "lease", Timeout: time.Minute},
+		Defaults: update.Policy{MinReplicas: 2, Tolerance: 1, MinChange: 0.1, Lifetime: 12 * time.Hour, Divergences: allAtOnce},
+		Gates:    observevertical.Gates{CPUStartupBoost: true},
 	}
 	if change != nil {
 		change(&cfg)
@@ -249,7 +249,7 @@ func TestPassEvictsAndSaysSo(t *testing.T) {
 
 // What holds pods back is written once, not in each pass, and keeps others' conditions.
 func TestConditionIsWrittenOnce(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Flags.MinReplicas = 3 }, "web")
+	r := newRig(t, func(c *Config) { c.Defaults.MinReplicas = 3 }, "web")
 	for range 3 {
 		r.passOnce()
 	}

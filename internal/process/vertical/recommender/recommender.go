@@ -29,8 +29,8 @@ const (
 	scrapeInterval = 10 * time.Second
 )
 
-// Config is what a Process is made of.
-type Config struct {
+// ProcessConfig is what a Process is made of.
+type ProcessConfig struct {
 	Caches *caches.Caches
 	// Recommender has what flags say.
 	Recommender recommender.Config
@@ -50,7 +50,7 @@ type Process struct {
 }
 
 // New makes a Process. Nothing runs yet but the recorder of events.
-func New(c *Config) (*Process, error) {
+func New(c *ProcessConfig) (*Process, error) {
 	r := &Process{
 		Evictions: coreinformers.NewFilteredEventInformer(c.Caches.Client, c.Caches.Namespace, 0, cache.Indexers{},
 			func(options *metav1.ListOptions) { options.FieldSelector = "reason=Evicted" }),

@@ -56,8 +56,8 @@ func (s *Standalone) Run(ctx context.Context, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	loop, err := New(Config{
-		Caches: all, Updater: s.Updater, Divergences: s.Conflict.Divergences(s.Divergences), Ignored: s.Ignored,
+	loop, err := New(LoopConfig{
+		Caches: all, Controller: s.Updater, Divergences: s.Conflict.Divergences(s.Divergences), Ignored: s.Ignored,
 	})
 	if err != nil {
 		return err

@@ -27,11 +27,11 @@ import (
 // component is the source of the updater's events, upstream's.
 const component = "vpa-updater"
 
-// Config is what a Loop is made of.
-type Config struct {
+// LoopConfig is what a Loop is made of.
+type LoopConfig struct {
 	Caches *caches.Caches
-	// Updater has what flags say.
-	Updater updater.Config
+	// Controller has what flags say; New adds the rest.
+	Controller updater.Config
 	// Divergences are those of the mode of conflicts.
 	Divergences divergence.Set
 	// Ignored are namespaces whose objects are left alone.
@@ -56,7 +56,7 @@ var (
 )
 
 // New makes a Loop. The process starts the caches.
-func New(c Config) (*Loop, error) {
+func New(c LoopConfig) (*Loop, error) {
 	l := &Loop{caches: c.Caches, stopEvents: func() {}}
 	metrics, err := metricsapi.New(metricsapi.Config{
 		Rest: c.Caches.REST, Mapper: restmapper.NewDiscoveryRESTMapper(nil), Timeout: scale.CallTimeout,
@@ -71,8 +71,8 @@ func New(c Config) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := c.Updater
-	cfg.Flags.Divergences = c.Divergences
+	cfg := c.Controller
+	cfg.Defaults.Divergences = c.Divergences
 	cfg.Client, cfg.Statuses = c.Caches.Client, c.Caches.VPAs
 	cfg.Autoscalers, cfg.Owners = c.Caches.Autoscalers, c.Caches.Tree
 	cfg.Informers, cfg.Pods = c.Caches.Informers, c.Caches.Pods

@@ -40,9 +40,9 @@ type Config struct {
 	Covers func(namespace string) bool
 	Log    logr.Logger
 
-	// Flags are what the operator asks for where an object says nothing.
-	Flags *update.Policy
-	Gates observevertical.Gates
+	// Defaults are what the operator asks for where an object says nothing.
+	Defaults *update.Policy
+	Gates    observevertical.Gates
 	// Namespace is the one to look at; all if it is empty. Ignored are left out.
 	Namespace string
 	Ignored   []string

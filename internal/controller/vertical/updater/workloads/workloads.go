@@ -130,7 +130,7 @@ func (f *Finder) Targets(ctx context.Context) map[string][]*Workload {
 		if !ok || !f.IsOurs(vpa) || vpa.Spec.TargetRef == nil || strongest != nil && strongest[keyOf(vpa)] != vpa {
 			continue
 		}
-		policy := observevertical.UpdatePolicyOf(&vpa.Spec, f.cfg.Flags, f.cfg.Gates)
+		policy := observevertical.UpdatePolicyOf(&vpa.Spec, f.cfg.Defaults, f.cfg.Gates)
 		if policy.Mode.Disrupts() || policy.HasBoost {
 			all = append(all, &Workload{VPA: vpa, Policy: policy})
 		}
@@ -166,7 +166,7 @@ func references(all []*Workload) iter.Seq2[string, *autoscalingv1.CrossVersionOb
 // strongest are the objects that admission takes, by what they refer to; nil where
 // upstream's choice is wanted.
 func (f *Finder) strongest() map[string]*vpav1.VerticalPodAutoscaler {
-	if !f.cfg.Flags.Divergences.Has(divergence.OneObject) {
+	if !f.cfg.Defaults.Divergences.Has(divergence.OneObject) {
 		return nil
 	}
 	strongest := map[string]*vpav1.VerticalPodAutoscaler{}
@@ -186,7 +186,7 @@ func keyOf(vpa *vpav1.VerticalPodAutoscaler) string {
 // IsOurs reports whether the object's pods are changed: not where admission does not
 // look at new ones.
 func (f *Finder) IsOurs(vpa *vpav1.VerticalPodAutoscaler) bool {
-	if f.cfg.Flags.Divergences.Has(divergence.OneObject) && !f.cfg.Covers(vpa.Namespace) {
+	if f.cfg.Defaults.Divergences.Has(divergence.OneObject) && !f.cfg.Covers(vpa.Namespace) {
 		return false
 	}
 	return (f.cfg.Namespace == "" || vpa.Namespace == f.cfg.Namespace) && !slices.Contains(f.cfg.Ignored, vpa.Namespace)

@@ -56,7 +56,7 @@ func TestLabelsAreThoseOfTheMap(t *testing.T) {
 	})
 }
 
-// An informer tells its objects apart by name, and their states by version.
+// An informer distinguishes its objects by name, and their states by version.
 func TestPodInInformers(t *testing.T) {
 	pod := podOf("a")
 	pod.Namespace, pod.ResourceVersion = "shop", "7"

@@ -50,7 +50,7 @@ func TestSplitStartup(t *testing.T) {
 			func(p *corev1.Pod) { p.Status.Conditions[2].LastTransitionTime = after(5) },
 			"creation 2s, scheduling 3s, sandbox 4s, init 0s, image 13s, readiness 8s",
 		},
-		"a kubelet that does not tell of sandboxes": {
+		"a kubelet that does not report sandboxes": {
 			func(p *corev1.Pod) { p.Status.Conditions[1].Status = corev1.ConditionFalse },
 			"creation 2s, scheduling 3s, init 6s, image 11s, readiness 8s",
 		},

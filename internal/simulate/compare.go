@@ -9,7 +9,7 @@ import (
 )
 
 // PlayAll plays settings on the same scene, on all cores, and returns their runs in
-// their order. Progress is told the part of all that is done; it may be nil.
+// their order. Progress is called with the part that is done; it may be nil.
 func PlayAll(ctx context.Context, s *Scene, settings []Setting, progress func(part float64)) ([]*Run, error) {
 	runs := make([]*Run, len(settings))
 	parts := shares{of: make([]float64, len(settings)), tell: progress}

@@ -15,7 +15,7 @@ type demand struct {
 	median func(o []outcome) string
 }
 
-// sentence is a kind of demand. Its words are those of the expression.
+// sentence is a kind of demand. Its text matches the expression.
 type sentence struct {
 	words *regexp.Regexp
 	make  func(words []string) (demand, error)

@@ -56,11 +56,11 @@ type Run struct {
 
 // Watch may be given to Play. Each may be nil.
 type Watch struct {
-	// Progress is told the part that is done, now and then.
+	// Progress is called now and then with the part that is done.
 	Progress func(part float64)
-	// Moment is told of each second.
+	// Moment is called every second.
 	Moment func(m *Moment)
-	// Decision is told of each decision; the arguments are lent.
+	// Decision is called after every decision; it must not keep its arguments.
 	Decision func(at time.Duration, o *horizontal.Observation, d *horizontal.Decision)
 }
 
@@ -134,7 +134,7 @@ func (p *player) play(ctx context.Context, controller loop.Loop) error {
 	return nil
 }
 
-// decided is told of each decision.
+// decided is called after every decision.
 func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	at := p.world.Now() - warmUp
 	if p.watch.Decision != nil {
@@ -147,7 +147,7 @@ func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	p.tally.AddAction(d.Desired - d.Current)
 }
 
-// second is told of each second that has passed.
+// second is called after every second.
 func (p *player) second() {
 	stats := p.world.Stats()
 	offered, dropped := stats.OfferedTotal-p.offered, stats.DroppedTotal-p.dropped

@@ -116,7 +116,7 @@ func TestSameRequests(t *testing.T) {
 	}
 }
 
-// TestPlimsollSeesASurgeFirst: what the samples of each second are for.
+// TestPlimsollSeesASurgeFirst: what a sample every second is for.
 func TestPlimsollSeesASurgeFirst(t *testing.T) {
 	first := map[Side]time.Duration{}
 	for _, side := range []Side{Upstream, Plimsoll} {

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/plot"
 )
 
-// The golden scenarios are files in testdata, in words and numbers: a sentence that
+// The golden scenarios are files in testdata, as text and numbers: a sentence that
 // says why, the setting, what must hold, and below a line of dashes what came of it,
 // which -update writes. A new one needs no Go. testdata/README.md has the words.
 

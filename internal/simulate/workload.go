@@ -37,10 +37,10 @@ type Workload struct {
 }
 
 // requestsAtFull is how many requests a second a pod serves at 100 % of its CPU
-// request, where nobody says what one costs.
+// request, where the cost of one is not given.
 const requestsAtFull = 50
 
-// DefaultWorkload is one that nobody has described.
+// DefaultWorkload is the one without a manifest.
 func DefaultWorkload() Workload {
 	w := Workload{
 		Name: "a pod of 500m", CPURequestMilli: 500, Burst: 2, Profile: workloadmodel.DefaultProfile(),

@@ -84,7 +84,7 @@ func costly(plural string) map[string]string {
 	}
 }
 
-// reviewOf is a request to create an object, written as nobody decodes it here.
+// reviewOf is a request to create an object, written in a form that is not decoded here.
 func reviewOf(plural, object string) []byte {
 	group := ""
 	if plural == vpas {

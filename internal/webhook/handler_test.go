@@ -212,7 +212,7 @@ func TestPodsAreNeverLost(t *testing.T) {
 		"a panic over an autoscaler":     {matcher: defect, body: review(vpas, `{}`), reason: Panicked},
 		"a pod that is none": {matcher: always(shop()), body: review(pods, `{"spec":{"containers":7}}`),
 			reason: Unreadable},
-		"something that nobody asked for": {matcher: always(shop()), body: review("secrets", `{}`), reason: Unreadable},
+		"an unexpected kind": {matcher: always(shop()), body: review("secrets", `{}`), reason: Unreadable},
 		// The API server takes no answer for an answer: the configuration says Ignore.
 		"no review":  {matcher: always(shop()), body: []byte("{"), reason: Unreadable, code: http.StatusBadRequest},
 		"no request": {matcher: always(shop()), body: []byte("{}"), reason: Unreadable, code: http.StatusBadRequest},

@@ -114,7 +114,7 @@ func sleepBreaches(files []file) []string {
 	return found
 }
 
-// linesSaying names the lines whose comments hold the words.
+// linesSaying are the lines whose comments contain the text.
 func linesSaying(f file, words string) []string {
 	var lines []string
 	for _, group := range f.syntax.Comments {

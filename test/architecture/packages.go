@@ -14,7 +14,7 @@ import (
 // modulePath is the path of the module whose walls these are.
 const modulePath = "github.com/plimsoll-dev/plimsoll"
 
-// Package is what the rules need to know about a package, as `go list -json` tells it.
+// Package is what the rules need to know about a package, as `go list -json` prints it.
 type Package struct {
 	ImportPath   string
 	Name         string

@@ -112,7 +112,7 @@ func four(xs [][]int) {
 			switch {
 			case x > 0:
 				if x > 1 { // line 32
-					for { // deeper still: told once
+					for { // deeper still: reported once
 					}
 				}
 			}

@@ -22,7 +22,7 @@ type file struct {
 
 func (f file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
 
-// isForTests tells whether the file is a test, or only there for tests: below test, or in a package like
+// isForTests reports whether the file is a test, or only there for tests: below test, or in a package like
 // net/http/httptest.
 func (f file) isForTests() bool {
 	return f.isTest() || f.isBelow("test") || strings.HasSuffix(path.Dir(f.path), "test")
@@ -60,7 +60,7 @@ func packageName(importPath string) string {
 	return last
 }
 
-// skippedDirs hold no source of ours.
+// skippedDirs have no source of ours.
 var skippedDirs = map[string]bool{".git": true, "bin": true, "dist": true, "testdata": true}
 
 // readSource parses every Go file of the tree, those of nested modules and of other platforms too.

@@ -15,7 +15,7 @@ type wall struct {
 	except []string // exceptions from never
 }
 
-// covers tells whether the path is one of the patterns, or below one.
+// covers reports whether the path is one of the patterns, or below one.
 func covers(patterns []string, path string) bool {
 	for _, pattern := range patterns {
 		if exact, isExact := strings.CutSuffix(pattern, "$"); isExact {
@@ -31,7 +31,7 @@ func covers(patterns []string, path string) bool {
 	return false
 }
 
-// isStandard tells whether the import path is of the standard library: only there the first element has no dot.
+// isStandard reports whether the import path is of the standard library: only there the first element has no dot.
 func isStandard(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !strings.Contains(first, ".")
@@ -75,7 +75,7 @@ func allBreaches(walls []wall, packages []Package) []string {
 	return found
 }
 
-// homeless returns the packages below internal that no wall speaks of: whoever adds a layer says what it may import.
+// homeless returns the packages below internal that no wall covers: a new layer needs a row with what it may import.
 func homeless(walls []wall, packages []Package) []string {
 	var found []string
 	for _, p := range packages {

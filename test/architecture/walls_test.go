@@ -90,7 +90,7 @@ func TestWalls(t *testing.T) {
 			},
 			want: []string{"depends on github.com/spf13/cobra"},
 		},
-		"somebody else's package": {
+		"another module's package": {
 			p: Package{ImportPath: "example.test/internal/decide", Imports: []string{"net/http"}},
 		},
 	} {

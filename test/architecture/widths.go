@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The limits on the width of a type and of a package, without tests. What a function no longer holds must not move into
-// the fields and methods of one type.
+// The limits on the width of a type and of a package, without tests. What a function no longer contains must not move
+// into the fields and methods of one type.
 const (
 	maxMethods      = 25
 	maxLockedFields = 15 // in a struct with a lock: each is one more thing that the lock may guard
@@ -81,7 +81,7 @@ func lockedBreaches(f file, d *ast.GenDecl) []string {
 	return found
 }
 
-// fieldsOf counts a struct's fields, and tells whether one of them is a lock.
+// fieldsOf counts a struct's fields, and reports whether one of them is a lock.
 func fieldsOf(f file, structure *ast.StructType) (count int, hasLock bool) {
 	locks := f.importName("sync")
 	for _, field := range structure.Fields.List {

@@ -37,7 +37,7 @@ type world struct {
 	work  *workloadmodel.Workload
 	pods  []*pod
 	made  int
-	// initial is what new pods request until somebody recommends.
+	// initial is what new pods request until there is a recommendation.
 	initial vertical.Amounts
 
 	horizontal horizontal.Policy
@@ -324,7 +324,7 @@ func TestConflictIsLeftAlone(t *testing.T) {
 
 // TestTheLoopThatIsAvoided: without leaving the CPU alone, requests follow use, the
 // share of them stays high however many pods there are, and the count runs away. This
-// is why the conflict is said and avoided.
+// is why the conflict is reported and avoided.
 func TestTheLoopThatIsAvoided(t *testing.T) {
 	target := source.Spec{
 		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.Utilization, Percent: 30},

@@ -20,7 +20,7 @@ import (
 // role is the name of both roles of config/explain.yaml.
 const role = "plimsoll-explain"
 
-// TestExplain: the controller's history comes from a real pod, through the API server and the kubelet, to somebody who
+// TestExplain: the controller's history comes from a real pod, through the API server and the kubelet, to a user who
 // has what config/explain.yaml grants and nothing else.
 func TestExplain(t *testing.T) {
 	t.Parallel()
@@ -90,7 +90,7 @@ func TestLeaderEnds(t *testing.T) {
 		if !strings.Contains(out, "history      the controller's own") {
 			return fmt.Errorf("%w: %s", err, out)
 		}
-		t.Logf("%s after %s was told to end, %s explains", time.Since(began).Round(100*time.Millisecond), was, is)
+		t.Logf("%s after %s got SIGTERM, %s explains", time.Since(began).Round(100*time.Millisecond), was, is)
 		return nil
 	})
 	s.kubectl("rollout", "status", "deployment/"+controller, "-n", own, "--timeout=3m")
@@ -114,7 +114,7 @@ func (s *space) scaled() {
 	})
 }
 
-// person is a kubeconfig of somebody with the rights of config/explain.yaml, or with others in Plimsoll's namespace.
+// person is a kubeconfig of a user with the permissions of config/explain.yaml, or with others in Plimsoll's namespace.
 func (s *space) person(name string, there []rbacv1.PolicyRule) (kubeconfig string) {
 	s.t.Helper()
 	user, rbac := s.namespace+"-"+name, stage.cluster.Client().RbacV1()

@@ -18,8 +18,8 @@ import (
 )
 
 // TestOutOfMemory: a container that needs 200 MiB and may use 64. The kernel kills it within a second of its start,
-// again and again, so that nobody ever sees its use: what is known is that it was killed. It has to be raised twice, as
-// the first time is not enough.
+// again and again, so that no scrape ever sees its use: what is known is that it was killed. It has to be raised twice,
+// as the first time is not enough.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"Recreate", "InPlaceOrRecreate", "InPlace"} {
@@ -31,7 +31,7 @@ func TestOutOfMemory(t *testing.T) {
 }
 
 // TestCrashLoop: the same, but it has been killed so often that the kubelet waits before it starts it again, when
-// somebody makes a VerticalPodAutoscaler for it.
+// a VerticalPodAutoscaler is created for it.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"Recreate", "InPlaceOrRecreate"} {
@@ -145,7 +145,7 @@ func (s *space) record(selector string) (story func() []string) {
 			if !ok {
 				continue
 			}
-			line := pod.Name + " " + told(pod)
+			line := pod.Name + " " + containerState(pod)
 			mu.Lock()
 			if line != last {
 				lines, last = append(lines, fmt.Sprintf("%5.1f s  %s", time.Since(began).Seconds(), line)), line
@@ -161,8 +161,9 @@ func (s *space) record(selector string) (story func() []string) {
 	}
 }
 
-// told is the state of a pod's first container: how much it may have, why it does not run, and how often it began anew.
-func told(pod *corev1.Pod) string {
+// containerState is the state of a pod's first container: how much it may have, why it does not run, and how often it
+// began anew.
+func containerState(pod *corev1.Pod) string {
 	resources := pod.Spec.Containers[0].Resources
 	words := resource.NewQuantity(resources.Limits.Memory().Value()>>20<<20, resource.BinarySI).String()
 	if len(pod.Status.ContainerStatuses) == 0 {

@@ -193,7 +193,7 @@ func TestMemoryInUse(t *testing.T) {
 	}
 }
 
-// TestRefusedResize: the kubelet does not take away memory that a container uses. Somebody asks it to, and it says no.
+// TestRefusedResize: the kubelet does not take away memory that a container uses. The test asks it to, and it refuses.
 // Plimsoll says so. What it recommends is possible: mode InPlace resizes again, mode InPlaceOrRecreate gives the
 // kubelet five minutes and evicts.
 func TestRefusedResize(t *testing.T) {

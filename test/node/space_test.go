@@ -154,7 +154,7 @@ func (s *space) deploy(w workload) {
 	}
 }
 
-// pods are the workload's that nobody has told to end, by name.
+// pods are the workload's that are not being deleted, by name.
 func (s *space) pods(ctx context.Context, name string) ([]corev1.Pod, error) {
 	found, err := stage.cluster.Client().CoreV1().Pods(s.namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: "app=" + name})

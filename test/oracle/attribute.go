@@ -24,9 +24,9 @@ func (a *attribution) with(set divergence.Set) []Result {
 	return results
 }
 
-// Attribute holds Plimsoll with every divergence on against upstream, and asks
-// of each divergence where its removal changes a step. Where no single one does,
-// it looks for the least set that does. It returns the step of an unexplained
+// Attribute compares Plimsoll with every divergence on with upstream, and finds
+// for each divergence where its removal changes a step. Where no single one does,
+// it searches the least set that does. It returns the step of an unexplained
 // difference, or -1.
 func (l *Timeline) Attribute(t *testing.T, tally *Tally) int {
 	t.Helper()

@@ -35,7 +35,7 @@ const (
 
 // BenchmarkAgainstUpstream is upstream's replica calculator against Plimsoll's
 // core, in turns and on the same pods and samples: a utilization metric whose value
-// moves. Times are medians of batches, so that whoever else ran does not count.
+// moves. Times are medians of batches, so that other processes count little.
 //
 // With readings, both get what their shells hand them: upstream a map of samples and
 // a lister of pods, Plimsoll its observation. "calculation" is what upstream's
@@ -118,7 +118,7 @@ func newField(pods int) *field {
 }
 
 // utilization is an object with the API server's default behavior. It is at its
-// maximum, so that the count rests although the wish moves.
+// maximum, so that the count stays although the proposal changes.
 func utilization(maximum int32) *autoscalingv2.HorizontalPodAutoscaler {
 	percent := int32(targetPercent)
 	return &autoscalingv2.HorizontalPodAutoscaler{
@@ -192,7 +192,7 @@ func (f *field) calculate() side {
 	}
 }
 
-// decide decides each second, if need be on an observation that is made anew.
+// decide decides every second, if need be on an observation that is made anew.
 func (f *field) decide(anew bool) side {
 	var state horizontal.State
 	var decision horizontal.Decision

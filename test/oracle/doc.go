@@ -4,7 +4,7 @@
 // requires k8s.io/kubernetes.
 //
 // A Timeline is made while upstream runs, because pods follow the count that it
-// sets, and is then replayed to Plimsoll word for word: the count at the
+// sets, and is then replayed to Plimsoll exactly: the count at the
 // beginning of each step is always the one that upstream had. Both controllers
 // get a sync period of centuries; a step is decided because the object's
 // generation moves, so both decide at the same nanosecond.

@@ -51,7 +51,7 @@ func (s seen) permits(d divergence.Set, with, without *Result) bool {
 	if !s[d] {
 		return false
 	}
-	// Words do not scale.
+	// Text does not scale.
 	return d != divergence.AccurateMessages || slices.Equal(with.Writes, without.Writes) &&
 		with.Status.DesiredReplicas == without.Status.DesiredReplicas
 }

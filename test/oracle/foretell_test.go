@@ -29,7 +29,7 @@ type foretold struct {
 	steps, committed, right, still int
 }
 
-// TestForetelling: without upstream's history, from what anybody can see through
+// TestForetelling: without upstream's history, from what any client can see through
 // the API, Plimsoll says what upstream will do next.
 func TestForetelling(t *testing.T) {
 	var sum foretold

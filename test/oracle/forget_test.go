@@ -44,7 +44,7 @@ func TestForgetting(t *testing.T) {
 				if got := w.result().Writes; !slices.Equal(got, []string{"5→10 <nil>"}) {
 					t.Errorf("at first %q", got)
 				}
-				// Somebody halves the count, and the object goes.
+				// Another client halves the count, and the HPA is deleted.
 				second := queue(5, "2")
 				w.show(second)
 				w.remove(object)

@@ -220,7 +220,7 @@ func longer(old, edited *autoscalingv2.HorizontalPodAutoscalerSpec) bool {
 	return window(edited) > window(old)
 }
 
-// window is how far back in seconds a spec looks at recommendations.
+// window is how far back in seconds a spec uses recommendations.
 func window(spec *autoscalingv2.HorizontalPodAutoscalerSpec) int32 {
 	const flag = 300
 	if spec.Behavior == nil {

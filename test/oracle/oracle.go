@@ -44,7 +44,7 @@ func (l *Timeline) play(t *testing.T, divergences divergence.Set) []Result {
 	})
 }
 
-// Compare holds Plimsoll with every divergence off against upstream. It returns
+// Compare compares Plimsoll with every divergence off with upstream. It returns
 // the step of an unexplained difference, or -1.
 func (l *Timeline) Compare(t *testing.T, tally *Tally) int {
 	t.Helper()

@@ -75,7 +75,7 @@ func (t *Tally) branches(l *Timeline) error {
 		if s.Recreate {
 			status = autoscalingv2.HorizontalPodAutoscalerStatus{}
 		}
-		// History goes on from what a snapshot tells only.
+		// History continues from the snapshot alone.
 		complete = complete && s.whole()
 		result, err := evaluator.Next(s.snapshot(&status))
 		if err != nil {

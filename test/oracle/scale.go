@@ -56,7 +56,7 @@ func (s *scales) Update(
 	if w.conflicts > 0 {
 		w.conflicts--
 		w.mu.Unlock()
-		// Somebody wrote the target's status.
+		// Another client wrote the target's status.
 		w.storeTarget()
 		w.mu.Lock()
 	}

@@ -40,7 +40,7 @@ type Situation struct {
 	Answers Answers
 }
 
-// Scale is the target's count and what happens to those who ask or write it.
+// Scale is the target's count and what happens to reads and writes of it.
 type Scale struct {
 	// Kind is Deployment, which Plimsoll reads from a cache, or
 	// ReplicationController, which it asks the API for.

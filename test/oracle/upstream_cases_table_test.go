@@ -52,7 +52,7 @@ func (b *book) where(names []string) string {
 	return strings.Join(order, "; ")
 }
 
-// words is the place as the table says it.
+// words is the place as text in the table.
 func (p *place) words() string {
 	switch {
 	case p.scenario != "":

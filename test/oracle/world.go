@@ -65,7 +65,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	// The newer fake keeps managedFields, by which Plimsoll tells other writers.
+	// The newer fake keeps managedFields, by which Plimsoll recognises other writers.
 	w := &world{client: fake.NewSimpleClientset(), begun: time.Now(), period: never, pods: map[string]*corev1.Pod{}}
 	w.client.PrependReactor("update", "horizontalpodautoscalers",
 		func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -111,7 +111,7 @@ func (w *world) showPods(pods []*corev1.Pod) {
 		}
 		w.pods[pod.Name] = pod
 		if i%50 == 49 {
-			// The fake's watches hold a hundred events.
+			// The fake's watches buffer a hundred events.
 			synctest.Wait()
 		}
 	}
@@ -130,8 +130,8 @@ func (w *world) versioned(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// storeTarget gives the target a new version, and shows a Deployment to those
-// who watch.
+// storeTarget gives the target a new version, and shows a Deployment to
+// watches.
 func (w *world) storeTarget() {
 	w.mu.Lock()
 	w.version++

@@ -87,7 +87,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestOtherNames: a server that holds nothing by the names that are asked for is told
+// TestOtherNames: a server that has nothing by the requested names is distinguished
 // from one that cannot be reached.
 func TestOtherNames(t *testing.T) {
 	cfg := prometheushistory.DefaultConfig()

@@ -23,7 +23,7 @@ type Samples struct {
 	// IsMoment says that there is one sample of each container: how usage changes over
 	// time cannot be seen.
 	IsMoment bool
-	// Source says in words where they are from.
+	// Source is a text that says where they are from.
 	Source string
 }
 

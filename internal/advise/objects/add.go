@@ -66,7 +66,7 @@ func (c *Collection) LeaveOut(place Place, err error) {
 	c.leaveOut(&Object{Kind: "File", Name: place.File, Place: place}, err)
 }
 
-// maxWhy bounds what is said of one: a parser may quote all that it was given.
+// maxWhy bounds the message about one: a parser may quote its whole input.
 const maxWhy = 300
 
 func (c *Collection) leaveOut(o *Object, err error) {
@@ -116,8 +116,8 @@ func decode[T any](o *Object, meta func(*T) *metav1.ObjectMeta) (*T, error) {
 	return into, nil
 }
 
-// hasSuspect tells whether a text in it may be a quantity that takes hours to read. Only
-// then it is worth to look which field it stands in.
+// hasSuspect reports whether a text in it may be a quantity that takes hours to read. Only
+// then the field is searched.
 func hasSuspect(raw any) bool {
 	switch r := raw.(type) {
 	case string:
@@ -176,7 +176,7 @@ func cpuMetric(percent int32) autoscalingv2.MetricSpec {
 		}}
 }
 
-// Metrics are what the HPA looks at: the API server's default if it names none.
+// Metrics are the HPA's: the API server's default if it names none.
 func (h *Horizontal) Metrics() []autoscalingv2.MetricSpec {
 	if len(h.Spec.Metrics) == 0 {
 		return []autoscalingv2.MetricSpec{cpuMetric(defaultPercent)}

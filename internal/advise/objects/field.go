@@ -76,7 +76,7 @@ func (o *Object) depth(f Field) int {
 // added so that the field can be. It is the field's last if only that one is missing.
 func (o *Object) Missing(f Field) int { return min(o.depth(f), len(f)-1) }
 
-// Value is the map that the field holds; nil if it holds none.
+// Value is the map in the field; nil if there is none.
 func (o *Object) Value(f Field) map[string]any {
 	var at any = o.Raw
 	for _, name := range f {

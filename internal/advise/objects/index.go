@@ -13,8 +13,8 @@ type reference struct{ namespace, kind, name string }
 // label is one of an object in a namespace.
 type label struct{ namespace, key, value string }
 
-// index answers who refers to whom without looking at everybody. It is made of the
-// objects when it is first asked, and anew when there are more.
+// index finds references without a search of all objects. It is built when it is first
+// used, and again when there are more objects.
 type index struct {
 	size        sizes
 	targets     map[reference]*Workload
@@ -157,7 +157,7 @@ func (c *Collection) VerticalsOn(h *Horizontal) []*Vertical {
 // Covered are the workloads whose pods a PodDisruptionBudget selects.
 func (c *Collection) Covered(b *Budget) []*Workload { return c.indexed().covered[b] }
 
-// Selected are the workloads and the pods of nobody that a workload's selector matches.
+// Selected are the workloads, and the pods without an owner, that a workload's selector matches.
 func (c *Collection) Selected(w *Workload) (workloads []*Workload, pods []*Running) {
 	x := c.indexed()
 	for _, o := range x.workloads.candidates(w.Namespace, w.Selector) {

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 )
 
-// IgnoreAnnotation names the rules that are not to be told of an object, separated
+// IgnoreAnnotation names the rules that are not reported for an object, separated
 // by commas.
 const IgnoreAnnotation = "plimsoll.dev/ignore"
 
@@ -55,7 +55,7 @@ type Object struct {
 	Meta *metav1.ObjectMeta
 }
 
-// Key tells objects apart.
+// Key identifies an object.
 func (o *Object) Key() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
 // Ignores reports whether the object's annotation names the rule.
@@ -120,7 +120,7 @@ type Vertical struct {
 	Status *vpav1.VerticalPodAutoscalerStatus
 }
 
-// Collection is all that is looked at together.
+// Collection has all objects that are checked together.
 type Collection struct {
 	Horizontals []*Horizontal
 	Verticals   []*Vertical

@@ -36,7 +36,7 @@ func behaviorRules() []*Rule {
 	}
 }
 
-// scaleUp are the rules for scaling up that somebody wrote; nil without any.
+// scaleUp are the rules for scaling up in the spec; nil without any.
 func scaleUp(h *objects.Horizontal) *autoscalingv2.HPAScalingRules {
 	if h.Spec.Behavior == nil {
 		return nil

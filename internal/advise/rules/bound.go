@@ -76,7 +76,7 @@ func checkReplicas(c *objects.Collection) []Finding {
 }
 
 // appliedReplicas is the count that a manifest sets. In a cluster every workload has
-// one; who applied it is found in what the API server keeps of that.
+// one; managedFields show whether it was applied.
 func appliedReplicas(c *objects.Collection, w *objects.Workload) (count int32, manager string, ok bool) {
 	if w.Replicas == nil {
 		return 0, "", false

@@ -113,7 +113,7 @@ func checkInitialReplicas(c *objects.Collection) []Finding {
 	return found
 }
 
-// What is told of as uneven: at least so many pods, one with so many times the average.
+// What is reported as uneven: at least so many pods, one with so many times the average.
 const (
 	unevenPods     = 3
 	unevenFactor   = 2

@@ -68,7 +68,7 @@ func checkReadiness(c *objects.Collection) []Finding {
 
 func isProbed(c objects.Container) bool { return c.ReadinessProbe != nil || c.StartupProbe != nil }
 
-// What is told of a start: how much more than later is used, within which time, by how
+// What is reported about a start: how much more than later is used, within which time, by how
 // many pods.
 const (
 	startLasts  = 2 * time.Minute

@@ -37,15 +37,15 @@ func ParseLevel(name string) (Level, error) {
 type Rule struct {
 	Name  string
 	Level Level
-	// Title says in a few words what is found.
+	// Title is a short description of the problem.
 	Title string
 	// Why is why that matters, for the documentation.
 	Why string
 	// Source is the guide or the issue that warns of it.
 	Source string
-	// Needs are the kinds without which nothing can be said.
+	// Needs are the kinds that the rule cannot do without.
 	Needs []string
-	// NeedsUsage says that it looks at what containers used; NeedsHistory, over some time.
+	// NeedsUsage says that it checks what containers used; NeedsHistory, over some time.
 	NeedsUsage, NeedsHistory bool
 	// Check finds it.
 	Check func(*objects.Collection) []Finding
@@ -76,7 +76,7 @@ type Report struct {
 	Skipped  []Skipped
 	// Ignored is how many findings the objects' annotations keep back.
 	Ignored int
-	// Workloads and Autoscalers are how many there are to look at.
+	// Workloads and Autoscalers are how many were checked.
 	Workloads, Autoscalers int
 }
 

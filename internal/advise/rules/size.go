@@ -188,7 +188,7 @@ func checkTooSteady(c *objects.Collection) []Finding {
 			}
 			why += fmt.Sprintf(" %.2g times the 5th of %s,", float64(high)/float64(max(low, 1)), name)
 		}
-		// One that is too small is told of as that.
+		// One that is too small is reported as such.
 		if n := typical(c, v, w, container.Name); n != nil && n.isSmall() {
 			return
 		}

@@ -223,7 +223,7 @@ func others(c *objects.Collection, w *objects.Workload) []string {
 	var names []string
 	workloads, pods := c.Selected(w)
 	for _, o := range workloads {
-		// What another workload owns is told of with its owner.
+		// What another workload owns is reported with its owner.
 		if o == w || metav1.GetControllerOf(o.Meta) != nil {
 			continue
 		}

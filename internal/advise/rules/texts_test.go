@@ -26,7 +26,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestCareful: manifests as a careful engineer writes them are told nothing of; the few findings that there are were
+// TestCareful: manifests as a careful engineer writes them give no findings; the few findings that there are were
 // read for what such a reader would call wrong.
 func TestCareful(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "sets", "*.yaml"))
@@ -40,7 +40,7 @@ func TestCareful(t *testing.T) {
 	}
 }
 
-// TestFaults: the one fault that each of these has is found, however well it is hidden; what else is said was read,
+// TestFaults: the one fault that each of these has is found, however well it is hidden; what else is found was read,
 // too.
 func TestFaults(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "faults", "*.yaml"))

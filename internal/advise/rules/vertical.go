@@ -135,7 +135,7 @@ func checkDaemonSetVPA(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, v := range c.Verticals {
 		ref := v.Spec.TargetRef
-		// InPlaceOrRecreate evicts only where a resize cannot be done: whoever chose it has thought of that.
+		// InPlaceOrRecreate evicts only where a resize is impossible, so the owner chose that.
 		if ref == nil || ref.Kind != objects.DaemonSet || !v.Evicts() || v.Mode() == vpav1.UpdateModeInPlaceOrRecreate {
 			continue
 		}

@@ -15,7 +15,7 @@ const (
 	saturate = arithmetic.Saturate
 )
 
-// fit is the nearest int64: what saturating arithmetic is, said with numbers
+// fit is the nearest int64: what saturating arithmetic gives, computed with numbers
 // that do not overflow.
 func fit(x *big.Int) int64 {
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// tide is a target that is decided each second, whose load goes up and down and
+// tide is a target that is decided every second, whose load goes up and down and
 // whose count follows.
 type tide struct {
 	policy      horizontal.Policy

@@ -111,7 +111,7 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchFailed, 3, false, false},
 		},
 		"zero": {
-			"somebody switched scaling off", 1, 10, nil, see(0, length(5)), divergence.Default,
+			"scaling was switched off", 1, 10, nil, see(0, length(5)), divergence.Default,
 			result{horizontal.BranchDisabled, 0, false, false},
 		},
 		"zero is below max and min": {
@@ -232,7 +232,7 @@ func TestZeroAndBack(t *testing.T) {
 	_, s = horizontal.Decide(noon, &p, s, &o)
 	d, s = horizontal.Decide(noon.Add(time.Second), &p, s, &o)
 	if r := d.Report(horizontal.Outcome{}); d.Desired != 0 || !hasCondition(r, "ScaledToZero", true) {
-		t.Fatalf("an empty queue wants nobody: %d, %+v", d.Desired, r.Conditions)
+		t.Fatalf("an empty queue needs no replicas: %d, %+v", d.Desired, r.Conditions)
 	}
 	o = scaledToZero(see(0, length(0)))
 	d, s = horizontal.Decide(noon.Add(2*time.Second), &p, s, &o)

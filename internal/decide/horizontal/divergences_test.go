@@ -8,8 +8,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// TestEachDivergenceIsShown: testdata/divergences.txt tells of each divergence
-// but the controller's, and what is told under its name comes out otherwise
+// TestEachDivergenceIsShown: testdata/divergences.txt has each divergence
+// but the controller's, and the scenarios under its name end differently
 // without it. The blocks that show no difference are there for contrast.
 func TestEachDivergenceIsShown(t *testing.T) {
 	text, err := os.ReadFile("testdata/divergences.txt")
@@ -21,20 +21,20 @@ func TestEachDivergenceIsShown(t *testing.T) {
 			continue
 		}
 		t.Run(d.String(), func(t *testing.T) {
-			with := told(d, play(&stage{t: t, quiet: true}, string(text)))
+			with := scenarios(d, play(&stage{t: t, quiet: true}, string(text)))
 			if with == "" {
-				t.Fatal("nothing is told of it")
+				t.Fatal("it has no scenario")
 			}
-			if with == told(d, play(&stage{t: t, quiet: true, without: d}, string(text))) {
+			if with == scenarios(d, play(&stage{t: t, quiet: true, without: d}, string(text))) {
 				t.Error("without it everything under its name is the same")
 			}
 		})
 	}
 }
 
-// told are the blocks of the divergence: from one that begins with its name to
+// scenarios are the blocks of the divergence: from one that begins with its name to
 // the next one's.
-func told(d divergence.Set, text string) string {
+func scenarios(d divergence.Set, text string) string {
 	var all []string
 	mine := false
 	for block := range strings.SplitSeq(text, "\n\n") {

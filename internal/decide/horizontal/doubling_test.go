@@ -83,7 +83,7 @@ func TestOneDoubling(t *testing.T) {
 			}
 			p.Divergences &^= divergence.OneDoubling
 			if d, _ := decide(); d.Desired != min(8, max(d.Proposed.Replicas, 1)) || d.Limited.DoublingDelayed != behavior.NotDelayed {
-				t.Errorf("upstream doubles at each decision: got %d, %q", d.Desired, d.Limited.DoublingDelayed)
+				t.Errorf("upstream doubles at every decision: got %d, %q", d.Desired, d.Limited.DoublingDelayed)
 			}
 			p.Divergences, p.Behavior = divergence.Default&^divergence.NewerSamples, rates(unlimited(), unlimited())
 			if d, _ := decide(); d.Limited.DoublingDelayed != behavior.NotDelayed || d.Desired != max(d.Proposed.Replicas, 1) {
@@ -128,7 +128,7 @@ func TestDecidedEachInstant(t *testing.T) {
 		want  []int32
 	}{
 		"samples each 20 ms": {20 * time.Millisecond, []int32{4, 8, 16, 32, 64}},
-		"samples each 2 s":   {2 * time.Second, []int32{4, 4, 8, 8, 16}},
+		"samples every 2 s":  {2 * time.Second, []int32{4, 4, 8, 8, 16}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := policy(1, math.MaxInt32)

@@ -20,7 +20,7 @@ type seen struct {
 	specs    []source.Spec
 }
 
-// expect holds the last decision to what somebody wrote down. What is not named
+// expect compares the last decision with what the scenario expects. What is not named
 // may be anything; "-" is nothing at all; several metrics have commas between
 // them.
 //
@@ -34,12 +34,12 @@ type seen struct {
 //	                           what became of the pods
 //	ScalingLimited=True/TooManyReplicas
 //	                           a condition, by its type
-//	turned=AbleToScale         the conditions that are said to have turned with this decision, whatever they were
+//	turned=AbleToScale         the conditions that transition with this decision, whatever they were
 //	events=SuccessfulRescale   the reasons of the events
 //	says TEXT                  TEXT, which may have spaces, stands in a condition, event or error
 //
 // After a decision that shows both, it is upstream's that is meant, and with the
-// word Plimsoll before the rest the other one.
+// name Plimsoll before the rest the other one.
 func (s *stage) expect(words []string) {
 	if s.block.seen == nil {
 		s.t.Fatalf("%s: expect %v before any decision", s.block.title, words)
@@ -64,7 +64,7 @@ func (s *stage) expect(words []string) {
 func (g *seen) unmet(words []string) []string {
 	if words[0] == "says" {
 		if text := strings.Join(words[1:], " "); text == "" || !strings.Contains(g.says(), text) {
-			return []string{fmt.Sprintf("expected the words %q, got\n%s", text, g.says())}
+			return []string{fmt.Sprintf("expected the text %q, got\n%s", text, g.says())}
 		}
 		return nil
 	}
@@ -105,13 +105,13 @@ func (g *seen) value(key string) (value string, known bool) {
 		return strings.ReplaceAll(usage(d, g.specs), " ", ","), true
 	case "turned", "events", horizontal.AbleToScale, horizontal.ScalingActive, horizontal.ScalingLimited,
 		horizontal.ScaledToZero:
-		return g.told(key), true
+		return g.reported(key), true
 	}
 	return g.ofMetrics(key)
 }
 
-// told is what expect calls by the key, of the report.
-func (g *seen) told(key string) string {
+// reported is what expect calls by the key, of the report.
+func (g *seen) reported(key string) string {
 	var turned, reasons []string
 	condition := "-"
 	for _, c := range g.report.Conditions {
@@ -163,7 +163,7 @@ func (g *seen) ofMetrics(key string) (value string, known bool) {
 	return list(all), true
 }
 
-// says is all that is reported in words.
+// says is all that is reported as text.
 func (g *seen) says() string {
 	lines := []string{g.report.Error}
 	for _, c := range g.report.Conditions {
@@ -213,6 +213,6 @@ func TestExpectNotices(t *testing.T) {
 		}
 	}
 	if got := s.unmet([]string{"proposal=5", "proposed"}); len(got) != 2 {
-		t.Errorf("words without a meaning: %v", got)
+		t.Errorf("keys without a meaning: %v", got)
 	}
 }

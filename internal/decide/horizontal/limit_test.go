@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// TestLimitWithoutBehavior: at most double, or four, at each decision.
+// TestLimitWithoutBehavior: at most double, or four, at every decision.
 func TestLimitWithoutBehavior(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason                      string

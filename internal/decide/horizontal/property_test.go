@@ -75,7 +75,7 @@ func raise(t *rapid.T, milli *int64) {
 	*milli += rapid.Int64Range(0, math.MaxInt64-*milli).Draw(t, "more")
 }
 
-// TestUpstreamIsNotMonotonic keeps the reason for the words above.
+// TestUpstreamIsNotMonotonic shows why the text above is as it is.
 func TestUpstreamIsNotMonotonic(t *testing.T) {
 	p := policy(1, 10)
 	p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
@@ -118,7 +118,7 @@ func TestDirection(t *testing.T) {
 }
 
 // TestMissingPodNeverRaises: one more pod without a sample, or one that is not
-// ready, never raises a scale-up. It is said of pods with equal requests and of
+// ready, never raises a scale-up. It is true of pods with equal requests and of
 // averages that need no truncation: a missing pod with a small request raises
 // the rest's share of the total, and an average cut off over three pods may be
 // cut off by less over four. Upstream is no different there.
@@ -211,7 +211,7 @@ func TestStateStaysSmall(t *testing.T) {
 	}
 }
 
-// TestEventsAreForgotten: a count that flips each second for an hour leaves no
+// TestEventsAreForgotten: a count that flips every second for an hour leaves no
 // more events than fit into the longest period.
 func TestEventsAreForgotten(t *testing.T) {
 	p := policy(1, 100)

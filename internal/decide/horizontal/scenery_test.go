@@ -78,15 +78,15 @@ func key(spec *source.Spec) string {
 }
 
 // repeat writes x*3 as x x x.
-func repeat(words ...string) []string {
+func repeat(terms ...string) []string {
 	var all []string
-	for _, w := range words {
-		word, times, found := strings.Cut(w, "*")
+	for _, w := range terms {
+		term, times, found := strings.Cut(w, "*")
 		n, err := strconv.Atoi(times)
 		if !found || err != nil {
 			n = 1
 		}
-		all = append(all, slices.Repeat([]string{word}, n)...)
+		all = append(all, slices.Repeat([]string{term}, n)...)
 	}
 	return all
 }
@@ -225,7 +225,7 @@ func (s *stage) sampleOf(text string) metric.Sample {
 }
 
 // recentOf reads a pod's last intervals, as in 500,480/0.2s,90: of a second each
-// where nothing else is said, the newest up to the time of the decision, each of
+// by default, the newest up to the time of the decision, each of
 // the others up to where the next one begins. "-" is none.
 func (s *stage) recentOf(text string) (recent metric.Recent) {
 	if text == "-" {

@@ -25,7 +25,7 @@ func (s *situation) decide() (horizontal.Decision, horizontal.State) {
 	return horizontal.Decide(s.now, &s.policy, s.state.Clone(), &s.observation)
 }
 
-// maker makes situations out of numbers that somebody picks: rapid, or the
+// maker makes situations out of numbers that a generator picks: rapid, or the
 // bytes of a fuzzer.
 type maker struct {
 	pick func(what string, low, high int64) int64

@@ -60,7 +60,7 @@ func rescaled(message string) statusreport.Event {
 	return statusreport.Event{Reason: "SuccessfulRescale", Message: message}
 }
 
-// TestReport holds the words of each branch, with every divergence and with
+// TestReport checks the texts of each branch, with every divergence and with
 // none (upstream: pkg/controller/podautoscaler/horizontal.go, v1.37.1).
 func TestReport(t *testing.T) {
 	type conditions = []condition.Condition
@@ -120,7 +120,7 @@ func TestReport(t *testing.T) {
 			},
 		},
 		"invalid selector": {
-			reason: "the parser's words", observation: invalid,
+			reason: "the parser's message", observation: invalid,
 			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "InvalidSelector", invalid.Target.Selector.Message)},
 				Events: events{
@@ -155,7 +155,7 @@ func TestReport(t *testing.T) {
 			},
 		},
 		"no metrics": {
-			reason: "cannot be stored; said all the same", observation: see(3),
+			reason: "cannot be stored; reported all the same", observation: see(3),
 			change: func(p *horizontal.Policy) { p.Metrics = nil },
 			truth: statusreport.Report{
 				Conditions: conditions{got(), set("ScalingActive", no, "InvalidMetricSourceType",

@@ -15,10 +15,10 @@ import (
 
 // twin decides as upstream describes it, without a thought for memory or time:
 // it keeps every recommendation and every scale event and looks through all of
-// them each time.
+// them every time.
 //
 // It holds with window-history only. Upstream keeps its recommendations in slots; one that is
-// older than every window is free, and each decision overwrites at most one free
+// older than every window is free, and every decision overwrites at most one free
 // slot. A recommendation may so outlive its window until its slot is needed, and
 // if an edit lengthens the window meanwhile, upstream counts it again. What
 // happens to survive depends on the order of slots. Plimsoll forgets a
@@ -46,7 +46,7 @@ type scaleUp struct {
 type entry struct {
 	at       time.Time
 	replicas int32
-	// asked is when a metric was asked for; zero where nobody was.
+	// asked is when a metric was requested; zero if it was not.
 	asked time.Time
 }
 
@@ -216,7 +216,7 @@ func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
 
 // drawRules draws rules of one direction. The first policy has the longest
 // period: both directions keep their events as long then, and a period never
-// grows, so that what upstream forgets nobody asks for.
+// grows, so that what upstream drops is never used.
 func drawRules(t *rapid.T, longest time.Duration) behavior.Rules {
 	rules := behavior.Rules{
 		Select: behavior.Select(rapid.IntRange(0, 2).Draw(t, "select")),
@@ -326,7 +326,7 @@ func TestAgainstTwin(t *testing.T) {
 }
 
 // slots is upstream's list of recommendations: one that is older than every
-// window may be overwritten, the last in the list first, one at each decision.
+// window may be overwritten, the last in the list first, one at every decision.
 type slots []entry
 
 func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, proposed int32) int32 {

@@ -31,7 +31,7 @@ const (
 type Plan struct {
 	// Total is how long the demo runs from its first computed metric.
 	Total time.Duration
-	// Rise and Fall are when the load steps up and falls back.
+	// Rise and Fall are when the load increases and falls back.
 	Rise, Fall time.Duration
 	// Stabilization is the scale-down window of the demo's behavior.
 	Stabilization time.Duration

@@ -15,7 +15,7 @@ type Sample struct {
 	// Percent is the utilization that the HorizontalPodAutoscaler's status shows;
 	// nil where it shows none.
 	Percent *int32
-	// Conditions holds the last reasons, a line each.
+	// Conditions are the last reasons, a line each.
 	Conditions []string
 }
 

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Summary is what a run of the demo came to; demo-summary.json holds it.
+// Summary is the result of a run of the demo, as in demo-summary.json.
 type Summary struct {
 	Seconds float64 `json:"seconds"`
 	// ComputedSurge and ComputedFinal are the counts that the loads ask for,
-	// Surge and Final those that were held at the end of the surge and of the
+	// Surge and Final those at the end of the surge and of the
 	// demo.
 	ComputedSurge int32        `json:"computedSurgeReplicas"`
 	ComputedFinal int32        `json:"computedFinalReplicas"`

@@ -23,7 +23,7 @@ const (
 	shownReasons = 6
 )
 
-// lines prints each second sample and each scaling, for logs and pipes.
+// lines prints every second sample and each scaling, for logs and pipes.
 type lines struct {
 	out io.Writer
 }
@@ -146,7 +146,7 @@ func plot(samples []Sample) string {
 	return asciigraph.PlotMany(series,
 		asciigraph.Height(min(top, plotHeight)), asciigraph.Width(plotWidth), asciigraph.Precision(0),
 		asciigraph.LowerBound(0),
-		// Blue, orange and white can be told apart by everyone.
+		// Everyone can distinguish blue, orange and white.
 		asciigraph.SeriesColors(asciigraph.Blue, asciigraph.Orange, asciigraph.White),
 		asciigraph.SeriesLegends("the load asks for", "wanted", "ready"))
 }

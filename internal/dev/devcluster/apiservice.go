@@ -30,14 +30,14 @@ type APIService struct {
 	Port int
 	// CABundle verifies the server's certificate, which must be for APIServiceHost(Group).
 	CABundle []byte
-	// Priority orders the versions of a group: clients that have no wish get the highest. 0 means 100.
+	// Priority orders the versions of a group: clients without a preference get the highest. 0 means 100.
 	Priority int32
 }
 
 // APIServiceName is the name of the APIService object.
 func APIServiceName(group, version string) string { return version + "." + group }
 
-// APIServiceHost is the host name by which the API server verifies the certificate of whoever serves a group.
+// APIServiceHost is the host name by which the API server verifies the certificate of the server of a group.
 func APIServiceHost(group string) string { return serviceName(group) + "." + systemNamespace + ".svc" }
 
 func serviceName(group string) string { return strings.ReplaceAll(group, ".", "-") }

@@ -19,7 +19,7 @@ const BinEnv = "PLIMSOLL_BIN"
 // BuildConfig says what to build.
 type BuildConfig = build.Config
 
-// BuildResult tells what was built.
+// BuildResult is what was built.
 type BuildResult = build.Result
 
 // Build brings the control plane's parts up to date, or checks a folder of ready binaries if the configuration names

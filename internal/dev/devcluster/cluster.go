@@ -94,7 +94,7 @@ func (a *access) ServingFiles(name string, hosts ...string) (certificate, key st
 // CAFile is the file of CA's certificate.
 func (a *access) CAFile() string { return a.pki.Path("ca.crt") }
 
-// Timings tells how long each part took to start, in order of readiness.
+// Timings is how long each part took to start, in order of readiness.
 func (c *Cluster) Timings() []Timing { return append([]Timing(nil), c.timings...) }
 
 // Failed delivers an error that names the part and quotes its log if a part ends by itself.

@@ -279,7 +279,7 @@ func TestClusterFailsWhenAPartEnds(t *testing.T) {
 			t.Errorf("error does not name the part and quote its log: %v", err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("nobody noticed")
+		t.Error("it was not reported")
 	}
 }
 
@@ -320,7 +320,7 @@ func TestControlPlaneAloneLeavesNodesAndPodsToTheCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(nodes.Items) > 0 || len(c.NodeNames()) > 0 {
-		t.Errorf("nodes %v %v that nobody made", nodes.Items, c.NodeNames())
+		t.Errorf("nodes %v %v that were not created", nodes.Items, c.NodeNames())
 	}
 	for part, runs := range map[string]bool{"kube-apiserver": true, "kube-scheduler": false, "kwok": false} {
 		if _, err := os.Stat(c.LogPath(part)); (err == nil) != runs {

@@ -31,8 +31,8 @@ func DefaultNodeShape() NodeShape {
 type Config struct {
 	// BinDir is the folder of the parts' binaries, as Build returns it.
 	BinDir string
-	// ControlPlaneOnly leaves out the nodes, the scheduler and KWOK: nodes and pods are then the caller's alone, who
-	// can have many more of them than the simulation carries. It excludes Nodes and MetricsServer.
+	// ControlPlaneOnly leaves out the nodes, the scheduler and KWOK: nodes and pods are then the caller's alone, and
+	// can be many more than the simulation carries. It excludes Nodes and MetricsServer.
 	ControlPlaneOnly bool
 	// Scheduler runs kube-scheduler although ControlPlaneOnly leaves it out: for nodes that are real.
 	Scheduler bool
@@ -55,7 +55,7 @@ type Config struct {
 	APIServerFlags []string
 	// StartTimeout bounds the start as a whole; 0 means DefaultStartTimeout.
 	StartTimeout time.Duration
-	// Log is told of each part's start, as testing.T's Logf would be; nil is silence.
+	// Log is called at each part's start, as testing.T's Logf would be; nil is silence.
 	Log func(format string, args ...any)
 }
 

@@ -88,7 +88,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 	}
 }
 
-// osProcess is a line of the process table; started tells it from a later process with the same ID.
+// osProcess is a line of the process table; started distinguishes it from a later process with the same ID.
 type osProcess struct {
 	id               int
 	command, started string

@@ -17,7 +17,7 @@ const (
 // portAttempts is how often a part whose port was taken is started again.
 const portAttempts = 5
 
-// freePort returns a port of 127.0.0.1 on which nobody listens.
+// freePort returns a port of 127.0.0.1 on which no process listens.
 func freePort() (int, error) {
 	var last error
 	for range 200 {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A part that is told to end gets stopGrace before it is killed.
+// A part that gets SIGTERM has stopGrace before it is killed.
 const stopGrace = 5 * time.Second
 
 // errPortTaken marks a part that ended because another process took its port between choice and use.
@@ -86,7 +86,7 @@ func (s *supervisor) start(name, binary string, args []string) (*process, error)
 	return p, nil
 }
 
-// launch starts the gated process, tells the watcher, and opens the gate.
+// launch starts the gated process, registers it with the watcher, and opens the gate.
 func (s *supervisor) launch(p *process, gate io.WriteCloser) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *supervisor) launch(p *process, gate io.WriteCloser) error {
 	return errors.Join(err, gate.Close())
 }
 
-// reap waits for the end of a process and reports it if nobody asked for it.
+// reap waits for the end of a process and reports it if it was not requested.
 func (s *supervisor) reap(p *process) {
 	err := p.cmd.Wait()
 	s.mu.Lock()

@@ -8,7 +8,7 @@ import (
 
 // Program is a program beside the control plane, such as Plimsoll itself. It ends with the cluster at the latest.
 type Program struct {
-	// Inspection is where Plimsoll tells what it decides on, as plimsoll explain's
+	// Inspection is the address of Plimsoll's inspection endpoint, as plimsoll explain's
 	// --controller-address takes it; empty for other programs.
 	Inspection string
 
@@ -53,7 +53,7 @@ func (a *access) StartPlimsoll(ctx context.Context, binary, kubeconfig string, f
 			binary, "controller", "--kubeconfig=" + kubeconfig,
 			"--health-probe-bind-address=" + health, "--metrics-bind-address=" + loopback(ports[1]),
 			"--inspection-bind-address=" + loopback(ports[2]),
-			// Nobody resolves the simulated nodes' names.
+			// The simulated nodes' names do not resolve.
 			"--kubelet-preferred-address-types=InternalIP",
 		}, flags...)
 		var err error

@@ -9,7 +9,7 @@ import (
 )
 
 // watcherScript outlives this process. It reads the process groups to end from its standard input, whose other end
-// only this process holds: the pipe closes however this process ends, kill -9 included. Then the groups are killed and
+// only this process has: the pipe closes however this process ends, kill -9 included. Then the groups are killed and
 // the folder removed, again and again until it is gone, since a dying process may still write a file. It is a shell
 // script because a shell costs 1 MB where a second copy of this program would cost 50.
 const watcherScript = `

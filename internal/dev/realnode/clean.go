@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Where programs of the node write outside of its folder, whatever they are told.
+// Where programs of the node write outside of its folder, whatever their flags are.
 const (
 	containerLogs  = "/var/log/containers"  // links of the kubelet to the pods' logs
 	networkResults = "/var/lib/cni/results" // what the network plugins answered
@@ -44,7 +44,7 @@ type before struct {
 
 func (l layout) beforePath() string { return l.path("before.json") }
 
-// remember writes down what is to be restored. It comes before anything that changes it.
+// remember stores what is to be restored. It comes before anything that changes it.
 func remember(l layout) error {
 	b := before{Tunables: map[string]string{}}
 	for _, path := range tunables {
@@ -81,8 +81,8 @@ func leftovers(ctx context.Context, l layout) (bool, error) {
 	return len(folders) > 0, errors.Join(err, ctx.Err())
 }
 
-// clean removes whatever there is of a node, in the order in which one thing holds the other. It goes on after errors:
-// what can go goes.
+// clean removes whatever there is of a node, in the order in which one thing depends on the other. It goes on after
+// errors: what can go goes.
 func clean(ctx context.Context, l layout) error {
 	return errors.Join(
 		killAll(ctx, "the node's programs", func() ([]int, error) { return ourProcesses(l) }),
@@ -119,7 +119,7 @@ func unmountAll(ctx context.Context, l layout) error {
 	var errs []error
 	for _, mount := range mounts {
 		if _, err := output(ctx, "umount", mount); err != nil {
-			// Something that dies still holds it; it goes when that is dead.
+			// A dying process still uses it; it goes when that is dead.
 			_, err = output(ctx, "umount", "--lazy", mount)
 			errs = append(errs, err)
 		}
@@ -148,8 +148,8 @@ func parseMounts(mountinfo, dir string) []string {
 	return points
 }
 
-// showSocket puts a link to containerd's socket where the cAdvisor in the kubelet looks for it, which cannot be told
-// (Kubernetes 1.37): without it, nobody knows whose cgroups its counters are of. It reports false, and does nothing, if
+// showSocket puts a link to containerd's socket where the cAdvisor in the kubelet looks for it, which has no flag
+// (Kubernetes 1.37): without it, its counters have no container names. It reports false, and does nothing, if
 // something is there.
 func showSocket(l layout) (linked bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(usualSocket), 0o711); err != nil {
@@ -191,7 +191,7 @@ func removeForeign(ctx context.Context, l layout) error {
 		case err == nil:
 			errs = append(errs, connection.Close())
 		case errors.Is(err, syscall.ECONNREFUSED):
-			// A socket to which nobody listens is of use to nobody.
+			// A socket without a listener is of no use.
 			errs = append(errs, ignoreGone(os.Remove(socket)))
 		}
 	}
@@ -219,10 +219,10 @@ func restore(ctx context.Context, l layout) error {
 			continue
 		}
 		if folder == devicePlugins {
-			// The kubelet's socket and its checkpoint; nobody else was there.
+			// The kubelet's socket and its checkpoint; nothing else was there.
 			errs = append(errs, os.RemoveAll(folder))
 		}
-		// Not empty: somebody else uses it by now.
+		// Not empty: another program uses it by now.
 		_ = os.Remove(folder)
 	}
 	return errors.Join(errs...)

@@ -67,7 +67,7 @@ func copyThenClose(to, from net.Conn) {
 	}
 }
 
-// keep remembers a connection, or closes it if the forwarder is closed.
+// keep stores a connection, or closes it if the forwarder is closed.
 func (f *forwarder) keep(c net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

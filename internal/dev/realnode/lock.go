@@ -24,7 +24,7 @@ func lockDir(dir string) (*os.File, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock: %w", err), file.Close())
 		}
-		// Between opening and locking its holder may have removed it; then the lock holds nobody off.
+		// Between opening and locking its holder may have removed it; then the lock excludes no process.
 		if there, err := os.Stat(path); err == nil && os.SameFile(mine, there) {
 			return file, nil
 		}

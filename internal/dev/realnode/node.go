@@ -42,10 +42,10 @@ type Config struct {
 	Dir string
 	// Kubelet are fields of the KubeletConfiguration beside or instead of the node's own.
 	Kubelet map[string]any
-	// HousekeepingInterval is the kubelet's --housekeeping-interval: how often its cAdvisor looks at a container. 0 leaves
+	// HousekeepingInterval is the kubelet's --housekeeping-interval: how often its cAdvisor reads a container. 0 leaves
 	// the kubelet's default, 10 s.
 	HousekeepingInterval time.Duration
-	// Log is told of each step; nil is silence.
+	// Log is called at every step; nil is silence.
 	Log func(format string, args ...any)
 }
 
@@ -120,7 +120,7 @@ func (n *Node) start(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the folder, remembers what is to be restored, and makes the network and the cgroup.
+// prepare makes the folder, stores what is to be restored, and makes the network and the cgroup.
 func (n *Node) prepare(ctx context.Context) error {
 	for _, folder := range []string{"cni", "kubelet", "pod-logs", "volume-plugins", "opt"} {
 		if err := os.MkdirAll(n.layout.path(folder), 0o700); err != nil {
@@ -246,7 +246,7 @@ func (n *Node) startKubelet(ctx context.Context) error {
 	return err
 }
 
-// SetHousekeepingInterval starts the kubelet anew if its cAdvisor is to look at containers more or less often; 0 stands
+// SetHousekeepingInterval restarts the kubelet if its cAdvisor is to read containers more or less often; 0 stands
 // for the kubelet's default.
 func (n *Node) SetHousekeepingInterval(ctx context.Context, every time.Duration) error {
 	if every == n.config.HousekeepingInterval {

@@ -33,7 +33,7 @@ func processCPU(pid int) (time.Duration, error) {
 }
 
 // parseStat reads the processor time from /proc/PID/stat. The second field is the program's name in brackets, which may
-// hold anything; utime and stime are the 14th and 15th.
+// contain anything; utime and stime are the 14th and 15th.
 func parseStat(text string) (time.Duration, error) {
 	end := strings.LastIndexByte(text, ')')
 	if end < 0 {
@@ -121,7 +121,7 @@ func killContainers(ctx context.Context) error {
 		for _, folder := range folders {
 			text, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
 			if err != nil {
-				continue // it went meanwhile, or is of a kind that holds no processes
+				continue // it went meanwhile, or is of a kind that has no processes
 			}
 			for word := range strings.FieldsSeq(string(text)) {
 				// 0 is a process of another namespace, which is none of the node's.

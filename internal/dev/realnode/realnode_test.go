@@ -154,7 +154,7 @@ func TestKubeletConfigCanBeOverruled(t *testing.T) {
 	}
 }
 
-func TestSubnetIsNobodyElses(t *testing.T) {
+func TestSubnetIsFree(t *testing.T) {
 	routes := parseRoutes(`default via 192.0.2.1 dev eth0
 192.0.2.0/24 dev eth0 proto kernel scope link src 192.0.2.2
 10.213.0.0/23 via 192.0.2.7 dev eth0
@@ -327,7 +327,7 @@ func dial(t *testing.T, address string) net.Conn {
 func TestKillAllGivesUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	// A process that is not there cannot be killed; whoever finds it forever waits forever.
+	// A process that is not there cannot be killed; a search that always finds it would wait forever.
 	err := killAll(ctx, "nobody", func() ([]int, error) { return []int{1 << 30}, nil })
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// sandboxImage is the name of the image that holds a pod's namespaces.
+// sandboxImage is the name of the image that keeps a pod's namespaces.
 const sandboxImage = "plimsoll.local/pause:1"
 
 // layout is where everything of a node is.
@@ -25,7 +25,7 @@ func (l layout) socket() string { return l.path("containerd.sock") }
 
 // containerdConfig is containerd's, with everything that it keeps in the node's folder. The network namespaces are
 // there too, so that what is mounted can be found. Without CAP_SYS_RESOURCE, which root in a container often lacks,
-// nobody may lower oom_score_adj, and every sandbox would fail without restrict_oom_score_adj.
+// no process may lower oom_score_adj, and every sandbox would fail without restrict_oom_score_adj.
 func (l layout) containerdConfig(runc string) string {
 	const cri = `plugins."io.containerd.grpc.v1.cri"`
 	lines := []string{
@@ -58,7 +58,7 @@ func (l layout) containerdConfig(runc string) string {
 }
 
 // networkConfig gives each pod an address of the subnet, on the bridge. Nothing is translated: pods reach this machine,
-// each other, and nobody else.
+// each other, and nothing else.
 func (l layout) networkConfig(subnet netip.Prefix) ([]byte, error) {
 	return marshal(map[string]any{
 		"cniVersion": "0.4.0",

@@ -25,7 +25,7 @@ func TestRescales(t *testing.T) {
 			time.Minute),
 		event("SuccessfulRescale", "New size: 3; reason: All metrics below target", 0),
 		event("FailedRescale", "New size: 9; reason: ; error: no", 2*time.Minute),
-		event("SuccessfulRescale", "somebody else's words", 3*time.Minute),
+		event("SuccessfulRescale", "another program's text", 3*time.Minute),
 		event("SuccessfulRescale", "New size: 99999999999; reason: too much", 4*time.Minute),
 		{Reason: "SuccessfulRescale", Message: "New size: 4; reason: x",
 			EventTime: metav1.NewMicroTime(noon.Add(5 * time.Minute))},
@@ -67,7 +67,7 @@ func TestBounds(t *testing.T) {
 		"one that was held may have been held for the last time": {
 			Known{HPA: object(4, "ScaleDownStabilized", "DesiredWithinRange"), Current: 4}, 0, 4, 2,
 		},
-		"a scale-up that events tell of was recommended then": {
+		"a scale-up that events report was recommended then": {
 			Known{
 				HPA: object(6, "ScaleDownStabilized", "DesiredWithinRange"), Current: 6,
 				Rescales: []Rescale{{At: noon.Add(-time.Hour), To: 3}, {At: noon.Add(-2 * time.Minute), To: 6}},

@@ -171,7 +171,7 @@ func writesJSON(t *testing.T, name string) {
 	}
 }
 
-// TestWhatIsWrongWithTheTarget: what a Scale cannot say is said beside it.
+// TestWhatIsWrongWithTheTarget: what a Scale cannot express is in the snapshot beside it.
 func TestWhatIsWrongWithTheTarget(t *testing.T) {
 	unread := live(t)
 	unread.Scale, unread.Observation.Target = nil, horizontal.Target{Error: "the server could not find it"}
@@ -195,7 +195,7 @@ func TestWhoDecided(t *testing.T) {
 	l := live(t)
 	l.Options.Divergences = divergence.None
 	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.Default); !strings.Contains(text, line) {
-		t.Errorf("it is not said: %s", text)
+		t.Errorf("it is not printed: %s", text)
 	}
 	if _, text := explained(t, again(t, snapshothorizontal.Of(l)), divergence.None); strings.Contains(text,
 		"when the snapshot was saved") {

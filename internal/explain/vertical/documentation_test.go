@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
-// TestReasonsAreDocumented: docs/explain.md has each reason that is told, in the same words.
+// TestReasonsAreDocumented: docs/explain.md has every reason that is printed, with the same text.
 func TestReasonsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/explain.md")
 	if err != nil {

@@ -134,7 +134,7 @@ func TestExplainText(t *testing.T) {
 }
 
 // TestConflictIsExplained: the CPU that a horizontal autoscaler divides by is left
-// alone, and that is said.
+// alone, and the explanation says so.
 func TestConflictIsExplained(t *testing.T) {
 	k := known()
 	k.Horizontals = []*autoscalingv2.HorizontalPodAutoscaler{{
@@ -177,7 +177,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestWithoutAnything: an object that nobody has looked at yet is explained too.
+// TestWithoutAnything: an object that was not decided yet is explained too.
 func TestWithoutAnything(t *testing.T) {
 	var got bytes.Buffer
 	k := &snapshotvertical.Step{
@@ -194,7 +194,7 @@ func TestWithoutAnything(t *testing.T) {
 	}
 }
 
-// TestFeatures: whether the updater's gates are on is read from what it says, and said to be unknown where it says
+// TestFeatures: whether the updater's gates are on is read from its condition, and printed as unknown where it has
 // nothing.
 func TestFeatures(t *testing.T) {
 	k := known()

@@ -82,7 +82,7 @@ func inPlace(step *snapshotvertical.Step, mode vpav1.UpdateMode) {
 	}}
 }
 
-// TestEachPod: what holds each pod back, and what does not, by the names of programs and in the words of people.
+// TestEachPod: what blocks each pod, and what does not, as JSON names it and as text.
 func TestEachPod(t *testing.T) {
 	evicted, held := "evict OutsideRange ", func(by string) string { return "nothing OutsideRange " + by }
 	waits := held("WaitingForReplacement")
@@ -115,7 +115,7 @@ func TestEachPod(t *testing.T) {
 				s.Snapshot.Flags = map[string]string{"eviction-tolerance": "1"}
 			}, [3]string{evicted, waits, waits}, "would be evicted",
 		},
-		"nobody has counted": {
+		"not counted yet": {
 			func(s *snapshotvertical.Step) { protect(s, 3).Generation = 2 },
 			[3]string{held("PodDisruptionBudget"), held("PodDisruptionBudget"), held("PodDisruptionBudget")},
 			"a PodDisruptionBudget",
@@ -174,7 +174,7 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{held("RateLimit"), held("RateLimit"), held("RateLimit")}, words +
 				"--eviction-rate-limit allows no more in this pass",
 		},
-		"nobody renews the Lease": {
+		"the Lease is not renewed": {
 			func(s *snapshotvertical.Step) { s.Snapshot.Updater = updater(); s.Snapshot.Updater.LeaseStale = true },
 			[3]string{held("LeaseStale"), held("LeaseStale"), held("LeaseStale")},
 			"skips its passes: the admission controller's Lease is not renewed",
@@ -300,7 +300,7 @@ func TestEachPod(t *testing.T) {
 			}, [3]string{held("MemoryInUse"), held("MemoryInUse"), held("MemoryInUse")}, words +
 				"a container uses more memory than its new limit would allow",
 		},
-		"nobody says what is used": {
+		"the use is unknown": {
 			shrinks, [3]string{held("MemoryUnknown"), held("MemoryUnknown"), held("MemoryUnknown")}, words +
 				"a container's memory limit would fall, and what it uses is not known",
 		},
@@ -366,12 +366,12 @@ func replays(t *testing.T, step *snapshotvertical.Step, e *Explanation) {
 		t.Errorf("saved and read again it is another (-before +after):\n%s", cmp.Diff(before.String(), after.String()))
 	}
 	if diff := cmp.Diff(textOf(t, e), textOf(t, again)); diff != "" {
-		t.Errorf("saved and read again it is told otherwise (-before +after):\n%s", diff)
+		t.Errorf("saved and read again it is explained differently (-before +after):\n%s", diff)
 	}
 }
 
-// TestMemoryIsTold: what the updater's last pass came to, and when it looks again.
-func TestMemoryIsTold(t *testing.T) {
+// TestLastPassIsExplained: the result of the updater's last pass, and the time of the next one.
+func TestLastPassIsExplained(t *testing.T) {
 	step := poor()
 	step.Snapshot.Updater = updater()
 	step.Snapshot.Updater.Pods = []snapshotvertical.PodVerdict{

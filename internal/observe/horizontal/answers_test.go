@@ -89,7 +89,7 @@ func TestResource(t *testing.T) {
 		want   metric.Reading
 	}{
 		"no items": {
-			reason: "an empty list is told apart from pods without values",
+			reason: "an empty list differs from pods without values",
 			spec:   cpuAverage,
 			want:   metric.Reading{Empty: true},
 		},

@@ -53,7 +53,7 @@ func TestIncreasesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A quota as large as the API server lets anybody write one stops nobody, and nothing.
+// A quota as large as the API server accepts limits nothing.
 func TestQuotaWithoutEnd(t *testing.T) {
 	quota := &corev1.ResourceQuota{Status: corev1.ResourceQuotaStatus{
 		Hard: corev1.ResourceList{

@@ -174,7 +174,7 @@ func TestRangesOf(t *testing.T) {
 	}
 }
 
-// Whoever may annotate a pod writes what it had before its boost.
+// Any user who may annotate a pod can write what it had before its boost.
 func TestAnnotationThatTakesHoursToReadSaysNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -22,7 +22,7 @@ type ArrivalsConfig struct {
 	Seed   uint64
 }
 
-// Arrivals are the requests of a load, each second drawn anew. As a [sim.Shape] they
+// Arrivals are the requests of a load, drawn anew every second. As a [sim.Shape] they
 // are read forward only: not further back than a few seconds before the latest time
 // that was asked for.
 type Arrivals struct {
@@ -75,8 +75,8 @@ func (a *Arrivals) draw() {
 
 // poisson draws a Poisson number. Small means are searched for from 0 up, with one
 // random number (Devroye, Non-Uniform Random Variate Generation, X.3.2); large ones
-// are near enough to the normal distribution, whose skew of 1/sqrt(mean) no decision
-// can tell.
+// are near enough to the normal distribution, whose skew of 1/sqrt(mean) is too
+// small to change a decision.
 func poisson(random *rand.Rand, mean float64) float64 {
 	if mean > 100 {
 		return max(0, math.Round(mean+math.Sqrt(mean)*random.NormFloat64()))

@@ -3,7 +3,7 @@
 //
 // A load has units of its own: requests per minute, queries per second, CPUs. How
 // many of them one pod serves is set elsewhere; here a load is a rate that changes
-// with time. A trace's value holds from its timestamp until the next one. Missing
+// with time. A trace's value applies from its timestamp until the next one. Missing
 // timestamps mean no load, because recorders leave out empty steps.
 //
 // [Arrivals] are the requests. Those of every second are drawn at random: a Poisson

@@ -18,7 +18,7 @@ const day = 24 * time.Hour
 // made here, so that a comparison needs no file, and are of the kinds that recorded
 // traces show.
 var generators = map[string]func(minute float64, random *rand.Rand) float64{
-	// office follows people who work: two humps, a dip at noon, little at night.
+	// office follows office hours: two humps, a dip at noon, little at night.
 	"office": func(m float64, r *rand.Rand) float64 {
 		return (0.08 + 0.75*hump(m, 10.5*60, 90) + 0.7*hump(m, 15*60, 110)) * jitter(r, 0.05)
 	},

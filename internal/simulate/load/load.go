@@ -28,7 +28,7 @@ type Load struct {
 // shapeLength is how far a shape without an end is searched for its peak.
 const shapeLength = 7 * 24 * time.Hour
 
-// Parse reads a load in words: step:10@0s,100@30s; ramp:10@0s,100@5m;
+// Parse reads a load from text: step:10@0s,100@30s; ramp:10@0s,100@5m;
 // sine:mean=100,amplitude=50,period=10m; poisson:100 or poisson:mean=100,burstiness=4;
 // generated:NAME; or else the name of a trace.
 func Parse(text string) (*Load, error) {

@@ -103,7 +103,7 @@ func (t *trace) read() error {
 	return nil
 }
 
-// isHeading tells a heading from a row by its first field, which is no number.
+// isHeading reports a heading: its first field is no number.
 func isHeading(text string) bool {
 	first, _, _ := strings.Cut(text, ",")
 	_, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
@@ -158,7 +158,7 @@ func since(from, to float64) time.Duration {
 	return time.Duration(math.Round((to - from) * float64(time.Second)))
 }
 
-// shape holds each value for a step. What is longer is a gap.
+// shape repeats each value for a step. What is longer is a gap.
 func (t *trace) shape() (workloadmodel.Shape, error) {
 	step := t.step()
 	points := make([]workloadmodel.Point, 0, len(t.values)+1)

@@ -25,7 +25,7 @@ type Config struct {
 	Requests []metric.Request
 	World    *world.World
 	Seed     uint64
-	// OnDecision is told of each decision; it may be nil. Both arguments are lent.
+	// OnDecision is called after every decision; it may be nil. It must not keep its arguments.
 	OnDecision func(o *horizontal.Observation, d *horizontal.Decision)
 }
 
@@ -42,7 +42,7 @@ func newDesk(c Config) desk {
 	return d
 }
 
-// observePods looks at the target and its pods. The API's times are whole seconds.
+// observePods reads the target and its pods. The API's times are whole seconds.
 func (d *desk) observePods() {
 	o := &d.observation
 	o.Pods = o.Pods[:0]

@@ -71,7 +71,7 @@ func steps(t *testing.T, before, after float64, at time.Duration) workloadmodel.
 	return s
 }
 
-// TestPeriods: upstream decides each 15 s and no more often; Plimsoll each second.
+// TestPeriods: upstream decides every 15 s and no more often; Plimsoll every second.
 func TestPeriods(t *testing.T) {
 	for name, test := range map[string]struct {
 		loop        func(c Config) Loop
@@ -160,7 +160,7 @@ func TestOtherMetrics(t *testing.T) {
 				}
 			}
 			play(c.World, begin(c), 3*time.Minute)
-			// The first wish counts: with memory, pods cost some themselves, and not all of them
+			// The first proposal counts: with memory, pods cost some themselves, and not all of them
 			// may be known yet.
 			if seen < test.replicas-1 || seen > test.replicas+1 {
 				t.Errorf("%s, %s: %d at first, want about %d", name, side, seen, test.replicas)

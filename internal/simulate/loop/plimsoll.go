@@ -136,7 +136,7 @@ func (p *Plimsoll) scrape(i int) {
 		p.sampled = due.Sub(world.Epoch)
 	}
 	g.last = now
-	// Whoever was early takes its own place in the period again.
+	// A group that was scraped early returns to its own offset in the period.
 	for p.regular(i)-now < p.timing.Interval/2 {
 		g.rounds++
 	}

@@ -53,7 +53,7 @@ func (o *Object) Fill(w *simulate.Workload) error {
 	return nil
 }
 
-// template is the pods', in whatever holds one where Deployments do.
+// template is the pod template of any kind that has one at the same field as a Deployment.
 func (o *Object) template() (*corev1.PodTemplateSpec, error) {
 	spec, _ := o.content["spec"].(map[string]any)
 	content, found := spec["template"]

@@ -18,7 +18,7 @@ const (
 	points = 18
 )
 
-// Reading is what a kubelet said of a pod.
+// Reading is a kubelet's value for a pod.
 type Reading struct {
 	At         time.Duration
 	CPUSeconds float64
@@ -60,7 +60,7 @@ func (m *Meter) Newest() (Reading, bool) {
 // HasAverage reports whether there is one.
 func (m *Meter) HasAverage() bool { return m.n >= 2 }
 
-// Average is the average over the longest span that the window holds, or over the last
+// Average is the average over the longest span in the window, or over the last
 // interval.
 func (m *Meter) Average(epoch time.Time, window time.Duration) metric.Sample {
 	if !m.HasAverage() {

@@ -78,7 +78,7 @@ func TestDraw(t *testing.T) {
 		t.Error("a picture of nothing")
 	}
 	if err := plot.Draw(&svg, "gif", s, runs); err == nil {
-		t.Error("a format that nobody knows")
+		t.Error("an unknown format")
 	}
 }
 

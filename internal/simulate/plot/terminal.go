@@ -14,7 +14,7 @@ import (
 type Size struct{ Width, Height int }
 
 // Text draws ready pods beside those that the load asks for. In colour, all runs are in
-// one plot; without, each has its own, as lines could not be told apart.
+// one plot; without, each has its own, because the lines would look alike.
 func Text(runs []*simulate.Run, size Size, inColour bool) string {
 	if inColour {
 		return together(runs, size)

@@ -1,6 +1,6 @@
 package score
 
-// A surge is a rise of what is needed to at least surgeFactor times, and surgePods more
+// A surge is an increase of the need to at least surgeFactor times, and surgePods more
 // than, the least of the last surgeWindow seconds. The next one begins after that
 // time at the earliest. So the load alone says what the surges are.
 const (

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// Supply says where pods find room. The zero value is room without end, whose CPU
-// nobody contends for.
+// Supply has the nodes. The zero value is room without end, without contention for
+// CPU.
 type Supply struct {
 	// CPUMilli is what a node has for pods; 0 means that there is always room.
 	CPUMilli float64
@@ -90,7 +90,7 @@ func (w *World) vacate(p *Pod) {
 	}
 	p.node.pods--
 	p.node.emptySince = w.now
-	w.waiting++ // somebody may fit now; place counts anew
+	w.waiting++ // a pod may fit now; place counts anew
 	p.node = nil
 }
 
@@ -102,7 +102,7 @@ func (w *World) addNode() {
 	w.waiting++
 }
 
-// supply brings nodes that have come and takes those that nobody needs.
+// supply adds nodes that have started and removes those that are not needed.
 func (w *World) supply() {
 	for len(w.ordered) > 0 && w.ordered[0] <= w.now {
 		w.ordered = w.ordered[1:]

@@ -20,7 +20,7 @@ type Pod struct {
 	// Deleting says that it is to go, since DeletedAt.
 	Deleting  bool
 	DeletedAt time.Duration
-	// Meter is what readers of its counters remember.
+	// Meter has the counter values that were read.
 	Meter meter.Meter
 
 	node  *node

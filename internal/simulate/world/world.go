@@ -61,7 +61,7 @@ type World struct {
 	ordered           []time.Duration
 	// changed says that a pod came, ran, became ready or went since Changed was asked.
 	changed bool
-	// eachSecond is told of each whole second.
+	// eachSecond is called after every whole second.
 	eachSecond func()
 }
 
@@ -93,7 +93,7 @@ func New(c Config) (*World, error) {
 	return w, nil
 }
 
-// OnSecond says who is told of each whole second, after it has passed.
+// OnSecond sets the function that is called after every whole second.
 func (w *World) OnSecond(tell func()) { w.eachSecond = tell }
 
 // Now is the virtual time.

@@ -138,21 +138,21 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestSeconds: each second is told, once, however time is cut up.
+// TestSeconds: every second is reported, once, however time is cut up.
 func TestSeconds(t *testing.T) {
 	w := newWorldOf(t, config(10))
-	told := 0
+	calls := 0
 	w.OnSecond(func() {
-		told++
-		if w.Now() != time.Duration(told)*time.Second {
-			t.Errorf("second %d at %v", told, w.Now())
+		calls++
+		if w.Now() != time.Duration(calls)*time.Second {
+			t.Errorf("second %d at %v", calls, w.Now())
 		}
 	})
 	for w.Now() < 10*time.Second {
 		w.AdvanceTo(w.Now() + 333*time.Millisecond)
 	}
-	if told != 10 {
-		t.Errorf("%d seconds of ten", told)
+	if calls != 10 {
+		t.Errorf("%d seconds of ten", calls)
 	}
 	if got := w.Stats().OfferedTotal; math.Abs(got-10*w.Now().Seconds()) > 1e-6 {
 		t.Errorf("%v requests in %v", got, w.Now())

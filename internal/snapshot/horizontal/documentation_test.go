@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// TestDocumentation: each field and mark is told of, and what is shown can be read.
+// TestDocumentation: every field and mark is documented, and the example can be read.
 func TestDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/snapshots.md")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestDocumentation(t *testing.T) {
 		MetricLabel,
 		observehorizontal.WindowAnnotation, observehorizontal.ContainerAnnotation) {
 		if !strings.Contains(doc, name) {
-			t.Errorf("%s is not told of", name)
+			t.Errorf("%s is not documented", name)
 		}
 	}
 	shown := strings.Join(regexp.MustCompile(`(?m)^    .*\n`).FindAllString(doc, -1), "")

@@ -42,7 +42,7 @@ func again(t *testing.T, step *Step) *Step {
 // TestOfSharesNothingThatChanges: the state goes on, the object is the cache's.
 func TestOfSharesNothingThatChanges(t *testing.T) {
 	l := live(t)
-	l.HPA.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
+	l.HPA.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "another"}}
 	l.Scale = &autoscalingv1.Scale{
 		ObjectMeta: l.Scale.ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: 9}, Status: l.Scale.Status,
 	}

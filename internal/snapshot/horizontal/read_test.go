@@ -130,7 +130,7 @@ func TestReadErrors(t *testing.T) {
 			"", document + "\n  options: {surge: {readyFor: -5s}}",
 			"document 1: Snapshot: options.surge.readyFor: -5s, must not be negative",
 		},
-		"window that nobody knows": {
+		"unknown window": {
 			"", document + interval("long", `"2026-11-20T12:00:00Z"`, "1s"),
 			`document 1: PodMetrics web-0: metadata.annotations[plimsoll.dev/window]: "long", known is "surge"`,
 		},
@@ -164,7 +164,7 @@ func TestReadErrors(t *testing.T) {
 			"", document + "\n  errors: [{metricIndex: 0, message: gone}, {metricIndex: 0, message: gone}]",
 			"document 1: Snapshot: errors[1].metricIndex: Duplicate value: 0",
 		},
-		"words after a separator": {
+		"text after a separator": {
 			"they would get lost", "--- a: 1\n", `document 1: "--- a: 1": a separator stands on a line of its own`,
 		},
 		"cut off": {"", `{"apiVersion": "v1"`, "document 1: ends before its last brace"},

@@ -17,7 +17,7 @@ func TestVerticalDocumentation(t *testing.T) {
 	doc := string(text)
 	for _, name := range fieldsOf(reflect.TypeFor[Snapshot]()) {
 		if !strings.Contains(doc, name) {
-			t.Errorf("%s is not told of", name)
+			t.Errorf("%s is not documented", name)
 		}
 	}
 	_, shown, _ := strings.Cut(doc, "```yaml\n")

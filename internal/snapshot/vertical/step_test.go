@@ -165,7 +165,7 @@ var exported = cmp.Options{
 	cmp.Comparer(func(a, b metav1.Time) bool { return a.Equal(&b) }),
 }
 
-// Each flag that is written is one that can be read, and absent ones have their defaults; gates that nobody knows are
+// Each flag that is written is one that can be read, and absent ones have their defaults; unknown gates are
 // not written.
 func TestVerticalFlags(t *testing.T) {
 	step := verticalOf(t, verticalDocument)
@@ -216,7 +216,7 @@ func FuzzVerticalReader(f *testing.F) {
 			}
 			var again bytes.Buffer
 			if err := Encode(&again, step); err != nil {
-				continue // what cannot be written was written by nobody
+				continue // a Step that cannot be written need not be readable
 			}
 			if _, err := NewReader(&again).Next(); err != nil {
 				t.Fatalf("what was written cannot be read: %v\n%s", err, again.String())

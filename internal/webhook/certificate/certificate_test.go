@@ -60,7 +60,7 @@ func TestRotation(t *testing.T) {
 		}
 		for name, replica := range map[string]*Kept{"first": a, "second": b} {
 			if err := believes(believed, replica.Shown(), now); err != nil {
-				t.Fatalf("after %s nobody believes the %s replica: %v", now.Sub(began), name, err)
+				t.Fatalf("after %s no client trusts the %s replica: %v", now.Sub(began), name, err)
 			}
 			servers[string(replica.Shown().Certificate.Leaf.Raw)] = true
 		}
@@ -93,7 +93,7 @@ func TestReplicasAgree(t *testing.T) {
 	}
 }
 
-// interrupted has somebody else write first.
+// interrupted has another replica write first.
 type interrupted struct {
 	corev1client.SecretInterface
 	before func()

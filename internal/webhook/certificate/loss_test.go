@@ -26,7 +26,7 @@ type replicas struct {
 	path     string
 }
 
-// perMinute are terms of an upkeep that looks each minute.
+// perMinute are terms of an upkeep that checks every minute.
 var perMinute = Terms{Names: []string{server}, Lifetime: 90 * 24 * time.Hour, Settle: 3 * time.Minute}
 
 func twoReplicas(t *testing.T) *replicas {
@@ -68,7 +68,7 @@ func (r *replicas) check(now time.Time, when string) {
 			continue
 		}
 		if err := believes(r.believed, kept.Shown(), now); err != nil {
-			r.t.Fatalf("%s nobody believes replica %d: %v", when, i, err)
+			r.t.Fatalf("%s no client trusts replica %d: %v", when, i, err)
 		}
 		if kept.Shown().Path != r.path {
 			r.t.Fatalf("%s replica %d is not asked where it answers", when, i)
@@ -147,7 +147,7 @@ func TestClockBehind(t *testing.T) {
 }
 
 // TestClockOfTheAPIServer: certificates are made by the clock of who judges them, so that one who is ahead makes none
-// that nobody believes yet.
+// that is not trusted yet.
 func TestClockOfTheAPIServer(t *testing.T) {
 	for _, wrong := range []time.Duration{-365 * 24 * time.Hour, 365 * 24 * time.Hour} {
 		r := twoReplicas(t)
@@ -178,7 +178,7 @@ func TestUnknownRegistration(t *testing.T) {
 	}
 }
 
-// TestPath: all replicas have the same, nobody guesses it, and it outlives a replica of a version that knows of none
+// TestPath: all replicas have the same, it cannot be guessed, and it outlives a replica of a version that knows of none
 // and the loss of the Secret.
 func TestPath(t *testing.T) {
 	r := twoReplicas(t)

@@ -82,7 +82,7 @@ func TestNothingIsReadWithoutRoom(t *testing.T) {
 			t.Errorf("too large: %d", code)
 		}
 		for range 20 {
-			// Chunked: nobody says how much there will be.
+			// Chunked: the length is unknown.
 			go func() {
 				if ask(-1).Code == http.StatusServiceUnavailable {
 					refused.Add(1)

@@ -115,11 +115,11 @@ func TestMatch(t *testing.T) {
 		"a Job that is not in the cache yet": {
 			vpas: []*vpav1.VerticalPodAutoscaler{named("a", forNightly)}, pod: owned("Job", "nightly-29394720", nil), want: "a",
 		},
-		"an owner that nobody knows": {
+		"an unknown owner": {
 			vpas: []*vpav1.VerticalPodAutoscaler{named("a")}, pod: owned("DaemonSet", "agent", nil), err: ownership.ErrNotFound,
 		},
-		"an owner that nobody knows where there is nothing": {pod: owned("DaemonSet", "agent", nil)},
-		"nobody's pod": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")},
+		"an unknown owner without any VPA": {pod: owned("DaemonSet", "agent", nil)},
+		"a pod without an owner": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")},
 			pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}}},
 		"of the same name, of another": {vpas: []*vpav1.VerticalPodAutoscaler{named("a")},
 			pod: owned("StatefulSet", "web", nil)},

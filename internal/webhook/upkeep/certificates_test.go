@@ -61,7 +61,7 @@ func shownWith(serial int64, authorities string) *certificate.Shown {
 	return &certificate.Shown{Certificate: &tls.Certificate{Leaf: leaf}, Authorities: []byte(authorities)}
 }
 
-// TestClientCertificates: with an authority of clients, nobody else gets as far as a request.
+// TestClientCertificates: with an authority of clients, no other client can send a request.
 func TestClientCertificates(t *testing.T) {
 	authority, pair := clientAuthority(t)
 	clients, err := certificate.ReadClients(authority)
@@ -78,7 +78,7 @@ func TestClientCertificates(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	_, stranger := clientAuthority(t)
-	for name, shows := range map[string][]tls.Certificate{"nobody": nil,
+	for name, shows := range map[string][]tls.Certificate{"none": nil,
 		"a stranger": {stranger}, "the API server": {pair}} {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
 			InsecureSkipVerify: true, Certificates: shows, // who the server is is not the question

@@ -41,7 +41,7 @@ func writes(client *fake.Clientset) map[string]int {
 func TestRegistration(t *testing.T) {
 	client := fake.NewClientset(&admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName},
-		Webhooks:   []admissionregistrationv1.MutatingWebhook{{Name: WebhookName}, {Name: "somebody.else"}},
+		Webhooks:   []admissionregistrationv1.MutatingWebhook{{Name: WebhookName}, {Name: "another.webhook"}},
 	})
 	r := registration(client)
 	if err := r.Ensure(t.Context(), []byte("first"), "/secret"); err != nil {
@@ -52,7 +52,7 @@ func TestRegistration(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Webhooks) != 2 || got.Labels["team"] != "platform" {
-		t.Fatalf("%+v, want the webhook of somebody else left alone and the label set", got)
+		t.Fatalf("%+v, want the other webhook left alone and the label set", got)
 	}
 	checkWebhook(t, &got.Webhooks[0])
 	for _, authorities := range []string{"first", "second"} {
@@ -100,7 +100,7 @@ func TestRegistrationWithUpstreamsRights(t *testing.T) {
 		}
 	}
 	if err := registration(client).Ensure(t.Context(), []byte("another"), "/secret"); !apierrors.IsForbidden(err) {
-		t.Errorf("%v, want it said that the configuration leads elsewhere", err)
+		t.Errorf("%v, want an error that the configuration leads elsewhere", err)
 	}
 	if counts := writes(client); counts["create"] != 1 || counts["delete"] > 0 {
 		t.Errorf("written with %v", counts)
@@ -148,7 +148,7 @@ func refuseCreation(client *fake.Clientset) {
 		})
 }
 
-// TestRegistrationWithoutTheRightToCreate: what ships is changed; where it is missing, it is said what to apply.
+// TestRegistrationWithoutTheRightToCreate: what ships is changed; where it is missing, the error says what to apply.
 func TestRegistrationWithoutTheRightToCreate(t *testing.T) {
 	client := fake.NewClientset(shipped())
 	refuseCreation(client)
@@ -172,8 +172,8 @@ func TestRegistrationWithoutTheRightToCreate(t *testing.T) {
 	}
 }
 
-// TestPathThatNobodyCouldWriteIsNotRequired: with upstream's rights what is there stays, and leads here without a path.
-func TestPathThatNobodyCouldWriteIsNotRequired(t *testing.T) {
+// TestPathThatCannotBeWrittenIsNotRequired: with upstream's rights what is there stays, and leads here without a path.
+func TestPathThatCannotBeWrittenIsNotRequired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := shipped()
 		there.Webhooks[0].ClientConfig.CABundle = []byte("ca")
@@ -197,7 +197,7 @@ func TestPathThatNobodyCouldWriteIsNotRequired(t *testing.T) {
 }
 
 // TestPathIsRequiredOnceTheAPIServerHasIt: no admission is lost in a rollout. While a replica of an older version takes
-// the path away each minute, any path is answered; when it is gone for three intervals, the path alone; and a replica
+// the path away every minute, any path is answered; when it is gone for three intervals, the path alone; and a replica
 // that begins then requires it at once.
 func TestPathIsRequiredOnceTheAPIServerHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -84,9 +84,9 @@ func TestUpkeep(t *testing.T) {
 	})
 }
 
-// TestLeaseOfWhomNobodyAsks: while the configuration is gone and cannot be made, pods come up as they are, and the
+// TestLeaseWithoutRegistration: while the configuration is gone and cannot be made, pods come up as they are, and the
 // Lease must not say that the updater may evict them. It is renewed again soon after the configuration is back.
-func TestLeaseOfWhomNobodyAsks(t *testing.T) {
+func TestLeaseWithoutRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(shipped())
 		refuseCreation(client)
@@ -114,7 +114,7 @@ func TestLeaseOfWhomNobodyAsks(t *testing.T) {
 		}
 		<-time.After(10 * time.Minute)
 		if since := age(); since < 9*time.Minute-10*time.Second {
-			t.Errorf("renewed %s ago, although nobody asks the server", since)
+			t.Errorf("renewed %s ago, although the API server does not call it", since)
 		}
 		if err := client.Tracker().Add(shipped()); err != nil {
 			t.Fatal(err)

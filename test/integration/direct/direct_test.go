@@ -19,7 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// Words of Plimsoll's log.
+// Texts of Plimsoll's log.
 const (
 	fromKubelets = "resource metrics come from the kubelets"
 	meanwhile    = "resource metrics come from metrics.k8s.io meanwhile"
@@ -35,7 +35,7 @@ func web(s *harness.Namespace) {
 	awaitLog(s, harness.Long, fromKubelets)
 }
 
-// awaitLog waits until Plimsoll has said the words about the object as its last words about where metrics come from.
+// awaitLog waits until the last line of the log about where the HPA's metrics come from contains the text.
 func awaitLog(s *harness.Namespace, deadline time.Duration, words string) {
 	s.EventuallyWithin(deadline, words, func(context.Context) error {
 		lines, err := s.LogLines("resource metrics come from")
@@ -102,7 +102,7 @@ func TestDecisionsWaitForNoTimer(t *testing.T) {
 	})
 	// By the sync period alone they would take ten minutes.
 	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("ten decisions took %s, with samples each second", took)
+		t.Errorf("ten decisions took %s, with samples every second", took)
 	}
 	for _, d := range s.Decisions("web")[before:] {
 		if d.Error != "" {

@@ -17,7 +17,7 @@ import (
 )
 
 // unwise has, in this order: no request for CPU, a single replica, a target that is not there, and a budget that
-// forbids every eviction; the last HPA wants no word on its single replica.
+// forbids every eviction; the last HPA ignores the rule about its single replica.
 const unwise = `
 apiVersion: apps/v1
 kind: Deployment
@@ -173,7 +173,7 @@ func TestAdviceNamesMissingRights(t *testing.T) {
 	} {
 		at := slices.IndexFunc(report.Skipped, func(s show.Skipped) bool { return s.Rule == rule })
 		if at < 0 || !strings.Contains(report.Skipped[at].Why, why) {
-			t.Errorf("%s: not said that %q: %v", rule, why, report.Skipped)
+			t.Errorf("%s: not skipped because %q: %v", rule, why, report.Skipped)
 		}
 	}
 }

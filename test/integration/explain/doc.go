@@ -1,3 +1,3 @@
 // Package explain tests plimsoll explain and plimsoll advise, the program, on a real API
-// server: what they say, to whom, and whether what is foretold comes.
+// server: what they print, with which permissions, and whether predictions come true.
 package explain

@@ -18,7 +18,7 @@ import (
 )
 
 // waiting makes an autoscaler that wants four pods and may have one more a minute, and
-// waits until the first has come and the status tells of it.
+// waits until the first has come and the status shows it.
 func waiting(t *testing.T) *harness.Namespace {
 	t.Helper()
 	s := shared.Namespace(t)
@@ -59,7 +59,7 @@ func explained(t *testing.T, s *harness.Namespace) explainhorizontal.Output {
 }
 
 // TestNamesTheLimitThatTheControllerObeys: the limit that binds during a surge is
-// named, with what is used up of it, and the next pod comes when it was foretold.
+// named, with what is used up of it, and the next pod comes when it was predicted.
 func TestNamesTheLimitThatTheControllerObeys(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
@@ -71,16 +71,16 @@ func TestNamesTheLimitThatTheControllerObeys(t *testing.T) {
 		t.Errorf("the policies are %+v, want one that began at 1 and permits 2", out.RatePolicies)
 	}
 	if len(out.Steps) != 2 || out.Steps[0].Replicas != 3 || out.Steps[1].Replicas != 4 {
-		t.Fatalf("foretold are %+v, want 3 and then 4", out.Steps)
+		t.Fatalf("predicted are %+v, want 3 and then 4", out.Steps)
 	}
 	s.AwaitReplicas(harness.Deployment, "web", 3)
 	if late := time.Since(out.Steps[0].Time); late < -2*time.Second || late > 10*time.Second {
-		t.Errorf("the third pod came %s after it was foretold", late)
+		t.Errorf("the third pod came %s after its predicted time", late)
 	}
 }
 
-// TestTellsPeople: the text has the metric, the limits, and what comes.
-func TestTellsPeople(t *testing.T) {
+// TestText: the text has the metric, the limits, and what comes.
+func TestText(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
 	stdout, stderr, code := explain(t, s, "--sync-period=1s", "--controller-address="+shared.Plimsoll(t).Inspection())
@@ -125,7 +125,7 @@ func TestSavedIsDecidedAlike(t *testing.T) {
 	}
 }
 
-// TestWithoutTheController: where its history cannot be read, that is said, and what
+// TestWithoutTheController: if its history cannot be read, the explanation says so, and what
 // is certain all the same.
 func TestWithoutTheController(t *testing.T) {
 	t.Parallel()
@@ -160,21 +160,21 @@ func TestTheDemosLineFindsTheLeader(t *testing.T) {
 	}
 }
 
-// TestSaysWhatRightIsMissing: whoever may not look learns what to ask for.
-func TestSaysWhatRightIsMissing(t *testing.T) {
+// TestNamesTheMissingPermission: a user without a permission sees which one to ask for.
+func TestNamesTheMissingPermission(t *testing.T) {
 	t.Parallel()
 	s := waiting(t)
-	stdout, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":nobody")
+	stdout, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":none")
 	if code == 0 || !strings.Contains(stderr, "you may not get horizontalpodautoscalers.autoscaling in namespace "+
 		s.Name) {
 		t.Errorf("exit status %d: %s%s", code, stdout, stderr)
 	}
-	s.Kubectl("create", "role", "looker", "--verb=get",
+	s.Kubectl("create", "role", "reader", "--verb=get",
 		"--resource=horizontalpodautoscalers.autoscaling,deployments.apps/scale")
-	s.Kubectl("create", "rolebinding", "looker", "--role=looker", "--serviceaccount="+s.Name+":looker")
-	// The API server comes to know of a right given just now.
-	s.Eventually("the next right that is missing", func(context.Context) error {
-		_, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":looker")
+	s.Kubectl("create", "rolebinding", "reader", "--role=reader", "--serviceaccount="+s.Name+":reader")
+	// The API server may need a moment to see the new permission.
+	s.Eventually("the next missing permission", func(context.Context) error {
+		_, stderr, code := explain(t, s, "--as=system:serviceaccount:"+s.Name+":reader")
 		if code == 0 || !strings.Contains(stderr, "you may not list pods in namespace "+s.Name) {
 			return fmt.Errorf("exit status %d: %s", code, stderr)
 		}

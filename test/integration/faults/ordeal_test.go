@@ -17,7 +17,7 @@ import (
 type ordeal struct {
 	// breaks makes the trouble and heals ends it.
 	breaks, heals func(s *harness.Namespace)
-	// condition is what the object then shows, event the reason of the Warning event. Both messages contain the words:
+	// condition is what the object then shows, event the reason of the Warning event. Both messages contain the texts:
 	// what is wrong, with the names of object and field.
 	condition symptom
 	event     string

@@ -54,7 +54,7 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 			t.Errorf("%s: event of type %s", name, event.Type)
 		}
 	}
-	// What nobody can read asks for more.
+	// The metric that cannot be read asks for more.
 	s.SetQueue("jobs", 35)
 	for name := range metrics {
 		s.SetLoad(name, 35)

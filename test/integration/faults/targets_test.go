@@ -129,7 +129,7 @@ func TestTwoObjectsOnTheSamePods(t *testing.T) {
 	wantCounts(t, record, 2, 4)
 }
 
-// gadgets have a scale, in which there is a selector only once selectorPath is told where.
+// gadgets have a scale, in which there is a selector only once selectorPath is set.
 const gadgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

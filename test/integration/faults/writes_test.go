@@ -115,8 +115,8 @@ func forbidScaling(t *testing.T, s *harness.Namespace) (lift func()) {
 	return lift
 }
 
-// Somebody changes the count as fast as the API server lets him, while Plimsoll wants another one. Whenever Plimsoll
-// writes, it is from the count that it decided on: nothing is overwritten unseen.
+// Another client changes the count as fast as the API server allows, while Plimsoll wants another one. Whenever
+// Plimsoll writes, it is from the count that it decided on: nothing is overwritten unseen.
 func TestScaleWriteInConflict(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)
@@ -129,7 +129,7 @@ func TestScaleWriteInConflict(t *testing.T) {
 	for n := int32(0); time.Now().Before(ended); n++ {
 		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, 5+n%2)
 		_, err := deployments.Patch(t.Context(), "web", types.MergePatchType, patch,
-			metav1.PatchOptions{FieldManager: "somebody"})
+			metav1.PatchOptions{FieldManager: "another"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestScaleWriteInConflict(t *testing.T) {
 	compareWithLog(t, s, changes)
 }
 
-// compareWithLog checks that Plimsoll's writes, as its log tells from what count it decided on to which, are those that
+// compareWithLog checks that Plimsoll's writes, by the counts before and after in its log, are those that
 // the API server has stored.
 func compareWithLog(t *testing.T, s *harness.Namespace, seen *harness.Changes) {
 	t.Helper()

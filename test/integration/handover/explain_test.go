@@ -29,7 +29,7 @@ func explained(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) explainh
 	return out
 }
 
-// explainText is what it tells people.
+// explainText is its text output.
 func explainText(t *testing.T, s *harness.Namespace, p *harness.Plimsoll) string {
 	t.Helper()
 	stdout, stderr, code := p.Run(t, "explain", "hpa/web", "-n", s.Name, "--kubeconfig="+s.Cluster.KubeconfigPath())
@@ -48,28 +48,28 @@ func wantWords(t *testing.T, text string, words ...string) {
 	}
 }
 
-// On a cluster without Plimsoll the explanation says that nobody tells the history, and commits itself to what every
+// On a cluster without Plimsoll the explanation says that the history is unknown, and commits itself to what every
 // history comes to; kube-controller-manager then does that: it scales up at its next sync, and holds what falls.
-func TestExplainForetellsUpstream(t *testing.T) {
+func TestExplainPredictsUpstream(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, loopOn, "--horizontal-pod-autoscaler-sync-period=10s")
 	s.Create(harness.Workload{Replicas: ptr.To[int32](2)}.Deployment(), harness.Queue("jobs", 15),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitConditions("web", validMetric())
 	changes := s.WatchChanges("web")
-	foretold := func(current, want int32) (out explainhorizontal.Output) {
+	predicted := func(current, want int32) (out explainhorizontal.Output) {
 		t.Helper()
 		s.Eventually(fmt.Sprintf("a forecast of %d", want), func(context.Context) error {
 			out = explained(t, s, p)
 			if out.Status.CurrentReplicas != current || out.Least != want || out.Most != want {
-				return fmt.Errorf("%d replicas, foretold are %d to %d", out.Status.CurrentReplicas, out.Least, out.Most)
+				return fmt.Errorf("%d replicas, predicted are %d to %d", out.Status.CurrentReplicas, out.Least, out.Most)
 			}
 			return nil
 		})
 		return out
 	}
 	s.SetQueue("jobs", 35)
-	out := foretold(2, 4)
+	out := predicted(2, 4)
 	if out.KnowsHistory || out.Controller != explainhorizontal.Upstream || out.NoHistory == "" {
 		t.Errorf("it knows the history: %t (%q) of %s", out.KnowsHistory, out.NoHistory, out.Controller)
 	}
@@ -77,7 +77,7 @@ func TestExplainForetellsUpstream(t *testing.T) {
 
 	s.SetQueue("jobs", 15)
 	awaitAverage(s, "web", 4)
-	foretold(4, 4)
+	predicted(4, 4)
 	text := explainText(t, s, p)
 	wantWords(t, text, "history        unknown: kube-controller-manager does not expose it",
 		"controller     kube-controller-manager",

@@ -18,7 +18,7 @@ func validMetric() harness.Condition {
 	return harness.Condition{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound"}
 }
 
-// From kube-controller-manager's loop to Plimsoll and back under steady load: nobody writes another count. One object's
+// From kube-controller-manager's loop to Plimsoll and back under steady load: no write of another count. One object's
 // load wants what it has. The other's has fallen, and only the stabilization of the one before keeps its count up: who
 // takes over does not know that history and must not scale down at once.
 func TestHandoverUnderSteadyLoad(t *testing.T) {
@@ -129,7 +129,7 @@ func TestRefusesToFight(t *testing.T) {
 	})
 	// The API server's times count whole seconds.
 	if after := time.Since(last); after < 119*time.Second || after > 140*time.Second {
-		t.Errorf("Plimsoll scaled %s after the other's last word, want two minutes", after)
+		t.Errorf("Plimsoll scaled %s after the other's last write, want two minutes", after)
 	}
 	s.AwaitEvent("web", "ScalingResumed", "plimsoll scales it again")
 	s.Eventually("the end of all contests", func(context.Context) error {
@@ -139,7 +139,7 @@ func TestRefusesToFight(t *testing.T) {
 		return nil
 	})
 	if d := s.Decisions("web")[decided]; d.At.Before(last.Add(119 * time.Second)) {
-		t.Errorf("Plimsoll decided %s after the other's last word", d.At.Sub(last))
+		t.Errorf("Plimsoll decided %s after the other's last write", d.At.Sub(last))
 	}
 	want := []harness.Change{{From: 2, To: 4, By: "kube-controller-manager"},
 		{From: 4, To: 6, By: "kube-controller-manager"}, {From: 6, To: 8, By: "plimsoll"}}

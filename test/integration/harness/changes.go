@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Change is a change of a Deployment's spec.replicas and who made it, by the name of the field manager.
+// Change is a change of a Deployment's spec.replicas and the name of the field manager that made it.
 type Change struct {
 	From, To int32
 	By       string
@@ -37,7 +37,8 @@ func (c *Changes) see(deployment *appsv1.Deployment) {
 	c.count = ptr.To(count)
 }
 
-// ownerOfReplicas is who set spec.replicas last: a change of a value takes the field from all others.
+// ownerOfReplicas is the field manager that set spec.replicas last: a change of a value takes the field from all
+// others.
 func ownerOfReplicas(deployment *appsv1.Deployment) string {
 	for i := range deployment.ManagedFields {
 		entry := &deployment.ManagedFields[i]

@@ -19,7 +19,7 @@ type Decision struct {
 	Error string
 }
 
-// Decisions are all that Plimsoll has decided about a HorizontalPodAutoscaler, as its log tells.
+// Decisions are all that Plimsoll has decided about a HorizontalPodAutoscaler, as its log shows.
 func (s *Namespace) Decisions(name string) []Decision {
 	s.t.Helper()
 	lines, err := s.LogLines(s.Name + "/" + name)
@@ -53,7 +53,7 @@ func (s *Namespace) AwaitDecisions(name string, more int) {
 	})
 }
 
-// LogLines are the lines of Plimsoll's log that contain the words, by their keys.
+// LogLines are the lines of Plimsoll's log that contain the text, by their keys.
 func (s *Namespace) LogLines(words string) ([]map[string]string, error) {
 	return s.LogLinesOf(plimsollName, words)
 }

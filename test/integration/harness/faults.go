@@ -5,7 +5,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/kubelet"
 )
 
-// Fault makes one of the adapter's metrics misbehave for those who ask for it in the namespace, until the test
+// Fault makes one of the adapter's metrics misbehave for requests about the namespace, until the test
 // ends; the zero value heals it.
 func (s *Namespace) Fault(metric string, fault adapter.Fault) {
 	faults := s.Cluster.Adapter().Faults

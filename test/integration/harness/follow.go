@@ -92,7 +92,7 @@ func (f *follower) add(deployment *appsv1.Deployment) {
 	f.see(deployment)
 }
 
-// caughtUp waits until what is stored now has been seen: a watch may tell of a write later than a read does. An
+// caughtUp waits until what is stored now has been seen: a watch may show a write later than a read does. An
 // error means that versions may be missing.
 func (f *follower) caughtUp() error {
 	ctx, cancel := context.WithTimeout(f.namespace.t.Context(), Long)

@@ -14,8 +14,8 @@
 //		s.AwaitReplicas(harness.Deployment, "web", 4)
 //	}
 //
-// Plimsoll runs as its own process, as the service account of config/ and with no more rights than config/ grants, and
-// decides each second.
+// Plimsoll runs as its own process, as the service account of config/ and with no more permissions than config/ grants,
+// and decides every second.
 //
 // Metrics of the adapter follow within a second, those of metrics-server within about 20 s: two scrapes. A metric's
 // total is best put between two multiples of its target (35 against 10, not 40), so that jitter never changes the
@@ -113,7 +113,7 @@ type Namespace struct {
 }
 
 // NewNamespace makes a namespace that goes with the test. If the test fails, Plimsoll's log lines about it are
-// shown, and what it holds is kept below dist/.
+// shown, and its objects are kept below dist/.
 func NewNamespace(t testing.TB, cluster *devcluster.Cluster) *Namespace {
 	t.Helper()
 	namespace, err := cluster.Client().CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
@@ -127,7 +127,7 @@ func NewNamespace(t testing.TB, cluster *devcluster.Cluster) *Namespace {
 	return s
 }
 
-// generateName is the beginning of a namespace's name that tells whose it is.
+// generateName is the beginning of a namespace's name that shows which test it belongs to.
 func generateName(test string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -146,7 +146,7 @@ func (s *Namespace) end() {
 	if err != nil {
 		s.t.Errorf("Plimsoll's log: %v", err)
 	}
-	// As RBAC words it. Creation in a namespace that goes is forbidden in other words.
+	// RBAC's message. Creation in a namespace that is being deleted has another one.
 	refused := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "is forbidden: User ") })
 	if refused >= 0 && !s.Refused {
 		s.t.Errorf("config/ does not grant Plimsoll what it needs: %s", lines[refused])

@@ -143,7 +143,7 @@ func (s *Namespace) events(ctx context.Context, name, reason string) ([]corev1.E
 	return list.Items, nil
 }
 
-// AwaitEvent waits for an event of a reason whose message contains the words, and returns it.
+// AwaitEvent waits for an event of a reason whose message contains the text, and returns it.
 func (s *Namespace) AwaitEvent(name, reason, words string) corev1.Event {
 	s.t.Helper()
 	var found corev1.Event

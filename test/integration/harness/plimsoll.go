@@ -17,7 +17,7 @@ import (
 // plimsollName is the program's name; its log is at Cluster.LogPath of it.
 const plimsollName = "plimsoll"
 
-// SyncFlags make Plimsoll decide each second and log each decision. Resource metrics are metrics-server's, as for
+// SyncFlags make Plimsoll decide every second and log every decision. Resource metrics are metrics-server's, as for
 // upstream.
 func SyncFlags() []string {
 	return []string{

@@ -8,7 +8,7 @@ import (
 const (
 	// Long is the deadline for what takes seconds on a quiet machine, metrics-server's scrapes included.
 	Long = 2 * time.Minute
-	// interval is how often conditions are looked at.
+	// interval is how often conditions are checked.
 	interval = 200 * time.Millisecond
 )
 
@@ -37,7 +37,7 @@ func (s *Namespace) EventuallyWithin(deadline time.Duration, what string, check 
 	}
 }
 
-// Holds looks for the whole duration and ends the test as soon as check returns an error.
+// Holds checks for the whole duration and ends the test as soon as check returns an error.
 func (s *Namespace) Holds(duration time.Duration, what string, check func(context.Context) error) {
 	s.t.Helper()
 	began := time.Now()

@@ -124,7 +124,7 @@ func staysAtFour(t *testing.T, s *harness.Namespace, record *harness.Record) {
 	awaitSequence(s, record, 4)
 }
 
-// editLastApplied is `kubectl apply edit-last-applied deployment/web` by somebody who deletes the line with replicas.
+// editLastApplied is `kubectl apply edit-last-applied deployment/web` that deletes the line with replicas.
 func editLastApplied(t *testing.T, s *harness.Namespace) {
 	t.Helper()
 	editor := filepath.Join(t.TempDir(), "editor")

@@ -43,7 +43,7 @@ func TestPolicyOfOnePodAMinute(t *testing.T) {
 	}
 }
 
-// The defaults allow the larger of four pods and a doubling in each 15 s: from 1 to 5, to 10, to 20.
+// The defaults allow the larger of four pods and a doubling every 15 s: from 1 to 5, to 10, to 20.
 func TestDefaultBehaviorScalesUpInSteps(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)

@@ -38,8 +38,8 @@ func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 				},
 			}
 			hpa := harness.Autoscaler("web", metric)
-			// Each wrong wish shows that is not the disagreement of one scrape: pods that are there with samples that are of
-			// the ones before them.
+			// Every wrong proposal shows that is not the disagreement of one scrape: pods that are there with samples that are
+			// of the ones before them.
 			hpa.Spec.Behavior = harness.DownAtOnce()
 			hpa.Spec.Behavior.ScaleDown.StabilizationWindowSeconds = ptr.To(disagreement[name])
 			s.Create(deployment, web.Service(17.5), hpa)

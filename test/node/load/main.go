@@ -1,5 +1,5 @@
-// Command load takes memory in steps and burns CPU, as it is told: what runs in the containers of the tests on a real
-// node. It holds what it took until it is told to end.
+// Command load takes memory in steps and burns CPU, by its flags: what runs in the containers of the tests on a real
+// node. It keeps what it took until it gets a signal.
 package main
 
 import (

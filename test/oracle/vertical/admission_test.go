@@ -60,7 +60,7 @@ var admissionReach = []string{
 // TestAdmission gives upstream's admission server and Plimsoll's the same requests:
 // new pods under an object, with its recommendation, and LimitRanges. The pods that
 // come of the two patches are equal, to the last unit and, but for the order of
-// maps, to the last word of the annotations.
+// maps, to the last character of the annotations.
 func TestAdmission(t *testing.T) {
 	silence(t)
 	reached, compared := map[string]int{}, 0
@@ -72,7 +72,7 @@ func TestAdmission(t *testing.T) {
 		theirs, panicked := answerOf(t, w.upstream(t), body)
 		ours, _ := answerOf(t, w.plimsoll(t, divergence.None), body)
 		if panicked {
-			// That it is admitted unchanged is all that can be said of it.
+			// It is admitted unchanged; nothing else can be compared.
 			reached["upstream panics"]++
 			if _, broken := answerOf(t, w.plimsoll(t, divergence.Default), body); broken || !ours.Allowed {
 				t.Fatalf("seed %d: where upstream panics, so does Plimsoll", seed)
@@ -226,7 +226,7 @@ func answerOf(t *testing.T, server http.Handler, body []byte) (response *admissi
 	return review.Response, false
 }
 
-// patched is the pod after a patch, with the words of its annotation in order.
+// patched is the pod after a patch, with the texts of its annotation in order.
 func (w *admissionWorld) patched(t *testing.T, response *admissionv1.AdmissionResponse) *corev1.Pod {
 	t.Helper()
 	raw := marshalled(t, w.pod)
@@ -251,7 +251,7 @@ func (w *admissionWorld) patched(t *testing.T, response *admissionv1.AdmissionRe
 
 var containerWords = regexp.MustCompile(`(?:: |; )container \d+: `)
 
-// inOrder sorts the words about each container: upstream's come from maps.
+// inOrder sorts the texts about each container: upstream's come from maps.
 func inOrder(text string) string {
 	starts := containerWords.FindAllStringIndex(text, -1)
 	var b strings.Builder

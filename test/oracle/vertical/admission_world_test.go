@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 )
 
-// admissionClient answers nobody: what is read is in the informers' stores.
+// admissionClient answers no request: what is read is in the informers' stores.
 var admissionClient kubernetes.Interface = fake.NewClientset()
 
 // admissionWorld is a new pod with what decides about it, drawn from a seed.

@@ -23,7 +23,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// The definitions are upstream's in all but words, in which generator wrote them, in
+// The definitions are upstream's in all but descriptions, in which generator wrote them, in
 // the schema of the version that is no longer served, and in the bounds of quantities.
 func TestDefinitionsAreUpstreams(t *testing.T) {
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",

@@ -100,7 +100,7 @@ type historian struct {
 	revision   string
 	containers []string
 	problem    int
-	// memoryOnly is a container whose CPU nobody measures.
+	// memoryOnly is a container whose CPU is not measured.
 	memoryOnly string
 }
 

@@ -37,7 +37,7 @@ import (
 )
 
 // upstreamUpdater is what upstream's updater does with the pods of one
-// VerticalPodAutoscaler in a pass, told again: pkg/updater/logic has it in one
+// VerticalPodAutoscaler in a pass, written again: pkg/updater/logic has it in one
 // function with lists and limiters. All that decides is upstream's own code.
 type upstreamUpdater struct {
 	client     *fake.Clientset
@@ -244,7 +244,7 @@ func keep(pods []*corev1.Pod, is func(*corev1.Pod) bool) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return !is(p) })
 }
 
-// readPatch tells what a patch of pods/resize sets, in the words of describe.
+// readPatch is what a patch of pods/resize sets, as describe writes it.
 func (w *updaterWorld) readPatch(t *testing.T, pod string, body []byte) string {
 	t.Helper()
 	var operations []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 )
 
-// validationReach are words that a comparison of 5000 objects must have heard.
+// validationReach are texts that must appear in a comparison of 5000 objects.
 var validationReach = []string{
 	"updateMode is required", "mode is deprecated", "feature gate InPlace", "minReplicas has to be positive",
 	"Unsupported value",
@@ -66,7 +66,7 @@ func TestValidation(t *testing.T) {
 	t.Logf("%d objects from seed %d were answered alike", *admissionObjects, *admissionSeed)
 }
 
-// saidOf is an answer, with the words about maps in order.
+// saidOf is an answer, with the texts about maps in order.
 func saidOf(response *admissionv1.AdmissionResponse) []string {
 	said := []string{fmt.Sprint(response.Allowed, string(response.Patch))}
 	said = append(said, response.Warnings...)
@@ -103,7 +103,7 @@ func countSaid(reached map[string]int, response *admissionv1.AdmissionResponse, 
 	}
 }
 
-// object is a VerticalPodAutoscaler as somebody may have written it who did not read
+// object is a VerticalPodAutoscaler as a user may have written it who did not read
 // what is allowed.
 func (w *admissionWorld) object() *vpav1.VerticalPodAutoscaler {
 	vpa := &vpav1.VerticalPodAutoscaler{}

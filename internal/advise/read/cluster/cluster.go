@@ -132,7 +132,7 @@ func complete(o *unstructured.Unstructured, k *kind) {
 var podMetrics = kind{name: "PodMetrics", group: "metrics.k8s.io", version: "v1beta1", resource: "pods"}
 
 // Usage is what containers use at this moment, as metrics.k8s.io shows it. Why it is
-// not known is said in words; that is no error.
+// unknown is returned as a text; that is no error.
 func (r *Reader) Usage(ctx context.Context) (samples *containerusage.Samples, why string) {
 	samples = &containerusage.Samples{IsMoment: true, Source: "metrics.k8s.io, one moment"}
 	err := r.each(ctx, &podMetrics, func(raw map[string]any) error {

@@ -23,7 +23,7 @@ func start(forbidden []string, content ...runtime.Object) *fake.FakeDynamicClien
 	for i := range kinds {
 		lists[kinds[i].gvr()] = kinds[i].name + "List"
 	}
-	// Pods of both groups have one resource name; the group tells them apart.
+	// Pods of both groups have one resource name; the group distinguishes them.
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, content...)
 	for _, resource := range forbidden {
 		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) {

@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What cannot be read is told with its place, and keeps nothing else from being read.
+// What cannot be read is reported with its place, and everything else is read.
 func TestTheRestIsRead(t *testing.T) {
 	const fine = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: usual}\n"
 	deep := strings.Repeat("[", 1<<20)

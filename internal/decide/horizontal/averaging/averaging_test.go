@@ -33,7 +33,7 @@ func TestCommonWindow(t *testing.T) {
 		readyFor []time.Duration
 		want     time.Duration
 	}{
-		"nobody":                           {nil, StableWindow},
+		"no pods":                          {nil, StableWindow},
 		"all for long":                     {old(3), StableWindow},
 		"one just now, who does not count": {append(old(3), 4*time.Second), StableWindow},
 		"one who counts":                   {append(old(3), 6*time.Second), 6 * time.Second},

@@ -48,16 +48,16 @@ func TestDocumented(t *testing.T) {
 			for _, file := range link.FindAllStringSubmatch(item(section, "Seen in"), -1) {
 				story, err := os.ReadFile(filepath.Join(root, file[1]))
 				if err != nil || !strings.Contains(string(story), "# "+d.String()+": ") {
-					t.Errorf("%s does not tell of it (%v)", file[1], err)
+					t.Errorf("%s has no scenario of it (%v)", file[1], err)
 				}
 			}
 		})
 	}
 }
 
-// item is what stands under a bold word, up to the next one.
-func item(section, word string) string {
-	_, after, _ := strings.Cut(section, "**"+word+":** ")
+// item is the text under a bold heading, up to the next one.
+func item(section, heading string) string {
+	_, after, _ := strings.Cut(section, "**"+heading+":** ")
 	text, _, _ := strings.Cut(after, " - **")
 	return text
 }

@@ -28,7 +28,7 @@ func failing(s scene, reading metric.Reading) scene {
 	return s
 }
 
-// TestFailure compares with upstream's words, event, condition and error
+// TestFailure compares with upstream's messages, event, condition and error
 // (pkg/controller/podautoscaler/{horizontal,replica_calculator}.go and
 // metrics/{client,utilization}.go, v1.37.1).
 func TestFailure(t *testing.T) {
@@ -45,7 +45,7 @@ func TestFailure(t *testing.T) {
 		want   source.Failure
 	}{
 		"resource, API down": {
-			"the API's words stand behind upstream's", failing(running(utilization(50), 1), down),
+			"the API's message comes after upstream's", failing(running(utilization(50), 1), down),
 			source.Failure{
 				Reason: "FailedGetResourceMetric",
 				Message: "failed to get memory utilization: unable to get metrics for resource memory: unable to fetch metrics " +
@@ -194,7 +194,7 @@ func TestFailure(t *testing.T) {
 			},
 		},
 		"pods, no pods": {
-			"no words of the API before it", running(averageOf(source.Pods, 100)),
+			"no message of the API before it", running(averageOf(source.Pods, 100)),
 			source.Failure{
 				Reason:  "FailedGetPodsMetric",
 				Message: "no pods returned by selector while calculating replica count",
@@ -288,7 +288,7 @@ func TestFailure(t *testing.T) {
 			},
 		},
 		"external average, empty": {
-			"the words differ from those of a value", failing(total(averageOf(source.External, 1), 1), empty),
+			"the message differs from that of a value", failing(total(averageOf(source.External, 1), 1), empty),
 			source.Failure{
 				Reason:  "FailedGetExternalMetric",
 				Message: "unable to get external metric shop/rps/nil: no metrics returned from external metrics API",
@@ -297,7 +297,7 @@ func TestFailure(t *testing.T) {
 			},
 		},
 		"external, unusable selector": {
-			"no words of the API before it", failing(total(selectorless(valueOf(source.External, 1)), 1), down),
+			"no message of the API before it", failing(total(selectorless(valueOf(source.External, 1)), 1), down),
 			source.Failure{
 				Reason:  "FailedGetExternalMetric",
 				Message: `"Near" is not a valid label selector operator`,
@@ -323,7 +323,7 @@ func TestFailure(t *testing.T) {
 			},
 		},
 		"fewer samples than pods": {
-			"a defect of whoever collected them costs the metric, not the process",
+			"a defect of the collector costs the metric, not the process",
 			failing(running(averageOf(source.Pods, 100), 1), metric.Reading{}),
 			source.Failure{
 				Reason:  "FailedGetPodsMetric",

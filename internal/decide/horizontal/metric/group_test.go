@@ -98,7 +98,7 @@ func TestGroup(t *testing.T) {
 			metric.Missing,
 		},
 		"cpu without a Ready condition": {
-			"nobody knows whether it works yet", cpu, change(func(p *metric.Pod) { p.Ready = metric.NoReadiness }),
+			"it is unknown whether it works yet", cpu, change(func(p *metric.Pod) { p.Ready = metric.NoReadiness }),
 			sample(100), divergence.None, metric.Unready,
 		},
 		"cpu without a start time": {
@@ -208,7 +208,7 @@ func TestGroupLacking(t *testing.T) {
 	t.Run("no pod has the container", func(t *testing.T) {
 		r := scene().with(divergence.Default).asking(0, absent).asking(1, absent).evaluate()
 		if r.Failure == nil || r.Failure.Message != "failed to get memory utilization: container app not found in Pod a" {
-			t.Errorf("got %+v: a container that nobody has is a mistake in the object", r.Failure)
+			t.Errorf("got %+v: a container that no pod has is a mistake in the HPA", r.Failure)
 		}
 	})
 }

@@ -190,7 +190,7 @@ func TestUtilization(t *testing.T) {
 			outcome{6, metric.Recomputed, 4, 100, 1000},
 		},
 		"nothing used": {
-			"0 % wants 0 replicas; min is somebody else's", running(half, 0, 0),
+			"0 % needs 0 replicas; min is applied later", running(half, 0, 0),
 			outcome{0, metric.Scaled, 2, 0, 0},
 		},
 		"overflow of the percentage, upstream": {

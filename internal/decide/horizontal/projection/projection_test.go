@@ -107,7 +107,7 @@ func TestAhead(t *testing.T) {
 }
 
 // TestAheadIsWhatHappens: with a load that stays, the decisions that follow are
-// those that were foretold, step for step.
+// those that were predicted, step for step.
 func TestAheadIsWhatHappens(t *testing.T) {
 	for _, b := range []*behavior.Behavior{
 		nil,
@@ -134,12 +134,12 @@ func TestAheadIsWhatHappens(t *testing.T) {
 				}
 				count = d.Desired
 			}
-			var foretold []string
+			var predicted []string
 			for _, step := range ahead.Steps {
-				foretold = append(foretold, fmt.Sprintf("%d at %s", step.Replicas, step.At.Sub(noon)))
+				predicted = append(predicted, fmt.Sprintf("%d at %s", step.Replicas, step.At.Sub(noon)))
 			}
-			if diff := cmp.Diff(happened, foretold); diff != "" {
-				t.Errorf("queue of %d (-happened +foretold):\n%s", queue, diff)
+			if diff := cmp.Diff(happened, predicted); diff != "" {
+				t.Errorf("queue of %d (-happened +predicted):\n%s", queue, diff)
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func TestBinds(t *testing.T) {
 	}
 }
 
-// TestUses: what of a budget is spent is said with the count that it began from.
+// TestUses: the spent part of a budget comes with the count that it began from.
 func TestUses(t *testing.T) {
 	p := policy(1, 20, &behavior.Behavior{Up: behavior.Rules{Policies: []behavior.RatePolicy{
 		{Type: behavior.RatePods, Value: 4, Period: time.Minute}, {Type: behavior.RatePercent, Value: 100, Period: period},

@@ -57,10 +57,10 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// TestNobodyKnows: a metric that fails confirms nothing and refutes nothing, nor does
+// TestNotJudged: a metric that fails confirms nothing and refutes nothing, nor does
 // what it shows long after the surge, nor another one that has its place. The next surge
 // is believed, and the doubt after earlier ones is what it was.
-func TestNobodyKnows(t *testing.T) {
+func TestNotJudged(t *testing.T) {
 	failed := []metric.Result{{Failure: &source.Failure{}}}
 	pending := []metric.Result{{Pending: true}}
 	memory := []source.Spec{{Type: source.Resource, Name: "memory", Target: cpu[0].Target}}
@@ -81,9 +81,9 @@ func TestNobodyKnows(t *testing.T) {
 		"it fails for hours":           {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, failed}}},
 		"and is there again, with use": {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, stable(2)}}},
 		"and is there again, without":  {looks: []look{{25 * time.Second, cpu, failed}, {2 * time.Hour, cpu, stable(1)}}},
-		"nobody answers for hours": {looks: []look{{25 * time.Second, cpu, pending}, {2 * time.Hour, cpu, pending},
+		"no answer for hours": {looks: []look{{25 * time.Second, cpu, pending}, {2 * time.Hour, cpu, pending},
 			{3 * time.Hour, cpu, stable(1)}}},
-		"nobody decides for hours":  {looks: []look{{2 * time.Hour, cpu, stable(1)}}},
+		"no decision for hours":     {looks: []look{{2 * time.Hour, cpu, stable(1)}}},
 		"the metric is removed":     {looks: []look{{25 * time.Second, nil, nil}}},
 		"another one has its place": {looks: []look{{25 * time.Second, memory, stable(1)}}},
 		"it has another target":     {looks: []look{{25 * time.Second, higher, stable(1)}}},

@@ -229,7 +229,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestSecondMetric: of several metrics the one that asks for most is told.
+// TestSecondMetric: of several metrics the one that asks for most is reported.
 func TestSecondMetric(t *testing.T) {
 	s := sceneOf(recent(5000, 5000, 5000))
 	in := s.input()
@@ -269,8 +269,8 @@ func TestSuspects(t *testing.T) {
 		"just ready": {"it is starting", recent(4500, 500, 500), func(s *scene) {
 			s.context.Pods[0].ReadyTransition = noon.Add(-14 * time.Second)
 		}, false},
-		"off": {"nobody asks", recent(4500, 500, 500), func(s *scene) { s.settings.Window = 0 }, false},
-		"as upstream": {"nobody asks", recent(4500, 500, 500), func(s *scene) {
+		"off": {"nothing is asked", recent(4500, 500, 500), func(s *scene) { s.settings.Window = 0 }, false},
+		"as upstream": {"nothing is asked", recent(4500, 500, 500), func(s *scene) {
 			s.context.Divergences = divergence.None
 		}, false},
 		"without the container": {"it has no target", recent(4500, 500, 500), func(s *scene) {

@@ -57,7 +57,7 @@ func TestDecide(t *testing.T) {
 				Recommendations: []vertical.Recommendation{target("web", 150, 60*mi)},
 			},
 			want: []admit.Change{{Requests: vertical.Of(150, 60*mi), Limits: vertical.Of(300, 120*mi)}, {}},
-			// The words for the second are upstream's, for an empty object that changes nothing.
+			// The texts for the second are upstream's, for an empty object that changes nothing.
 			updates: "container 0: cpu request, memory request, cpu limit, memory limit; container 1: ",
 		},
 		"limits stay, and requests below them": {

@@ -64,7 +64,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestMessages(t *testing.T) {
 	conflicts := []Conflict{{"app", vertical.CPU, "web"}, {"app", vertical.Memory, "heap"}, {"proxy", vertical.CPU, "web"}}
 	for _, c := range []struct{ got, want string }{
 		{

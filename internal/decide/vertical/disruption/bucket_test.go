@@ -38,7 +38,7 @@ func TestBucketHasADeadline(t *testing.T) {
 		t.Error("a token of 10 s from now within 9")
 	}
 	if at, ok, _ := b.Reserve(now, now.Add(11*time.Second)); !ok || at.Sub(now) != 10*time.Second {
-		t.Errorf("the token that nobody took: %t at %s", ok, at)
+		t.Errorf("the token that was not taken: %t at %s", ok, at)
 	}
 	if _, ok, _ := NewBucket(1, 0).Reserve(now, time.Time{}); ok {
 		t.Error("a token of a bucket that holds none")

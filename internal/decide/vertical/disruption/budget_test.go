@@ -57,8 +57,8 @@ func TestHowManyMayGo(t *testing.T) {
 		"as few as may be":                               {Policy{MinReplicas: 2, Tolerance: 1}, 2, 2, 0, 2},
 		"too few to evict, but not to resize": {Policy{MinReplicas: 3, Tolerance: 1, SkipInPlace: true}, 2, 2, 0,
 			0},
-		"a kind that nobody counts loses all, as upstream": {Policy{}, 0, 3, 0, 3},
-		"a kind that nobody counts, with workload-budget": {Policy{Tolerance: 0.5, Divergences: divergence.WorkloadBudget},
+		"a kind without a count loses all, as upstream": {Policy{}, 0, 3, 0, 3},
+		"a kind without a count, with workload-budget": {Policy{Tolerance: 0.5, Divergences: divergence.WorkloadBudget},
 			0, 4, 0, 2},
 	} {
 		if got := evictAll(&c.policy, workload(c.configured), pods(c.ready, c.pending)); got != c.want {
@@ -128,7 +128,7 @@ func TestCircuit(t *testing.T) {
 	old := vertical.Pod{UID: "old", Name: "old", Created: at(-60), Node: "node", Ready: true}
 	var c Circuit
 	if watch(&c, at(10), []vertical.Pod{fresh, old}); c.Open() {
-		t.Fatal("a pod that nobody changed opens it")
+		t.Fatal("a pod that was not changed opens it")
 	}
 	c.RecordEviction(now, []vertical.Pod{old}, nil)
 	if watch(&c, at(5), []vertical.Pod{fresh, old}); c.Open() {
@@ -163,7 +163,7 @@ func TestCircuit(t *testing.T) {
 	}
 }
 
-// watch looks at pods of a workload that nobody counts, which all have what is recommended.
+// watch observes pods of a workload without a count, which all have what is recommended.
 func watch(c *Circuit, now time.Time, pods []vertical.Pod) map[string]bool {
 	return c.Observe(now, pods, &Workload{Target: Replicas{Unknown: true}},
 		func(*vertical.Pod) bool { return false }).Troubled

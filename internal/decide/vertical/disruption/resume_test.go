@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 )
 
-// A process that begins opens the circuit where the one before would have, and not for pods that nobody changed.
+// A process that begins opens the circuit where the one before would have, and not for pods that were not changed.
 func TestResume(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
@@ -21,7 +21,7 @@ func TestResume(t *testing.T) {
 		"an admitted one that crashes": {vertical.Pod{
 			Admitted: true, Created: ago(time.Minute), Node: "a", Containers: crash,
 		}, Past{}, true},
-		"nobody changed it": {vertical.Pod{Created: ago(time.Minute), Node: "a", Containers: crash},
+		"it was not changed": {vertical.Pod{Created: ago(time.Minute), Node: "a", Containers: crash},
 			Past{}, false},
 		"an old one": {vertical.Pod{
 			Admitted: true, Created: ago(time.Hour), Node: "a", Containers: crash,
@@ -47,11 +47,11 @@ func TestResume(t *testing.T) {
 			t.Errorf("%s: open %t", why, circuit.Open())
 		}
 	}
-	// The pod that replaces what was evicted last comes only later, and without a word of admission's.
+	// The pod that replaces what was evicted last comes only later, and without an annotation of admission.
 	c := Resume(now, nil, Past{Updating: true})
 	late := vertical.Pod{UID: "late", Created: now.Add(time.Second), Pending: true}
 	if watch(&c, now.Add(startTimeout+2*time.Second), []vertical.Pod{late}); !c.Open() {
-		t.Error("nobody watches what replaces the last eviction")
+		t.Error("the replacement of the last eviction is not watched")
 	}
 }
 
@@ -69,7 +69,7 @@ func TestEmptiedBucketGivesNoMore(t *testing.T) {
 			b, now = next, now.Add(10*time.Second)
 		}
 		if taken > 2*(restart+1) {
-			t.Fatalf("%d within %d minutes, at one each minute", taken, 2*(restart+1))
+			t.Fatalf("%d within %d minutes, at one a minute", taken, 2*(restart+1))
 		}
 	}
 	if taken < 10 {

@@ -24,7 +24,7 @@ func policy(on divergence.Set) *Policy {
 	return &p
 }
 
-// steady is a container that used the same for so long, measured each minute.
+// steady is a container that used the same for so long, measured every minute.
 func steady(p *Policy, d time.Duration, cpuMilli, memoryBytes vertical.Amount) *usage.Container {
 	var c usage.Container
 	for after := time.Duration(0); after <= d; after += time.Minute {
@@ -86,7 +86,7 @@ func TestWithoutSamples(t *testing.T) {
 	}
 }
 
-// Before anything is known the floor is no recommendation: whoever requests more would be cut down to it, and begin to
+// Before anything is known the floor is no recommendation: larger requests would be cut down to it, and begin to
 // throttle, or to run out of memory. Each resource waits for itself: an OOM says nothing of CPU.
 func TestFirstSample(t *testing.T) {
 	p := policy(divergence.FirstSample)

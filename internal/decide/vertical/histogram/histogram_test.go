@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A thousand samples of up to a core, one each minute.
+// A thousand samples of up to a core, one a minute.
 func hundredths() *Histogram {
 	h := &Histogram{}
 	for i := range 1000 {
@@ -84,7 +84,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// The last bucket has no end; its start is said.
+// The last bucket has no end; its start is returned.
 func TestLastBucket(t *testing.T) {
 	var h Histogram
 	h.Add(cpu, 1e6, 0.1, began)

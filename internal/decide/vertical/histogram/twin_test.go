@@ -10,7 +10,7 @@ import (
 )
 
 // twin is a histogram as one would write it first: every bucket is there, and the
-// first and last that count are looked for each time.
+// first and last that count are searched every time.
 type twin struct {
 	weight    [Buckets]float64
 	total     float64

@@ -22,7 +22,7 @@ func TestRotate(t *testing.T) {
 
 // However few have their turn in a pass, and whatever comes and goes, who stays has a turn within as many passes as
 // there are others.
-func TestNobodyStarves(t *testing.T) {
+func TestEveryPodGetsItsTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		others := rapid.SliceOfNDistinct(rapid.StringMatching("[a-z]{1,3}"), 1, 12, rapid.ID).Draw(t, "others")
 		me, last := rapid.StringMatching("[a-z]{4}").Draw(t, "me"), ""

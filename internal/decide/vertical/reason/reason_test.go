@@ -2,7 +2,7 @@ package reason
 
 import "testing"
 
-// Two reasons with one name, or one without, could not be told apart in a status.
+// Two reasons with one name, or one without, would look alike in a status.
 func TestEachHasAName(t *testing.T) {
 	seen := map[string]Reason{}
 	for _, r := range All() {

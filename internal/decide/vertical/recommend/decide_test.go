@@ -198,7 +198,7 @@ func TestUnsupportedTarget(t *testing.T) {
 	}
 	w.pass()
 	if len(w.decision.Events) != 0 {
-		t.Errorf("said once more: %+v", w.decision.Events)
+		t.Errorf("reported once more: %+v", w.decision.Events)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestConflict(t *testing.T) {
 			t.Errorf("skip=%v, and the CPU of app is recommended: %v", skips, has)
 		}
 		if _, has := w.decision.Recommendations[1].Target.Get(vertical.CPU); !has {
-			t.Error("the CPU of proxy is nobody else's")
+			t.Error("the CPU of proxy counts for another container")
 		}
 		if got := w.condition(conflict.Condition); !strings.HasPrefix(got, "True "+conflict.ReasonUtilization) {
 			t.Errorf("the condition is %q", got)
@@ -242,7 +242,7 @@ func TestConflict(t *testing.T) {
 }
 
 // TestAllIsFoughtOver: a container of which nothing is left is not recommended for, as the API takes no empty target;
-// why is said in the condition and in the trace.
+// the condition and the trace have the reason.
 func TestAllIsFoughtOver(t *testing.T) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.uses(100, 1<<28)
@@ -260,7 +260,7 @@ func TestAllIsFoughtOver(t *testing.T) {
 	}
 }
 
-// A sample that never came so far is told of like one that did.
+// A sample that never came so far is reported like one that did.
 func TestRefusedSamples(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")
 	w.uses(100, 1<<28)
@@ -284,7 +284,7 @@ func TestImplausibleSamples(t *testing.T) {
 		t.Errorf("left out %+v, target %+v, before %+v", w.decision.Discarded, w.decision.Recommendations[0].Target, before)
 	}
 	if got := w.condition(ImplausibleSamples); got == "" {
-		t.Error("nobody is told")
+		t.Error("there is no event")
 	}
 	w.uses(100, 1<<28)
 	w.lives(59 * time.Minute)
@@ -408,7 +408,7 @@ func TestDecideChangesNothingBefore(t *testing.T) {
 	}
 }
 
-// What nothing was heard of for eight days is forgotten, and not saved any more.
+// A container without samples for eight days is dropped, and not saved any more.
 func TestSettleForgets(t *testing.T) {
 	w := newWorkload(divergence.Default&^divergence.SampleTime, "app")
 	w.uses(100, 1<<28)

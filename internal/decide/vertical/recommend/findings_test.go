@@ -29,7 +29,7 @@ func TestFindings(t *testing.T) {
 		{"it begins", func() { find("two have it") }, "True SeveralAutoscalers two have it", status.ConditionChanged, 1},
 		{"it goes on", func() { find("two have it") }, "True SeveralAutoscalers two have it", status.NotWritten, 0},
 		{"it changes", func() { find("three have it") }, "True SeveralAutoscalers three have it", status.ConditionChanged, 0},
-		{"nobody looks", func() { w.seen.Findings = nil }, "True SeveralAutoscalers three have it", status.NotWritten, 0},
+		{"not checked", func() { w.seen.Findings = nil }, "True SeveralAutoscalers three have it", status.NotWritten, 0},
 		{"it ends", func() { find("") }, "", status.ConditionChanged, 0},
 	} {
 		step.find()

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden tells the lives of workloads, each with every divergence off and on.
+// TestGolden plays the lives of workloads, each with every divergence off and on.
 func TestGolden(t *testing.T) {
 	const mib = 1 << 20
 	for name, tell := range map[string]func(s *story){
@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// story is a workload that is told of.
+// story is a workload over time.
 type story struct {
 	*workload
 	text *strings.Builder
@@ -86,7 +86,7 @@ type story struct {
 
 func (s *story) say(sentence string) { fmt.Fprintf(s.text, "%s\n", sentence) }
 
-// tell lets that much time go by, decides, and writes down why.
+// tell waits that long, decides, and writes down why.
 func (s *story) tell(sentence string, after time.Duration) {
 	s.lives(after)
 	s.pass()

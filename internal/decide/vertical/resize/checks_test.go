@@ -37,10 +37,10 @@ func TestCheck(t *testing.T) {
 		change func(*scene)
 		want   []reason.Reason
 	}{
-		"nothing speaks against it": {func(*scene) {}, nil},
-		"1: the server cannot":      {func(s *scene) { s.around.Unsupported = true }, []reason.Reason{reason.NoResize}},
-		"1: the kubelet cannot":     {func(s *scene) { s.around.Node.Resizes = false }, []reason.Reason{reason.OldKubelet}},
-		"2: Windows":                {func(s *scene) { s.around.Node.Linux = false }, []reason.Reason{reason.NotLinux}},
+		"nothing blocks it":     {func(*scene) {}, nil},
+		"1: the server cannot":  {func(s *scene) { s.around.Unsupported = true }, []reason.Reason{reason.NoResize}},
+		"1: the kubelet cannot": {func(s *scene) { s.around.Node.Resizes = false }, []reason.Reason{reason.OldKubelet}},
+		"2: Windows":            {func(s *scene) { s.around.Node.Linux = false }, []reason.Reason{reason.NotLinux}},
 		"4: Guaranteed by accident": {func(s *scene) { s.targets[0].Limits = s.targets[0].Requests },
 			[]reason.Reason{reason.QoSClass}},
 		"4: no longer Guaranteed":   {guaranteed, []reason.Reason{reason.QoSClass}},
@@ -98,7 +98,7 @@ func TestCheck(t *testing.T) {
 			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
 			s.around.Used = map[string]vertical.Amounts{"app": vertical.Of(1, 142)}
 		}, nil},
-		"8: nobody says what it uses": {func(s *scene) {
+		"8: its use is unknown": {func(s *scene) {
 			s.targets[0].Limits, s.targets[0].Requests = vertical.Of(200, 150), vertical.Of(100, 75)
 		}, []reason.Reason{reason.MemoryUnknown}},
 		"8: only what another container uses is known": {func(s *scene) {
@@ -149,7 +149,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// 11 and 12 are said, and hold nothing back.
+// 11 and 12 are reported, and block nothing.
 func TestAdvice(t *testing.T) {
 	s := newScene()
 	s.pod.InitContainers = []string{"sidecar"}

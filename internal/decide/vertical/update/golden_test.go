@@ -97,7 +97,7 @@ type stage struct {
 	policy update.Policy
 	state  update.State
 	seen   update.Observation
-	// said is the reason of the last condition.
+	// said is the reason in the last condition.
 	said string
 }
 

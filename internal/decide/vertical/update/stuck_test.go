@@ -38,8 +38,8 @@ func TestStuckDeletionHoldsTheOthersForAWhile(t *testing.T) {
 	}
 }
 
-// Pods whose deletion hangs are away: of four, of which two may be, no third one goes; nor where nobody says that there
-// should be four.
+// Pods whose deletion hangs are away: of four, of which two may be, no third one goes; nor where it is unknown whether
+// there should be four.
 func TestStuckDeletionsUseUpTheBudget(t *testing.T) {
 	for name, countless := range map[string]*disruption.Replicas{"counted": nil,
 		"countless": {}, "as found": {AsFound: true}} {
@@ -92,7 +92,7 @@ func TestCrashedPodOfAnOrderedStatefulSetIsMended(t *testing.T) {
 	}
 }
 
-// Where new pods are refused, a workload loses no pod that crashes if its owner says so, and one if nobody does.
+// Where new pods are refused, a workload loses no pod that crashes if its owner says so, and one if not.
 func TestRefusedPodsCostOneCrashedPod(t *testing.T) {
 	for _, said := range []bool{true, false} {
 		f := newFleet(vertical.ModeRecreate, 10, nil)

@@ -26,7 +26,7 @@ func TestPage(t *testing.T) {
 	if sum := p.Sum("requests_total"); sum != 33 {
 		t.Errorf("sum %v", sum)
 	}
-	if sum := p.Sum("of nobody"); sum != 0 {
+	if sum := p.Sum("of nothing"); sum != 0 {
 		t.Errorf("a series that is not there sums to %v", sum)
 	}
 	if sum, count := p.Observed("seconds", "step", "total"); sum != 7.5 || count != 3 {

@@ -105,7 +105,7 @@ func (s *scenario) spikeTimes(random *rand.Rand) []time.Duration {
 	return times
 }
 
-// load is the scenario's load; surgeAt is when it rises for good, if it does.
+// load is the scenario's load; surgeAt is when it increases for good, if it does.
 func (s *scenario) load(random *rand.Rand, surgeAt time.Duration) (workloadmodel.Shape, error) {
 	end := warmUp + s.lasts
 	changes := map[time.Duration]struct{}{0: {}, surgeAt: {}}

@@ -21,7 +21,7 @@ type Config struct {
 	WorkSeeds int
 	// Window is the surge window that is measured.
 	Window surge.Settings
-	// Say is told how far it is; it may be nil.
+	// Say is called with the progress; it may be nil.
 	Say func(format string, args ...any)
 }
 
@@ -36,7 +36,7 @@ type Results struct {
 	Works     []Work         `json:"workInEachPod"`
 }
 
-// Window are the settings of the surge window, in the flags' words.
+// Window are the settings of the surge window, as flags.
 type Window struct {
 	WindowSeconds   float64 `json:"windowSeconds"`
 	SteepFactor     float64 `json:"steepFactor"`
@@ -45,7 +45,7 @@ type Window struct {
 	ReadyForSeconds float64 `json:"readyForSeconds"`
 }
 
-// Noise is a scenario in which nothing rises for good.
+// Noise is a scenario in which the load does not increase for good.
 type Noise struct {
 	Name string `json:"name"`
 	// ActionsAlone and PodHoursAlone are the stable window's, of each seed;
@@ -62,7 +62,7 @@ type Noise struct {
 	ExcessPodHoursPercent float64 `json:"excessPodHoursPercent"`
 }
 
-// Surge is a load that rises for good. Seconds are from when it rises.
+// Surge is a load that increases for good. Seconds are from that time.
 type Surge struct {
 	Name       string        `json:"name"`
 	FirstAlone report.Spread `json:"secondsToFirstAlone"`

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// How the world goes: pods that are ready three seconds after somebody asks for them,
+// How the world goes: pods that are ready three seconds after the scale write,
 // on three nodes.
 const (
 	nodeCount    = 3

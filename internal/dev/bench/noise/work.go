@@ -17,7 +17,7 @@ const requestWithWorkMilli = 200
 // More pods do not make it less.
 type work struct {
 	milli float64
-	// lasts is how long it takes each time, every how far apart its beginnings are.
+	// lasts is how long it takes every time, every how far apart its beginnings are.
 	lasts, every time.Duration
 	// afterReady is how long a new pod does it after it is ready, and from its start; then
 	// there are no other times.

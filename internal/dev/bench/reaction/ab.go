@@ -25,7 +25,7 @@ import (
 const (
 	connectionsPerPod = 4
 	abNice            = 10
-	// ab stops at 50,000 requests if it is told a time alone.
+	// ab stops at 50,000 requests if it is given a time alone.
 	requestsAtMost = 2_000_000
 )
 

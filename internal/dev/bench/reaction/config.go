@@ -43,7 +43,7 @@ func UpstreamDefaults() Subject {
 	}
 }
 
-// often is how often a kubelet looks at its containers that is set up for autoscaling within seconds.
+// often is the housekeeping interval of a kubelet that is set up for autoscaling within seconds.
 const often = time.Second
 
 // UpstreamTuned is upstream as fast as it can be set: metrics-server refuses a resolution below 10 s.
@@ -59,7 +59,7 @@ func PlimsollDefaults(flags ...string) Subject {
 	return Subject{Name: "Plimsoll", Kind: Plimsoll, Flags: flags}
 }
 
-// PlimsollTuned is Plimsoll as config/ runs it, with a kubelet that looks at its containers each second.
+// PlimsollTuned is Plimsoll as config/ runs it, with a housekeeping interval of one second on the kubelet.
 func PlimsollTuned(flags ...string) Subject {
 	return Subject{Name: "Plimsoll, kubelet at 1 s", Kind: Plimsoll, Housekeeping: often, Flags: flags}
 }

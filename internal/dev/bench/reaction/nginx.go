@@ -12,7 +12,7 @@ import (
 
 const nginxImage = "plimsoll.local/nginx:1"
 
-// nginxConfig is nginx as small as it gets. It runs as root because there is nobody else in the image.
+// nginxConfig is nginx as small as it gets. It runs as root because the image has no other user.
 const nginxConfig = `user root root;
 worker_processes 1;
 daemon off;

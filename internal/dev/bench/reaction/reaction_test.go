@@ -64,7 +64,7 @@ func TestSightingOfADeploymentWithoutCount(t *testing.T) {
 	}
 }
 
-func TestJournalWakesWhoeverWaits(t *testing.T) {
+func TestJournalWakesWaiters(t *testing.T) {
 	j := newJournal(nil)
 	done := make(chan error, 1)
 	go func() { done <- j.await(t.Context(), time.Minute, func(s sighting) bool { return s.ready == 2 }) }()

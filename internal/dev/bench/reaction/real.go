@@ -31,7 +31,7 @@ type RealConfig struct {
 	BinDir string
 	// Plimsoll is the program to pack and measure.
 	Plimsoll string
-	// Log is told of each step.
+	// Log is called at every step.
 	Log func(format string, args ...any)
 }
 
@@ -126,7 +126,7 @@ func (r *Real) Template() corev1.PodTemplateSpec {
 	}}
 }
 
-// Begin implements Stage. metrics-server runs for upstream alone, so that the kubelet's CPU tells whose scrapes it
+// Begin implements Stage. metrics-server runs for upstream alone, so that the kubelet's CPU shows whose scrapes it
 // serves.
 func (r *Real) Begin(ctx context.Context, subject Subject) error {
 	r.subject = subject

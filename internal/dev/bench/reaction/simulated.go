@@ -30,7 +30,7 @@ type SimulatedConfig struct {
 	BinDir string
 	// Plimsoll is the program to measure.
 	Plimsoll string
-	// Log is told of each step.
+	// Log is called at every step.
 	Log func(format string, args ...any)
 }
 

@@ -15,9 +15,9 @@ type Decisions string
 
 // The ways.
 const (
-	// FromLog reads a line about each decision, which costs who writes it some microseconds.
+	// FromLog reads a line about every decision, which costs the subject some microseconds.
 	FromLog Decisions = "log"
-	// FromRequests is for who asks the metrics API about each object, as upstream does.
+	// FromRequests is for subjects that ask the metrics API about each object, as upstream does.
 	FromRequests Decisions = "requests"
 	// OnlyCounted leaves it at the number of decisions: neither periods nor ages are known then, and nothing is paid for
 	// it.
@@ -60,12 +60,12 @@ type Config struct {
 
 	// BinDir has the control plane's binaries, Plimsoll is Plimsoll's.
 	BinDir, Plimsoll string
-	// Out is told of the progress.
+	// Out gets the progress.
 	Out io.Writer
 }
 
-// The defaults of Config. Upstream's sync period is 15 s: a window of two. Plimsoll writes status each minute at most:
-// one of those.
+// The defaults of Config. Upstream's sync period is 15 s: a window of two. Plimsoll writes status once a minute at
+// most: one of those.
 const (
 	DefaultRuns           = 3
 	DefaultSettle         = 10 * time.Second

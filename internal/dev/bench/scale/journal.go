@@ -96,7 +96,7 @@ type stretch struct {
 	waiting int
 }
 
-// between looks at the decisions after from up to to.
+// between evaluates the decisions after from up to to.
 func (j *journal) between(from, to time.Time) stretch {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 )
 
-// logPeriod is how often a log is looked at for new lines.
+// logPeriod is how often a log is read for new lines.
 const logPeriod = 100 * time.Millisecond
 
-// logFlags make Plimsoll write a line for each decision.
+// logFlags make Plimsoll write a line for every decision.
 func logFlags() []string { return []string{"--v=1", "--logging-format=json"} }
 
 // position is a place in a log.

@@ -82,7 +82,7 @@ type waiting struct {
 	format string // of the count and what is wanted
 }
 
-// measure runs a subject and looks at it once it has settled.
+// measure runs a subject and measures it at rest.
 func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
 	o := &observer{
 		journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title,
@@ -132,7 +132,7 @@ func (b *bench) follow(ctx context.Context, from position, j *journal) (stop fun
 	}
 }
 
-// observe waits until the subject has settled, and looks at it for a while.
+// observe waits until the subject is at rest, and measures it for a while.
 func (b *bench) observe(ctx context.Context, r *running, o *observer) (measurement, error) {
 	start, err := b.settle(ctx, r, o)
 	if err != nil {
@@ -237,7 +237,7 @@ func (m *measurement) see(s stretch) {
 func (b *bench) compare(before, after numbers) measurement {
 	seconds := after.subject.at.Sub(before.subject.at).Seconds()
 	cpu := after.subject.cpuSeconds - before.subject.cpuSeconds
-	// The CPU and the count are of one page, so that each decision that was counted was paid for.
+	// The CPU and the count are of one page, so that the CPU of every counted decision is included.
 	thousands := (after.subject.decisions - before.subject.decisions) / 1000
 	served := after.server.since(before.server)
 	m := measurement{

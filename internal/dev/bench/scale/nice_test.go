@@ -17,7 +17,7 @@ func TestNiced(t *testing.T) {
 	}
 }
 
-// What cannot be had is said, instead of measuring something else.
+// What is not permitted is an error, instead of measuring something else.
 func TestCheckNice(t *testing.T) {
 	if err := checkNice(t.Context(), 0); err != nil {
 		t.Error(err)

@@ -44,7 +44,7 @@ func resultFor(t *testing.T, runs []measurement) Result {
 	return config.result(report.Machine{CPUs: 2, CPUModel: "a CPU"}, [][]measurement{runs})
 }
 
-// Whoever reads a table sees that its subjects did not share the processors as usual.
+// The table shows that its subjects did not share the processors as usual.
 func TestTitleTellsNice(t *testing.T) {
 	result := resultFor(t, twoMeasurements())
 	result.Nice = -10
@@ -131,7 +131,7 @@ func TestResultAsJSON(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(text), "DELETE") {
-		t.Error("a verb that nobody used has a line")
+		t.Error("an unused verb has a line")
 	}
 }
 

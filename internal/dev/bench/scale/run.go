@@ -171,7 +171,7 @@ func (b *bench) sayEach(say func()) (stop func()) {
 }
 
 const (
-	// mostIdleWindows bounds how often the API server is looked at before it is at rest.
+	// mostIdleWindows bounds how often the API server is measured before it is at rest.
 	mostIdleWindows = 24
 	// idleShare is the part of the CPU before that it still takes at rest.
 	idleShare = 0.8

@@ -14,7 +14,7 @@ func TestAllDecided(t *testing.T) {
 		t.Errorf("all decided at %v", at)
 	}
 	j.note(1, decision{at: began.Add(9 * time.Second)})
-	j.note(1, decision{at: began.Add(7 * time.Second)}) // told late
+	j.note(1, decision{at: began.Add(7 * time.Second)}) // recorded late
 	j.note(0, decision{at: began.Add(20 * time.Second)})
 	if at, all := j.allDecided(); !all || !at.Equal(began.Add(7*time.Second)) {
 		t.Errorf("all decided: %v, at %v", all, at)
@@ -29,6 +29,6 @@ func TestMostAtRest(t *testing.T) {
 		}
 	}
 	if few := mostAtRest(Plimsoll, 60); few != pacedAtRest {
-		t.Errorf("%v a second of 60 objects, whose numbers are first told at a pace of %v", few, pacedAtRest)
+		t.Errorf("%v a second of 60 objects, whose numbers are first written at a pace of %v", few, pacedAtRest)
 	}
 }

@@ -129,7 +129,7 @@ func (l *launcher) start(ctx context.Context, subject Subject, more []string) (*
 }
 
 // upstreamCommand is kube-controller-manager with this one controller, which has a service account of its own as it has
-// in most clusters. No election, as there is nobody to elect between.
+// in most clusters. No leader election, as there is one instance.
 func (l *launcher) upstreamCommand(port int) ([]string, error) {
 	kubeconfig, err := l.cluster.KubeconfigFor("system:kube-controller-manager")
 	if err != nil {

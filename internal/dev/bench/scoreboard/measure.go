@@ -22,7 +22,7 @@ import (
 
 // Config says what is played.
 type Config struct {
-	// Folder holds traces, .csv or .csv.gz; generated days are played if it is empty.
+	// Folder has traces, .csv or .csv.gz; generated days are played if it is empty.
 	Folder string
 	// TargetPercent, MinReplicas and MaxReplicas are those of both sides, which have no
 	// behavior beside.
@@ -33,7 +33,7 @@ type Config struct {
 	Seeds int
 	// For cuts loads off; 0 plays them whole.
 	For time.Duration
-	// Say is told how far it is; it may be nil.
+	// Say is called with the progress; it may be nil.
 	Say func(format string, args ...any)
 }
 

@@ -53,7 +53,7 @@ type Config struct {
 	BinDir string
 	// Recommender and Updater are upstream's binaries, Plimsoll is Plimsoll's.
 	Recommender, Updater, Plimsoll string
-	// Out is told of the progress.
+	// Out gets the progress.
 	Out io.Writer
 }
 

@@ -100,7 +100,7 @@ func (c *crowd) create(ctx context.Context, made *atomic.Int64) error {
 	return nil
 }
 
-// ready counts the pods that are ready. The workloads' statuses would say too much while nobody keeps them.
+// ready counts the pods that are ready. The workloads' statuses would be too high while no controller updates them.
 func (c *crowd) ready(ctx context.Context) (int, error) {
 	list, err := c.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {

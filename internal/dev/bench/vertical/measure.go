@@ -19,7 +19,7 @@ type measurement struct {
 	// When all workloads have pods to change: the one pass that changed them.
 	actingPass, computing, acting float64
 	actions, failures             float64
-	// What the API server used meanwhile, to within a page's period, and how long it took afterwards to tell the objects.
+	// What the API server used meanwhile, to within a page's period, and how long the status writes took afterwards.
 	serverCPU, telling float64
 
 	// At the end: all, and what is no file's.
@@ -35,7 +35,7 @@ func (m *measurement) total() float64 {
 	return sum
 }
 
-// measure runs a subject, looks at it at rest, and then gives its updater something to do.
+// measure runs a subject, measures it at rest, and then gives its updater something to do.
 func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
 	b.progress.Say("%s: making the vertical objects", title)
 	if err := b.crowd.autoscale(ctx); err != nil {
@@ -45,7 +45,7 @@ func (b *bench) measure(ctx context.Context, subject Subject, title string) (m m
 	if err != nil {
 		return m, err
 	}
-	// Nobody is to act on what comes after.
+	// No updater may act on what comes after.
 	defer r.stop(context.WithoutCancel(ctx))
 	if err := b.awaitRecommendations(ctx, r, title); err != nil {
 		return m, err
@@ -163,7 +163,7 @@ func (b *bench) look(ctx context.Context, r *running) (looked, error) {
 }
 
 // act asks for more, right after a pass of the updater so that the whole of the next one sees it, and watches that one.
-// Pods come back after that: elsewhere, those who bring them back do not share two cores with the API server.
+// Pods come back after that: elsewhere, the controllers that create them do not share two cores with the API server.
 func (b *bench) act(ctx context.Context, r *running, title string, m *measurement) error {
 	before, err := r.say(ctx)
 	if err != nil {

@@ -31,8 +31,8 @@ type own struct {
 	recommender, updater          spell
 	computingSeconds              float64
 	evicted, resized, failed      float64
-	// telling is how many objects Plimsoll has not told yet why nothing happens, tellingSeconds how long it took to tell
-	// all, beside its passes. Upstream tells nobody.
+	// telling is how many objects have no condition yet that says why nothing happens, tellingSeconds how long it took
+	// to write all of them, beside the passes. Upstream writes none.
 	telling, tellingSeconds float64
 }
 

@@ -134,7 +134,7 @@ func (b *bench) measureAll(ctx context.Context) ([][]measurement, error) {
 			}
 			measured[i] = append(measured[i], m)
 			if run == b.Runs-1 && i == len(b.Subjects)-1 {
-				break // Nobody needs the pods any more.
+				break // The pods are not needed any more.
 			}
 			if err := b.renew(ctx); err != nil {
 				return nil, err

@@ -76,7 +76,7 @@ func TestProcessesOfASubject(t *testing.T) {
 	}
 }
 
-// Writes by the kubelets, and those of leases, are nobody's of whom this is about.
+// Writes by the kubelets, and those of leases, belong to none of the subjects.
 func TestWritesByKind(t *testing.T) {
 	got := writesOf(parsed(t))
 	want := writes{
@@ -147,7 +147,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"no passes":            func(c *Config) { c.Passes = 0 },
 		"an unknown mode":      func(c *Config) { c.Mode = "Off" },
 		"no binaries":          func(c *Config) { c.Updater = "" },
-		"nobody to measure":    func(c *Config) { c.Subjects = nil },
+		"nothing to measure":   func(c *Config) { c.Subjects = nil },
 		"no patience":          func(c *Config) { c.Patience = 0 },
 		"less than no objects": func(c *Config) { c.Objects = -1 },
 	} {
@@ -174,6 +174,6 @@ func TestAnonymousMemory(t *testing.T) {
 		t.Errorf("this process has %v bytes, %v", got, err)
 	}
 	if _, err := anonymousBytes(-1); err == nil {
-		t.Error("nobody has memory")
+		t.Error("no process has memory")
 	}
 }

@@ -12,7 +12,7 @@
 //	                                     pod; labels: service, namespace
 //
 // A pod counts what it answers and a load balancer counts what arrives, as in production; so the two differ under
-// overload, and only the Object and External metrics speak of a Service at zero pods. A metric selector is
+// overload, and only the Object and External metrics exist for a Service at zero pods. A metric selector is
 // matched against the labels; no selector matches everything.
 //
 // [Faults] make metrics misbehave for tests of bad input.

@@ -56,7 +56,7 @@ type asked struct{ namespace, metric string }
 // Set sets the fault of a metric by its name; the zero value heals it.
 func (f *Faults) Set(metric string, fault Fault) { f.SetIn("", metric, fault) }
 
-// SetIn sets the fault of a metric for those who ask for it in one namespace, whatever it is elsewhere; the zero value
+// SetIn sets the fault of a metric for requests about one namespace, whatever it is elsewhere; the zero value
 // heals it there. So tests side by side do not meet each other's faults.
 func (f *Faults) SetIn(namespace, metric string, fault Fault) {
 	f.mu.Lock()

@@ -17,7 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 )
 
-// shutdownTimeout is short: nobody depends on the last answers of a throw-away cluster.
+// shutdownTimeout is short: no test depends on the last answers of a throw-away cluster.
 const shutdownTimeout = 2 * time.Second
 
 // Source is what the metrics are made from.

@@ -102,13 +102,13 @@ type Config struct {
 	BinDir string
 	// Parts are the names of the programs wanted; empty means the control plane's, all of them.
 	Parts []string
-	// Out is told of the progress; nil is silence.
+	// Out gets the progress; nil is silence.
 	Out io.Writer
 	// Terminal rewrites one line of Out instead of adding lines.
 	Terminal bool
 }
 
-// Result tells what was done.
+// Result is what was done.
 type Result struct {
 	// BinDir is the folder of the binaries.
 	BinDir string
@@ -175,7 +175,7 @@ func find(names []string) ([]part, error) {
 	return found, nil
 }
 
-// ready uses a folder of binaries that somebody else built.
+// ready uses a folder of binaries that were built elsewhere.
 func ready(dir string, parts []string) (Result, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -314,7 +314,7 @@ func (p part) output() string {
 	return p.name
 }
 
-// list resolves the packages, which downloads the modules that hold them and no others, and counts them.
+// list resolves the packages, which downloads their modules and no others, and counts them.
 func (b *builder) list(ctx context.Context, dir string, packages []string) (int, error) {
 	download := newDownload(b.config)
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-f", "{{.ImportPath}}"}, packages...)...)

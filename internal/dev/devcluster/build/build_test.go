@@ -46,7 +46,7 @@ func TestUnknownPartIsAnError(t *testing.T) {
 }
 
 // Compiled packages are shared between Plimsoll and the control plane's parts only where both select the same version.
-// A difference does not break anything: it makes the newcomer's first build minutes longer, and so nobody notices.
+// A difference does not break anything: it makes the newcomer's first build minutes longer, which no test would notice.
 func TestModuleGraphsAgree(t *testing.T) {
 	root, err := build.Root()
 	if err != nil {
@@ -179,7 +179,7 @@ func TestBuildsOnceAndAgainOnlyWhenPinsChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fourth := run(); len(fourth.Built) != 1 {
-		t.Error("a binary that somebody replaced was kept")
+		t.Error("a replaced binary was kept")
 	}
 }
 
@@ -206,7 +206,7 @@ func TestCancelledBuildEnds(t *testing.T) {
 	}
 }
 
-// With other flags nothing is shared, and nobody is told.
+// With other flags nothing is shared, without an error.
 func TestMakefileBuildsWithTheSameFlags(t *testing.T) {
 	root, err := build.Root()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Profile says where a build's processor time went.
 type Profile struct {
-	// Packages were compiled, Programs linked; what the cache held is in neither.
+	// Packages were compiled, Programs linked; what was in the cache is in neither.
 	Packages, Programs int
 	// Compile and Link are the processor time of compilers and linkers.
 	Compile, Link time.Duration

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// How often progress is told: a terminal's line is rewritten, a log gets lines.
+// How often progress is printed: a terminal's line is rewritten, a log gets lines.
 const (
 	terminalInterval = 250 * time.Millisecond
 	logInterval      = 15 * time.Second
 )
 
 // progress reads what the go command writes to standard error. With -v that is one import path for each package that
-// is compiled (one that the cache holds is not named), and the compiler's messages if there are any.
+// is compiled (one in the cache is not named), and the compiler's messages if there are any.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -33,7 +33,7 @@ type progress struct {
 	shown    bool
 }
 
-// newProgress tells of a compilation of at most total packages.
+// newProgress prints a compilation of at most total packages.
 func newProgress(config Config, total int) *progress {
 	return startProgress(config, func(lines int, last string) string {
 		if last == "" {
@@ -43,7 +43,7 @@ func newProgress(config Config, total int) *progress {
 	})
 }
 
-// newDownload tells of downloads, which the go command reports as "go: downloading MODULE VERSION".
+// newDownload prints downloads, which the go command reports as "go: downloading MODULE VERSION".
 func newDownload(config Config) *progress {
 	return startProgress(config, func(lines int, last string) string {
 		if last == "" {
@@ -129,7 +129,7 @@ func (p *progress) line(line string) {
 	}
 }
 
-// isImportPath tells a package's name from a message: it has no space, and no colon as a position would.
+// isImportPath distinguishes a package's name from a message: it has no space, and no colon as a position would.
 func isImportPath(line string) bool {
 	return line != "" && !strings.ContainsAny(line, " \t:#")
 }

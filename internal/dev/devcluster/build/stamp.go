@@ -23,7 +23,7 @@ type stamp struct {
 	Parts map[string]binaryMark `json:"parts"`
 }
 
-// binaryMark tells a binary from one that somebody put in its place.
+// binaryMark distinguishes a binary from one that was put in its place.
 type binaryMark struct {
 	Bytes    int64     `json:"bytes"`
 	Modified time.Time `json:"modified"`
@@ -105,7 +105,7 @@ func markOf(path string) (binaryMark, error) {
 	return binaryMark{Bytes: info.Size(), Modified: info.ModTime().UTC()}, nil
 }
 
-// lock holds a file's lock, which the system gives back however this process ends. While another process has it, lock
+// lock takes a file's lock, which the system gives back however this process ends. While another process has it, lock
 // waits and says so once.
 func lock(ctx context.Context, path string, out io.Writer) (func(), error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -16,7 +16,7 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// Source tells what a node and its pods use. It must be safe for concurrent use and return a value that it does not
+// Source has what a node and its pods use. It must be safe for concurrent use and return a value that it does not
 // change afterwards.
 type Source interface {
 	Summary(node string) (*stats.Summary, error)
@@ -35,7 +35,7 @@ type Config struct {
 	// Nodes get one listener each.
 	Nodes  []string
 	Source Source
-	// TLS holds the serving certificate, which all nodes share.
+	// TLS has the serving certificate, which all nodes share.
 	TLS *tls.Config
 	// Log may be nil.
 	Log *slog.Logger

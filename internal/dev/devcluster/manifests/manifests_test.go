@@ -2,7 +2,7 @@ package manifests
 
 import "testing"
 
-// TestManifestsCanBeEdited: whoever deploys config/ with a change copies parts of its objects, which panics on numbers
+// TestManifestsCanBeEdited: a change of config/ copies parts of its objects, which panics on numbers
 // that are not those of JSON.
 func TestManifestsCanBeEdited(t *testing.T) {
 	objects, err := Kustomization("../../../../config")

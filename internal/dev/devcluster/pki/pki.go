@@ -62,7 +62,7 @@ func newAuthority(name string) (*Authority, error) {
 // CertPEM is the authority's certificate: what clients trust.
 func (a *Authority) CertPEM() []byte { return append([]byte(nil), a.certPEM...) }
 
-// Pool holds the authority's certificate alone.
+// Pool has the authority's certificate alone.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
@@ -174,7 +174,7 @@ type Files struct {
 }
 
 // New makes both authorities and writes the files that kube-apiserver and kube-controller-manager read. The API
-// server's certificate holds for serviceIP too, the address of the Service kubernetes.
+// server's certificate is valid for serviceIP too, the address of the Service kubernetes.
 func New(dir, serviceIP string) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of certificates: %w", err)

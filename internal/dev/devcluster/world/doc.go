@@ -9,7 +9,7 @@
 //	sim.plimsoll.dev/backlog-limit: "1000"                          # requests that wait while no pod is ready
 //
 // A load begins when the annotation is first seen or changed. [World.SetLoad] does the same from a program. The last
-// word wins: a change of the annotation replaces a SetLoad and the other way round. The ready pods are those that an
+// one wins: a change of the annotation replaces a SetLoad and the other way round. The ready pods are those that an
 // EndpointSlice would list as ready: selected, Ready, not terminating. A pod serves one Service: the first by name
 // of those that have a load and select it.
 //
@@ -32,7 +32,7 @@
 // A bad value gives a Warning event on the object, which names the annotation, and the default is used.
 //
 // Without container-shares the containers share in proportion to their CPU requests, evenly if one of them has none.
-// Shares are fixed when a pod starts, so that each container's counter only rises. A container's CPU limit holds for
+// Shares are fixed when a pod starts, so that each container's counter only grows. A container's CPU limit applies to
 // its share, so that the tightest of them bounds the pod.
 //
 // # Time

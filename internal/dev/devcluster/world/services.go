@@ -20,7 +20,7 @@ type service struct {
 	began    uint64                  // how many steps there were before the load
 }
 
-// view is false without a load, and before a load's first step: what nobody has measured yet is not zero.
+// view is false without a load, and before a load's first step: what has not been measured yet is not zero.
 func (w *state) view(namespace string, s *service) (ServiceView, bool) {
 	if s == nil || s.workload == nil || s.began == w.steps {
 		return ServiceView{}, false
@@ -156,7 +156,7 @@ func (w *state) assign(ns *namespace, p *pod) {
 	p.sim.SetWorkload(first.workload)
 }
 
-// complainOverlap tells of a Service whose load does not reach the pods that it shares with another.
+// complainOverlap records an event about a Service whose load does not reach the pods that it shares with another.
 func (w *state) complainOverlap(loser, winner *service) {
 	if loser.object == nil {
 		return

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watch makes the factory's informers tell the world about nodes, pods and services. What it returns reports whether
-// they have told of all there is: an informer's cache is filled before its handlers have run.
+// watch makes the factory's informers pass nodes, pods and services to the world. What it returns reports whether
+// they have passed all there is: an informer's cache is filled before its handlers have run.
 func (w *World) watch(factory informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
 	core := factory.Core().V1()
 	nodes, errNodes := core.Nodes().Informer().AddEventHandler(handler(w.setNode, w.deleteNode))
@@ -39,7 +39,7 @@ func handler[T corev1.Node | corev1.Pod | corev1.Service](set, deleted func(*T))
 	}
 }
 
-// dropManagedFields halves what the caches hold.
+// dropManagedFields halves the caches.
 func dropManagedFields(object any) (any, error) {
 	if accessor, err := meta.Accessor(object); err == nil {
 		accessor.SetManagedFields(nil)

@@ -20,7 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// DefaultTick is fine enough for a reader that polls each second, and cheap: 10,000 pods take about a millisecond.
+// DefaultTick is fine enough for a reader that polls every second, and cheap: 10,000 pods take about a millisecond.
 const DefaultTick = 250 * time.Millisecond
 
 // ReasonInvalidParameter is the reason of the Warning events about annotations.
@@ -65,7 +65,7 @@ type namespace struct {
 	services map[string]*service
 }
 
-// warning identifies what has been said, so that the thousand pods of one template say it once.
+// warning identifies a recorded event, so that the thousand pods of one template cause one.
 type warning struct{ namespace, owner, message string }
 
 // New returns a world that is empty until Run reads the cluster.

@@ -187,8 +187,8 @@ func TestTheLastWordOnLoadWins(t *testing.T) {
 	}
 }
 
-// Nobody has measured a load that has just begun: it is not told as zero.
-func TestLoadIsToldAfterItsFirstStep(t *testing.T) {
+// A load that has just begun has not been measured: it is not reported as zero.
+func TestLoadIsReportedAfterItsFirstStep(t *testing.T) {
 	s := newStill(t)
 	s.pass(time.Second)
 	for range 2 {
@@ -270,7 +270,7 @@ func TestSummary(t *testing.T) {
 		t.Errorf("pod %d, containers %d", *got.CPU.UsageCoreNanoSeconds, sum)
 	}
 	if _, err := s.Summary("node-9"); err == nil {
-		t.Error("a node that nobody knows has a summary")
+		t.Error("an unknown node has a summary")
 	}
 	s.deleteNode(testNode("node-1", "4"))
 	if _, err := s.Summary("node-1"); err == nil {
@@ -286,7 +286,7 @@ func TestCountersOnlyRise(t *testing.T) {
 	s.setPod(pod)
 	var last [2]uint64
 	for step := range 20 {
-		changed := pod.DeepCopy() // resized in place each time
+		changed := pod.DeepCopy() // resized in place every time
 		changed.Spec.Containers[0] = testContainer("app", fmt.Sprintf("%dm", 100+step*50), "2")
 		s.setPod(changed)
 		s.pass(time.Second)

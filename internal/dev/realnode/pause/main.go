@@ -1,5 +1,5 @@
-// Command pause is the first process of a sandbox: it holds the pod's namespaces and does nothing until it is told to
-// end.
+// Command pause is the first process of a sandbox: it keeps the pod's namespaces and does nothing until it gets a
+// signal.
 package main
 
 import (

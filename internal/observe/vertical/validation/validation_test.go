@@ -19,8 +19,8 @@ func parse(t *testing.T, spec string) *vpav1.VerticalPodAutoscaler {
 	return vpa
 }
 
-// TestValidate: what is said of an object, and whether an object that has the
-// same already may keep it. test/oracle compares every word with upstream's.
+// TestValidate: the errors of an object, and whether an object that has the
+// same already may keep it. test/oracle compares every message with upstream's.
 func TestValidate(t *testing.T) {
 	everything := validation.Features{CPUStartupBoost: true, PerVPAConfig: true, InPlace: true}
 	for why, c := range map[string]struct {
@@ -76,7 +76,7 @@ func TestValidate(t *testing.T) {
 				"{containerName: b, mode: No}]}",
 			errs: []string{"controlledValues shouldn't be specified", `supported values: "Auto", "Off"`},
 		},
-		"a resource that nobody recommends": {
+		"a resource that is not recommended": {
 			spec:  "resourcePolicy: {containerPolicies: [{containerName: a, controlledResources: [cpu, storage]}]}",
 			errs:  []string{`controlledResources[1]: Unsupported value: "storage"`},
 			keeps: true,

@@ -26,7 +26,7 @@ func PodMetrics(
 	return clients.MetricsV1beta1().PodMetricses(namespace).List(ctx, metav1.ListOptions{})
 }
 
-// CutOff makes the API server look for a group's version at a port where nobody listens, until the test ends or the
+// CutOff makes the API server look for a group's version at a port without a listener, until the test ends or the
 // function that it returns is called.
 func CutOff(t *testing.T, cluster *devcluster.Cluster, group, version string) (restore func()) {
 	t.Helper()

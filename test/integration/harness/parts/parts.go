@@ -32,7 +32,7 @@ func Program(ctx context.Context) (string, error) {
 }
 
 // InstallWebhook applies the MutatingWebhookConfiguration of config/, which no account there may create. It leads to a
-// URL at which nobody answers: nothing here resolves Services, and servers register themselves by URL.
+// URL without a server: nothing here resolves Services, and servers register themselves by URL.
 func InstallWebhook(ctx context.Context, cluster *devcluster.Cluster) error {
 	root, err := build.Root()
 	if err != nil {
@@ -52,7 +52,7 @@ func InstallWebhook(ctx context.Context, cluster *devcluster.Cluster) error {
 	return err
 }
 
-// NoController tells a Namespace, which looks into the controller's log, that there is none.
+// NoController says that there is no controller whose log a Namespace could read.
 func NoController(cluster *devcluster.Cluster) error {
 	return os.WriteFile(cluster.LogPath("plimsoll"), nil, 0o600)
 }
@@ -99,7 +99,7 @@ func Answers(ctx context.Context, url string) error {
 	return nil
 }
 
-// FreeAddresses are addresses of this machine that nobody listened at a moment ago.
+// FreeAddresses are addresses of this machine that were free a moment ago.
 func FreeAddresses(ctx context.Context, count int) ([]string, error) {
 	var addresses []string
 	var config net.ListenConfig
@@ -109,7 +109,7 @@ func FreeAddresses(ctx context.Context, count int) ([]string, error) {
 			return nil, err
 		}
 		// Only then, or the next one may be the same.
-		defer func() { _ = listener.Close() }() //nolint:gocritic // all of them are held until the last is found
+		defer func() { _ = listener.Close() }() //nolint:gocritic // all of them stay open until the last is found
 		addresses = append(addresses, listener.Addr().String())
 	}
 	return addresses, nil

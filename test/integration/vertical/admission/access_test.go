@@ -30,7 +30,7 @@ func TestStrangersGetNoAnswer(t *testing.T) {
 		!apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
-	// It looks each second.
+	// It checks every second.
 	p := start(t, s, "admission-path", "--webhook-cert-lifetime=30s")
 	p.registered(s)
 	// a stranger does not care
@@ -60,7 +60,7 @@ func TestStrangersGetNoAnswer(t *testing.T) {
 	}
 	path := strings.TrimPrefix(*configuration.Webhooks[0].ClientConfig.URL, "https://"+p.address)
 	if code, err := status(t.Context(), path); err != nil || code != http.StatusBadRequest {
-		t.Errorf("at %q: %d, %v; want it said that this is no review", path, code, err)
+		t.Errorf("at %q: %d, %v; want an error that this is no review", path, code, err)
 	}
 	recommend(t, s, "known", "150m", "100Mi")
 	s.Create(deployment("known", 0))

@@ -101,7 +101,7 @@ func tried(ctx context.Context, s *harness.Namespace, name string) (*corev1.Pod,
 	return s.Client.CoreV1().Pods(s.Name).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
-// TestNewPodsGetWhatIsRecommended, all of them, also the first of a rollout, whose ReplicaSet nobody has seen yet.
+// TestNewPodsGetWhatIsRecommended, all of them, also the first of a rollout, whose ReplicaSet is not in the cache yet.
 func TestNewPodsGetWhatIsRecommended(t *testing.T) {
 	s := namespace(t)
 	p := start(t, s, "admission-new")
@@ -140,7 +140,7 @@ func TestNewPodsGetWhatIsRecommended(t *testing.T) {
 	})
 }
 
-// TestInjectedSidecar: a LimitRange of pods and a container that nobody recommends for. Upstream's server panics there,
+// TestInjectedSidecar: a LimitRange of pods and a container without a recommendation. Upstream's server panics there,
 // and its updater dies.
 func TestInjectedSidecar(t *testing.T) {
 	s := namespace(t)
@@ -199,7 +199,7 @@ type warned struct{ texts []string }
 // HandleWarningHeader implements rest.WarningHandler.
 func (w *warned) HandleWarningHeader(_ int, _, text string) { w.texts = append(w.texts, text) }
 
-// TestAutoscalersAreChecked: in upstream's words, and with warnings.
+// TestAutoscalersAreChecked: with upstream's messages, and with warnings.
 func TestAutoscalersAreChecked(t *testing.T) {
 	s := namespace(t)
 	start(t, s, "admission-checked").registered(s)
@@ -230,7 +230,7 @@ func TestAutoscalersAreChecked(t *testing.T) {
 			t.Context()).Error()
 	}
 	const words = `spec.resourcePolicy.containerPolicies[0].maxAllowed[cpu]: Invalid value: "1": max resource for cpu is lower than min of "2"`
-	// The API server may still ask whoever was registered before, and admits what nobody answers for.
+	// The API server may still call the server that was registered before, and admits the pod if that does not answer.
 	s.EventuallyWithin(soon, "a bad object that is kept out", func(context.Context) error {
 		err := create(fmt.Sprintf("bad-%d", time.Now().UnixNano()),
 			`,"resourcePolicy":{"containerPolicies":[{"containerName":"app","minAllowed":{"cpu":"2"},"maxAllowed":{"cpu":"1"}}]}`)
@@ -259,7 +259,7 @@ func TestAutoscalersAreChecked(t *testing.T) {
 }
 
 // TestRotation: two servers share certificates that are renewed each ten seconds, their authority each half minute.
-// Whoever is asked is believed, each time.
+// Every server that is called is trusted, every time.
 func TestRotation(t *testing.T) {
 	s := namespace(t)
 	const lifetime = 15 * time.Second
@@ -305,7 +305,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestConfigurationIsChangedInPlace: what somebody else did to it is mended, it is never another object, and nothing is
+// TestConfigurationIsChangedInPlace: a change by another client is reverted, it is never another object, and nothing is
 // written while all is well.
 func TestConfigurationIsChangedInPlace(t *testing.T) {
 	s := namespace(t)
@@ -347,7 +347,7 @@ func TestConfigurationIsChangedInPlace(t *testing.T) {
 		mended = now.ResourceVersion
 		return nil
 	})
-	// It looks each second.
+	// It checks every second.
 	s.Holds(5*time.Second, "unwritten", func(ctx context.Context) error {
 		now, err := registration(ctx, s)
 		if err == nil && now.ResourceVersion != mended {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// believed reports why whoever knows the authorities does not believe a certificate.
+// believed returns why a client with the authorities does not trust a certificate.
 func believed(authorities []byte, raw string) error {
 	certificate, err := x509.ParseCertificate([]byte(raw))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// TestSchemaBoundsQuantities: the API server itself, whoever else answers, stores no quantity that takes hours to read,
-// and all that others have always stored. Nothing is registered to look at these objects.
+// TestSchemaBoundsQuantities: the API server itself, whatever webhooks answer, stores no quantity that takes hours to
+// read, and all that others have always stored. Nothing is registered to look at these objects.
 func TestSchemaBoundsQuantities(t *testing.T) {
 	s := namespace(t)
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())
@@ -62,7 +62,7 @@ func TestSchemaBoundsQuantities(t *testing.T) {
 	}
 }
 
-// refused tells how an error differs from the schema's about this field.
+// refused returns how an error differs from the schema's about this field.
 func refused(err error, field, words string) error {
 	switch {
 	case err == nil:

@@ -15,7 +15,7 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// TestInvalidObjectFromBeforeCanBeLabelledAndDeleted: what was stored while nobody looked can be labelled, held by a
+// TestInvalidObjectFromBeforeCanBeLabelledAndDeleted: what was stored without validation can be labelled, kept by a
 // finalizer and deleted with one, once the server refuses its like. Its spec cannot be changed to another that is
 // wrong.
 func TestInvalidObjectFromBeforeCanBeLabelledAndDeleted(t *testing.T) {
@@ -41,7 +41,7 @@ func TestInvalidObjectFromBeforeCanBeLabelledAndDeleted(t *testing.T) {
 		return err
 	}
 	// A server that another test has ended is not waited for, and refuses nothing.
-	s.EventuallyWithin(soon, "an object that nobody looks at", func(context.Context) error { return create("before") })
+	s.EventuallyWithin(soon, "an object that is not validated", func(context.Context) error { return create("before") })
 	server := start(t, s, "admission-stored")
 	server.registered(s)
 	s.EventuallyWithin(soon, "its like is refused", func(context.Context) error {

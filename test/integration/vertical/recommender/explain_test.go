@@ -167,7 +167,7 @@ func watch(t *testing.T, s *harness.Namespace) {
 			continue
 		}
 		if explanations++; explanations == 2 {
-			_ = cmd.Process.Signal(os.Interrupt) // where it is gone, Wait tells how
+			_ = cmd.Process.Signal(os.Interrupt) // where it is gone, Wait returns how
 		}
 	}
 	if err := cmd.Wait(); err != nil || explanations < 2 {

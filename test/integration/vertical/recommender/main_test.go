@@ -75,7 +75,7 @@ func install(ctx context.Context, cluster *devcluster.Cluster) error {
 	return awaitLog(ctx, cluster, recommending, 1)
 }
 
-// awaitLog waits until Plimsoll has said the words so often since it was started.
+// awaitLog waits until the log has the text so often since the start.
 func awaitLog(ctx context.Context, cluster *devcluster.Cluster, words string, times int) error {
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, harness.Long, true,
 		func(context.Context) (bool, error) {

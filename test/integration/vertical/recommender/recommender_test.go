@@ -303,7 +303,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// A kind of one's own is a target, if it has a scale that tells its selector.
+// A custom kind is a target, if its scale has a selector.
 func TestCustomTarget(t *testing.T) {
 	t.Parallel()
 	s := namespace(t)

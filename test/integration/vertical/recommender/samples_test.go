@@ -61,7 +61,7 @@ func TestBadSamples(t *testing.T) {
 	awaitCPU(s, "web", 450, 800)
 	awaitCondition(s, "silent", "MetricsMissing", "pods run")
 	awaitEvent(s, "silent", "MetricsMissing")
-	t.Logf("that a pod is not measured is said %.0f s after its last samples", time.Since(began).Seconds())
+	t.Logf("the condition about missing metrics came %.0f s after the last samples", time.Since(began).Seconds())
 	for name := range faults {
 		cpu, memory, err := target(t.Context(), s, name)
 		if err != nil || cpu < 90 || cpu > 160 || memory > 1<<30 {

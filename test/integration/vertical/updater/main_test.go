@@ -83,7 +83,7 @@ func renew(ctx context.Context, cluster *devcluster.Cluster) error {
 	return nil
 }
 
-// process is a running plimsoll updater that looks at one namespace each second.
+// process is a running plimsoll updater that serves one namespace, with a pass every second.
 type process struct {
 	address string
 	program *devcluster.Program

@@ -54,7 +54,7 @@ func (w *world) pods(ctx context.Context) []corev1.Pod {
 		if ctx.Err() == nil {
 			w.t.Fatal(err)
 		}
-		return nil // Whoever waits says for what.
+		return nil // The caller of Eventually says what it waits for.
 	}
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
@@ -351,7 +351,7 @@ func TestStaleLease(t *testing.T) {
 	}
 }
 
-// A LimitRange of pods and a container that nobody recommends for: upstream's updater panics.
+// A LimitRange of pods and a container without a recommendation: upstream's updater panics.
 func TestLimitRangeWithInjectedSidecar(t *testing.T) {
 	w := newWorld(t, 2, func(workload *harness.Workload) {
 		bare := corev1.Container{Name: "bare", Image: "registry.example/simulated:1"}

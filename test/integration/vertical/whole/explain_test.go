@@ -25,7 +25,7 @@ type explained struct {
 	least int32
 	// policy is more of the object's updatePolicy, as JSON.
 	policy string
-	// actions and against are how many pods are told so.
+	// actions and against are how many pods are explained so.
 	actions, against map[string]int
 	// changed is how many pods the updater then changes.
 	changed int
@@ -136,7 +136,7 @@ func (w *world) explain(name string, more ...string) (out explainvertical.Output
 	return out, stdout
 }
 
-// checkTold looks at what is said before the pass that it is about.
+// checkTold checks the explanation before the pass that it is about.
 func (w *world) checkTold(x *explained) explainvertical.Output {
 	w.t.Helper()
 	out, text := w.explain(x.name)
@@ -198,7 +198,7 @@ func (w *world) awaitChanged(x *explained) {
 	})
 }
 
-// agrees compares what was foretold of a pod with what the pass says of it. A pod that was evicted is gone.
+// agrees compares what was predicted for a pod with the result of the pass. A pod that was evicted is gone.
 func agrees(told *explainvertical.Pod, after []explainvertical.Pod) error {
 	at := slices.IndexFunc(after, func(p explainvertical.Pod) bool { return p.Name == told.Name })
 	switch {
@@ -214,11 +214,12 @@ func agrees(told *explainvertical.Pod, after []explainvertical.Pod) error {
 		}
 		return nil
 	case after[at].LastPass == nil:
-		return fmt.Errorf("nothing is said of pod %s", told.Name)
+		return fmt.Errorf("the explanation lacks pod %s", told.Name)
 	}
 	if was := after[at].LastPass; was.Action != told.Action || was.BlockedBy != told.BlockedBy ||
 		was.Reason != told.Reason {
-		return fmt.Errorf("of pod %s %s, %s and %s were told, and it came to %+v", told.Name, told.Action, told.Reason,
+		return fmt.Errorf("for pod %s %s, %s and %s were predicted, and the result is %+v", told.Name, told.Action,
+			told.Reason,
 			told.BlockedBy, was)
 	}
 	return nil
@@ -235,7 +236,7 @@ func (w *world) checkSaved(name string) {
 	}
 }
 
-// TestExplainsRateLimit: pods whose turn does not come within a pass are told so, before it and of it.
+// TestExplainsRateLimit: pods that a pass does not reach are explained so, before it and after it.
 func TestExplainsRateLimit(t *testing.T) {
 	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	x := explained{name: "slow", mode: "Recreate", replicas: 2, against: map[string]int{"RateLimit": 2}}
@@ -257,7 +258,7 @@ func TestExplainsRateLimit(t *testing.T) {
 	w.checkSaved(x.name)
 }
 
-// checkCircuit: the pods that are left of a workload are told what stops their updates, and the troubled ones are
+// checkCircuit: the explanation of the other pods of a workload has what stops their updates, and the troubled ones are
 // named.
 func (w *world) checkCircuit(name string) {
 	w.t.Helper()
@@ -269,11 +270,11 @@ func (w *world) checkCircuit(name string) {
 		}
 	}
 	if !out.Updater.CircuitOpen || len(out.Updater.Troubled) == 0 || held == 0 {
-		w.t.Errorf("the circuit of %s is not told: %s", name, text)
+		w.t.Errorf("the circuit of %s is not explained: %s", name, text)
 	}
 }
 
-// TestExplainsStaleLease: while nobody gives new pods their requests, no pass is made, and that is said of each pod.
+// TestExplainsStaleLease: while the Lease is not renewed, no pass is made, and the explanation says so for each pod.
 func TestExplainsStaleLease(t *testing.T) {
 	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	x := explained{name: "alone", mode: "Recreate", replicas: 2, against: map[string]int{"LeaseStale": 2}}

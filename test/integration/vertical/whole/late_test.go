@@ -28,10 +28,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness/parts"
 )
 
-// lag is how late the admission controller hears of changes of vertical objects.
+// lag is how late the admission controller sees changes of VPAs.
 var lag atomic.Int64
 
-// lagging is a kubeconfig for the same rights, whose API server tells of vertical objects as late as lag says.
+// lagging is a kubeconfig for the same rights, whose API server sends VPAs as late as lag says.
 func lagging(dir, kubeconfig string) (string, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *late) Read(into []byte) (int, error) {
 }
 
 // TestAdmissionControllerHearsLater: pods that are evicted for a recommendation that is a moment old come back with it,
-// though the admission controller hears of it a second after the updater.
+// though the admission controller sees it a second after the updater.
 func TestAdmissionControllerHearsLater(t *testing.T) {
 	lag.Store(int64(time.Second))
 	t.Cleanup(func() { lag.Store(0) })

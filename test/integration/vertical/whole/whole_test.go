@@ -128,7 +128,7 @@ func (w *world) pods(ctx context.Context, name string) []corev1.Pod {
 		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > time.Second {
 			w.t.Fatal(err)
 		}
-		return nil // Whoever waits says for what.
+		return nil // The caller of Eventually says what it waits for.
 	}
 	var live []corev1.Pod
 	for i := range list.Items {
@@ -281,7 +281,7 @@ func TestModesOverRestarts(t *testing.T) {
 	})
 	installation.plimsoll.Kill()
 	// What was killed may have evicted one more.
-	w.Eventually("nobody starts", func(ctx context.Context) error {
+	w.Eventually("no pod starts", func(ctx context.Context) error {
 		pods := w.pods(ctx, "breaks")
 		if len(pods) != 4 {
 			return fmt.Errorf("%d pods", len(pods))
@@ -387,8 +387,8 @@ func (w *world) checkHistory() {
 	w.start()
 }
 
-// A LimitRange of pods, and a sidecar that another webhook injected and nobody recommends for: upstream's updater and
-// its admission controller panic.
+// A LimitRange of pods, and a sidecar that another webhook injected and that has no recommendation: upstream's updater
+// and its admission controller panic.
 func TestInjectedSidecarUnderALimitRange(t *testing.T) {
 	w := &world{Namespace: namespace(t), t: t, before: map[string]map[types.UID]bool{}}
 	showAdmission(w)

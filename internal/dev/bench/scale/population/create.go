@@ -34,7 +34,7 @@ type Config struct {
 	VerticalObjects int
 	// Concurrency is how many workloads are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
-	// Progress is told how many workloads are there; it may be nil. It is called from several goroutines.
+	// Progress is called with how many workloads are there; it may be nil. It is called from several goroutines.
 	Progress func(done int)
 }
 

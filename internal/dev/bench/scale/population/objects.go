@@ -26,7 +26,7 @@ const (
 	containerPort            = 8080
 )
 
-// age is how long everything is said to have been up: longer than any autoscaler distrusts a pod's first minutes.
+// age is how old everything is, by its timestamps: longer than any autoscaler distrusts a pod's first minutes.
 const age = time.Hour
 
 func namespace(n int) *corev1.Namespace {

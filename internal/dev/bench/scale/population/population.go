@@ -47,10 +47,10 @@ func (s Size) Completed() (Size, error) {
 // Pods is how many there are.
 func (s Size) Pods() int { return s.Objects * s.PodsPer }
 
-// Nodes is how many hold the pods.
+// Nodes is how many the pods run on.
 func (s Size) Nodes() int { return ceil(s.Pods(), s.PodsPerNode) }
 
-// Namespaces is how many hold the objects.
+// Namespaces is how many the objects are in.
 func (s Size) Namespaces() int { return ceil(s.Objects, s.ObjectsPerNamespace) }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

@@ -124,7 +124,7 @@ func TestCreateMakesWhatAutoscalersNeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if last != 7 {
-		t.Errorf("told of %d objects", last)
+		t.Errorf("progress of %d objects", last)
 	}
 	for call, want := range map[string]int{
 		"create nodes/": 3, "create namespaces/": 4, "create deployments/": 7, "update deployments/status": 7,

@@ -13,7 +13,7 @@ import (
 )
 
 // kubelet serves one node's /metrics/resource, in the text that kubelets write. What does not change between two
-// answers is written once, so that a thousand such kubelets that are asked each second fit beside what asks.
+// answers is written once, so that a thousand such kubelets fit beside the program that scrapes them every second.
 type kubelet struct {
 	model  *model
 	pods   []population.Place
@@ -172,8 +172,8 @@ func (k *kubelet) handler(served func(time.Time)) http.Handler {
 	return mux
 }
 
-// write compresses for those who can read it, as kubelets do, if with less zeal: their default takes twelve times as
-// long, for a sixth less, and here all kubelets share the machine with those who ask them.
+// write compresses for clients that accept it, as kubelets do, but at a lower level: their default takes twelve times
+// as long, for a sixth less, and here all kubelets share the machine with their clients.
 func (k *kubelet) write(w http.ResponseWriter, r *http.Request, text []byte) error {
 	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		_, err := w.Write(text)

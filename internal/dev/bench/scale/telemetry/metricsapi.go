@@ -26,7 +26,8 @@ type Asked struct {
 	Newest time.Time
 }
 
-// metricsAPI serves metrics.k8s.io/v1beta1 as metrics-server does: in JSON, and in protobuf for those who ask for it.
+// metricsAPI serves metrics.k8s.io/v1beta1 as metrics-server does: in JSON, and in protobuf for clients that ask for
+// it.
 type metricsAPI struct {
 	model    *model
 	encoders map[string]runtime.Encoder // by media type
@@ -83,7 +84,7 @@ func (a *metricsAPI) list(w http.ResponseWriter, r *http.Request) {
 	a.asked(Asked{Object: object, At: now, Newest: newest})
 }
 
-// mediaType is protobuf for those who can read it.
+// mediaType is protobuf for clients that accept it.
 func mediaType(accept string) string {
 	if strings.Contains(accept, runtime.ContentTypeProtobuf) {
 		return runtime.ContentTypeProtobuf

@@ -23,7 +23,7 @@ type Server struct {
 	serving  sync.WaitGroup
 
 	mu      sync.Mutex
-	asked   func(Asked)   // guarded by mu; nil while nobody listens
+	asked   func(Asked)   // guarded by mu; nil without a listener
 	scrapes [][]time.Time // guarded by mu: the times of the last samples that each node's kubelet gave
 }
 
@@ -81,7 +81,7 @@ func (s *Server) MetricsPort() int { return s.api }
 // KubeletPorts are the kubelets' ports, by the nodes' numbers.
 func (s *Server) KubeletPorts() []int { return append([]int(nil), s.kubelets...) }
 
-// Listen tells f of each question to the metrics API from now on; nil stops that. It is called from many goroutines.
+// Listen calls f at every request to the metrics API from now on; nil stops that. It is called from many goroutines.
 func (s *Server) Listen(f func(Asked)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -262,7 +262,7 @@ func TestKubeletAnswersForItsPods(t *testing.T) {
 	size := population.Size{Objects: 30, PodsPer: 3, ObjectsPerNamespace: 20, PodsPerNode: 40}
 	server, client := startServer(t, size)
 	if _, found := server.NewestScrape(23, time.Now()); found {
-		t.Error("nobody has scraped")
+		t.Error("no scrape")
 	}
 	pods := map[string]float64{}
 	for _, port := range server.KubeletPorts() {

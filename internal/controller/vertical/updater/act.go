@@ -3,6 +3,7 @@ package updater
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -106,13 +107,9 @@ func (a *actor) perform(ctx context.Context, t *task) (goesOn bool) {
 		return true // Another workload has ended the pass.
 	}
 	a.readUsed(ctx, t)
-	completed := t.decision.Play(&t.state, a.claims.of(t.VPA.Namespace), func(action update.Action) update.Result {
+	return t.decision.Play(&t.state, a.claims.of(t.VPA.Namespace), func(action update.Action) update.Result {
 		return update.Result{Outcome: a.performOne(ctx, t, action), At: time.Now()}
 	})
-	if completed {
-		a.recordSkipped(t)
-	}
-	return completed
 }
 
 // readUsed reads what the pods use that are to be resized.
@@ -159,6 +156,7 @@ func (a *actor) endBoost(ctx context.Context, t *task, action update.Action) upd
 
 // do calls the API server, and records the outcome in series, events and the log.
 func (a *actor) do(ctx context.Context, t *task, action update.Action) update.Outcome {
+	t.attempted = append(t.attempted, action.Pod.UID)
 	outcome, err := actions.Do(ctx, a.client, a.log.WithValues("vpa", t.Key()), action)
 	a.metrics.acted(t, action.Kind, outcome)
 	a.recordEvents(t, action, outcome, err)
@@ -191,15 +189,18 @@ func reference(action update.Action) *corev1.Pod {
 	}}
 }
 
-// recordSkipped records the pods whose resize is not tried again. Upstream sends an event in each
-// pass; here the events' aggregation is spared that: once for each state.
+// recordSkipped records the pods whose resize is not tried again. As upstream, it counts them in every pass, whether
+// other pods of the workload are changed or not. Upstream sends an event in every pass too; here it is one, when the
+// node has refused.
 func (a *actor) recordSkipped(t *task) {
 	for i := range t.decision.Pods {
 		v := &t.decision.Pods[i]
 		if v.Reason == reason.None || v.BlockedBy != reason.InfeasibleBefore {
 			continue
 		}
-		a.metrics.skipped(t)
+		if !slices.Contains(t.attempted, v.Pod.UID) {
+			a.metrics.skipped(t)
+		}
 		_, before := t.before.Resize.Infeasible[v.Pod.UID]
 		if !before {
 			a.events.Event(reference(update.Action{Pod: v.Pod}), corev1.EventTypeNormal, eventResizeSkipped,

@@ -58,6 +58,9 @@ func (p *passes) pass(ctx context.Context) {
 	timer.step("Decide")
 	p.stoppedAt = p.actor.performAll(ctx, tasks)
 	timer.step("EvictPods")
+	for _, t := range tasks {
+		p.actor.recordSkipped(t)
+	}
 	p.saveStates(tasks)
 	p.results.record(began, tasks, p.decider.states.has)
 	p.metrics.countPass(tasks)

@@ -19,6 +19,8 @@ type task struct {
 	decision update.Decision
 	// state is that after the decision and what was done, before that of the pass before.
 	state, before update.State
+	// attempted are the UIDs of the pods that the API server was asked to change in this pass.
+	attempted []string
 	// evictionsStopped is why nothing is evicted in the whole cluster.
 	evictionsStopped reason.Reason
 }

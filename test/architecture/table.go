@@ -74,10 +74,18 @@ var layers = []wall{
 		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
 	},
 	{
+		within: "internal/timing",
+		why:    "it has the parts of schedules, for every layer that has a clock",
+		ours:   []string{"internal/timing"},
+		never:  append(slices.Clone(elsewhere), "log", "net", "os", "testing"),
+		except: []string{modulePath},
+	},
+	{
 		within: "internal/collect",
 		why:    "a source of metrics knows neither who asks nor what is written",
-		ours:   []string{"internal/collect", "internal/series", "internal/observe", "internal/decide", "internal/quantity"},
-		never:  []string{"testing"},
+		ours: []string{"internal/collect", "internal/series", "internal/timing", "internal/observe", "internal/decide",
+			"internal/quantity"},
+		never: []string{"testing"},
 	},
 	{
 		within: "internal/kube",
@@ -89,7 +97,8 @@ var layers = []wall{
 		within: "internal/controller",
 		why:    "the loop ties the parts together and knows nothing of the worlds that it is tried in",
 		ours: []string{
-			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/observe", "internal/decide",
+			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/timing",
+			"internal/observe", "internal/decide",
 			"internal/snapshot",
 			"api", "internal/quantity",
 		},
@@ -153,7 +162,7 @@ var layers = []wall{
 	{
 		within: "internal/dev/devcluster",
 		why:    "it stands for the world outside, which does not know how Plimsoll decides",
-		ours:   []string{"internal/dev/devcluster", "internal/workloadmodel"},
+		ours:   []string{"internal/dev/devcluster", "internal/workloadmodel", "internal/timing"},
 	},
 	{
 		within: "internal/dev/devcluster/build",
@@ -188,7 +197,7 @@ var layers = []wall{
 		ours: []string{
 			"internal/dev/bench", "internal/dev/devcluster", "internal/dev/realnode", "internal/dev/image",
 			"internal/workloadmodel", "internal/decide", "internal/observe",
-			"internal/snapshot", "internal/simulate", "api",
+			"internal/snapshot", "internal/simulate", "internal/timing", "api",
 		},
 		never: []string{"testing"},
 	},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // preference is how long a node goes before others after it was asked for.
@@ -24,7 +25,7 @@ func (s *session) prefer(now time.Time, nodes []string) {
 func (s *session) hurry(ctx context.Context) {
 	var late []string
 	var before scrape.Totals
-	for pause(ctx, s.period/2) {
+	for timing.Pause(ctx, s.period/2) == nil {
 		late = late[:0]
 		now := time.Now()
 		for _, node := range s.stillPreferred(now) {

@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // settle is how long changes of the nodes are gathered before the rounds learn of
@@ -116,7 +117,7 @@ func (s *session) run(ctx context.Context) {
 	running.Go(func() { s.hurry(ctx) })
 	for ctx.Err() == nil {
 		s.choose()
-		if !pause(ctx, settle) {
+		if timing.Pause(ctx, settle) != nil {
 			return
 		}
 		select {
@@ -124,18 +125,6 @@ func (s *session) run(ctx context.Context) {
 		case <-s.readdressed:
 		case <-ctx.Done():
 		}
-	}
-}
-
-// pause is false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

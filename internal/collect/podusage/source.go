@@ -16,6 +16,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -126,11 +127,11 @@ func (s *Source) Run(ctx context.Context, watch Watch) {
 	isGranted, isTold := false, false
 	for ctx.Err() == nil {
 		missing, err := s.config.Access(ctx)
-		pause := accessPeriod
+		wait := accessPeriod
 		switch {
 		case err != nil:
 			s.config.Log.V(1).Info("the rights on kubelets are not known", "why", err.Error())
-			pause = accessRetry
+			wait = accessRetry
 		case !isTold || isGranted != (missing == ""):
 			isGranted, isTold = missing == "", true
 			s.tell(isGranted, missing)
@@ -140,10 +141,7 @@ func (s *Source) Run(ctx context.Context, watch Watch) {
 				stop = s.begin(ctx, watch)
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = timing.Pause(ctx, wait) // The loop's condition ends it.
 	}
 }
 

@@ -1,12 +1,11 @@
 package scrape
 
 import (
-	"container/heap"
 	"context"
-	"hash/fnv"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // starvingPeriods is how many periods late a node must be to go before urgent
@@ -16,12 +15,13 @@ const starvingPeriods = 10
 // entry is a node.
 type entry struct {
 	state State
-	hash  uint64
-	// due is when the node may be scraped; at is its place in the queue that it is
+	// phase is the node's own moment in each period.
+	phase time.Duration
+	// due is when the node may be scraped; place is its index in the queue that it is
 	// in, which is none while it is scraped.
 	due   time.Time
 	queue *queue
-	at    int
+	place int
 
 	// isUrgent nodes are in the urgent queue, or go there when their scrape
 	// succeeds.
@@ -68,7 +68,7 @@ func (p *plan) set(now time.Time, targets []kubelet.Target) (gone []string) {
 		wanted[t.Node] = struct{}{}
 		e := p.nodes[t.Node]
 		if e == nil {
-			e = &entry{hash: hash(t.Node), state: State{Target: t}}
+			e = &entry{phase: timing.Phase(t.Node, p.config.Period), state: State{Target: t}}
 			p.nodes[t.Node] = e
 			p.schedule(e, now, &p.regular, p.onGrid(e, now))
 			continue
@@ -83,7 +83,7 @@ func (p *plan) set(now time.Time, targets []kubelet.Target) (gone []string) {
 			e.isGone = true
 			continue
 		}
-		heap.Remove(e.queue, e.at)
+		e.leave()
 		delete(p.nodes, name)
 		gone = append(gone, name)
 	}
@@ -100,7 +100,7 @@ func (p *plan) mark(now time.Time, name string) {
 	if e.queue == nil {
 		return // when it is done
 	}
-	heap.Remove(e.queue, e.at)
+	e.leave()
 	p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
 }
 
@@ -119,7 +119,7 @@ func (p *plan) next(now time.Time) (start *entry, cancelled []*entry, wait time.
 		return nil, cancelled, p.slots.untilRelease(now)
 	}
 	p.budget.fill(now)
-	cost := p.budget.cost((*q)[0])
+	cost := p.budget.cost(q.First())
 	if wait, bound := p.budget.wait(cost); wait > 0 {
 		p.heldBy = bound
 		return nil, cancelled, wait
@@ -130,7 +130,7 @@ func (p *plan) next(now time.Time) (start *entry, cancelled []*entry, wait time.
 // begin starts the first of a queue.
 func (p *plan) begin(now time.Time, q *queue, cost time.Duration) *entry {
 	p.budget.take(cost)
-	e, _ := heap.Pop(q).(*entry)
+	e := q.take()
 	p.wasUrgent, e.isUrgent = q == &p.urgent, false
 	e.state.Started, e.taken = now, cost
 	p.slots.begin(e)
@@ -160,7 +160,7 @@ func (p *plan) first(now time.Time) *queue {
 func (p *plan) untilDue(now time.Time) time.Duration {
 	var first time.Time
 	for _, q := range []*queue{&p.regular, &p.urgent, &p.failing} {
-		if len(*q) == 0 || q == &p.failing && !p.slots.mayRetry() {
+		if q.Len() == 0 || q == &p.failing && !p.slots.mayRetry() {
 			continue
 		}
 		if first.IsZero() || q.due().Before(first) {
@@ -198,30 +198,23 @@ func (p *plan) done(now time.Time, e *entry, spent time.Duration, err error) (is
 }
 
 func (p *plan) schedule(e *entry, now time.Time, q *queue, due time.Time) {
-	e.due, e.queue = later(now, due), q
-	heap.Push(q, e)
+	e.due = later(now, due)
+	q.add(e)
 }
 
 // onGrid is the next of the node's own moments, one in each period.
 func (p *plan) onGrid(e *entry, after time.Time) time.Time {
-	period := int64(p.config.Period)
-	phase := int64(e.hash % uint64(p.config.Period)) //nolint:gosec // a period is positive, and what is below it fits
-	wait := (phase - after.UnixNano()%period) % period
-	if wait < 0 {
-		wait += period
-	}
-	return after.Add(time.Duration(wait))
+	return timing.Next(after, e.phase, p.config.Period)
 }
 
-// backoff doubles with each failure. A tenth more or less by the hash keeps nodes
+// backoff doubles with each failure. A tenth more or less by the node's name keeps nodes
 // apart that failed together.
 func (p *plan) backoff(e *entry) time.Duration {
 	wait := p.config.Period
 	for range min(e.state.Failures, 30) {
 		wait = min(2*wait, p.config.MaxBackoff)
 	}
-	part := float64(e.hash%2048)/1024 - 1
-	return wait + time.Duration(part*float64(wait)/10)
+	return wait - wait/10 + timing.Phase(e.state.Target.Node, wait/5)
 }
 
 func later(a, b time.Time) time.Time {
@@ -229,14 +222,4 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-func hash(name string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(name)) // never fails
-	// FNV's low bits of similar names are similar; the period looks at those.
-	x := h.Sum64()
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	return x ^ x>>33
 }

@@ -115,13 +115,21 @@ func (p *plan) check(t *rapid.T, running []*entry) {
 	}
 	p.checkSlots(t, len(running), failing)
 	waiting := 0
-	for _, q := range []*queue{&p.regular, &p.urgent, &p.failing} {
-		for i, e := range *q {
-			if e.at != i || e.queue != q || p.nodes[e.state.Target.Node] != e || (q == &p.failing) != e.state.IsFailing() {
-				t.Fatalf("%+v is not where it should be", e)
-			}
-			waiting++
+	in := map[*queue]int{}
+	for _, e := range p.nodes {
+		if e.queue == nil {
+			continue
 		}
+		if (e.queue == &p.failing) != e.state.IsFailing() {
+			t.Fatalf("%+v is not where it should be", e)
+		}
+		in[e.queue]++
+	}
+	for _, q := range []*queue{&p.regular, &p.urgent, &p.failing} {
+		if q.Len() != in[q] || q.Len() > 0 && p.nodes[q.First().state.Target.Node] != q.First() {
+			t.Fatalf("a queue has %d nodes, of which %d know", q.Len(), in[q])
+		}
+		waiting += q.Len()
 	}
 	if waiting+len(running) != len(p.nodes) {
 		t.Fatalf("%d wait, %d run, of %d", waiting, len(running), len(p.nodes))
@@ -136,25 +144,6 @@ func (p *plan) checkSlots(t *rapid.T, running, failing int) {
 	if p.slots.retries != failing || failing > max(1, p.config.MaxConcurrent/4) {
 		t.Fatalf("%d that failed run, the plan says %d, of %d", failing, p.slots.retries, p.config.MaxConcurrent)
 	}
-}
-
-func TestOnGrid(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		period := time.Duration(rapid.IntRange(1, 1e10).Draw(t, "period"))
-		p := newPlan(Config{Scrape: nil, Period: period}.withDefaults())
-		e := &entry{hash: rapid.Uint64().Draw(t, "hash")}
-		after := noon.Add(time.Duration(rapid.IntRange(0, 1e12).Draw(t, "after")))
-		first := p.onGrid(e, after)
-		if wait := first.Sub(after); wait < 0 || wait >= period {
-			t.Fatalf("a wait of %s in a period of %s", wait, period)
-		}
-		if again := p.onGrid(e, first); !again.Equal(first) {
-			t.Fatalf("from %s to %s", first, again)
-		}
-		if second := p.onGrid(e, first.Add(1)); second.Sub(first) != period {
-			t.Fatalf("%s apart", second.Sub(first))
-		}
-	})
 }
 
 // BenchmarkPlan is what one scrape costs the schedule, among 1000 nodes.

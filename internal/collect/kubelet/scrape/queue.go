@@ -1,41 +1,41 @@
 package scrape
 
-import "time"
+import (
+	"time"
 
-// queue has nodes by the time at which they are due, as a heap.
-type queue []*entry
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
+
+// queue has nodes by the time at which they are due. Its nodes know that they are in it.
+type queue struct{ timing.Queue[*entry] }
 
 // due is when the first one is due, in a queue that is not empty.
-func (q *queue) due() time.Time { return (*q)[0].due }
+func (q *queue) due() time.Time { return q.First().due }
 
-// isDue tells whether the first one is due.
-func (q *queue) isDue(now time.Time) bool { return len(*q) > 0 && !q.due().After(now) }
+// isDue reports whether the first one is due.
+func (q *queue) isDue(now time.Time) bool { return q.Len() > 0 && !q.due().After(now) }
 
-// Len implements heap.Interface.
-func (q *queue) Len() int { return len(*q) }
-
-// Less implements heap.Interface.
-func (q *queue) Less(i, j int) bool { return (*q)[i].due.Before((*q)[j].due) }
-
-// Swap implements heap.Interface.
-func (q *queue) Swap(i, j int) {
-	(*q)[i], (*q)[j] = (*q)[j], (*q)[i]
-	(*q)[i].at, (*q)[j].at = i, j
+// add puts a node that is in no queue into this one.
+func (q *queue) add(e *entry) {
+	e.queue = q
+	q.Push(e)
 }
 
-// Push implements heap.Interface.
-func (q *queue) Push(x any) {
-	e, _ := x.(*entry)
-	e.at = len(*q)
-	*q = append(*q, e)
-}
-
-// Pop implements heap.Interface.
-func (q *queue) Pop() any {
-	last := len(*q) - 1
-	e := (*q)[last]
-	(*q)[last] = nil
-	*q = (*q)[:last]
+// take takes out the first node of a queue that is not empty.
+func (q *queue) take() *entry {
+	e := q.Pop()
 	e.queue = nil
 	return e
 }
+
+// leave takes a node out of the queue that it is in.
+func (e *entry) leave() {
+	e.queue.Remove(e)
+	e.queue = nil
+}
+
+// Before implements timing.Item.
+func (e *entry) Before(other *entry) bool { return e.due.Before(other.due) }
+
+// Place implements timing.Item.
+func (e *entry) Place() *int { return &e.place }

@@ -2,14 +2,13 @@
 package schedule
 
 import (
-	"container/heap"
-	"hash/fnv"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // Queue says which HPA is decided next, and when. Each HPA is decided by one worker at a
@@ -20,7 +19,7 @@ type Queue struct {
 
 	// mu guards what follows.
 	mu      sync.Mutex
-	due     dueHeap
+	due     timing.Queue[*entry]
 	entries map[types.NamespacedName]*entry
 	// taken is when an item was last taken.
 	taken time.Time
@@ -34,7 +33,7 @@ type entry struct {
 	// are among the reasons. While a decision runs they are what was added meanwhile.
 	full, early time.Time
 	sampled     bool
-	// place is its index in the heap; meaningless while running.
+	// place is its index in the queue; meaningless while running.
 	place   int
 	running bool
 	// gone says that the entry is removed when the running decision ends.
@@ -43,6 +42,18 @@ type entry struct {
 
 // due is the earlier of both times.
 func (e *entry) due() time.Time { return Earlier(e.full, e.early) }
+
+// Before implements timing.Item: by due time, and by name where that is equal.
+func (e *entry) Before(other *entry) bool {
+	if a, b := e.due(), other.due(); !a.Equal(b) {
+		return a.Before(b)
+	}
+	a, b := e.key, other.key
+	return a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name
+}
+
+// Place implements timing.Item.
+func (e *entry) Place() *int { return &e.place }
 
 // Earlier is the earlier of two times, of which one that is zero is none.
 func Earlier(a, b time.Time) time.Time {
@@ -86,7 +97,7 @@ func (q *Queue) AddFull(key types.NamespacedName, due time.Time) {
 	if !isThere {
 		e = &entry{key: key, full: due}
 		q.entries[key] = e
-		heap.Push(&q.due, e)
+		q.due.Push(e)
 		q.wakeFor(e)
 		return
 	}
@@ -112,7 +123,7 @@ func (q *Queue) advance(e *entry, full, early time.Time) {
 	if e.running || !e.due().Before(before) {
 		return
 	}
-	heap.Fix(&q.due, e.place)
+	q.due.Fix(e)
 	q.wakeFor(e)
 }
 
@@ -147,14 +158,14 @@ func (q *Queue) Wait(done <-chan struct{}, timer *time.Timer) (Item, bool) {
 func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.due) == 0 {
+	if q.due.Len() == 0 {
 		return Item{}, 0, false
 	}
-	first := q.due[0]
+	first := q.due.First()
 	if first.due().After(now) {
 		return Item{}, first.due().Sub(now), false
 	}
-	heap.Pop(&q.due)
+	q.due.Pop()
 	q.taken = now
 	item = Item{
 		Key: first.key, Due: first.due(), Full: first.full,
@@ -168,10 +179,10 @@ func (q *Queue) Take(now time.Time) (item Item, wait time.Duration, isDue bool) 
 func (q *Queue) Stalled(now time.Time) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.due) == 0 {
+	if q.due.Len() == 0 {
 		return 0
 	}
-	since := q.due[0].due()
+	since := q.due.First().due()
 	if q.taken.After(since) {
 		since = q.taken
 	}
@@ -188,7 +199,7 @@ func (q *Queue) Done(key types.NamespacedName, full time.Time) {
 		return
 	}
 	e.running, e.full = false, Earlier(e.full, full)
-	heap.Push(&q.due, e)
+	q.due.Push(e)
 	q.wakeFor(e)
 }
 
@@ -204,7 +215,7 @@ func (q *Queue) Forget(key types.NamespacedName) (gone bool) {
 
 // wakeFor ends waiting if this entry is the first now. It needs the lock.
 func (q *Queue) wakeFor(e *entry) {
-	if q.due[0] != e {
+	if q.due.First() != e {
 		return
 	}
 	select {
@@ -217,57 +228,10 @@ func (q *Queue) wakeFor(e *entry) {
 // its own within the period, so that HPAs that were created together are not decided
 // together. The steps towards the phase take a period at most and half of one at least.
 func Following(uid types.UID, now time.Time, period time.Duration) time.Time {
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(uid))
-	// The top bits of FNV are its best; 2^31 steps are fine enough.
-	phase := time.Duration(float64(hash.Sum64()>>33) / (1 << 31) * float64(period))
-	earliest := now.Add(period / 2).Add(-phase)
-	aligned := earliest.Truncate(period)
-	if aligned.Before(earliest) {
-		aligned = aligned.Add(period)
-	}
-	gap := aligned.Add(phase).Sub(now)
+	phase := timing.Phase(string(uid), period)
+	gap := timing.Next(now.Add(period/2), phase, period).Sub(now)
 	if gap > period {
 		gap /= 2
 	}
 	return now.Add(gap)
-}
-
-// dueHeap is a heap by due time, and by name where that is equal.
-type dueHeap []*entry
-
-var _ heap.Interface = (*dueHeap)(nil)
-
-// Len implements heap.Interface.
-func (h dueHeap) Len() int { return len(h) }
-
-// Less implements heap.Interface.
-func (h dueHeap) Less(i, j int) bool {
-	if a, b := h[i].due(), h[j].due(); !a.Equal(b) {
-		return a.Before(b)
-	}
-	a, b := h[i].key, h[j].key
-	return a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name
-}
-
-// Swap implements heap.Interface.
-func (h dueHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
-}
-
-// Push implements heap.Interface.
-func (h *dueHeap) Push(x any) {
-	e, _ := x.(*entry)
-	e.place = len(*h)
-	*h = append(*h, e)
-}
-
-// Pop implements heap.Interface.
-func (h *dueHeap) Pop() any {
-	last := len(*h) - 1
-	e := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return e
 }

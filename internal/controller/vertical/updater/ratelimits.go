@@ -7,6 +7,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // rateLimits bound evictions and resizes, each for themselves. Workers share them.
@@ -50,7 +51,7 @@ func (l *rateLimits) wait(ctx context.Context, kind update.Kind) bool {
 	if !ok || ctx.Err() != nil {
 		return false
 	}
-	return pause(ctx, time.Until(at))
+	return timing.Pause(ctx, time.Until(at)) == nil
 }
 
 func (l *rateLimits) reserve(now, deadline time.Time, kind update.Kind) (at time.Time, ok bool) {
@@ -62,19 +63,4 @@ func (l *rateLimits) reserve(now, deadline time.Time, kind update.Kind) (at time
 	}
 	at, ok, *bucket = bucket.Reserve(now, deadline)
 	return at, ok
-}
-
-// pause is false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

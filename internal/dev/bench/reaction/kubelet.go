@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // kubeletCores waits for a time and returns how many cores the kubelet used meanwhile; NaN without a real kubelet.
@@ -13,7 +15,7 @@ func (c Config) kubeletCores(ctx context.Context, duration time.Duration) (float
 		return 0, err
 	}
 	began := time.Now()
-	if err := sleep(ctx, duration); err != nil {
+	if err := timing.Pause(ctx, duration); err != nil {
 		return 0, err
 	}
 	if !exists {
@@ -24,16 +26,4 @@ func (c Config) kubeletCores(ctx context.Context, duration time.Duration) (float
 		return 0, err
 	}
 	return (after - before).Seconds() / time.Since(began).Seconds(), nil
-}
-
-// sleep waits for a time, or for the end of the context.
-func sleep(ctx context.Context, duration time.Duration) error {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // repeats is how often a run is repeated whose workload was scaled before any load: it measures nothing.
@@ -94,7 +95,7 @@ func (c Config) try(ctx context.Context, subject Subject) (t trial, err error) {
 	if err := reset(ctx, c.Stage.Client(), c.Patience); err != nil {
 		return trial{}, err
 	}
-	if err := sleep(ctx, clearing); err != nil {
+	if err := timing.Pause(ctx, clearing); err != nil {
 		return trial{}, err
 	}
 	if t.coresAlone, err = c.kubeletCores(ctx, subject.settle()-clearing); err != nil {

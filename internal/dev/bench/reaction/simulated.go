@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // The simulated load: what a small web server takes of ab before the processor is its limit. Two pods then use 25 times
@@ -109,7 +110,7 @@ func (s *Simulated) Load(ctx context.Context, duration time.Duration) (int, erro
 	if err := s.offer(ctx, simulatedPerSecond); err != nil {
 		return 0, err
 	}
-	err := sleep(ctx, duration)
+	err := timing.Pause(ctx, duration)
 	if ctx.Err() == nil {
 		err = s.offer(ctx, 0)
 	}

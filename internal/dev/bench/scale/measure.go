@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // measurement is one run of one subject.
@@ -181,7 +182,7 @@ func (b *bench) await(ctx context.Context, w waiting) error {
 			b.progress.Say(w.format, reached, w.want)
 			said = now
 		}
-		if err := pause(ctx, 200*time.Millisecond); err != nil {
+		if err := timing.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -205,7 +206,7 @@ const (
 func (b *bench) lookWhenQuiet(ctx context.Context, r *running, o *observer) (numbers, error) {
 	for deadline := time.Now().Add(quietPatience); time.Now().Before(deadline); {
 		before := o.journal.total()
-		if err := pause(ctx, quiet); err != nil {
+		if err := timing.Pause(ctx, quiet); err != nil {
 			return numbers{}, err
 		}
 		if o.journal.total() == before {

@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/population"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/scale/telemetry"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // progressPeriod is how often a line says how far something is.
@@ -186,7 +187,7 @@ func (b *bench) watchIdle(ctx context.Context) error {
 		return err
 	}
 	for range mostIdleWindows {
-		if err := pause(ctx, b.Idle); err != nil {
+		if err := timing.Pause(ctx, b.Idle); err != nil {
 			return err
 		}
 		after, err := b.serverNumbers(ctx)
@@ -215,16 +216,4 @@ func (b *bench) measureAll(ctx context.Context) ([][]measurement, error) {
 		}
 	}
 	return measured, nil
-}
-
-// pause waits unless ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

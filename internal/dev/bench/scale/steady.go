@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 const (
@@ -89,7 +90,7 @@ func (b *bench) awaitRest(ctx context.Context, o *observer) (isRestless bool, er
 		return false, err
 	}
 	for deadline := time.Now().Add(b.Patience); time.Now().Before(deadline); {
-		if err := pause(ctx, steadyPeriod); err != nil {
+		if err := timing.Pause(ctx, steadyPeriod); err != nil {
 			return false, err
 		}
 		after, err := b.serverNumbers(ctx)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // measurement is one run of one subject. Times are seconds.
@@ -107,14 +108,14 @@ func (b *bench) awaitPasses(ctx context.Context, r *running, title string, enoug
 // theirs at about the same time, and so many of each are within.
 func (b *bench) rest(ctx context.Context, r *running, title string, m *measurement) error {
 	b.progress.Say("%s: at rest for %d passes", title, b.Passes)
-	if err := b.pause(ctx, interval/2); err != nil {
+	if err := timing.Pause(ctx, interval/2); err != nil {
 		return err
 	}
 	before, err := b.look(ctx, r)
 	if err != nil {
 		return err
 	}
-	if err := b.pause(ctx, time.Duration(b.Passes)*interval); err != nil {
+	if err := timing.Pause(ctx, time.Duration(b.Passes)*interval); err != nil {
 		return err
 	}
 	after, err := b.look(ctx, r)
@@ -134,18 +135,6 @@ func (b *bench) rest(ctx context.Context, r *running, title string, m *measureme
 
 // interval is both parts' default.
 const interval = time.Minute
-
-// pause waits unless ctx ends.
-func (*bench) pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // looked is everything that is counted, at one time.
 type looked struct {

@@ -1,13 +1,14 @@
 package kubelet
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // NodeFault is how a node's endpoint misbehaves, on all of its paths. The zero value is a sound node.
@@ -87,7 +88,7 @@ func (f *Faults) pod(ref stats.PodReference) PodFault {
 func (f *Faults) wrap(node string, sound http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fault := f.node(node)
-		if !wait(r.Context(), fault.Delay) {
+		if timing.Pause(r.Context(), fault.Delay) != nil {
 			return
 		}
 		switch {
@@ -102,21 +103,6 @@ func (f *Faults) wrap(node string, sound http.Handler) http.Handler {
 			sound.ServeHTTP(w, r)
 		}
 	})
-}
-
-// wait is false if ctx ended first.
-func wait(ctx context.Context, delay time.Duration) bool {
-	if delay <= 0 {
-		return true
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // value is the honest one unless the pod lies.

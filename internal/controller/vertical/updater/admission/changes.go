@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // The updater and the admission controller have a watch each. A pod that is evicted as
@@ -90,15 +91,5 @@ func (c *Changes) left(now time.Time, object types.UID, delay time.Duration) tim
 // the new pod is to get; false if ctx ends first. interval is the time between passes.
 func (c *Changes) Await(ctx context.Context, object types.UID, interval time.Duration) bool {
 	wait := c.left(time.Now(), object, min(syncDelay, interval/syncShare))
-	if wait <= 0 {
-		return true
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return wait <= 0 || timing.Pause(ctx, wait) == nil
 }

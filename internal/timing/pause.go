@@ -1,0 +1,26 @@
+// Package timing has the parts of schedules: a pause, a moment of its own for each name in a
+// period, and a queue by due time.
+package timing
+
+import (
+	"context"
+	"time"
+)
+
+// Pause waits for d. It returns why ctx ended, if that comes first.
+func Pause(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

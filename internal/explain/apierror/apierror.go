@@ -21,7 +21,8 @@ import (
 type Request struct {
 	// Verb is RBAC's, such as list.
 	Verb string
-	// Resource is the resource with its API group, such as deployments.apps.
+	// Resource is the resource with its API group, such as deployments.apps, or a description of one whose name
+	// the client does not know, such as scale of Deployment web.
 	Resource string
 	// Namespace and Name are the object's; a list has no name.
 	Namespace, Name string
@@ -50,9 +51,8 @@ func (s *sentence) Unwrap() error { return s.err }
 func (r Request) text(err error) string {
 	switch {
 	case apierrors.IsForbidden(err):
-		return fmt.Sprintf(
-			"you may not %s %s in namespace %s: ask for a Role that grants it (kubectl auth can-i %s %s -n %s)",
-			r.Verb, r.Resource, r.Namespace, r.Verb, r.Resource, r.Namespace)
+		return fmt.Sprintf("you may not %s %s in namespace %s: ask for a Role that grants it (%s)",
+			r.Verb, r.Resource, r.Namespace, r.permission(err))
 	case apierrors.IsUnauthorized(err):
 		return "the API server does not accept your credentials: renew those of the kubeconfig"
 	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && isUnserved(err):
@@ -65,6 +65,15 @@ func (r Request) text(err error) string {
 		return text
 	}
 	return fmt.Sprintf("%s %s in namespace %s: %v", r.Verb, r.Resource, r.Namespace, err)
+}
+
+// permission is the command that shows whether the permission is granted. A description is no resource of such a
+// command; the API server's message names the one that it is.
+func (r Request) permission(err error) string {
+	if strings.Contains(r.Resource, " ") {
+		return "the API server says: " + err.Error()
+	}
+	return fmt.Sprintf("kubectl auth can-i %s %s -n %s", r.Verb, r.Resource, r.Namespace)
 }
 
 // isUnserved reports that the path was not found, not an object at it.

@@ -27,7 +27,8 @@ func TestSentence(t *testing.T) {
 		want string
 	}{
 		"permission": {apierrors.NewForbidden(of, "web", errors.New("no")),
-			"you may not get horizontalpodautoscalers.autoscaling in namespace shop: ask for a Role"},
+			"you may not get horizontalpodautoscalers.autoscaling in namespace shop: ask for a Role that grants it " +
+				"(kubectl auth can-i get horizontalpodautoscalers.autoscaling -n shop)"},
 		"credentials": {apierrors.NewUnauthorized("no"), "does not accept your credentials"},
 		"not found": {apierrors.NewNotFound(of, "web"),
 			`horizontalpodautoscalers.autoscaling "web" not found in namespace shop: see kubectl get`},
@@ -45,6 +46,12 @@ func TestSentence(t *testing.T) {
 		if got == nil || !strings.Contains(got.Error(), c.want) || !errors.Is(got, c.err) {
 			t.Errorf("%s: %v, want %q", name, got, c.want)
 		}
+	}
+	scale := schema.GroupResource{Group: "apps", Resource: "deployments/scale"}
+	got := Request{Verb: "get", Resource: "scale of Deployment web", Namespace: "shop"}.Sentence(
+		apierrors.NewForbidden(scale, "web", errors.New("no")))
+	if text := got.Error(); strings.Contains(text, "can-i") || !strings.Contains(text, "deployments/scale.apps") {
+		t.Errorf("a resource that is described: %s", text)
 	}
 	if err := (Request{}).Sentence(nil); err != nil {
 		t.Errorf("no error: %v", err)

@@ -47,6 +47,8 @@ type Contest struct {
 	// until is when Plimsoll scales the HPA again, after such a pause; zero when it does.
 	until time.Time
 	pause time.Duration
+	// isForgotten says that the HPA is gone: no pause begins, as none would end it.
+	isForgotten bool
 	// junior is the time of the newest write seen of another Plimsoll that leaves the HPA to
 	// this one, juniorReported when an event last said so.
 	junior, juniorReported time.Time
@@ -115,7 +117,7 @@ func (d *Detector) Updated(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscale
 		c.newest = found.at
 	}
 	begins := false
-	if isNew && running > handoverGrace && !d.Shadow {
+	if isNew && running > handoverGrace && !d.Shadow && !c.isForgotten {
 		begins = c.until.IsZero()
 		c.pause = Pause
 		if strings.HasPrefix(found.by, FieldManager) {
@@ -204,6 +206,7 @@ func (d *Detector) Forget(c *Contest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d.end(c)
+	c.isForgotten = true
 }
 
 // end needs the contest's lock.

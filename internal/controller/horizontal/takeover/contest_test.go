@@ -1,0 +1,41 @@
+package takeover
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+)
+
+// TestNoPauseBeginsForAnHPAThatIsGone: the informer may report a status write of another controller while a worker
+// drops the HPA. The series of contested HPAs would count it for good.
+func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
+	series, err := monitor.New(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Detector{FieldManager: FieldManager, Series: series, Events: record.NewFakeRecorder(10), Log: logr.Discard()}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{
+			Manager: "kube-controller-manager", Subresource: "status", Time: &metav1.Time{Time: time.Now()},
+		}},
+	}}
+	for gone, want := range map[bool]float64{false: 1, true: 0} {
+		series.Contested.Set(0)
+		var c Contest
+		if gone {
+			d.Forget(&c)
+		}
+		d.Updated(&c, hpa, time.Minute)
+		if got := testutil.ToFloat64(series.Contested); got != want {
+			t.Errorf("gone: %t, contested: %g, want %g", gone, got, want)
+		}
+	}
+}

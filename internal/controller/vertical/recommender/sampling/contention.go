@@ -2,29 +2,46 @@ package sampling
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/cpucontention"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 )
 
-// watchContention asks once in an interval what containers did not get.
-func (s *Sampler) watchContention(ctx context.Context) {
-	ticker := time.NewTicker(s.config.Interval)
+// Contention is what containers did not get since it was last read. What it cannot
+// read is in the error, beside the rest.
+type Contention = func(ctx context.Context) (map[contention.Key]contention.Shares, error)
+
+// contended is what containers did not get, as last read.
+type contended struct {
+	read Contention
+	pods *podindex.Index
+	log  logr.Logger
+
+	mu     sync.Mutex
+	shares map[contention.Key]contention.Shares // guarded by mu
+}
+
+// run reads once in an interval until ctx ends.
+func (c *contended) run(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	failed := false
 	for {
-		shares, err := s.config.Contention(ctx)
+		shares, err := c.read(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
-			s.log.Info("throttling and pressure of CPU are not seen everywhere", "why", err.Error())
+			c.log.Info("throttling and pressure of CPU are not seen everywhere", "why", err.Error())
 		}
 		failed = err != nil
-		s.mu.Lock()
-		s.contended = shares
-		s.mu.Unlock()
+		c.mu.Lock()
+		c.shares = shares
+		c.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return
@@ -33,19 +50,20 @@ func (s *Sampler) watchContention(ctx context.Context) {
 	}
 }
 
-// addContention adds to the samples what their containers did not get. The caller
-// holds mu.
-func (s *Sampler) addContention(name types.NamespacedName, samples []recommend.Sample) {
-	if len(s.contended) == 0 || len(samples) == 0 {
+// addTo adds to the samples of an object's pods what their containers did not get.
+func (c *contended) addTo(samples []recommend.Sample, name types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.shares) == 0 || len(samples) == 0 {
 		return
 	}
 	names := map[string]string{}
-	for _, pod := range s.config.Pods.Pods(name) {
+	for _, pod := range c.pods.Pods(name) {
 		names[pod.Whole.UID()] = pod.Name
 	}
 	for i := range samples {
 		one := &samples[i]
-		shares := s.contended[contention.Key{Namespace: name.Namespace, Pod: names[one.Pod], Container: one.Container}]
+		shares := c.shares[contention.Key{Namespace: name.Namespace, Pod: names[one.Pod], Container: one.Container}]
 		one.Contention = cpucontention.Shares{Throttled: shares.Throttled, Pressure: shares.Pressure}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/contention"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -38,10 +37,6 @@ var _ Direct = (*podusage.Source)(nil)
 type Metrics interface {
 	Resource(ctx context.Context, namespace, selector string) (*metricsv1beta1.PodMetricsList, error)
 }
-
-// Contention is what containers did not get since it was last asked. What it cannot
-// read is in the error, beside the rest.
-type Contention = func(ctx context.Context) (map[contention.Key]contention.Shares, error)
 
 // Sources are where use is measured.
 type Sources struct {
@@ -69,14 +64,13 @@ type Config struct {
 
 // Sampler samples the pods of the followed objects.
 type Sampler struct {
-	config Config
-	log    logr.Logger
+	config    Config
+	log       logr.Logger
+	contended *contended
 
 	// mu guards what follows, and all objects.
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*object
-	// contended is what containers did not get, as last asked.
-	contended map[contention.Key]contention.Shares
 }
 
 // object is what was sampled of one object's pods since it was last taken.
@@ -92,7 +86,10 @@ type Source struct{ Pod, Container string }
 
 // New makes a sampler that follows nothing. It starts nothing.
 func New(config Config) *Sampler {
-	return &Sampler{config: config, log: config.Log, objects: map[types.NamespacedName]*object{}}
+	return &Sampler{
+		config: config, log: config.Log, objects: map[types.NamespacedName]*object{},
+		contended: &contended{read: config.Contention, pods: config.Pods, log: config.Log},
+	}
 }
 
 // Follow begins anew with the object's pods.
@@ -141,7 +138,7 @@ func (s *Sampler) Run(ctx context.Context) {
 		beside.Go(func() { s.config.Direct.Run(ctx, watch) })
 	}
 	if s.config.Contention != nil {
-		beside.Go(func() { s.watchContention(ctx) })
+		beside.Go(func() { s.contended.run(ctx, s.config.Interval) })
 	}
 	s.sampleAll(ctx)
 }
@@ -384,7 +381,7 @@ func (s *Sampler) Take(
 			cmp.Compare(a.Why, b.Why))
 	})
 	clear(o.refused)
-	s.addContention(name, all)
+	s.contended.addTo(all, name)
 	return all, refused
 }
 

@@ -6,7 +6,7 @@
 // alive. HTTP/2 is left out on purpose: with one request at a time there is
 // nothing to share, and a connection that died silently would outlive the
 // requests that fail on it. The kubelet's certificate is verified; the file of the
-// CA is looked at each minute, and when a certificate is not of the CA. A
+// CA is read every minute, and when a certificate is not of the CA. A
 // client certificate or a token authenticates Plimsoll, a token of an account that is
 // there for this alone as a rule: never what authenticates it to the API server, as
 // each kubelet could use that. Redirects are not followed, so that it goes nowhere

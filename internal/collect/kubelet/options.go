@@ -69,7 +69,7 @@ func (o *Options) Authentication() Tokens {
 	return o.Tokens
 }
 
-// fileTokens are from a file, read anew each minute.
+// fileTokens are from a file, read anew every minute.
 type fileTokens struct {
 	file transport.ResettableTokenSource
 }

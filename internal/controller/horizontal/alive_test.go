@@ -14,7 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 )
 
-// TestHungLoopIsNotAlive: when the workers never come back, the health check says so after five minutes, and not
+// TestHungLoopIsNotAlive: when the workers never come back, the health check fails after five minutes, and not
 // before.
 func TestHungLoopIsNotAlive(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
@@ -46,7 +46,7 @@ func TestHungLoopIsNotAlive(t *testing.T) {
 		}
 		w.pass(2 * period)
 		if err := c.Alive(); err == nil {
-			t.Error("the loop hangs, and is said to be alive")
+			t.Error("the loop hangs, and counts as alive")
 		}
 		hangs.Store(false)
 		close(hung)
@@ -57,7 +57,8 @@ func TestHungLoopIsNotAlive(t *testing.T) {
 	})
 }
 
-// TestSlowAPIServerIsNoHungLoop: where each call takes as long as it may, and fails, a restart would help nobody.
+// TestSlowAPIServerIsNoHungLoop: where each call takes as long as it may, and fails, a restart
+// would not help.
 func TestSlowAPIServerIsNoHungLoop(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var c *Controller

@@ -113,7 +113,7 @@ func settled(
 	return nil
 }
 
-// ready are the HPAs that have been decided on what kubelets said.
+// ready are the HPAs that have been decided on the kubelets' samples.
 func ready(
 	c *Controller, dst []*autoscalingv2.HorizontalPodAutoscaler, pods int,
 ) []*autoscalingv2.HorizontalPodAutoscaler {

@@ -42,9 +42,9 @@ type Config struct {
 	// Direct has the kubelets' samples; without it, or where they are not enough, Metrics is
 	// asked for resource metrics too. It may be nil.
 	Direct readings.Direct
-	// Conflict says how a vertical autoscaler is in the way of an HPA's
-	// Utilization targets; empty when none is. It is asked at each decision, from
-	// several goroutines, and answers from caches. It may be nil.
+	// Conflict describes how a vertical autoscaler conflicts with an HPA's Utilization targets; it is
+	// empty if none does. Every decision calls it, from several goroutines, so it reads caches alone.
+	// It may be nil.
 	Conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
 	// Events may be nil in shadow mode, where none are recorded.
 	Events     record.EventRecorder

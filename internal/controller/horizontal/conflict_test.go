@@ -34,7 +34,7 @@ func TestConflictIsShownAsLongAsItLasts(t *testing.T) {
 		events := slices.DeleteFunc(slices.Clone(w.events),
 			func(e string) bool { return e != "web Warning "+conflict.ReasonUtilization+": "+words })
 		if len(events) != 1 {
-			t.Errorf("it was told %d times in three decisions, want once; events: %q", len(events), w.events)
+			t.Errorf("%d events in three decisions, want one; events: %q", len(events), w.events)
 		}
 		w.set(func() { words = "" })
 		w.pass(period + time.Second)

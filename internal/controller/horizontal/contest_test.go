@@ -37,7 +37,7 @@ func TestContestedObjectIsLeftAloneForTwoMinutes(t *testing.T) {
 		status := w.hpa("web").ResourceVersion
 		w.pass(100 * time.Second)
 		w.wantReplicas("web", 2, "the other one scales it")
-		w.wantReplicas("other", 4, "nobody else writes this one's status")
+		w.wantReplicas("other", 4, "no other controller writes the status of this one")
 		if w.hpa("web").ResourceVersion != status {
 			t.Error("the status of a contested object was written: that provokes the other")
 		}
@@ -228,7 +228,7 @@ func TestInstallationsFindEachOther(t *testing.T) {
 					t.Errorf("%v contested objects, want %v", got, tt.contested)
 				}
 				if n := count(w.events, tt.event); n != 1 {
-					t.Errorf("told %d times, want once: %q", n, w.events)
+					t.Errorf("%d events, want one: %q", n, w.events)
 				}
 				if got := w.metric("plimsoll_foreign_status_writes_total"); got != 3 {
 					t.Errorf("%v foreign writes, want 3", got)

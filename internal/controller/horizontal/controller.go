@@ -18,9 +18,10 @@
 // serves for a sync period; after that the metric proposes nothing, and the replica count is not
 // lowered.
 //
-// The packages below have the parts: schedule says which HPA is decided next, scaling reads and
-// writes its target's scale, readings its metrics, status its status and events; takeover is about
-// other controllers, monitor about the loop's series, calls about calls to the API server.
+// The packages below are its parts: schedule has the queue of HPAs; scaling reads and writes the
+// scale of the target; readings reads the metrics; status writes status and events; takeover
+// detects other controllers; monitor has the loop's series; calls bounds the calls to the API
+// server.
 package horizontal
 
 import (
@@ -45,9 +46,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 )
 
-// stallTimeout is how long nothing is decided that is due before the loop counts as hung. All
-// calls are bounded, by less in sum: an API server that is slow, or away, makes
-// decisions fail, but end.
+// stallTimeout is how long an HPA may be due, while none is decided, before the loop counts as
+// hung. All calls of a decision together take less: while the API server is slow or away, decisions
+// fail, but they end.
 const stallTimeout = 5 * time.Minute
 
 // Controller is the loop. Its parts have the state and the locks.

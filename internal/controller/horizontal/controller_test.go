@@ -90,7 +90,7 @@ func TestScaleConflict(t *testing.T) {
 			meanwhile: func(w *world) { w.store(deploymentResource, w.deployment("web")) },
 			want:      4, why: "the same write is tried again on the newer target",
 		},
-		"somebody scaled": {
+		"another writer scaled": {
 			meanwhile: func(w *world) { w.setReplicas("web", 5) },
 			want:      10, why: "their 5 are not overwritten by 4, but are where the next decision starts",
 		},
@@ -485,10 +485,10 @@ func TestRestartKnowsTheLastScaling(t *testing.T) {
 	}
 }
 
-// TestSwitchedOffDisturbsNobody: an object whose target was put to 0 replicas by hand
+// TestSwitchedOffDisturbsNoOther: an object whose target was put to 0 replicas by hand
 // is no second one for the pods that its selector selects as well. It is as soon as
 // its target has replicas.
-func TestSwitchedOffDisturbsNobody(t *testing.T) {
+func TestSwitchedOffDisturbsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		green := w.web("green", 2)
 		blue, replicas := green.DeepCopy(), int32(0)
@@ -516,7 +516,7 @@ func TestSwitchedOffDisturbsNobody(t *testing.T) {
 		want("False ScalingDisabled", "True ValidMetricFound")
 		w.set(func() { w.usage = 200 })
 		w.pass(period)
-		w.wantReplicas("green", 4, "nobody else scales these pods")
+		w.wantReplicas("green", 4, "no other writer scales these pods")
 	})
 }
 

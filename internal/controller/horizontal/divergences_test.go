@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	                             an object that wants a replica for each 100 of a queue; all but the name
 //	                             may be left out
 //	queue 600                    how long the queue is
-//	replicas web 3               somebody scales by hand
+//	replicas web 3               another writer scales by hand
 //	delete web                   the object is deleted
 //	wait 15s
 //	show replicas web            what there is to see then, of each side: the count, the last writes of
@@ -45,9 +45,9 @@ func TestDivergences(t *testing.T) {
 	var out []string
 	seen := map[string]bool{}
 	for block := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
-		story, _, told := strings.Cut(block, "\n----")
+		story, _, ended := strings.Cut(block, "\n----")
 		name, _, named := strings.Cut(strings.TrimPrefix(story, "# "), ": ")
-		if !told || !named {
+		if !ended || !named {
 			out = append(out, block)
 			continue
 		}
@@ -61,7 +61,7 @@ func TestDivergences(t *testing.T) {
 	}
 	for _, d := range []divergence.Set{divergence.HistoryByUID, divergence.DropSeries} {
 		if !seen[d.String()] {
-			t.Errorf("nothing is told of %s", d)
+			t.Errorf("no scenario shows %s", d)
 		}
 	}
 	played := strings.Join(out, "\n\n") + "\n"
@@ -93,7 +93,7 @@ func compare(theirs, ours []sight) string {
 	return strings.Join(lines, "\n")
 }
 
-// tell plays the story in a world of its own.
+// tell runs the scenario in a world of its own.
 func tell(t *testing.T, set divergence.Set, story string) []sight {
 	t.Helper()
 	var sights []sight

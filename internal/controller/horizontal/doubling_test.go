@@ -63,8 +63,8 @@ func TestExternalTimesDoNotSlowScaling(t *testing.T) {
 	}
 }
 
-// TestOneAnswerDoublesOnce: one wrong answer of an adapter doubles the count once,
-// with a time or without, although CPU has the object decided each second.
+// TestOneAnswerDoublesOnce: one wrong answer of an adapter doubles the count once, with a time or
+// without, although CPU has the object decided every second.
 func TestOneAnswerDoublesOnce(t *testing.T) {
 	for name, at := range map[string]func(time.Time) time.Time{
 		"of the answer": func(now time.Time) time.Time { return now },

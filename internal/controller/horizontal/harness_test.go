@@ -62,7 +62,7 @@ type world struct {
 	client   *fake.Clientset
 	registry *prometheus.Registry
 	stop     func()
-	// made is told of each controller before it runs; it may be nil.
+	// made is called with each controller before it runs; it may be nil.
 	made func(*Controller)
 
 	podsMu sync.Mutex
@@ -388,7 +388,7 @@ func (w *world) updateStatus(hpa *autoscalingv2.HorizontalPodAutoscaler, by stri
 	hide := w.hideStatus
 	w.mu.Unlock()
 	if hide {
-		// Stored, but not seen by watchers: the answer alone tells of it.
+		// Stored, but not seen by watchers: only the response shows it.
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.version++

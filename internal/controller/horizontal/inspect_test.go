@@ -286,7 +286,7 @@ func TestEveryWayReplays(t *testing.T) {
 	}
 }
 
-// TestInspectingEnds: who has stopped is told of nothing more, the others are.
+// TestInspectingEnds: an inspector that was stopped receives no more decisions, the others do.
 func TestInspectingEnds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		web := types.NamespacedName{Namespace: "shop", Name: "web"}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// gate is a limiter that lets nobody pass while it is shut.
+// gate is a limiter that lets no call pass while it is shut.
 type gate struct {
 	flowcontrol.RateLimiter
 	shut   chan struct{}
@@ -29,8 +29,8 @@ func (g *gate) Wait(ctx context.Context) error {
 	}
 }
 
-// TestLimitedWriteLooksAgain: what happens while a write waits for --kube-api-qps is seen
-// before it begins, and nobody has to wait twice for one write.
+// TestLimitedWriteLooksAgain: what happens while a write waits for --kube-api-qps is seen before it
+// begins, and no HPA waits twice for one write.
 func TestLimitedWriteLooksAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		waits   time.Duration
@@ -47,7 +47,7 @@ func TestLimitedWriteLooksAgain(t *testing.T) {
 			w.edit("web", func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 5 })
 		}, []string{"web 4→5"}},
 		"until the object is deleted": {500 * time.Millisecond, func(w *world) { w.deleteHPA("web") }, nil},
-		"until somebody else scales": {500 * time.Millisecond, func(w *world) { w.setReplicas("web", 6) },
+		"until another writer scales": {500 * time.Millisecond, func(w *world) { w.setReplicas("web", 6) },
 			[]string{"web 6→8"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestCountThatAlwaysMoves: somebody sets the target's count each time that Plimsoll is
-// about to. Metrics are asked for anew at once only once in a sync period, and writes become
-// rarer; once the count rests, what is there is decided on.
+// TestCountThatAlwaysMoves: another writer sets the target's replica count each time that Plimsoll
+// is about to. Metrics are asked for anew at once only once in a sync period, and writes become
+// rarer; once the replica count stays, it is decided on.
 func TestCountThatAlwaysMoves(t *testing.T) {
 	for name, isTriggered := range map[string]bool{"by the clock alone": false, "by samples and events, too": true} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestCountThatAlwaysMoves(t *testing.T) {
 				}
 				isMoving.Store(false)
 				w.pass(period + time.Second)
-				w.wantReplicas("web", 4, fmt.Sprint("nobody moves it any more, and ", name, " it is decided anew"))
+				w.wantReplicas("web", 4, fmt.Sprint("no writer changes it any more, and ", name, " it is decided anew"))
 			})
 		})
 	}

@@ -72,7 +72,7 @@ func (s *scratchPool) acquire(p *pass) {
 
 // release takes them back. Nothing of the decision may be used after that.
 func (s *scratchPool) release(p *pass) {
-	// What lies there would keep HPAs and pods alive that are gone.
+	// What the buffers hold would keep removed HPAs and pods alive.
 	clear(p.scratch.pods)
 	p.scratch.readings.Reset()
 	s.pool.Put(p.scratch)

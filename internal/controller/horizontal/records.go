@@ -29,7 +29,7 @@ type hpaRecord struct {
 	owned
 	shared
 
-	// These say themselves what the worker owns and what has a lock.
+	// Their types document which part the worker owns and which has a lock.
 	scaling    scaling.Record
 	readings   readings.Record
 	status     status.Record
@@ -37,7 +37,7 @@ type hpaRecord struct {
 	contest    takeover.Contest
 }
 
-// owned is the part that only the worker uses that has the HPA.
+// owned is the part that only the worker that has the HPA uses.
 type owned struct {
 	uid   types.UID
 	state horizontal.State

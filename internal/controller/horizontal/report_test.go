@@ -44,8 +44,7 @@ func TestNumbersAreWrittenOnceAMinute(t *testing.T) {
 	})
 }
 
-// TestWarningsAreNotRepeated: what fails at each of many decisions is told once
-// in a while.
+// TestWarningsAreNotRepeated: what fails at each of many decisions is reported once in a while.
 func TestWarningsAreNotRepeated(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.external = func(context.Context) (int64, error) { return 0, errors.New("no answer") }
@@ -59,7 +58,7 @@ func TestWarningsAreNotRepeated(t *testing.T) {
 			}
 		}
 		if n < 4 || n > 6 {
-			t.Errorf("told %d times in a minute of 60 decisions, want once in %s", n, period-time.Second)
+			t.Errorf("%d events in a minute of 60 decisions, want one in %s", n, period-time.Second)
 		}
 		if got := w.condition("web", autoscalingv2.ScalingActive); got != "False FailedGetExternalMetric" {
 			t.Errorf("ScalingActive is %s", got)
@@ -67,8 +66,8 @@ func TestWarningsAreNotRepeated(t *testing.T) {
 	})
 }
 
-// TestStatusesDoNotHoldDecisions: while as much is being written as may be, objects go
-// on being decided with each round of samples, and tell their status when there is room.
+// TestStatusesDoNotHoldDecisions: while as much is being written as may be, objects go on being
+// decided with each round of samples, and their status is written when a slot is free.
 func TestStatusesDoNotHoldDecisions(t *testing.T) {
 	const objects = 10
 	inWorld(t, func(t *testing.T, w *world) {

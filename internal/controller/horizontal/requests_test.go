@@ -71,8 +71,8 @@ func (a *slowAdapter) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// Objects whose adapter is slower than they ask are decided less often, and none of them
-// is told that its metric failed.
+// Objects whose adapter is slower than they ask are decided less often, and no condition says that
+// a metric failed.
 func TestSlowAdapterStretchesPeriods(t *testing.T) {
 	for _, n := range []int{200, 300} {
 		inWorld(t, func(t *testing.T, w *world) {
@@ -207,7 +207,7 @@ func TestRequestsEndWithTheirObject(t *testing.T) {
 		w.pass(2 * period)
 		w.set(func() {
 			if underWay != 0 {
-				t.Errorf("%d requests are under way for nobody", underWay)
+				t.Errorf("%d requests are under way without an HPA", underWay)
 			}
 		})
 	})

@@ -111,7 +111,7 @@ func TestShadowWaitsAPeriodBeforeItDiffers(t *testing.T) {
 	})
 }
 
-// The rate budget follows the changes that were really made, whoever made them.
+// The rate budget follows the changes that were really made, by either controller.
 func TestShadowHistoryFollowsWhatHappened(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		hpa := w.web("web", 2)

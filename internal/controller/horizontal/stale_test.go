@@ -48,8 +48,8 @@ func TestResourceVersionsThatGoBack(t *testing.T) {
 	})
 }
 
-// TestCacheThatStaysBehind: nothing is decided on it, however long that takes, and a
-// series tells.
+// TestCacheThatStaysBehind: nothing is decided on it, however long that takes, and a series shows
+// it.
 func TestCacheThatStaysBehind(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.hideStatus = true

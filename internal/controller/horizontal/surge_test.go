@@ -169,10 +169,10 @@ func (b burst) play(t *testing.T, isUpstream bool) (peaks, ends []int32) {
 	return peaks, ends
 }
 
-// TestWorkInEachPodIsNoLoad: 0.8 cores of load, for which 8 pods are right, and each four
-// minutes four seconds of 200m in each pod, twice the target. More pods do not make that
-// less. The first time it cannot be told from a load; it is forgotten before upstream's
-// window ends, and later ones ask for nothing.
+// TestWorkInEachPodIsNoLoad: 0.8 cores of load, for which 8 pods are right, and every four minutes
+// four seconds of 200m in each pod, twice the target. More pods do not make that less. The first
+// time it cannot be distinguished from a load; it is forgotten before upstream's window ends, and
+// later ones ask for nothing.
 func TestWorkInEachPodIsNoLoad(t *testing.T) {
 	for _, hasBehavior := range []bool{false, true} {
 		b := burst{pods: 10, loadMilli: 800, burstMilli: 200, lasts: 4 * time.Second, every: 4 * time.Minute,

@@ -117,8 +117,8 @@ func TestScaleIsReadOnceInASyncPeriod(t *testing.T) {
 	}
 }
 
-// TestScaleWriteOnKeptScale: the scale may be a sync period old when it is written; what is
-// written is checked by the API server, and somebody else's count is not overwritten.
+// TestScaleWriteOnKeptScale: the scale may be a sync period old when it is written; what is written
+// is checked by the API server, and another writer's replica count is not overwritten.
 func TestScaleWriteOnKeptScale(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a")
@@ -167,9 +167,9 @@ func TestSlowConflictIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestHungScalesHoldNobodyElse: neither objects of other kinds nor a kind whose scales
-// answer; the object itself is told why it is not scaled.
-func TestHungScalesHoldNobodyElse(t *testing.T) {
+// TestHungScalesHoldNoOther: neither objects of other kinds nor a kind whose scales answer; the
+// object's condition says why it is not scaled.
+func TestHungScalesHoldNoOther(t *testing.T) {
 	for _, n := range []int{5, 20, 60} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -219,8 +219,8 @@ func (m slowMapper) RESTMappings(kind schema.GroupKind, versions ...string) ([]*
 	return m.RESTMapper.RESTMappings(kind, versions...)
 }
 
-// TestSlowDiscoveryHoldsNobodyElse: whoever names kinds that do not exist delays nobody.
-func TestSlowDiscoveryHoldsNobodyElse(t *testing.T) {
+// TestSlowDiscoveryHoldsNoOther: an HPA that names a kind that does not exist delays no other.
+func TestSlowDiscoveryHoldsNoOther(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a")
 		for i := range 20 {

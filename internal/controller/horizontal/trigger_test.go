@@ -318,8 +318,8 @@ func soonAfter(decided, moments []time.Time) (most time.Duration) {
 	return most
 }
 
-// TestKubeletThatCannotBeRead: metrics.k8s.io stands in for it, which is said once,
-// and so is the end of it.
+// TestKubeletThatCannotBeRead: metrics.k8s.io stands in for it, which is reported once, and so is
+// the end of it.
 func TestKubeletThatCannotBeRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a", "b")
@@ -338,7 +338,7 @@ func TestKubeletThatCannotBeRead(t *testing.T) {
 			t.Errorf("it stands in for %v objects", n)
 		}
 		if n := w.logged("come from metrics.k8s.io meanwhile"); n != 1 {
-			t.Errorf("said %d times", n)
+			t.Errorf("logged %d times", n)
 		}
 		if !w.hasEvent("web Warning FailedReadKubelet: metrics.k8s.io stands in meanwhile: connection refused") ||
 			len(w.events) != 1 {
@@ -360,8 +360,8 @@ func TestKubeletThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestSamplesDoNotAskOthers: an object with another metric is decided each second,
-// and asks for that one once in a sync period.
+// TestSamplesDoNotAskOthers: an object with another metric is decided every second, and asks for
+// that one once in a sync period.
 func TestSamplesDoNotAskOthers(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		k := w.kubelets("a")
@@ -413,7 +413,7 @@ func TestPodsLeadToDecisions(t *testing.T) {
 				w.add(podResource, pod(fmt.Sprint("web-new-", i), map[string]string{"app": "web"}))
 			}
 		},
-		"somebody scales": func(w *world) { w.setReplicas("web", 3) },
+		"another writer scales": func(w *world) { w.setReplicas("web", 3) },
 	}
 	for name, f := range change {
 		t.Run(name, func(t *testing.T) {
@@ -469,7 +469,7 @@ func TestEventsDoNotLower(t *testing.T) {
 		w.pass(time.Second)
 		w.wantReplicas("web", 4, "a pod has gone, and nothing else is known")
 		if n := w.logged("left to newer samples"); n != 1 {
-			t.Errorf("said %d times", n)
+			t.Errorf("logged %d times", n)
 		}
 		w.set(func() { w.usage = 600 })
 		w.changePod("web-1", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
@@ -519,7 +519,7 @@ func TestOwnScalingIsNoNews(t *testing.T) {
 		w.setReplicas("web", 5)
 		w.pass(time.Second)
 		if n := len(k.decisions()); n != 1 {
-			t.Errorf("%d decisions after somebody else's scaling", n)
+			t.Errorf("%d decisions after the scaling of another writer", n)
 		}
 	})
 }

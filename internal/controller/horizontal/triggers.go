@@ -50,7 +50,7 @@ func (t *triggers) sampled(node string, at, before time.Time) {
 	for i := range b.due {
 		t.queue.AddEarly(b.due[i].key, b.due[i].at, true)
 	}
-	// What lies there would keep records alive that are gone.
+	// What the buffer holds would keep removed records alive.
 	clear(b.subscriptions)
 	t.buffers.Put(b)
 }

@@ -203,8 +203,8 @@ func TestUpstreamSelectors(t *testing.T) {
 	}
 }
 
-// TestUpstreamConflictHeals: 70 % of a target of 50 %. The first write meets a
-// conflict, although nobody has changed the count.
+// TestUpstreamConflictHeals: 70 % of a target of 50 %. The first write meets a conflict, although
+// the replica count is unchanged.
 func TestUpstreamConflictHeals(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		tries := 0

@@ -114,7 +114,7 @@ func TestWaitingWriteIsDecidedAgain(t *testing.T) {
 	})
 }
 
-// TestWaitingWriteHeedsAnEdit: whoever raises minReplicas while writes wait has it heeded.
+// TestWaitingWriteHeedsAnEdit: a minReplicas that is raised while writes wait takes effect.
 func TestWaitingWriteHeedsAnEdit(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		b := w.scaledDownAtOnce(80)
@@ -143,7 +143,7 @@ func TestWaitingWriteLooksAgain(t *testing.T) {
 			w.edit("web", func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MaxReplicas = 5 })
 		}, []string{"web 4→5"}},
 		"the object is deleted":            {func(w *world) { w.deleteHPA("web") }, nil},
-		"somebody else scales":             {func(w *world) { w.setReplicas("web", 6) }, []string{"web 6→8"}},
+		"another writer scales":            {func(w *world) { w.setReplicas("web", 6) }, []string{"web 6→8"}},
 		"another controller writes status": {func(w *world) { w.writeStatus("web", upstream, touch) }, nil},
 		"the end": {func(w *world) {
 			go w.stop()
@@ -207,7 +207,7 @@ func TestNoStatusIsWrittenAfterTheEnd(t *testing.T) {
 	})
 }
 
-// TestScalingUnderWayIsFinished: with the status that tells of it.
+// TestScalingUnderWayIsFinished: with the status that reports it.
 func TestScalingUnderWayIsFinished(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.addHPA(w.web("web", 4))
@@ -303,7 +303,7 @@ func TestFailingWritesBackOff(t *testing.T) {
 			t.Errorf("the last two scale writes are %s apart, want a sync period less jitter, or until the next "+
 				"sample", last)
 		}
-		// What there is to say is said with a scale write that fails, unless it is too early.
+		// Status is written with a scale write that fails, unless it is too early.
 		if n := len(statuses); n < 10 || n > 30 {
 			t.Errorf("%d status writes in five minutes that all fail, want one in a sync period at most", n)
 		}

@@ -34,10 +34,9 @@ func StartFor(
 	return recorder, broadcaster.Shutdown
 }
 
-// spamKey groups the events that share an allowance, 25 and one more each five
-// minutes. client-go's own key leaves out the reason: a metric that fails each
-// second uses up the allowance, and nobody learns of what else goes wrong with
-// the object.
+// spamKey groups the events that share an allowance, 25 and one more every five minutes.
+// client-go's own key leaves out the reason: a metric that fails every second uses up the
+// allowance, and no event shows what else goes wrong with the object.
 func spamKey(event *corev1.Event) string {
 	object := &event.InvolvedObject
 	return strings.Join([]string{object.Kind, object.Namespace, object.Name, string(object.UID), event.Type, event.Reason},

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// A failure each second uses up its own reason's allowance only.
+// A failure every second uses up its own reason's allowance only.
 func TestOneReasonDoesNotSilenceAnother(t *testing.T) {
 	client := fake.NewClientset()
 	recorder, stop := Start(t.Context(), client)

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// longestWait is how long a discovery is waited for that somebody else began.
+	// longestWait is how long a call waits for a discovery that another call began.
 	longestWait = 15 * time.Second
 	// retry is how long there is no other one after one that failed.
 	retry = time.Second
@@ -71,8 +71,8 @@ func (m *Mapper) Start() {
 	m.start()
 }
 
-// Reset implements meta.ResettableRESTMapper: what is known serves on, but whoever asks
-// next begins another discovery.
+// Reset implements meta.ResettableRESTMapper: the cached result stays in use, and the next call
+// begins another discovery.
 func (m *Mapper) Reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,7 +184,7 @@ type unknown struct{ shown, why error }
 // Error implements error.
 func (u unknown) Error() string { return u.shown.Error() }
 
-// Unwrap leaves out that there is no match: nobody knows.
+// Unwrap leaves out that there is no match, which is not known.
 func (u unknown) Unwrap() []error { return []error{ErrUnknown, u.why} }
 
 // find looks in what is known, and in what is discovered anew where that is due.

@@ -54,7 +54,7 @@ func (c *cluster) ServerGroupsAndResources() (groups []*metav1.APIGroup, lists [
 
 func till(group string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: "Till"} }
 
-// TestGroupThatCannotBeDiscovered: nobody knows whether it has the kind; in a group that
+// TestGroupThatCannotBeDiscovered: it is not known whether it has the kind; in a group that
 // answers, and one that does not exist, it is known. The text is the same.
 func TestGroupThatCannotBeDiscovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ func (halfDown) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIRes
 		&discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{down: errors.New("the server is down")}}
 }
 
-// TestDiscoveryOutage: a kind whose group cannot be discovered may have a scale another
-// time, and whoever has learned something of its objects keeps it.
+// TestDiscoveryOutage: a kind whose group cannot be discovered may have a scale another time, and
+// what was learned of its objects stays.
 func TestDiscoveryOutage(t *testing.T) {
 	tree := &Tree{mapper: kinds.New(halfDown{})}
 	for group, want := range map[string]error{"down.example.com": ErrUnknown, "none.example.com": ErrUnsupported} {

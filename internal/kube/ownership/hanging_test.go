@@ -58,7 +58,7 @@ func TestHungOwnersDelayNoOthers(t *testing.T) {
 	}
 }
 
-// Those that nobody answers for are asked for ever more seldom.
+// Objects without an answer are asked for at growing intervals.
 func TestHungOwnersAreAskedForSeldom(t *testing.T) {
 	w := &world{hangs: func(string, string) bool { return true }}
 	inWorld(t, w, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestKindWithoutScaleIsAskedForSeldom(t *testing.T) {
 }
 
 // Only what a VerticalPodAutoscaler could mean is asked for.
-func TestOwnersThatNobodyMeansAreNotAskedFor(t *testing.T) {
+func TestOwnersThatNoVPAMeansAreNotAskedFor(t *testing.T) {
 	autoscalers := cache.NewSharedIndexInformer(&cache.ListWatch{}, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{})
 	w := &world{autoscalers: autoscalers}
 	inWorld(t, w, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestOwnersThatNobodyMeansAreNotAskedFor(t *testing.T) {
 			_, _, err := w.tree.TopmostKnown(p)
 			synctest.Wait()
 			if err != nil || w.calls() != 0 {
-				t.Errorf("%d calls and %v for an owner that nobody means", w.calls(), err)
+				t.Errorf("%d calls and %v for an owner that no VerticalPodAutoscaler means", w.calls(), err)
 			}
 		}
 		// What owns the object that is named should be named instead.

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// SelectorKnown is the selector of a workload. It calls nobody: one that would have
-// to be asked for is ErrUnknown, and asked for by Run.
+// SelectorKnown is the selector of a workload. It makes no call: one that has to be asked for is
+// ErrUnknown until Run has.
 func (t *Tree) SelectorKnown(o Owner) (labels.Selector, error) {
 	if informer, isKnown := t.informer(o); isKnown {
 		object, err := t.object(o, informer)

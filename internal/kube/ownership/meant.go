@@ -36,9 +36,9 @@ func ownerOf(namespace string, ref *autoscalingv1.CrossVersionObjectReference) O
 
 func (o Owner) targetKey() string { return o.Namespace + "/" + o.Kind + "/" + o.Name }
 
-// isMeant reports whether anybody wants to know what owns this object, by a kind that
-// has to be asked for: a VerticalPodAutoscaler that names the object, whose owner it
-// should name instead, or one of the namespace that names such a kind.
+// isMeant reports whether a VerticalPodAutoscaler depends on the owner of this object, if the
+// owner's kind has to be asked for: one that names the object, whose owner it should name instead,
+// or one of the namespace that names such a kind.
 func (t *Tree) isMeant(below Owner) bool {
 	if t.autoscalers == nil {
 		return true

@@ -27,12 +27,12 @@ var (
 	ErrNotFound = errors.New("does not exist")
 	// ErrUnsupported says that objects of this kind have no pods that could be found.
 	ErrUnsupported = errors.New("not supported")
-	// ErrUnknown says that it could not be found out; it may be another time. Whoever
-	// has learned something of the object must not forget it for that.
+	// ErrUnknown says that it could not be found out, but may be another time. Callers keep what they
+	// have learned of the object.
 	ErrUnknown = errors.New("not known at the moment")
 )
 
-// errNotAsked says that nobody has asked for it yet.
+// errNotAsked says that the API server has not been asked for it yet.
 var errNotAsked = as(ErrUnknown, errors.New("not known yet"))
 
 // failure is an error of one of these kinds, which adds nothing to its text:
@@ -66,7 +66,7 @@ func (o Owner) String() string { return fmt.Sprintf("%s %s/%s", o.Kind, o.Namesp
 
 // Config is what a Tree needs.
 type Config struct {
-	// Informers may be transformed by slim.Transform.
+	// Informers may have slim.Transform as their transform.
 	Informers informers.SharedInformerFactory
 	Scales    scaleclient.ScalesGetter
 	Mapper    meta.RESTMapper
@@ -80,7 +80,7 @@ type Config struct {
 // DefaultTimeout bounds one call to the API server.
 const DefaultTimeout = 10 * time.Second
 
-// Tree knows who owns whom.
+// Tree has the owners of objects.
 type Tree struct {
 	informers   map[string]cache.SharedIndexInformer
 	scales      scaleclient.ScalesGetter
@@ -93,7 +93,7 @@ type Tree struct {
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// asked has the answers of the scale subresource, kinds who is to be asked for.
+	// asked has the answers of the scale subresource, kinds the objects that are to be asked for.
 	asked  map[key]*answer
 	kinds  map[schema.GroupKind]*kindQueue
 	askers int
@@ -181,9 +181,9 @@ func (t *Tree) object(o Owner, informer cache.SharedIndexInformer) (metav1.Objec
 	return object, nil
 }
 
-// TopmostKnown is the topmost owner of an object that is well known or has a scale;
-// false if there is none. Object is usually a pod. It calls nobody: an owner that has
-// to be asked for is ErrUnknown until Run has.
+// TopmostKnown is the topmost owner of an object that is well known or has a scale; false if there
+// is none. Object is usually a pod. It makes no call: an owner that has to be asked for is
+// ErrUnknown until Run has.
 func (t *Tree) TopmostKnown(object metav1.Object) (Owner, bool, error) {
 	return t.climb(Owner{Namespace: object.GetNamespace()}, object.GetOwnerReferences())
 }

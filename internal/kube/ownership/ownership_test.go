@@ -35,8 +35,8 @@ type world struct {
 	autoscalers cache.SharedIndexInformer
 	// mu guards what follows.
 	mu sync.Mutex
-	// asked counts calls for scales; fail answers them. While hangs says so of an object,
-	// nobody answers.
+	// asked counts calls for scales; fail answers them. While hangs is true of an object, calls get no
+	// answer.
 	asked int
 	fail  error
 	hangs func(kind, name string) bool
@@ -176,7 +176,7 @@ func TestTopmost(t *testing.T) {
 			"a kind without one is none": {pod: pod(owner("apps/v1", "ReplicaSet", "made-1", "r3")),
 				want: "ReplicaSet shop/made-1"},
 			"a kind that is not there is none": {pod: pod(owner("example.com/v1", "Rollout", "other", "o2")), none: true},
-			"nobody owns it":                   {pod: pod(nil), none: true},
+			"without an owner":                 {pod: pod(nil), none: true},
 			"a node":                           {pod: pod(owner("v1", "Node", "n", "n")), none: true},
 			"a ReplicaSet that is gone":        {pod: pod(owner("apps/v1", "ReplicaSet", "old", "r9")), error: ErrNotFound},
 			"another ReplicaSet has taken its name": {pod: pod(owner("apps/v1", "ReplicaSet", "web-1", "r8")),
@@ -206,7 +206,7 @@ func TestScalesAreAskedForOnce(t *testing.T) {
 		w.set(func() { w.fail = apierrors.NewInternalError(errors.New("down")) })
 		pass(renewal)
 		if top, found, err := w.tree.TopmostKnown(p); !found || err != nil || top.Kind != "Rollout" {
-			t.Errorf("while the API server cannot tell: %v, %t, %v; want what it said before", top, found, err)
+			t.Errorf("while the API server has no answer: %v, %t, %v; want the last one", top, found, err)
 		}
 		if w.calls() != 2 {
 			t.Errorf("an answer that is old led to %d calls in all, want 2", w.calls())
@@ -214,7 +214,7 @@ func TestScalesAreAskedForOnce(t *testing.T) {
 	})
 }
 
-func TestTopmostKnownCallsNobody(t *testing.T) {
+func TestTopmostKnownMakesNoCall(t *testing.T) {
 	w := &world{}
 	inWorld(t, w, func(t *testing.T) {
 		if top, found, err := w.tree.TopmostKnown(pod(owner("apps/v1", "ReplicaSet", "web-1", "r1"))); !found || err != nil ||
@@ -224,16 +224,16 @@ func TestTopmostKnownCallsNobody(t *testing.T) {
 		w.set(func() { w.hangs = func(string, string) bool { return true } })
 		p := pod(owner("apps/v1", "ReplicaSet", "roll-1", "r2"))
 		if _, _, err := w.tree.TopmostKnown(p); !errors.Is(err, ErrUnknown) {
-			t.Errorf("before anybody asked: %v, want %v", err, ErrUnknown)
+			t.Errorf("before the first call: %v, want %v", err, ErrUnknown)
 		}
 		w.set(func() { w.hangs = nil })
 		pass(DefaultTimeout + retrial + 2*turn)
 		if top, found, err := w.tree.TopmostKnown(p); !found || err != nil || top.UID != "o1" {
 			t.Errorf("after Run asked: %v, %t, %v", top, found, err)
 		}
-		pass(2*oblivion + 2*turn) // nobody looks at it
+		pass(2*oblivion + 2*turn) // it is not used
 		if w.tree.mu.Lock(); len(w.tree.asked) != 0 || len(w.tree.kinds) != 0 {
-			t.Errorf("%d answers of %d kinds are kept that nobody looks at", len(w.tree.asked), len(w.tree.kinds))
+			t.Errorf("%d answers of %d kinds stay that are not used", len(w.tree.asked), len(w.tree.kinds))
 		}
 		w.tree.mu.Unlock()
 	})

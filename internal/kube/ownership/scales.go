@@ -16,18 +16,18 @@ import (
 const (
 	// renewal is after how long an answer is asked for again.
 	renewal = 10 * time.Minute
-	// retrial is after how long one that is an error is. If nobody answered, it is twice
-	// as long after each call, up to renewal.
+	// retrial is after how long an error is asked for again. Without an answer it doubles after each
+	// call, up to renewal.
 	retrial = 30 * time.Second
 	// withoutScale is how long a kind counts as one without a scale: so often one of its
 	// objects is asked for, however many there are.
 	withoutScale = time.Minute
-	// oblivion is after how long an answer that nobody looks at is forgotten.
+	// oblivion is after how long an answer that is not used is dropped.
 	oblivion = time.Hour
-	// turn is how often Run looks what is to be asked again.
+	// turn is how often Run checks what is to be asked again.
 	turn = time.Second
-	// askersPerKind is how many objects of a kind are asked for at a time, one while
-	// nobody answers for the kind; maxAskers is how many of all kinds are.
+	// askersPerKind is how many objects of a kind are asked for at a time, one while calls for the
+	// kind get no answer; maxAskers is how many of all kinds are.
 	askersPerKind, maxAskers = 4, 32
 	// patience is how long Await waits.
 	patience = 5 * time.Second
@@ -37,12 +37,11 @@ const (
 type answer struct {
 	scale *autoscalingv1.Scale
 	err   error
-	// at is when it came, zero if nobody has asked yet; used is when it was last looked
-	// at.
+	// at is when it came, zero before the first; used is when it was last read.
 	at, used time.Time
 	// isQueued is set while it waits for an asker or is asked for.
 	isQueued bool
-	// unanswered counts the last calls that nobody answered.
+	// unanswered counts the last calls without an answer.
 	unanswered int
 }
 
@@ -66,7 +65,7 @@ type kindQueue struct {
 	// admitted now waits for no others. After them, in turn, come those that were.
 	first, again []key
 	askers       int
-	// isSilent is set while nobody answers for the kind.
+	// isSilent is set while calls for the kind get no answer.
 	isSilent bool
 	// unsupported is why no object of the kind has a scale; it holds until then.
 	unsupported error
@@ -120,9 +119,8 @@ func (t *Tree) wakeUp() {
 	}
 }
 
-// Run asks for what was looked for and is not known, renews what is old, and forgets
-// what nobody looks at, until ctx ends. Each kind has askers of its own, so that one
-// that hangs delays no other.
+// Run asks for what was read and is not known, renews what is old, and drops what is not used,
+// until ctx ends. Each kind has askers of its own, so that one that hangs delays no other.
 func (t *Tree) Run(ctx context.Context) {
 	defer t.asking.Wait()
 	ticker := time.NewTicker(turn)
@@ -139,7 +137,7 @@ func (t *Tree) Run(ctx context.Context) {
 	}
 }
 
-// enqueueStale queues what is old and drops what nobody looks at.
+// enqueueStale queues what is old and drops what is not used.
 func (t *Tree) enqueueStale(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -219,8 +217,7 @@ func (t *Tree) next(ctx context.Context, q *kindQueue) (k key, unsupported error
 	return k, nil, true
 }
 
-// settle notes an answer. While the API server cannot tell, what it said before
-// holds.
+// settle notes an answer. Where there is none, the last one stays.
 func (t *Tree) settle(q *kindQueue, k key, scale *autoscalingv1.Scale, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -275,9 +272,8 @@ func (t *Tree) getOne(ctx context.Context, k key, resource schema.GroupResource)
 	return t.scales.Scales(k.namespace).Get(ctx, resource, k.name, metav1.GetOptions{})
 }
 
-// classify tells what is known from what may be otherwise the next time. A
-// custom resource without a scale subresource is answered for like one that is
-// not there.
+// classify distinguishes what is certain from what may be different the next time. A custom
+// resource without a scale subresource is answered for like one that is not there.
 func classify(err error) error {
 	switch {
 	case apierrors.IsMethodNotSupported(err), meta.IsNoMatchError(err):

@@ -17,14 +17,13 @@ type Target struct {
 	Owner
 	// Selector selects its pods.
 	Selector labels.Selector
-	// Parent is who owns it, if anybody of a kind that could be meant instead does.
+	// Parent is its owner, if that is of a kind that a VerticalPodAutoscaler could name instead.
 	Parent    Owner
 	HasParent bool
 }
 
-// TargetOf finds the workload that a reference names. It calls nobody: one that has to
-// be asked for is ErrUnknown until Run has. The errors' texts are upstream's, for
-// conditions.
+// TargetOf finds the workload that a reference names. It makes no call: one that has to be asked
+// for is ErrUnknown until Run has. The errors' texts are upstream's, for conditions.
 func (t *Tree) TargetOf(namespace string, ref *autoscalingv1.CrossVersionObjectReference) (Target, error) {
 	o := Owner{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}
 	if informer, isKnown := t.informer(o); isKnown {

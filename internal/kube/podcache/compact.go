@@ -12,9 +12,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// compact is a slim pod in a tenth of the memory: what pods have in common is held
-// once, and what observe keeps anyway is taken from there. The pod of the API is
-// made from it when somebody asks.
+// compact is a slim pod in a tenth of the memory: what pods have in common is held once, and what
+// observe keeps anyway is taken from there. The pod of the API is made from it when it is read.
 type compact struct {
 	observed *observe.Pod
 	template *template
@@ -37,8 +36,7 @@ type kind struct {
 	qos                        corev1.PodQOSClass
 }
 
-// rare is how far a resize is, the containers with something to tell, and why the pod was
-// evicted.
+// rare is how far a resize is, the container statuses that are kept, and why the pod was evicted.
 type rare struct {
 	conditions      []corev1.PodCondition
 	statuses        []corev1.ContainerStatus

@@ -103,7 +103,7 @@ func residentBytes(b *testing.B) uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// podServer streams pods to whoever watches, as API servers since 1.34 do.
+// podServer streams pods to every watcher, as API servers since 1.34 do.
 func podServer(pods int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/pods" || r.URL.Query().Get("sendInitialEvents") != "true" {

@@ -68,8 +68,8 @@ func BenchmarkIndex(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			i++
-			if told := x.Put(states[i%2]); i > 1 && len(told) != 1 {
-				b.Fatalf("told %v", told)
+			if changed := x.Put(states[i%2]); i > 1 && len(changed) != 1 {
+				b.Fatalf("changed %v", changed)
 			}
 		}
 	})
@@ -88,7 +88,7 @@ func BenchmarkIndex(b *testing.B) {
 		for b.Loop() {
 			i = (i + 7919) % benchNodes
 			if seats = x.On(fmt.Sprint("node-", i), seats[:0]); len(seats) == 0 {
-				b.Fatal("nobody")
+				b.Fatal("no object is followed")
 			}
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Selector selects pods by their labels. It is made once and asked often.
+// Selector selects pods by their labels. It is made once and used often.
 type Selector struct {
 	labels.Selector
 	text string

@@ -30,8 +30,8 @@ type Subscription struct {
 	Nodes int
 }
 
-// Follow says whether the nodes of the object's pods are of interest. It does
-// nothing before the object's first selector.
+// Follow sets whether the nodes of the object's pods are followed. It does nothing before the
+// object's first selector.
 func (x *Index) Follow(object types.NamespacedName, yes bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

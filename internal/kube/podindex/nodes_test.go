@@ -28,7 +28,7 @@ func TestNodesOfFollowedObjects(t *testing.T) {
 	x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
 	x.SetSelector(object("api"), SelectorOf(selector(t, "app=api")))
 	if got := x.Nodes(nil); len(got) > 0 {
-		t.Fatalf("nobody is followed, yet nodes %v", got)
+		t.Fatalf("no object is followed, yet nodes %v", got)
 	}
 	x.Follow(object("web"), true)
 	wantMoved(t, x, true)
@@ -52,24 +52,24 @@ func TestNodesOfFollowedObjects(t *testing.T) {
 	if got, want := x.On("b", nil), []Subscription{{Object: object("web"), Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v: another selector does not end following", got, want)
 	}
-	x.Claim(object("web"), SelectorOf(selector(t, "app in (web,api)")), "somebody")
+	x.Claim(object("web"), SelectorOf(selector(t, "app in (web,api)")), "a follower")
 	if got, want := x.On("b", nil),
-		[]Subscription{{Object: object("web"), Follower: "somebody", Nodes: 1}}; !slices.Equal(got, want) {
+		[]Subscription{{Object: object("web"), Follower: "a follower", Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v", got, want)
 	}
-	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "somebody else")
+	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "another follower")
 	if got, want := x.On("b", nil),
-		[]Subscription{{Object: object("web"), Follower: "somebody else", Nodes: 1}}; !slices.Equal(got, want) {
+		[]Subscription{{Object: object("web"), Follower: "another follower", Nodes: 1}}; !slices.Equal(got, want) {
 		t.Errorf("on b %v, want %v", got, want)
 	}
 	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), nil)
 	if got := x.On("b", nil); len(got) > 0 {
-		t.Errorf("on b %v, but nobody follows", got)
+		t.Errorf("on b %v, but no object is followed", got)
 	}
-	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "somebody")
+	x.Claim(object("web"), SelectorOf(selector(t, "app=web")), "a follower")
 	x.Delete(object("web"))
 	if got := x.Nodes(nil); len(got) > 0 {
-		t.Errorf("nodes %v of nobody", got)
+		t.Errorf("nodes %v of no object", got)
 	}
 }
 
@@ -78,16 +78,16 @@ func wantMoved(t *testing.T, x *Index, want bool) {
 	select {
 	case <-x.Moved():
 		if !want {
-			t.Error("told of nodes that have not changed")
+			t.Error("a change of nodes that have not changed")
 		}
 	default:
 		if want {
-			t.Error("not told that the nodes have changed")
+			t.Error("no change of nodes that have changed")
 		}
 	}
 }
 
-// TestChangesThatMatter: of each change of a pod, whether its object is told.
+// TestChangesThatMatter: of each change of a pod, whether its object is reported.
 func TestChangesThatMatter(t *testing.T) {
 	set := map[string]string{"app": "web"}
 	ready := func(status corev1.ConditionStatus) func(*corev1.Pod) {
@@ -120,12 +120,12 @@ func TestChangesThatMatter(t *testing.T) {
 			x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
 			x.SetSelector(object("tier"), SelectorOf(selector(t, "tier=x")))
 			if got := x.Put(observe.PodOf(pod("p", set))); !slices.Equal(got, []types.NamespacedName{object("web")}) {
-				t.Errorf("appeared: told %v", got)
+				t.Errorf("appeared: reported %v", got)
 			}
 			changed := pod("p", set)
 			tt.change(changed)
 			if got := x.Put(observe.PodOf(changed)); !slices.Equal(got, tt.want) {
-				t.Errorf("told %v, want %v", got, tt.want)
+				t.Errorf("reported %v, want %v", got, tt.want)
 			}
 		})
 	}
@@ -133,11 +133,11 @@ func TestChangesThatMatter(t *testing.T) {
 	x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
 	x.Put(observe.PodOf(pod("p", set)))
 	if got := x.Remove("shop", "p"); !slices.Equal(got, []types.NamespacedName{object("web")}) {
-		t.Errorf("gone: told %v", got)
+		t.Errorf("gone: reported %v", got)
 	}
 }
 
-// plan is an index and what it was told.
+// plan is an index, and what was put into it.
 type plan struct {
 	x        *Index
 	w        *twin

@@ -93,10 +93,9 @@ func (x *Index) Remove(namespace, name string) []types.NamespacedName {
 	return changed
 }
 
-// Claim says which pods belong to the object, and to whom their nodes are of interest;
-// nil for nobody. It names the object and one other that has pods in common with it, in
-// upstream's way of printing them; empty when there is no other. The same claim
-// again costs next to nothing.
+// Claim sets which pods belong to the object, and the follower of their nodes; nil for none. It
+// names the object and one other that has pods in common with it, in upstream's way of printing
+// them; empty when there is no other. The same claim again costs next to nothing.
 func (x *Index) Claim(object types.NamespacedName, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -106,7 +105,7 @@ func (x *Index) Claim(object types.NamespacedName, selector *Selector, follower 
 	return g.overlap()
 }
 
-// SetSelector says which pods belong to the object.
+// SetSelector sets which pods belong to the object.
 func (x *Index) SetSelector(object types.NamespacedName, selector *Selector) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -204,7 +203,7 @@ func (x *Index) tidy(name string) {
 	}
 }
 
-// differs reports whether a decision would see the pod otherwise than before.
+// differs reports whether a decision would now observe the pod differently.
 func differs(before, after *observe.Pod) bool {
 	return !before.IsSame(after) || before.Phase != after.Phase || before.Deleting != after.Deleting ||
 		before.Ready != after.Ready

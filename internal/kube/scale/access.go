@@ -35,7 +35,7 @@ type Access struct {
 	Kinds scaleclient.ScaleKindResolver
 }
 
-// NewAccess makes the clients; it calls nobody.
+// NewAccess makes the clients; it makes no call.
 func NewAccess(config *rest.Config) (*Access, error) {
 	a := &Access{Bounded: rest.CopyConfig(config)}
 	a.Bounded.Timeout = CallTimeout

@@ -20,9 +20,9 @@ import (
 // DefaultTimeout bounds one call to the API server.
 const DefaultTimeout = 10 * time.Second
 
-// ErrMoved says that somebody else changed the count while it was written, so
-// that the decision no longer stands on what is there. Upstream overwrites the
-// other's count.
+// ErrMoved says that another writer changed the replica count while it was being written, so that
+// the decision is about a replica count that is no longer there. Upstream overwrites the other
+// writer's.
 var ErrMoved = errors.New("the target was scaled by somebody else meanwhile")
 
 // ErrReference marks a scale target reference that cannot be understood.
@@ -43,11 +43,10 @@ type Source interface {
 // Config is what a Client needs.
 type Config struct {
 	Scales scaleclient.ScalesGetter
-	// Writes is for writes, Scales if it is nil. It is to wait for nothing on this side:
-	// what a write stands on was looked at just before.
+	// Writes is for writes, Scales if it is nil. It is to wait for nothing on this side: what a write
+	// is based on was checked just before.
 	Writes scaleclient.ScalesGetter
-	// Kinds is what Writes finds out with of which kind a resource's scale is, and keeps; it
-	// may be nil.
+	// Kinds finds out for Writes of which kind a resource's scale is, and caches that; it may be nil.
 	Kinds  scaleclient.ScaleKindResolver
 	Mapper meta.RESTMapper
 	// Known is asked before the API server; it may be nil.
@@ -123,8 +122,8 @@ func (c *Client) Mappings(kind schema.GroupKind) ([]*meta.RESTMapping, error) {
 	return c.config.Mapper.RESTMappings(kind)
 }
 
-// ReadMapped is Read of one of these resources. It tries one after the other; if none
-// works, the first one's error is the one to tell.
+// ReadMapped is Read of one of these resources. It tries one after the other; if none works, the
+// first one's error is returned.
 func (c *Client) ReadMapped(ctx context.Context, mappings []*meta.RESTMapping, namespace, name string) (Target, error) {
 	var firstErr error
 	for _, mapping := range mappings {
@@ -151,12 +150,12 @@ func (c *Client) get(
 	return c.config.Scales.Scales(namespace).Get(ctx, resource, name, metav1.GetOptions{})
 }
 
-// Write sets the target's count and returns the scale as it is then. A conflict
-// is tried again on what is there now, unless the count itself has changed: that
-// is ErrMoved, and the scale is the other's. Where the scale has no resource version, as
-// an aggregated API may have it, the count is read just before the write instead. Before
-// each attempt mayWrite is asked; its error ends the write. With an error, too, the scale
-// is what was found meanwhile, for whoever tries again; nil if nothing was.
+// Write sets the target's count and returns the scale as it is then. A conflict is tried again on
+// what is there now, unless the count itself has changed: that is ErrMoved, and the scale is the
+// other's. Where the scale has no resource version, as an aggregated API may have it, the count is
+// read just before the write instead. Before each attempt mayWrite is asked; its error ends the
+// write. With an error, too, the scale is what was found meanwhile, for the next attempt; nil if
+// nothing was.
 func (c *Client) Write(
 	ctx context.Context, target Target, replicas int32, mayWrite func() error,
 ) (*autoscalingv1.Scale, error) {
@@ -180,7 +179,7 @@ func (c *Client) Write(
 	}
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if scale.ResourceVersion == "" {
-			// No conflict will tell of another's count.
+			// No conflict will reveal another writer's count.
 			if err := reread(); err != nil {
 				return err
 			}

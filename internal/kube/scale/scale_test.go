@@ -42,16 +42,16 @@ func (u *unversioned) Update(
 	return s, nil
 }
 
-// TestScaleWithoutResourceVersion: nothing but its count says that somebody else has
-// scaled it since it was read. The other's count stays, and is what is told.
+// TestScaleWithoutResourceVersion: only its replica count shows that another writer has scaled it
+// since it was read. That replica count stays, and is the one that is returned.
 func TestScaleWithoutResourceVersion(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*unversioned)
 		want   int32
 		err    error
 	}{
-		"nobody":                   {func(*unversioned) {}, 8, nil},
-		"somebody else":            {func(u *unversioned) { u.count = 6 }, 6, ErrMoved},
+		"no other writer":          {func(*unversioned) {}, 8, nil},
+		"another writer":           {func(u *unversioned) { u.count = 6 }, 6, ErrMoved},
 		"another one of this name": {func(u *unversioned) { u.uid = "new" }, 4, ErrMoved},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestScaleWithoutResourceVersion(t *testing.T) {
 			tt.change(u)
 			now, err := c.Write(t.Context(), Target{Scale: kept}, 8, func() error { return nil })
 			if !errors.Is(err, tt.err) || u.count != tt.want || now == nil || now.Spec.Replicas != tt.want || u.writes > 1 {
-				t.Errorf("%v; %d replicas after %d writes, told %v; want %d", err, u.count, u.writes, now, tt.want)
+				t.Errorf("%v; %d replicas after %d writes, returned %v; want %d", err, u.count, u.writes, now, tt.want)
 			}
 		})
 	}

@@ -73,8 +73,8 @@ func held(w *corev1.ContainerStateWaiting) *corev1.ContainerStateWaiting {
 	return &corev1.ContainerStateWaiting{Reason: w.Reason}
 }
 
-// otherResources are what the container has; nil where that is what its spec says,
-// or the kubelet says nothing.
+// otherResources are what the container has; nil where that is what its spec says, or the kubelet
+// reports none.
 func otherResources(p *corev1.Pod, s *corev1.ContainerStatus) *corev1.ResourceRequirements {
 	at := slices.IndexFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == s.Name })
 	if s.Resources == nil || at < 0 {
@@ -99,8 +99,8 @@ func restarts(all []corev1.ContainerResizePolicy) []corev1.ContainerResizePolicy
 	return slim
 }
 
-// heap keeps, as a variable without a name, what tells that a program decides at
-// its start how much memory it will use (Java's ...RAMPercentage).
+// heap keeps, as a variable without a name, the sign that a program decides at its start how much
+// memory it will use (Java's ...RAMPercentage).
 func heap(c *corev1.Container) []corev1.EnvVar {
 	const word = "RAMPercentage"
 	is := func(text string) bool { return strings.Contains(text, word) }

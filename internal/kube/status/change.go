@@ -13,9 +13,9 @@ import (
 // write: usage is never twice the same.
 const meaningful = 0.02
 
-// Urgent reports whether the statuses differ in what people and programs wait
-// for: counts, the generation, conditions, which metrics there are. Messages and
-// numbers are not, nor is a condition that noise may turn back and forth.
+// Urgent reports whether the statuses differ in what people and programs wait for: counts, the
+// generation, conditions, which metrics there are. Messages and numbers are not, nor is a condition
+// that measurement noise can toggle.
 func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	if before.CurrentReplicas != after.CurrentReplicas || before.DesiredReplicas != after.DesiredReplicas ||
 		!equality.Semantic.DeepEqual(before.LastScaleTime, after.LastScaleTime) ||
@@ -36,8 +36,8 @@ func Urgent(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	return false
 }
 
-// Turned reports whether the statuses differ in a condition. Where that is not urgent it
-// is one that noise turns back and forth, at the edge of the tolerance or of a limit.
+// Turned reports whether the statuses differ in a condition. If that is not urgent, it is a
+// condition that measurement noise toggles, at the edge of the tolerance or of a limit.
 func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	if len(before.Conditions) != len(after.Conditions) {
 		return true
@@ -57,8 +57,8 @@ func turns(b, a *condition) bool {
 		!b.LastTransitionTime.Equal(&a.LastTransitionTime)
 }
 
-// isNoise reports whether noise may turn the condition back and forth: whether a limit
-// binds, and why scaling is possible. That it is not possible is another matter.
+// isNoise reports whether measurement noise can toggle the condition: whether a limit binds, and
+// why scaling is possible. That scaling is impossible is never noise.
 func isNoise(b, a *condition) bool {
 	if b.Type != a.Type {
 		return false
@@ -102,7 +102,7 @@ func current(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {
 	}
 }
 
-// number is one that a status may lack.
+// number is one that a status need not have.
 type number struct {
 	value   float64
 	isKnown bool

@@ -102,9 +102,9 @@ func (c *Cache) HasSynced() bool {
 	return true
 }
 
-// Scale implements scale.Source. The scale is shared and must not be changed; the
-// same one is returned as long as the object is the same. An object that is not in the cache is not said
-// to be missing: only the API server can say that.
+// Scale implements scale.Source. The scale is shared and must not be changed; the same one is
+// returned as long as the object is the same. That an object is not in the cache does not mean that
+// it does not exist: the API server has to be asked.
 func (c *Cache) Scale(gk schema.GroupKind, namespace, name string) (scale.Target, bool) {
 	k, ok := c.stores[gk]
 	if !ok {
@@ -153,8 +153,8 @@ func (c *Cache) sweep() {
 	c.most = max(leastMost, 2*len(c.made))
 }
 
-// Saw tells the cache of a scale that came from the API server, so that nothing
-// older is taken from the cache while the watch is still on its way.
+// Saw notes a scale that came from the API server: nothing older is taken from the cache until the
+// watch has caught up.
 func (c *Cache) Saw(resource schema.GroupResource, seen *autoscalingv1.Scale) {
 	for gk, k := range c.stores {
 		if k.resource != resource {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Watch tells changed of each target that has another count than before, or that
-// is new, until stop is called.
+// Watch calls changed with each target that is new or has another replica count than before, until
+// stop is called.
 func (c *Cache) Watch(changed func(id ID, replicas int32)) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
@@ -36,7 +36,7 @@ func (c *Cache) Watch(changed func(id ID, replicas int32)) (stop func(), err err
 	return stop, nil
 }
 
-// counts tells of counts that change.
+// counts reports the replica counts that change.
 type counts struct {
 	kind    schema.GroupKind
 	changed func(id ID, replicas int32)

@@ -26,8 +26,8 @@ const (
 	// retry is how long nothing is asked after a failure, and half as much again at
 	// most: replicas do not ask together.
 	retry = 10 * time.Second
-	// refusedAfter is how old a token is at least that is renewed because somebody
-	// refused it: who refuses everything must not make many requests.
+	// refusedAfter is how old a refused token must be before it is renewed: a peer that refuses
+	// everything must not cause many requests.
 	refusedAfter = time.Minute
 )
 
@@ -89,9 +89,9 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	return s.valid(), s.err
 }
 
-// Refused says that somebody did not know the token. There is another one if it is not
-// new: the account may have been made anew under its name. Where none could be had last
-// time, who refuses does not make the next try come sooner.
+// Refused notes that a peer did not accept the token. It is renewed unless it is new: the account
+// may have been made anew under its name. After a failed request, a refusal does not make the next
+// one come sooner.
 func (s *Source) Refused(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

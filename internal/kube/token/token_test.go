@@ -81,7 +81,7 @@ func TestRenewal(t *testing.T) {
 			<-time.After(38 * time.Minute)
 			shows(t, s, "reader1")
 			<-time.After(8 * time.Minute)
-			// Nobody waits: what is there is valid.
+			// No call waits: the token is valid.
 			began := time.Now()
 			shows(t, s, "reader1")
 			if waited := time.Since(began); waited != 0 {

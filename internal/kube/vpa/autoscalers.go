@@ -17,9 +17,9 @@ import (
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// Informer makes an informer of the VerticalPodAutoscalers of a namespace, or of
-// all if it is empty. Nobody has started it. What managedFields say is left out, and
-// what was last applied: it is as large as the owner likes.
+// Informer makes an informer of the VerticalPodAutoscalers of a namespace, or of all if it is
+// empty. It is not started. What managedFields say is left out, and what was last applied: it is as
+// large as the owner likes.
 func (c *Client) Informer(namespace string) cache.SharedIndexInformer {
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -54,7 +54,7 @@ type operation struct {
 	Value any    `json:"value"`
 }
 
-// attempts is how often a status is written anew because somebody else wrote it.
+// attempts is how often a status is written anew because another writer wrote it.
 const attempts = 3
 
 // ErrReplaced says that there is another object under the name by now.

@@ -24,7 +24,7 @@ type Client struct {
 	parameters runtime.ParameterCodec
 }
 
-// New makes a client; it calls nobody.
+// New makes a client; it makes no call.
 func New(config *rest.Config) (*Client, error) {
 	scheme, err := newScheme()
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.asked = append(s.asked, name)
 	answer, known := s.answers[name]
 	if !known {
-		s.t.Errorf("nobody expected %s", name)
+		s.t.Errorf("unexpected request %s", name)
 		w.WriteHeader(http.StatusTeapot)
 		return
 	}

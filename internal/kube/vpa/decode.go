@@ -103,7 +103,7 @@ func nonNil[T any, P interface {
 	return object
 }
 
-// each leaves out what has not even metadata, which the API server lets nobody store.
+// each leaves out what has not even metadata, which the API server does not store.
 func each[T any](items []json.RawMessage, read func([]byte) *T) []T {
 	objects := make([]T, 0, len(items))
 	for _, item := range items {
@@ -143,8 +143,7 @@ func autoscalerOf(text []byte) *vpav1.VerticalPodAutoscaler {
 	return object
 }
 
-// UnreadableVersion is the version of a checkpoint whose status cannot be read: one that
-// nobody knows.
+// UnreadableVersion is the version of a checkpoint whose status cannot be read: an unknown one.
 const UnreadableVersion = "unreadable"
 
 func checkpointOf(text []byte) *vpav1.VerticalPodAutoscalerCheckpoint {

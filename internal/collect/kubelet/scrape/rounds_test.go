@@ -329,7 +329,7 @@ func TestUrgent(t *testing.T) {
 		pass(20 * time.Second)
 		f.reset()
 
-		// Who is urgent each second is scraped each second, though the others take 10.
+		// A node that is urgent every second is scraped every second, though the others take 10.
 		for range 20 {
 			r.Urgent("node-007", "node-008", "nobody")
 			pass(time.Second)

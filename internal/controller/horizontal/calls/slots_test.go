@@ -86,7 +86,7 @@ func TestSlotsAreNotLostByWhoGivesUp(t *testing.T) {
 		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: the second one gives up
 		s.Release(kindA)
 		if len(s.kinds) != 0 {
-			t.Error("a slot is held by nobody")
+			t.Error("a slot is taken without a call")
 		}
 		if err := s.Acquire(ctx, kindA, time.Now(), time.Second); !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end: %v", err)

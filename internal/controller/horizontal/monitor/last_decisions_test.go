@@ -36,7 +36,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 	for _, f := range families {
 		if f.GetName() == "plimsoll_horizontal_unlisted_objects" && f.GetMetric()[0].GetGauge().GetValue() != 7 {
-			t.Errorf("%v are said to be left out, want 7", f.GetMetric()[0].GetGauge().GetValue())
+			t.Errorf("%v count as left out, want 7", f.GetMetric()[0].GetGauge().GetValue())
 		}
 	}
 }

@@ -58,8 +58,8 @@ func (m *Series) countMetric(o *Outcome, i int) {
 	m.computed(action, failure, string(o.Metrics[i].Type), o.Answers.Took(i))
 }
 
-// failure is the label for what went wrong. A mistake in the HPA's spec is told from failures
-// inside, of which one that comes after the metrics counts more.
+// failure is the label for what went wrong. A mistake in the HPA's spec is distinguished from
+// internal failures. Of those, one that comes after the metrics takes precedence.
 func (o *Outcome) failure() string {
 	d, r := o.Decision, o.Report
 	isUnwritten := o.StatusErr != nil && d.Branch != horizontal.BranchFailed

@@ -27,7 +27,8 @@ const (
 	SourceAPI     = "api"
 )
 
-// Series are all of them. Those with a name in upper case are counted by whoever has the news.
+// Series are all of them. The exported ones are updated by the packages that observe what they
+// count.
 type Series struct {
 	reconciliations    *prometheus.CounterVec
 	reconciliationTime *prometheus.HistogramVec

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// longestStartup is how long after a scale-up pods are taken to have come of it.
+	// longestStartup is how long after a scale-up a new pod counts as created by it.
 	longestStartup = 15 * time.Minute
 	// maxScaleUps is how many scale-ups of an HPA are remembered.
 	maxScaleUps = 16
@@ -64,7 +64,7 @@ func (s *PodStartup) Forget(key types.NamespacedName) {
 	delete(s.scaleUps, key)
 }
 
-// Ready measures how a pod came to be ready that a scale-up of one of these HPAs asked for.
+// Ready measures the startup of a pod that a scale-up of one of these HPAs created.
 func (s *PodStartup) Ready(pod *observe.Pod, keys []types.NamespacedName) {
 	for _, key := range keys {
 		at, found := s.take(key, time.Unix(0, pod.Created))
@@ -79,7 +79,7 @@ func (s *PodStartup) Ready(pod *observe.Pod, keys []types.NamespacedName) {
 	}
 }
 
-// take is when the scale-up was written that a pod of the HPA came of.
+// take is when the scale-up that created a pod of the HPA was written.
 func (s *PodStartup) take(key types.NamespacedName, created time.Time) (at time.Time, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +118,8 @@ func (r scaleUps) add(at time.Time, change int32) scaleUps {
 	return append(r, scaleUp{at: at, pods: change})
 }
 
-// take is the scale-up that a pod of this time came of: the last one before that
-// lacks pods. Of one pod more than that, such as a rollout's, there is none.
+// take is the scale-up that created a pod of this time: the last one before it that still waits for
+// pods. A pod beyond those, such as one of a rollout, has none.
 func (r scaleUps) take(created time.Time) (rest scaleUps, at time.Time, found bool) {
 	for i := len(r) - 1; i >= 0; i-- {
 		// Pods are created in whole seconds.

@@ -27,7 +27,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// Direct knows what pods use without a request.
+// Direct has what pods use without a request.
 type Direct interface {
 	// Run collects until ctx ends.
 	Run(ctx context.Context, watch podusage.Watch)

@@ -6,8 +6,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// At the start no kubelet has been read twice, and each HPA would ask metrics.k8s.io
-// at once. A few may, more would keep the API server from everything else.
+// At the start no kubelet has been read twice, and each HPA would ask metrics.k8s.io at once. A few
+// may. More would take the API server's capacity from all other requests.
 const (
 	EarlyBurst     = 50
 	EarlyPerSecond = 20
@@ -16,10 +16,10 @@ const (
 // ErrTooEarly says that an HPA waits for the samples of its nodes.
 var ErrTooEarly = errors.New("its kubelets' second samples are awaited")
 
-// awaitsSamples reports whether an HPA whose nodes have not been read twice is to
-// wait for that instead of asking metrics.k8s.io. It is decided as soon as the samples
-// are there, and on what metrics.k8s.io says when its sync period is over without
-// them: after half a sync period at least, and one at most.
+// awaitsSamples reports whether an HPA whose nodes have not been read twice is to wait for that
+// instead of asking metrics.k8s.io. It is decided as soon as the samples are there, and on the
+// values of metrics.k8s.io when its sync period is over without them: after half a sync period at
+// least, and one at most.
 func (r *Reader) awaitsSamples(d *Decision) bool {
 	if !r.Triggers || r.Shadow {
 		return false

@@ -127,8 +127,8 @@ func (q *Queue) advance(e *entry, full, early time.Time) {
 	q.wakeFor(e)
 }
 
-// Wait blocks until an item is due and takes it; false when done is closed. The timer is
-// the caller's, who waits again.
+// Wait blocks until an item is due and takes it; false when done is closed. The timer is the
+// caller's, for each of its calls.
 func (q *Queue) Wait(done <-chan struct{}, timer *time.Timer) (Item, bool) {
 	for {
 		select {

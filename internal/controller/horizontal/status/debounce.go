@@ -31,8 +31,8 @@ func paceOf(hpas int, interval time.Duration) rate.Limit {
 }
 
 // isWorthWriting reports whether status is to be written now. What people wait for is written at
-// once; a condition that noise may turn, once in an interval; numbers, which are never twice the
-// same, once in an interval and only if they have moved.
+// once. A condition that measurement noise can toggle is written once in an interval, and so are
+// numbers, which are never the same twice, if they have moved.
 func (w *Writer) isWorthWriting(u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus, isUrgent bool) bool {
 	if isUrgent || w.StatusInterval == 0 {
 		return true

@@ -17,7 +17,7 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// What is said without making a status equals what comparing the statuses says.
+// What is computed without making a status equals the result of comparing the statuses.
 func TestShownIsNotUrgent(t *testing.T) {
 	var shown, news int
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestShownIsNotUrgent(t *testing.T) {
 			decision.Metrics = append(decision.Metrics, r)
 		}
 		if rapid.Bool().Draw(t, "written") {
-			// As it is after the decision was told, maybe with other numbers.
+			// As it is after the decision was reported, maybe with other numbers.
 			hpa.Status = observehorizontal.Status(hpa, &decision, report, time.Unix(100, 0))
 			report.Rescaled = false
 		}

@@ -70,10 +70,9 @@ type last struct {
 	// version is the resource version of the last status write, written when that was.
 	version string
 	written time.Time
-	// due is since when an urgent status is to be written that was deferred; zero if there is
-	// none.
+	// due is since when an urgent status has been deferred; zero if none is.
 	due time.Time
-	// turned is when a condition last turned in status.
+	// turned is when a condition in status last changed.
 	turned time.Time
 	// backoff is between status writes that fail.
 	backoff calls.Backoff

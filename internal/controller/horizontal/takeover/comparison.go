@@ -70,9 +70,9 @@ type Actual struct {
 	current, desired int32
 }
 
-// Follow sees what the other controller did since the last decision. Where it has scaled, the
-// decision is made on the replica count that it started from, and on the pods of that time: its
-// write came milliseconds before.
+// Follow reads from status what the other controller did since the last decision. Where it has
+// scaled, the decision is made on the replica count that it started from, and on the pods of that
+// time: its write came milliseconds before.
 func (c *Comparison) Follow(
 	hpa *autoscalingv2.HorizontalPodAutoscaler, hasTarget bool, o *horizontal.Observation,
 ) Actual {

@@ -1,6 +1,6 @@
-// Package takeover is about another controller that autoscales the same HPAs. Contest notices
-// that one writes an HPA's status, and has it left alone for a while. Comparison is for shadow
-// mode, where the other one scales: it follows what happened and compares the decisions.
+// Package takeover is about another controller that autoscales the same HPAs. Contest detects that
+// one writes an HPA's status. Plimsoll then does not scale that HPA for a while. Comparison is for
+// shadow mode, where the other one scales: it follows what happened and compares the decisions.
 package takeover
 
 import (
@@ -50,7 +50,7 @@ type Contest struct {
 	// isForgotten says that the HPA is gone: no pause begins, as none would end it.
 	isForgotten bool
 	// junior is the time of the newest write seen of another Plimsoll that leaves the HPA to
-	// this one, juniorReported when an event last said so.
+	// this one, juniorReported when that was last in an event.
 	junior, juniorReported time.Time
 }
 
@@ -97,7 +97,7 @@ func (d *Detector) foreignWrites(hpa *autoscalingv2.HorizontalPodAutoscaler) (ne
 	return newest, junior
 }
 
-// Added ends a pause, for a new HPA: what is in its managedFields is not news.
+// Added ends a pause, for a new HPA: the writes in its managedFields are not new ones.
 func (d *Detector) Added(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	newest, junior := d.foreignWrites(hpa)
 	c.mu.Lock()

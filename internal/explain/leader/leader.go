@@ -187,6 +187,11 @@ func refused(err error, namespace, pod string) error {
 	return fmt.Errorf("no port of pod %s/%s can be forwarded: %w", namespace, pod, err)
 }
 
+// client follows no redirect: the controller makes none, and another program on its port could send explain anywhere.
+var client = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
 func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -194,7 +199,7 @@ func fetch(ctx context.Context, from string, read func(io.Reader) error) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf(
 			"the controller does not answer at %s (%w): pass its --inspection-bind-address as --controller-address",

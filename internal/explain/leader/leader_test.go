@@ -1,12 +1,15 @@
 package leader
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 )
@@ -35,5 +38,20 @@ func TestReachOnThisMachine(t *testing.T) {
 	if _, _, err := finder.reach(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "there is no Lease plimsoll-system/plimsoll-controller") {
 		t.Errorf("no Lease: %v", err)
+	}
+}
+
+// TestRedirectsAreNotFollowed: what answers on the controller's port may be another program, of another user.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	var paths []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, r.URL.Path)
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	}))
+	defer server.Close()
+	finder := Finder{Address: strings.TrimPrefix(server.URL, "http://")}
+	_, err := finder.Next(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web"})
+	if err == nil || !strings.Contains(err.Error(), "answers 302") || len(paths) != 1 {
+		t.Errorf("%v, after %q", err, paths)
 	}
 }

@@ -27,7 +27,8 @@ func (d *Decision) bound(s *State, proposed int32) {
 	limits, past := d.policy.Limits(), s.History()
 	lasting := proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without)
 	w := behavior.Proposed{
-		Now: d.At, Current: d.Current, Replicas: proposed, Passing: max(0, proposed-lasting), PassingWindow: surge.Confirmation,
+		Now: d.At, Current: d.Current, Replicas: proposed,
+		Passing: max(0, proposed-lasting), PassingWindow: surge.Confirmation,
 		Fresh: proposal.Fresh(d.At, &past, d.Metrics, &d.Surge),
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)

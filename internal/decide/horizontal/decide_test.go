@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -29,7 +28,7 @@ func scaledToZero(o horizontal.Observation) horizontal.Observation {
 	return o
 }
 
-// TestBranches holds the way that a decision takes and what comes of it.
+// TestBranches checks the branch of a decision and its result.
 func TestBranches(t *testing.T) {
 	type result struct {
 		Branch  horizontal.Branch
@@ -164,7 +163,7 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestCombine holds how several metrics become one proposal.
+// TestCombine checks how several metrics become one proposal.
 func TestCombine(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason   string
@@ -204,7 +203,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestSeed: a controller that has just started holds the count for a window.
+// TestSeed: a controller that has just started keeps the count for a window.
 func TestSeed(t *testing.T) {
 	p, o := policy(1, 10), see(8, length(2))
 	d, s := horizontal.Decide(noon, &p, horizontal.State{}, &o)
@@ -304,7 +303,7 @@ func TestSettle(t *testing.T) {
 					t.Errorf("event %+v, want %d at the time of the write", c, want)
 				}
 			}
-			if again := horizontal.Settle(s.Clone(), tt.outcome); !cmp.Equal(again, s, remembered, cmpopts.EquateEmpty()) {
+			if again := horizontal.Settle(s.Clone(), tt.outcome); !cmp.Equal(again, s, remembered) {
 				t.Errorf("settling twice adds an event: %+v", again)
 			}
 		})

@@ -3,6 +3,7 @@ package horizontal_test
 import (
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
@@ -16,11 +17,12 @@ import (
 // noon is when the tests begin.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// remembered compares what states remember, without their buffers.
-var remembered = cmpopts.IgnoreUnexported(horizontal.State{})
+// remembered compares the history of states, without their buffers. A list that has become
+// empty is the same history as one that was never there.
+var remembered = cmp.Options{cmpopts.IgnoreUnexported(horizontal.State{}), cmpopts.EquateEmpty()}
 
 // queue is an External metric whose average target is 1: as many replicas are
-// wished as the queue is long. That lets a test state a proposal as a number.
+// proposed as the queue is long. That lets a test state a proposal as a number.
 func queue() source.Spec {
 	return source.Spec{
 		Type: source.External, Name: "queue", SelectorText: "nil",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// demand is what must hold: in each run or, if median is set, over all of them.
+// demand is what must be true: in each run or, if median is set, over all of them.
 type demand struct {
 	text   string
 	check  func(o *outcome) string

@@ -17,7 +17,7 @@ import (
 )
 
 // The golden scenarios are files in testdata, as text and numbers: a sentence that
-// says why, the setting, what must hold, and below a line of dashes what came of it,
+// says why, the setting, what must be true, and below a line of dashes the result,
 // which -update writes. A new one needs no Go. testdata/README.md has the words.
 
 var update = flag.Bool("update", false, "write what comes of the golden scenarios into their files")
@@ -84,7 +84,7 @@ func (s *scenario) play(t *testing.T) []outcome {
 	return outcomes
 }
 
-// misses are the demands that do not hold.
+// misses are the demands that are not met.
 func (s *scenario) misses(outcomes []outcome) []string {
 	var misses []string
 	for _, d := range s.demands {
@@ -120,7 +120,7 @@ func describe(o outcome) string {
 		plot.Text([]*simulate.Run{o.Run}, plot.Size{Width: 70, Height: 8}, false))
 }
 
-// TestDemandsCanFail: what a scenario demands is looked at. Each of these does not hold.
+// TestDemandsCanFail: the demands of a scenario are checked. None of these is met.
 func TestDemandsCanFail(t *testing.T) {
 	const setting = `# A surge.
 autoscaler: cpu 50 %, 2 to 20 pods

@@ -105,7 +105,7 @@ func TestControlPlaneBuildsTheSameVersions(t *testing.T) {
 	report(t, versionBreaches(product, controlPlane))
 }
 
-// The same holds for flags: the Makefile repeats those that decide whether a compiled package can be shared.
+// The same applies to flags: the Makefile repeats those that decide whether a compiled package can be shared.
 func TestMakefileBuildsWithTheSameFlags(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestNoWaiversInCore(t *testing.T) { report(t, waiverBreaches(source(t))) }
 func TestNoTestSleeps(t *testing.T)    { report(t, sleepBreaches(source(t))) }
 func TestNoTestSkips(t *testing.T)     { report(t, skipBreaches(source(t), maySkip)) }
 
-// maySkip holds the files whose tests may skip, and why. It is empty, and an entry is a thing to discuss.
+// maySkip has the files whose tests may skip, and why. It is empty, and an entry is a thing to discuss.
 var maySkip = map[string]string{}
 
 // A path with a typing error lets nothing through and keeps nothing out.

@@ -34,20 +34,20 @@ var layers = []wall{
 	},
 	{
 		within: "api",
-		why:    "objects as others store them: whoever programs against them needs nothing else of ours",
+		why:    "objects as others store them: a program that uses them needs nothing else of ours",
 		ours:   []string{"api"},
 		never:  []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "testing"},
 	},
 	{
 		within: "internal/observe",
-		why:    "it translates API objects into values and back, and calls nobody",
+		why:    "it translates API objects into values and back, and calls no API",
 		ours:   []string{"internal/observe", "internal/decide", "api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "log", "net",
 			"os", "sync", "testing"},
 	},
 	{
 		within: "internal/snapshot",
-		why:    "it reads and writes files of what decisions saw, and calls nobody",
+		why:    "it reads and writes files of the inputs of decisions, and calls no API",
 		ours:   []string{"internal/snapshot", "internal/observe", "internal/decide", "api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "net", "sync",
 			"testing"},
@@ -63,13 +63,13 @@ var layers = []wall{
 	},
 	{
 		within: "internal/quantity",
-		why:    "whoever reads a text looks at it with this before decoding; what it knows of types is shared",
+		why:    "every reader of untrusted text checks it with this before decoding, so it imports nothing else of ours",
 		ours:   []string{"internal/quantity"},
 		never:  []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "log", "net", "os", "testing"},
 	},
 	{
 		within: "internal/series",
-		why:    "it registers series for whoever tells them",
+		why:    "it registers series for the packages that set them",
 		ours:   []string{"internal/series"},
 		never:  []string{"k8s.io", "sigs.k8s.io", "testing"},
 	},
@@ -82,7 +82,7 @@ var layers = []wall{
 	},
 	{
 		within: "internal/collect",
-		why:    "a source of metrics knows neither who asks nor what is written",
+		why:    "a source of metrics knows neither its callers nor what is written",
 		ours: []string{"internal/collect", "internal/series", "internal/timing", "internal/observe", "internal/decide",
 			"internal/quantity"},
 		never: []string{"testing"},
@@ -95,7 +95,7 @@ var layers = []wall{
 	},
 	{
 		within: "internal/controller",
-		why:    "the loop ties the parts together and knows nothing of the worlds that it is tried in",
+		why:    "the loop ties the parts together and knows nothing of the clusters that it is tested in",
 		ours: []string{
 			"internal/controller", "internal/collect", "internal/kube", "internal/series", "internal/timing",
 			"internal/observe", "internal/decide",
@@ -106,7 +106,7 @@ var layers = []wall{
 	},
 	{
 		within: "internal/explain",
-		why:    "it looks with the rights of whoever asks, decides with the core and writes nothing to a cluster",
+		why:    "it reads with the permissions of its user, decides with the core and writes nothing to a cluster",
 		ours: []string{
 			"internal/explain", "internal/collect", "internal/kube", "internal/observe", "internal/decide", "internal/snapshot",
 			"api", "internal/quantity",
@@ -124,28 +124,28 @@ var layers = []wall{
 	},
 	{
 		within: "internal/advise",
-		why:    "it looks at objects, and writes nothing to a cluster",
+		why:    "it reads objects, and writes nothing to a cluster",
 		ours:   []string{"internal/advise", "api", "internal/quantity"},
 		never:  []string{"testing"},
 	},
 	{
 		within: "internal/advise/rules",
-		why:    "a rule is a function of the objects at hand: it asks nobody, and reads no clock",
+		why:    "a rule is a function of its objects: it calls no API, and reads no clock",
 		ours: []string{"internal/advise/rules", "internal/advise/objects", "internal/advise/containerusage", "api",
 			"internal/quantity"},
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
 		within: "internal/webhook",
-		why:    "it answers from caches that it is given, and knows no loop",
+		why:    "it answers from the caches of its Config, and knows no loop",
 		ours: []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api",
 			"internal/quantity"},
 		never: []string{"testing", development, simulator, tests},
 	},
 	{
 		within: "internal/process",
-		why: "it wires processes from what flags or tests say, and knows neither the flags nor the worlds that they are " +
-			"tried in",
+		why: "it wires processes from what flags or tests say, and knows neither the flags nor the clusters that they are " +
+			"tested in",
 		ours: []string{
 			"internal/process", "internal/webhook", "internal/controller", "internal/collect", "internal/kube",
 			"internal/series", "internal/observe",
@@ -161,7 +161,7 @@ var layers = []wall{
 	},
 	{
 		within: "internal/dev/devcluster",
-		why:    "it stands for the world outside, which does not know how Plimsoll decides",
+		why:    "it plays the cluster, which does not know how Plimsoll decides",
 		ours:   []string{"internal/dev/devcluster", "internal/workloadmodel", "internal/timing"},
 	},
 	{
@@ -180,7 +180,7 @@ var layers = []wall{
 	},
 	{
 		within: "internal/dev/realnode",
-		why:    "it adds a machine's own containers to the world outside, for whoever wants to see them run",
+		why:    "it adds real containers on this machine to the development cluster",
 		ours:   []string{"internal/dev/realnode", "internal/dev/devcluster", "internal/dev/image", "internal/workloadmodel"},
 		never:  []string{"testing"},
 	},

@@ -100,7 +100,7 @@ func (s *space) eventually(deadline time.Duration, what string, check func(conte
 	}
 }
 
-// holds looks for the whole time and ends the test as soon as check returns an error.
+// holds checks for the whole time and ends the test as soon as check returns an error.
 func (s *space) holds(duration time.Duration, what string, check func(context.Context) error) {
 	s.t.Helper()
 	began := time.Now()

@@ -40,10 +40,10 @@ const (
 // With readings, both get what their shells hand them: upstream a map of samples and
 // a lister of pods, Plimsoll its observation. "calculation" is what upstream's
 // calculator does, "decision" the whole of Decide and Settle: stabilization, rates,
-// bounds, and what is remembered, too. With answers, both begin with the metrics
+// bounds, and the history, too. With answers, both begin with the metrics
 // API's answer and the cached pods, so that "decision" makes the observation as well.
 //
-// Upstream's lister holds these pods only; in a cluster it walks over the namespace.
+// Upstream's lister has these pods only; in a cluster it walks over the namespace.
 func BenchmarkAgainstUpstream(b *testing.B) {
 	for _, pods := range []int{10, 1000} {
 		b.Run(fmt.Sprintf("from=readings/pods=%d", pods), func(b *testing.B) {
@@ -61,7 +61,7 @@ func BenchmarkAgainstUpstream(b *testing.B) {
 // side says how many replicas the metric asks for.
 type side func() int32
 
-// field is what both sides look at.
+// field is what both sides read.
 type field struct {
 	// MetricsClient and PodMetricsInterface are nil; what is called stands below.
 	upstreammetrics.MetricsClient

@@ -31,7 +31,7 @@ func (f *upstreamFunc) full() []string {
 	return all
 }
 
-// upstreamFiles hold the cases.
+// upstreamFiles have the cases.
 var upstreamFiles = []string{"replica_calculator_test.go", "horizontal_test.go"}
 
 // upstreamFuncs reads upstream's test functions from the module's source.

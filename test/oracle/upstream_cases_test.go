@@ -31,7 +31,7 @@ type place struct {
 }
 
 // TestUpstreamCases fails unless each case of upstream's own tests is named by
-// a scenario, is held by a test, or has a reason for having neither. The last
+// a scenario, is covered by a test, or has a reason for having neither. The last
 // two stand in testdata/upstream-cases.txt, as
 //
 //	TestFunc/case  -> ./internal/package TestName/subtest

@@ -42,7 +42,7 @@ func generated(end time.Time) string {
 	return cpu.String() + memory.String() + up.String() + "# EOF\n"
 }
 
-// TestHistory: what a real server holds comes back as samples of containers, of the
+// TestHistory: what a real server has comes back as samples of containers, of the
 // namespaces that were asked for.
 func TestHistory(t *testing.T) {
 	end := time.Now().Truncate(time.Hour)

@@ -23,7 +23,7 @@ type tide struct {
 	state       horizontal.State
 	observation horizontal.Observation
 	second      int
-	// rises and falls count the scale writes.
+	// rises and falls count the scale writes up and down.
 	rises, falls int
 }
 
@@ -46,7 +46,7 @@ func (w *tide) next() {
 	if w.second%cycle < high {
 		level = 1500
 	}
-	// The count rests, what is remembered of the proposals does not.
+	// The count stays, the history of proposals does not.
 	level += int64(w.second % 7 * 15)
 	now := noon.Add(time.Duration(w.second) * time.Second)
 	w.second++
@@ -83,7 +83,7 @@ func cpu() source.Spec {
 }
 
 // TestSteadyStateAllocatesNothing: once the buffers have the size that a target
-// needs, decisions and what they remember take no memory, scale writes included.
+// needs, decisions and their history allocate no memory, scale writes included.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	average := source.Target{Type: source.AverageValue, Milli: 500}
 	several := steady(10)

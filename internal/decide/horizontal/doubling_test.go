@@ -12,7 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
-// sampled is a queue of that length, looked at so long before noon.
+// sampled is a queue of that length, measured so long before noon.
 func sampled(n int32, ago time.Duration) metric.Reading {
 	r := length(n)
 	r.At = noon.Add(-ago)
@@ -93,7 +93,7 @@ func TestOneDoubling(t *testing.T) {
 	}
 }
 
-// TestOneDoublingLeavesBoundsAlone: max is named where it is what holds, and min
+// TestOneDoublingLeavesBoundsAlone: max is named where it is what applies, and min
 // and max are gone to at once.
 func TestOneDoublingLeavesBoundsAlone(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -60,7 +60,7 @@ func (s *stage) expect(words []string) {
 	}
 }
 
-// unmet says what of the expectation does not hold.
+// unmet lists what of the expectation is not met.
 func (g *seen) unmet(words []string) []string {
 	if words[0] == "says" {
 		if text := strings.Join(words[1:], " "); text == "" || !strings.Contains(g.says(), text) {
@@ -186,7 +186,7 @@ func onlyIf(there bool, text string) string {
 
 func list(all []string) string { return onlyIf(len(all) > 0, strings.Join(all, ",")) }
 
-// TestExpectNotices: an expectation that does not hold is noticed.
+// TestExpectNotices: an expectation that is not met is reported.
 func TestExpectNotices(t *testing.T) {
 	p, o := policy(1, 3), see(2, length(5))
 	d, _ := horizontal.Decide(noon, &p, horizontal.State{}, &o)

@@ -52,7 +52,7 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //
 // In the picture = is a replica that stays, + one that comes and - one that goes.
 //
-// The files in testdata/upstream hold upstream's cases; test/oracle checks that
+// The files in testdata/upstream have upstream's cases; test/oracle checks that
 // none is left out. There a policy has no divergences and the start-up delays of
 // upstream's tests, 2m and 10s, unless it says otherwise, and each block must
 // expect something.
@@ -119,7 +119,7 @@ type stage struct {
 	without divergence.Set
 	quiet   bool
 	policy  horizontal.Policy
-	// Upstream goes its own way with what it remembers and the count that it left.
+	// Upstream continues with its own history and its own count.
 	ours, theirs side
 	// now is when the decision is made.
 	now    time.Time

@@ -68,7 +68,7 @@ func TestLimitWithoutBehavior(t *testing.T) {
 	}
 }
 
-// TestRate holds the rate policies. Each starts from the count at the start of
+// TestRate checks the rate policies. Each starts from the count at the start of
 // its period.
 func TestRate(t *testing.T) {
 	const minute = time.Minute

@@ -103,7 +103,7 @@ func TestPendingValues(t *testing.T) {
 			if d.Desired != tt.want || d.Branch != tt.branch || d.Rescale != (tt.want != 4) {
 				t.Errorf("%d, %s; want %d, %s", d.Desired, d.Branch, tt.want, tt.branch)
 			}
-			// What was only put off is not remembered: it would hold the count afterwards.
+			// What was only delayed is not in the history: it would keep the count afterwards.
 			if high,
 				found := s.Recommendations.Highest(func(time.Time) bool { return true }); d.Branch == horizontal.BranchAwaiting &&
 				found && high.Replicas == 4 {

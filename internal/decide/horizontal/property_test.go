@@ -48,7 +48,7 @@ func TestNeverDownOnPartialFailure(t *testing.T) {
 	})
 }
 
-// TestMoreLoadNeverFewer: raising one value never lowers the outcome. It holds
+// TestMoreLoadNeverFewer: raising one value never lowers the outcome. It is true
 // with the divergences on. Upstream breaks it where the pods that count are more
 // or fewer than the wanted ones, and where numbers overflow.
 func TestMoreLoadNeverFewer(t *testing.T) {
@@ -156,7 +156,7 @@ func TestMissingPodNeverRaises(t *testing.T) {
 }
 
 // TestIdempotent: the same decision again, nothing having changed, is the same
-// and, with window-history, remembers nothing more.
+// and, with window-history, stores nothing more.
 func TestIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := making(t).situation()

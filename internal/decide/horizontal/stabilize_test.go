@@ -12,7 +12,7 @@ import (
 )
 
 // stabilized is what the tables compare: the count, the reason and the entry
-// that holds it, as its age.
+// that keeps it, as its age.
 type stabilized struct {
 	Replicas int32
 	Reason   behavior.StabilizedReason

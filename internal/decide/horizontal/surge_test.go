@@ -210,7 +210,7 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// TestSurgeAllocatesNothing: neither a calm look at the last seconds nor a surge
+// TestSurgeAllocatesNothing: neither the evaluation of calm seconds nor a surge
 // that asks costs memory.
 func TestSurgeAllocatesNothing(t *testing.T) {
 	for name, multiple := range map[string]float64{"calm": 1, "surge": 10} {

@@ -62,9 +62,9 @@ func TestNothingIsRememberedOfADeferredDecision(t *testing.T) {
 	}
 }
 
-// TestNext: an object that was held only because it has just been scaled up is decided again
+// TestFollowUp: an HPA that was delayed only because it has just been scaled up is decided again
 // when that is over, and nodes near a scale-up are scraped before others.
-func TestNext(t *testing.T) {
+func TestFollowUp(t *testing.T) {
 	p := policy(1, 100)
 	o := see(2, sampled(6, 0))
 	state := horizontal.State{LastScaleUp: noon.Add(-300 * time.Millisecond)}

@@ -17,7 +17,7 @@ import (
 // it keeps every recommendation and every scale event and looks through all of
 // them every time.
 //
-// It holds with window-history only. Upstream keeps its recommendations in slots; one that is
+// It is true with window-history only. Upstream keeps its recommendations in slots; one that is
 // older than every window is free, and every decision overwrites at most one free
 // slot. A recommendation may so outlive its window until its slot is needed, and
 // if an edit lengthens the window meanwhile, upstream counts it again. What
@@ -196,7 +196,7 @@ func sum(events []entry, now time.Time, period time.Duration) int32 {
 	return n
 }
 
-// wrote remembers a change that was written.
+// wrote stores a change that was written.
 func (n *twin) wrote(now time.Time, p *horizontal.Policy, change int32) {
 	if change > 0 {
 		last := scaleUp{at: now}
@@ -363,7 +363,7 @@ func (l *slots) stabilize(now time.Time, p *horizontal.Policy, current, proposed
 }
 
 // TestAgainstSlots: without window-history the windows see what upstream's list
-// holds, and while no window grows, forgetting early changes nothing.
+// is true, and while no window grows, dropping early changes nothing.
 func TestAgainstSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := policy(1, 40)

@@ -123,7 +123,7 @@ func (p osProcess) lives() bool {
 	return state != "" && state != "Z" && startedAt(p.id) == p.started
 }
 
-// statFields are the fields of /proc/<id>/stat after the command's name, which may hold anything.
+// statFields are the fields of /proc/<id>/stat after the command's name, which may contain anything.
 func statFields(id int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {

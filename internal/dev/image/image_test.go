@@ -124,7 +124,7 @@ func TestArchiveReadsBack(t *testing.T) {
 	checkFiles(t, image, content)
 }
 
-// checkFiles holds the image's file system against the program.
+// checkFiles compares the image's file system with the program.
 func checkFiles(t *testing.T, image v1.Image, content []byte) {
 	t.Helper()
 	files := mutate.Extract(image)

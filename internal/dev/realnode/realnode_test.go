@@ -247,7 +247,7 @@ func TestOneNodeAtATime(t *testing.T) {
 	}
 }
 
-// What is remembered is set back, folders that were there stay.
+// What was stored is restored, folders that were there stay.
 func TestRestore(t *testing.T) {
 	l := layout{dir: t.TempDir()}
 	tunable := filepath.Join(l.dir, "tunable")

@@ -37,7 +37,7 @@ func TestRescales(t *testing.T) {
 	}
 }
 
-// object is an object whose last decision came to this count.
+// object is an HPA whose last decision had this count.
 func object(desired int32, able, limited string) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 10},
@@ -52,7 +52,7 @@ func object(desired int32, able, limited string) *autoscalingv2.HorizontalPodAut
 	}
 }
 
-// TestBounds: what a window is certain to remember, and what it may.
+// TestBounds: what is certainly in a window, and what may be.
 func TestBounds(t *testing.T) {
 	const period = 15 * time.Second
 	for why, c := range map[string]struct {

@@ -111,7 +111,7 @@ func TestEncodeKeepsDecisions(t *testing.T) {
 
 // A new object of the same name starts without history, as it is another one;
 // upstream goes by the name. The metric of these steps fails, so that the seed,
-// the count as it stood at first, is all that is remembered.
+// the count as it stood at first, is the whole history.
 func TestHistoryByUID(t *testing.T) {
 	for set, want := range map[divergence.Set]int32{divergence.Default: 3, divergence.None: 2} {
 		evaluator := NewEvaluator(set)

@@ -11,7 +11,7 @@ import (
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
-// A stream of two steps: the queue holds ten times what one replica shall have,
+// A stream of two steps: the queue has ten times what one replica should have,
 // then nothing more.
 func Example() {
 	stream := step("12:00:00", 2, 100) + step("12:00:15", 4, 0)

@@ -344,7 +344,7 @@ func textOf(t *testing.T, e *Explanation) string {
 	return text.String()
 }
 
-// replays: what is saved comes to the same, to the last number.
+// replays: what is saved gives the same, to the last number.
 func replays(t *testing.T, step *snapshotvertical.Step, e *Explanation) {
 	t.Helper()
 	var file, before, after bytes.Buffer

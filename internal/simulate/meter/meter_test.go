@@ -33,7 +33,7 @@ func TestKubelet(t *testing.T) {
 	}
 }
 
-// TestWindows: an average is over the longest span that a window holds, and over the
+// TestWindows: an average is over the longest span in a window, and over the
 // last interval if that alone is longer.
 func TestWindows(t *testing.T) {
 	var m Meter

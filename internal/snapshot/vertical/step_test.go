@@ -98,7 +98,7 @@ func verticalOf(t *testing.T, text string) *Step {
 	return step
 }
 
-// What is written is read as it was, with times that are no whole seconds, and all that the updater remembers.
+// What is written is read as it was, with times that are no whole seconds, and all of the updater's history.
 func TestEncode(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
 	step := verticalOf(t, verticalDocument)
@@ -158,7 +158,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// exported compares amounts and buckets by what they hold; times by when they are.
+// exported compares amounts and buckets by their contents; times by when they are.
 var exported = cmp.Options{
 	cmp.AllowUnexported(vertical.Amounts{}, disruption.Bucket{}, Settings{}),
 	cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 }),

@@ -34,8 +34,8 @@ func believes(authorities []byte, shown *Shown, now time.Time) error {
 }
 
 // TestRotation: two replicas over 200 days, of which one looks each eight hours and
-// the other each twelve. The API server believes what the first published at its
-// last look, and always believes both.
+// the other each twelve. The API server trusts what the first published at its
+// last check, and always trusts both.
 func TestRotation(t *testing.T) {
 	secrets := fake.NewClientset().CoreV1().Secrets("plimsoll-system")
 	a, errA := Keep(secrets, "tls", terms)

@@ -21,7 +21,7 @@ type replicas struct {
 	secrets corev1client.SecretInterface
 	kept    [2]*Kept
 	ahead   [2]time.Duration
-	// believed is what the API server believes, path where it asks.
+	// believed is what the API server trusts, path where it sends requests.
 	believed []byte
 	path     string
 }
@@ -38,7 +38,7 @@ func twoReplicas(t *testing.T) *replicas {
 	return r
 }
 
-// restart makes a replica forget everything.
+// restart gives a replica an empty state.
 func (r *replicas) restart(i int) {
 	r.t.Helper()
 	var err error
@@ -60,7 +60,7 @@ func (r *replicas) look(i int, now time.Time) (unknown error) {
 	return unknown
 }
 
-// check fails unless the API server believes both replicas.
+// check fails unless the API server trusts both replicas.
 func (r *replicas) check(now time.Time, when string) {
 	r.t.Helper()
 	for i, kept := range r.kept {
@@ -84,7 +84,7 @@ func (r *replicas) delete() {
 }
 
 // TestDeletedSecret: while both replicas go on, and when one of them begins anew at that moment, the API server
-// believes both at each moment. A new authority signs in the end.
+// trusts both at every moment. A new authority signs in the end.
 func TestDeletedSecret(t *testing.T) {
 	for name, restarts := range map[string]bool{"both go on": false, "one begins anew": true} {
 		r := twoReplicas(t)
@@ -169,7 +169,7 @@ func TestClockOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestUnknownRegistration: who cannot learn what is believed now makes nothing.
+// TestUnknownRegistration: a replica that cannot read what is trusted now creates nothing.
 func TestUnknownRegistration(t *testing.T) {
 	r := twoReplicas(t)
 	r.kept[0].Registered = func(context.Context) ([]byte, string, error) { return nil, "", errors.New("no answer") }

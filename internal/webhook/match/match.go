@@ -65,13 +65,13 @@ func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	var strongest *vpav1.VerticalPodAutoscaler
+	var controlling *vpav1.VerticalPodAutoscaler
 	for _, object := range found {
 		if vpa, isVPA := object.(*vpav1.VerticalPodAutoscaler); isVPA {
-			strongest = observevertical.ControllingVPA(strongest, vpa)
+			controlling = observevertical.ControllingVPA(controlling, vpa)
 		}
 	}
-	if strongest == nil {
+	if controlling == nil {
 		return nil, nil
 	}
 	// All of them name the same workload, so that one selector applies to all.
@@ -84,7 +84,7 @@ func (m *Matcher) Match(pod *corev1.Pod) (*vpav1.VerticalPodAutoscaler, error) {
 	case !selector.Matches(labels.Set(pod.Labels)):
 		return nil, nil
 	}
-	return strongest, nil
+	return controlling, nil
 }
 
 // topmost is the topmost owner. The first pods of a rollout often come before

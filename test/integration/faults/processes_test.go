@@ -79,7 +79,7 @@ func TestMetricsAPIsAreDown(t *testing.T) {
 }
 
 // Plimsoll is killed with -9 in the middle of a surge, and the load falls before the next instance leads. That one
-// knows nothing of what was before: it holds the count, as five minutes of stabilization demand, and goes on from
+// has no history: it keeps the count, as five minutes of stabilization demand, and goes on from
 // there.
 func TestKilledInTheMiddleOfASurge(t *testing.T) {
 	s := shared.Namespace(t)

@@ -150,7 +150,7 @@ func compareWithLog(t *testing.T, s *harness.Namespace, seen *harness.Changes) {
 				decided = append(decided, harness.Change{From: d.Current, To: d.Desired, By: "plimsoll"})
 			}
 		}
-		// Either may come to know of the last write before the other.
+		// Either may see the last write before the other.
 		if stored := seen.By("plimsoll"); len(decided) == 0 || !slices.Equal(stored, decided) {
 			return fmt.Errorf("it decided on %v, and wrote %v", decided, stored)
 		}
@@ -158,7 +158,7 @@ func compareWithLog(t *testing.T, s *harness.Namespace, seen *harness.Changes) {
 	})
 }
 
-// While the count climbs, bounds and target are edited: each edit holds at once.
+// While the count climbs, bounds and target are edited: each edit applies at once.
 func TestObjectIsEditedWhileItScales(t *testing.T) {
 	t.Parallel()
 	s := shared.Namespace(t)

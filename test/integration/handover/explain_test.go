@@ -49,7 +49,7 @@ func wantWords(t *testing.T, text string, words ...string) {
 }
 
 // On a cluster without Plimsoll the explanation says that the history is unknown, and commits itself to what every
-// history comes to; kube-controller-manager then does that: it scales up at its next sync, and holds what falls.
+// history comes to; kube-controller-manager then does that: it scales up at its next sync, and delays scaling down.
 func TestExplainPredictsUpstream(t *testing.T) {
 	s, p := namespace(t)
 	restart(t, s, loopOn, "--horizontal-pod-autoscaler-sync-period=10s")

@@ -52,7 +52,7 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 
 	agreed, differed := twin.Metric(comparisons, `result="agree"`), twin.Metric(comparisons, `result="replicas"`)
 	t.Logf("the twin agreed %v times and differed %v times in replicas; changes: %v", agreed, differed, changes.All())
-	// The two do not look at the same moment: each change may make them differ twice.
+	// The two do not read at the same moment: each change may make them differ twice.
 	if differed > agreed/10+float64(2*len(changes.All())) {
 		t.Errorf("the twin agreed %v times and differed %v times", agreed, differed)
 	}

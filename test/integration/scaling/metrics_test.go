@@ -21,7 +21,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// reading is what status.currentMetrics is to show, within 5 %; zero is not looked at.
+// reading is what status.currentMetrics is to show, within 5 %; zero is not checked.
 type reading struct {
 	value, average float64
 	percent        int32
@@ -29,7 +29,7 @@ type reading struct {
 
 func TestResourceMetricsGiveTheComputedCount(t *testing.T) {
 	t.Parallel()
-	// One request of 35/s holds 1Mi for a second; a pod has 1Mi of its own.
+	// One request of 35/s uses 1Mi for a second; a pod has 1Mi of its own.
 	memory := harness.Workload{Annotations: map[string]string{
 		world.AnnotationMemoryBase: "1Mi", world.AnnotationMemoryPerRequest: "1Mi",
 	}}

@@ -338,7 +338,7 @@ func beyondIntegers(pod *corev1.Pod) bool {
 	})
 }
 
-// count says where a pod came to.
+// count records where a pod ended.
 func (w *admissionWorld) count(t *testing.T, response *admissionv1.AdmissionResponse) {
 	t.Helper()
 	if response.Patch == nil {

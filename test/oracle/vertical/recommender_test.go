@@ -394,7 +394,7 @@ func describeScene(s *scene) string {
 
 // diverge plays a history with divergences on: all, and each alone. Each pass in
 // which all change something must be one that a single one changes, or come after
-// such a pass: divergences change what is remembered, too.
+// such a pass: divergences change the history, too.
 func (n *recommenderTally) diverge(t *testing.T, h *history) {
 	none := play(t, h, divergence.None)
 	all := play(t, h, divergence.Default)
@@ -448,7 +448,7 @@ func (n *recommenderTally) count(place string, is bool) {
 	}
 }
 
-// recommenderPlaces are those that a run of 3000 histories must have come to.
+// recommenderPlaces are those that a run of 3000 histories must reach.
 var recommenderPlaces = []string{
 	"restart from own checkpoints", "restart from the other's checkpoints", "target not found", "no pods",
 	"recommendation without samples",

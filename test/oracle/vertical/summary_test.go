@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// row is what one comparison came to.
+// row is the result of one comparison.
 type row struct {
 	part string
 	// compared are inputs; equal were those that both sides answered alike.

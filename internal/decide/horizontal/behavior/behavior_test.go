@@ -13,7 +13,7 @@ import (
 
 // TestBetweenCountAndWish: with behavior, neither windows nor rates lead
 // anywhere but from the count towards the proposal. What they make of it in numbers
-// is held by the tables and the naive twins of package horizontal.
+// is tested by the tables and the naive twins of package horizontal.
 func TestBetweenCountAndWish(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,7 +13,7 @@ import (
 
 // The cases of upstream's tests (pkg/controller/podautoscaler/
 // horizontal_test.go, v1.37.1) that ask one function for what no decision comes
-// to, or for what the history holds afterwards. Subtests have upstream's names.
+// to, or for what the history has afterwards. Subtests have upstream's names.
 
 var upstreamNoon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -146,7 +146,7 @@ func TestUpstreamBothWindows(t *testing.T) {
 			[]recommendation{{0, 100}, {1, 6}, {2, 5}, {3, 9}},
 		},
 		// The last proposal of the window is the other way; the count stays. Upstream's
-		// rows do not look at the history.
+		// rows do not use the history.
 		"scale up and down stabilization, do not scale up when prenormalized rec goes down": {
 			[]recommendation{{100, 2}, {3, 3}}, 2, 1, 2, 5 * time.Minute, 5 * time.Minute,
 			[]recommendation{{0, 1}, {3, 3}},

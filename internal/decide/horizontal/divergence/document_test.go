@@ -20,7 +20,7 @@ var (
 )
 
 // TestDocumented: docs/compatibility.md describes each divergence, the tests that
-// it says hold it are there, and so are the scenarios that it is seen in.
+// it names exist, and so do the scenarios that show it.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "compatibility.md"))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// TestGroup holds each rule of grouping, in the order in which they are asked.
+// TestGroup checks each rule of grouping, in the order in which they apply.
 func TestGroup(t *testing.T) {
 	cpu := source.Spec{
 		Type: source.Resource, Name: source.CPU, Target: source.Target{Type: source.AverageValue, Milli: 100},

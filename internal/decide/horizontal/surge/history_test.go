@@ -30,8 +30,8 @@ func verdict(m *surge.History, after time.Duration, r surge.Result, results []me
 }
 
 // TestUnconfirmed: a surge that the stable window does not show 20 s later has the next
-// ones not believed for 10 minutes, then 20, up to two hours. One that it shows heals
-// that, also while it is not believed.
+// ones ignored for 10 minutes, then 20, up to two hours. One that it shows ends that,
+// also while it is ignored.
 func TestUnconfirmed(t *testing.T) {
 	var m surge.History
 	at := time.Duration(0)
@@ -59,7 +59,7 @@ func TestUnconfirmed(t *testing.T) {
 
 // TestNotJudged: a metric that fails confirms nothing and refutes nothing, nor does
 // what it shows long after the surge, nor another one that has its place. The next surge
-// is believed, and the doubt after earlier ones is what it was.
+// counts, and the doubt after earlier ones is what it was.
 func TestNotJudged(t *testing.T) {
 	failed := []metric.Result{{Failure: &source.Failure{}}}
 	pending := []metric.Result{{Pending: true}}

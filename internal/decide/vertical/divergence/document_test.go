@@ -11,13 +11,13 @@ import (
 // root is the repository.
 var root = filepath.Join("..", "..", "..", "..")
 
-// held is a group of tests and the folder that they are in.
+// held matches a group of tests and the folder that they are in.
 var held = regexp.MustCompile("((?:`Test[A-Za-z]+`[^`\\]]*)+)\\[[^\\]]*\\]\\(\\.\\./([^)]+)\\)")
 
 var testName = regexp.MustCompile("`(Test[A-Za-z]+)`")
 
 // TestDocumented: docs/compatibility.md describes each divergence, and the tests
-// that it says hold it are there.
+// that it names exist.
 func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "compatibility.md"))
 	if err != nil {

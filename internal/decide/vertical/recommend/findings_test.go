@@ -9,7 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/status"
 )
 
-// TestFindings: a finding is a condition for as long as it holds, an event once, and a
+// TestFindings: a finding is a condition for as long as it is true, an event once, and a
 // reason to write. What was not looked for stays as it is.
 func TestFindings(t *testing.T) {
 	w := newWorkload(divergence.Default, "app")

@@ -177,7 +177,7 @@ func TestErrorOfTheKubelet(t *testing.T) {
 	}
 }
 
-// What is remembered can be written down and read again.
+// The State can be written and read again.
 func TestStateIsWritten(t *testing.T) {
 	s, pod := State{}.Clone(), vertical.Pod{UID: "1", Name: "web", Resize: vertical.ResizeDeferred}
 	s.ObserveProgress(epoch, &pod, divergence.Default)

@@ -341,7 +341,7 @@ func TestQuotaIsAskedBeforeAnEviction(t *testing.T) {
 	}
 }
 
-// A DaemonSet's own limit of pods that may be away holds.
+// A DaemonSet's own limit of pods that may be away applies.
 func TestMaxUnavailableOfADaemonSetHolds(t *testing.T) {
 	f := newFleet(vertical.ModeRecreate, 1000, nil)
 	f.replace = admitted

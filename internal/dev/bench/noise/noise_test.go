@@ -181,7 +181,7 @@ func TestHotPod(t *testing.T) {
 	r.world.AdvanceTo(r.hot[1])
 	check(noiseOf, requestCostMilliS)
 
-	// What that comes to: ten pods at their target, one of them at twenty times it.
+	// What that gives: ten pods at their target, one of them at twenty times it.
 	used := func(from, to time.Duration) (milli float64) {
 		r, err := newRun(&s, 1, surge.Settings{})
 		if err != nil {

@@ -27,7 +27,7 @@ func peaks(t *testing.T, s scenario, begin func(s *scenario) (*run, error)) (fir
 // TestCronIsNoLoad: in its first seconds the work cannot be distinguished from a load of which
 // ten pods use (100m + 200m)/100m of their target. That asks for 30, or with noise for
 // what the lowest of its intervals shows; the work is over before new pods could show
-// more. Later times are not believed: the averages alone decide.
+// more. Later times are ignored: the averages alone decide.
 func TestCronIsNoLoad(t *testing.T) {
 	s := works[0]
 	target := float64(s.requestMilli()*targetPercent) / 100

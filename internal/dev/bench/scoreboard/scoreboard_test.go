@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// folder holds one trace, with a surge in it, and something else.
+// folder has one trace, with a surge in it, and something else.
 func folder(t *testing.T) string {
 	t.Helper()
 	var trace strings.Builder

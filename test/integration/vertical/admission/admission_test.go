@@ -193,7 +193,7 @@ func TestDeadServerLosesNoPods(t *testing.T) {
 	}
 }
 
-// warned is a client that remembers what the API server warned of.
+// warned is a client that stores the API server's warnings.
 type warned struct{ texts []string }
 
 // HandleWarningHeader implements rest.WarningHandler.

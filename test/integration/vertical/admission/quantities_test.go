@@ -16,7 +16,7 @@ import (
 )
 
 // TestSchemaBoundsQuantities: the API server itself, whatever webhooks answer, stores no quantity that takes hours to
-// read, and all that others have always stored. Nothing is registered to look at these objects.
+// read, and all that others have always stored. No webhook is registered for these objects.
 func TestSchemaBoundsQuantities(t *testing.T) {
 	s := namespace(t)
 	client, err := dynamic.NewForConfig(s.Cluster.RESTConfig())

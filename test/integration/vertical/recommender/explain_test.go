@@ -186,7 +186,7 @@ func lackRights(t *testing.T, s *harness.Namespace) {
 		{"get", "deployments.apps/scale", "get scale of Deployment web"},
 		{"list", "pods", "list pods"},
 	} {
-		// The API server comes to know of a right given just now.
+		// The API server may need a moment to see the new permission.
 		s.Eventually("the lack of the right to "+c.named, func(context.Context) error {
 			_, stderr, code := explain(t, s, user)
 			if code == 0 || !strings.Contains(stderr, "you may not "+c.named+" in namespace "+s.Name) {

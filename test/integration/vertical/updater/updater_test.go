@@ -246,7 +246,7 @@ func TestInfeasibleResize(t *testing.T) {
 	})
 }
 
-// What the node cannot hold at all is not asked of it.
+// A resize that cannot fit on the node is not requested.
 func TestNodeTooSmall(t *testing.T) {
 	w := newWorld(t, 2, nil)
 	before := w.ready(t.Context())

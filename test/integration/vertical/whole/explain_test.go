@@ -158,7 +158,7 @@ func (w *world) checkTold(x *explained) explainvertical.Output {
 // passing is for how long after a pass began it may be under way, and what is listed be of just before it.
 const passing = 5 * time.Second
 
-// checkPass waits for the pass, and compares what it came to.
+// checkPass waits for the pass, and compares its result.
 func (w *world) checkPass(x *explained, told explainvertical.Output) {
 	w.t.Helper()
 	if x.mode == "Off" {

@@ -45,7 +45,7 @@ var workloads = []struct {
 	{"breaks", "Recreate", 4, 3},
 }
 
-// What the histograms below come to: bucket 12 ends at 0.01*(1.05^13-1)/0.05 cores, bucket 10 at 1e7*(1.05^11-1)/0.05
+// What the histograms below give: bucket 12 ends at 0.01*(1.05^13-1)/0.05 cores, bucket 10 at 1e7*(1.05^11-1)/0.05
 // bytes; and the margin of 15 %.
 const (
 	wantedMilli  = 204

@@ -7,7 +7,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
-// TestDescribe holds the names that reasons give to metrics.
+// TestDescribe checks the names that reasons give to metrics.
 func TestDescribe(t *testing.T) {
 	spec := func(t source.Type, target source.TargetType) source.Spec {
 		return source.Spec{

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 )
@@ -98,7 +99,7 @@ func TestWaitingIsAlive(t *testing.T) {
 	if err := c.Alive(); err != nil {
 		t.Error(err)
 	}
-	c.queue.AddFull(types.NamespacedName{Name: "web"}, time.Now().Add(-time.Hour))
+	c.queue.AddFull(observe.HPA("", "web"), time.Now().Add(-time.Hour))
 	c.filling.Store(true)
 	if err := c.Alive(); err != nil {
 		t.Errorf("while the caches are filled: %v", err)

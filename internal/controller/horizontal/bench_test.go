@@ -37,7 +37,7 @@ func BenchmarkTurn(b *testing.B) {
 				i++
 				c.workers.Acquire(b.Context())
 				c.reconciler.reconcile(b.Context(), hpa,
-					schedule.Item{Key: keyOf(hpa), Full: time.Now().Add(time.Hour), IsSampled: true})
+					schedule.Item{Key: hpa.Key(), Full: time.Now().Add(time.Hour), IsSampled: true})
 				c.workers.Release()
 			}
 			b.StopTimer()
@@ -50,7 +50,7 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 // crowd is a controller that does not run, with objects whose pods' kubelets do.
-func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2.HorizontalPodAutoscaler) {
+func crowd(b *testing.B, objects int, pods int32) (*Controller, []observehorizontal.Autoscaler) {
 	b.Helper()
 	w := newWorld(b)
 	k := w.kubelets("a")
@@ -76,7 +76,7 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2
 		b.Fatal(err)
 	}
 	go func() { _ = c.Run(ctx) }()
-	var hpas []*autoscalingv2.HorizontalPodAutoscaler
+	var hpas []observehorizontal.Autoscaler
 	deadline := time.Now().Add(time.Minute)
 	for len(hpas) < objects && time.Now().Before(deadline) {
 		<-time.After(100 * time.Millisecond)
@@ -93,36 +93,37 @@ func crowd(b *testing.B, objects int, pods int32) (*Controller, []*autoscalingv2
 
 // settled is an HPA that has been decided so often that there is nothing to write any more.
 func settled(
-	b *testing.B, c *Controller, hpa *autoscalingv2.HorizontalPodAutoscaler,
-) *autoscalingv2.HorizontalPodAutoscaler {
+	b *testing.B, c *Controller, hpa observehorizontal.Autoscaler,
+) observehorizontal.Autoscaler {
 	b.Helper()
 	for range 200 {
 		c.workers.Acquire(b.Context())
-		item := schedule.Item{Key: keyOf(hpa), Full: time.Now().Add(time.Hour), IsSampled: true}
+		item := schedule.Item{Key: hpa.Key(), Full: time.Now().Add(time.Hour), IsSampled: true}
 		c.reconciler.reconcile(b.Context(), hpa, item)
 		c.workers.Release()
-		if now, err := c.reconciler.observer.get(keyOf(hpa)); err == nil && now == hpa && !isBehind(c, hpa) {
+		if now, err := c.reconciler.observer.get(hpa.Key()); err == nil && now == hpa && !isBehind(c, hpa.HorizontalPodAutoscaler) {
 			return hpa
 		}
 		<-time.After(10 * time.Millisecond)
-		if now, err := c.reconciler.observer.get(keyOf(hpa)); err == nil {
+		if now, err := c.reconciler.observer.get(hpa.Key()); err == nil {
 			hpa = now
 		}
 	}
 	b.Fatal("status is written at every decision")
-	return nil
+	return hpa
 }
 
 // ready are the HPAs that have been decided on the kubelets' samples.
 func ready(
-	c *Controller, dst []*autoscalingv2.HorizontalPodAutoscaler, pods int,
-) []*autoscalingv2.HorizontalPodAutoscaler {
+	c *Controller, dst []observehorizontal.Autoscaler, pods int,
+) []observehorizontal.Autoscaler {
 	for _, object := range c.hpaInformer.GetStore().List() {
-		hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler)
+		stored, ok := object.(*autoscalingv2.HorizontalPodAutoscaler)
 		if !ok {
 			continue
 		}
-		found := c.pods.Pods(keyOf(hpa))
+		hpa := observehorizontal.HPA(stored)
+		found := c.pods.Pods(hpa.Key())
 		isRead := c.config.Direct.Look(time.Now(), found, &podusage.View{}) == nil
 		if isRead && len(found) == pods && len(hpa.Status.Conditions) > 0 {
 			dst = append(dst, hpa)

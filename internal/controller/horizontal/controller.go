@@ -32,8 +32,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
@@ -115,8 +116,9 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 	}
 	hpas := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers().Lister()
 	o := &observer{
-		get: func(key types.NamespacedName) (*autoscalingv2.HorizontalPodAutoscaler, error) {
-			return hpas.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
+		get: func(key observe.Key) (observehorizontal.Autoscaler, error) {
+			hpa, err := hpas.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
+			return observehorizontal.HPA(hpa), err
 		},
 		pods: c.pods, conflict: cfg.Conflict, options: cfg.Options, shadow: cfg.Shadow,
 	}
@@ -144,7 +146,7 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 }
 
 // Inspect has an inspector receive each decision on an HPA until it is stopped.
-func (c *Controller) Inspect(key types.NamespacedName, inspector Inspector) (stop func()) {
+func (c *Controller) Inspect(key observe.Key, inspector Inspector) (stop func()) {
 	return c.inspectors.add(key, inspector)
 }
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
@@ -39,7 +38,7 @@ type hpaHandler struct {
 func (h *hpaHandler) OnAdd(object any, _ bool) {
 	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
 		h.count(+1)
-		h.added(hpa)
+		h.added(observehorizontal.HPA(hpa))
 	}
 }
 
@@ -48,7 +47,7 @@ func (h *hpaHandler) OnUpdate(before, after any) {
 	old, ok := before.(*autoscalingv2.HorizontalPodAutoscaler)
 	hpa, alsoOK := after.(*autoscalingv2.HorizontalPodAutoscaler)
 	if ok && alsoOK {
-		h.updated(old, hpa)
+		h.updated(observehorizontal.HPA(old), observehorizontal.HPA(hpa))
 	}
 }
 
@@ -59,7 +58,7 @@ func (h *hpaHandler) OnDelete(object any) {
 	}
 	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
 		h.count(-1)
-		h.deleted(keyOf(hpa))
+		h.deleted(observe.HPA(hpa.Namespace, hpa.Name))
 	}
 }
 
@@ -70,39 +69,39 @@ func (h *hpaHandler) count(change int) {
 	})
 }
 
-func (h *hpaHandler) added(hpa *autoscalingv2.HorizontalPodAutoscaler) {
-	h.contests.Added(&h.records.of(keyOf(hpa)).contest, hpa)
+func (h *hpaHandler) added(hpa observehorizontal.Autoscaler) {
+	h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
 	h.specChanged(hpa)
 }
 
-func (h *hpaHandler) updated(old, hpa *autoscalingv2.HorizontalPodAutoscaler) {
+func (h *hpaHandler) updated(old, hpa observehorizontal.Autoscaler) {
 	if old.UID != hpa.UID {
 		// The informer has missed the deletion.
 		h.added(hpa)
 		return
 	}
-	record := h.records.of(keyOf(hpa))
+	record := h.records.of(hpa.Key())
 	h.contests.Updated(&record.contest, hpa, time.Since(h.started))
 	switch {
-	case h.shadow && observehorizontal.StatusChanged(old, hpa):
+	case h.shadow && observehorizontal.StatusChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
 		record.comparison.StatusWritten()
-		h.queue.AddFull(keyOf(hpa), time.Now())
-	case observehorizontal.SpecChanged(old, hpa):
+		h.queue.AddFull(hpa.Key(), time.Now())
+	case observehorizontal.SpecChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
 		h.specChanged(hpa)
 	default:
-		h.triggers.cacheChanged(keyOf(hpa), record)
+		h.triggers.cacheChanged(hpa.Key(), record)
 	}
 }
 
 // specChanged has the HPA decided at once.
-func (h *hpaHandler) specChanged(hpa *autoscalingv2.HorizontalPodAutoscaler) {
+func (h *hpaHandler) specChanged(hpa observehorizontal.Autoscaler) {
 	h.records.setTarget(hpa)
-	h.queue.AddFull(keyOf(hpa), time.Now())
+	h.queue.AddFull(hpa.Key(), time.Now())
 }
 
 // deleted drops what is known of the HPA. With history by name, as upstream, its record is kept
 // until it would have been decided next, and a new HPA of the same name inherits it.
-func (h *hpaHandler) deleted(key types.NamespacedName) {
+func (h *hpaHandler) deleted(key observe.Key) {
 	h.pods.Delete(key)
 	if h.divergences.Has(divergence.DropSeries) {
 		h.series.Forget(key)

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
@@ -36,7 +37,7 @@ type replayer struct {
 func (w *world) replay(t *testing.T, object string, set divergence.Set) *replayer {
 	r := &replayer{t: t, set: set}
 	w.made = func(c *Controller) {
-		c.Inspect(types.NamespacedName{Namespace: "shop", Name: object}, r.decided)
+		c.Inspect(observe.HPA("shop", object), r.decided)
 	}
 	return r
 }
@@ -289,7 +290,7 @@ func TestEveryWayReplays(t *testing.T) {
 // TestInspectingEnds: an inspector that was stopped receives no more decisions, the others do.
 func TestInspectingEnds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		web := types.NamespacedName{Namespace: "shop", Name: "web"}
+		web := observe.HPA("shop", "web")
 		told := map[string]int{}
 		inspector := func(name string) Inspector {
 			return func(*snapshothorizontal.Step, *horizontal.Decision) { told[name]++ }
@@ -300,7 +301,7 @@ func TestInspectingEnds(t *testing.T) {
 		w.start()
 		stop := controller.Inspect(web, inspector("first"))
 		stopSecond := controller.Inspect(web, inspector("second"))
-		stopOther := controller.Inspect(types.NamespacedName{Namespace: "shop", Name: "other"}, inspector("other"))
+		stopOther := controller.Inspect(observe.HPA("shop", "other"), inspector("other"))
 		w.pass(2 * period)
 		before := told["first"]
 		stop()

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -28,17 +26,17 @@ type inspectors struct {
 
 	// mu guards what follows.
 	mu    sync.Mutex
-	byHPA map[types.NamespacedName][]*Inspector
+	byHPA map[observe.Key][]*Inspector
 }
 
 func newInspectors(cfg *Config) *inspectors {
 	return &inspectors{
-		options: cfg.Options, looksForConflicts: cfg.Conflict != nil, byHPA: map[types.NamespacedName][]*Inspector{},
+		options: cfg.Options, looksForConflicts: cfg.Conflict != nil, byHPA: map[observe.Key][]*Inspector{},
 	}
 }
 
 // add has an inspector receive each decision on an HPA until it is stopped.
-func (s *inspectors) add(key types.NamespacedName, inspector Inspector) (stop func()) {
+func (s *inspectors) add(key observe.Key, inspector Inspector) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	added := &inspector
@@ -47,7 +45,7 @@ func (s *inspectors) add(key types.NamespacedName, inspector Inspector) (stop fu
 	return func() { s.remove(key, added) }
 }
 
-func (s *inspectors) remove(key types.NamespacedName, added *Inspector) {
+func (s *inspectors) remove(key observe.Key, added *Inspector) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := slices.DeleteFunc(slices.Clone(s.byHPA[key]), func(i *Inspector) bool { return i == added })
@@ -61,7 +59,7 @@ func (s *inspectors) remove(key types.NamespacedName, added *Inspector) {
 }
 
 // of is a copy: inspectors come and go meanwhile.
-func (s *inspectors) of(key types.NamespacedName) []*Inspector {
+func (s *inspectors) of(key observe.Key) []*Inspector {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.byHPA[key])
@@ -70,11 +68,11 @@ func (s *inspectors) of(key types.NamespacedName) []*Inspector {
 // prepare makes what the inspectors of the decision will receive, before the state goes into it;
 // nil if there are none.
 func (s *inspectors) prepare(p *pass) *snapshothorizontal.Step {
-	if s.count.Load() == 0 || len(s.of(keyOf(p.hpa))) == 0 {
+	if s.count.Load() == 0 || len(s.of(p.hpa.Key())) == 0 {
 		return nil
 	}
 	step := snapshothorizontal.Of(&snapshothorizontal.Live{
-		HPA: p.hpa, Scale: p.scale.Target.Scale, Pods: observe.APIPods(p.pods), Options: s.options,
+		HPA: p.hpa.HorizontalPodAutoscaler, Scale: p.scale.Target.Scale, Pods: observe.APIPods(p.pods), Options: s.options,
 		State:       &p.record.state,
 		Observation: &p.observation, LooksForConflicts: s.looksForConflicts,
 	})
@@ -88,7 +86,7 @@ func (s *inspectors) send(p *pass, step *snapshothorizontal.Step, d *horizontal.
 		return
 	}
 	step.Snapshot.Time = d.At
-	for _, inspector := range s.of(keyOf(p.hpa)) {
+	for _, inspector := range s.of(p.hpa.Key()) {
 		(*inspector)(step, d)
 	}
 }

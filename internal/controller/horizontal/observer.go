@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
@@ -18,7 +19,7 @@ import (
 // observer makes the observation of a decision.
 type observer struct {
 	// get reads an HPA from the cache.
-	get    func(key types.NamespacedName) (*autoscalingv2.HorizontalPodAutoscaler, error)
+	get    func(key observe.Key) (observehorizontal.Autoscaler, error)
 	pods   *podindex.Index
 	scaler *scaling.Scaler
 	reader *readings.Reader
@@ -32,10 +33,10 @@ type observer struct {
 // observe reads the target, its pods and the metrics.
 func (o *observer) observe(ctx context.Context, p *pass) error {
 	p.policy = p.record.policyOf(p.hpa, o.options)
-	p.observation.ScaledToZero = observehorizontal.ScaledToZero(p.hpa)
+	p.observation.ScaledToZero = observehorizontal.ScaledToZero(p.hpa.HorizontalPodAutoscaler)
 	if o.conflict != nil {
-		p.observation.Conflict.Message, p.observation.Conflict.Shown = o.conflict(p.hpa),
-			observehorizontal.InConflict(p.hpa)
+		p.observation.Conflict.Message, p.observation.Conflict.Shown = o.conflict(p.hpa.HorizontalPodAutoscaler),
+			observehorizontal.InConflict(p.hpa.HorizontalPodAutoscaler)
 	}
 	var err error
 	if p.scale, err = o.scaler.Observe(ctx, &p.record.scaling, p.hpa, p.start, p.isFull()); err != nil {
@@ -49,7 +50,7 @@ func (o *observer) observe(ctx context.Context, p *pass) error {
 		// Without a target it has no pods, and another HPA may scale them. Upstream keeps what
 		// was once claimed.
 		if p.scale.IsNotFound() && p.policy.Divergences.Has(divergence.OutOfRange) {
-			o.pods.Delete(keyOf(p.hpa))
+			o.pods.Delete(p.hpa.Key())
 		}
 		return nil
 	}
@@ -67,7 +68,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 		p.observation.Readings = readings.None(&p.policy)
 		return nil
 	}
-	p.scratch.pods = o.pods.AppendPods(p.scratch.pods[:0], keyOf(p.hpa))
+	p.scratch.pods = o.pods.AppendPods(p.scratch.pods[:0], p.hpa.Key())
 	p.pods = p.actual.Pods(p.hpa, p.scratch.pods)
 	p.observation.Pods = p.scratch.readings.Pods(p.pods)
 	p.metrics = readings.Decision{
@@ -91,7 +92,7 @@ func (o *observer) observeTarget(p *pass) {
 		// Another HPA may scale the pods of one that is switched off, or whose selector cannot
 		// be used. Upstream keeps what was once claimed.
 		if p.policy.Divergences.Has(divergence.OutOfRange) {
-			o.pods.Delete(keyOf(p.hpa))
+			o.pods.Delete(p.hpa.Key())
 		}
 		return
 	}
@@ -99,7 +100,7 @@ func (o *observer) observeTarget(p *pass) {
 	if o.reader.ReadsKubelets(&p.policy) {
 		follower = p.record
 	}
-	if both := o.pods.Claim(keyOf(p.hpa), selector, follower); both != "" {
+	if both := o.pods.Claim(p.hpa.Key(), selector, follower); both != "" {
 		p.observation.Target.Selector = horizontal.Selector{
 			Problem: horizontal.SelectorAmbiguous,
 			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",
@@ -110,16 +111,16 @@ func (o *observer) observeTarget(p *pass) {
 
 // unchanged is an error if the HPA is no longer the one that was observed: the metrics APIs may
 // have taken seconds to answer.
-func (o *observer) unchanged(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
-	now, err := o.get(keyOf(hpa))
-	if err != nil || now.UID != hpa.UID || observehorizontal.SpecChanged(hpa, now) {
+func (o *observer) unchanged(hpa observehorizontal.Autoscaler) error {
+	now, err := o.get(hpa.Key())
+	if err != nil || now.UID != hpa.UID || observehorizontal.SpecChanged(hpa.HorizontalPodAutoscaler, now.HorizontalPodAutoscaler) {
 		return scaling.ErrSuperseded
 	}
 	return nil
 }
 
 // isCached reports whether the cache still has this very HPA.
-func (o *observer) isCached(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	now, err := o.get(keyOf(hpa))
+func (o *observer) isCached(hpa observehorizontal.Autoscaler) bool {
+	now, err := o.get(hpa.Key())
 	return err == nil && now == hpa
 }

@@ -2,11 +2,10 @@ package horizontal
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 
 	"sync"
 	"time"
-
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
@@ -18,7 +17,7 @@ import (
 
 // pass is one decision on one HPA, from its observation to its outcome.
 type pass struct {
-	hpa    *autoscalingv2.HorizontalPodAutoscaler
+	hpa    observehorizontal.Autoscaler
 	record *hpaRecord
 	policy horizontal.Policy
 	// began is when the worker began with the HPA; start when it began to observe, which is

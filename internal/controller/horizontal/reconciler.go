@@ -5,9 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
@@ -76,7 +77,7 @@ func (r *reconciler) workOn(ctx context.Context, item schedule.Item) {
 }
 
 // forget drops an HPA that is gone. A worker has it.
-func (r *reconciler) forget(key types.NamespacedName) {
+func (r *reconciler) forget(key observe.Key) {
 	r.queue.Forget(key)
 	r.observer.pods.Delete(key)
 	// A worker may have had the HPA while it was deleted.
@@ -93,29 +94,29 @@ func (r *reconciler) forget(key types.NamespacedName) {
 
 // begin is the HPA's record for a decision, with the history of another HPA of the same name
 // left behind.
-func (r *reconciler) begin(hpa *autoscalingv2.HorizontalPodAutoscaler) *hpaRecord {
+func (r *reconciler) begin(hpa observehorizontal.Autoscaler) *hpaRecord {
 	now := time.Now()
-	record := r.records.begin(keyOf(hpa), now)
+	record := r.records.begin(hpa.Key(), now)
 	if record.uid == hpa.UID {
 		return record
 	}
 	state := record.state
 	if record.uid == "" || r.Options.Divergences.Has(divergence.HistoryByUID) {
-		state = observehorizontal.FirstState(hpa)
+		state = observehorizontal.FirstState(hpa.HorizontalPodAutoscaler)
 	}
 	record.owned = owned{uid: hpa.UID, state: state}
 	record.scaling.Begin()
 	record.readings.Begin(now)
 	record.comparison.Reset()
 	r.status.Begin(&record.status, hpa, now)
-	r.series.Startup.Forget(keyOf(hpa))
+	r.series.Startup.Forget(hpa.Key())
 	return record
 }
 
 // reconcile decides on the HPA, unless it has to wait, and says when it is to be decided in full
 // again.
 func (r *reconciler) reconcile(
-	ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, item schedule.Item,
+	ctx context.Context, hpa observehorizontal.Autoscaler, item schedule.Item,
 ) (due time.Time) {
 	now := time.Now()
 	p := &pass{hpa: hpa, record: r.begin(hpa), began: now, start: now}
@@ -131,7 +132,7 @@ func (r *reconciler) reconcile(
 		}
 		if !r.observer.isCached(hpa) {
 			// The cache has caught up in the meantime.
-			r.triggers.cacheChanged(keyOf(hpa), p.record)
+			r.triggers.cacheChanged(hpa.Key(), p.record)
 		}
 		return due
 	}
@@ -145,7 +146,7 @@ func (r *reconciler) reconcile(
 // following is when the HPA is decided in full again after a decision; due is when it would be
 // without a reason to do so earlier or later.
 func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
-	log := func(message string) { r.Log.V(1).Info(message, "object", keyOf(p.hpa).String(), "why", err.Error()) }
+	log := func(message string) { r.Log.V(1).Info(message, "object", p.hpa.Key().String(), "why", err.Error()) }
 	switch {
 	case err == nil && p.result.IsDirect:
 		// The sync period is the longest time without a decision, and this was one.
@@ -196,7 +197,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	// The state that went in is used up, whatever happens next.
 	p.record.state = state
 	if decision.Branch == horizontal.BranchAwaiting {
-		r.Log.V(1).Info("left to newer samples", "object", keyOf(p.hpa).String(), "trigger", decision.Trigger.String(),
+		r.Log.V(1).Info("left to newer samples", "object", p.hpa.Key().String(), "trigger", decision.Trigger.String(),
 			"current", decision.Current, "proposed", decision.Proposed.Replicas, "pending", decision.Pending,
 			"outdated", decision.Outdated)
 		return nil
@@ -246,10 +247,10 @@ func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 	})
 	switch {
 	case err == nil:
-		r.series.Startup.Scaled(keyOf(p.hpa), began, d.Desired-d.Current)
+		r.series.Startup.Scaled(p.hpa.Key(), began, d.Desired-d.Current)
 	case errors.Is(err, scaling.ErrBackoff):
 		// Nothing else may happen before the next sync period.
-		r.queue.AddEarly(keyOf(p.hpa), p.record.scaling.BackoffUntil(), p.mayLower())
+		r.queue.AddEarly(p.hpa.Key(), p.record.scaling.BackoffUntil(), p.mayLower())
 	}
 	return err
 }

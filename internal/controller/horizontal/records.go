@@ -1,13 +1,13 @@
 package horizontal
 
 import (
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 
 	"slices"
 	"sync"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
@@ -19,10 +19,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
 )
-
-func keyOf(hpa *autoscalingv2.HorizontalPodAutoscaler) types.NamespacedName {
-	return types.NamespacedName{Namespace: hpa.Namespace, Name: hpa.Name}
-}
 
 // hpaRecord is what the controller remembers of one HPA.
 type hpaRecord struct {
@@ -46,15 +42,15 @@ type owned struct {
 	overtaken time.Time
 	// policy is what the HPA asks for, made of from.
 	policy horizontal.Policy
-	from   *autoscalingv2.HorizontalPodAutoscaler
+	from   observehorizontal.Autoscaler
 }
 
 // policyOf is what the HPA asks for.
 func (o *owned) policyOf(
-	hpa *autoscalingv2.HorizontalPodAutoscaler, options observehorizontal.Options,
+	hpa observehorizontal.Autoscaler, options observehorizontal.Options,
 ) horizontal.Policy {
 	if o.from != hpa {
-		o.from, o.policy = hpa, observehorizontal.Policy(hpa, options)
+		o.from, o.policy = hpa, observehorizontal.Policy(hpa.HorizontalPodAutoscaler, options)
 	}
 	return o.policy
 }
@@ -77,30 +73,30 @@ func (r *hpaRecord) reset() {
 type hpaRecords struct {
 	// mu guards what follows, and the shared part of each record.
 	mu      sync.Mutex
-	records map[types.NamespacedName]*hpaRecord
+	records map[observe.Key]*hpaRecord
 	// targets is what each HPA scales, byTarget the same the other way round.
-	targets  map[types.NamespacedName]targets.ID
-	byTarget map[targets.ID][]types.NamespacedName
+	targets  map[observe.Key]targets.ID
+	byTarget map[targets.ID][]observe.Key
 	// present counts the HPAs in the cache; the record of a deleted one may outlive it.
 	present int
 }
 
 func newHPARecords() *hpaRecords {
 	return &hpaRecords{
-		records: map[types.NamespacedName]*hpaRecord{},
-		targets: map[types.NamespacedName]targets.ID{}, byTarget: map[targets.ID][]types.NamespacedName{},
+		records: map[observe.Key]*hpaRecord{},
+		targets: map[observe.Key]targets.ID{}, byTarget: map[targets.ID][]observe.Key{},
 	}
 }
 
 // of is an HPA's record, a new one if there is none.
-func (s *hpaRecords) of(key types.NamespacedName) *hpaRecord {
+func (s *hpaRecords) of(key observe.Key) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.get(key)
 }
 
 // get needs the lock.
-func (s *hpaRecords) get(key types.NamespacedName) *hpaRecord {
+func (s *hpaRecords) get(key observe.Key) *hpaRecord {
 	r, isThere := s.records[key]
 	if !isThere {
 		r = &hpaRecord{}
@@ -110,7 +106,7 @@ func (s *hpaRecords) get(key types.NamespacedName) *hpaRecord {
 }
 
 // begin is an HPA's record for a decision that begins.
-func (s *hpaRecords) begin(key types.NamespacedName, now time.Time) *hpaRecord {
+func (s *hpaRecords) begin(key observe.Key, now time.Time) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.get(key)
@@ -120,7 +116,7 @@ func (s *hpaRecords) begin(key types.NamespacedName, now time.Time) *hpaRecord {
 }
 
 // forget drops an HPA's record.
-func (s *hpaRecords) forget(key types.NamespacedName) {
+func (s *hpaRecords) forget(key observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.records, key)
@@ -158,13 +154,13 @@ func (s *hpaRecords) sampled(at, before time.Time, subscriptions []podindex.Subs
 
 // dueHPA is an HPA that is to be decided then.
 type dueHPA struct {
-	key types.NamespacedName
+	key observe.Key
 	at  time.Time
 }
 
 // changed notes that pods of the HPA's target have changed, and says when its last decision
 // began and when metrics.k8s.io was last asked because of it.
-func (s *hpaRecords) changed(key types.NamespacedName) (begun, asked time.Time) {
+func (s *hpaRecords) changed(key observe.Key) (begun, asked time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, isThere := s.records[key]
@@ -176,10 +172,10 @@ func (s *hpaRecords) changed(key types.NamespacedName) (begun, asked time.Time) 
 }
 
 // replicasChanged are the HPAs whose target got this replica count from another writer.
-func (s *hpaRecords) replicasChanged(id targets.ID, replicas int32) []types.NamespacedName {
+func (s *hpaRecords) replicasChanged(id targets.ID, replicas int32) []observe.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var keys []types.NamespacedName
+	var keys []observe.Key
 	for _, key := range s.byTarget[id] {
 		if s.get(key).scaling.ReplicasChanged(replicas) {
 			keys = append(keys, key)
@@ -189,8 +185,8 @@ func (s *hpaRecords) replicasChanged(id targets.ID, replicas int32) []types.Name
 }
 
 // setTarget notes what an HPA scales.
-func (s *hpaRecords) setTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) {
-	key := keyOf(hpa)
+func (s *hpaRecords) setTarget(hpa observehorizontal.Autoscaler) {
+	key := hpa.Key()
 	id, isValid := scaling.TargetOf(hpa)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,20 +198,20 @@ func (s *hpaRecords) setTarget(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 }
 
 // forgetTarget notes that an HPA is gone.
-func (s *hpaRecords) forgetTarget(key types.NamespacedName) {
+func (s *hpaRecords) forgetTarget(key observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropTarget(key)
 }
 
 // dropTarget needs the lock.
-func (s *hpaRecords) dropTarget(key types.NamespacedName) {
+func (s *hpaRecords) dropTarget(key observe.Key) {
 	id, isThere := s.targets[key]
 	if !isThere {
 		return
 	}
 	delete(s.targets, key)
-	others := slices.DeleteFunc(s.byTarget[id], func(other types.NamespacedName) bool { return other == key })
+	others := slices.DeleteFunc(s.byTarget[id], func(other observe.Key) bool { return other == key })
 	if s.byTarget[id] = others; len(others) == 0 {
 		delete(s.byTarget, id)
 	}

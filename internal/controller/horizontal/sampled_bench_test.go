@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
@@ -22,7 +21,7 @@ func BenchmarkSampled(b *testing.B) {
 	t := &triggers{isOn: true, pods: podindex.New(), queue: schedule.New(), records: newHPARecords()}
 	never := time.Now().Add(time.Hour)
 	for i := range objects {
-		object := types.NamespacedName{Namespace: fmt.Sprint("shop-", i/20), Name: fmt.Sprint("web-", i)}
+		object := observe.HPA(fmt.Sprint("shop-", i/20), fmt.Sprint("web-", i))
 		for n := range pods {
 			t.pods.Put(observe.PodOf(&corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: fmt.Sprint(object.Name, "-", n),

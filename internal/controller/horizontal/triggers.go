@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
@@ -56,7 +56,7 @@ func (t *triggers) sampled(node string, at, before time.Time) {
 }
 
 // changed has HPAs decided because of what their pods or their targets are now.
-func (t *triggers) changed(keys []types.NamespacedName) {
+func (t *triggers) changed(keys []observe.Key) {
 	now := time.Now()
 	for _, key := range keys {
 		begun, asked := t.records.changed(key)
@@ -65,7 +65,7 @@ func (t *triggers) changed(keys []types.NamespacedName) {
 }
 
 // podsChanged is called with the HPAs whose pods change; nil where that is no trigger.
-func (t *triggers) podsChanged() func([]types.NamespacedName) {
+func (t *triggers) podsChanged() func([]observe.Key) {
 	if !t.isOn {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (t *triggers) watch(all *targets.Cache) (stop func(), err error) {
 }
 
 // cacheChanged lets a decision be made that waits for the cache to show the last status write.
-func (t *triggers) cacheChanged(key types.NamespacedName, r *hpaRecord) {
+func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
 	switch isAwaited, isFull := r.status.Awaited(); {
 	case isFull:
 		t.queue.AddFull(key, time.Now())
@@ -98,7 +98,7 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 	}
 	next := d.FollowUp(&p.record.state, &p.observation, nil)
 	if !next.DecideAt.IsZero() && t.isOn {
-		t.queue.AddEarly(keyOf(p.hpa), next.DecideAt, true)
+		t.queue.AddEarly(p.hpa.Key(), next.DecideAt, true)
 	}
 	var nodes []string
 	for _, pod := range next.Suspects {
@@ -110,7 +110,7 @@ func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
 		t.direct.Prefer(true, nodes...)
 	}
 	if next.NearThreshold {
-		t.direct.Prefer(false, t.pods.NodesOf(keyOf(p.hpa), nil)...)
+		t.direct.Prefer(false, t.pods.NodesOf(p.hpa.Key(), nil)...)
 	}
 }
 
@@ -125,7 +125,7 @@ func (t *triggers) repeat(p *pass, full time.Time) time.Time {
 		// Each decision asks metrics.k8s.io, and nothing else has happened.
 		now = next
 	}
-	t.queue.AddEarly(keyOf(p.hpa), now, p.mayLower())
+	t.queue.AddEarly(p.hpa.Key(), now, p.mayLower())
 	return full
 }
 
@@ -140,7 +140,7 @@ func (t *triggers) overtaken(p *pass, full time.Time) time.Time {
 		return now
 	}
 	if t.isOn {
-		t.changed([]types.NamespacedName{keyOf(p.hpa)})
+		t.changed([]observe.Key{p.hpa.Key()})
 	}
 	return full
 }

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	scalefake "k8s.io/client-go/scale/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -429,13 +432,13 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
 				c, handler := w.idle(hpa)
-				c.reconciler.begin(hpa).status.Written("5")
+				c.reconciler.begin(observehorizontal.HPA(hpa)).status.Written("5")
 				if !isBehind(c, hpa) {
 					t.Fatal("version 1 is older than 5")
 				}
 				handler.OnDelete(gone)
 				item, _, due := c.queue.Take(time.Now())
-				if !due || item.Key != (types.NamespacedName{Namespace: "shop", Name: "web"}) {
+				if !due || item.Key != observe.HPA("shop", "web") {
 					t.Fatalf("%s is due: %v; a deleted object is to be forgotten at once", item.Key, due)
 				}
 				c.workers.Acquire(t.Context())
@@ -451,6 +454,7 @@ func TestUpstreamDeletionForgetsTheWrite(t *testing.T) {
 	}
 }
 
-func isBehind(c *Controller, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
+func isBehind(c *Controller, object *autoscalingv2.HorizontalPodAutoscaler) bool {
+	hpa := observehorizontal.HPA(object)
 	return c.reconciler.status.IsBehind(&c.reconciler.begin(hpa).status, hpa, time.Now(), false)
 }

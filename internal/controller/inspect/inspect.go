@@ -17,6 +17,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -38,7 +40,7 @@ const (
 
 // Source tells of decisions.
 type Source interface {
-	Inspect(object types.NamespacedName, inspector controllerhorizontal.Inspector) (stop func())
+	Inspect(object observe.Key, inspector controllerhorizontal.Inspector) (stop func())
 }
 
 // VerticalSource tells what the vertical side remembers of an object: the flags and
@@ -177,7 +179,7 @@ func (s *Server) next(ctx context.Context, object types.NamespacedName) (*snapsh
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	told := make(chan *snapshothorizontal.Step, 1)
-	stop := s.source.Inspect(object, func(step *snapshothorizontal.Step, _ *horizontal.Decision) {
+	stop := s.source.Inspect(observe.Key{NamespacedName: object}, func(step *snapshothorizontal.Step, _ *horizontal.Decision) {
 		select {
 		case told <- step:
 		default: // an earlier one is taken

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"github.com/go-logr/logr"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -26,7 +28,7 @@ type decisions struct {
 	waiting int
 }
 
-func (d *decisions) Inspect(object types.NamespacedName, inspector controllerhorizontal.Inspector) (stop func()) {
+func (d *decisions) Inspect(object observe.Key, inspector controllerhorizontal.Inspector) (stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting++

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -60,7 +62,7 @@ func start(b *testing.B, url string, pods int) {
 	defer cancel()
 	for i := range pods / podsPerWorkload {
 		selector := labels.SelectorFromSet(labels.Set{"app": fmt.Sprintf("web-%d", i)})
-		index.SetSelector(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%d", i)},
+		index.SetSelector(observe.HPA("shop", fmt.Sprintf("web-%d", i)),
 			podindex.SelectorOf(selector))
 	}
 	handler, err := all.AddHandler(index.Handler(nil))

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -19,8 +18,8 @@ const (
 	benchNodes        = benchObjects * benchPods / 100
 )
 
-func benchObject(i int) types.NamespacedName {
-	return types.NamespacedName{Namespace: fmt.Sprint("shop-", i/benchPerNamespace), Name: fmt.Sprint("web-", i)}
+func benchObject(i int) observe.Key {
+	return observe.HPA(fmt.Sprint("shop-", i/benchPerNamespace), fmt.Sprint("web-", i))
 }
 
 func benchPod(i, n int, phase corev1.PodPhase) *observe.Pod {
@@ -45,7 +44,7 @@ func crowd(b *testing.B) (*Index, []*Selector) {
 
 func BenchmarkIndex(b *testing.B) {
 	x, selectors := crowd(b)
-	objects := make([]types.NamespacedName, benchObjects)
+	objects := make([]observe.Key, benchObjects)
 	for i := range objects {
 		objects[i] = benchObject(i)
 	}

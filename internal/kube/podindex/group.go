@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -110,7 +109,7 @@ func (ns *namespace) candidates(pod *observe.Pod) func(yield func(*group) bool) 
 // group is the pods that one object's selector selects.
 type group struct {
 	index    *Index
-	object   types.NamespacedName
+	object   observe.Key
 	selector *Selector
 	// pods are in the order of their names.
 	pods []*member
@@ -206,7 +205,7 @@ func (m *member) count(g *group, change int) {
 }
 
 // objects appends those whose pod this is, each once.
-func (m *member) objects(dst []types.NamespacedName) []types.NamespacedName {
+func (m *member) objects(dst []observe.Key) []observe.Key {
 	before := len(dst)
 	for _, g := range m.groups {
 		known := false

@@ -3,8 +3,6 @@ package podindex
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -23,7 +21,7 @@ type place struct {
 
 // Subscription is an object with pods on a node.
 type Subscription struct {
-	Object types.NamespacedName
+	Object observe.Key
 	// Follower is what the object's claim named; nil if Follow alone was called.
 	Follower any
 	// Nodes is on how many nodes the object has pods.
@@ -32,7 +30,7 @@ type Subscription struct {
 
 // Follow sets whether the nodes of the object's pods are followed. It does nothing before the
 // object's first selector.
-func (x *Index) Follow(object types.NamespacedName, yes bool) {
+func (x *Index) Follow(object observe.Key, yes bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if g := x.group(object); g != nil {
@@ -69,7 +67,7 @@ func (x *Index) On(name string, dst []Subscription) []Subscription {
 }
 
 // NodesOf appends the nodes of a followed object's pods, in no order.
-func (x *Index) NodesOf(object types.NamespacedName, dst []string) []string {
+func (x *Index) NodesOf(object observe.Key, dst []string) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	g := x.group(object)

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -97,29 +96,29 @@ func TestChangesThatMatter(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		change func(*corev1.Pod)
-		want   []types.NamespacedName
+		want   []observe.Key
 	}{
 		"nothing":       {func(*corev1.Pod) {}, nil},
 		"an annotation": {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, nil},
 		"its node":      {func(p *corev1.Pod) { p.Spec.NodeName = "a" }, nil},
-		"it is ready":   {ready(corev1.ConditionTrue), []types.NamespacedName{object("web")}},
-		"it is unready": {ready(corev1.ConditionFalse), []types.NamespacedName{object("web")}},
-		"it fails":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, []types.NamespacedName{object("web")}},
+		"it is ready":   {ready(corev1.ConditionTrue), []observe.Key{object("web")}},
+		"it is unready": {ready(corev1.ConditionFalse), []observe.Key{object("web")}},
+		"it fails":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, []observe.Key{object("web")}},
 		"it is deleted": {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
-			[]types.NamespacedName{object("web")}},
-		"another of it": {func(p *corev1.Pod) { p.UID = "another" }, []types.NamespacedName{object("web")}},
+			[]observe.Key{object("web")}},
+		"another of it": {func(p *corev1.Pod) { p.UID = "another" }, []observe.Key{object("web")}},
 		"it joins": {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "tier": "x"} },
-			[]types.NamespacedName{object("web"), object("tier")}},
+			[]observe.Key{object("web"), object("tier")}},
 		"it goes over": {func(p *corev1.Pod) { p.Labels = map[string]string{"tier": "x"} },
-			[]types.NamespacedName{object("web"), object("tier")}},
+			[]observe.Key{object("web"), object("tier")}},
 		"another's left": {func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web", "other": "y"} },
-			[]types.NamespacedName{object("web")}},
+			[]observe.Key{object("web")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := New()
 			x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
 			x.SetSelector(object("tier"), SelectorOf(selector(t, "tier=x")))
-			if got := x.Put(observe.PodOf(pod("p", set))); !slices.Equal(got, []types.NamespacedName{object("web")}) {
+			if got := x.Put(observe.PodOf(pod("p", set))); !slices.Equal(got, []observe.Key{object("web")}) {
 				t.Errorf("appeared: reported %v", got)
 			}
 			changed := pod("p", set)
@@ -132,7 +131,7 @@ func TestChangesThatMatter(t *testing.T) {
 	x := New()
 	x.SetSelector(object("web"), SelectorOf(selector(t, "app=web")))
 	x.Put(observe.PodOf(pod("p", set)))
-	if got := x.Remove("shop", "p"); !slices.Equal(got, []types.NamespacedName{object("web")}) {
+	if got := x.Remove("shop", "p"); !slices.Equal(got, []observe.Key{object("web")}) {
 		t.Errorf("gone: reported %v", got)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -34,8 +32,8 @@ func New() *Index {
 
 // Handler feeds the index from a cache of pods, and calls changed with the objects whose pods a
 // decision would now observe differently; changed may be nil.
-func (x *Index) Handler(changed func([]types.NamespacedName)) podcache.Handler[*observe.Pod] {
-	report := func(objects []types.NamespacedName) {
+func (x *Index) Handler(changed func([]observe.Key)) podcache.Handler[*observe.Pod] {
+	report := func(objects []observe.Key) {
 		if changed != nil && len(objects) > 0 {
 			changed(objects)
 		}
@@ -48,7 +46,7 @@ func (x *Index) Handler(changed func([]types.NamespacedName)) podcache.Handler[*
 
 // Put adds or replaces a pod. It returns the objects whose pods are now others, or
 // in another state.
-func (x *Index) Put(pod *observe.Pod) []types.NamespacedName {
+func (x *Index) Put(pod *observe.Pod) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ns := x.namespace(pod.Namespace())
@@ -61,7 +59,7 @@ func (x *Index) Put(pod *observe.Pod) []types.NamespacedName {
 		}
 		return m.objects(nil)
 	}
-	var changed []types.NamespacedName
+	var changed []observe.Key
 	if known {
 		changed = m.objects(nil)
 		m.leaveAll()
@@ -79,11 +77,11 @@ func (x *Index) Put(pod *observe.Pod) []types.NamespacedName {
 }
 
 // Remove forgets a pod, and returns the objects that it belonged to.
-func (x *Index) Remove(namespace, name string) []types.NamespacedName {
+func (x *Index) Remove(namespace, name string) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ns := x.namespace(namespace)
-	var changed []types.NamespacedName
+	var changed []observe.Key
 	if m, known := ns.pods[name]; known {
 		changed = m.objects(nil)
 		m.leaveAll()
@@ -96,7 +94,7 @@ func (x *Index) Remove(namespace, name string) []types.NamespacedName {
 // Claim sets which pods belong to the object, and the follower of their nodes; nil for none. It
 // names the object and one other that has pods in common with it, in upstream's way of printing
 // them; empty when there is no other. The same claim again costs next to nothing.
-func (x *Index) Claim(object types.NamespacedName, selector *Selector, follower any) (both string) {
+func (x *Index) Claim(object observe.Key, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	g := x.claim(object, selector)
@@ -106,14 +104,14 @@ func (x *Index) Claim(object types.NamespacedName, selector *Selector, follower 
 }
 
 // SetSelector sets which pods belong to the object.
-func (x *Index) SetSelector(object types.NamespacedName, selector *Selector) {
+func (x *Index) SetSelector(object observe.Key, selector *Selector) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.claim(object, selector)
 }
 
 // Delete forgets an object.
-func (x *Index) Delete(object types.NamespacedName) {
+func (x *Index) Delete(object observe.Key) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ns, known := x.namespaces[object.Namespace]
@@ -128,10 +126,10 @@ func (x *Index) Delete(object types.NamespacedName) {
 
 // Pods are the pods of the object's target in the order of their names. The slice
 // is the caller's, the pods are not.
-func (x *Index) Pods(object types.NamespacedName) []*observe.Pod { return x.AppendPods(nil, object) }
+func (x *Index) Pods(object observe.Key) []*observe.Pod { return x.AppendPods(nil, object) }
 
 // AppendPods is Pods into a buffer of the caller's.
-func (x *Index) AppendPods(dst []*observe.Pod, object types.NamespacedName) []*observe.Pod {
+func (x *Index) AppendPods(dst []*observe.Pod, object observe.Key) []*observe.Pod {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	g := x.group(object)
@@ -146,7 +144,7 @@ func (x *Index) AppendPods(dst []*observe.Pod, object types.NamespacedName) []*o
 }
 
 // Of are the objects that the pod belongs to.
-func (x *Index) Of(namespace, name string) []types.NamespacedName {
+func (x *Index) Of(namespace, name string) []observe.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if ns, known := x.namespaces[namespace]; known {
@@ -158,7 +156,7 @@ func (x *Index) Of(namespace, name string) []types.NamespacedName {
 }
 
 // group is the object's; nil if it has none.
-func (x *Index) group(object types.NamespacedName) *group {
+func (x *Index) group(object observe.Key) *group {
 	if ns, known := x.namespaces[object.Namespace]; known {
 		return ns.groups[object.Name]
 	}
@@ -166,7 +164,7 @@ func (x *Index) group(object types.NamespacedName) *group {
 }
 
 // claim is the object's group, made anew for another selector.
-func (x *Index) claim(object types.NamespacedName, selector *Selector) *group {
+func (x *Index) claim(object observe.Key, selector *Selector) *group {
 	ns := x.namespace(object.Namespace)
 	old := ns.groups[object.Name]
 	if old != nil && old.selector.equals(selector) {

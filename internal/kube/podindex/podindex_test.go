@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
@@ -26,12 +25,12 @@ func selector(t testing.TB, text string) labels.Selector {
 	return s
 }
 
-func object(name string) types.NamespacedName {
-	return types.NamespacedName{Namespace: "shop", Name: name}
+func object(name string) observe.Key {
+	return observe.HPA("shop", name)
 }
 
 // overlapOf claims again what the object has claimed.
-func overlapOf(x *Index, object types.NamespacedName) string {
+func overlapOf(x *Index, object observe.Key) string {
 	g := x.group(object)
 	return x.Claim(object, g.selector, g.follower)
 }

@@ -8,8 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -32,7 +33,7 @@ type lastDecisions struct {
 
 	// mu guards what follows.
 	mu   sync.Mutex
-	last map[types.NamespacedName]*lastDecision
+	last map[observe.Key]*lastDecision
 }
 
 // lastDecision is what one HPA's last decision came to.
@@ -70,12 +71,12 @@ func newLastDecisions() *lastDecisions {
 		age:   desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
 		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects",
 			"Objects without series of their own, as there are too many.", nil, nil),
-		last: map[types.NamespacedName]*lastDecision{},
+		last: map[observe.Key]*lastDecision{},
 	}
 }
 
 // note remembers a decision; desired is nil if it came to no replica count.
-func (l *lastDecisions) note(key types.NamespacedName, specs []source.Spec, d *horizontal.Decision, desired *int32) {
+func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal.Decision, desired *int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last[key]
@@ -99,7 +100,7 @@ func (l *lastDecisions) note(key types.NamespacedName, specs []source.Spec, d *h
 	last.age, last.isSampled = d.At.Sub(sampled), !sampled.IsZero()
 }
 
-func (l *lastDecisions) forget(key types.NamespacedName) {
+func (l *lastDecisions) forget(key observe.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.last, key)
@@ -145,12 +146,12 @@ func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
 
 // keys are the HPAs with the first maxListed in front. The same ones are listed each time, or
 // every scrape would begin other series.
-func (l *lastDecisions) keys() []types.NamespacedName {
+func (l *lastDecisions) keys() []observe.Key {
 	l.mu.Lock()
-	keys := slices.AppendSeq(make([]types.NamespacedName, 0, len(l.last)), maps.Keys(l.last))
+	keys := slices.AppendSeq(make([]observe.Key, 0, len(l.last)), maps.Keys(l.last))
 	l.mu.Unlock()
 	if len(keys) > maxListed {
-		slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+		slices.SortFunc(keys, func(a, b observe.Key) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		})
 	}
@@ -158,7 +159,7 @@ func (l *lastDecisions) keys() []types.NamespacedName {
 }
 
 // read is a copy of an HPA's last decision; false if the HPA is gone.
-func (l *lastDecisions) read(key types.NamespacedName) (lastDecision, bool) {
+func (l *lastDecisions) read(key observe.Key) (lastDecision, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.last[key]

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 )
@@ -16,10 +17,10 @@ import (
 func TestSeriesAreBounded(t *testing.T) {
 	decisions := newLastDecisions()
 	for i := range maxListed + 7 {
-		decisions.note(types.NamespacedName{Namespace: "shop", Name: fmt.Sprintf("web-%06d", i)}, nil,
+		decisions.note(observe.HPA("shop", fmt.Sprintf("web-%06d", i)), nil,
 			&horizontal.Decision{}, new(int32))
 	}
-	decisions.note(types.NamespacedName{Namespace: "shop", Name: "web-000000"}, nil, &horizontal.Decision{}, nil)
+	decisions.note(observe.HPA("shop", "web-000000"), nil, &horizontal.Decision{}, nil)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(decisions)
 	n, err := testutil.GatherAndCount(registry, "plimsoll_horizontal_bound")

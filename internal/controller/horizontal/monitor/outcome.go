@@ -3,8 +3,8 @@ package monitor
 import (
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -13,7 +13,7 @@ import (
 
 // Outcome is a decision and what became of it.
 type Outcome struct {
-	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	HPA      observehorizontal.Autoscaler
 	Metrics  []source.Spec
 	Decision *horizontal.Decision
 	Report   *statusreport.Report
@@ -31,7 +31,7 @@ type Outcome struct {
 
 // Decided counts a decision.
 func (m *Series) Decided(o *Outcome) {
-	m.decisions.note(types.NamespacedName{Namespace: o.HPA.Namespace, Name: o.HPA.Name}, o.Metrics, o.Decision,
+	m.decisions.note(o.HPA.Key(), o.Metrics, o.Decision,
 		o.Report.DesiredReplicas)
 	action := actionNone
 	if o.Report.Rescaled {
@@ -44,7 +44,7 @@ func (m *Series) Decided(o *Outcome) {
 }
 
 // Forget drops the series of an HPA's last decision.
-func (m *Series) Forget(key types.NamespacedName) { m.decisions.forget(key) }
+func (m *Series) Forget(key observe.Key) { m.decisions.forget(key) }
 
 func (m *Series) countMetric(o *Outcome, i int) {
 	result := &o.Decision.Metrics[i]

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
@@ -26,7 +25,7 @@ type PodStartup struct {
 	// mu guards what follows.
 	mu sync.Mutex
 	// scaleUps are those whose pods are awaited.
-	scaleUps map[types.NamespacedName]scaleUps
+	scaleUps map[observe.Key]scaleUps
 }
 
 func newPodStartup() *PodStartup {
@@ -42,7 +41,7 @@ func newPodStartup() *PodStartup {
 			Name: "plimsoll_horizontal_scale_to_ready_seconds", Buckets: buckets,
 			Help: "The time from a scale write to each pod that came of it and is ready.",
 		}),
-		scaleUps: map[types.NamespacedName]scaleUps{},
+		scaleUps: map[observe.Key]scaleUps{},
 	}
 	for _, part := range observe.StartupParts() {
 		s.byPart.WithLabelValues(part.String())
@@ -51,21 +50,21 @@ func newPodStartup() *PodStartup {
 }
 
 // Scaled notes a replica count that was written, by its change.
-func (s *PodStartup) Scaled(key types.NamespacedName, at time.Time, change int32) {
+func (s *PodStartup) Scaled(key observe.Key, at time.Time, change int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set(key, s.scaleUps[key].add(at, change))
 }
 
 // Forget drops the scale-ups of an HPA.
-func (s *PodStartup) Forget(key types.NamespacedName) {
+func (s *PodStartup) Forget(key observe.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.scaleUps, key)
 }
 
 // Ready measures the startup of a pod that a scale-up of one of these HPAs created.
-func (s *PodStartup) Ready(pod *observe.Pod, keys []types.NamespacedName) {
+func (s *PodStartup) Ready(pod *observe.Pod, keys []observe.Key) {
 	for _, key := range keys {
 		at, found := s.take(key, time.Unix(0, pod.Created))
 		if !found {
@@ -80,7 +79,7 @@ func (s *PodStartup) Ready(pod *observe.Pod, keys []types.NamespacedName) {
 }
 
 // take is when the scale-up that created a pod of the HPA was written.
-func (s *PodStartup) take(key types.NamespacedName, created time.Time) (at time.Time, found bool) {
+func (s *PodStartup) take(key observe.Key, created time.Time) (at time.Time, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rest, at, found := s.scaleUps[key].take(created)
@@ -89,7 +88,7 @@ func (s *PodStartup) take(key types.NamespacedName, created time.Time) (at time.
 }
 
 // set needs the lock.
-func (s *PodStartup) set(key types.NamespacedName, to scaleUps) {
+func (s *PodStartup) set(key observe.Key, to scaleUps) {
 	if len(to) == 0 {
 		delete(s.scaleUps, key)
 		return

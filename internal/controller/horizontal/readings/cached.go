@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // cachedFor is what is cached for the HPA as it is now. What was asked for before its
@@ -18,7 +17,7 @@ func cachedFor(ctx context.Context, d *Decision) *cachedAnswers {
 	k.end()
 	n := len(d.Policy.Metrics)
 	r := &requests{
-		key:     types.NamespacedName{Namespace: d.HPA.Namespace, Name: d.HPA.Name},
+		key:     d.HPA.Key(),
 		arrived: make(chan struct{}, 1), pending: make([]bool, n), came: map[int]answer{},
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)

@@ -12,7 +12,6 @@ import (
 	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/query"
@@ -154,7 +153,7 @@ func (k *cachedAnswers) end() {
 // requests are those of one HPA. They outlive the decision that makes them: an API
 // that is slow keeps no HPA from being decided on what else is known.
 type requests struct {
-	key    types.NamespacedName
+	key    observe.Key
 	ctx    context.Context //nolint:containedctx // it ends when the HPA is another or goes
 	cancel context.CancelFunc
 	// arrived holds a token when an answer came that a decision waits for.
@@ -190,7 +189,7 @@ func (s *Scratch) Reset() { s.answers.Reset(&horizontal.Policy{}, nil) }
 
 // Decision is a decision whose metrics are read.
 type Decision struct {
-	HPA    *autoscalingv2.HorizontalPodAutoscaler
+	HPA    observehorizontal.Autoscaler
 	Policy *horizontal.Policy
 	// Selector is the target's, Pods are those that it selects.
 	Selector string

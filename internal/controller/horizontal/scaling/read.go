@@ -53,7 +53,7 @@ func (o *Observed) IsReferenceInvalid() bool { return errors.Is(o.Err, scale.Err
 // server. Began is when the decision began; a full one does not use the last answer. An error
 // says that the decision is not to go on.
 func (s *Scaler) Observe(
-	ctx context.Context, r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, began time.Time, isFull bool,
+	ctx context.Context, r *Record, hpa observehorizontal.Autoscaler, began time.Time, isFull bool,
 ) (Observed, error) {
 	ref := hpa.Spec.ScaleTargetRef
 	kind, err := scale.KindOf(ref)
@@ -95,7 +95,7 @@ func (s *Scaler) isUsable(r *Record, ref autoscalingv2.CrossVersionObjectReferen
 // read asks the API server for the scale. No worker is kept meanwhile. The HPA may be another
 // afterwards, as the answer may have taken seconds.
 func (s *Scaler) read(
-	ctx context.Context, r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, kind schema.GroupKind, began time.Time,
+	ctx context.Context, r *Record, hpa observehorizontal.Autoscaler, kind schema.GroupKind, began time.Time,
 ) error {
 	r.changes.setPods(false)
 	var target scale.Target
@@ -123,7 +123,7 @@ func (s *Scaler) read(
 }
 
 // store keeps an answer of the API server.
-func (s *Scaler) store(r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, target scale.Target, err error) {
+func (s *Scaler) store(r *Record, hpa observehorizontal.Autoscaler, target scale.Target, err error) {
 	c := &r.cached
 	c.ref, c.target, c.err, c.at = hpa.Spec.ScaleTargetRef, target, err, time.Now()
 	c.backoff.Note(err, s.SyncPeriod)

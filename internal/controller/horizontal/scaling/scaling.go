@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,7 +48,7 @@ type Config struct {
 	// Reads and Writes bound the calls.
 	Reads, Writes *calls.Slots
 	// Unchanged is an error if the HPA is no longer the one that is decided.
-	Unchanged func(*autoscalingv2.HorizontalPodAutoscaler) error
+	Unchanged func(observehorizontal.Autoscaler) error
 
 	SyncPeriod time.Duration
 	// Triggers says that HPAs are decided between sync periods too.
@@ -72,7 +74,7 @@ func New(cfg *Config) (*Scaler, error) {
 }
 
 // TargetOf names what the HPA scales; false if the reference can name nothing.
-func TargetOf(hpa *autoscalingv2.HorizontalPodAutoscaler) (targets.ID, bool) {
+func TargetOf(hpa observehorizontal.Autoscaler) (targets.ID, bool) {
 	kind, err := scale.KindOf(hpa.Spec.ScaleTargetRef)
 	if err != nil {
 		return targets.ID{}, false

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
@@ -35,7 +36,7 @@ var (
 
 // Change is a replica count that was decided on.
 type Change struct {
-	HPA     *autoscalingv2.HorizontalPodAutoscaler
+	HPA     observehorizontal.Autoscaler
 	Record  *Record
 	Contest *takeover.Contest
 	Target  scale.Target

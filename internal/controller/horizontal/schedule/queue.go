@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
@@ -20,14 +22,14 @@ type Queue struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	due     timing.Queue[*entry]
-	entries map[types.NamespacedName]*entry
+	entries map[observe.Key]*entry
 	// taken is when an item was last taken.
 	taken time.Time
 }
 
 // entry is one HPA's place in the queue.
 type entry struct {
-	key types.NamespacedName
+	key observe.Key
 	// full is when the HPA is decided with all metrics read again; early when it is decided
 	// on what is already known, zero if there is no reason to; sampled says that new samples
 	// are among the reasons. While a decision runs they are what was added meanwhile.
@@ -65,7 +67,7 @@ func Earlier(a, b time.Time) time.Time {
 
 // Item is an HPA that is due.
 type Item struct {
-	Key types.NamespacedName
+	Key observe.Key
 	// Due is when it was due, Full when it is, or was, to be decided with all metrics read
 	// again.
 	Due, Full time.Time
@@ -86,11 +88,11 @@ func (i *Item) Trigger() trigger.Kind {
 
 // New is an empty queue.
 func New() *Queue {
-	return &Queue{entries: map[types.NamespacedName]*entry{}, wake: make(chan struct{}, 1)}
+	return &Queue{entries: map[observe.Key]*entry{}, wake: make(chan struct{}, 1)}
 }
 
 // AddFull makes the HPA due then with all metrics read again, or earlier if it is already.
-func (q *Queue) AddFull(key types.NamespacedName, due time.Time) {
+func (q *Queue) AddFull(key observe.Key, due time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e, isThere := q.entries[key]
@@ -107,7 +109,7 @@ func (q *Queue) AddFull(key types.NamespacedName, due time.Time) {
 
 // AddEarly makes the HPA, if the queue has it, due then on what is already known, or
 // earlier if it is already; because of new samples or something else.
-func (q *Queue) AddEarly(key types.NamespacedName, due time.Time, sampled bool) {
+func (q *Queue) AddEarly(key observe.Key, due time.Time, sampled bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if e, isThere := q.entries[key]; isThere {
@@ -190,7 +192,7 @@ func (q *Queue) Stalled(now time.Time) time.Duration {
 }
 
 // Done ends a running decision and says when the next full one is due.
-func (q *Queue) Done(key types.NamespacedName, full time.Time) {
+func (q *Queue) Done(key observe.Key, full time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.entries[key]
@@ -205,7 +207,7 @@ func (q *Queue) Done(key types.NamespacedName, full time.Time) {
 
 // Forget removes a running item when its decision ends, unless a new HPA of its name was
 // added meanwhile.
-func (q *Queue) Forget(key types.NamespacedName) (gone bool) {
+func (q *Queue) Forget(key observe.Key) (gone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.entries[key]

@@ -5,7 +5,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -13,7 +12,7 @@ import (
 
 // Event records an event, unless it is a warning and the same was recorded in the interval
 // before.
-func (w *Writer) Event(hpa *autoscalingv2.HorizontalPodAutoscaler, r *Record, e observehorizontal.Event) {
+func (w *Writer) Event(hpa observehorizontal.Autoscaler, r *Record, e observehorizontal.Event) {
 	if w.isRepeated(&r.last, e) {
 		return
 	}
@@ -21,12 +20,12 @@ func (w *Writer) Event(hpa *autoscalingv2.HorizontalPodAutoscaler, r *Record, e 
 }
 
 // Warn records a warning, unless the same was recorded in the interval before.
-func (w *Writer) Warn(hpa *autoscalingv2.HorizontalPodAutoscaler, r *Record, reason, message string) {
+func (w *Writer) Warn(hpa observehorizontal.Autoscaler, r *Record, reason, message string) {
 	w.Event(hpa, r, observehorizontal.Event{Type: corev1.EventTypeWarning, Reason: reason, Message: message})
 }
 
 // Panicked reports a panic over an HPA; isSilent records no event.
-func (w *Writer) Panicked(hpa *autoscalingv2.HorizontalPodAutoscaler, cause any, isSilent bool) {
+func (w *Writer) Panicked(hpa observehorizontal.Autoscaler, cause any, isSilent bool) {
 	w.Series.Panics.Inc()
 	w.Log.Error(fmt.Errorf("panic: %v", cause), "deciding failed", "object", nameOf(hpa), "stack",
 		string(debug.Stack()))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
@@ -17,7 +19,7 @@ const LagPeriods = 2
 // IsBehind reports whether the cached HPA is older than the last status write, so that the
 // decision that began then has to wait. Versions that cannot be compared are taken to be new
 // enough.
-func (w *Writer) IsBehind(r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, began time.Time, isFull bool) bool {
+func (w *Writer) IsBehind(r *Record, hpa observehorizontal.Autoscaler, began time.Time, isFull bool) bool {
 	l := &r.lag
 	isBehind := r.last.version != "" && isOlder(hpa.ResourceVersion, r.last.version)
 	l.mu.Lock()
@@ -65,7 +67,7 @@ func (w *Writer) endLag(l *lag) {
 // more, and true is returned. Otherwise the cache is really behind, and nothing else in it would
 // be good to decide on.
 func (w *Writer) CheckVersion(
-	ctx context.Context, r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, began time.Time,
+	ctx context.Context, r *Record, hpa observehorizontal.Autoscaler, began time.Time,
 ) (wentBack bool) {
 	if !w.isCheckDue(&r.lag, began) {
 		return false
@@ -115,14 +117,14 @@ func (w *Writer) isFirstRegression() bool {
 
 // read reads the HPA from the API server, not from its caches.
 func (w *Writer) read(
-	ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, since time.Time,
+	ctx context.Context, hpa observehorizontal.Autoscaler, since time.Time,
 ) (stored *autoscalingv2.HorizontalPodAutoscaler, err error) {
 	w.Workers.Yield(func() {
 		if err = w.Reads.Acquire(ctx, Kind, since, kubestatus.DefaultTimeout); err != nil {
 			return
 		}
 		defer w.Reads.Release(Kind)
-		stored, err = w.client.Get(ctx, hpa)
+		stored, err = w.client.Get(ctx, hpa.HorizontalPodAutoscaler)
 	})
 	return stored, err
 }

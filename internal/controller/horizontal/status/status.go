@@ -82,7 +82,7 @@ type last struct {
 
 // Update is a decision whose outcome is reported.
 type Update struct {
-	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	HPA      observehorizontal.Autoscaler
 	Record   *Record
 	Contest  *takeover.Contest
 	Decision *horizontal.Decision
@@ -112,4 +112,4 @@ type lag struct {
 	isCounted bool
 }
 
-func nameOf(hpa *autoscalingv2.HorizontalPodAutoscaler) string { return hpa.Namespace + "/" + hpa.Name }
+func nameOf(hpa observehorizontal.Autoscaler) string { return hpa.Namespace + "/" + hpa.Name }

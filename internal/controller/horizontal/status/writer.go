@@ -38,10 +38,10 @@ func (w *Writer) log(u *Update) {
 	d, r := u.Decision, &u.Report
 	// The arguments are made only where a line is written.
 	if log := w.Log.V(1); r.Rescaled {
-		w.Log.Info("scaled", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA), "current",
+		w.Log.Info("scaled", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler), "current",
 			d.Current, "desired", d.Desired, "reason", r.Reason)
 	} else if log.Enabled() {
-		log.Info("decided", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA), "current",
+		log.Info("decided", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler), "current",
 			d.Current, "desired", d.Desired,
 			"branch", d.Branch.String(), "error", r.Error)
 	}
@@ -54,17 +54,19 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 	}
 	due := last.due
 	last.due = time.Time{}
-	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.HPA, u.Decision, r) {
+	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.HPA.HorizontalPodAutoscaler, u.Decision, r) {
 		return nil
 	}
-	after := observehorizontal.Status(u.HPA, u.Decision, r, time.Now())
+	after := observehorizontal.Status(u.HPA.HorizontalPodAutoscaler, u.Decision, r, time.Now())
 	isUrgent := kubestatus.Urgent(&u.HPA.Status, &after)
 	if !w.isWorthWriting(u, &after, isUrgent) {
 		return nil
 	}
 	var written *autoscalingv2.HorizontalPodAutoscaler
 	var err error
-	call := func() { written, err = w.client.Write(context.WithoutCancel(ctx), u.HPA, &after) }
+	call := func() {
+		written, err = w.client.Write(context.WithoutCancel(ctx), u.HPA.HorizontalPodAutoscaler, &after)
+	}
 	isDone := false
 	switch {
 	case !w.mayDefer(u, isUrgent, due):
@@ -144,7 +146,7 @@ func mayWrite(ctx context.Context, u *Update) bool {
 
 // Begin forgets what was written of another HPA of the same name. Numbers in the status of an
 // HPA that is new to this program keep their interval where another instance wrote them.
-func (w *Writer) Begin(r *Record, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time) {
+func (w *Writer) Begin(r *Record, hpa observehorizontal.Autoscaler, now time.Time) {
 	r.last = last{}
 	for i := range hpa.ManagedFields {
 		entry := &hpa.ManagedFields[i]

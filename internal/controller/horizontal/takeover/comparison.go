@@ -74,7 +74,7 @@ type Actual struct {
 // scaled, the decision is made on the replica count that it started from, and on the pods of that
 // time: its write came milliseconds before.
 func (c *Comparison) Follow(
-	hpa *autoscalingv2.HorizontalPodAutoscaler, hasTarget bool, o *horizontal.Observation,
+	hpa observehorizontal.Autoscaler, hasTarget bool, o *horizontal.Observation,
 ) Actual {
 	status, h := &hpa.Status, &c.history
 	a := Actual{isFresh: c.isFresh.Swap(false), current: status.CurrentReplicas, desired: status.DesiredReplicas}
@@ -94,7 +94,7 @@ func (c *Comparison) Follow(
 }
 
 // Pods are those of the decision.
-func (a *Actual) Pods(hpa *autoscalingv2.HorizontalPodAutoscaler, pods []*observe.Pod) []*observe.Pod {
+func (a *Actual) Pods(hpa observehorizontal.Autoscaler, pods []*observe.Pod) []*observe.Pod {
 	if a.hasScaled {
 		return beforeScaling(pods, hpa.Status.LastScaleTime)
 	}
@@ -157,7 +157,7 @@ func (c *Comparison) Record(now time.Time, d *Compared, state horizontal.State) 
 
 // Compared is a decision that is compared.
 type Compared struct {
-	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	HPA      observehorizontal.Autoscaler
 	Policy   *horizontal.Policy
 	Actual   *Actual
 	Decision *horizontal.Decision
@@ -197,7 +197,7 @@ func (c *Comparer) compare(h *history, d *Compared) (result string, isCertain bo
 
 // differingCondition names the first condition in which the two differ. Those about the write
 // are not compared.
-func differingCondition(hpa *autoscalingv2.HorizontalPodAutoscaler, r *statusreport.Report) string {
+func differingCondition(hpa observehorizontal.Autoscaler, r *statusreport.Report) string {
 	for i := range r.Conditions {
 		own := &r.Conditions[i]
 		if own.Type != string(autoscalingv2.ScalingActive) && own.Type != string(autoscalingv2.ScalingLimited) {
@@ -229,7 +229,7 @@ func (c *Comparer) log(h *history, d *Compared, result string) {
 		log = log.V(1)
 	}
 	h.logged = difference
-	log.Info(message, "object", nameOf(d.HPA), "target", observehorizontal.TargetName(d.HPA), "current",
+	log.Info(message, "object", nameOf(d.HPA), "target", observehorizontal.TargetName(d.HPA.HorizontalPodAutoscaler), "current",
 		d.Decision.Current,
 		"desired", d.Decision.Desired, "actual", a.desired, "reason", because(d.Report), "actualReason",
 		becauseOther(d.HPA))
@@ -244,7 +244,7 @@ func because(r *statusreport.Report) string {
 	return text
 }
 
-func becauseOther(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
+func becauseOther(hpa observehorizontal.Autoscaler) string {
 	text := ""
 	for i := range hpa.Status.Conditions {
 		text = joined(text, string(hpa.Status.Conditions[i].Type), hpa.Status.Conditions[i].Reason)

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
 	"github.com/go-logr/logr"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
@@ -80,7 +81,7 @@ func (d *Detector) isJunior(manager string) bool {
 
 // foreignWrites are the newest write of the HPA's status that is not this Plimsoll's, and that
 // of a Plimsoll which leaves the HPA to this one; zero if there is none.
-func (d *Detector) foreignWrites(hpa *autoscalingv2.HorizontalPodAutoscaler) (newest, junior write) {
+func (d *Detector) foreignWrites(hpa observehorizontal.Autoscaler) (newest, junior write) {
 	for i := range hpa.ManagedFields {
 		entry := &hpa.ManagedFields[i]
 		if entry.Subresource != "status" || entry.Manager == d.FieldManager || entry.Time == nil {
@@ -98,7 +99,7 @@ func (d *Detector) foreignWrites(hpa *autoscalingv2.HorizontalPodAutoscaler) (ne
 }
 
 // Added ends a pause, for a new HPA: the writes in its managedFields are not new ones.
-func (d *Detector) Added(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler) {
+func (d *Detector) Added(c *Contest, hpa observehorizontal.Autoscaler) {
 	newest, junior := d.foreignWrites(hpa)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +109,7 @@ func (d *Detector) Added(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler)
 
 // Updated notices a new status write of another controller. Running is for how long this
 // program has watched.
-func (d *Detector) Updated(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler, running time.Duration) {
+func (d *Detector) Updated(c *Contest, hpa observehorizontal.Autoscaler, running time.Duration) {
 	found, junior := d.foreignWrites(hpa)
 	d.updatedByJunior(c, hpa, junior, running)
 	c.mu.Lock()
@@ -145,7 +146,7 @@ func (d *Detector) Updated(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscale
 // updatedByJunior reports another Plimsoll that leaves the HPA to this one, when it has written
 // again.
 func (d *Detector) updatedByJunior(
-	c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler, found write, running time.Duration,
+	c *Contest, hpa observehorizontal.Autoscaler, found write, running time.Duration,
 ) {
 	c.mu.Lock()
 	isNewer := found.at.After(c.junior)
@@ -174,7 +175,7 @@ func (d *Detector) updatedByJunior(
 // Until is until when the HPA is left alone; zero if it is not. A pause that is over ends with
 // this call, and ended is true: the HPA is to be treated like one that is new. What happened
 // meanwhile was not seen, and a history with a hole would permit to scale down too early.
-func (d *Detector) Until(c *Contest, hpa *autoscalingv2.HorizontalPodAutoscaler) (until time.Time, ended bool) {
+func (d *Detector) Until(c *Contest, hpa observehorizontal.Autoscaler) (until time.Time, ended bool) {
 	now := time.Now()
 	c.mu.Lock()
 	until, pause := c.until, c.pause
@@ -217,4 +218,4 @@ func (d *Detector) end(c *Contest) {
 	}
 }
 
-func nameOf(hpa *autoscalingv2.HorizontalPodAutoscaler) string { return hpa.Namespace + "/" + hpa.Name }
+func nameOf(hpa observehorizontal.Autoscaler) string { return hpa.Namespace + "/" + hpa.Name }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -33,7 +35,7 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 		if gone {
 			d.Forget(&c)
 		}
-		d.Updated(&c, hpa, time.Minute)
+		d.Updated(&c, observehorizontal.HPA(hpa), time.Minute)
 		if got := testutil.ToFloat64(series.Contested); got != want {
 			t.Errorf("gone: %t, contested: %g, want %g", gone, got, want)
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
@@ -224,7 +226,7 @@ func (p *passes) readable(objects []*vpav1.VerticalPodAutoscaler) []*vpav1.Verti
 // sweep forgets the objects that are gone.
 func (p *passes) sweep(now time.Time, present map[types.NamespacedName]struct{}) {
 	for _, name := range p.tracks.sweep(now, present) {
-		p.pods.Delete(name)
+		p.pods.Delete(observe.VPA(name))
 		p.sampler.Forget(name)
 		p.checkpoints.Forget(name)
 		p.series.Forget(name)
@@ -235,7 +237,7 @@ func (p *passes) sweep(now time.Time, present map[types.NamespacedName]struct{})
 func (p *passes) track(now time.Time, object *vpav1.VerticalPodAutoscaler) *track {
 	t, isNew := p.tracks.of(now, object)
 	if isNew {
-		p.pods.Delete(t.name) // those of another workload
+		p.pods.Delete(observe.VPA(t.name)) // those of another workload
 		t.state = p.checkpoints.Restore(now, t.name)
 		p.sampler.Follow(t.name)
 	}
@@ -253,8 +255,8 @@ func (p *passes) lookup(w *work) recommend.Lookup {
 	t := w.track
 	p.tracks.found(t, target.UID)
 	t.selector = target.Selector
-	p.pods.SetSelector(t.name, podindex.SelectorOf(target.Selector))
-	p.pods.Follow(t.name, true)
+	p.pods.SetSelector(observe.VPA(t.name), podindex.SelectorOf(target.Selector))
+	p.pods.Follow(observe.VPA(t.name), true)
 	return lookup
 }
 
@@ -312,7 +314,7 @@ func (p *passes) observe(w *work, ooms []recommend.OOM) (recommend.Observation, 
 	}
 	var names []string
 	if w.track.selector != nil {
-		names = w.observePods(p.pods.Pods(w.track.name), &o)
+		names = w.observePods(p.pods.Pods(observe.VPA(w.track.name)), &o)
 	}
 	w.hadOOM = len(o.OOMs) > 0
 	if w.hadOOM {

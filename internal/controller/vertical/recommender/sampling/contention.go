@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -58,7 +60,7 @@ func (c *contended) addTo(samples []recommend.Sample, name types.NamespacedName)
 		return
 	}
 	names := map[string]string{}
-	for _, pod := range c.pods.Pods(name) {
+	for _, pod := range c.pods.Pods(observe.VPA(name)) {
 		names[pod.Whole.UID()] = pod.Name
 	}
 	for i := range samples {

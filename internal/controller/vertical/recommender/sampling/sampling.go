@@ -195,7 +195,7 @@ func (r *rounds) round(ctx context.Context, now time.Time) {
 	r.mu.Unlock()
 	r.lacking = r.lacking[:0]
 	for _, o := range r.sampled {
-		r.pods = r.config.Pods.AppendPods(r.pods[:0], o.name)
+		r.pods = r.config.Pods.AppendPods(r.pods[:0], observe.VPA(o.name))
 		for _, pod := range r.pods {
 			if isRunning(pod) && !r.sample(now, o, pod) {
 				r.lacking = append(r.lacking, lacking{o, pod})

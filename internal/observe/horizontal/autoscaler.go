@@ -1,0 +1,29 @@
+package horizontal
+
+import (
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// Autoscaler is an object that sets its target's replica count, in the one form that the loop
+// works with. Two are equal if they are the same state of the same object in the cache.
+type Autoscaler struct {
+	// HorizontalPodAutoscaler has the object's metadata, and the parts of spec and status that
+	// an HPA has.
+	*autoscalingv2.HorizontalPodAutoscaler
+}
+
+// HPA is a HorizontalPodAutoscaler in that form.
+func HPA(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
+	return Autoscaler{HorizontalPodAutoscaler: hpa}
+}
+
+// Kind is the object's kind.
+func (a *Autoscaler) Kind() observe.Kind { return observe.HorizontalPodAutoscaler }
+
+// Key names the object.
+func (a *Autoscaler) Key() observe.Key {
+	return observe.Key{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, Kind: a.Kind()}
+}

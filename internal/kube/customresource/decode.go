@@ -18,8 +18,8 @@ import (
 // cannot be decoded as a whole.
 type Kinds struct {
 	Version schema.GroupVersion
-	// OneOrMany has the quantities of an object and of a list of them. The text is not
-	// asked which it is before it is checked, so that it is checked once.
+	// OneOrMany has the fields of an object and of a list of them. A text is checked once,
+	// before its kind is known.
 	OneOrMany any
 	// Read has a function for each kind, lists included. It returns nil where not even
 	// metadata can be read, which the API server stores for no object.

@@ -178,10 +178,11 @@ lint: $(LINT) ## check style, walls, formatting and module files
 BOUND_QUANTITIES := s/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?)\(\(\[0-9\].*\)\)\)\?\$$$$/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/
 .PHONY: generate
 generate: ## write what is generated from api/: deep copies and CustomResourceDefinitions; a test tells when it is stale
-	@rm -f config/crd/*.yaml api/autoscaling/*/zz_generated.deepcopy.go
+	@rm -f config/crd/*.yaml config/crd/plimsoll/plimsoll.dev_*.yaml api/*/*/zz_generated.deepcopy.go
 	@$(GO) tool -modfile=tools/codegen/go.mod controller-gen object crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
-	@sed -i -E '$(BOUND_QUANTITIES)' config/crd/*.yaml
-	@ls api/autoscaling/*/*.go config/crd/*.yaml tools/codegen/go.mod | grep -v _test.go | xargs sha256sum > api/generated.sum
+	@mv config/crd/plimsoll.dev_*.yaml config/crd/plimsoll
+	@sed -i -E '$(BOUND_QUANTITIES)' config/crd/*.yaml config/crd/plimsoll/plimsoll.dev_*.yaml
+	@ls api/*/*/*.go config/crd/*.yaml config/crd/plimsoll/*.yaml tools/codegen/go.mod | grep -v _test.go | xargs sha256sum > api/generated.sum
 
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)

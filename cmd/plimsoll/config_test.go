@@ -54,6 +54,7 @@ func TestClusterRoleIsWhatTheCodeUses(t *testing.T) {
 	used := []string{
 		"autoscaling horizontalpodautoscalers get list watch",
 		"autoscaling horizontalpodautoscalers/status update",
+		"plimsoll.dev workloadautoscalers get list watch", "plimsoll.dev workloadautoscalers/status update patch",
 		"* */scale get update",
 		" pods list watch",
 		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",

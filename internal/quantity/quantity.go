@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// The bounds of a quantity's text. The schema of VerticalPodAutoscalers has them too.
+// The bounds of a quantity's text. The schemas of VerticalPodAutoscalers and WorkloadAutoscalers
+// have them too.
 const (
 	MaxLength         = 64
 	MaxExponentDigits = 2

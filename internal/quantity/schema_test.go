@@ -16,6 +16,7 @@ func TestSchemaBoundsEachQuantity(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
+	files = append(files, "../../config/crd/plimsoll/plimsoll.dev_workloadautoscalers.yaml")
 	found := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -14,7 +14,7 @@ import (
 const definitionsTimeout = 30 * time.Second
 
 // InstallDefinitions applies the repository's CustomResourceDefinitions and waits until the API server serves them.
-// They are not part of InstallPlimsoll: without them Plimsoll autoscales horizontally alone.
+// They are not part of InstallPlimsoll: without them Plimsoll follows HPAs and nothing else.
 func (a *access) InstallDefinitions(ctx context.Context) error {
 	root, err := build.Root()
 	if err != nil {
@@ -24,16 +24,17 @@ func (a *access) InstallDefinitions(ctx context.Context) error {
 	if err != nil || len(definitions) == 0 {
 		return fmt.Errorf("devcluster: config/crd/ has %d definitions: %w", len(definitions), err)
 	}
+	own, err := manifests.Kustomization(filepath.Join(root, "config", "crd", "plimsoll"))
+	if err != nil || len(own) == 0 {
+		return fmt.Errorf("devcluster: config/crd/plimsoll/ has %d definitions: %w", len(own), err)
+	}
+	definitions = append(definitions, own...)
 	if err := manifests.Apply(ctx, a.rest, definitions); err != nil {
 		return fmt.Errorf("devcluster: apply config/crd/: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, definitionsTimeout)
 	defer cancel()
 	return poll(ctx, func(context.Context) error {
-		served, err := a.client.Discovery().ServerResourcesForGroupVersion("autoscaling.k8s.io/v1")
-		if err == nil && len(served.APIResources) < len(definitions) {
-			err = fmt.Errorf("%d kinds are served", len(served.APIResources))
-		}
-		return err
+		return manifests.Served(a.client.Discovery(), definitions)
 	})
 }

@@ -131,10 +131,3 @@ func (c *Client) patch(ctx context.Context, to target, operations []operation, i
 	return request.VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager},
 		c.parameters).Body(body).Do(ctx).Into(into)
 }
-
-func decode(body []byte, into any) error {
-	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
-	}
-	return nil
-}

@@ -2,35 +2,22 @@ package vpa
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
+
+	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 )
 
-// servedPeriod is how often the definitions of the objects are looked for while they
-// are not installed.
-const servedPeriod = 30 * time.Second
+// Served reports whether the API server knows the objects: whether their
+// definitions are installed.
+func (c *Client) Served(ctx context.Context) (bool, error) {
+	return c.api.Served(ctx, vpav1.VerticalPodAutoscalers, vpav1.VerticalPodAutoscalerCheckpoints)
+}
 
 // AwaitServed waits until the API server knows the objects. It logs once that it does
 // not. An error is the context's.
 func (c *Client) AwaitServed(ctx context.Context, log logr.Logger) error {
-	isLogged := false
-	ticker := time.NewTicker(servedPeriod)
-	defer ticker.Stop()
-	for {
-		served, err := c.Served(ctx)
-		if served {
-			return nil
-		}
-		if !isLogged {
-			log.Info("vertical autoscaling is off until the definitions of its objects are installed", "error", fmt.Sprint(err))
-			isLogged = true
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+	return c.api.AwaitServed(ctx, log,
+		"vertical autoscaling is off until the definitions of its objects are installed",
+		vpav1.VerticalPodAutoscalers, vpav1.VerticalPodAutoscalerCheckpoints)
 }

@@ -41,6 +41,8 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 	for want, actions := range map[bool][]string{
 		true: {
 			"watch autoscaling/horizontalpodautoscalers ", "update autoscaling/horizontalpodautoscalers/status " + s.Name,
+			"watch plimsoll.dev/workloadautoscalers ", "update plimsoll.dev/workloadautoscalers/status " + s.Name,
+			"patch plimsoll.dev/workloadautoscalers/status " + s.Name,
 			"get apps/deployments/scale " + s.Name, "update apps/deployments/scale " + s.Name,
 			"update trouble.example/gadgets/scale " + s.Name, "watch /pods ", "list metrics.k8s.io/pods " + s.Name,
 			"get custom.metrics.k8s.io/services/requests_per_second " + s.Name, "list external.metrics.k8s.io/queue_length " +
@@ -52,6 +54,8 @@ func TestRightsOfTheServiceAccount(t *testing.T) {
 		false: {
 			"update autoscaling/horizontalpodautoscalers " + s.Name, "patch autoscaling/horizontalpodautoscalers " + s.Name,
 			"create autoscaling/horizontalpodautoscalers " + s.Name, "delete autoscaling/horizontalpodautoscalers " + s.Name,
+			"update plimsoll.dev/workloadautoscalers " + s.Name, "patch plimsoll.dev/workloadautoscalers " + s.Name,
+			"create plimsoll.dev/workloadautoscalers " + s.Name, "delete plimsoll.dev/workloadautoscalers " + s.Name,
 			"get /secrets " + installed, "list /secrets ", "list /configmaps ", "get /nodes ", "list /namespaces ",
 			"update apps/deployments " + s.Name, "patch apps/deployments " + s.Name, "delete apps/deployments " + s.Name,
 			"create /pods " + s.Name, "delete /pods " + s.Name, "update /pods " + s.Name,
@@ -113,9 +117,9 @@ func TestInstallationIsAdmitted(t *testing.T) {
 		}
 	}
 	for _, object := range []string{"deployment.apps/plimsoll-controller", "service/plimsoll-controller-metrics",
-		"clusterrole.rbac.authorization.k8s.io/plimsoll-controller"} {
-		if !strings.Contains(out, object) {
-			t.Errorf("%s is not in it:\n%s", object, out)
+		"clusterrole.rbac.authorization.k8s.io/plimsoll-controller", "workloadautoscalers.plimsoll.dev"} {
+		if !strings.Contains(out, object) || !strings.Contains(alone, object) {
+			t.Errorf("%s is not in both:\n%s\n%s", object, out, alone)
 		}
 	}
 	namespace, err := s.Client.CoreV1().Namespaces().Get(t.Context(), installed, metav1.GetOptions{})

@@ -1,0 +1,123 @@
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// Behavior is how fast the replica count may rise and fall. If it is there, each of its
+// two directions is, with defaults for what is left out.
+type Behavior struct {
+	// How fast the replica count may rise.
+	// +optional
+	// +kubebuilder:default={}
+	ScaleUp *ScaleUpRules `json:"scaleUp,omitempty"`
+
+	// How fast the replica count may fall.
+	// +optional
+	// +kubebuilder:default={}
+	ScaleDown *ScaleDownRules `json:"scaleDown,omitempty"`
+}
+
+// ScaleUpRules are the limits on a rise.
+type ScaleUpRules struct {
+	// For how long past recommendations count, in seconds: of those the smallest is the
+	// one to rise to.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	StabilizationWindowSeconds *int32 `json:"stabilizationWindowSeconds,omitempty"`
+
+	// Which of the policies holds: Max is the one that permits the largest change, Min
+	// the one that permits the smallest. Disabled permits no rise.
+	// +optional
+	// +kubebuilder:default=Max
+	SelectPolicy *ScalingPolicySelect `json:"selectPolicy,omitempty"`
+
+	// How much the count may rise within how many seconds. Without policies it may rise
+	// within 15 seconds by 4 pods or to the double, whichever is more.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:default={{type: "Pods", value: 4, periodSeconds: 15}, {type: "Percent", value: 100, periodSeconds: 15}}
+	Policies []ScalingPolicy `json:"policies,omitzero"`
+
+	// How far above its target a metric may be without a rise, as a ratio: 0.1 is 10 %.
+	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance holds.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
+	Tolerance *resource.Quantity `json:"tolerance,omitempty"`
+}
+
+// ScaleDownRules are the limits on a fall.
+type ScaleDownRules struct {
+	// For how long past recommendations count, in seconds: of those the largest is the
+	// one to fall to. Without it the controller's flag
+	// --horizontal-pod-autoscaler-downscale-stabilization holds, by default 300 seconds.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	StabilizationWindowSeconds *int32 `json:"stabilizationWindowSeconds,omitempty"`
+
+	// Which of the policies holds: Max is the one that permits the largest change, Min
+	// the one that permits the smallest. Disabled permits no fall.
+	// +optional
+	// +kubebuilder:default=Max
+	SelectPolicy *ScalingPolicySelect `json:"selectPolicy,omitempty"`
+
+	// How much the count may fall within how many seconds. Without policies it may fall
+	// to minReplicas at once.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:default={{type: "Percent", value: 100, periodSeconds: 15}}
+	Policies []ScalingPolicy `json:"policies,omitzero"`
+
+	// How far below its target a metric may be without a fall, as a ratio: 0.1 is 10 %.
+	// Without it the controller's flag --horizontal-pod-autoscaler-tolerance holds.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
+	Tolerance *resource.Quantity `json:"tolerance,omitempty"`
+}
+
+// ScalingPolicy is how much the replica count may change within a period.
+type ScalingPolicy struct {
+	// Pods or Percent.
+	Type ScalingPolicyType `json:"type"`
+
+	// The change that is permitted, in pods, or in percent of the count at the beginning
+	// of the period.
+	// +kubebuilder:validation:Minimum=1
+	Value int32 `json:"value"`
+
+	// The period, in seconds.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1800
+	PeriodSeconds int32 `json:"periodSeconds"`
+}
+
+// ScalingPolicyType is the unit of a policy's value.
+//
+// +kubebuilder:validation:Enum=Pods;Percent
+type ScalingPolicyType string
+
+// The units of a policy's value.
+const (
+	PodsScalingPolicy    ScalingPolicyType = "Pods"
+	PercentScalingPolicy ScalingPolicyType = "Percent"
+)
+
+// ScalingPolicySelect is which of several policies holds.
+//
+// +kubebuilder:validation:Enum=Max;Min;Disabled
+type ScalingPolicySelect string
+
+// Which of several policies holds.
+const (
+	// MaxChangePolicySelect is the one that permits the largest change.
+	MaxChangePolicySelect ScalingPolicySelect = "Max"
+	// MinChangePolicySelect is the one that permits the smallest change.
+	MinChangePolicySelect ScalingPolicySelect = "Min"
+	// DisabledPolicySelect permits no change in the direction.
+	DisabledPolicySelect ScalingPolicySelect = "Disabled"
+)

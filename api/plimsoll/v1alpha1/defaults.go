@@ -1,0 +1,68 @@
+package v1alpha1
+
+// The defaults of the API server, for objects that were read from a file.
+const (
+	DefaultMinReplicas            = 1
+	DefaultCPUUtilization         = 80
+	DefaultCooldownPeriod         = 300
+	DefaultInitialCooldownPeriod  = 0
+	DefaultFailureDurationSeconds = 180
+	DefaultTimeZone               = "Etc/UTC"
+)
+
+// SetDefaults sets the fields that are absent to what the API server sets them to. An
+// object that the API server returned has all of them.
+func SetDefaults(spec *WorkloadAutoscalerSpec) {
+	setDefault(&spec.MinReplicas, DefaultMinReplicas)
+	if spec.Metrics == nil {
+		utilization := int32(DefaultCPUUtilization)
+		spec.Metrics = []MetricSpec{{Type: ResourceMetricSourceType, Resource: &ResourceMetricSource{
+			Name: "cpu", Target: MetricTarget{Type: UtilizationMetricType, AverageUtilization: &utilization},
+		}}}
+	}
+	for i := range spec.Metrics {
+		if f := spec.Metrics[i].Fallback; f != nil {
+			setDefault(&f.FailureDurationSeconds, DefaultFailureDurationSeconds)
+			setEmpty(&f.Behavior, FallbackStatic)
+		}
+	}
+	if spec.Behavior != nil {
+		spec.Behavior.setDefaults()
+	}
+	setEmpty(&spec.SelectionStrategy, SelectionStrategyLabelSelector)
+	setEmpty(&spec.Mode, ModeActive)
+	for i := range spec.Schedules {
+		setEmpty(&spec.Schedules[i].TimeZone, DefaultTimeZone)
+	}
+	setDefault(&spec.CooldownPeriod, DefaultCooldownPeriod)
+	setDefault(&spec.InitialCooldownPeriod, DefaultInitialCooldownPeriod)
+}
+
+func (b *Behavior) setDefaults() {
+	setDefault(&b.ScaleUp, ScaleUpRules{})
+	setDefault(&b.ScaleUp.StabilizationWindowSeconds, 0)
+	setDefault(&b.ScaleUp.SelectPolicy, MaxChangePolicySelect)
+	if b.ScaleUp.Policies == nil {
+		b.ScaleUp.Policies = []ScalingPolicy{
+			{Type: PodsScalingPolicy, Value: 4, PeriodSeconds: 15},
+			{Type: PercentScalingPolicy, Value: 100, PeriodSeconds: 15},
+		}
+	}
+	setDefault(&b.ScaleDown, ScaleDownRules{})
+	setDefault(&b.ScaleDown.SelectPolicy, MaxChangePolicySelect)
+	if b.ScaleDown.Policies == nil {
+		b.ScaleDown.Policies = []ScalingPolicy{{Type: PercentScalingPolicy, Value: 100, PeriodSeconds: 15}}
+	}
+}
+
+func setDefault[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}
+
+func setEmpty[T ~string](field *T, value T) {
+	if *field == "" {
+		*field = value
+	}
+}

@@ -1,0 +1,234 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// MetricSpec is one metric with its target. It has the field that its type names, and no
+// other of the five.
+//
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Resource' || has(self.resource)`,message="must be set where type is Resource",fieldPath=".resource",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Resource' || !has(self.resource)`,message="may be set only where type is Resource",fieldPath=".resource",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'ContainerResource' || has(self.containerResource)`,message="must be set where type is ContainerResource",fieldPath=".containerResource",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'ContainerResource' || !has(self.containerResource)`,message="may be set only where type is ContainerResource",fieldPath=".containerResource",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Pods' || has(self.pods)`,message="must be set where type is Pods",fieldPath=".pods",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Pods' || !has(self.pods)`,message="may be set only where type is Pods",fieldPath=".pods",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Object' || has(self.object)`,message="must be set where type is Object",fieldPath=".object",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Object' || !has(self.object)`,message="may be set only where type is Object",fieldPath=".object",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'External' || has(self.external)`,message="must be set where type is External",fieldPath=".external",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'External' || !has(self.external)`,message="may be set only where type is External",fieldPath=".external",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.activationValue) || self.type in ['Object', 'External']`,message="may be set only where type is Object or External",fieldPath=".activationValue",reason="FieldValueForbidden"
+type MetricSpec struct {
+	// Where the metric comes from. The field of the same name has the rest.
+	Type MetricSourceType `json:"type"`
+
+	// CPU or memory of the pods, from the kubelets or metrics.k8s.io.
+	// +optional
+	Resource *ResourceMetricSource `json:"resource,omitempty"`
+
+	// CPU or memory of one container in each of the pods.
+	// +optional
+	ContainerResource *ContainerResourceMetricSource `json:"containerResource,omitempty"`
+
+	// A metric of each of the pods, from custom.metrics.k8s.io, as requests per second.
+	// The values are averaged.
+	// +optional
+	Pods *PodsMetricSource `json:"pods,omitempty"`
+
+	// A metric of one other object, from custom.metrics.k8s.io, as the requests per
+	// second of an Ingress.
+	// +optional
+	Object *ObjectMetricSource `json:"object,omitempty"`
+
+	// A metric of something outside of the cluster, from external.metrics.k8s.io, as the
+	// length of a queue.
+	// +optional
+	External *ExternalMetricSource `json:"external,omitempty"`
+
+	// What the metric proposes while it cannot be read. Without it the metric proposes
+	// nothing, and nothing lowers the replica count meanwhile.
+	// +optional
+	Fallback *Fallback `json:"fallback,omitempty"`
+
+	// Above this value the metric is active: it keeps the last replica, and brings the
+	// first one back. It counts where minReplicas is 0, and may be set where type is
+	// Object or External. It is compared with the metric's total, also where the target
+	// is an average. Without it the value is 0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
+	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`
+}
+
+// MetricSourceType is where a metric comes from.
+//
+// +kubebuilder:validation:Enum=Resource;ContainerResource;Pods;Object;External
+type MetricSourceType string
+
+// Where metrics come from.
+const (
+	ResourceMetricSourceType          MetricSourceType = "Resource"
+	ContainerResourceMetricSourceType MetricSourceType = "ContainerResource"
+	PodsMetricSourceType              MetricSourceType = "Pods"
+	ObjectMetricSourceType            MetricSourceType = "Object"
+	ExternalMetricSourceType          MetricSourceType = "External"
+)
+
+// ResourceMetricSource is CPU, memory, or another resource of the pods.
+type ResourceMetricSource struct {
+	// The resource, as cpu or memory.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Name string `json:"name"`
+
+	// The target: averageUtilization in percent of the pods' requests, or averageValue
+	// for each pod.
+	// +kubebuilder:validation:XValidation:rule=`has(self.averageUtilization) || has(self.averageValue)`,message="must set either averageUtilization or averageValue",fieldPath=".averageUtilization",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization) || !has(self.averageValue)`,message="may not be set beside averageUtilization",fieldPath=".averageValue",reason="FieldValueForbidden"
+	Target MetricTarget `json:"target"`
+}
+
+// ContainerResourceMetricSource is CPU, memory, or another resource of one container in
+// each of the pods.
+type ContainerResourceMetricSource struct {
+	// The resource: cpu, memory, ephemeral-storage, hugepages of a size, or an extended
+	// resource with its domain.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule=`self in ['cpu', 'memory', 'ephemeral-storage'] || self.matches('^hugepages-[A-Za-z0-9_.-]*[A-Za-z0-9]$') || (self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?([.][a-z0-9]([a-z0-9-]*[a-z0-9])?)*/([A-Za-z0-9][A-Za-z0-9_.-]{0,61})?[A-Za-z0-9]$') && !self.startsWith('requests.'))`,message="must be cpu, memory, ephemeral-storage, hugepages of a size, or an extended resource with its domain"
+	Name string `json:"name"`
+
+	// The target: averageUtilization in percent of the containers' requests, or
+	// averageValue for each container.
+	// +kubebuilder:validation:XValidation:rule=`has(self.averageUtilization) || has(self.averageValue)`,message="must set either averageUtilization or averageValue",fieldPath=".averageUtilization",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization) || !has(self.averageValue)`,message="may not be set beside averageUtilization",fieldPath=".averageValue",reason="FieldValueForbidden"
+	Target MetricTarget `json:"target"`
+
+	// The name of the container.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Container string `json:"container"`
+}
+
+// PodsMetricSource is a metric of each of the pods.
+type PodsMetricSource struct {
+	// The metric.
+	Metric MetricIdentifier `json:"metric"`
+
+	// The target: averageValue for each pod.
+	// +kubebuilder:validation:XValidation:rule=`has(self.averageValue)`,message="must set averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	Target MetricTarget `json:"target"`
+}
+
+// ObjectMetricSource is a metric of one other object.
+type ObjectMetricSource struct {
+	// The object that the metric is about.
+	DescribedObject CrossVersionObjectReference `json:"describedObject"`
+
+	// The target: value in total, or averageValue for each pod.
+	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	Target MetricTarget `json:"target"`
+
+	// The metric.
+	Metric MetricIdentifier `json:"metric"`
+}
+
+// ExternalMetricSource is a metric of something outside of the cluster.
+type ExternalMetricSource struct {
+	// The metric.
+	Metric MetricIdentifier `json:"metric"`
+
+	// The target: value in total, or averageValue for each pod.
+	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
+	Target MetricTarget `json:"target"`
+}
+
+// MetricIdentifier names a metric of a metrics API.
+type MetricIdentifier struct {
+	// The name of the metric.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule=`!(self in ['.', '..']) && !self.contains('/') && !self.contains('%')`,message="must not be '.' or '..', nor contain '/' or '%'"
+	Name string `json:"name"`
+
+	// Which series of the metric, by their labels; all of them without it.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// MetricTarget is the value that the autoscaler steers a metric to.
+type MetricTarget struct {
+	// Which of the values is the target.
+	Type MetricTargetType `json:"type"`
+
+	// The target of the metric's total.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	Value *resource.Quantity `json:"value,omitempty"`
+
+	// The target of the average over the pods.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self > 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : quantity(self).isGreaterThan(quantity('0')))`,message="must be positive"
+	AverageValue *resource.Quantity `json:"averageValue,omitempty"`
+
+	// The target of the average over the pods, in percent of what they request.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	AverageUtilization *int32 `json:"averageUtilization,omitempty"`
+}
+
+// MetricTargetType is which value of a MetricTarget is the target.
+//
+// +kubebuilder:validation:Enum=Utilization;Value;AverageValue
+type MetricTargetType string
+
+// Which value is the target.
+const (
+	UtilizationMetricType  MetricTargetType = "Utilization"
+	ValueMetricType        MetricTargetType = "Value"
+	AverageValueMetricType MetricTargetType = "AverageValue"
+)
+
+// Fallback is what a metric proposes while it cannot be read.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.replicas) || (has(self.behavior) && self.behavior == 'CurrentReplicas')`,message="must be set unless behavior is CurrentReplicas",fieldPath=".replicas",reason="FieldValueRequired"
+type Fallback struct {
+	// How long the metric must have failed before the fallback holds, in seconds.
+	// +optional
+	// +kubebuilder:default=180
+	// +kubebuilder:validation:Minimum=1
+	FailureDurationSeconds *int32 `json:"failureDurationSeconds,omitempty"`
+
+	// The replica count of the fallback. Other metrics, behavior, minReplicas and
+	// maxReplicas hold as always. It is required unless behavior is CurrentReplicas, which
+	// ignores it.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Static proposes replicas. CurrentReplicas proposes the current replica count.
+	// CurrentReplicasIfHigher proposes the larger of the two, CurrentReplicasIfLower the
+	// smaller.
+	// +optional
+	// +kubebuilder:default=Static
+	Behavior FallbackBehavior `json:"behavior,omitempty"`
+}
+
+// FallbackBehavior is how a fallback proposes a replica count.
+//
+// +kubebuilder:validation:Enum=Static;CurrentReplicas;CurrentReplicasIfHigher;CurrentReplicasIfLower
+type FallbackBehavior string
+
+// How a fallback proposes a replica count.
+const (
+	// FallbackStatic proposes the fallback's replicas.
+	FallbackStatic FallbackBehavior = "Static"
+	// FallbackCurrentReplicas proposes the current replica count.
+	FallbackCurrentReplicas FallbackBehavior = "CurrentReplicas"
+	// FallbackCurrentReplicasIfHigher proposes the larger of the two.
+	FallbackCurrentReplicasIfHigher FallbackBehavior = "CurrentReplicasIfHigher"
+	// FallbackCurrentReplicasIfLower proposes the smaller of the two.
+	FallbackCurrentReplicasIfLower FallbackBehavior = "CurrentReplicasIfLower"
+)

@@ -1,0 +1,57 @@
+package v1alpha1
+
+// Schedule tightens the limits of the replica count from each start for a duration.
+//
+// +kubebuilder:validation:XValidation:rule=`has(self.minReplicas) || has(self.maxReplicas)`,message="must set minReplicas, maxReplicas or both",fieldPath=".minReplicas",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || !has(self.maxReplicas) || self.minReplicas <= self.maxReplicas`,message="must be greater than or equal to minReplicas",fieldPath=".maxReplicas"
+// +kubebuilder:validation:XValidation:rule=`!has(self.rampSeconds) || self.rampSeconds == 0 || has(self.minReplicas)`,message="may be set only beside minReplicas, which it approaches",fieldPath=".rampSeconds",reason="FieldValueForbidden"
+type Schedule struct {
+	// The name of the schedule, for status, conditions and events.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// The time zone of start, by its name in the IANA database, as Europe/Berlin.
+	// +optional
+	// +kubebuilder:default="Etc/UTC"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_+.-]+(/[A-Za-z0-9_+.-]+)*$`
+	// +kubebuilder:validation:XValidation:rule=`self.lowerAscii() != 'local' && timestamp('2000-01-01T00:00:00Z').getHours(self) >= 0`,message="must be the name of a time zone in the IANA database"
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// When the schedule starts, in the cron syntax of a CronJob: minute, hour, day of the
+	// month, month and day of the week, as "0 8 * * mon-fri"; or @hourly, @daily,
+	// @weekly, @monthly or @yearly. A time zone in it, as TZ=UTC, is not permitted.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|(([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]*)?,)*([*?]|[0-5]?[0-9](-[0-5]?[0-9])?)(/[1-9][0-9]*)?[ \t]+(([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]*)?,)*([*?]|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]*)?[ \t]+(([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]*)?,)*([*?]|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01]))?)(/[1-9][0-9]*)?[ \t]+(([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]*)?,)*([*?]|(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))(-(0?[1-9]|1[0-2]|(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)))?)(/[1-9][0-9]*)?[ \t]+(([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]*)?,)*([*?]|(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat))(-(0?[0-6]|(?i:sun|mon|tue|wed|thu|fri|sat)))?)(/[1-9][0-9]*)?)$')`,message="must be a schedule in cron syntax: minute, hour, day of the month, month and day of the week, as '0 8 * * mon-fri'"
+	// +kubebuilder:validation:XValidation:rule=`self.lowerAscii().replace('sun', '0').replace('mon', '1').replace('tue', '2').replace('wed', '3').replace('thu', '4').replace('fri', '5').replace('sat', '6').replace('jan', '1').replace('feb', '2').replace('mar', '3').replace('apr', '4').replace('may', '5').replace('jun', '6').replace('jul', '7').replace('aug', '8').replace('sep', '9').replace('oct', '10').replace('nov', '11').replace('dec', '12').findAll('[0-9]+-[0-9]+').all(r, int(r.split('-')[0]) <= int(r.split('-')[1]))`,message="must have ranges that begin before they end"
+	Start string `json:"start"`
+
+	// How long the schedule stays in force after each start, in seconds: a minute to 366
+	// days.
+	// +kubebuilder:validation:Minimum=60
+	// +kubebuilder:validation:Maximum=31622400
+	DurationSeconds int64 `json:"durationSeconds"`
+
+	// The fewest replicas while the schedule is in force. It cannot lower the
+	// autoscaler's own minReplicas.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MinReplicas *int32 `json:"minReplicas,omitempty"`
+
+	// The most replicas while the schedule is in force. It cannot raise the autoscaler's
+	// own maxReplicas.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MaxReplicas *int32 `json:"maxReplicas,omitempty"`
+
+	// How long before the start the fewest replicas begin to rise, in seconds, so that
+	// minReplicas is reached at the start. Without it they rise at once.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	RampSeconds *int32 `json:"rampSeconds,omitempty"`
+}

@@ -1,0 +1,47 @@
+package wla
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/customresource"
+)
+
+// oneOrMany is an object or a list of them.
+type oneOrMany struct {
+	plimsollv1alpha1.WorkloadAutoscaler `json:",inline"`
+
+	Items []plimsollv1alpha1.WorkloadAutoscaler `json:"items"`
+}
+
+var kinds = customresource.Kinds{
+	Version: plimsollv1alpha1.SchemeGroupVersion, OneOrMany: &oneOrMany{},
+	Read: map[string]func(*customresource.Document) runtime.Object{
+		plimsollv1alpha1.Kind: customresource.One(read),
+		plimsollv1alpha1.Kind + "List": func(d *customresource.Document) runtime.Object {
+			return &plimsollv1alpha1.WorkloadAutoscalerList{TypeMeta: d.TypeMeta, ListMeta: d.Metadata,
+				Items: customresource.Each(d.Items, read)}
+		},
+	},
+}
+
+// read decodes an object part by part where it cannot be decoded as a whole. One whose
+// spec cannot be decoded has none, and says why. A status that cannot be decoded is
+// empty, and is written again.
+func read(text []byte) *plimsollv1alpha1.WorkloadAutoscaler {
+	if whole := (&plimsollv1alpha1.WorkloadAutoscaler{}); customresource.Read(text, whole) == nil {
+		return whole
+	}
+	p := customresource.PartsOf(text)
+	if p == nil {
+		return nil
+	}
+	object := &plimsollv1alpha1.WorkloadAutoscaler{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
+	if object.Unreadable = p.ReadSpec(&object.Spec); object.Unreadable != "" {
+		object.Spec = plimsollv1alpha1.WorkloadAutoscalerSpec{}
+	}
+	if err := customresource.Read(p.Status, &object.Status); err != nil {
+		object.Status = plimsollv1alpha1.WorkloadAutoscalerStatus{}
+	}
+	return object
+}

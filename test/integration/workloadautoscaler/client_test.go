@@ -1,0 +1,237 @@
+package workloadautoscaler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
+)
+
+func clientOf(t *testing.T, s *harness.Namespace) wla.WorkloadAutoscalerClient {
+	t.Helper()
+	client, err := wla.New(unlimited(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if served, err := client.Served(t.Context()); err != nil || !served {
+		t.Fatalf("served: %v, %v", served, err)
+	}
+	return client.WorkloadAutoscalers(s.Name)
+}
+
+func web() *plimsollv1alpha1.WorkloadAutoscaler {
+	return &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{
+			ScaleTargetRef: plimsollv1alpha1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"},
+			MaxReplicas:    5,
+		}}
+}
+
+// What is absent gets the same defaults from the API server as from SetDefaults, at each place that has some.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	objects := clientOf(t, namespace(t))
+	whole := web()
+	whole.Spec.Behavior = &plimsollv1alpha1.Behavior{}
+	whole.Spec.Schedules = []plimsollv1alpha1.Schedule{
+		{Name: "day", Start: "0 8 * * mon-fri", DurationSeconds: 60, MinReplicas: ptr.To[int32](2)}}
+	whole.Spec.Metrics = []plimsollv1alpha1.MetricSpec{{
+		Type: plimsollv1alpha1.ExternalMetricSourceType, Fallback: &plimsollv1alpha1.Fallback{Replicas: ptr.To[int32](3)},
+		External: &plimsollv1alpha1.ExternalMetricSource{Metric: plimsollv1alpha1.MetricIdentifier{Name: "jobs"},
+			Target: plimsollv1alpha1.MetricTarget{Type: plimsollv1alpha1.ValueMetricType, Value: ptr.To(resource.MustParse("5"))}},
+	}}
+	halfway := web()
+	halfway.Spec.Behavior = &plimsollv1alpha1.Behavior{
+		ScaleUp: &plimsollv1alpha1.ScaleUpRules{StabilizationWindowSeconds: ptr.To[int32](5)},
+		ScaleDown: &plimsollv1alpha1.ScaleDownRules{Policies: []plimsollv1alpha1.ScalingPolicy{
+			{Type: plimsollv1alpha1.PodsScalingPolicy, Value: 1, PeriodSeconds: 60}}},
+	}
+	schedules := web()
+	schedules.Spec.MinReplicas, schedules.Spec.Metrics = ptr.To[int32](0), []plimsollv1alpha1.MetricSpec{}
+	schedules.Spec.Schedules = whole.Spec.Schedules
+	for what, object := range map[string]*plimsollv1alpha1.WorkloadAutoscaler{
+		"all absent": web(), "behavior, schedule and fallback": whole, "some of behavior": halfway, "no metrics": schedules,
+	} {
+		created, err := objects.Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		want := object.Spec.DeepCopy()
+		plimsollv1alpha1.SetDefaults(want)
+		if diff := cmp.Diff(*want, created.Spec); diff != "" {
+			t.Errorf("%s (-SetDefaults +API server):\n%s", what, diff)
+		}
+	}
+}
+
+// Each call of the typed client does what it says, and each field can be changed.
+func TestTypedClient(t *testing.T) {
+	t.Parallel()
+	objects := clientOf(t, namespace(t))
+	object := web()
+	object.Spec.Metrics = []plimsollv1alpha1.MetricSpec{}
+	object.Spec.Schedules = []plimsollv1alpha1.Schedule{
+		{Name: "day", Start: "@daily", DurationSeconds: 60, MinReplicas: ptr.To[int32](2)}}
+	created, err := objects.Create(t.Context(), object, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	created.Spec.ScaleTargetRef.Name, created.Spec.MaxReplicas = "other", 7
+	updated, err := objects.Update(t.Context(), created, metav1.UpdateOptions{})
+	// An empty list is not an absent one: it would become CPU at 80 %.
+	if err != nil || updated.Spec.Metrics == nil || len(updated.Spec.Metrics) > 0 || updated.Generation != 2 {
+		t.Fatalf("%+v, %v", updated, err)
+	}
+	updated.Spec.MaxReplicas = 9 // is no part of the status
+	updated.Status = plimsollv1alpha1.WorkloadAutoscalerStatus{CurrentReplicas: 2, DesiredReplicas: 3}
+	if _, err = objects.UpdateStatus(t.Context(), updated, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := objects.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if o := list.Items[0]; o.Spec.MaxReplicas != 7 || o.Status.DesiredReplicas != 3 || o.Generation != 2 {
+		t.Errorf("%+v", o)
+	}
+	if err := objects.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := objects.Get(t.Context(), "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a deleted object: %v", err)
+	}
+}
+
+// One patch sets each mode, and the status stays.
+func TestModeIsOnePatch(t *testing.T) {
+	t.Parallel()
+	objects := clientOf(t, namespace(t))
+	object, err := objects.Create(t.Context(), web(), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object.Status.DesiredReplicas = 3
+	if _, err := objects.UpdateStatus(t.Context(), object, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []plimsollv1alpha1.Mode{
+		plimsollv1alpha1.ModePaused, plimsollv1alpha1.ModePreview, plimsollv1alpha1.ModeActive,
+	} {
+		patched, err := objects.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"mode":"`+mode+`"}}`),
+			metav1.PatchOptions{})
+		if err != nil || patched.Spec.Mode != mode || patched.Status.DesiredReplicas != 3 {
+			t.Errorf("%+v, %v", patched, err)
+		}
+	}
+}
+
+// An informer follows the objects of its namespace, and a lister reads them.
+func TestInformer(t *testing.T) {
+	t.Parallel()
+	s := namespace(t)
+	objects := clientOf(t, s)
+	client, err := wla.New(unlimited(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	informer := client.Informer(s.Name, nil)
+	go informer.RunWithContext(ctx)
+	lister := wla.NewLister(informer)
+	sees := func(what string, want ...string) {
+		t.Helper()
+		s.Eventually(what, func(context.Context) error {
+			found, err := lister.List(labels.Everything())
+			if err != nil {
+				return err
+			}
+			var got []string
+			for _, object := range found {
+				if object.ManagedFields != nil {
+					return errors.New("an object with managed fields")
+				}
+				got = append(got, fmt.Sprint(object.Name, " ", object.Spec.MaxReplicas))
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				return fmt.Errorf("the lister has %q", got)
+			}
+			return nil
+		})
+	}
+	created, err := objects.Create(t.Context(), web(), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sees("one is created", "web 5")
+	created.Spec.MaxReplicas = 6
+	if _, err := objects.Update(t.Context(), created, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	sees("it is changed", "web 6")
+	if err := objects.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	sees("all are deleted")
+}
+
+// A status with all that it can have is stored as it is, and one with a quantity beyond the bounds is not.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	objects := clientOf(t, namespace(t))
+	object, err := objects.Create(t.Context(), web(), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := metav1.Now().Rfc3339Copy()
+	object.Status = fullStatus(at)
+	stored, err := objects.UpdateStatus(t.Context(), object, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fullStatus(at), stored.Status); diff != "" {
+		t.Errorf("(-written +stored):\n%s", diff)
+	}
+	for _, value := range []string{`"1e999999999"`, `1e300`, `"` + fmt.Sprintf("%070d", 1) + `"`} {
+		_, err := objects.Patch(t.Context(), "web", types.MergePatchType, []byte(
+			`{"status":{"currentMetrics":[{"type":"External","external":{"metric":{"name":"jobs"},"current":{"value":`+value+`}}}]}}`),
+			metav1.PatchOptions{}, "status")
+		if err := refused(err, "status.currentMetrics[0].external.current.value", ""); err != nil {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
+func fullStatus(at metav1.Time) plimsollv1alpha1.WorkloadAutoscalerStatus {
+	return plimsollv1alpha1.WorkloadAutoscalerStatus{
+		ObservedGeneration: ptr.To[int64](1), LastScaleTime: &at, CurrentReplicas: 2, DesiredReplicas: 4,
+		Reason: "Schedule day", Metrics: "cpu: 45%/80%", MinReplicas: ptr.To[int32](4), MaxReplicas: ptr.To[int32](5),
+		CurrentMetrics: []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricStatus{Name: "cpu", Current: autoscalingv2.MetricValueStatus{
+				AverageValue: ptr.To(resource.MustParse("45m")), AverageUtilization: ptr.To[int32](45)}}},
+			{}}, // a metric that cannot be read has an empty entry, as on an HPA
+		Proposals: []plimsollv1alpha1.Proposal{
+			{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "cpu", Replicas: ptr.To[int32](2), SampleTime: &at},
+			{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "jobs", Message: "no values"},
+		},
+		Limit:           &plimsollv1alpha1.Limit{Name: "MinReplicas", Message: "4 replicas at least"},
+		Next:            &plimsollv1alpha1.Next{Time: at, Reason: "ScheduleEnd", Replicas: ptr.To[int32](2)},
+		ActiveSchedules: []plimsollv1alpha1.ActiveSchedule{{Name: "day", Until: at}},
+		Conditions: []metav1.Condition{{Type: "ScalingActive", Status: metav1.ConditionTrue, Reason: "ValidMetricFound",
+			LastTransitionTime: at}},
+	}
+}

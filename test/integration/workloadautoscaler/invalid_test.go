@@ -1,0 +1,225 @@
+package workloadautoscaler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// invalid is a change that makes the smallest spec invalid.
+type invalid struct {
+	patch string
+	// field and text are in one cause of the refusal.
+	field, text string
+	// own is true of what an HPA does not have, or takes.
+	own bool
+}
+
+const (
+	cpu    = `{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":%s}}]}`
+	app    = `{"metrics":[{"type":"ContainerResource","containerResource":{"name":%q,"container":%q,"target":{"type":"Utilization","averageUtilization":50}}}]}`
+	pods   = `{"metrics":[{"type":"Pods","pods":{"metric":{"name":%q},"target":%s}}]}`
+	object = `{"metrics":[{"type":"Object","object":{"describedObject":%s,"metric":{"name":"hits"},"target":%s}}]}`
+	queue  = `{"metrics":[{"type":"External","external":{"metric":{"name":%q},"target":%s}}]}`
+	full   = `{"metrics":[{"type":"External","external":{"metric":{"name":"jobs"},"target":{"type":"Value","value":"5"}}%s}]}`
+	daily  = `{"schedules":[{"name":"day","start":"0 8 * * *","durationSeconds":3600,"minReplicas":2%s}]}`
+
+	ingress  = `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","name":"shop"}`
+	value    = `{"type":"Value","value":"5"}`
+	average  = `{"type":"AverageValue","averageValue":"5"}`
+	percent  = `{"type":"Utilization","averageUtilization":50}`
+	policies = `{"behavior":{"scaleUp":{"policies":[%s]}}}`
+)
+
+var invalids = map[string]invalid{
+	// The target.
+	"no target":              {`{"scaleTargetRef":null}`, "spec.scaleTargetRef", "Required", false},
+	"no kind":                {`{"scaleTargetRef":{"kind":null}}`, "spec.scaleTargetRef.kind", "Required", false},
+	"empty kind":             {`{"scaleTargetRef":{"kind":""}}`, "spec.scaleTargetRef.kind", "at least 1 chars", false},
+	"kind is two dots":       {`{"scaleTargetRef":{"kind":".."}}`, "spec.scaleTargetRef.kind", "must not be '.' or '..'", false},
+	"kind with a slash":      {`{"scaleTargetRef":{"kind":"a/b"}}`, "spec.scaleTargetRef.kind", "nor contain '/'", false},
+	"no name":                {`{"scaleTargetRef":{"name":null}}`, "spec.scaleTargetRef.name", "Required", false},
+	"empty name":             {`{"scaleTargetRef":{"name":""}}`, "spec.scaleTargetRef.name", "at least 1 chars", false},
+	"name is a dot":          {`{"scaleTargetRef":{"name":"."}}`, "spec.scaleTargetRef.name", "must not be '.' or '..'", false},
+	"name with a percentage": {`{"scaleTargetRef":{"name":"a%2f"}}`, "spec.scaleTargetRef.name", "nor contain '/' or '%'", false},
+	"a huge name":            {`{"scaleTargetRef":{"name":"` + strings.Repeat("a", 254) + `"}}`, "spec.scaleTargetRef.name", "may not be more than 253 bytes", true},
+	"no group":               {`{"scaleTargetRef":{"apiVersion":null}}`, "spec.scaleTargetRef.apiVersion", "must specify the API group", false},
+	"empty group":            {`{"scaleTargetRef":{"apiVersion":"v1"}}`, "spec.scaleTargetRef.apiVersion", "must specify the API group", false},
+	"three parts":            {`{"scaleTargetRef":{"apiVersion":"apps/v1/v3"}}`, "spec.scaleTargetRef.apiVersion", "a group and a version", false},
+	"three parts of a core kind": {`{"scaleTargetRef":{"kind":"ReplicationController","apiVersion":"apps/v1/v3"}}`,
+		"spec.scaleTargetRef.apiVersion", "a group and a version", false},
+
+	// The limits.
+	"no maxReplicas":           {`{"maxReplicas":null}`, "spec.maxReplicas", "Required", false},
+	"maxReplicas 0":            {`{"maxReplicas":0}`, "spec.maxReplicas", "greater than or equal to 1", false},
+	"maxReplicas -1":           {`{"maxReplicas":-1}`, "spec.maxReplicas", "greater than or equal to 1", false},
+	"maxReplicas of 33 bits":   {`{"maxReplicas":4294967296}`, "<nil>", "format int32 in spec.maxReplicas", false},
+	"maxReplicas as a text":    {`{"maxReplicas":"5"}`, "spec.maxReplicas", "integer", false},
+	"minReplicas -1":           {`{"minReplicas":-1}`, "spec.minReplicas", "greater than or equal to 0", false},
+	"minReplicas above":        {`{"minReplicas":7}`, "spec.maxReplicas", "greater than or equal to minReplicas", false},
+	"minReplicas 0 with CPU":   {`{"minReplicas":0}`, "spec.minReplicas", "at least 1 without an Object or External metric", false},
+	"syncPeriodSeconds 0":      {`{"syncPeriodSeconds":0}`, "spec.syncPeriodSeconds", "greater than or equal to 1", true},
+	"syncPeriodSeconds 3601":   {`{"syncPeriodSeconds":3601}`, "spec.syncPeriodSeconds", "less than or equal to 3600", true},
+	"another selection":        {`{"selectionStrategy":"All"}`, "spec.selectionStrategy", "Unsupported value", true},
+	"another mode":             {`{"mode":"Off"}`, "spec.mode", "Unsupported value", true},
+	"pausedReplicas -1":        {`{"pausedReplicas":-1}`, "spec.pausedReplicas", "greater than or equal to 0", true},
+	"cooldownPeriod -1":        {`{"cooldownPeriod":-1}`, "spec.cooldownPeriod", "greater than or equal to 0", true},
+	"initialCooldownPeriod -1": {`{"initialCooldownPeriod":-1}`, "spec.initialCooldownPeriod", "greater than or equal to 0", true},
+
+	// The metrics.
+	"no metrics, no schedules": {`{"metrics":[]}`, "spec.metrics", "must have a metric where there are no schedules", true},
+	"an empty metric":          {`{"metrics":[{}]}`, "spec.metrics[0].type", "Required", false},
+	"another type":             {`{"metrics":[{"type":"Prometheus"}]}`, "spec.metrics[0].type", "Unsupported value", false},
+	"101 metrics":              {`{"metrics":[` + strings.Repeat(`{"type":"Resource","resource":{"name":"cpu","target":`+percent+`}},`, 100) + `{"type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics", "at most 100 items", true},
+	"type Resource alone":      {`{"metrics":[{"type":"Resource"}]}`, "spec.metrics[0].resource", "must be set where type is Resource", false},
+	"type ContainerResource alone": {`{"metrics":[{"type":"ContainerResource"}]}`, "spec.metrics[0].containerResource",
+		"must be set where type is ContainerResource", false},
+	"type Pods alone":     {`{"metrics":[{"type":"Pods"}]}`, "spec.metrics[0].pods", "must be set where type is Pods", false},
+	"type Object alone":   {`{"metrics":[{"type":"Object"}]}`, "spec.metrics[0].object", "must be set where type is Object", false},
+	"type External alone": {`{"metrics":[{"type":"External"}]}`, "spec.metrics[0].external", "must be set where type is External", false},
+	"the field of another type": {`{"metrics":[{"type":"Resource","pods":{"metric":{"name":"hits"},"target":` + average + `}}]}`,
+		"spec.metrics[0].pods", "may be set only where type is Pods", false},
+	"two fields": {`{"metrics":[{"type":"Pods","resource":{"name":"cpu","target":` + percent + `},"pods":{"metric":{"name":"hits"},"target":` + average + `}}]}`,
+		"spec.metrics[0].resource", "may be set only where type is Resource", false},
+	"a resource without a name": {`{"metrics":[{"type":"Resource","resource":{"target":` + percent + `}}]}`,
+		"spec.metrics[0].resource.name", "Required", false},
+	"a resource without a target": {`{"metrics":[{"type":"Resource","resource":{"name":"cpu"}}]}`,
+		"spec.metrics[0].resource.target", "Required", false},
+	"a target without a type":       {fmt.Sprintf(cpu, `{"averageUtilization":50}`), "spec.metrics[0].resource.target.type", "Required", false},
+	"a target of another type":      {fmt.Sprintf(cpu, `{"type":"Percent","averageUtilization":50}`), "spec.metrics[0].resource.target.type", "Unsupported value", false},
+	"a target without a value":      {fmt.Sprintf(cpu, `{"type":"Utilization"}`), "spec.metrics[0].resource.target.averageUtilization", "must set either", false},
+	"a target with a value too few": {fmt.Sprintf(cpu, value), "spec.metrics[0].resource.target.averageUtilization", "must set either", false},
+	"a target with both values": {fmt.Sprintf(cpu, `{"type":"Utilization","averageUtilization":50,"averageValue":"5"}`),
+		"spec.metrics[0].resource.target.averageValue", "may not be set beside averageUtilization", false},
+	"averageUtilization 0":           {fmt.Sprintf(cpu, `{"type":"Utilization","averageUtilization":0}`), "spec.metrics[0].resource.target.averageUtilization", "greater than or equal to 1", false},
+	"averageValue 0":                 {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":"0"}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
+	"averageValue 0, a number":       {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":0}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
+	"averageValue -1":                {fmt.Sprintf(cpu, `{"type":"AverageValue","averageValue":"-1"}`), "spec.metrics[0].resource.target.averageValue", "must be positive", false},
+	"no container":                   {fmt.Sprintf(app, "cpu", ""), "spec.metrics[0].containerResource.container", "at least 1 chars", false},
+	"a container that can not exist": {fmt.Sprintf(app, "cpu", "---***"), "spec.metrics[0].containerResource.container", "should match", false},
+	"a container's lone resource":    {fmt.Sprintf(app, "InvalidResource", "app"), "spec.metrics[0].containerResource.name", "must be cpu, memory", false},
+	"a quota's resource":             {fmt.Sprintf(app, "requests.nvidia.com/gpu", "app"), "spec.metrics[0].containerResource.name", "must be cpu, memory", false},
+	"pods without averageValue":      {fmt.Sprintf(pods, "hits", value), "spec.metrics[0].pods.target.averageValue", "must set averageValue", false},
+	"a metric without a name":        {fmt.Sprintf(pods, "", average), "spec.metrics[0].pods.metric.name", "at least 1 chars", false},
+	"a metric with slashes":          {fmt.Sprintf(queue, "foo/../", value), "spec.metrics[0].external.metric.name", "nor contain '/'", false},
+	"a huge metric name":             {fmt.Sprintf(queue, strings.Repeat("a", 1025), value), "spec.metrics[0].external.metric.name", "may not be more than 1024 bytes", true},
+	"an object without a kind":       {fmt.Sprintf(object, `{"name":"shop"}`, value), "spec.metrics[0].object.describedObject.kind", "Required", false},
+	"an object of three parts":       {fmt.Sprintf(object, `{"apiVersion":"a/b/c","kind":"Ingress","name":"shop"}`, value), "spec.metrics[0].object.describedObject.apiVersion", "a group and a version", false},
+	"an object without a value":      {fmt.Sprintf(object, ingress, `{"type":"Value"}`), "spec.metrics[0].object.target.averageValue", "must set either value or averageValue", false},
+	"a queue without a value":        {fmt.Sprintf(queue, "jobs", `{"type":"Value"}`), "spec.metrics[0].external.target.averageValue", "must set either value or averageValue", false},
+	"a queue with both values":       {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"5","averageValue":"5"}`), "spec.metrics[0].external.target.value", "may not be set beside averageValue", false},
+	"a negative queue":               {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"-300m"}`), "spec.metrics[0].external.target.value", "must be positive", false},
+
+	// Quantities.
+	"an exponent of nine digits": {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"1e999999999"}`), "spec.metrics[0].external.target.value", "should match", true},
+	"65 digits":                  {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"`+strings.Repeat("1", 65)+`"}`), "spec.metrics[0].external.target.value", "may not be more than 64 bytes", true},
+	"a number with an exponent":  {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":1e300}`), "spec.metrics[0].external.target.value", "", true},
+	"a fraction as a number":     {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":0.5}`), "spec.metrics[0].external.target.value", "integer", true},
+	"no quantity":                {fmt.Sprintf(queue, "jobs", `{"type":"Value","value":"five"}`), "spec.metrics[0].external.target.value", "should match", false},
+	"a huge tolerance":           {`{"behavior":{"scaleUp":{"tolerance":"1e100"}}}`, "spec.behavior.scaleUp.tolerance", "should match", true},
+	"a huge activationValue":     {fmt.Sprintf(full, `,"activationValue":"1e-999999999"`), "spec.metrics[0].activationValue", "should match", true},
+
+	// Fallbacks and activation.
+	"a fallback without replicas": {fmt.Sprintf(full, `,"fallback":{}`), "spec.metrics[0].fallback.replicas", "must be set unless behavior is CurrentReplicas", true},
+	"a fallback of 0 replicas":    {fmt.Sprintf(full, `,"fallback":{"replicas":0}`), "spec.metrics[0].fallback.replicas", "greater than or equal to 1", true},
+	"a fallback at once":          {fmt.Sprintf(full, `,"fallback":{"replicas":3,"failureDurationSeconds":0}`), "spec.metrics[0].fallback.failureDurationSeconds", "greater than or equal to 1", true},
+	"another fallback":            {fmt.Sprintf(full, `,"fallback":{"replicas":3,"behavior":"static"}`), "spec.metrics[0].fallback.behavior", "Unsupported value", true},
+	"a fallback of the larger without replicas": {fmt.Sprintf(full, `,"fallback":{"behavior":"CurrentReplicasIfHigher"}`),
+		"spec.metrics[0].fallback.replicas", "must be set unless behavior is CurrentReplicas", true},
+	"activationValue -1": {fmt.Sprintf(full, `,"activationValue":"-1"`), "spec.metrics[0].activationValue", "greater than or equal to 0", true},
+	"activationValue of CPU": {`{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":` + percent + `},"activationValue":"1"}]}`,
+		"spec.metrics[0].activationValue", "may be set only where type is Object or External", true},
+
+	// Behavior.
+	"no policies":              {`{"behavior":{"scaleDown":{"policies":[]}}}`, "spec.behavior.scaleDown.policies", "at least 1 items", false},
+	"a window of -1 s":         {`{"behavior":{"scaleDown":{"stabilizationWindowSeconds":-1}}}`, "spec.behavior.scaleDown.stabilizationWindowSeconds", "greater than or equal to 0", false},
+	"a window of 3601 s":       {`{"behavior":{"scaleUp":{"stabilizationWindowSeconds":3601}}}`, "spec.behavior.scaleUp.stabilizationWindowSeconds", "less than or equal to 3600", false},
+	"another selectPolicy":     {`{"behavior":{"scaleUp":{"selectPolicy":"Average"}}}`, "spec.behavior.scaleUp.selectPolicy", "Unsupported value", false},
+	"another policy":           {fmt.Sprintf(policies, `{"type":"Nodes","value":1,"periodSeconds":15}`), "spec.behavior.scaleUp.policies[0].type", "Unsupported value", false},
+	"a policy of 0":            {fmt.Sprintf(policies, `{"type":"Pods","value":0,"periodSeconds":15}`), "spec.behavior.scaleUp.policies[0].value", "greater than or equal to 1", false},
+	"a policy without a value": {fmt.Sprintf(policies, `{"type":"Pods","periodSeconds":15}`), "spec.behavior.scaleUp.policies[0].value", "Required", false},
+	"a period of 0 s":          {fmt.Sprintf(policies, `{"type":"Pods","value":1,"periodSeconds":0}`), "spec.behavior.scaleUp.policies[0].periodSeconds", "greater than or equal to 1", false},
+	"a period of 1801 s":       {fmt.Sprintf(policies, `{"type":"Pods","value":1,"periodSeconds":1801}`), "spec.behavior.scaleUp.policies[0].periodSeconds", "less than or equal to 1800", false},
+	"a negative tolerance":     {`{"behavior":{"scaleDown":{"tolerance":"-0.001"}}}`, "spec.behavior.scaleDown.tolerance", "greater than or equal to 0", false},
+
+	// Schedules.
+	"a schedule without a name":      {fmt.Sprintf(daily, `,"name":null`), "spec.schedules[0].name", "", true},
+	"a schedule with a wrong name":   {fmt.Sprintf(daily, `,"name":"Day"`), "spec.schedules[0].name", "should match", true},
+	"a schedule twice":               {`{"schedules":[{"name":"a","start":"@daily","durationSeconds":60,"minReplicas":2},{"name":"a","start":"@daily","durationSeconds":60,"minReplicas":3}]}`, "spec.schedules[1]", "Duplicate", true},
+	"a schedule without limits":      {fmt.Sprintf(daily, `,"minReplicas":null`), "spec.schedules[0].minReplicas", "must set minReplicas, maxReplicas or both", true},
+	"a schedule's min above its max": {fmt.Sprintf(daily, `,"maxReplicas":1`), "spec.schedules[0].maxReplicas", "greater than or equal to minReplicas", true},
+	"a schedule's max 0":             {fmt.Sprintf(daily, `,"minReplicas":null,"maxReplicas":0`), "spec.schedules[0].maxReplicas", "greater than or equal to 1", true},
+	"a schedule without a start":     {fmt.Sprintf(daily, `,"start":null`), "spec.schedules[0].start", "", true},
+	"a start of four fields":         {fmt.Sprintf(daily, `,"start":"0 8 * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
+	"a start at minute 60":           {fmt.Sprintf(daily, `,"start":"60 8 * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
+	"a start in its own time zone":   {fmt.Sprintf(daily, `,"start":"TZ=UTC 0 8 * * *"`), "spec.schedules[0].start", "must be a schedule in cron syntax", true},
+	"a start from Friday to Monday":  {fmt.Sprintf(daily, `,"start":"0 8 * * fri-mon"`), "spec.schedules[0].start", "ranges that begin before they end", true},
+	"a huge start":                   {fmt.Sprintf(daily, `,"start":"`+strings.Repeat("0,", 64)+`0 8 * * *"`), "spec.schedules[0].start", "may not be more than 128 bytes", true},
+	"a schedule without a duration":  {fmt.Sprintf(daily, `,"durationSeconds":null`), "spec.schedules[0].durationSeconds", "", true},
+	"a schedule of 59 s":             {fmt.Sprintf(daily, `,"durationSeconds":59`), "spec.schedules[0].durationSeconds", "greater than or equal to 60", true},
+	"a schedule of 367 days":         {fmt.Sprintf(daily, `,"durationSeconds":31708800`), "spec.schedules[0].durationSeconds", "less than or equal to 31622400", true},
+	"a time zone on Mars":            {fmt.Sprintf(daily, `,"timeZone":"Mars/Olympus"`), "spec.schedules[0].timeZone", "unknown time zone Mars/Olympus", true},
+	"a time zone that is an offset":  {fmt.Sprintf(daily, `,"timeZone":"+02:00"`), "spec.schedules[0].timeZone", "should match", true},
+	"the API server's time zone":     {fmt.Sprintf(daily, `,"timeZone":"Local"`), "spec.schedules[0].timeZone", "name of a time zone in the IANA database", true},
+	"an empty time zone":             {fmt.Sprintf(daily, `,"timeZone":""`), "spec.schedules[0].timeZone", "at least 1 chars", true},
+	"a ramp of more than a day":      {fmt.Sprintf(daily, `,"rampSeconds":86401`), "spec.schedules[0].rampSeconds", "less than or equal to 86400", true},
+	"a ramp without minReplicas":     {fmt.Sprintf(daily, `,"minReplicas":null,"maxReplicas":3,"rampSeconds":60`), "spec.schedules[0].rampSeconds", "may be set only beside minReplicas", true},
+	"minReplicas 0 with CPU, at night": {`{"minReplicas":0,"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
+		"spec.minReplicas", "at least 1 without an Object or External metric", true},
+	"33 schedules":     {manySchedules(33), "spec.schedules", "at most 32 items", true},
+	"an unknown field": {`{"coolDownPeriod":5}`, "", `unknown field "spec.coolDownPeriod"`, true},
+}
+
+func manySchedules(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"name":"s%d","start":"@daily","durationSeconds":60,"minReplicas":2}`, i)
+	}
+	return `{"schedules":[` + strings.Join(list, ",") + `]}`
+}
+
+// What is invalid is refused with a message that names the field. If the field is an HPA's, an HPA is refused likewise.
+func TestInvalidObjectsAreRefused(t *testing.T) {
+	t.Parallel()
+	objects := objectsOf(t, namespace(t))
+	for what, c := range invalids {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			spec := with(t, c.patch)
+			_, err := objects.dryRun(t, workloadAutoscaler, spec)
+			if err := refused(err, c.field, c.text); err != nil {
+				t.Error(err)
+			}
+			if c.own {
+				return
+			}
+			if _, err := objects.dryRun(t, autoscaler, spec); err == nil {
+				t.Errorf("an HPA like it is accepted")
+			}
+		})
+	}
+}
+
+// refused is nil if one cause of the error is about the field and has the text.
+func refused(err error, field, text string) error {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return errors.New("it is accepted")
+	case !errors.As(err, &status):
+		return err
+	case field == "" && strings.Contains(err.Error(), text):
+		return nil
+	}
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			if cause.Field == field && strings.Contains(cause.Message, text) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("want it refused for %s, %q: %w", field, text, err)
+}

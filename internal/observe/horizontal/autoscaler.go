@@ -2,8 +2,10 @@ package horizontal
 
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
@@ -13,6 +15,8 @@ type Autoscaler struct {
 	// HorizontalPodAutoscaler has the object's metadata, and the parts of spec and status that
 	// an HPA has.
 	*autoscalingv2.HorizontalPodAutoscaler
+	// Workload is the object itself if it is a WorkloadAutoscaler; nil for an HPA.
+	Workload *plimsollv1alpha1.WorkloadAutoscaler
 }
 
 // HPA is a HorizontalPodAutoscaler in that form.
@@ -21,9 +25,22 @@ func HPA(hpa *autoscalingv2.HorizontalPodAutoscaler) Autoscaler {
 }
 
 // Kind is the object's kind.
-func (a *Autoscaler) Kind() observe.Kind { return observe.HorizontalPodAutoscaler }
+func (a *Autoscaler) Kind() observe.Kind {
+	if a.Workload != nil {
+		return observe.WorkloadAutoscaler
+	}
+	return observe.HorizontalPodAutoscaler
+}
 
 // Key names the object.
 func (a *Autoscaler) Key() observe.Key {
 	return observe.Key{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, Kind: a.Kind()}
+}
+
+// Object is the API's object, for events.
+func (a *Autoscaler) Object() runtime.Object {
+	if a.Workload != nil {
+		return a.Workload
+	}
+	return a.HorizontalPodAutoscaler
 }

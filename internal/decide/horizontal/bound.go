@@ -2,14 +2,20 @@ package horizontal
 
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
-// Limits are what the policy allows.
-func (p *Policy) Limits() behavior.Limits {
+// Limits are what the policy allows in a decision. The last replica of a target that may go to zero is not theirs: see
+// scalesToZero.
+func (p *Policy) Limits(d *Decision) behavior.Limits {
+	least := d.Bounds.MinReplicas
+	if d.Zero.IsPossible && d.Current > 0 {
+		least = max(1, least)
+	}
 	return behavior.Limits{
-		MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas, Behavior: p.Behavior,
+		MinReplicas: least, MaxReplicas: d.Bounds.MaxReplicas, Behavior: p.Behavior,
 		DownscaleStabilization: p.DownscaleStabilization, Divergences: p.Divergences,
 	}
 }
@@ -24,15 +30,19 @@ func (s *State) History() behavior.History {
 
 // bound takes the proposal through the windows, the rates, min and max.
 func (d *Decision) bound(s *State, proposed int32) {
-	limits, past := d.policy.Limits(), s.History()
-	lasting := proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without)
+	limits, past := d.policy.Limits(d), s.History()
+	// Fallbacks and schedules have no samples that pass or get old.
+	others := d.Proposed.OfOthers(d.Fallbacks.Active)
+	lasting := max(others, proposal.Lasting(d.Metrics, &s.work.context, s.Surges.Without))
 	w := behavior.Proposed{
 		Now: d.At, Current: d.Current, Replicas: proposed,
 		Passing: max(0, proposed-lasting), PassingWindow: surge.Confirmation,
-		Fresh: proposal.Fresh(d.At, &past, d.Metrics, &d.Surge),
+		Fresh: max(others, proposal.Fresh(d.At, &past, d.Metrics, &d.Surge)),
 	}
 	d.Stabilized = behavior.Stabilize(&limits, &past, w)
 	w.Replicas = d.Stabilized.Replicas
 	d.Limited = behavior.Limit(&limits, &past, w)
-	s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Proposed.Source == proposal.Surge)
+	if d.mode() == mode.Active {
+		s.Surges.Decided(d.Current, d.Limited.Replicas, lasting, d.Proposed.Source == proposal.Surge)
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -18,11 +18,12 @@ func NeedsReadings(p *Policy, o *Observation) bool {
 	if o.Target.Selector.Problem != SelectorFine {
 		return false
 	}
-	switch branch(p, o) {
+	switch branch(p, p.bounds(), o) {
 	case BranchMetrics:
 		return true
 	case BranchAboveMax, BranchBelowMin:
-		return p.Divergences.Has(divergence.OutOfRange)
+		// Schedules may change the bounds.
+		return p.WorkloadAutoscaler != nil || p.Divergences.Has(divergence.OutOfRange)
 	default:
 		return false
 	}
@@ -41,10 +42,11 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 		s.work = new(workspace)
 	}
 	d := Decision{
-		At: now, Branch: branch(p, o), Trigger: o.Trigger, Current: o.Target.SpecReplicas,
-		policy: p, target: o.Target, conflict: o.Conflict,
+		At: now, Trigger: o.Trigger, Current: o.Target.SpecReplicas, Desired: o.Target.SpecReplicas, Bounds: p.bounds(),
+		policy: p, target: o.Target, conflict: o.Conflict, shown: o.Shown,
 	}
-	d.Desired = d.Current
+	d.schedule(s.work)
+	d.Branch = branch(p, d.Bounds, o)
 	if d.Branch == BranchNoScale {
 		return d, s
 	}
@@ -57,45 +59,62 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	switch d.Branch {
 	case BranchAboveMax:
-		d.correct(p.MaxReplicas, s.work, o)
+		d.correct(d.Bounds.MaxReplicas, &s, o)
 	case BranchBelowMin:
-		d.correct(p.MinReplicas, s.work, o)
+		d.correct(d.Bounds.MinReplicas, &s, o)
 	case BranchMetrics:
 		d.fromMetrics(&s, o)
+	case BranchDisabled:
+		s.Fallbacks.Clear()
 	}
 	if isFirst && d.isDeferred(o) {
 		s.Recommendations = history.Recommendations{}
 	}
+	d.applyMode(&s)
 	if d.Rescale && (p.Behavior != nil || p.Divergences&(divergence.OneDoubling|divergence.NewerSamples) != 0) {
 		s.Pending = s.work.pend(p.Behavior, d.Desired-d.Current, d.Metrics)
 	}
 	return d, s
 }
 
+// bounds are those of the spec.
+func (p *Policy) bounds() schedules.Bounds {
+	return schedules.Bounds{MinReplicas: p.MinReplicas, MaxReplicas: p.MaxReplicas}
+}
+
 // branch chooses the way. A target at zero is switched off, unless it was this
 // controller that scaled it there (KEP-2021).
-func branch(p *Policy, o *Observation) Branch {
+func branch(p *Policy, b schedules.Bounds, o *Observation) Branch {
 	current := o.Target.SpecReplicas
 	switch {
 	case o.Target.Error != "":
 		return BranchNoScale
-	case current == 0 && o.ScaledToZero && (p.MinReplicas != 0 || p.seesZero()):
-		return BranchMetrics
-	case current == 0:
+	case current == 0 && !p.scalesFromZero(o):
 		return BranchDisabled
-	case current > p.MaxReplicas:
+	case current == 0 && p.WorkloadAutoscaler == nil:
+		return BranchMetrics
+	case current > b.MaxReplicas:
 		return BranchAboveMax
-	case current < p.MinReplicas:
+	case current < b.MinReplicas:
 		return BranchBelowMin
 	default:
 		return BranchMetrics
 	}
 }
 
+// scalesFromZero reports whether a target at zero may be scaled up. It may if this controller scaled it there; a
+// WorkloadAutoscaler for which zero is an ordinary count comes back from it, too, if another writer scaled it there.
+func (p *Policy) scalesFromZero(o *Observation) bool {
+	if p.WorkloadAutoscaler != nil && p.mayBeZero() {
+		return true
+	}
+	return o.ScaledToZero && (p.MinReplicas != 0 || p.seesZero())
+}
+
 // seesZero reports whether a metric has values without pods.
 func (p *Policy) seesZero() bool {
 	for i := range p.Metrics {
-		if p.Metrics[i].Type == source.Object || p.Metrics[i].Type == source.External {
+		if p.Metrics[i].Type.HasValueWithoutPods() {
 			return true
 		}
 	}
@@ -105,14 +124,14 @@ func (p *Policy) seesZero() bool {
 // correct brings a count that is out of range to its bound, independent of the
 // metrics. Upstream evaluates nothing else. Plimsoll shows the metrics all the same, and
 // does not write if the target has two autoscalers.
-func (d *Decision) correct(bound int32, w *workspace, o *Observation) {
+func (d *Decision) correct(bound int32, s *State, o *Observation) {
 	if d.policy.Divergences.Has(divergence.OutOfRange) {
 		if o.Target.Selector.Problem == SelectorAmbiguous {
 			d.Branch = BranchFailed
 			return
 		}
 		if o.Target.Selector.Problem == SelectorFine {
-			d.evaluate(w, o)
+			d.evaluate(s, o)
 			d.combine()
 		}
 	}
@@ -125,7 +144,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		d.Branch = BranchFailed
 		return
 	}
-	d.evaluate(s.work, o)
+	d.evaluate(s, o)
 	if p.Divergences.Has(divergence.NewerSamples) {
 		d.Outdated = proposal.Outdated(d.At, s.LastScaleUp, d.Metrics)
 	}
@@ -149,6 +168,9 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	if d.Current == 0 && d.Desired < p.MinReplicas {
 		d.Desired, d.RaisedToMin = p.MinReplicas, true
 	}
+	if d.scalesToZero(o) {
+		d.Desired, d.Limited.Replicas, d.Limited.Reason = 0, 0, behavior.DesiredWithinRange
+	}
 	d.Rescale = d.Desired != d.Current
 }
 
@@ -166,17 +188,21 @@ func (d *Decision) context(o *Observation) metric.Context {
 // unread is the reading of a metric that the observation has no reading for.
 var unread = metric.Reading{Error: "the metric was not read"}
 
-func (d *Decision) evaluate(w *workspace, o *Observation) {
-	p, c := d.policy, &w.context
+func (d *Decision) evaluate(s *State, o *Observation) {
+	p, c := d.policy, &s.work.context
 	*c = d.context(o)
-	d.Metrics = w.grow(len(p.Metrics), len(o.Pods))
+	d.Metrics = s.work.grow(len(p.Metrics), len(o.Pods))
 	for i := range p.Metrics {
 		reading := &unread
-		if i < len(o.Readings) {
+		switch {
+		case d.isWithoutPods(i):
+			reading = &noPods
+		case i < len(o.Readings):
 			reading = &o.Readings[i]
 		}
 		metric.Evaluate(&p.Metrics[i], reading, c, &d.Metrics[i])
 		switch {
+		case reading == &noPods:
 		case d.Metrics[i].Failure != nil:
 			d.Failed++
 		case d.Metrics[i].Pending:
@@ -187,16 +213,17 @@ func (d *Decision) evaluate(w *workspace, o *Observation) {
 		&surge.Input{Specs: p.Metrics, Readings: o.Readings, Results: d.Metrics, Context: c})
 	// The caller may reuse the observation.
 	c.Pods = nil
+	d.evaluateOwn(s, o)
 }
 
 // combine takes the largest of the proposals, the first of equals. The proposal is
 // not usable if there is none or if it would lower the count and may not.
 //
-// Proposals come from the metrics that could be computed, and from the surge
-// window. While one metric could not, or has no values yet, the others may not lower
-// the count: it might be the one that needs it.
+// Proposals come from the metrics that could be computed, from fallbacks, and from the
+// surge window. While one metric could not and has no fallback, or has no values yet, the
+// others may not lower the count: it might be the one that needs it.
 func (d *Decision) combine() (usable bool) {
-	best := proposal.OfMetrics(d.Metrics, d.Failed+d.Pending+d.Outdated == 0)
+	best := d.ofMetrics()
 	if d.Surge.Asks() {
 		best = best.Or(proposal.Proposal{Source: proposal.Surge, Index: d.Surge.Metric, Replicas: d.Surge.Replicas})
 	}

@@ -4,29 +4,37 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 // Decision is the replica count and everything that led to it. Status, events,
 // logs and explanations print it; none computes it again.
 //
-// Metrics, with the groups of its results, lies in buffers that Decide's state
-// owns: the next Decide on that state writes over them, Settle does not. To keep a
-// decision longer, Clone it. Reports and what is made of them are copies.
+// Metrics, with the groups of its results, and the lists of Schedules and Fallbacks lie
+// in buffers that Decide's state owns: the next Decide on that state writes over them,
+// Settle does not. To keep a decision longer, Clone it. Reports and what is made of them
+// are copies.
 type Decision struct {
 	At     time.Time
 	Branch Branch
 	// Trigger is why it was made then.
 	Trigger trigger.Kind
 	// Current is the count the decision starts from, Desired what the target
-	// should have.
-	Current, Desired int32
+	// should have, and ActiveDesired what it would have in mode Active.
+	Current, Desired, ActiveDesired int32
 	// Rescale reports whether the scale is to be written.
 	Rescale bool
+	// Bounds are min and max, with the schedules in force. Schedules says which these
+	// are.
+	Bounds    schedules.Bounds
+	Schedules schedules.Result
 	// Metrics holds one result for each metric of the policy, or nothing where
 	// metrics were not evaluated.
 	Metrics []metric.Result
@@ -44,10 +52,15 @@ type Decision struct {
 	Limited    behavior.Limited
 	// RaisedToMin says that a target at zero goes to min replicas at least.
 	RaisedToMin bool
+	// Fallbacks are those that are active, and Zero is whether the target may go to zero;
+	// of a WorkloadAutoscaler only.
+	Fallbacks fallback.Result
+	Zero      zero.Result
 
 	policy   *Policy
 	target   Target
 	conflict statusreport.Conflict
+	shown    statusreport.Shown
 }
 
 // Branch is the way that a decision took.
@@ -70,9 +83,12 @@ const (
 	// BranchAwaiting: the values so far ask for a lower count or for none, and others that
 	// may ask for more have not arrived. Nothing changes, not even status.
 	BranchAwaiting
+	// BranchPaused: mode Paused. The metrics are evaluated; Stabilized and Limited are set
+	// if they would have decided.
+	BranchPaused
 )
 
 // String names the branch as traces print it.
 func (b Branch) String() string {
-	return [...]string{"NoScale", "Disabled", "AboveMax", "BelowMin", "Failed", "Metrics", "Awaiting"}[b]
+	return [...]string{"NoScale", "Disabled", "AboveMax", "BelowMin", "Failed", "Metrics", "Awaiting", "Paused"}[b]
 }

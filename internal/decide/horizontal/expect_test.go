@@ -17,6 +17,7 @@ import (
 type seen struct {
 	decision horizontal.Decision
 	report   statusreport.Report
+	next     horizontal.FollowUp
 	specs    []source.Spec
 }
 
@@ -36,6 +37,11 @@ type seen struct {
 //	                           a condition, by its type
 //	turned=AbleToScale         the conditions that transition with this decision, whatever they were
 //	events=SuccessfulRescale   the reasons of the events
+//	active=5                   what would be desired in mode Active
+//	bounds=2..8                min and max with the schedules
+//	next=CooldownEnd@300s      when to decide again, and why
+//	proposals=Metric:3,Schedule:5
+//	                           what each source asks for
 //	says TEXT                  TEXT, which may have spaces, stands in a condition, event or error
 //
 // After a decision that shows both, it is upstream's that is meant, and with the
@@ -88,6 +94,19 @@ func (g *seen) value(key string) (value string, known bool) {
 	switch key {
 	case "desired":
 		return decimal(d.Desired), true
+	case "active":
+		return decimal(d.ActiveDesired), true
+	case "bounds":
+		return fmt.Sprintf("%d..%d", d.Bounds.MinReplicas, d.Bounds.MaxReplicas), true
+	case "next":
+		return onlyIf(!g.next.DecideAt.IsZero(),
+			fmt.Sprintf("%s@%gs", g.next.Reason, g.next.DecideAt.Sub(noon).Seconds())), true
+	case "proposals":
+		var all []string
+		for _, p := range d.Proposals(nil) {
+			all = append(all, fmt.Sprintf("%s:%d", p.Source, p.Replicas))
+		}
+		return list(all), true
 	case "rescale":
 		return map[bool]string{true: "yes", false: "no"}[d.Rescale], true
 	case "shown":
@@ -103,8 +122,8 @@ func (g *seen) value(key string) (value string, known bool) {
 		return onlyIf(d.Branch == horizontal.BranchMetrics, decimal(d.Limited.Replicas)), true
 	case "usage":
 		return strings.ReplaceAll(usage(d, g.specs), " ", ","), true
-	case "turned", "events", horizontal.AbleToScale, horizontal.ScalingActive, horizontal.ScalingLimited,
-		horizontal.ScaledToZero:
+	case "turned", "events", statusreport.AbleToScale, statusreport.ScalingActive, statusreport.ScalingLimited,
+		statusreport.ScaledToZero, statusreport.ScheduleActive, statusreport.FallbackActive:
 		return g.reported(key), true
 	}
 	return g.ofMetrics(key)

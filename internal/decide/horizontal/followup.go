@@ -6,12 +6,18 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
-// FollowUp is what a decision asks for before the HPA's next sync period.
+// FollowUp is what a decision asks for before the object's next sync period.
 type FollowUp struct {
-	// DecideAt is when to decide once more, on the samples there are then; zero without a reason to.
+	// DecideAt is when to decide once more, on the samples there are then; zero without a
+	// reason to. Reason is why, Schedule the name of the schedule that changes then, and
+	// Metric the index of the metric whose fallback begins.
 	DecideAt time.Time
+	Reason   trigger.Reason
+	Schedule string
+	Metric   int
 	// Suspects are the indices of the pods whose newest sample may be the first of a surge.
 	// An early scrape of their nodes gives the second one, which decides.
 	Suspects []int
@@ -23,16 +29,34 @@ type FollowUp struct {
 // FollowUp is what the decision asks for. The observation is the decision's own, the state
 // the one that came with it, and the suspects are appended to dst.
 func (d *Decision) FollowUp(s *State, o *Observation, dst []int) FollowUp {
-	f := FollowUp{Suspects: d.suspects(o, dst), NearThreshold: d.isNearThreshold()}
-	if d.Limited.DoublingDelayed == behavior.TooSoon {
-		f.DecideAt = s.LastScaleUp.Add(behavior.DoublingPeriod)
+	again := d.again(s)
+	return FollowUp{
+		DecideAt: again.At, Reason: again.Reason, Schedule: again.Schedule, Metric: again.Metric,
+		Suspects: d.suspects(o, dst), NearThreshold: d.isNearThreshold(),
 	}
-	return f
+}
+
+func (d *Decision) again(s *State) (again trigger.Again) {
+	if d.Limited.DoublingDelayed == behavior.TooSoon {
+		again = trigger.Again{At: s.LastScaleUp.Add(behavior.DoublingPeriod), Reason: trigger.ScaleUpAllowed}
+	}
+	if change := &d.Schedules.Next; change.Schedule != nil {
+		again = again.OrEarlier(trigger.Again{
+			At: change.At, Reason: trigger.OfSchedule(change.Kind), Schedule: change.Schedule.Name,
+		})
+	}
+	again = again.OrEarlier(trigger.Again{
+		At: d.Fallbacks.Due, Reason: trigger.FallbackDue, Metric: d.Fallbacks.DueMetric,
+	})
+	if d.Current > 0 && !d.Zero.IsCooledDown {
+		again = again.OrEarlier(trigger.Again{At: d.Zero.CooldownEnd, Reason: trigger.CooldownEnd})
+	}
+	return again
 }
 
 // suspects are none where nothing more could be asked for.
 func (d *Decision) suspects(o *Observation, dst []int) []int {
-	if !d.Surge.Suspicious || d.Surge.Asks() || d.Branch != BranchMetrics || d.Desired >= d.policy.MaxReplicas {
+	if !d.Surge.Suspicious || d.Surge.Asks() || d.Branch != BranchMetrics || d.Desired >= d.Bounds.MaxReplicas {
 		return dst
 	}
 	c := d.context(o)

@@ -13,12 +13,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 )
 
 var update = flag.Bool("update", false, "write what the scenarios print into testdata")
@@ -31,6 +33,11 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	                            a new object; all but min and max may be left out; further:
 //	                            tolerance=0.2/0.1 (up/down), init=5m and delay=30s, the start-up delays of CPU;
 //	                            surge or surge=10s, a surge window, and of it steep=8 margin=1.5 least=50 ready=15s
+//	                            wla, a WorkloadAutoscaler, and of it mode=Paused paused=3 cooldown=5m initial=10m
+//	                            created=-1h
+//	change min=1 mode=Preview   another policy for the same object, which keeps its metrics and its history
+//	schedule NAME duration=1h min=5 max=8 ramp=30m 0 13 * * *
+//	                            a schedule of a WorkloadAutoscaler, its start in UTC
 //	metric cpu utilization=20   TYPE or NAME, and its target: see metricOf
 //	up, down window=1m select=Min pods=4/60s percent=10/60s
 //	                            the rules of one direction; the other one keeps the API server's defaults
@@ -40,7 +47,8 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	                            one decision, or several: at=0s,15s; without current= the count is
 //	                            what the last one made it; both shows upstream's outcome too, which
 //	                            from the policy on has gone its own way; further:
-//	                            scale=WORD, selector=missing|invalid|ambiguous, what is wrong with the target
+//	                            trigger=event; scale=WORD, selector=missing|invalid|ambiguous, what is wrong with
+//	                            the target
 //	  are ready*3 pending       what the pods are, see podOf; without it all of current are ready
 //	  requests 900 1000*2 -     the pods' requests in milli-units, see requestOf; without it 1000 each
 //	  cpu 515*2 -               a metric's values in milli-units, in the pods' order or its series;
@@ -121,16 +129,19 @@ type stage struct {
 	policy  horizontal.Policy
 	// Upstream continues with its own history and its own count.
 	ours, theirs side
-	// now is when the decision is made.
-	now    time.Time
-	headed bool
-	block  scene
+	// now is when the decision is made, created when the object was.
+	now     time.Time
+	created time.Time
+	headed  bool
+	block   scene
 }
 
 // side is one of the two that decide.
 type side struct {
 	state   horizontal.State
 	current int32
+	// shown are the conditions in the status.
+	shown map[string]bool
 }
 
 // scene is a block while it is played.
@@ -178,6 +189,11 @@ func (s *stage) command(out *strings.Builder, words []string) {
 		}
 	case "policy":
 		s.newPolicy(arguments(words[1:]))
+	case "change":
+		s.change(arguments(words[1:]))
+	case "schedule":
+		w := s.policy.WorkloadAutoscaler
+		w.Schedules = append(w.Schedules, s.scheduleOf(words[1:]))
 	case "metric":
 		s.policy.Metrics = append(s.policy.Metrics, s.metricOf(words[1], arguments(words[2:])))
 		fmt.Fprintln(out, s.policy.Metrics[len(s.policy.Metrics)-1].Describe(s.policy.Divergences))
@@ -222,13 +238,27 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 // decideAs is one side's decision, which it carries out.
 func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string, details []string) *seen {
 	o, outcome := s.observation(of.current, args, details), horizontal.Outcome{At: s.now, Error: args["write"]}
+	if p.WorkloadAutoscaler != nil {
+		o.CreatedAt, o.ScaledToZero = s.created, o.ScaledToZero || of.shown[statusreport.ScaledToZero]
+		o.Shown = statusreport.Shown{
+			ScheduleActive: of.shown[statusreport.ScheduleActive], FallbackActive: of.shown[statusreport.FallbackActive],
+		}
+	}
 	var d horizontal.Decision
 	d, of.state = horizontal.Decide(s.now, p, of.state, &o)
+	next := d.FollowUp(&of.state, &o, nil)
 	of.state = horizontal.Settle(of.state, outcome)
 	if d.Rescale && outcome.Error == "" {
 		of.current = d.Desired
 	}
-	return &seen{decision: d, report: d.Report(outcome), specs: p.Metrics}
+	seen := &seen{decision: d.Clone(), report: d.Report(outcome), next: next, specs: p.Metrics}
+	for _, c := range seen.report.Conditions {
+		if of.shown == nil {
+			of.shown = map[string]bool{}
+		}
+		of.shown[c.Type] = c.Status == condition.True
+	}
+	return seen
 }
 
 const header = "    time  current             usage/target    proposed  stabilized  limited  desired  why\n"

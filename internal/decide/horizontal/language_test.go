@@ -6,10 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/robfig/cron/v3"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
@@ -26,6 +31,10 @@ func arguments(words []string) map[string]string {
 func (s *stage) newPolicy(args map[string]string) {
 	s.policy, s.ours, s.theirs, s.headed = policy(1, 10), side{}, side{}, false
 	s.policy.Metrics = nil
+	if _, is := args["wla"]; is {
+		s.policy.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{}
+		s.policy.WorkloadAutoscaler.Zero.CooldownPeriod = 5 * time.Minute
+	}
 	s.policy.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 	s.policy.Divergences &^= s.without
 	if s.upstream {
@@ -54,10 +63,81 @@ func (s *stage) newPolicy(args map[string]string) {
 			set, err := divergence.Parse(value)
 			s.must(err)
 			s.policy.Divergences = set
+		case "wla":
+		case "mode", "paused", "cooldown", "initial", "created":
+			s.workloadAutoscaler(key, value, args)
 		default:
 			s.surge(key, args)
 		}
 	}
+}
+
+// change is an edit of the object.
+func (s *stage) change(args map[string]string) {
+	metrics, schedules, before := s.policy.Metrics, s.policy.WorkloadAutoscaler.Schedules, *s
+	s.newPolicy(args)
+	s.policy.Metrics, s.policy.WorkloadAutoscaler.Schedules = metrics, schedules
+	s.policy.Behavior = before.policy.Behavior
+	s.ours, s.theirs, s.headed = before.ours, before.theirs, before.headed
+}
+
+// workloadAutoscaler reads what a policy says that an HPA cannot.
+func (s *stage) workloadAutoscaler(key, value string, args map[string]string) {
+	w := s.policy.WorkloadAutoscaler
+	if w == nil {
+		s.t.Fatalf("policy has no %s without wla", key)
+	}
+	switch key {
+	case "mode":
+		w.Mode, _ = mode.Parse(value)
+	case "paused":
+		n := s.count(value)
+		w.PausedReplicas = &n
+	case "cooldown":
+		w.Zero.CooldownPeriod = s.period(value)
+	case "initial":
+		w.Zero.InitialCooldownPeriod = s.period(value)
+	case "created":
+		s.created = noon.Add(s.period(args[key]))
+	}
+}
+
+// scheduleOf reads a schedule: what it is, and after that its cron expression.
+func (s *stage) scheduleOf(words []string) schedules.Schedule {
+	one := schedules.Schedule{Name: words[0]}
+	for i, word := range words[1:] {
+		key, value, given := strings.Cut(word, "=")
+		if !given {
+			start, err := cron.ParseStandard(strings.Join(words[i+1:], " "))
+			s.must(err)
+			one.Start = start
+			break
+		}
+		switch key {
+		case "duration":
+			one.Duration = s.period(value)
+		case "ramp":
+			one.Ramp = s.period(value)
+		case "min":
+			one.MinReplicas = s.count(value)
+		case "max":
+			one.MaxReplicas = s.count(value)
+		default:
+			s.t.Fatalf("a schedule has no %s", key)
+		}
+	}
+	return one
+}
+
+// fallbackOf reads a fallback, as in 5/3m/CurrentReplicasIfHigher.
+func (s *stage) fallbackOf(text string) source.Fallback {
+	replicas, rest, _ := strings.Cut(text, "/")
+	duration, behavior, _ := strings.Cut(rest, "/")
+	b, known := source.ParseFallbackBehavior(behavior)
+	if !known {
+		s.t.Fatalf("what behavior is %q?", behavior)
+	}
+	return source.Fallback{Replicas: s.count(replicas), FailureDuration: s.period(duration), Behavior: b}
 }
 
 // surge reads what a policy says of the surge window.
@@ -119,6 +199,10 @@ func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 			spec.Target = source.Target{Type: source.Value, Milli: s.milli(value)}
 		case "type":
 			spec.Type = source.Type(value)
+		case "fallback":
+			spec.Fallback = s.fallbackOf(value)
+		case "activation":
+			spec.ActivationMilli = s.milli(value)
 		default:
 			s.t.Fatalf("metric has no %s", key)
 		}

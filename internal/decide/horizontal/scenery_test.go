@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
 // observation builds what is seen.
@@ -22,6 +23,10 @@ func (s *stage) observation(current int32, args map[string]string, details []str
 		o.Target.Selector = selectors[text]
 	}
 	o.Target.Error = args["scale"]
+	kind, known := trigger.Parse(args["trigger"])
+	if o.Trigger = kind; !known {
+		s.t.Fatalf("what trigger is %s?", args["trigger"])
+	}
 
 	values := map[string][]string{}
 	kinds, asked := repeat("ready*"+strconv.Itoa(int(current))), []string(nil)
@@ -131,12 +136,12 @@ func (s *stage) podOf(text string) (metric.Pod, metric.Request) {
 	default:
 		s.t.Fatalf("what pod is %q?", text)
 	}
-	s.change(&p, rest)
+	s.differ(&p, rest)
 	return p, r
 }
 
-// change makes the pod otherwise than its kind is.
-func (s *stage) change(p *metric.Pod, what string) {
+// differ makes the pod otherwise than its kind is.
+func (s *stage) differ(p *metric.Pod, what string) {
 	for key, value := range arguments(strings.FieldsFunc(what, func(c rune) bool { return c == ',' })) {
 		switch {
 		case key == "phase":
@@ -173,12 +178,14 @@ func (s *stage) requestOf(text string) metric.Request {
 	return metric.Request{Milli: s.milli(text)}
 }
 
-// reading is a metric's answer: "down" is an API error, "none" an empty list. The value
+// reading is a metric's answer: "down" is an API error, "none" an empty list, "awaited" nothing yet. The value
 // of an Object or External metric may say when it was asked for, as in 500@-90s?15s.
 func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Request) metric.Reading {
 	switch {
 	case slices.Contains(values, "down"):
 		return broken()
+	case slices.Contains(values, "awaited"):
+		return metric.Reading{Pending: true}
 	case slices.Contains(values, "none"):
 		return metric.Reading{Empty: true}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -36,6 +37,8 @@ type Policy struct {
 	// Surge is the surge window; the zero value is none.
 	Surge       surge.Settings
 	Divergences divergence.Set
+	// WorkloadAutoscaler is nil for an HPA.
+	WorkloadAutoscaler *WorkloadAutoscaler
 }
 
 // Observation is what was seen of the target and its metrics.
@@ -50,6 +53,10 @@ type Observation struct {
 	ScaledToZero bool
 	// Conflict is with a vertical autoscaler.
 	Conflict statusreport.Conflict
+	// Shown are the conditions of a WorkloadAutoscaler that are True in the object's status, and CreatedAt is when it
+	// was created.
+	Shown     statusreport.Shown
+	CreatedAt time.Time
 	// Pods are the pods that the scale's selector selects.
 	Pods []metric.Pod
 	// Readings belong to Policy.Metrics, index for index. They are used only if
@@ -107,6 +114,10 @@ type State struct {
 	Surges surge.History `json:"surges,omitzero"`
 	// Pending is the change that was decided and not yet settled.
 	Pending *behavior.Pending `json:"pending,omitempty"`
+	// Fallbacks are the metrics with a fallback that fail, and IdleSince is since when nothing has kept the target from
+	// having no replicas; of a WorkloadAutoscaler only.
+	Fallbacks fallback.Failures `json:"fallbacks,omitempty"`
+	IdleSince time.Time         `json:"idleSince,omitzero"`
 
 	// work is scratch space; it carries no history.
 	work *workspace
@@ -150,6 +161,7 @@ func (s *State) Clone() State {
 	c.ScaleUps = append(history.Changes(nil), s.ScaleUps...)
 	c.ScaleDowns = append(history.Changes(nil), s.ScaleDowns...)
 	c.LastScaleUpOn = slices.Clone(s.LastScaleUpOn)
+	c.Fallbacks = slices.Clone(s.Fallbacks)
 	if s.Pending != nil {
 		pending := *s.Pending
 		pending.Samples = slices.Clone(pending.Samples)

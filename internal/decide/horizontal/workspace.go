@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 )
 
 // workspace is the room that a decision takes. It goes along with the state, so
@@ -19,6 +21,9 @@ type workspace struct {
 	groups  []metric.Group
 	pending behavior.Pending
 	samples []behavior.Sample
+	// schedules and fallbacks are of a WorkloadAutoscaler.
+	schedules schedules.Cache
+	fallbacks fallback.Result
 }
 
 // grow makes room for the results of a decision. It is never nil: nil means that
@@ -56,5 +61,7 @@ func (d *Decision) Clone() Decision {
 	for i := range c.Metrics {
 		c.Metrics[i].Groups = slices.Clone(c.Metrics[i].Groups)
 	}
+	c.Schedules.InForce = slices.Clone(d.Schedules.InForce)
+	c.Fallbacks = d.Fallbacks.Clone()
 	return c
 }

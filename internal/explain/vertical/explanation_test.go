@@ -21,6 +21,7 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
@@ -130,6 +131,26 @@ func TestExplainText(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSavedDivergences: other divergences than those of the snapshot are printed, other names of the same are not.
+func TestSavedDivergences(t *testing.T) {
+	for saved, want := range map[string]bool{
+		"quiet-status,implausible-samples": false, "implausible-samples,quiet-status": false,
+		// As an earlier version wrote it.
+		"quiet-status,absurd-samples": false, "quiet-status": true, "unheard-of": true, "": false,
+	} {
+		k := known()
+		k.Snapshot.Annotations = map[string]string{snapshot.DivergencesAnnotation: saved}
+		var got bytes.Buffer
+		e := explainedBy(t, k, divergence.QuietStatus|divergence.ImplausibleSamples)
+		if err := e.WriteText(&got); err != nil {
+			t.Fatal(err)
+		}
+		if is := strings.Contains(got.String(), "when the snapshot was saved"); is != want {
+			t.Errorf("%q: printed: %t, want %t", saved, is, want)
+		}
 	}
 }
 

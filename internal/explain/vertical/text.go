@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/estimate"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/reason"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
@@ -214,9 +215,10 @@ func reasonOf(name string) (reason.Reason, bool) {
 
 // explainDivergences says that the file was decided otherwise where it comes from.
 func (e *Explanation) explainDivergences(p *page) {
-	if saved, here := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], e.Divergences.String(); saved != "" &&
-		saved != here {
-		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
+	saved := e.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation]
+	// Compared as sets: an earlier version may have written other names.
+	if set, err := divergence.Parse(saved); saved != "" && (err != nil || set != e.Divergences) {
+		p.line("divergences", "%s here; %s when the snapshot was saved", e.Divergences, saved)
 	}
 }
 

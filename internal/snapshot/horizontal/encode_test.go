@@ -81,7 +81,9 @@ const fullState = `{
     "metric": 1, "source": "Resource/cpu", "from": 2, "wish": 6, "pods": 2, "ratio": 2.5, "unconfirmed": 1,
     "doubtedUntil": "2026-11-20T12:30:00Z", "raised": 6, "without": 3
   },
-  "pending": {"change": 2, "longest": 60000000000, "samples": [{"at": "2026-11-20T11:59:59Z"}]}
+  "pending": {"change": 2, "longest": 60000000000, "samples": [{"at": "2026-11-20T11:59:59Z"}]},
+  "fallbacks": [{"metric": "External/queue", "since": "2026-11-20T11:40:00Z", "active": true}],
+  "idleSince": "2026-11-20T11:45:00Z"
 }`
 
 // TestStateKeepsItsNames: a state that an earlier version saved is read whole, and written as it was.

@@ -4,6 +4,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
 // Limit is one of the limits on the way from the metrics to a count.
@@ -27,6 +28,13 @@ const (
 	// MinReplicas and MaxReplicas are the object's.
 	MinReplicas
 	MaxReplicas
+	// ScheduleMin and ScheduleMax are those of a schedule in force.
+	ScheduleMin
+	ScheduleMax
+	// Cooldown: the last replica stays until no metric has been active for the cooldown period.
+	Cooldown
+	// Paused: the mode is Paused.
+	Paused
 )
 
 // String is what an explanation calls the limit.
@@ -34,7 +42,7 @@ func (l Limit) String() string {
 	return [...]string{
 		"nothing", "unusable input", "maintenance (0 replicas)", "tolerance", "stabilization", "scale-up rate",
 		"scale-down rate",
-		"min replicas", "max replicas",
+		"min replicas", "max replicas", "min replicas of a schedule", "max replicas of a schedule", "cooldown", "paused",
 	}[l]
 }
 
@@ -42,7 +50,7 @@ func (l Limit) String() string {
 func (l Limit) Name() string {
 	return [...]string{
 		"none", "unusable", "maintenance", "tolerance", "stabilization", "scale_up_rate", "scale_down_rate",
-		"min_replicas", "max_replicas",
+		"min_replicas", "max_replicas", "schedule_min_replicas", "schedule_max_replicas", "cooldown", "paused",
 	}[l]
 }
 
@@ -53,9 +61,11 @@ func BindingLimit(d *horizontal.Decision) Limit {
 	case horizontal.BranchDisabled:
 		return Maintenance
 	case horizontal.BranchAboveMax:
-		return MaxReplicas
+		return maxOf(d)
 	case horizontal.BranchBelowMin:
-		return MinReplicas
+		return minOf(d)
+	case horizontal.BranchPaused:
+		return Paused
 	case horizontal.BranchMetrics:
 		return bindsMetrics(d)
 	default:
@@ -65,21 +75,39 @@ func BindingLimit(d *horizontal.Decision) Limit {
 
 func bindsMetrics(d *horizontal.Decision) Limit {
 	switch {
+	case d.Limited.Reason == behavior.TooFewReplicas && d.Zero.IsPossible && d.Current > 0:
+		return Cooldown
 	case d.RaisedToMin, d.Limited.Reason == behavior.TooFewReplicas:
-		return MinReplicas
+		return minOf(d)
 	case d.Limited.Reason == behavior.TooManyReplicas:
-		return MaxReplicas
+		return maxOf(d)
 	case d.Limited.Reason == behavior.ScaleUpLimit:
 		return ScaleUpRate
 	case d.Limited.Reason == behavior.ScaleDownLimit:
 		return ScaleDownRate
 	case d.Stabilized.Reason != behavior.ReadyForNewScale:
 		return Stabilization
+	case d.Proposed.Source == proposal.Schedule:
+		return None
 	case d.Metrics[d.Proposed.Index].Verdict == metric.WithinTolerance:
 		return Tolerance
 	default:
 		return None
 	}
+}
+
+func minOf(d *horizontal.Decision) Limit {
+	if d.Schedules.MinBy != nil {
+		return ScheduleMin
+	}
+	return MinReplicas
+}
+
+func maxOf(d *horizontal.Decision) Limit {
+	if d.Schedules.MaxBy != nil {
+		return ScheduleMax
+	}
+	return MaxReplicas
 }
 
 // Uses says of each rate policy what it permits and what is used up, in the

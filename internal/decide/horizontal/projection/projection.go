@@ -81,7 +81,7 @@ type walk struct {
 
 func newWalk(p *horizontal.Policy, s *horizontal.State, d *horizontal.Decision, every time.Duration) *walk {
 	return &walk{
-		limits: p.Limits(), state: s.Clone(), now: d.At, every: every, current: d.Desired,
+		limits: p.Limits(d), state: s.Clone(), now: d.At, every: every, current: d.Desired,
 	}
 }
 

@@ -1,9 +1,12 @@
-// Package proposal has the replica counts that metrics and the surge window propose,
-// and what the limits on a change have to know of their samples: which they are, and
-// whether they are newer than the last scale-up.
+// Package proposal has the replica counts that metrics, the surge window, fallbacks and
+// schedules propose, and what the limits on a change have to know of their samples: which
+// they are, and whether they are newer than the last scale-up.
 package proposal
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
 
 // Source is what a proposal comes from.
 type Source uint8
@@ -16,12 +19,22 @@ const (
 	Metric
 	// Surge: the surge window over one of them.
 	Surge
+	// Fallback: the fallback of one that cannot be computed.
+	Fallback
+	// Schedule: the min with the schedules in force.
+	Schedule
 )
+
+// String is the source as status shows it.
+func (s Source) String() string {
+	return [...]string{"None", "Metric", "Surge", "Fallback", "Schedule"}[s]
+}
 
 // Proposal is the replica count that one source asks for.
 type Proposal struct {
 	Source Source
-	// Index is the metric's place in the policy.
+	// Index is the metric's place in the policy; of a schedule, its place among those in
+	// force. A proposal of all schedules together, for an object without metrics, has none.
 	Index    int
 	Replicas int32
 	// MayLower says that the source knows enough to lower the count.
@@ -45,4 +58,23 @@ func OfMetrics(results []metric.Result, mayLower bool) (best Proposal) {
 		}
 	}
 	return best
+}
+
+// OfOthers is the largest proposal that has no samples: of the active fallbacks, and of the schedules if they won.
+func (p Proposal) OfOthers(active []fallback.Active) (replicas int32) {
+	if p.Source == Schedule {
+		replicas = p.Replicas
+	}
+	for _, f := range active {
+		replicas = max(replicas, f.Replicas)
+	}
+	return replicas
+}
+
+// OrFallback is the largest of a proposal and those of the active fallbacks.
+func (p Proposal) OrFallback(active []fallback.Active, mayLower bool) Proposal {
+	for _, f := range active {
+		p = p.Or(Proposal{Source: Fallback, Index: f.Metric, Replicas: f.Replicas, MayLower: mayLower})
+	}
+	return p
 }

@@ -3,6 +3,8 @@
 package statusreport
 
 import (
+	"strings"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 )
@@ -60,6 +62,34 @@ type Conflict struct {
 	Message string
 	// Shown is the status of the object's condition about it.
 	Shown bool
+}
+
+// Shown are the conditions of a WorkloadAutoscaler that are True in its status.
+type Shown struct {
+	ScheduleActive, FallbackActive bool
+}
+
+// Show sets a condition that is there only while it is True, and for the one time that it turns False.
+func (r *Report) Show(kind string, isTrue, isShown bool, reason, message string) {
+	if isTrue || isShown {
+		r.Set(kind, isTrue, reason, message)
+	}
+}
+
+// Rename puts another kind in place of the HPA in what is reported.
+func (r *Report) Rename(kind string) {
+	for i := range r.Conditions {
+		rename(&r.Conditions[i].Message, kind)
+	}
+	for i := range r.Events {
+		rename(&r.Events[i].Message, kind)
+	}
+}
+
+func rename(message *string, kind string) {
+	if rest, isOne := strings.CutPrefix(*message, "the HPA "); isOne {
+		*message = "the " + kind + " " + rest
+	}
 }
 
 // ShowConflict adds an event once, and a condition as long as the conflict lasts.

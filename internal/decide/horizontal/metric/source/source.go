@@ -33,7 +33,7 @@ const (
 // CPU is the resource whose samples of pods that are starting are left out.
 const CPU = "cpu"
 
-// Spec is one metric of a HorizontalPodAutoscaler.
+// Spec is one metric of a HorizontalPodAutoscaler or a WorkloadAutoscaler.
 type Spec struct {
 	Type Type
 	// Name is the resource's or the metric's name.
@@ -50,7 +50,14 @@ type Spec struct {
 	// Target is how the value is judged. An empty Target.Type means that the
 	// object names no usable target for this metric type: an error of the metric.
 	Target Target
+	// Fallback and ActivationMilli are of a WorkloadAutoscaler alone. With a value above ActivationMilli an Object or
+	// External metric is active, which keeps its target from having no replicas.
+	Fallback        Fallback
+	ActivationMilli int64
 }
+
+// HasValueWithoutPods reports whether a metric of the type has a value while its target has no pods.
+func (t Type) HasValueWithoutPods() bool { return t == Object || t == External }
 
 // ObjectRef names the object that an Object metric describes.
 type ObjectRef struct {

@@ -1,0 +1,187 @@
+// Package fallback keeps since when metrics cannot be computed, and says which of them ask for their fallback instead.
+package fallback
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+)
+
+// Failures has the metrics with a fallback that cannot be computed.
+type Failures []Failure
+
+// Failure is a metric that has failed in every decision since then.
+type Failure struct {
+	// Metric identifies it, so that it is found again after the object's list of metrics was edited.
+	Metric string `json:"metric"`
+	// Since is when it was first seen to fail; zero if it has recovered, which is not yet reported.
+	Since time.Time `json:"since,omitzero"`
+	// Active says that its fallback has begun, and that this was reported.
+	Active bool `json:"active,omitempty"`
+
+	// isFailing and isActive are of the decision that is under way.
+	isFailing, isActive bool
+}
+
+// Input is what Update evaluates. Results belong to Specs, index for index.
+type Input struct {
+	Now     time.Time
+	Specs   []source.Spec
+	Results []metric.Result
+	Current int32
+}
+
+// Result says which fallbacks are active.
+type Result struct {
+	// Active has the fallbacks that ask for replicas, in the order of the metrics.
+	Active []Active
+	// Began and Ended are the indices of the metrics whose fallback began or ended with this decision.
+	Began, Ended []int
+	// Failed and Pending are how many of the metrics with an active fallback failed in this decision, and how many are
+	// awaited.
+	Failed, Pending int
+	// Due is when the next fallback begins if its metric goes on failing, and DueMetric the metric's index; Due is zero
+	// if none does.
+	Due       time.Time
+	DueMetric int
+}
+
+// Active is a fallback that asks for replicas.
+type Active struct {
+	// Metric is the metric's index.
+	Metric   int
+	Since    time.Time
+	Replicas int32
+}
+
+// Clone is a copy that shares no buffers.
+func (r *Result) Clone() Result {
+	c := *r
+	c.Active, c.Began, c.Ended = slices.Clone(r.Active), slices.Clone(r.Began), slices.Clone(r.Ended)
+	return c
+}
+
+// Update adds the results of a decision, and writes the result into its buffers. A metric whose values are awaited
+// neither begins to fail nor recovers.
+func (f *Failures) Update(in *Input, r *Result) {
+	*r = Result{Active: r.Active[:0], Began: r.Began[:0], Ended: r.Ended[:0]}
+	for i := range *f {
+		(*f)[i].isFailing, (*f)[i].isActive = false, false
+	}
+	for i := range in.Specs {
+		if in.Specs[i].Fallback.FailureDuration > 0 && in.isMeasured(i) {
+			f.update(in, i, r)
+		}
+	}
+	f.end(in, r)
+}
+
+// isMeasured reports whether the metric can have values: without pods those of the pods have none.
+func (in *Input) isMeasured(i int) bool {
+	return in.Current > 0 || in.Specs[i].Type.HasValueWithoutPods()
+}
+
+func (f *Failures) update(in *Input, i int, r *Result) {
+	spec, result := &in.Specs[i], &in.Results[i]
+	if result.Failure == nil && !result.Pending {
+		return
+	}
+	failure := f.find(spec)
+	switch {
+	case result.Pending && (failure == nil || failure.Since.IsZero()):
+		return
+	case failure == nil:
+		*f = append(*f, Failure{Metric: identify(spec), Since: in.Now})
+		failure = &(*f)[len(*f)-1]
+	case failure.Since.IsZero() || failure.Since.After(in.Now):
+		// It had recovered, or the clock was set back.
+		failure.Since = in.Now
+	}
+	failure.isFailing = true
+	due := failure.Since.Add(spec.Fallback.FailureDuration)
+	if in.Now.Before(due) {
+		if r.Due.IsZero() || due.Before(r.Due) {
+			r.Due, r.DueMetric = due, i
+		}
+		return
+	}
+	if failure.isActive = true; !failure.Active {
+		r.Began = append(r.Began, i)
+	}
+	r.Active = append(r.Active, Active{Metric: i, Since: failure.Since, Replicas: spec.Fallback.ReplicasAt(in.Current)})
+	if result.Pending {
+		r.Pending++
+	} else {
+		r.Failed++
+	}
+}
+
+// end finds the fallbacks that have ended. A failure stays until that is reported.
+func (f *Failures) end(in *Input, r *Result) {
+	for i := range *f {
+		failure := &(*f)[i]
+		if !failure.isFailing {
+			failure.Since = time.Time{}
+		}
+		if !failure.Active || failure.isActive {
+			continue
+		}
+		isIt := func(s source.Spec) bool { return identify(&s) == failure.Metric }
+		if i := slices.IndexFunc(in.Specs, isIt); i >= 0 {
+			r.Ended = append(r.Ended, i)
+		}
+	}
+}
+
+// Confirm records that the last result is reported: the next one does not repeat what began and what ended.
+func (f *Failures) Confirm() {
+	*f = slices.DeleteFunc(*f, func(failure Failure) bool { return failure.Since.IsZero() })
+	for i := range *f {
+		(*f)[i].Active = (*f)[i].isActive
+	}
+	if len(*f) == 0 {
+		*f = nil
+	}
+}
+
+// Clear forgets all failures: the metrics are not read any more.
+func (f *Failures) Clear() { *f = nil }
+
+func (f *Failures) find(spec *source.Spec) *Failure {
+	if len(*f) == 0 {
+		return nil
+	}
+	id := identify(spec)
+	i := slices.IndexFunc(*f, func(failure Failure) bool { return failure.Metric == id })
+	if i < 0 {
+		return nil
+	}
+	return &(*f)[i]
+}
+
+// identify tells metrics apart by what they measure. Their targets may change.
+func identify(s *source.Spec) string {
+	parts := []string{string(s.Type), s.Name, s.Container, s.Object.Kind, s.Object.Name, s.SelectorText}
+	return strings.TrimRight(strings.Join(parts, "/"), "/")
+}
+
+// Text is what the condition FallbackActive and its event say of a metric.
+func Text(spec *source.Spec, set divergence.Set) string {
+	f := &spec.Fallback
+	replicas := fmt.Sprintf("%d replicas", f.Replicas)
+	switch f.Behavior {
+	case source.CurrentReplicas:
+		replicas = "the current replica count"
+	case source.CurrentReplicasIfHigher:
+		replicas = fmt.Sprintf("the current replica count, at least %d", f.Replicas)
+	case source.CurrentReplicasIfLower:
+		replicas = fmt.Sprintf("the current replica count, at most %d", f.Replicas)
+	}
+	return fmt.Sprintf("%s could not be computed for %s: its fallback asks for %s", spec.Describe(set), f.FailureDuration,
+		replicas)
+}

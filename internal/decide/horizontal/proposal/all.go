@@ -1,0 +1,38 @@
+package proposal
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+)
+
+// Sources are what proposals come from in one decision.
+type Sources struct {
+	Metrics   []metric.Result
+	Surge     *surge.Result
+	Fallbacks []fallback.Active
+	Schedules []schedules.InForce
+}
+
+// Append appends the proposal of each source, as status shows them: of every metric that could be computed, of the
+// surge window, of every active fallback and of every schedule with a min. Their MayLower is not set.
+func (s *Sources) Append(dst []Proposal) []Proposal {
+	for i := range s.Metrics {
+		if r := &s.Metrics[i]; r.Failure == nil && !r.Pending {
+			dst = append(dst, Proposal{Source: Metric, Index: i, Replicas: r.Replicas})
+		}
+	}
+	if s.Surge.Asks() {
+		dst = append(dst, Proposal{Source: Surge, Index: s.Surge.Metric, Replicas: s.Surge.Replicas})
+	}
+	for _, f := range s.Fallbacks {
+		dst = append(dst, Proposal{Source: Fallback, Index: f.Metric, Replicas: f.Replicas})
+	}
+	for i := range s.Schedules {
+		if least := s.Schedules[i].MinReplicas; least > 0 {
+			dst = append(dst, Proposal{Source: Schedule, Index: i, Replicas: least})
+		}
+	}
+	return dst
+}

@@ -1,0 +1,144 @@
+package schedules
+
+import (
+	"slices"
+	"time"
+)
+
+// Cache answers for one object's schedules, and keeps the answer as long as it holds. It carries no history: with a
+// new cache every answer is the same. The zero value is ready.
+type Cache struct {
+	schedules   []Schedule
+	own         Bounds
+	occurrences []occurrence
+	inForce     []InForce
+	// result is the answer from since until before until.
+	result       Result
+	since, until time.Time
+}
+
+// recheck is how long it is believed that a schedule never starts.
+const recheck = 365 * 24 * time.Hour
+
+// occurrence is the last start of one schedule and its next.
+type occurrence struct {
+	// start is the last start, end when the schedule is no longer in force; zero as in InForce. Both are meaningless if
+	// the schedule is not in force.
+	start, end time.Time
+	isInForce  bool
+	// next is the first start after that; zero if there is none. All of this holds until then, or until recheck.
+	next, recheck time.Time
+	// ramp is the one to next.
+	ramp ramp
+}
+
+// At is what the schedules lead to now; own are the object's bounds. The result's list is good until the next call.
+func (c *Cache) At(now time.Time, all []Schedule, own Bounds) Result {
+	isSame := c.own == own && c.isFor(all) && !now.Before(c.since)
+	if isSame && now.Before(c.until) {
+		return c.result
+	}
+	if !isSame {
+		c.schedules, c.occurrences = all, slices.Grow(c.occurrences[:0], len(all))[:len(all)]
+		for i := range c.occurrences {
+			c.occurrences[i] = occurrence{}
+		}
+	}
+	c.own, c.since, c.until = own, now, now.Add(recheck)
+	for i := range all {
+		p := &c.occurrences[i]
+		if !now.Before(p.recheck) {
+			p.renew(&all[i], now)
+			p.setRamp(all, i, own)
+		}
+		c.until = earlier(c.until, p.recheck)
+	}
+	c.compute(now)
+	return c.result
+}
+
+// isFor reports whether these are the schedules of the last call.
+func (c *Cache) isFor(all []Schedule) bool {
+	return len(c.schedules) == len(all) && (len(all) == 0 || &c.schedules[0] == &all[0])
+}
+
+// renew finds the last start and the next.
+func (p *occurrence) renew(s *Schedule, now time.Time) {
+	*p = occurrence{start: s.latest(now), next: s.next(now)}
+	if p.isInForce = !p.start.IsZero(); p.isInForce {
+		p.end = s.until(p.start)
+	}
+	if p.recheck = p.next; p.next.IsZero() {
+		p.recheck = now.Add(recheck)
+	}
+}
+
+// setRamp is the ramp to the next start. It begins at the highest min that the object and the other schedules have when
+// the ramp starts.
+func (p *occurrence) setRamp(all []Schedule, i int, own Bounds) {
+	s := &all[i]
+	if s.Ramp <= 0 || s.MinReplicas == 0 || p.next.IsZero() {
+		return
+	}
+	p.ramp = ramp{start: p.next.Add(-s.Ramp), over: s.Ramp, from: own.MinReplicas, to: s.MinReplicas}
+	for k := range all {
+		other := &all[k]
+		if k != i && other.MinReplicas > p.ramp.from && !other.latest(p.ramp.start).IsZero() {
+			p.ramp.from = other.MinReplicas
+		}
+	}
+}
+
+// compute makes the result of the occurrences.
+func (c *Cache) compute(now time.Time) {
+	r := &c.result
+	*r = Result{Bounds: c.own, InForce: c.inForce[:0]}
+	for i := range c.occurrences {
+		p, s := &c.occurrences[i], &c.schedules[i]
+		switch {
+		case p.isInForce && (p.end.IsZero() || now.Before(p.end)):
+			r.add(InForce{Schedule: s, Since: p.start, Until: p.end, MinReplicas: s.MinReplicas})
+			r.changes(p.end, End, s)
+			continue
+		case p.ramp.rise() > 0 && !now.Before(p.ramp.start):
+			least, step := p.ramp.at(now)
+			r.add(InForce{Schedule: s, Since: p.ramp.start, Until: p.next, MinReplicas: least, IsRamp: true})
+			r.changes(p.next, Start, s)
+			r.changes(step, RampStep, s)
+		case p.ramp.rise() > 0:
+			r.changes(p.ramp.start, RampStart, s)
+		default:
+			r.changes(p.next, Start, s)
+		}
+	}
+	if r.MinReplicas > r.MaxReplicas {
+		r.MaxWins, r.MinReplicas = r.MinBy != nil || r.MaxBy != nil, r.MaxReplicas
+	}
+	c.inForce, c.until = r.InForce, earlier(c.until, r.Next.At)
+}
+
+// add takes a schedule in.
+func (r *Result) add(f InForce) {
+	r.InForce = append(r.InForce, f)
+	if f.MinReplicas > r.MinReplicas {
+		r.MinReplicas, r.MinBy = f.MinReplicas, f.Schedule
+	}
+	if most := f.Schedule.MaxReplicas; !f.IsRamp && most > 0 && most < r.MaxReplicas {
+		r.MaxReplicas, r.MaxBy = most, f.Schedule
+	}
+}
+
+// changes takes in when a schedule changes; zero if it does not.
+func (r *Result) changes(at time.Time, kind Kind, s *Schedule) {
+	if !at.IsZero() && (r.Next.At.IsZero() || at.Before(r.Next.At)) {
+		r.Next = Change{At: at, Kind: kind, Schedule: s}
+	}
+}
+
+// earlier is the earlier of two times, of which one that is zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

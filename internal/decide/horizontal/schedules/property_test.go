@@ -1,0 +1,225 @@
+package schedules_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+)
+
+var zones = []string{
+	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Casablanca",
+}
+
+var expressions = []string{
+	"* * * * *", "*/7 * * * *", "30 1 * * *", "30 2 * * *", "0 3 * * *", "15 2 * * 0", "0 0 * * *", "45 1,2 * * *",
+	"0 8 * * 1-5", "0 0 1 * *", "0 0 29 2 *", "0 0 30 2 *", "@hourly", "@daily",
+}
+
+func draw(t *rapid.T, longest time.Duration) []schedules.Schedule {
+	all := make([]schedules.Schedule, rapid.IntRange(0, 4).Draw(t, "schedules"))
+	for i := range all {
+		zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = schedules.Schedule{
+			Name: fmt.Sprint(i), Location: zone, Start: cronOf(rapid.SampledFrom(expressions).Draw(t, "expression")),
+			Duration:    time.Duration(rapid.Int64Range(60, int64(longest/time.Second)).Draw(t, "duration")) * time.Second,
+			MinReplicas: rapid.Int32Range(0, 30).Draw(t, "min"),
+			MaxReplicas: rapid.Int32Range(0, 30).Draw(t, "max"),
+			Ramp:        time.Duration(rapid.Int64Range(0, 7200).Draw(t, "ramp")) * time.Second,
+		}
+	}
+	return all
+}
+
+// drawMoment is a moment around a change of the clock.
+func drawMoment(t *rapid.T) time.Time {
+	changes := []time.Time{
+		time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC),
+		time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC), time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC),
+		time.Date(2026, 4, 4, 15, 0, 0, 0, time.UTC), time.Date(2026, 10, 3, 15, 30, 0, 0, time.UTC),
+	}
+	around := rapid.Int64Range(-6*3600, 6*3600).Draw(t, "around")
+	return rapid.SampledFrom(changes).Draw(t, "change").Add(time.Duration(around) * time.Second)
+}
+
+// starts are the starts within a time, found without a thought for cost: every minute whose clock matches, asked one
+// second before it, which leaves cron nothing to search.
+func starts(s *schedules.Schedule, after, until time.Time) []time.Time {
+	var all []time.Time
+	for at := after.Truncate(time.Minute); !at.After(until); at = at.Add(time.Minute) {
+		local := at.In(s.Location)
+		if at.After(after) && s.Start.Next(local.Add(-time.Second)).Equal(at) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// TestAgainstTwin: the bounds without ramps are what a search minute by minute finds.
+func TestAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all, now := draw(t, 30*time.Hour), drawMoment(t)
+		own := schedules.Bounds{MinReplicas: 3, MaxReplicas: 20}
+		want := own
+		for i := range all {
+			s := &all[i]
+			s.Ramp = 0
+			if len(starts(s, now.Add(-s.Duration), now)) == 0 {
+				continue
+			}
+			want.MinReplicas = max(want.MinReplicas, s.MinReplicas)
+			if s.MaxReplicas > 0 {
+				want.MaxReplicas = min(want.MaxReplicas, s.MaxReplicas)
+			}
+		}
+		want.MinReplicas = min(want.MinReplicas, want.MaxReplicas)
+		var c schedules.Cache
+		if got := c.At(now, all, own); got.Bounds != want {
+			t.Fatalf("at %v: %v, want %v", now, got.Bounds, want)
+		}
+	})
+}
+
+// TestCacheCarriesNothing: an answer with a used cache is the one with a new one.
+func TestCacheCarriesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all, now := draw(t, 100*24*time.Hour), drawMoment(t)
+		own := schedules.Bounds{MinReplicas: 1, MaxReplicas: 25}
+		var used schedules.Cache
+		for range 20 {
+			now = now.Add(time.Duration(rapid.Int64Range(-60, 3600).Draw(t, "seconds")) * time.Second)
+			var fresh schedules.Cache
+			want := fresh.At(now, all, own)
+			if diff := cmp.Diff(want, used.At(now, all, own), cmp.Comparer(same), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("at %v (-new +used):\n%s", now, diff)
+			}
+		}
+	})
+}
+
+func same(a, b *schedules.Schedule) bool { return a == b }
+
+// TestBoundsAreTightened: never beyond the object's max, never a min above the max, and never below the object's min
+// but where a max is.
+func TestBoundsAreTightened(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all, now := draw(t, 24*time.Hour), drawMoment(t)
+		own := schedules.Bounds{MinReplicas: 4, MaxReplicas: 12}
+		var c schedules.Cache
+		r := c.At(now, all, own)
+		if r.MaxReplicas > own.MaxReplicas || r.MinReplicas > r.MaxReplicas ||
+			r.MinReplicas < min(own.MinReplicas, r.MaxReplicas) {
+			t.Fatalf("%v of %v", r.Bounds, own)
+		}
+		if !r.Next.At.IsZero() && !r.Next.At.After(now) {
+			t.Fatalf("at %v the next change is at %v", now, r.Next.At)
+		}
+	})
+}
+
+// TestNothingChangesInBetween: until the next change every answer is the same.
+func TestNothingChangesInBetween(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all, now := draw(t, 24*time.Hour), drawMoment(t)
+		own := schedules.Bounds{MinReplicas: 1, MaxReplicas: 30}
+		var c, other schedules.Cache
+		r := c.At(now, all, own)
+		if r.Next.At.IsZero() {
+			return
+		}
+		part := rapid.Int64Range(0, int64(r.Next.At.Sub(now))-1).Draw(t, "later")
+		later := other.At(now.Add(time.Duration(part)), all, own)
+		if later.Bounds != r.Bounds || later.Next != r.Next {
+			t.Fatalf("%v at %v, %v %v later; the next change is %v, then %v", r.Bounds, now, later.Bounds,
+				time.Duration(part), r.Next, later.Next)
+		}
+	})
+}
+
+// TestRampNeverFalls: from the start of a ramp to the end of its schedule the min does not fall, whatever the other
+// schedules do, as long as none has a max.
+func TestRampNeverFalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := draw(t, 12*time.Hour)
+		for i := range all {
+			all[i].MaxReplicas, all[i].Start = 0, cronOf(fmt.Sprintf("%d %d * * *", 7*i, rapid.IntRange(0, 23).Draw(t, "hour")))
+		}
+		rising := &schedules.Schedule{
+			Name: "rising", Start: cronOf("0 12 * * *"), Duration: time.Hour, MinReplicas: 25,
+			Ramp: time.Duration(rapid.Int64Range(1, 7200).Draw(t, "ramp of it")) * time.Second,
+		}
+		all = slices.Insert(all, 0, *rising)
+		start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+		least := int32(0)
+		var c schedules.Cache
+		for now := start.Add(-rising.Ramp); now.Before(start.Add(time.Minute)); now = now.Add(17 * time.Second) {
+			r := c.At(now, all, schedules.Bounds{MinReplicas: 2, MaxReplicas: 100})
+			i := slices.IndexFunc(r.InForce, func(f schedules.InForce) bool { return f.Schedule.Name == "rising" })
+			if i < 0 {
+				// Another schedule's min is as high.
+				continue
+			}
+			if r.InForce[i].MinReplicas < least {
+				t.Fatalf("from %d to %d", least, r.InForce[i].MinReplicas)
+			}
+			least = r.InForce[i].MinReplicas
+		}
+		if least > 25 {
+			t.Fatalf("up to %d", least)
+		}
+	})
+}
+
+func cronOf(expression string) schedules.Cron { return parse(failing{}, expression) }
+
+// failing is a test that must not fail: the expressions are those above.
+type failing struct{ testing.TB }
+
+func (failing) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
+
+// asked counts how often a cron expression is asked.
+type asked struct {
+	schedules.Cron
+	times *int
+}
+
+func (a asked) Next(after time.Time) time.Time {
+	*a.times++
+	return a.Cron.Next(after)
+}
+
+// TestAskedRarely: between changes nothing is searched, and what never happens is not searched again for a year.
+func TestAskedRarely(t *testing.T) {
+	times := 0
+	all := []schedules.Schedule{
+		{Name: "never", Start: asked{cronOf("0 0 30 2 *"), &times}, Duration: time.Hour, MinReplicas: 5},
+		{Name: "daily", Start: asked{cronOf("0 8 * * *"), &times}, Duration: time.Hour, MinReplicas: 5, Ramp: time.Hour},
+	}
+	var c schedules.Cache
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for range 24 * 3600 {
+		c.At(now, all, schedules.Bounds{MinReplicas: 1, MaxReplicas: 10})
+		now = now.Add(time.Second)
+	}
+	if times > 50 {
+		t.Errorf("asked %d times in a day", times)
+	}
+	// 366 days of a start every minute.
+	times = 0
+	all = []schedules.Schedule{
+		{Name: "always", Start: asked{cronOf("* * * * *"), &times}, Duration: 366 * 24 * time.Hour, MinReplicas: 5},
+	}
+	c.At(now, all, schedules.Bounds{MinReplicas: 1, MaxReplicas: 10})
+	if times > 1000 {
+		t.Errorf("asked %d times at once", times)
+	}
+}

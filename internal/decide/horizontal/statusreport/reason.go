@@ -1,0 +1,89 @@
+package statusreport
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+)
+
+// reason is why the replica count changes, for events and logs. It follows from the
+// proposed count, before stabilization and limits, as upstream's does.
+func (d *Input) reason() string {
+	belowMin := belowBound(d.Schedules.MinBy)
+	proposed := max(0, d.Proposed.Replicas)
+	if text := d.ownReason(); text != "" {
+		return text
+	}
+	switch {
+	case d.Stage == Computed && d.raisedAgainst(proposed):
+		if d.Stabilized.Replicas > *d.Current {
+			return "recent recommendations were higher than the current one"
+		}
+		return belowMin
+	case d.Stage == AboveMax:
+		return aboveBound(d.Schedules.MaxBy)
+	case d.Stage == BelowMin:
+		return belowMin
+	case d.Stage != Computed:
+		return ""
+	case proposed > *d.Current:
+		return d.Name(d.Proposed.Index) + " above target" + d.within()
+	case proposed < *d.Current:
+		return "All metrics below target"
+	case d.RaisedToMin:
+		return belowMin
+	default:
+		return ""
+	}
+}
+
+// within is the time in which a surge was seen; empty for other proposals.
+func (d *Input) within() string {
+	if d.Proposed.Source != proposal.Surge {
+		return ""
+	}
+	return fmt.Sprintf(" in the last %.0f s", math.Round(d.Surge.Span.Seconds()))
+}
+
+// raisedAgainst reports whether the count rises although the proposed count would not
+// raise it: an earlier recommendation does, or minReplicas. Upstream then gives no
+// reason, or that all metrics are below target.
+func (d *Input) raisedAgainst(proposed int32) bool {
+	return d.Divergences.Has(divergence.AccurateMessages) && *d.Desired > *d.Current && proposed <= *d.Current
+}
+
+// ownReason is why the replica count changes if an HPA's would not; otherwise empty.
+func (d *Input) ownReason() string {
+	switch {
+	case d.Stage == Paused:
+		return "spec.pausedReplicas while the mode is Paused"
+	case d.Stage != Computed:
+		return ""
+	case d.Zero.IsCooledDown && *d.Desired == 0:
+		return "no metric active for the cooldown period"
+	case d.Zero.IsActive && *d.Current == 0 && d.Proposed.Source == proposal.Metric:
+		return d.Name(d.Proposed.Index) + " is active"
+	case d.Proposed.Source == proposal.Schedule:
+		return "no schedule in force asks for more"
+	case d.Proposed.Source == proposal.Fallback && (d.Proposed.Replicas > *d.Current) == (*d.Desired > *d.Current):
+		return "fallback of " + d.Name(d.Proposed.Index)
+	}
+	return ""
+}
+
+func belowBound(by *schedules.Schedule) string {
+	if by == nil {
+		return "Current number of replicas below Spec.MinReplicas"
+	}
+	return "Current number of replicas below minReplicas of " + by.Describe()
+}
+
+func aboveBound(by *schedules.Schedule) string {
+	if by == nil {
+		return "Current number of replicas above Spec.MaxReplicas"
+	}
+	return "Current number of replicas above maxReplicas of " + by.Describe()
+}

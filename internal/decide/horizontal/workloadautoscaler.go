@@ -1,0 +1,127 @@
+package horizontal
+
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
+)
+
+// WorkloadAutoscaler is what a WorkloadAutoscaler asks for beyond what an HPA can; source.Spec has the rest. It is not
+// changed once it is made.
+type WorkloadAutoscaler struct {
+	Mode mode.Mode
+	// PausedReplicas is the replica count in mode Paused; nil keeps it as it is.
+	PausedReplicas *int32
+	Schedules      []schedules.Schedule
+	Zero           zero.Settings
+}
+
+// schedule tightens the bounds by the schedules in force.
+func (d *Decision) schedule(work *workspace) {
+	if w := d.policy.WorkloadAutoscaler; w != nil && len(w.Schedules) > 0 {
+		d.Schedules = work.schedules.At(d.At, w.Schedules, d.Bounds)
+		d.Bounds = d.Schedules.Bounds
+	}
+}
+
+func (d *Decision) mode() mode.Mode {
+	if w := d.policy.WorkloadAutoscaler; w != nil {
+		return w.Mode
+	}
+	return mode.Active
+}
+
+// noPods is the reading of a metric of the pods while there are none.
+var noPods = metric.Reading{Pending: true}
+
+// isWithoutPods reports whether metric i has no values because there are no pods. For a WorkloadAutoscaler that is no
+// failure.
+func (d *Decision) isWithoutPods(i int) bool {
+	return d.Current == 0 && d.policy.WorkloadAutoscaler != nil && !d.policy.Metrics[i].Type.HasValueWithoutPods()
+}
+
+// evaluateOwn finds the active fallbacks and whether the target may go to zero.
+func (d *Decision) evaluateOwn(s *State, o *Observation) {
+	p := d.policy
+	if p.WorkloadAutoscaler == nil {
+		return
+	}
+	s.Fallbacks.Update(&fallback.Input{Now: d.At, Specs: p.Metrics, Results: d.Metrics, Current: d.Current},
+		&s.work.fallbacks)
+	d.Fallbacks = s.work.fallbacks
+	d.Zero = zero.Evaluate(&p.WorkloadAutoscaler.Zero, &zero.Input{
+		Now: d.At, CreatedAt: o.CreatedAt, Specs: p.Metrics, Results: d.Metrics, Fallbacks: d.Fallbacks.Active,
+		IsAboveZero: d.Bounds.MinReplicas > 0,
+	}, &s.IdleSince)
+}
+
+// mayLower reports whether enough is known to lower the count: every metric could be computed or has an active
+// fallback, and no values are awaited.
+func (d *Decision) mayLower() bool {
+	return d.Failed-d.Fallbacks.Failed+d.Pending+d.Outdated == 0
+}
+
+// ofMetrics is the largest proposal of the metrics, their fallbacks included.
+func (d *Decision) ofMetrics() (best proposal.Proposal) {
+	p, mayLower := d.policy, d.mayLower()
+	switch isIdle := d.Zero.IsPossible && !d.Zero.IsActive; {
+	case isIdle && (d.Zero.IsCooledDown || d.Current == 0):
+		best = zero.Inactive(p.Metrics, d.Metrics, mayLower)
+	default:
+		best = proposal.OfMetrics(d.Metrics, mayLower)
+	}
+	best = best.OrFallback(d.Fallbacks.Active, mayLower)
+	switch {
+	case p.WorkloadAutoscaler != nil && len(p.Metrics) == 0:
+		// Nothing but the schedules asks for replicas.
+		return proposal.Proposal{Source: proposal.Schedule, Replicas: d.Bounds.MinReplicas, MayLower: true}
+	case d.Current == 0 && d.Zero.IsActive && best.Replicas < 1:
+		return proposal.Proposal{Source: proposal.Metric, Index: d.Zero.Metric, Replicas: 1, MayLower: mayLower}
+	}
+	return best
+}
+
+// scalesToZero reports whether the last replica goes: the limits leave one, and no metric has been active for the
+// cooldown. Stabilization windows do not hold it.
+func (d *Decision) scalesToZero(o *Observation) bool {
+	p := d.policy
+	return d.Zero.IsCooledDown && d.Current > 0 && d.Limited.Replicas <= 1 && d.Proposed.Replicas <= 1 &&
+		d.Proposed.MayLower && !o.defersLowering() && p.mayBeZero() &&
+		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
+}
+
+// mayBeZero reports whether zero replicas are an ordinary count of the target: something can end it.
+func (p *Policy) mayBeZero() bool { return p.MinReplicas == 0 && (p.seesZero() || len(p.Metrics) == 0) }
+
+// applyMode changes the decision as the mode says.
+func (d *Decision) applyMode(s *State) {
+	d.ActiveDesired = d.Desired
+	switch d.mode() {
+	case mode.Preview:
+		d.Rescale = false
+	case mode.Paused:
+		d.Desired = d.Current
+		if held := d.policy.WorkloadAutoscaler.PausedReplicas; held != nil &&
+			d.target.Selector.Problem != SelectorAmbiguous {
+			d.Desired = *held
+		}
+		if d.Rescale = d.Desired != d.Current; d.Rescale || d.Branch != BranchAwaiting {
+			d.Branch = BranchPaused
+		}
+	}
+	if d.Branch != BranchAwaiting && d.Metrics != nil {
+		s.Fallbacks.Confirm()
+	}
+}
+
+// Proposals appends what each source asks for: metrics, the surge window, fallbacks and schedules.
+func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
+	sources := proposal.Sources{
+		Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active, Schedules: d.Schedules.InForce,
+	}
+	return sources.Append(dst)
+}

@@ -1,0 +1,119 @@
+// Package zero says when a WorkloadAutoscaler takes its target to zero replicas and back, as KEDA does: by whether its
+// Object and External metrics are active. Between one replica and the max, metrics propose as an HPA's do.
+package zero
+
+import (
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+)
+
+// Settings are the object's. The fields are KEDA's.
+type Settings struct {
+	// CooldownPeriod is how long no metric must have been seen active before the last replica goes.
+	CooldownPeriod time.Duration
+	// InitialCooldownPeriod is how long the last replica stays after the object was created.
+	InitialCooldownPeriod time.Duration
+}
+
+// Input is what a decision on zero is made from. Results belong to Specs, index for index.
+type Input struct {
+	Now       time.Time
+	CreatedAt time.Time
+	Specs     []source.Spec
+	Results   []metric.Result
+	Fallbacks []fallback.Active
+	// IsAboveZero says that the min is above zero: that counts as activity.
+	IsAboveZero bool
+}
+
+// Result says whether the target may have no replicas.
+type Result struct {
+	// IsPossible says that the min is zero. Without it nothing else is set.
+	IsPossible bool
+	// IsActive says that a metric is active, and Metric is the index of the first that is.
+	IsActive bool
+	Metric   int
+	// CooldownEnd is when the last replica may go if no metric becomes active; zero while one is, or may be.
+	CooldownEnd time.Time
+	// IsCooledDown says that this is over.
+	IsCooledDown bool
+}
+
+// Evaluate is the result. IdleSince is when the first decision was made that found no activity since the last that did.
+// It is zero while there is activity, and does not begin while a metric cannot be computed. Without history it is now,
+// so that no cooldown is shorter than it would have been.
+func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
+	r.Metric, r.IsActive = active(in)
+	switch {
+	case in.IsAboveZero:
+		*idleSince = time.Time{}
+		return Result{}
+	case r.IsActive:
+		*idleSince = time.Time{}
+	case idleSince.IsZero() && in.isUnknown():
+	case idleSince.IsZero() || idleSince.After(in.Now):
+		*idleSince = in.Now
+	}
+	r.IsPossible = true
+	if idleSince.IsZero() {
+		return r
+	}
+	r.CooldownEnd = idleSince.Add(s.CooldownPeriod)
+	if initial := in.CreatedAt.Add(s.InitialCooldownPeriod); initial.After(r.CooldownEnd) {
+		r.CooldownEnd = initial
+	}
+	r.IsCooledDown = !in.Now.Before(r.CooldownEnd)
+	return r
+}
+
+// active is the first metric that is: its value is above its activation value, or its fallback asks for replicas.
+func active(in *Input) (index int, found bool) {
+	for i := range in.Results {
+		spec, result := &in.Specs[i], &in.Results[i]
+		if spec.Type.HasValueWithoutPods() && result.Failure == nil && !result.Pending &&
+			result.Total > spec.ActivationMilli {
+			return i, true
+		}
+	}
+	for _, f := range in.Fallbacks {
+		if f.Replicas > 0 && in.Specs[f.Metric].Type.HasValueWithoutPods() {
+			return f.Metric, true
+		}
+	}
+	return 0, false
+}
+
+// isUnknown reports whether a metric may be active: it cannot be computed and has no active fallback.
+func (in *Input) isUnknown() bool {
+	for i := range in.Results {
+		r := &in.Results[i]
+		if !in.Specs[i].Type.HasValueWithoutPods() || r.Failure == nil && !r.Pending {
+			continue
+		}
+		if !slices.ContainsFunc(in.Fallbacks, func(f fallback.Active) bool { return f.Metric == i }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Inactive is the largest proposal of the metrics while none is active: those that could be ask for no replicas.
+func Inactive(specs []source.Spec, results []metric.Result, mayLower bool) (best proposal.Proposal) {
+	for i := range results {
+		r := &results[i]
+		if r.Failure != nil || r.Pending {
+			continue
+		}
+		p := proposal.Proposal{Source: proposal.Metric, Index: i, MayLower: mayLower}
+		if !specs[i].Type.HasValueWithoutPods() {
+			p.Replicas = r.Replicas
+		}
+		best = best.Or(p)
+	}
+	return best
+}

@@ -1,0 +1,67 @@
+package horizontal
+
+import (
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+)
+
+// longestStart bounds the text of a cron expression, and longestTimeZone that of a time zone, as the API does.
+const longestStart, longestTimeZone = 128, 64
+
+// Start reads when a schedule starts: a cron expression as CronJob's spec.schedule has it, and a time zone as its
+// spec.timeZone has it, of which nothing is UTC. Errors name the fields of the schedule at the path.
+func Start(expression, timeZone string, path *field.Path) (schedules.Cron, *time.Location, field.ErrorList) {
+	var errs field.ErrorList
+	start, err := parseStart(expression, path.Child("start"))
+	if err != nil {
+		errs = append(errs, err)
+	}
+	location, err := parseTimeZone(timeZone, path.Child("timeZone"))
+	if err != nil {
+		errs = append(errs, err)
+	}
+	if errs != nil {
+		return nil, nil, errs
+	}
+	return start, location, nil
+}
+
+func parseStart(expression string, path *field.Path) (schedules.Cron, *field.Error) {
+	switch {
+	case expression == "":
+		return nil, field.Required(path, "a cron expression")
+	case len(expression) > longestStart:
+		return nil, field.TooLong(path, expression, longestStart)
+	case strings.Contains(expression, "TZ"):
+		return nil, field.Invalid(path, expression, "cannot use TZ or CRON_TZ in start, use timeZone instead")
+	case strings.HasPrefix(expression, "@every"):
+		return nil, field.Invalid(path, expression, "cannot use @every in start: it has no times of the day")
+	}
+	parsed, err := cron.ParseStandard(expression)
+	if err != nil {
+		return nil, field.Invalid(path, expression, err.Error())
+	}
+	return parsed, nil
+}
+
+// parseTimeZone is as strict as CronJob: the machine's own zone is none.
+func parseTimeZone(name string, path *field.Path) (*time.Location, *field.Error) {
+	switch {
+	case name == "":
+		return time.UTC, nil
+	case len(name) > longestTimeZone:
+		return nil, field.TooLong(path, name, longestTimeZone)
+	case strings.EqualFold(name, "Local"):
+		return nil, field.Invalid(path, name, "must be an explicit time zone of the IANA time zone database")
+	}
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, field.Invalid(path, name, "unknown time zone")
+	}
+	return location, nil
+}

@@ -72,7 +72,7 @@ func (s *inspectors) prepare(p *pass) *snapshothorizontal.Step {
 		return nil
 	}
 	step := snapshothorizontal.Of(&snapshothorizontal.Live{
-		HPA: p.hpa.HorizontalPodAutoscaler, Scale: p.scale.Target.Scale, Pods: observe.APIPods(p.pods), Options: s.options,
+		Autoscaler: p.hpa, Scale: p.scale.Target.Scale, Pods: observe.APIPods(p.pods), Options: s.options,
 		State:       &p.record.state,
 		Observation: &p.observation, LooksForConflicts: s.looksForConflicts,
 	})

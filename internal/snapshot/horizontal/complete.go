@@ -18,14 +18,19 @@ import (
 // Complete implements [snapshot.Step].
 func (s *Step) Complete() error {
 	switch {
-	case s.HPA == nil:
-		return errors.New("items: no autoscaling/v2 HorizontalPodAutoscaler")
+	case s.HPA != nil && s.Workload != nil:
+		return errors.New("items: a HorizontalPodAutoscaler and a WorkloadAutoscaler, a step has one of them")
+	case s.HPA == nil && s.Workload == nil:
+		return errors.New("items: no autoscaling/v2 HorizontalPodAutoscaler and no plimsoll.dev/v1alpha1 WorkloadAutoscaler")
 	case s.Scale == nil && (s.Snapshot == nil || s.Snapshot.ScaleError == ""):
 		return errors.New("items: no autoscaling/v1 Scale")
 	case s.Snapshot == nil:
 		return fmt.Errorf("items: no %s Snapshot", snapshot.GroupVersion)
 	case s.Scale == nil:
 		s.Scale = &autoscalingv1.Scale{}
+	}
+	if err := s.translate(); err != nil {
+		return err
 	}
 	s.setDefaults()
 	for _, check := range []func() error{s.checkNames, s.checkCounts, s.checkOptions, s.checkHistory, s.checkErrors,
@@ -48,7 +53,7 @@ func (s *Step) setDefaults() {
 			*namespace = s.HPA.Namespace
 		}
 	}
-	if len(s.HPA.Spec.Metrics) > 0 {
+	if len(s.HPA.Spec.Metrics) > 0 || s.Workload != nil {
 		return
 	}
 	utilization := int32(80)
@@ -64,12 +69,12 @@ func (s *Step) setDefaults() {
 func (s *Step) checkNames() error {
 	switch {
 	case s.HPA.Name == "":
-		return snapshot.Invalid("HorizontalPodAutoscaler", "metadata.name: Required value")
+		return snapshot.Invalid(s.kind(), "metadata.name: Required value")
 	case s.Snapshot.Name != s.HPA.Name || s.Snapshot.Namespace != s.HPA.Namespace:
-		return snapshot.Invalid("Snapshot", "metadata: %s/%s is not the HorizontalPodAutoscaler's name %s/%s",
-			s.Snapshot.Namespace, s.Snapshot.Name, s.HPA.Namespace, s.HPA.Name)
+		return snapshot.Invalid("Snapshot", "metadata: %s/%s is not the %s's name %s/%s",
+			s.Snapshot.Namespace, s.Snapshot.Name, s.kind(), s.HPA.Namespace, s.HPA.Name)
 	case s.Scale.Namespace != s.HPA.Namespace:
-		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the HorizontalPodAutoscaler's %s", s.Scale.Namespace,
+		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the %s's %s", s.Scale.Namespace, s.kind(),
 			s.HPA.Namespace)
 	case s.Snapshot.Time.IsZero():
 		return snapshot.Invalid("Snapshot", "time: Required value")
@@ -81,13 +86,13 @@ func (s *Step) checkCounts() error {
 	spec := &s.HPA.Spec
 	switch {
 	case spec.MaxReplicas < 1:
-		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.maxReplicas: %d, must be set and greater than 0",
+		return snapshot.Invalid(s.kind(), "spec.maxReplicas: %d, must be set and greater than 0",
 			spec.MaxReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas < 0:
-		return snapshot.Invalid("HorizontalPodAutoscaler", "spec.minReplicas: %d, must be greater than or equal to 0",
+		return snapshot.Invalid(s.kind(), "spec.minReplicas: %d, must be greater than or equal to 0",
 			*spec.MinReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas > spec.MaxReplicas:
-		return snapshot.Invalid("HorizontalPodAutoscaler",
+		return snapshot.Invalid(s.kind(),
 			"spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
 			spec.MaxReplicas, *spec.MinReplicas)
 	case s.Scale.Spec.Replicas < 0:
@@ -186,8 +191,8 @@ func (s *Step) checkErrors() error {
 	for i, e := range s.Snapshot.Errors {
 		switch {
 		case e.MetricIndex < 0 || e.MetricIndex >= len(s.HPA.Spec.Metrics):
-			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
-				i, e.MetricIndex, len(s.HPA.Spec.Metrics))
+			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: %d, the %s has %d metrics",
+				i, e.MetricIndex, s.kind(), len(s.HPA.Spec.Metrics))
 		case seen[e.MetricIndex]:
 			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
 		case e.Message == "":
@@ -197,8 +202,8 @@ func (s *Step) checkErrors() error {
 	}
 	for i, a := range s.Snapshot.Asked {
 		if a.MetricIndex < 0 || a.MetricIndex >= len(s.HPA.Spec.Metrics) {
-			return snapshot.Invalid("Snapshot", "asked[%d].metricIndex: %d, the HorizontalPodAutoscaler has %d metrics",
-				i, a.MetricIndex, len(s.HPA.Spec.Metrics))
+			return snapshot.Invalid("Snapshot", "asked[%d].metricIndex: %d, the %s has %d metrics",
+				i, a.MetricIndex, s.kind(), len(s.HPA.Spec.Metrics))
 		}
 	}
 	return nil

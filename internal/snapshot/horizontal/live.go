@@ -16,6 +16,7 @@ import (
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -25,7 +26,7 @@ import (
 // Live is what a decision is made of, apart from what the metrics' sources answered:
 // that is added to its step.
 type Live struct {
-	HPA *autoscalingv2.HorizontalPodAutoscaler
+	Autoscaler observehorizontal.Autoscaler
 	// Scale is nil if it could not be read.
 	Scale *autoscalingv1.Scale
 	// Pods are those of Observation.
@@ -43,9 +44,8 @@ type Live struct {
 // alike. It shares the objects with l, which must not be changed, but not the state.
 // The step's time is still to be set, to that of the decision.
 func Of(l *Live) *Step {
-	hpa, o, state := *l.HPA, l.Observation, l.State.Clone()
-	// managedFields are not used and take the most room.
-	hpa.ManagedFields = nil
+	o, state := l.Observation, l.State.Clone()
+	hpa, workload := trimmed(&l.Autoscaler)
 	step := &Step{
 		Snapshot: &Snapshot{
 			ObjectMeta: metav1.ObjectMeta{
@@ -54,8 +54,9 @@ func Of(l *Live) *Step {
 			},
 			Options: OptionsOf(l.Options), State: &state, ScaleError: o.Target.Error,
 		},
-		HPA:  &hpa,
-		Pods: slices.Clone(l.Pods),
+		HPA:      hpa,
+		Workload: workload,
+		Pods:     slices.Clone(l.Pods),
 	}
 	// A state that no decision has used yet has no version.
 	state.Version = horizontal.StateVersion
@@ -77,6 +78,20 @@ func Of(l *Live) *Step {
 		step.Scale = &scale
 	}
 	return step
+}
+
+// trimmed is the object without managedFields, which are not used and take the most room.
+func trimmed(
+	a *observehorizontal.Autoscaler,
+) (*autoscalingv2.HorizontalPodAutoscaler, *plimsollv1alpha1.WorkloadAutoscaler) {
+	hpa := *a.HorizontalPodAutoscaler
+	hpa.ManagedFields = nil
+	if a.Workload == nil {
+		return &hpa, nil
+	}
+	workload := *a.Workload
+	workload.ManagedFields = nil
+	return &hpa, &workload
 }
 
 // AddAnswer keeps the answer to metric i. One that several metrics are read from is

@@ -1,5 +1,5 @@
-// Package horizontal has the snapshots of HorizontalPodAutoscalers: everything that
-// one decision saw. It makes them from live decisions, reads and writes them, and decides
+// Package horizontal has the snapshots of HorizontalPodAutoscalers and WorkloadAutoscalers:
+// everything that one decision saw. It makes them from live decisions, reads and writes them, and decides
 // them again with the controller's own core.
 package horizontal
 
@@ -16,6 +16,7 @@ import (
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -33,7 +34,10 @@ const MetricLabel = "plimsoll.dev/metric"
 // Step is one document of a stream: what one decision saw.
 type Step struct {
 	Snapshot *Snapshot
+	// HPA is the object. If that is a WorkloadAutoscaler, it is Workload, and HPA has the
+	// parts of it that an HPA has too.
 	HPA      *autoscalingv2.HorizontalPodAutoscaler
+	Workload *plimsollv1alpha1.WorkloadAutoscaler
 	Scale    *autoscalingv1.Scale
 	// Pods may include pods of others: the scale's selector chooses.
 	Pods []*corev1.Pod
@@ -48,7 +52,7 @@ type Step struct {
 }
 
 // Snapshot is the object with everything that is no object of the API already.
-// Its name is the HorizontalPodAutoscaler's.
+// Its name is the autoscaler's.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -222,7 +226,7 @@ func (o *SurgeOptions) into(flags *surge.Settings) {
 	}
 }
 
-// Format is that of the snapshots of HorizontalPodAutoscalers.
+// Format is that of the snapshots of HorizontalPodAutoscalers and WorkloadAutoscalers.
 func Format() snapshot.Format {
 	return snapshot.Format{Marks: []string{"Snapshot"}, Scheme: scheme, New: func() snapshot.Step { return &Step{} }}
 }
@@ -232,7 +236,7 @@ var scheme = newScheme()
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	s.AddKnownTypes(snapshot.GroupVersion, &Snapshot{})
+	s.AddKnownTypes(snapshot.GroupVersion, &Snapshot{}, &plimsollv1alpha1.WorkloadAutoscaler{})
 	s.AddKnownTypes(corev1.SchemeGroupVersion, &corev1.List{}, &corev1.Pod{})
 	s.AddKnownTypes(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})

@@ -11,17 +11,18 @@ import (
 	externalmetricsv1beta1 "k8s.io/metrics/pkg/apis/external_metrics/v1beta1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
 
-// NewReader reads a stream about HorizontalPodAutoscalers alone.
+// NewReader reads a stream about HorizontalPodAutoscalers and WorkloadAutoscalers alone.
 func NewReader(r io.Reader) *snapshot.ReaderOf[*Step] {
 	return snapshot.NewReaderOf[*Step](r, Format())
 }
 
 // Encode writes the step as a YAML document that [NewReader] reads.
 func Encode(w io.Writer, s *Step) error {
-	objects := []runtime.Object{s.Snapshot, s.HPA}
+	objects := []runtime.Object{s.Snapshot, s.object()}
 	if s.Scale != nil {
 		objects = append(objects, s.Scale)
 	}
@@ -53,6 +54,11 @@ func (s *Step) Add(item runtime.Object) error {
 			return snapshot.ErrSecond
 		}
 		s.HPA = item
+	case *plimsollv1alpha1.WorkloadAutoscaler:
+		if s.Workload != nil {
+			return snapshot.ErrSecond
+		}
+		s.Workload = item
 	case *autoscalingv1.Scale:
 		if s.Scale != nil {
 			return snapshot.ErrSecond

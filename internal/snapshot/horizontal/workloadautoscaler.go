@@ -1,0 +1,125 @@
+package horizontal
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
+)
+
+// Autoscaler is the step's object.
+func (s *Step) Autoscaler() observehorizontal.Autoscaler {
+	return observehorizontal.Autoscaler{HorizontalPodAutoscaler: s.HPA, Workload: s.Workload}
+}
+
+// Key names the step's object.
+func (s *Step) Key() observe.Key {
+	a := s.Autoscaler()
+	return a.Key()
+}
+
+// Policy is what the step's object and the flags ask for.
+func (s *Step) Policy(o observehorizontal.Options) (horizontal.Policy, error) {
+	p, errs := observehorizontal.PolicyOf(s.Autoscaler(), o)
+	if len(errs) > 0 {
+		return p, snapshot.Invalid(s.kind(), "%s", errs.ToAggregate())
+	}
+	return p, nil
+}
+
+// object is the step's, as the API has it.
+func (s *Step) object() runtime.Object {
+	if s.Workload != nil {
+		return s.Workload
+	}
+	return s.HPA
+}
+
+func (s *Step) kind() string {
+	a := s.Autoscaler()
+	return a.Kind().String()
+}
+
+// translate checks a WorkloadAutoscaler that was read, and sets what follows from it.
+func (s *Step) translate() error {
+	if s.Workload == nil {
+		return nil
+	}
+	if s.Workload.Namespace == "" {
+		s.Workload.Namespace = corev1.NamespaceDefault
+	}
+	plimsollv1alpha1.SetDefaults(&s.Workload.Spec)
+	s.HPA = observehorizontal.WorkloadAutoscaler(s.Workload).HorizontalPodAutoscaler
+	if err := checkRanges(&s.Workload.Spec); err != nil {
+		return err
+	}
+	_, err := s.Policy(observehorizontal.DefaultOptions())
+	return err
+}
+
+// Bounds of the API, which a file has not passed.
+const (
+	mostMetrics, mostSchedules = 100, 32
+	longestDuration            = 366 * 24 * 60 * 60
+	longestRamp                = 24 * 60 * 60
+)
+
+// numberRange is a field with the numbers that the API server permits.
+type numberRange struct {
+	path        string
+	value       int64
+	least, most int64
+}
+
+func checkRanges(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
+	const most = 1<<31 - 1
+	ranges := []numberRange{
+		{"metrics", int64(len(spec.Metrics)), 0, mostMetrics},
+		{"schedules", int64(len(spec.Schedules)), 0, mostSchedules},
+		{"pausedReplicas", valueOr(spec.PausedReplicas, 0), 0, most},
+		{"cooldownPeriod", valueOr(spec.CooldownPeriod, 0), 0, most},
+		{"initialCooldownPeriod", valueOr(spec.InitialCooldownPeriod, 0), 0, most},
+		{"syncPeriodSeconds", valueOr(spec.SyncPeriodSeconds, 1), 1, 3600},
+	}
+	for i := range spec.Metrics {
+		f := spec.Metrics[i].Fallback
+		if f == nil {
+			continue
+		}
+		path, least := fmt.Sprintf("metrics[%d].fallback.", i), int64(1)
+		if f.Behavior == plimsollv1alpha1.FallbackCurrentReplicas {
+			least = 0
+		}
+		ranges = append(ranges,
+			numberRange{path + "failureDurationSeconds", valueOr(f.FailureDurationSeconds, 1), 1, most},
+			numberRange{path + "replicas", valueOr(f.Replicas, 0), least, most})
+	}
+	for i := range spec.Schedules {
+		s := &spec.Schedules[i]
+		path := fmt.Sprintf("schedules[%d].", i)
+		ranges = append(ranges,
+			numberRange{path + "durationSeconds", s.DurationSeconds, 60, longestDuration},
+			numberRange{path + "minReplicas", valueOr(s.MinReplicas, 1), 1, most},
+			numberRange{path + "maxReplicas", valueOr(s.MaxReplicas, 1), 1, most},
+			numberRange{path + "rampSeconds", valueOr(s.RampSeconds, 0), 0, longestRamp})
+	}
+	for _, r := range ranges {
+		if r.value < r.least || r.value > r.most {
+			return snapshot.Invalid("WorkloadAutoscaler", "spec.%s: %d, must be from %d to %d", r.path, r.value, r.least, r.most)
+		}
+	}
+	return nil
+}
+
+func valueOr(n *int32, otherwise int64) int64 {
+	if n == nil {
+		return otherwise
+	}
+	return int64(*n)
+}

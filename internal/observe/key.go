@@ -17,6 +17,11 @@ func (k Kind) String() string {
 	return [...]string{"HorizontalPodAutoscaler", "WorkloadAutoscaler", "VerticalPodAutoscaler"}[k]
 }
 
+// Resource is the kind's plural, as in the paths of the API.
+func (k Kind) Resource() string {
+	return [...]string{"horizontalpodautoscalers", "workloadautoscalers", "verticalpodautoscalers"}[k]
+}
+
 // Key names one autoscaler. Objects of different kinds may have the same name.
 type Key struct {
 	types.NamespacedName
@@ -26,6 +31,11 @@ type Key struct {
 // HPA is the key of a HorizontalPodAutoscaler.
 func HPA(namespace, name string) Key {
 	return Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+// WLA is the key of a WorkloadAutoscaler.
+func WLA(namespace, name string) Key {
+	return Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}, Kind: WorkloadAutoscaler}
 }
 
 // VPA is the key of a VerticalPodAutoscaler.

@@ -100,13 +100,28 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// Handler answers GET /snapshots/NAMESPACE/NAME with a YAML document that plimsoll
-// evaluate reads. Elsewhere than in the leader nothing is decided: 504. GET
-// /updater/NAMESPACE/NAME is answered with what the vertical side remembers of an
-// object, a VerticalSnapshot as JSON; 404 if that is nothing.
+// Handler answers GET /RESOURCE/NAMESPACE/NAME/snapshot with a YAML document that plimsoll
+// evaluate reads; RESOURCE is horizontalpodautoscalers or workloadautoscalers. Elsewhere
+// than in the leader nothing is decided: 504. GET
+// /verticalpodautoscalers/NAMESPACE/NAME/updater is answered with what the vertical side
+// remembers of an object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /snapshots/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
+	for _, kind := range []observe.Kind{observe.HorizontalPodAutoscaler, observe.WorkloadAutoscaler} {
+		mux.HandleFunc("GET /"+kind.Resource()+"/{namespace}/{name}/snapshot", s.snapshot(kind))
+	}
+	updater := "GET /" + observe.VerticalPodAutoscaler.Resource() + "/{namespace}/{name}/updater"
+	mux.HandleFunc(updater, func(w http.ResponseWriter, r *http.Request) {
+		if object, ok := objectOf(w, r); ok {
+			s.remember(w, object)
+		}
+	})
+	return mux
+}
+
+// snapshot answers with the inputs of the next decision on an object of the kind.
+func (s *Server) snapshot(kind observe.Kind) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		object, ok := objectOf(w, r)
 		if !ok {
 			return
@@ -118,14 +133,8 @@ func (s *Server) Handler() http.Handler {
 			http.Error(w, fmt.Sprintf("%d others wait already; try again", maxWaiting), http.StatusTooManyRequests)
 			return
 		}
-		s.answer(w, r, object)
-	})
-	mux.HandleFunc("GET /updater/{namespace}/{name}", func(w http.ResponseWriter, r *http.Request) {
-		if object, ok := objectOf(w, r); ok {
-			s.remember(w, object)
-		}
-	})
-	return mux
+		s.answer(w, r, observe.Key{NamespacedName: object, Kind: kind})
+	}
 }
 
 // objectOf is the object that is asked about. An answer is given where none can be.
@@ -158,11 +167,11 @@ func (s *Server) remember(w http.ResponseWriter, object types.NamespacedName) {
 	_, _ = w.Write(text) // nobody is left to tell
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, object types.NamespacedName) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, object observe.Key) {
 	step, err := s.next(r.Context(), object)
 	if err != nil {
-		http.Error(w, fmt.Sprintf("no decision on %s within %s: there is no such object, or another replica leads",
-			object, s.wait), http.StatusGatewayTimeout)
+		http.Error(w, fmt.Sprintf("no decision on %s %s within %s: there is no such object, or another replica leads",
+			object.Kind, object.NamespacedName, s.wait), http.StatusGatewayTimeout)
 		return
 	}
 	var document bytes.Buffer
@@ -175,11 +184,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, object types.Nam
 }
 
 // next is what the next decision on the object is made of.
-func (s *Server) next(ctx context.Context, object types.NamespacedName) (*snapshothorizontal.Step, error) {
+func (s *Server) next(ctx context.Context, object observe.Key) (*snapshothorizontal.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	told := make(chan *snapshothorizontal.Step, 1)
-	stop := s.source.Inspect(observe.Key{NamespacedName: object}, func(step *snapshothorizontal.Step, _ *horizontal.Decision) {
+	stop := s.source.Inspect(object, func(step *snapshothorizontal.Step, _ *horizontal.Decision) {
 		select {
 		case told <- step:
 		default: // an earlier one is taken

@@ -79,7 +79,7 @@ func TestHandler(t *testing.T) {
 	server.wait = 10 * time.Millisecond
 	listening := httptest.NewServer(server.Handler())
 	defer listening.Close()
-	status, body := get(t, listening.URL+"/snapshots/shop/web")
+	status, body := get(t, listening.URL+"/horizontalpodautoscalers/shop/web/snapshot")
 	if status != http.StatusOK {
 		t.Fatalf("%d: %s", status, body)
 	}
@@ -88,9 +88,9 @@ func TestHandler(t *testing.T) {
 		t.Errorf("the answer reads as %+v, %v", step, err)
 	}
 	for path, want := range map[string]int{
-		"/snapshots/shop/other": http.StatusGatewayTimeout,
-		"/snapshots/shop/NO!":   http.StatusBadRequest,
-		"/snapshots/shop":       http.StatusNotFound,
+		"/horizontalpodautoscalers/shop/other/snapshot": http.StatusGatewayTimeout,
+		"/horizontalpodautoscalers/shop/NO!/snapshot":   http.StatusBadRequest,
+		"/horizontalpodautoscalers/shop":                http.StatusNotFound,
 	} {
 		if got, body := get(t, listening.URL+path); got != want {
 			t.Errorf("%s is answered with %d: %s; want %d", path, got, body, want)
@@ -113,7 +113,7 @@ func TestOnlySoManyWait(t *testing.T) {
 	}
 	listening := httptest.NewServer(server.Handler())
 	defer listening.Close()
-	if status, body := get(t, listening.URL+"/snapshots/shop/web"); status != http.StatusTooManyRequests {
+	if status, body := get(t, listening.URL+"/horizontalpodautoscalers/shop/web/snapshot"); status != http.StatusTooManyRequests {
 		t.Errorf("%d: %s", status, body)
 	}
 }
@@ -150,12 +150,12 @@ func TestMemories(t *testing.T) {
 		status int
 		words  string
 	}{
-		"it is known": {remembered{}, "/updater/shop/web", http.StatusOK,
+		"it is known": {remembered{}, "/verticalpodautoscalers/shop/web/updater", http.StatusOK,
 			`"time":"1970-01-01T00:00:01.000000005Z"`},
-		"it is not": {remembered{}, "/updater/shop/api", http.StatusNotFound,
+		"it is not": {remembered{}, "/verticalpodautoscalers/shop/api/updater", http.StatusNotFound,
 			"the updater does not run here"},
-		"no name":                {remembered{}, "/updater/shop/NO!", http.StatusBadRequest, "no such name"},
-		"no vertical side there": {nil, "/updater/shop/web", http.StatusNotFound, "does not run here"},
+		"no name":                {remembered{}, "/verticalpodautoscalers/shop/NO!/updater", http.StatusBadRequest, "no such name"},
+		"no vertical side there": {nil, "/verticalpodautoscalers/shop/web/updater", http.StatusNotFound, "does not run here"},
 	} {
 		server, err := New("127.0.0.1:0", Sources{Horizontal: &decisions{}, Vertical: c.source}, logr.Discard())
 		if err != nil {

@@ -17,6 +17,8 @@ import (
 	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 )
@@ -57,7 +59,13 @@ func newReader(config *rest.Config, client kubernetes.Interface) (live.Reader, e
 	if err != nil {
 		return live.Reader{}, err
 	}
-	return live.Reader{Client: client, Scales: scales, Metrics: metrics, Options: observehorizontal.DefaultOptions()}, nil
+	wlas, err := wla.New(config)
+	if err != nil {
+		return live.Reader{}, err
+	}
+	return live.Reader{
+		Client: client, WLAs: wlas, Scales: scales, Metrics: metrics, Options: observehorizontal.DefaultOptions(),
+	}, nil
 }
 
 // Vertical explains a VerticalPodAutoscaler as it is now.
@@ -87,17 +95,11 @@ func (r *ClusterReader) Vertical(
 	return explainvertical.Explain(step, set)
 }
 
-// Horizontal explains a HorizontalPodAutoscaler as it is now.
-func (r *ClusterReader) Horizontal(
-	ctx context.Context, object types.NamespacedName,
-) (*explainhorizontal.Explanation, error) {
-	hpa, err := r.reader.Object(ctx, object)
+// Horizontal explains a HorizontalPodAutoscaler or a WorkloadAutoscaler as it is now.
+func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*explainhorizontal.Explanation, error) {
+	autoscaler, controller, err := r.autoscaler(ctx, object)
 	if err != nil {
 		return nil, err
-	}
-	controller := explainhorizontal.ControllerOf(hpa)
-	if r.options.Controller != Auto {
-		controller = r.options.Controller
 	}
 	why := "kube-controller-manager does not expose it"
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
@@ -111,9 +113,28 @@ func (r *ClusterReader) Horizontal(
 		}
 		why = err.Error()
 	}
-	step, err := r.reader.Read(ctx, hpa, time.Now())
+	step, err := r.reader.Read(ctx, autoscaler, time.Now())
 	if err != nil {
 		return nil, err
 	}
 	return r.options.withoutHistory(step, controller, r.reader.Rescales(ctx, object), why)
+}
+
+// autoscaler is the object, and the controller that decides on it. Nothing but Plimsoll decides on
+// WorkloadAutoscalers.
+func (r *ClusterReader) autoscaler(
+	ctx context.Context, object observe.Key,
+) (observehorizontal.Autoscaler, explainhorizontal.Controller, error) {
+	if object.Kind == observe.WorkloadAutoscaler {
+		autoscaler, err := r.reader.Workload(ctx, object.NamespacedName)
+		return autoscaler, explainhorizontal.Plimsoll, err
+	}
+	hpa, err := r.reader.Object(ctx, object.NamespacedName)
+	if err != nil {
+		return observehorizontal.Autoscaler{}, explainhorizontal.Undecided, err
+	}
+	if r.options.Controller != Auto {
+		return observehorizontal.HPA(hpa), r.options.Controller, nil
+	}
+	return observehorizontal.HPA(hpa), explainhorizontal.ControllerOf(hpa), nil
 }

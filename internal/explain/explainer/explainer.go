@@ -30,6 +30,8 @@ type Options struct {
 func (o Options) SavedHorizontal(step *snapshothorizontal.Step) (*explainhorizontal.Explanation, error) {
 	controller := explainhorizontal.ControllerOf(step.HPA)
 	switch {
+	case step.Workload != nil:
+		controller = explainhorizontal.Plimsoll
 	case o.Controller != Auto:
 		controller = o.Controller
 	case step.Snapshot.State != nil:
@@ -56,6 +58,11 @@ func (o Options) withoutHistory(
 ) (*explainhorizontal.Explanation, error) {
 	known := &historybounds.Known{
 		HPA: step.HPA, Rescales: rescales, Period: o.Period, Divergences: controller.Divergences(),
+	}
+	options := step.Snapshot.Options.Flags()
+	options.Divergences = known.Divergences
+	if policy := step.Policy(options); step.Workload != nil {
+		known.Policy = &policy
 	}
 	if step.Scale != nil {
 		known.Current = step.Scale.Spec.Replicas

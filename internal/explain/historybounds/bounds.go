@@ -19,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/history"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -65,6 +66,8 @@ func timeOf(e *corev1.Event) time.Time {
 type Known struct {
 	// HPA is the object with the status of its last decision.
 	HPA *autoscalingv2.HorizontalPodAutoscaler
+	// Policy is that of a WorkloadAutoscaler; nil for an HPA.
+	Policy *horizontal.Policy
 	// Current is the target's count.
 	Current int32
 	// Rescales are from events, oldest first.
@@ -74,12 +77,35 @@ type Known struct {
 	Divergences divergence.Set
 }
 
+// longAgo is before any decision that still counts.
+const longAgo = 366 * 24 * time.Hour
+
 // Bounds are histories between which the real one lies: the first limits changes
 // least, the others most, each in another way.
 func Bounds(k *Known, now time.Time) []horizontal.State {
 	if !k.decided() {
 		return []horizontal.State{observehorizontal.FirstState(k.HPA)}
 	}
+	bounds := k.ofLimits(now)
+	if k.Policy == nil || k.Policy.WorkloadAutoscaler == nil {
+		return bounds
+	}
+	// Since when metrics fail, and since when none is active, is in no API either: it may be now, which the states so far
+	// say, or as long as there has been the object.
+	since := k.HPA.CreationTimestamp.Time
+	if since.IsZero() {
+		since = now.Add(-longAgo)
+	}
+	for _, s := range slices.Clone(bounds) {
+		s = s.Clone()
+		s.Fallbacks, s.IdleSince = fallback.FailingSince(k.Policy.Metrics, since), since
+		bounds = append(bounds, s)
+	}
+	return bounds
+}
+
+// ofLimits are the histories that limit changes.
+func (k *Known) ofLimits(now time.Time) []horizontal.State {
 	last := now.Add(-k.Period)
 	certain := k.certain(last)
 	possible := slices.Clone(certain)

@@ -44,6 +44,8 @@ type Trace struct {
 	RaisedToMin bool             `json:"raisedToMin,omitempty"`
 	Reason      string           `json:"reason,omitempty"`
 	Error       string           `json:"error,omitempty"`
+	// WorkloadAutoscaler is what an HPA has not.
+	WorkloadAutoscaler *WorkloadTrace `json:"workloadAutoscaler,omitempty"`
 }
 
 // MetricTrace is how one metric came to its proposal. Values are milli-units.
@@ -102,11 +104,13 @@ type SurgeTrace struct {
 }
 
 // ProposedTrace is the largest proposal: a metric's, or with Window surge that of the
-// surge window.
+// surge window. Source is Schedule or Fallback where it is no metric's; MetricIndex means
+// nothing if it is Schedule.
 type ProposedTrace struct {
 	MetricIndex int    `json:"metricIndex"`
 	Replicas    int32  `json:"replicas"`
 	Window      string `json:"window,omitempty"`
+	Source      string `json:"source,omitempty"`
 }
 
 // StabilizedTrace is what the stabilization windows made of the proposal, by
@@ -160,8 +164,8 @@ func (r *Result) trace() Trace {
 	d := &r.Decision
 	t := Trace{
 		Time: d.At, Divergences: r.Policy.Divergences.String(), Branch: d.Branch.String(), Current: d.Current,
-		MinReplicas: r.Policy.MinReplicas, MaxReplicas: r.Policy.MaxReplicas,
-		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error,
+		MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas,
+		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error, WorkloadAutoscaler: r.workloadTrace(),
 	}
 	for i := range d.Metrics {
 		t.Metrics = append(t.Metrics, r.metricTrace(i))
@@ -174,6 +178,10 @@ func (r *Result) trace() Trace {
 	case proposal.Surge:
 		t.Proposed = &ProposedTrace{
 			MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Window: observehorizontal.SurgeWindow,
+		}
+	case proposal.Schedule, proposal.Fallback:
+		t.Proposed = &ProposedTrace{
+			MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas, Source: d.Proposed.Source.String(),
 		}
 	default:
 		t.Proposed = &ProposedTrace{MetricIndex: d.Proposed.Index, Replicas: d.Proposed.Replicas}

@@ -70,8 +70,8 @@ func (r *Result) WriteText(w io.Writer, style Style) error {
 
 // writeHead prints what the decision is about, and these two lines.
 func (r *Result) writeHead(p *page, result, limit string) {
-	d, hpa := &r.Decision, r.Step.HPA
-	fmt.Fprintf(p, "%s  HorizontalPodAutoscaler %s/%s\n", d.At.Format(time.RFC3339Nano), hpa.Namespace, hpa.Name)
+	key := r.Step.Key()
+	fmt.Fprintf(p, "%s  %s %s\n", r.Decision.At.Format(time.RFC3339Nano), key.Kind, key.NamespacedName)
 	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
 		p.line("note", "%s", note)
 	}
@@ -81,14 +81,18 @@ func (r *Result) writeHead(p *page, result, limit string) {
 	}
 	p.strong("result", result)
 	p.strong("limited by", limit)
+	if text := r.followUpText(); text != "" {
+		p.strong("next change", text)
+	}
 }
 
 // writeDetails prints how the decision came about, and its report.
 func (r *Result) writeDetails(p *page) {
 	d, ref := &r.Decision, r.Step.HPA.Spec.ScaleTargetRef
 	p.line("target", "%s: %d desired replicas, %d current replicas; minReplicas %d, maxReplicas %d",
-		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, r.Policy.MinReplicas,
-		r.Policy.MaxReplicas)
+		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, d.Bounds.MinReplicas,
+		d.Bounds.MaxReplicas)
+	r.writeOwn(p)
 	if text := triggerText(d.Trigger); text != "" {
 		p.line("trigger", "%s", text)
 	}
@@ -128,6 +132,8 @@ func (r *Result) branchText() string {
 		return "nothing: the scale of the target cannot be read"
 	case horizontal.BranchDisabled:
 		return "nothing: autoscaling is disabled while the target has 0 replicas"
+	case horizontal.BranchPaused:
+		return "the mode, which is Paused"
 	case horizontal.BranchAboveMax:
 		return "maxReplicas: the target has more replicas, whatever its metrics are"
 	case horizontal.BranchBelowMin:
@@ -287,15 +293,25 @@ func (r *Result) writeLimits(p *page) {
 	if d.Branch != horizontal.BranchMetrics {
 		return
 	}
-	window := ""
-	if d.Proposed.Source == proposal.Surge {
-		window = " in the surge window"
-	}
-	p.line("proposed", "%d, by metric %d%s", d.Proposed.Replicas, d.Proposed.Index+1, window)
+	p.line("proposed", "%d, by %s", d.Proposed.Replicas, sourceText(d.Proposed))
 	p.line("stabilized", "%s", stabilizedText(&d.Stabilized))
 	p.line("limits", "%s", limitedText(d))
 	if d.RaisedToMin {
 		p.line("minReplicas", "%d, raised from %d", d.Desired, d.Limited.Replicas)
+	}
+}
+
+// sourceText is what a proposal comes from.
+func sourceText(proposed proposal.Proposal) string {
+	switch proposed.Source {
+	case proposal.Schedule:
+		return "the schedules in force alone"
+	case proposal.Surge:
+		return fmt.Sprintf("metric %d in the surge window", proposed.Index+1)
+	case proposal.Fallback:
+		return fmt.Sprintf("the fallback of metric %d", proposed.Index+1)
+	default:
+		return fmt.Sprintf("metric %d", proposed.Index+1)
 	}
 }
 
@@ -324,6 +340,9 @@ func limitedText(d *horizontal.Decision) string {
 // resultText is what becomes of the replica count.
 func (r *Result) resultText() string {
 	d := &r.Decision
+	if text := r.heldText(); text != "" {
+		return text
+	}
 	switch {
 	case d.Rescale && r.Report.Reason == "":
 		// The proposal is the replica count itself, and stabilization changes it.
@@ -358,9 +377,15 @@ func (r *Result) limitText() string {
 		return fmt.Sprintf("stabilization window of %s until %s, or longer if newer recommendations do not agree",
 			direction, d.Stabilized.By.Time.Add(d.Stabilized.Window).Format(time.TimeOnly))
 	case projection.MinReplicas:
-		return fmt.Sprintf("minReplicas %d", r.Policy.MinReplicas)
+		return fmt.Sprintf("minReplicas %d", d.Bounds.MinReplicas)
 	case projection.MaxReplicas:
-		return fmt.Sprintf("maxReplicas %d", r.Policy.MaxReplicas)
+		return fmt.Sprintf("maxReplicas %d", d.Bounds.MaxReplicas)
+	case projection.ScheduleMin:
+		return fmt.Sprintf("minReplicas %d of %s", d.Bounds.MinReplicas, d.Schedules.MinBy.Describe())
+	case projection.ScheduleMax:
+		return fmt.Sprintf("maxReplicas %d of %s", d.Bounds.MaxReplicas, d.Schedules.MaxBy.Describe())
+	case projection.Cooldown:
+		return r.cooldownLimit()
 	default:
 		return limits[limit]
 	}
@@ -373,6 +398,7 @@ var limits = map[projection.Limit]string{
 	projection.Maintenance:   "0 replicas of the target, which disables autoscaling",
 	projection.ScaleUpRate:   "rate policies of scaleUp",
 	projection.ScaleDownRate: "rate policies of scaleDown",
+	projection.Paused:        "the mode, which is Paused",
 }
 
 // metricVerdict is what was done with the usage ratio.

@@ -9,6 +9,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -20,8 +21,14 @@ type Result struct {
 	Observation horizontal.Observation
 	Decision    horizontal.Decision
 	Report      statusreport.Report
-	Status      autoscalingv2.HorizontalPodAutoscalerStatus
-	Events      []observehorizontal.Event
+	// Status is the object's after the decision; of a WorkloadAutoscaler the part that an HPA has too.
+	Status autoscalingv2.HorizontalPodAutoscalerStatus
+	Events []observehorizontal.Event
+	// FollowUp is the next moment at which a decision on a WorkloadAutoscaler may come out
+	// otherwise, although the metrics stay as they are.
+	FollowUp horizontal.FollowUp
+	// IsHistoryUnknown says that nothing is known of what came before the step.
+	IsHistoryUnknown bool
 }
 
 // Evaluate decides the step. The state of the step before is consumed; the
@@ -32,7 +39,7 @@ func Evaluate(
 ) (Result, horizontal.State, error) {
 	options := step.Snapshot.Options.Flags()
 	options.Divergences = set
-	r := &Result{Step: step, Policy: observehorizontal.Policy(step.HPA, options)}
+	r := &Result{Step: step, Policy: step.Policy(options)}
 	var err error
 	if r.Observation, err = step.Observe(&r.Policy); err != nil {
 		return *r, previous, err
@@ -40,6 +47,7 @@ func Evaluate(
 	now := step.Snapshot.Time
 	decision, state := horizontal.Decide(now, &r.Policy, step.StateBefore(previous, set), &r.Observation)
 	r.Decision = decision.Clone()
+	r.FollowUp = r.Decision.FollowUp(&state, &r.Observation, nil)
 	outcome := horizontal.Outcome{At: now}
 	if decision.Rescale {
 		state = horizontal.Settle(state, outcome)
@@ -54,7 +62,7 @@ func Evaluate(
 // from step to step.
 type Evaluator struct {
 	divergences divergence.Set
-	states      map[types.NamespacedName]carried
+	states      map[observe.Key]carried
 }
 
 type carried struct {
@@ -64,19 +72,19 @@ type carried struct {
 
 // NewEvaluator has no history yet, as a controller that has just started.
 func NewEvaluator(set divergence.Set) *Evaluator {
-	return &Evaluator{divergences: set, states: map[types.NamespacedName]carried{}}
+	return &Evaluator{divergences: set, states: map[observe.Key]carried{}}
 }
 
 // Next decides the next step.
 func (e *Evaluator) Next(step *snapshothorizontal.Step) (Result, error) {
-	key := types.NamespacedName{Namespace: step.HPA.Namespace, Name: step.HPA.Name}
+	key := step.Key()
 	before, known := e.states[key]
 	if !known || before.uid != step.HPA.UID && e.divergences.Has(divergence.HistoryByUID) {
 		before.state = observehorizontal.FirstState(step.HPA)
 	}
 	result, state, err := Evaluate(step, before.state, e.divergences)
 	if err != nil {
-		return result, fmt.Errorf("HorizontalPodAutoscaler %s: %w", key, err)
+		return result, fmt.Errorf("%s %s: %w", key.Kind, key.NamespacedName, err)
 	}
 	e.states[key] = carried{uid: step.HPA.UID, state: state}
 	return result, nil

@@ -25,6 +25,7 @@ func ForecastOf(step *snapshothorizontal.Step, known *historybounds.Known) (Fore
 		if err != nil {
 			return f, err
 		}
+		result.IsHistoryUnknown = true
 		desired := result.Decision.Desired
 		if i == 0 {
 			f = Forecast{Result: result, Least: desired, Most: desired}

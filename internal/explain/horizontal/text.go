@@ -67,11 +67,13 @@ func (e *Explanation) nextText() string {
 	d := &e.Decision
 	var parts []string
 	switch {
+	case d.Branch == horizontal.BranchPaused || e.Observation.Refusal.Reason != "":
+		return e.nextHeld()
 	case !e.IsCertain():
 		parts = append(parts, fmt.Sprintf("%d to %d at the next decision", e.Least, e.Most))
 		return parts[0]
 	case d.Desired != d.Current:
-		parts = append(parts, fmt.Sprintf("%s at the next decision", e.count(d.Desired)))
+		parts = append(parts, fmt.Sprintf("%s%s at the next decision", e.ifActive(), e.count(d.Desired)))
 	}
 	for _, s := range e.Projection.Steps {
 		parts = append(parts, fmt.Sprintf("%s in about %s", e.count(s.Replicas), shortly(s.At.Sub(d.At))))
@@ -91,9 +93,9 @@ func (e *Explanation) nextText() string {
 // count is a replica count, with its name if it is a bound: "10 (maxReplicas)".
 func (e *Explanation) count(n int32) string {
 	switch n {
-	case e.Policy.MaxReplicas:
+	case e.Decision.Bounds.MaxReplicas:
 		return fmt.Sprintf("%d (maxReplicas)", n)
-	case e.Policy.MinReplicas:
+	case e.Decision.Bounds.MinReplicas:
 		return fmt.Sprintf("%d (minReplicas)", n)
 	default:
 		return fmt.Sprint(n)

@@ -27,6 +27,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
@@ -57,8 +58,8 @@ type Finder struct {
 
 // Next has the inputs of the controller's next decision on the object. The error
 // is a short sentence about why they cannot be read.
-func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *snapshothorizontal.Step, err error) {
-	err = f.ask(ctx, "snapshots", object, func(body io.Reader) error {
+func (f *Finder) Next(ctx context.Context, object observe.Key) (step *snapshothorizontal.Step, err error) {
+	err = f.ask(ctx, object, "snapshot", func(body io.Reader) error {
 		step, err = snapshothorizontal.NewReader(body).Next()
 		return err
 	})
@@ -68,7 +69,8 @@ func (f *Finder) Next(ctx context.Context, object types.NamespacedName) (step *s
 // UpdaterState is the updater's history of the object, and its flags.
 func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) (*snapshotvertical.Snapshot, error) {
 	var state snapshotvertical.Snapshot
-	err := f.ask(ctx, "updater", object, func(body io.Reader) error { return json.NewDecoder(body).Decode(&state) })
+	read := func(body io.Reader) error { return json.NewDecoder(body).Decode(&state) }
+	err := f.ask(ctx, observe.VPA(object), "updater", read)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +78,14 @@ func (f *Finder) UpdaterState(ctx context.Context, object types.NamespacedName) 
 }
 
 // ask reads the leader's response.
-func (f *Finder) ask(ctx context.Context, what string, object types.NamespacedName, read func(io.Reader) error) error {
+func (f *Finder) ask(ctx context.Context, object observe.Key, what string, read func(io.Reader) error) error {
 	address, stop, err := f.reach(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	return fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s", address,
-		what, url.PathEscape(object.Namespace), url.PathEscape(object.Name)), read)
+	return fetch(ctx, fmt.Sprintf("http://%s/%s/%s/%s/%s", address, object.Kind.Resource(),
+		url.PathEscape(object.Namespace), url.PathEscape(object.Name), what), read)
 }
 
 // reach is the leader's inspection address, until stop is called. A leader on this machine

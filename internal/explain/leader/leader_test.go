@@ -9,9 +9,10 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // TestReachOnThisMachine: a leader beside the cluster is found on its loopback address, and on no other.
@@ -50,7 +51,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}))
 	defer server.Close()
 	finder := Finder{Address: strings.TrimPrefix(server.URL, "http://")}
-	_, err := finder.Next(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web"})
+	_, err := finder.Next(t.Context(), observe.HPA("shop", "web"))
 	if err == nil || !strings.Contains(err.Error(), "answers 302") || len(paths) != 1 {
 		t.Errorf("%v, after %q", err, paths)
 	}

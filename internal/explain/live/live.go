@@ -1,9 +1,10 @@
-// Package live reads the inputs of a decision on a HorizontalPodAutoscaler or
-// VerticalPodAutoscaler from a cluster, with the permissions of the user who runs explain.
+// Package live reads the inputs of a decision on a HorizontalPodAutoscaler, WorkloadAutoscaler
+// or VerticalPodAutoscaler from a cluster, with the permissions of the user who runs explain.
 package live
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/explain/apierror"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -27,6 +30,7 @@ import (
 // Reader reads from a cluster.
 type Reader struct {
 	Client  kubernetes.Interface
+	WLAs    *wla.Client
 	Scales  *scale.Client
 	Metrics query.Source
 	// Options are the flags that the object's controller is taken to have.
@@ -47,18 +51,34 @@ func (r *Reader) Object(
 	return hpa, nil
 }
 
+// Workload is the WorkloadAutoscaler itself.
+func (r *Reader) Workload(ctx context.Context, name types.NamespacedName) (observehorizontal.Autoscaler, error) {
+	object, err := r.WLAs.WorkloadAutoscalers(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	if err != nil {
+		return observehorizontal.Autoscaler{}, apierror.Request{
+			Verb: "get", Resource: "workloadautoscalers.plimsoll.dev", Namespace: name.Namespace, Name: name.Name,
+		}.Sentence(err)
+	}
+	if object.Unreadable != "" {
+		return observehorizontal.Autoscaler{}, fmt.Errorf("the spec of WorkloadAutoscaler %s cannot be read: %s", name,
+			object.Unreadable)
+	}
+	return observehorizontal.WorkloadAutoscaler(object), nil
+}
+
 // Read is what a decision on the object would see now, without its history. A
 // scale or a metric that cannot be read is part of that; a right that the caller
 // lacks is not: it is an error that names the right.
 func (r *Reader) Read(
-	ctx context.Context, hpa *autoscalingv2.HorizontalPodAutoscaler, now time.Time,
+	ctx context.Context, autoscaler observehorizontal.Autoscaler, now time.Time,
 ) (*snapshothorizontal.Step, error) {
+	hpa := autoscaler.HorizontalPodAutoscaler
 	step := &snapshothorizontal.Step{
 		Snapshot: &snapshothorizontal.Snapshot{
 			ObjectMeta: metav1.ObjectMeta{Namespace: hpa.Namespace, Name: hpa.Name},
 			Time:       now, Options: snapshothorizontal.OptionsOf(r.Options),
 		},
-		HPA: hpa,
+		HPA: hpa, Workload: autoscaler.Workload,
 	}
 	target, err := r.Scales.Get(ctx, hpa.Namespace, hpa.Spec.ScaleTargetRef)
 	switch {
@@ -70,7 +90,7 @@ func (r *Reader) Read(
 		return step, nil //nolint:nilerr // what cannot be read is part of what a decision sees
 	}
 	step.Scale = target.Scale
-	policy := observehorizontal.Policy(hpa, r.Options)
+	policy := step.Policy(r.Options)
 	seen, selector := observehorizontal.Target(target.Scale)
 	observation := horizontal.Observation{Target: seen, ScaledToZero: observehorizontal.ScaledToZero(hpa)}
 	if seen.Selector.Problem != horizontal.SelectorFine || !horizontal.NeedsReadings(&policy, &observation) {
@@ -111,10 +131,10 @@ func (r *Reader) ask(ctx context.Context, step *snapshothorizontal.Step, policy 
 
 // Rescales are the changes of the replica count that events report. Without the permission to
 // list events there are none, and no error: they only make a forecast more certain.
-func (r *Reader) Rescales(ctx context.Context, object types.NamespacedName) []historybounds.Rescale {
+func (r *Reader) Rescales(ctx context.Context, object observe.Key) []historybounds.Rescale {
 	list, err := r.Client.CoreV1().Events(object.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.Set{
-			"involvedObject.kind": "HorizontalPodAutoscaler", "involvedObject.name": object.Name, "reason": "SuccessfulRescale",
+			"involvedObject.kind": object.Kind.String(), "involvedObject.name": object.Name, "reason": "SuccessfulRescale",
 		}.String(),
 	})
 	if err != nil {

@@ -29,9 +29,7 @@ import (
 func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	target, selector := s.target()
 	o := horizontal.Observation{Target: target, ScaledToZero: observehorizontal.ScaledToZero(s.HPA)}
-	if s.Workload != nil {
-		o.Shown, o.CreatedAt = observehorizontal.ShownConditions(s.HPA), s.HPA.CreationTimestamp.Time
-	}
+	s.observeWorkload(&o)
 	var known bool
 	if o.Trigger, known = trigger.Parse(s.Snapshot.Trigger); !known {
 		return o, fmt.Errorf("trigger: %q is neither periodic nor samples nor event", s.Snapshot.Trigger)

@@ -66,6 +66,7 @@ func Of(l *Live) *Step {
 	if step.Snapshot.NewerAwaited = o.NewerAwaited; o.Trigger != trigger.Periodic {
 		step.Snapshot.Trigger = o.Trigger.String()
 	}
+	step.Snapshot.Refusal = refusalOf(o.Refusal)
 	if l.LooksForConflicts {
 		message := o.Conflict.Message
 		step.Snapshot.VerticalConflict = &message

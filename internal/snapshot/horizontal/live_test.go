@@ -23,7 +23,7 @@ func live(t *testing.T) *Live {
 	step := stepOf(t, document)
 	target, _ := observehorizontal.Target(step.Scale)
 	return &Live{
-		HPA: step.HPA, Scale: step.Scale, Options: observehorizontal.DefaultOptions(), State: &horizontal.State{},
+		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: observehorizontal.DefaultOptions(), State: &horizontal.State{},
 		Observation: &horizontal.Observation{Target: target},
 	}
 }

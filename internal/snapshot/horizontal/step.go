@@ -80,9 +80,18 @@ type Snapshot struct {
 	// Trigger is why it is decided then: "periodic", which is the default, "samples" for new
 	// samples, "event" for pods or a replica count that changed. The latter lowers nothing.
 	Trigger string `json:"trigger,omitempty"`
+	// Refusal is why a WorkloadAutoscaler may not write the scale.
+	Refusal *Refusal `json:"refusal,omitempty"`
 	// NewerAwaited says that the kubelets' first samples are awaited, so that nothing is
 	// lowered.
 	NewerAwaited bool `json:"newerAwaited,omitempty"`
+}
+
+// Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode.
+type Refusal struct {
+	// Reason and Message are those of the condition AbleToScale.
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"`
 }
 
 // Options are the flags of the controller; what is absent has its default.
@@ -157,6 +166,10 @@ func (s *Snapshot) DeepCopyObject() runtime.Object {
 	if s.VerticalConflict != nil {
 		text := *s.VerticalConflict
 		c.VerticalConflict = &text
+	}
+	if s.Refusal != nil {
+		refusal := *s.Refusal
+		c.Refusal = &refusal
 	}
 	return &c
 }

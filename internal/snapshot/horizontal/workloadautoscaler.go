@@ -8,6 +8,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -25,12 +26,30 @@ func (s *Step) Key() observe.Key {
 }
 
 // Policy is what the step's object and the flags ask for.
-func (s *Step) Policy(o observehorizontal.Options) (horizontal.Policy, error) {
-	p, errs := observehorizontal.PolicyOf(s.Autoscaler(), o)
-	if len(errs) > 0 {
-		return p, snapshot.Invalid(s.kind(), "%s", errs.ToAggregate())
+func (s *Step) Policy(o observehorizontal.Options) horizontal.Policy {
+	p, _ := observehorizontal.PolicyOf(s.Autoscaler(), o)
+	return p
+}
+
+// observeWorkload adds what only decisions on WorkloadAutoscalers see.
+func (s *Step) observeWorkload(o *horizontal.Observation) {
+	if s.Workload == nil {
+		return
 	}
-	return p, nil
+	o.Shown, o.CreatedAt = observehorizontal.ShownOf(s.HPA), s.HPA.CreationTimestamp.Time
+	if saved := s.Snapshot.Refusal; saved != nil {
+		o.Refusal = statusreport.Refusal{Reason: saved.Reason, Message: saved.Message}
+		return
+	}
+	_, o.Refusal = observehorizontal.PolicyOf(s.Autoscaler(), observehorizontal.DefaultOptions())
+}
+
+// refusalOf is the refusal as snapshots have it.
+func refusalOf(r statusreport.Refusal) *Refusal {
+	if r.Reason == "" {
+		return nil
+	}
+	return &Refusal{Reason: r.Reason, Message: r.Message}
 }
 
 // object is the step's, as the API has it.
@@ -56,11 +75,7 @@ func (s *Step) translate() error {
 	}
 	plimsollv1alpha1.SetDefaults(&s.Workload.Spec)
 	s.HPA = observehorizontal.WorkloadAutoscaler(s.Workload).HorizontalPodAutoscaler
-	if err := checkRanges(&s.Workload.Spec); err != nil {
-		return err
-	}
-	_, err := s.Policy(observehorizontal.DefaultOptions())
-	return err
+	return checkRanges(&s.Workload.Spec)
 }
 
 // Bounds of the API, which a file has not passed.

@@ -21,7 +21,7 @@ import (
 const evaluateLong = `Evaluate decides offline what an autoscaler would do.
 
 The input is a stream of YAML or JSON documents. Each document is a v1 List and
-is one step: a HorizontalPodAutoscaler, its Scale, pods, the answers of the
+is one step: a HorizontalPodAutoscaler or a WorkloadAutoscaler, its Scale, pods, the answers of the
 metrics APIs, and a Snapshot (plimsoll.dev/v1alpha1) with the time. History is
 carried from step to step. Or a VerticalPodAutoscaler, its checkpoints, pods and a
 VerticalSnapshot: what is recommended, and what the updater's next pass does with

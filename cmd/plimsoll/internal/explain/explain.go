@@ -20,13 +20,14 @@ import (
 	explainhorizontal "github.com/plimsoll-dev/plimsoll/internal/explain/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/explain/leader"
 	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
 )
 
 const explainLong = `Explain says why an autoscaler chose its replica count or its resource requests,
-and what comes next. For a HorizontalPodAutoscaler: per metric the value, the
+and what comes next. For a HorizontalPodAutoscaler or a WorkloadAutoscaler: per metric the value, the
 target, the pods counted and set aside and the replica count that it asks for; then
 each limit in order, and which one binds. For a VerticalPodAutoscaler: how each
 recommendation came about, from samples to caps, and for each pod why it is changed
@@ -39,6 +40,9 @@ cannot be known is said to be unknown.`
 
 const explainExample = `  # Why does web have that many pods?
   plimsoll explain hpa/web -n shop
+
+  # Which schedules and fallbacks are in force, and what comes next?
+  plimsoll explain wla/web -n shop
 
   # Why does the updater leave these pods alone?
   plimsoll explain vpa/web -n shop
@@ -65,7 +69,7 @@ type explainOptions struct {
 func Command() *cobra.Command {
 	o := explainOptions{kube: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
-		Use:     "explain hpa/NAME | vpa/NAME",
+		Use:     "explain hpa/NAME | wla/NAME | vpa/NAME",
 		Short:   "Say why an autoscaler does what it does, and what comes next",
 		Long:    explainLong,
 		Example: explainExample,
@@ -122,8 +126,15 @@ func (o *explainOptions) validate(args []string) (subject, error) {
 
 // subject is what to explain.
 type subject struct {
-	name       string
-	isVertical bool
+	kind observe.Kind
+	name string
+}
+
+// kinds are the names of the kinds, as kubectl knows them.
+var kinds = map[string]observe.Kind{
+	"hpa": observe.HorizontalPodAutoscaler, "horizontalpodautoscaler": observe.HorizontalPodAutoscaler,
+	"wla": observe.WorkloadAutoscaler, "workloadautoscaler": observe.WorkloadAutoscaler,
+	"vpa": observe.VerticalPodAutoscaler, "verticalpodautoscaler": observe.VerticalPodAutoscaler,
 }
 
 // subjectOf reads hpa/NAME, or hpa NAME, as kubectl does.
@@ -136,10 +147,9 @@ func subjectOf(args []string) (s subject, err error) {
 		kind, s.name = args[0], args[1]
 	}
 	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
-	isHorizontal := slices.Contains([]string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers"}, kind)
-	s.isVertical = slices.Contains([]string{"vpa", "verticalpodautoscaler", "verticalpodautoscalers"}, kind)
-	if s.name == "" || !isHorizontal && !s.isVertical {
-		return s, errors.New("say which object to explain: hpa/NAME or vpa/NAME")
+	var isKnown bool
+	if s.kind, isKnown = kinds[strings.TrimSuffix(kind, "s")]; !isKnown || s.name == "" {
+		return s, errors.New("say which object to explain: hpa/NAME, wla/NAME or vpa/NAME")
 	}
 	return s, nil
 }
@@ -160,10 +170,10 @@ func (o *explainOptions) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	object := types.NamespacedName{Namespace: namespace, Name: what.name}
+	object := observe.Key{NamespacedName: types.NamespacedName{Namespace: namespace, Name: what.name}, Kind: what.kind}
 	for {
 		// Who watches ends it when they like, in the middle of an explanation too.
-		if err := o.explain(ctx, reader, object, what.isVertical); !o.watch || err != nil && ctx.Err() == nil {
+		if err := o.explain(ctx, reader, object); !o.watch || err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -195,10 +205,10 @@ func (o *explainOptions) clusterReader() (*explainer.ClusterReader, error) {
 
 // explain explains an object as it is now.
 func (o *explainOptions) explain(
-	ctx context.Context, reader *explainer.ClusterReader, object types.NamespacedName, isVertical bool,
+	ctx context.Context, reader *explainer.ClusterReader, object observe.Key,
 ) error {
-	if isVertical {
-		e, err := reader.Vertical(ctx, object)
+	if object.Kind == observe.VerticalPodAutoscaler {
+		e, err := reader.Vertical(ctx, object.NamespacedName)
 		if err != nil {
 			return err
 		}

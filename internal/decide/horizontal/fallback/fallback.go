@@ -138,6 +138,17 @@ func (f *Failures) end(in *Input, r *Result) {
 	}
 }
 
+// FailingSince is the history of metrics that have all failed since then. Those that can be computed again leave it with
+// the next decision.
+func FailingSince(specs []source.Spec, since time.Time) (f Failures) {
+	for i := range specs {
+		if specs[i].Fallback.FailureDuration > 0 {
+			f = append(f, Failure{Metric: identify(&specs[i]), Since: since})
+		}
+	}
+	return f
+}
+
 // Confirm records that the last result is reported: the next one does not repeat what began and what ended.
 func (f *Failures) Confirm() {
 	*f = slices.DeleteFunc(*f, func(failure Failure) bool { return failure.Since.IsZero() })

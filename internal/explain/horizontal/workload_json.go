@@ -1,0 +1,160 @@
+package horizontal
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+)
+
+// WorkloadTrace is the part of a decision that only a WorkloadAutoscaler has.
+type WorkloadTrace struct {
+	Mode string `json:"mode"`
+	// ActiveDesired is what mode Active would lead to.
+	ActiveDesired int32         `json:"activeDesiredReplicas"`
+	Refusal       *FailureTrace `json:"refusal,omitempty"`
+	// MinReplicasBy and MaxReplicasBy are the schedules that the bounds come from; absent if
+	// they are the spec's.
+	MinReplicasBy string             `json:"minReplicasBy,omitempty"`
+	MaxReplicasBy string             `json:"maxReplicasBy,omitempty"`
+	MaxWins       bool               `json:"maxWins,omitempty"`
+	Schedules     []ScheduleTrace    `json:"activeSchedules,omitempty"`
+	Fallbacks     []FallbackTrace    `json:"fallbacks,omitempty"`
+	Cooldown      *CooldownTrace     `json:"cooldown,omitempty"`
+	Proposals     []OwnProposalTrace `json:"proposals,omitempty"`
+	Next          *NextTrace         `json:"next,omitempty"`
+	// IsHistoryUnknown says that since when metrics fail or are not active is not known: Since
+	// and the times that follow from it are as if that had begun now.
+	IsHistoryUnknown bool `json:"historyUnknown,omitempty"`
+}
+
+// ScheduleTrace is a schedule in force.
+type ScheduleTrace struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"`
+	// Until is absent if no end is in sight.
+	Until       *time.Time `json:"until,omitempty"`
+	MinReplicas int32      `json:"minReplicas,omitempty"`
+	MaxReplicas int32      `json:"maxReplicas,omitempty"`
+	IsRamp      bool       `json:"ramp,omitempty"`
+}
+
+// FallbackTrace is a fallback that is active, with Since, or the next one to be, with Due.
+type FallbackTrace struct {
+	MetricIndex int        `json:"metricIndex"`
+	Metric      string     `json:"metric"`
+	Replicas    int32      `json:"replicas"`
+	Since       *time.Time `json:"since,omitempty"`
+	Due         *time.Time `json:"due,omitempty"`
+}
+
+// CooldownTrace is whether the last replica may go.
+type CooldownTrace struct {
+	// Metric is an active one.
+	Metric string `json:"activeMetric,omitempty"`
+	// End is absent while a metric is active or may be.
+	End    *time.Time `json:"end,omitempty"`
+	IsOver bool       `json:"over"`
+}
+
+// OwnProposalTrace is what one source asks for.
+type OwnProposalTrace struct {
+	Source     string     `json:"source"`
+	Name       string     `json:"name"`
+	Replicas   int32      `json:"replicas"`
+	SampleTime *time.Time `json:"sampleTime,omitempty"`
+}
+
+// NextTrace is when the decision may come out otherwise although the metrics stay.
+type NextTrace struct {
+	Time    time.Time `json:"time"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+}
+
+// workloadTrace is nil for an HPA.
+func (r *Result) workloadTrace() *WorkloadTrace {
+	if !r.isWorkload() {
+		return nil
+	}
+	d := &r.Decision
+	t := &WorkloadTrace{
+		Mode: r.mode().String(), ActiveDesired: d.ActiveDesired, MaxWins: d.Schedules.MaxWins,
+		MinReplicasBy: nameOf(d.Schedules.MinBy), MaxReplicasBy: nameOf(d.Schedules.MaxBy),
+		Fallbacks: r.fallbackTraces(), Cooldown: r.cooldownTrace(), IsHistoryUnknown: r.IsHistoryUnknown,
+	}
+	if refusal := r.Observation.Refusal; refusal.Reason != "" {
+		t.Refusal = &FailureTrace{Reason: refusal.Reason, Message: refusal.Message}
+	}
+	for i := range d.Schedules.InForce {
+		f := &d.Schedules.InForce[i]
+		t.Schedules = append(t.Schedules, ScheduleTrace{
+			Name: f.Schedule.Name, Since: f.Since, Until: timeOrNil(f.Until), MinReplicas: f.MinReplicas,
+			MaxReplicas: f.Schedule.MaxReplicas, IsRamp: f.IsRamp,
+		})
+	}
+	for _, p := range d.Proposals(nil) {
+		t.Proposals = append(t.Proposals, r.proposalTrace(p))
+	}
+	if text := r.followUpText(); text != "" {
+		t.Next = &NextTrace{Time: r.FollowUp.DecideAt, Reason: r.FollowUp.Reason.String(), Message: text}
+	}
+	return t
+}
+
+func nameOf(s *schedules.Schedule) string {
+	if s == nil {
+		return ""
+	}
+	return s.Name
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (r *Result) fallbackTraces() (traces []FallbackTrace) {
+	d := &r.Decision
+	for _, f := range d.Fallbacks.Active {
+		traces = append(traces, FallbackTrace{
+			MetricIndex: f.Metric, Metric: r.name(f.Metric), Replicas: f.Replicas, Since: timeOrNil(f.Since),
+		})
+	}
+	if i := d.Fallbacks.DueMetric; !d.Fallbacks.Due.IsZero() {
+		traces = append(traces, FallbackTrace{
+			MetricIndex: i, Metric: r.name(i), Replicas: r.Policy.Metrics[i].Fallback.ReplicasAt(d.Current),
+			Due: timeOrNil(d.Fallbacks.Due),
+		})
+	}
+	return traces
+}
+
+func (r *Result) cooldownTrace() *CooldownTrace {
+	z := &r.Decision.Zero
+	if !z.IsPossible || !r.hasActivation() {
+		return nil
+	}
+	t := &CooldownTrace{End: timeOrNil(z.CooldownEnd), IsOver: z.IsCooledDown}
+	if z.IsActive {
+		t.Metric = r.name(z.Metric)
+	}
+	return t
+}
+
+func (r *Result) proposalTrace(p proposal.Proposal) OwnProposalTrace {
+	t := OwnProposalTrace{Source: p.Source.String(), Replicas: p.Replicas}
+	switch p.Source {
+	case proposal.Schedule:
+		t.Name = r.Decision.Schedules.InForce[p.Index].Schedule.Name
+		return t
+	case proposal.Metric:
+		t.SampleTime = timeOrNil(r.Decision.Metrics[p.Index].At)
+	case proposal.Surge:
+		t.SampleTime = timeOrNil(r.Decision.Surge.At)
+	}
+	t.Name = r.name(p.Index)
+	return t
+}

@@ -32,7 +32,8 @@ func (d *decisions) Inspect(object observe.Key, inspector controllerhorizontal.I
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting++
-	if object.Name == "web" {
+	if object.Name == "web" && object.Kind == observe.HorizontalPodAutoscaler ||
+		object.Name == "batch" && object.Kind == observe.WorkloadAutoscaler {
 		for range 3 {
 			inspector(&snapshothorizontal.Step{
 				Snapshot: &snapshothorizontal.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
@@ -88,6 +89,8 @@ func TestHandler(t *testing.T) {
 		t.Errorf("the answer reads as %+v, %v", step, err)
 	}
 	for path, want := range map[string]int{
+		"/workloadautoscalers/shop/web/snapshot":        http.StatusGatewayTimeout,
+		"/workloadautoscalers/shop/batch/snapshot":      http.StatusOK,
 		"/horizontalpodautoscalers/shop/other/snapshot": http.StatusGatewayTimeout,
 		"/horizontalpodautoscalers/shop/NO!/snapshot":   http.StatusBadRequest,
 		"/horizontalpodautoscalers/shop":                http.StatusNotFound,

@@ -168,8 +168,9 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	if d.Current == 0 && d.Desired < p.MinReplicas {
 		d.Desired, d.RaisedToMin = p.MinReplicas, true
 	}
-	if d.scalesToZero(o) {
+	if d.scalesToZero(o) || d.staysAtZero() {
 		d.Desired, d.Limited.Replicas, d.Limited.Reason = 0, 0, behavior.DesiredWithinRange
+		d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
 	}
 	d.Rescale = d.Desired != d.Current
 }

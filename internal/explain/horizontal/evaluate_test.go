@@ -16,6 +16,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
@@ -122,7 +123,7 @@ func TestHistoryByUID(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		state := evaluator.states[types.NamespacedName{Namespace: "shop", Name: "web"}].state
+		state := evaluator.states[observe.HPA("shop", "web")].state
 		got, _ := state.Recommendations.Highest(func(time.Time) bool { return true })
 		if got.Replicas != want {
 			t.Errorf("divergences %s: remembers %v, want the seed of %d", set, got, want)

@@ -16,7 +16,7 @@ import (
 // Explanation is why the next decision comes to what it does, and what comes then.
 type Explanation struct {
 	Forecast
-	// Controller is the one that decides on the HPA, as far as the API shows it.
+	// Controller is the one that decides on the object, as far as the API shows it.
 	Controller Controller
 	// KnowsHistory says that the controller's own history was at hand.
 	KnowsHistory bool
@@ -104,6 +104,10 @@ func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, w
 // project fills in what follows from the decision and the states around it.
 func (e *Explanation) project(before, after horizontal.State) {
 	d := &e.Decision
+	if e.isWorkload() {
+		// Nothing else decides on these.
+		e.Controller = Plimsoll
+	}
 	e.Limit = projection.BindingLimit(d)
 	e.Uses = projection.Uses(&e.Policy, &before, d)
 	e.Projection = projection.Project(&e.Policy, &after, d, e.Period)

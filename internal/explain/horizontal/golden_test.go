@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/explain/historybounds"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -96,5 +99,69 @@ func golden(t *testing.T, file, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s differs; if it should, run with -update (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestExplanations: what comes next, of each step whose history is known.
+func TestExplanations(t *testing.T) {
+	for _, name := range []string{"wla-schedule", "wla-preview", "wla-paused"} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, filepath.Join("testdata", name+".explained.txt"), explainEach(t, name, func(
+				step *snapshothorizontal.Step,
+			) (*Explanation, error) {
+				return Explain(step, divergence.Default, 15*time.Second)
+			}))
+		})
+	}
+}
+
+// TestWithoutHistoryOfWorkloads: since when metrics fail, and since when none is active, is not known without the
+// controller.
+func TestWithoutHistoryOfWorkloads(t *testing.T) {
+	for _, name := range []string{"wla-fallback", "wla-zero"} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, filepath.Join("testdata", name+".unknown.txt"), explainEach(t, name, func(
+				step *snapshothorizontal.Step,
+			) (*Explanation, error) {
+				policy := step.Policy(step.Snapshot.Options.Flags())
+				step.HPA.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
+					{Type: autoscalingv2.ScalingActive, Status: "True"},
+				}
+				return WithoutHistory(step, &historybounds.Known{
+					HPA: step.HPA, Policy: &policy, Current: step.Scale.Spec.Replicas, Period: 15 * time.Second,
+					Divergences: divergence.Default,
+				}, "the controller does not answer")
+			}))
+		})
+	}
+}
+
+// explainEach is the explanation of each step of a scenario.
+func explainEach(
+	t *testing.T, name string, explain func(step *snapshothorizontal.Step) (*Explanation, error),
+) string {
+	t.Helper()
+	in, err := os.Open(filepath.Join("testdata", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var out bytes.Buffer
+	for reader := snapshothorizontal.NewReader(in); ; {
+		step, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return out.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		explanation, err := explain(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := explanation.WriteText(&out, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteByte('\n')
 	}
 }

@@ -177,7 +177,7 @@ func (r *Result) modeText() string {
 	case w.Mode == mode.Preview:
 		return "Preview: decides, and writes nothing"
 	case w.Mode == mode.Paused && w.PausedReplicas != nil:
-		return fmt.Sprintf("Paused: holds %d replicas (pausedReplicas)", *w.PausedReplicas)
+		return fmt.Sprintf("Paused: holds the replica count at %d (pausedReplicas)", *w.PausedReplicas)
 	case w.Mode == mode.Paused:
 		return "Paused: keeps the replica count as it is"
 	default:
@@ -238,6 +238,8 @@ func (r *Result) cooldownText() string {
 		return ""
 	case z.IsActive:
 		return r.name(z.Metric) + " is active, so the target has a replica at least"
+	case r.Decision.Current == 0:
+		return "no metric is active, so the target stays without replicas"
 	case r.IsHistoryUnknown:
 		return fmt.Sprintf("no metric is active; only the controller knows since when, and the last replica may go after %s",
 			shortly(r.Policy.WorkloadAutoscaler.Zero.CooldownPeriod))

@@ -51,8 +51,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}))
 	defer server.Close()
 	finder := Finder{Address: strings.TrimPrefix(server.URL, "http://")}
-	_, err := finder.Next(t.Context(), observe.HPA("shop", "web"))
-	if err == nil || !strings.Contains(err.Error(), "answers 302") || len(paths) != 1 {
+	_, err := finder.Next(t.Context(), observe.WLA("shop", "web"))
+	if err == nil || !strings.Contains(err.Error(), "answers 302") || len(paths) != 1 ||
+		paths[0] != "/workloadautoscalers/shop/web/snapshot" {
 		t.Errorf("%v, after %q", err, paths)
 	}
 }

@@ -47,7 +47,7 @@ func TestReadErrors(t *testing.T) {
 		"no kind": {"", "items: []", "document 1: kind: Required value"},
 		"no items": {
 			"what is missing is named", "apiVersion: v1\nkind: List",
-			"document 1: items: no autoscaling/v2 HorizontalPodAutoscaler",
+			"document 1: items: no autoscaling/v2 HorizontalPodAutoscaler and no plimsoll.dev/v1alpha1 WorkloadAutoscaler",
 		},
 		"no scale": {
 			"", with(scaleItem, ""), "document 1: items: no autoscaling/v1 Scale",

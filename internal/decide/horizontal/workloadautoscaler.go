@@ -97,8 +97,8 @@ func (d *Decision) scalesToZero(o *Observation) bool {
 		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
 }
 
-// staysAtZero reports whether a target without replicas keeps none: no metric is active. The recommendations from before
-// it went to zero bring no replica back.
+// staysAtZero reports whether a target without replicas keeps none: no metric is active. The recommendations from
+// before it went to zero bring no replica back.
 func (d *Decision) staysAtZero() bool {
 	return d.Current == 0 && d.Zero.IsPossible && !d.Zero.IsActive && d.Proposed.Replicas <= 0 && d.policy.mayBeZero()
 }

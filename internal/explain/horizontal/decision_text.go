@@ -15,7 +15,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
@@ -301,20 +300,6 @@ func (r *Result) writeLimits(p *page) {
 	}
 }
 
-// sourceText is what a proposal comes from.
-func sourceText(proposed proposal.Proposal) string {
-	switch proposed.Source {
-	case proposal.Schedule:
-		return "the schedules in force alone"
-	case proposal.Surge:
-		return fmt.Sprintf("metric %d in the surge window", proposed.Index+1)
-	case proposal.Fallback:
-		return fmt.Sprintf("the fallback of metric %d", proposed.Index+1)
-	default:
-		return fmt.Sprintf("metric %d", proposed.Index+1)
-	}
-}
-
 func stabilizedText(s *behavior.Stabilized) string {
 	if s.Reason == behavior.ReadyForNewScale {
 		return fmt.Sprintf("%d, not changed by recommendations in the stabilization window", s.Replicas)
@@ -388,47 +373,5 @@ func (r *Result) limitText() string {
 		return r.cooldownLimit()
 	default:
 		return limits[limit]
-	}
-}
-
-// limits are those that need no numbers.
-var limits = map[projection.Limit]string{
-	projection.None:          "no limit",
-	projection.Unusable:      "missing input, see conditions",
-	projection.Maintenance:   "0 replicas of the target, which disables autoscaling",
-	projection.ScaleUpRate:   "rate policies of scaleUp",
-	projection.ScaleDownRate: "rate policies of scaleDown",
-	projection.Paused:        "the mode, which is Paused",
-}
-
-// metricVerdict is what was done with the usage ratio.
-func metricVerdict(v metric.Verdict) string {
-	switch v {
-	case metric.Scaled:
-		return "scaled by the usage ratio"
-	case metric.DirectionKept:
-		return "unchanged: counting all pods would reverse the direction"
-	case metric.NothingReady:
-		return "unchanged: no pod is ready"
-	default:
-		return v.String()
-	}
-}
-
-// surgeVerdict is what became of a surge.
-func surgeVerdict(v surge.Verdict) string {
-	switch v {
-	case surge.TooFewPods:
-		return "in too few pods"
-	case surge.NotHigher:
-		return "proposed no more than without the surge window"
-	case surge.Unhelped:
-		return "ignored: the last scale-up did not reduce the load per pod"
-	case surge.Doubted:
-		return "ignored: the last surges were not confirmed"
-	case surge.Asking:
-		return "proposed more"
-	default:
-		return v.String()
 	}
 }

@@ -52,8 +52,8 @@ func live(t *testing.T) *snapshothorizontal.Live {
 	step := stepOf(t, document)
 	target, _ := observehorizontal.Target(step.Scale)
 	return &snapshothorizontal.Live{
-		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: observehorizontal.DefaultOptions(), State: &horizontal.State{},
-		Observation: &horizontal.Observation{Target: target},
+		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: observehorizontal.DefaultOptions(),
+		State: &horizontal.State{}, Observation: &horizontal.Observation{Target: target},
 	}
 }
 
@@ -132,7 +132,7 @@ func TestHistoryByUID(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	for _, name := range []string{"zero", "doubling", "surge"} {
+	for _, name := range []string{"zero", "doubling", "surge", "wla-schedule", "wla-fallback", "wla-zero"} {
 		t.Run(name, func(t *testing.T) { writesJSON(t, "testdata/"+name) })
 	}
 }

@@ -23,8 +23,8 @@ func live(t *testing.T) *Live {
 	step := stepOf(t, document)
 	target, _ := observehorizontal.Target(step.Scale)
 	return &Live{
-		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: observehorizontal.DefaultOptions(), State: &horizontal.State{},
-		Observation: &horizontal.Observation{Target: target},
+		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: observehorizontal.DefaultOptions(),
+		State: &horizontal.State{}, Observation: &horizontal.Observation{Target: target},
 	}
 }
 

@@ -31,7 +31,8 @@ const wlaItem = `
   status:
     desiredReplicas: 2
     conditions:
-    - {type: ScheduleActive, status: "True", reason: ScheduleInForce, message: "", lastTransitionTime: "2026-11-20T08:00:00Z"}`
+    - {type: ScheduleActive, status: "True", reason: ScheduleInForce, message: "",
+       lastTransitionTime: "2026-11-20T08:00:00Z"}`
 
 var wlaDocument = strings.Replace(document, hpaItem, wlaItem, 1)
 
@@ -48,8 +49,8 @@ func TestWorkloadAutoscaler(t *testing.T) {
 		t.Errorf("%v (-live +saved):\n%s", saved.Key(), diff)
 	}
 	p := saved.Policy(observehorizontal.DefaultOptions())
-	if w := p.WorkloadAutoscaler; w == nil || len(w.Schedules) != 1 || p.Metrics[0].Fallback.FailureDuration != 3*time.Minute ||
-		p.Metrics[0].ActivationMilli != 5000 {
+	if w := p.WorkloadAutoscaler; w == nil || len(w.Schedules) != 1 ||
+		p.Metrics[0].Fallback.FailureDuration != 3*time.Minute || p.Metrics[0].ActivationMilli != 5000 {
 		t.Errorf("the policy is %+v", p)
 	}
 	o, err := saved.Observe(&p)
@@ -93,7 +94,8 @@ func TestWorkloadAutoscalerErrors(t *testing.T) {
 	}
 	for why, c := range map[string]struct{ document, want string }{
 		"beside an HPA": {
-			wlaDocument + hpaItem, "document 1: items: a HorizontalPodAutoscaler and a WorkloadAutoscaler, a step has one of them",
+			wlaDocument + hpaItem,
+			"document 1: items: a HorizontalPodAutoscaler and a WorkloadAutoscaler, a step has one of them",
 		},
 		"twice": {
 			wlaDocument + wlaItem, "document 1: item 4 (WorkloadAutoscaler shop/web): second of its kind, a step has one",
@@ -108,7 +110,8 @@ func TestWorkloadAutoscalerErrors(t *testing.T) {
 			with("mode:", "modus:"), `document 1: item 1 (WorkloadAutoscaler shop/web): unknown field "spec.modus"`,
 		},
 		"no time at all": {
-			with("36000", "59"), "document 1: WorkloadAutoscaler: spec.schedules[0].durationSeconds: 59, must be from 60 to 31622400",
+			with("36000", "59"),
+			"document 1: WorkloadAutoscaler: spec.schedules[0].durationSeconds: 59, must be from 60 to 31622400",
 		},
 		"a duration that does not fit": {
 			with("36000", "9223372036854775807"), "document 1: WorkloadAutoscaler: spec.schedules[0].durationSeconds: ",

@@ -168,7 +168,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 	if d.Current == 0 && d.Desired < p.MinReplicas {
 		d.Desired, d.RaisedToMin = p.MinReplicas, true
 	}
-	if d.scalesToZero(o) || d.staysAtZero() {
+	if d.scalesToZero(o) || d.Zero.Stays(d.Current, d.Proposed.Replicas) {
 		d.Desired, d.Limited.Replicas, d.Limited.Reason = 0, 0, behavior.DesiredWithinRange
 		d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
 	}

@@ -97,12 +97,6 @@ func (d *Decision) scalesToZero(o *Observation) bool {
 		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
 }
 
-// staysAtZero reports whether a target without replicas keeps none: no metric is active. The recommendations from
-// before it went to zero bring no replica back.
-func (d *Decision) staysAtZero() bool {
-	return d.Current == 0 && d.Zero.IsPossible && !d.Zero.IsActive && d.Proposed.Replicas <= 0 && d.policy.mayBeZero()
-}
-
 // mayBeZero reports whether zero replicas are an ordinary count of the target: something can end it.
 func (p *Policy) mayBeZero() bool { return p.MinReplicas == 0 && (p.seesZero() || len(p.Metrics) == 0) }
 

@@ -69,7 +69,7 @@ func (r *Result) WriteText(w io.Writer, style Style) error {
 
 // writeHead prints what the decision is about, and these two lines.
 func (r *Result) writeHead(p *page, result, limit string) {
-	key := r.Step.Key()
+	key := snapshothorizontal.KeyOf(r.Step)
 	fmt.Fprintf(p, "%s  %s %s\n", r.Decision.At.Format(time.RFC3339Nano), key.Kind, key.NamespacedName)
 	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
 		p.line("note", "%s", note)
@@ -80,7 +80,7 @@ func (r *Result) writeHead(p *page, result, limit string) {
 	}
 	p.strong("result", result)
 	p.strong("limited by", limit)
-	if text := r.followUpText(); text != "" {
+	if text := (workload{r}).followUpText(); text != "" {
 		p.strong("next change", text)
 	}
 }
@@ -91,7 +91,7 @@ func (r *Result) writeDetails(p *page) {
 	p.line("target", "%s: %d desired replicas, %d current replicas; minReplicas %d, maxReplicas %d",
 		strings.Trim(ref.Kind+"/"+ref.Name, "/"), d.Current, r.Observation.Target.StatusReplicas, d.Bounds.MinReplicas,
 		d.Bounds.MaxReplicas)
-	r.writeOwn(p)
+	workload{r}.writeOwn(p)
 	if text := triggerText(d.Trigger); text != "" {
 		p.line("trigger", "%s", text)
 	}
@@ -325,7 +325,7 @@ func limitedText(d *horizontal.Decision) string {
 // resultText is what becomes of the replica count.
 func (r *Result) resultText() string {
 	d := &r.Decision
-	if text := r.heldText(); text != "" {
+	if text := (workload{r}).heldText(); text != "" {
 		return text
 	}
 	switch {
@@ -370,7 +370,7 @@ func (r *Result) limitText() string {
 	case projection.ScheduleMax:
 		return fmt.Sprintf("maxReplicas %d of %s", d.Bounds.MaxReplicas, d.Schedules.MaxBy.Describe())
 	case projection.Cooldown:
-		return r.cooldownLimit()
+		return workload{r}.cooldownLimit()
 	default:
 		return limits[limit]
 	}

@@ -77,7 +77,7 @@ func NewEvaluator(set divergence.Set) *Evaluator {
 
 // Next decides the next step.
 func (e *Evaluator) Next(step *snapshothorizontal.Step) (Result, error) {
-	key := step.Key()
+	key := snapshothorizontal.KeyOf(step)
 	before, known := e.states[key]
 	if !known || before.uid != step.HPA.UID && e.divergences.Has(divergence.HistoryByUID) {
 		before.state = observehorizontal.FirstState(step.HPA)

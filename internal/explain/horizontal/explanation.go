@@ -104,7 +104,7 @@ func WithoutHistory(step *snapshothorizontal.Step, known *historybounds.Known, w
 // project fills in what follows from the decision and the states around it.
 func (e *Explanation) project(before, after horizontal.State) {
 	d := &e.Decision
-	if e.isWorkload() {
+	if e.Step.Workload != nil {
 		// Nothing else decides on these.
 		e.Controller = Plimsoll
 	}

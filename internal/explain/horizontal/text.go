@@ -68,12 +68,12 @@ func (e *Explanation) nextText() string {
 	var parts []string
 	switch {
 	case d.Branch == horizontal.BranchPaused || e.Observation.Refusal.Reason != "":
-		return e.nextHeld()
+		return workload{&e.Result}.nextHeld()
 	case !e.IsCertain():
 		parts = append(parts, fmt.Sprintf("%d to %d at the next decision", e.Least, e.Most))
 		return parts[0]
 	case d.Desired != d.Current:
-		parts = append(parts, fmt.Sprintf("%s%s at the next decision", e.ifActive(), e.count(d.Desired)))
+		parts = append(parts, fmt.Sprintf("%s%s at the next decision", workload{&e.Result}.ifActive(), e.count(d.Desired)))
 	}
 	for _, s := range e.Projection.Steps {
 		parts = append(parts, fmt.Sprintf("%s in about %s", e.count(s.Replicas), shortly(s.At.Sub(d.At))))

@@ -73,7 +73,7 @@ type NextTrace struct {
 }
 
 // workloadTrace is nil for an HPA.
-func (r *Result) workloadTrace() *WorkloadTrace {
+func (r workload) workloadTrace() *WorkloadTrace {
 	if !r.isWorkload() {
 		return nil
 	}
@@ -116,7 +116,7 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-func (r *Result) fallbackTraces() (traces []FallbackTrace) {
+func (r workload) fallbackTraces() (traces []FallbackTrace) {
 	d := &r.Decision
 	for _, f := range d.Fallbacks.Active {
 		traces = append(traces, FallbackTrace{
@@ -132,7 +132,7 @@ func (r *Result) fallbackTraces() (traces []FallbackTrace) {
 	return traces
 }
 
-func (r *Result) cooldownTrace() *CooldownTrace {
+func (r workload) cooldownTrace() *CooldownTrace {
 	z := &r.Decision.Zero
 	if !z.IsPossible || !r.hasActivation() {
 		return nil
@@ -144,7 +144,7 @@ func (r *Result) cooldownTrace() *CooldownTrace {
 	return t
 }
 
-func (r *Result) proposalTrace(p proposal.Proposal) OwnProposalTrace {
+func (r workload) proposalTrace(p proposal.Proposal) OwnProposalTrace {
 	t := OwnProposalTrace{Source: p.Source.String(), Replicas: p.Replicas}
 	switch p.Source {
 	case proposal.Schedule:

@@ -13,12 +13,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
+// workload is the result of a step, in what only a WorkloadAutoscaler has.
+type workload struct{ *Result }
+
 // isWorkload reports whether the object is a WorkloadAutoscaler.
-func (r *Result) isWorkload() bool { return r.Policy.WorkloadAutoscaler != nil }
+func (r workload) isWorkload() bool { return r.Policy.WorkloadAutoscaler != nil }
 
 // heldText is what becomes of a replica count that mode or refusal keep from being written;
 // empty if neither does.
-func (r *Result) heldText() string {
+func (r workload) heldText() string {
 	d, refusal := &r.Decision, r.Observation.Refusal
 	if !r.isWorkload() || d.Rescale || d.Branch == horizontal.BranchNoScale {
 		return ""
@@ -37,7 +40,7 @@ func (r *Result) heldText() string {
 }
 
 // activeText is what mode Active would lead to, where that differs.
-func (r *Result) activeText() string {
+func (r workload) activeText() string {
 	d := &r.Decision
 	if d.ActiveDesired == d.Desired && d.Desired == d.Current {
 		return ""
@@ -52,10 +55,10 @@ func (r *Result) activeText() string {
 	return text
 }
 
-func (r *Result) mode() mode.Mode { return r.Policy.WorkloadAutoscaler.Mode }
+func (r workload) mode() mode.Mode { return r.Policy.WorkloadAutoscaler.Mode }
 
 // nextHeld is what comes next while the replica count is not written.
-func (r *Result) nextHeld() string {
+func (r workload) nextHeld() string {
 	d := &r.Decision
 	switch {
 	case r.Observation.Refusal.Reason != "":
@@ -67,7 +70,7 @@ func (r *Result) nextHeld() string {
 }
 
 // ifActive begins what comes next in mode Preview.
-func (r *Result) ifActive() string {
+func (r workload) ifActive() string {
 	if r.isWorkload() && r.mode() == mode.Preview {
 		return "in mode Active: "
 	}
@@ -75,7 +78,7 @@ func (r *Result) ifActive() string {
 }
 
 // followUpText is when the decision may come out otherwise although the metrics stay.
-func (r *Result) followUpText() string {
+func (r workload) followUpText() string {
 	f := &r.FollowUp
 	if !r.isWorkload() || f.DecideAt.IsZero() {
 		return ""
@@ -103,7 +106,7 @@ func (r *Result) followUpText() string {
 }
 
 // at is a time, with the day if that is another than the decision's.
-func (r *Result) at(t time.Time) string {
+func (r workload) at(t time.Time) string {
 	t = t.In(r.Decision.At.Location())
 	if y, m, d := t.Date(); time.Date(y, m, d, 0, 0, 0, 0, t.Location()).After(r.Decision.At) {
 		return t.Format(time.DateTime)
@@ -114,10 +117,10 @@ func (r *Result) at(t time.Time) string {
 	return t.Format(time.TimeOnly)
 }
 
-func (r *Result) name(i int) string { return r.Policy.Metrics[i].Describe(r.Policy.Divergences) }
+func (r workload) name(i int) string { return r.Policy.Metrics[i].Describe(r.Policy.Divergences) }
 
 // schedule is the one with that name; nil if there is none.
-func (r *Result) schedule(name string) *schedules.Schedule {
+func (r workload) schedule(name string) *schedules.Schedule {
 	all := r.Policy.WorkloadAutoscaler.Schedules
 	for i := range all {
 		if all[i].Name == name {
@@ -143,7 +146,7 @@ func boundsOf(s *schedules.Schedule) string {
 }
 
 // writeOwn prints what an HPA has not.
-func (r *Result) writeOwn(p *page) {
+func (r workload) writeOwn(p *page) {
 	if !r.isWorkload() {
 		return
 	}
@@ -172,7 +175,7 @@ func maxWinsText(s *schedules.Result) string {
 	return "; the highest minReplicas is above the lowest maxReplicas, which is applied"
 }
 
-func (r *Result) modeText() string {
+func (r workload) modeText() string {
 	switch w := r.Policy.WorkloadAutoscaler; {
 	case w.Mode == mode.Preview:
 		return "Preview: decides, and writes nothing"
@@ -185,7 +188,7 @@ func (r *Result) modeText() string {
 	}
 }
 
-func (r *Result) inForceText(f *schedules.InForce) string {
+func (r workload) inForceText(f *schedules.InForce) string {
 	s := f.Schedule
 	if f.IsRamp {
 		return fmt.Sprintf("%q ramps up since %s until %s: minReplicas %d of %d", s.Name, r.at(f.Since), r.at(f.Until),
@@ -198,7 +201,7 @@ func (r *Result) inForceText(f *schedules.InForce) string {
 	return fmt.Sprintf("%q is in force since %s %s%s", s.Name, r.at(f.Since), until, boundsOf(s))
 }
 
-func (r *Result) writeFallbacks(p *page) {
+func (r workload) writeFallbacks(p *page) {
 	d := &r.Decision
 	active := map[int]bool{}
 	for _, f := range d.Fallbacks.Active {
@@ -216,7 +219,7 @@ func (r *Result) writeFallbacks(p *page) {
 }
 
 // dueText is when the fallback of a metric that fails becomes active.
-func (r *Result) dueText(spec *source.Spec, i int) string {
+func (r workload) dueText(spec *source.Spec, i int) string {
 	d, replicas := &r.Decision, spec.Fallback.ReplicasAt(r.Decision.Current)
 	after := shortly(spec.Fallback.FailureDuration)
 	switch {
@@ -231,7 +234,7 @@ func (r *Result) dueText(spec *source.Spec, i int) string {
 }
 
 // cooldownText says whether the last replica may go; empty where that cannot be.
-func (r *Result) cooldownText() string {
+func (r workload) cooldownText() string {
 	z := &r.Decision.Zero
 	switch {
 	case !z.IsPossible || !r.hasActivation():
@@ -253,7 +256,7 @@ func (r *Result) cooldownText() string {
 }
 
 // hasActivation reports whether a metric can be active.
-func (r *Result) hasActivation() bool {
+func (r workload) hasActivation() bool {
 	for i := range r.Policy.Metrics {
 		if r.Policy.Metrics[i].Type.HasValueWithoutPods() {
 			return true
@@ -263,7 +266,7 @@ func (r *Result) hasActivation() bool {
 }
 
 // cooldownLimit is the cooldown as the limit that binds.
-func (r *Result) cooldownLimit() string {
+func (r workload) cooldownLimit() string {
 	z := &r.Decision.Zero
 	switch {
 	case z.IsActive:
@@ -278,7 +281,7 @@ func (r *Result) cooldownLimit() string {
 }
 
 // proposalName is the metric or the schedule that proposes.
-func (r *Result) proposalName(p proposal.Proposal) string {
+func (r workload) proposalName(p proposal.Proposal) string {
 	if p.Source == proposal.Schedule {
 		return fmt.Sprintf("%q", r.Decision.Schedules.InForce[p.Index].Schedule.Name)
 	}

@@ -29,7 +29,7 @@ import (
 func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	target, selector := s.target()
 	o := horizontal.Observation{Target: target, ScaledToZero: observehorizontal.ScaledToZero(s.HPA)}
-	s.observeWorkload(&o)
+	observeWorkload(s, &o)
 	var known bool
 	if o.Trigger, known = trigger.Parse(s.Snapshot.Trigger); !known {
 		return o, fmt.Errorf("trigger: %q is neither periodic nor samples nor event", s.Snapshot.Trigger)

@@ -29,7 +29,7 @@ func (s *Step) Complete() error {
 	case s.Scale == nil:
 		s.Scale = &autoscalingv1.Scale{}
 	}
-	if err := s.translate(); err != nil {
+	if err := translate(s); err != nil {
 		return err
 	}
 	s.setDefaults()
@@ -69,12 +69,12 @@ func (s *Step) setDefaults() {
 func (s *Step) checkNames() error {
 	switch {
 	case s.HPA.Name == "":
-		return snapshot.Invalid(s.kind(), "metadata.name: Required value")
+		return snapshot.Invalid(kindOf(s), "metadata.name: Required value")
 	case s.Snapshot.Name != s.HPA.Name || s.Snapshot.Namespace != s.HPA.Namespace:
 		return snapshot.Invalid("Snapshot", "metadata: %s/%s is not the %s's name %s/%s",
-			s.Snapshot.Namespace, s.Snapshot.Name, s.kind(), s.HPA.Namespace, s.HPA.Name)
+			s.Snapshot.Namespace, s.Snapshot.Name, kindOf(s), s.HPA.Namespace, s.HPA.Name)
 	case s.Scale.Namespace != s.HPA.Namespace:
-		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the %s's %s", s.Scale.Namespace, s.kind(),
+		return snapshot.Invalid("Scale", "metadata.namespace: %s is not the %s's %s", s.Scale.Namespace, kindOf(s),
 			s.HPA.Namespace)
 	case s.Snapshot.Time.IsZero():
 		return snapshot.Invalid("Snapshot", "time: Required value")
@@ -86,13 +86,13 @@ func (s *Step) checkCounts() error {
 	spec := &s.HPA.Spec
 	switch {
 	case spec.MaxReplicas < 1:
-		return snapshot.Invalid(s.kind(), "spec.maxReplicas: %d, must be set and greater than 0",
+		return snapshot.Invalid(kindOf(s), "spec.maxReplicas: %d, must be set and greater than 0",
 			spec.MaxReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas < 0:
-		return snapshot.Invalid(s.kind(), "spec.minReplicas: %d, must be greater than or equal to 0",
+		return snapshot.Invalid(kindOf(s), "spec.minReplicas: %d, must be greater than or equal to 0",
 			*spec.MinReplicas)
 	case spec.MinReplicas != nil && *spec.MinReplicas > spec.MaxReplicas:
-		return snapshot.Invalid(s.kind(),
+		return snapshot.Invalid(kindOf(s),
 			"spec.maxReplicas: %d, must be greater than or equal to `minReplicas` %d",
 			spec.MaxReplicas, *spec.MinReplicas)
 	case s.Scale.Spec.Replicas < 0:
@@ -192,7 +192,7 @@ func (s *Step) checkErrors() error {
 		switch {
 		case e.MetricIndex < 0 || e.MetricIndex >= len(s.HPA.Spec.Metrics):
 			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: %d, the %s has %d metrics",
-				i, e.MetricIndex, s.kind(), len(s.HPA.Spec.Metrics))
+				i, e.MetricIndex, kindOf(s), len(s.HPA.Spec.Metrics))
 		case seen[e.MetricIndex]:
 			return snapshot.Invalid("Snapshot", "errors[%d].metricIndex: Duplicate value: %d", i, e.MetricIndex)
 		case e.Message == "":
@@ -203,7 +203,7 @@ func (s *Step) checkErrors() error {
 	for i, a := range s.Snapshot.Asked {
 		if a.MetricIndex < 0 || a.MetricIndex >= len(s.HPA.Spec.Metrics) {
 			return snapshot.Invalid("Snapshot", "asked[%d].metricIndex: %d, the %s has %d metrics",
-				i, a.MetricIndex, s.kind(), len(s.HPA.Spec.Metrics))
+				i, a.MetricIndex, kindOf(s), len(s.HPA.Spec.Metrics))
 		}
 	}
 	return nil

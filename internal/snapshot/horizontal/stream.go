@@ -22,7 +22,7 @@ func NewReader(r io.Reader) *snapshot.ReaderOf[*Step] {
 
 // Encode writes the step as a YAML document that [NewReader] reads.
 func Encode(w io.Writer, s *Step) error {
-	objects := []runtime.Object{s.Snapshot, s.object()}
+	objects := []runtime.Object{s.Snapshot, objectOf(s)}
 	if s.Scale != nil {
 		objects = append(objects, s.Scale)
 	}

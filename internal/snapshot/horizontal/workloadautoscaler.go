@@ -19,8 +19,8 @@ func (s *Step) Autoscaler() observehorizontal.Autoscaler {
 	return observehorizontal.Autoscaler{HorizontalPodAutoscaler: s.HPA, Workload: s.Workload}
 }
 
-// Key names the step's object.
-func (s *Step) Key() observe.Key {
+// KeyOf names the step's object.
+func KeyOf(s *Step) observe.Key {
 	a := s.Autoscaler()
 	return a.Key()
 }
@@ -32,7 +32,7 @@ func (s *Step) Policy(o observehorizontal.Options) horizontal.Policy {
 }
 
 // observeWorkload adds what only decisions on WorkloadAutoscalers see.
-func (s *Step) observeWorkload(o *horizontal.Observation) {
+func observeWorkload(s *Step, o *horizontal.Observation) {
 	if s.Workload == nil {
 		return
 	}
@@ -52,21 +52,21 @@ func refusalOf(r statusreport.Refusal) *Refusal {
 	return &Refusal{Reason: r.Reason, Message: r.Message}
 }
 
-// object is the step's, as the API has it.
-func (s *Step) object() runtime.Object {
+// objectOf is the step's object, as the API has it.
+func objectOf(s *Step) runtime.Object {
 	if s.Workload != nil {
 		return s.Workload
 	}
 	return s.HPA
 }
 
-func (s *Step) kind() string {
+func kindOf(s *Step) string {
 	a := s.Autoscaler()
 	return a.Kind().String()
 }
 
 // translate checks a WorkloadAutoscaler that was read, and sets what follows from it.
-func (s *Step) translate() error {
+func translate(s *Step) error {
 	if s.Workload == nil {
 		return nil
 	}

@@ -45,8 +45,8 @@ func TestWorkloadAutoscaler(t *testing.T) {
 		Autoscaler: step.Autoscaler(), Scale: step.Scale, Options: observehorizontal.DefaultOptions(),
 		State: &horizontal.State{}, Observation: &horizontal.Observation{Target: target, Refusal: refusal},
 	}))
-	if diff := cmp.Diff(step.Workload, saved.Workload); diff != "" || saved.Key() != observe.WLA("shop", "web") {
-		t.Errorf("%v (-live +saved):\n%s", saved.Key(), diff)
+	if diff := cmp.Diff(step.Workload, saved.Workload); diff != "" || KeyOf(saved) != observe.WLA("shop", "web") {
+		t.Errorf("%v (-live +saved):\n%s", KeyOf(saved), diff)
 	}
 	p := saved.Policy(observehorizontal.DefaultOptions())
 	if w := p.WorkloadAutoscaler; w == nil || len(w.Schedules) != 1 ||

@@ -44,6 +44,12 @@ type Result struct {
 	IsCooledDown bool
 }
 
+// Stays reports whether a target without replicas keeps none: no metric is active. The recommendations from before it
+// went to zero bring no replica back.
+func (r *Result) Stays(current, proposed int32) bool {
+	return current == 0 && proposed <= 0 && r.IsPossible && !r.IsActive
+}
+
 // Evaluate is the result. IdleSince is when the first decision was made that found no activity since the last that did.
 // It is zero while there is activity, and does not begin while a metric cannot be computed. Without history it is now,
 // so that no cooldown is shorter than it would have been.

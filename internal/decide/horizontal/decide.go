@@ -43,7 +43,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	}
 	d := Decision{
 		At: now, Trigger: o.Trigger, Current: o.Target.SpecReplicas, Desired: o.Target.SpecReplicas, Bounds: p.bounds(),
-		policy: p, target: o.Target, conflict: o.Conflict, shown: o.Shown,
+		policy: p, target: o.Target, conflict: o.Conflict, shown: o.Shown, refusal: o.Refusal,
 	}
 	d.schedule(s.work)
 	d.Branch = branch(p, d.Bounds, o)

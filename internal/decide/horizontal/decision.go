@@ -61,6 +61,7 @@ type Decision struct {
 	target   Target
 	conflict statusreport.Conflict
 	shown    statusreport.Shown
+	refusal  statusreport.Refusal
 }
 
 // Branch is the way that a decision took.

@@ -20,7 +20,7 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 		ScaleError: d.target.Error, Selector: d.target.Selector.report(),
 		Current: &d.Current, Desired: &d.Desired, Rescale: d.Rescale, Proposed: d.Proposed, Surge: &d.Surge,
 		Stabilized: &d.Stabilized, Limited: &d.Limited, RaisedToMin: d.RaisedToMin,
-		Schedules: &d.Schedules, Fallbacks: &d.Fallbacks, Zero: &d.Zero, Shown: d.shown, WriteError: outcome.Error,
+		Schedules: &d.Schedules, Fallbacks: &d.Fallbacks, Zero: &d.Zero, Shown: d.shown, Refusal: d.refusal, WriteError: outcome.Error,
 	})
 	r.ShowConflict(d.conflict)
 	return r

@@ -57,6 +57,8 @@ type Observation struct {
 	// was created.
 	Shown     statusreport.Shown
 	CreatedAt time.Time
+	// Refusal is why a WorkloadAutoscaler may not write the scale.
+	Refusal statusreport.Refusal
 	// Pods are the pods that the scale's selector selects.
 	Pods []metric.Pod
 	// Readings belong to Policy.Metrics, index for index. They are used only if

@@ -29,6 +29,9 @@ func (d *Decision) schedule(work *workspace) {
 }
 
 func (d *Decision) mode() mode.Mode {
+	if d.refusal.Reason != "" {
+		return mode.Preview
+	}
 	if w := d.policy.WorkloadAutoscaler; w != nil {
 		return w.Mode
 	}

@@ -16,7 +16,7 @@ func (w *Writer) Event(hpa observehorizontal.Autoscaler, r *Record, e observehor
 	if w.isRepeated(&r.last, e) {
 		return
 	}
-	w.Events.Event(hpa, e.Type, e.Reason, e.Message)
+	w.Events.Event(hpa.Object(), e.Type, e.Reason, e.Message)
 }
 
 // Warn records a warning, unless the same was recorded in the interval before.
@@ -30,7 +30,7 @@ func (w *Writer) Panicked(hpa observehorizontal.Autoscaler, cause any, isSilent 
 	w.Log.Error(fmt.Errorf("panic: %v", cause), "deciding failed", "object", nameOf(hpa), "stack",
 		string(debug.Stack()))
 	if !isSilent {
-		w.Events.Event(hpa, corev1.EventTypeWarning, "InternalError",
+		w.Events.Event(hpa.Object(), corev1.EventTypeWarning, "InternalError",
 			"plimsoll failed on this object and left it as it is; its log says where")
 	}
 }

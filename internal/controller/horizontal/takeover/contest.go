@@ -137,7 +137,7 @@ func (d *Detector) Updated(c *Contest, hpa observehorizontal.Autoscaler, running
 		d.Log.Info("another controller writes the status of this object: it is not scaled for a while after the "+
 			"last such write",
 			"object", nameOf(hpa), "writer", found.by, "pause", pause.String())
-		d.Events.Eventf(hpa, corev1.EventTypeWarning, "ScalingContested",
+		d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
 			"%s writes the status of this object too; plimsoll does not scale it until %d minutes after the last "+
 				"such write", found.by, pause/time.Minute)
 	}
@@ -166,7 +166,7 @@ func (d *Detector) updatedByJunior(
 		d.Log.Info("another installation of plimsoll writes the status of this object too: that one is to leave it "+
 			"alone",
 			"object", nameOf(hpa), "writer", found.by)
-		d.Events.Eventf(hpa, corev1.EventTypeWarning, "ScalingContested",
+		d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
 			"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it",
 			found.by)
 	}
@@ -189,7 +189,7 @@ func (d *Detector) Until(c *Contest, hpa observehorizontal.Autoscaler) (until ti
 	}
 	d.Log.Info("no other controller writes the status of this object any more: it is scaled again", "object",
 		nameOf(hpa))
-	d.Events.Eventf(hpa, corev1.EventTypeNormal, "ScalingResumed",
+	d.Events.Eventf(hpa.Object(), corev1.EventTypeNormal, "ScalingResumed",
 		"no other controller has written the status of this object for %d minutes; plimsoll scales it again",
 		pause/time.Minute)
 	return time.Time{}, true

@@ -51,6 +51,7 @@ type Input struct {
 	Fallbacks        *fallback.Result
 	Zero             *zero.Result
 	Shown            Shown
+	Refusal          Refusal
 	// WriteError is why the scale could not be written.
 	WriteError string
 }

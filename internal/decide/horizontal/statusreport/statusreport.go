@@ -64,6 +64,12 @@ type Conflict struct {
 	Shown bool
 }
 
+// Refusal is why a WorkloadAutoscaler may not write the scale, whatever its mode; the zero value is nothing.
+type Refusal struct {
+	// Reason and Message are the condition's and the event's.
+	Reason, Message string
+}
+
 // Shown are the conditions of a WorkloadAutoscaler that are True in its status.
 type Shown struct {
 	ScheduleActive, FallbackActive bool

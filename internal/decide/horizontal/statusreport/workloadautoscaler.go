@@ -18,9 +18,17 @@ const (
 // extend adds to an HPA's report what a WorkloadAutoscaler has beyond it.
 func (d *Input) extend(r *Report) {
 	r.Rename("WorkloadAutoscaler")
-	if d.Stage == NoScale {
-		return
+	if d.Stage != NoScale {
+		d.extendDecided(r)
 	}
+	if d.Refusal.Reason != "" {
+		r.Set(AbleToScale, false, d.Refusal.Reason, d.Refusal.Message)
+		r.Warn(d.Refusal.Reason, d.Refusal.Message)
+	}
+}
+
+// extendDecided adds to the report of a decision whose target could be read.
+func (d *Input) extendDecided(r *Report) {
 	isActive, reason, message := d.Schedules.Condition()
 	r.Show(ScheduleActive, isActive, d.Shown.ScheduleActive, reason, message)
 	if d.Results != nil || d.Stage == Disabled {

@@ -1,0 +1,127 @@
+package horizontal
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// The API server's defaults, for objects that never passed it.
+const (
+	defaultCooldown        = 300
+	defaultFailureDuration = 180
+)
+
+// PolicyOf is what the object and the flags ask for. Of a WorkloadAutoscaler whose spec is invalid
+// in a way that the API server did not refuse, the refusal says so, and the policy is not to be
+// acted on.
+func PolicyOf(a Autoscaler, o Options) (horizontal.Policy, statusreport.Refusal) {
+	p := Policy(a.HorizontalPodAutoscaler, o)
+	if a.Workload == nil {
+		return p, statusreport.Refusal{}
+	}
+	own, errs := workloadPolicyOf(a.Workload)
+	for i := range a.Workload.Spec.Metrics {
+		errs = append(errs, extendSpec(&p.Metrics[i], &a.Workload.Spec.Metrics[i], o, i)...)
+	}
+	p.WorkloadAutoscaler = own
+	switch {
+	case a.Workload.Unreadable != "":
+		return p, refusal("the spec cannot be read: " + a.Workload.Unreadable)
+	case errs != nil:
+		return p, refusal(errs.ToAggregate().Error())
+	}
+	return p, statusreport.Refusal{}
+}
+
+func refusal(message string) statusreport.Refusal {
+	return statusreport.Refusal{Reason: "InvalidSpec", Message: message}
+}
+
+func workloadPolicyOf(wla *plimsollv1alpha1.WorkloadAutoscaler) (*horizontal.WorkloadAutoscaler, field.ErrorList) {
+	var errs field.ErrorList
+	spec, path := &wla.Spec, field.NewPath("spec")
+	own := &horizontal.WorkloadAutoscaler{
+		PausedReplicas: spec.PausedReplicas,
+		Zero: zero.Settings{
+			CooldownPeriod:        seconds(valueOr(spec.CooldownPeriod, defaultCooldown)),
+			InitialCooldownPeriod: seconds(valueOr(spec.InitialCooldownPeriod, 0)),
+		},
+	}
+	var isKnown bool
+	if own.Mode, isKnown = mode.Parse(string(spec.Mode)); !isKnown {
+		errs = append(errs, field.NotSupported(path.Child("mode"), spec.Mode, modes))
+	}
+	for i := range spec.Schedules {
+		schedule, problems := scheduleOf(&spec.Schedules[i], path.Child("schedules").Index(i))
+		own.Schedules = append(own.Schedules, schedule)
+		errs = append(errs, problems...)
+	}
+	if len(errs) > 0 {
+		own.Schedules = nil
+	}
+	return own, errs
+}
+
+var modes = []plimsollv1alpha1.Mode{
+	plimsollv1alpha1.ModeActive, plimsollv1alpha1.ModePreview, plimsollv1alpha1.ModePaused,
+}
+
+func scheduleOf(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Schedule, field.ErrorList) {
+	start, location, errs := Start(s.Start, s.TimeZone, path)
+	return schedules.Schedule{
+		Name: s.Name, Start: start, Location: location, Duration: time.Duration(s.DurationSeconds) * time.Second,
+		MinReplicas: valueOr(s.MinReplicas, 0), MaxReplicas: valueOr(s.MaxReplicas, 0),
+		Ramp: seconds(valueOr(s.RampSeconds, 0)),
+	}, errs
+}
+
+// extendSpec adds to a metric what an HPA's metric does not have.
+func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) (errs field.ErrorList) {
+	if m.ActivationValue != nil {
+		spec.ActivationMilli = observe.Milli(m.ActivationValue, modeOf(o.Divergences))
+	}
+	f := m.Fallback
+	if f == nil {
+		return nil
+	}
+	behavior, isKnown := source.ParseFallbackBehavior(string(f.Behavior))
+	if !isKnown {
+		path := field.NewPath("spec", "metrics").Index(i).Child("fallback", "behavior")
+		errs = append(errs, field.NotSupported(path, f.Behavior, fallbackBehaviors))
+	}
+	spec.Fallback = source.Fallback{
+		FailureDuration: seconds(valueOr(f.FailureDurationSeconds, defaultFailureDuration)),
+		Replicas:        valueOr(f.Replicas, 0), Behavior: behavior,
+	}
+	return errs
+}
+
+var fallbackBehaviors = []plimsollv1alpha1.FallbackBehavior{
+	plimsollv1alpha1.FallbackStatic, plimsollv1alpha1.FallbackCurrentReplicas,
+	plimsollv1alpha1.FallbackCurrentReplicasIfHigher, plimsollv1alpha1.FallbackCurrentReplicasIfLower,
+}
+
+func valueOr(value *int32, otherwise int32) int32 {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+// ShownOf are the conditions of a WorkloadAutoscaler that are True in its status.
+func ShownOf(hpa *autoscalingv2.HorizontalPodAutoscaler) statusreport.Shown {
+	return statusreport.Shown{
+		ScheduleActive: shows(hpa, statusreport.ScheduleActive), FallbackActive: shows(hpa, statusreport.FallbackActive),
+	}
+}

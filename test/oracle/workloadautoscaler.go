@@ -33,10 +33,9 @@ type purpose string
 
 // The purposes. All are about zero replicas, where a WorkloadAutoscaler has KEDA's rules.
 const (
-	lastReplicaStays  purpose = "minReplicas is 0: the last replica goes by activity and cooldown"
-	activeFromZero    purpose = "minReplicas is 0: the first replica comes by activity"
-	belowMin          purpose = "0 replicas are below minReplicas: corrected at once"
-	metricWithoutPods purpose = "0 replicas: a metric of pods has no value, which is no failure"
+	lastReplicaGoes   purpose = "minReplicas is 0: the last replica goes by activity and cooldown"
+	firstReplicaComes purpose = "minReplicas is 0: the first replica comes by activity"
+	belowMin          purpose = "0 replicas are fewer than minReplicas: corrected at once"
 )
 
 // replay decides a timeline's steps with the HPA's spec in a WorkloadAutoscaler. What happened
@@ -105,31 +104,40 @@ func (r *replay) step(i int) (difference string, why purpose) {
 	}
 	mine := r.state.Clone()
 	mine.IdleSince = r.idleSince
-	options := observehorizontal.DefaultOptions()
-	options.Divergences = divergence.None
 	hpa := observehorizontal.HPA(snapshot.HPA)
-	_, *r.state = r.decide(snapshot, &hpa, observehorizontal.Policy(snapshot.HPA, options), *r.state, i)
+	other, theirs := r.decide(snapshot, hpa, *r.state, i)
 	wla := observehorizontal.WorkloadAutoscaler(pasted(snapshot.HPA))
-	got, mine := r.decide(snapshot, &wla, policyOf(wla, options), mine, i)
-	r.idleSince = mine.IdleSince
+	got, mine := r.decide(snapshot, wla, mine, i)
+	*r.state, r.idleSince = theirs, mine.IdleSince
 	want := without(*upstream, s)
-	return diff(&want, &got), purposeOf(s, &want, &got)
+	return diff(&want, &got.Result), r.purposeOf(s, &other, &got)
+}
+
+// decided is what becomes of a decision.
+type decided struct {
+	Result
+	desired int32
+	// isIdle says that no metric is active where there may be no replicas.
+	isIdle bool
 }
 
 // decide is a decision and what becomes of it. The scale is written as upstream's write went.
 func (r *replay) decide(
-	snapshot *snapshothorizontal.Step, a *observehorizontal.Autoscaler, policy horizontal.Policy,
-	state horizontal.State, i int,
-) (Result, horizontal.State) {
+	snapshot *snapshothorizontal.Step, a observehorizontal.Autoscaler, state horizontal.State, i int,
+) (decided, horizontal.State) {
 	s, upstream := r.line.Situations[i], &r.line.Upstream[i]
 	of := *snapshot
 	of.HPA = a.HorizontalPodAutoscaler
+	options := observehorizontal.DefaultOptions()
+	options.Divergences = divergence.None
+	policy, refusal := observehorizontal.PolicyOf(a, options)
 	observation, err := of.Observe(&policy)
 	must(err)
+	observation.Refusal = refusal
 	now := of.Snapshot.Time
 	d, state := horizontal.Decide(now, &policy, state, &observation)
 	outcome := horizontal.Outcome{At: now}
-	var result Result
+	result := decided{desired: d.Desired, isIdle: d.Zero.IsPossible && !d.Zero.IsActive}
 	if d.Rescale {
 		// A conflict is tried again some milliseconds later.
 		tries := max(1, len(upstream.Writes))
@@ -185,17 +193,14 @@ func without(r Result, s *Situation) Result {
 }
 
 // purposeOf is the purpose that a difference in the situation may have; empty if it has none.
-func purposeOf(s *Situation, _, _ *Result) purpose {
-	least := int32(1)
-	if s.Spec.MinReplicas != nil {
-		least = *s.Spec.MinReplicas
-	}
-	switch isZero := s.Scale.Spec == 0; {
-	case least == 0 && isZero:
-		return activeFromZero
-	case least == 0:
-		return lastReplicaStays
-	case isZero:
+func (r *replay) purposeOf(s *Situation, hpa, wla *decided) purpose {
+	isZero, mayBeZero := s.Scale.Spec == 0, s.Spec.MinReplicas != nil && *s.Spec.MinReplicas == 0
+	switch {
+	case isZero && mayBeZero:
+		return firstReplicaComes
+	case mayBeZero && (hpa.desired == 0 || wla.desired == 0 || wla.isIdle):
+		return lastReplicaGoes
+	case isZero && observehorizontal.ScaledToZero(&autoscalingv2.HorizontalPodAutoscaler{Status: r.status}):
 		return belowMin
 	}
 	return ""
@@ -217,12 +222,4 @@ func paste(from, to any) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	must(decoder.Decode(to))
-}
-
-// TEMPORARY until observehorizontal.PolicyOf is there.
-func policyOf(a observehorizontal.Autoscaler, o observehorizontal.Options) horizontal.Policy {
-	p := observehorizontal.Policy(a.HorizontalPodAutoscaler, o)
-	p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{}
-	p.WorkloadAutoscaler.Zero.CooldownPeriod = time.Duration(*a.Workload.Spec.CooldownPeriod) * time.Second
-	return p
 }

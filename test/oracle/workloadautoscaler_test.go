@@ -51,3 +51,14 @@ func shardPasted(t *testing.T, tally *Tally, number uint64) {
 		}
 	}
 }
+
+// TestPastedDifferencesAreNoticed: a WorkloadAutoscaler with another spec than the HPA's does differ.
+func TestPastedDifferencesAreNoticed(t *testing.T) {
+	line, tally := RecordAlone(t, 1, 0), NewTally()
+	for _, s := range line.Situations {
+		s.Spec.MaxReplicas = 2
+	}
+	if line.ComparePasted(t, tally) < 0 {
+		t.Errorf("no step of %d differs", tally.Steps)
+	}
+}

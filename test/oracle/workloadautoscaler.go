@@ -94,10 +94,7 @@ func (s *Situation) hasReference() bool {
 func (r *replay) step(i int) (difference string, why purpose) {
 	s, upstream := r.line.Situations[i], &r.line.Upstream[i]
 	snapshot := s.snapshot(&r.status)
-	snapshot.HPA.ResourceVersion, snapshot.Snapshot.ScaleError = "1", s.Scale.GetError
-	if s.Scale.GetError != "" {
-		snapshot.Scale = nil
-	}
+	snapshot.Snapshot.ScaleError = s.Scale.GetError
 	if r.state == nil {
 		first := observehorizontal.FirstState(snapshot.HPA)
 		r.state = &first
@@ -116,7 +113,8 @@ func (r *replay) step(i int) (difference string, why purpose) {
 // decided is what becomes of a decision.
 type decided struct {
 	Result
-	desired int32
+	// asksForNone says that no replica is proposed or decided on.
+	asksForNone bool
 	// isIdle says that no metric is active where there may be no replicas.
 	isIdle bool
 }
@@ -137,7 +135,9 @@ func (r *replay) decide(
 	now := of.Snapshot.Time
 	d, state := horizontal.Decide(now, &policy, state, &observation)
 	outcome := horizontal.Outcome{At: now}
-	result := decided{desired: d.Desired, isIdle: d.Zero.IsPossible && !d.Zero.IsActive}
+	result := decided{
+		asksForNone: d.Desired == 0 || d.Proposed.Replicas < 1, isIdle: d.Zero.IsPossible && !d.Zero.IsActive,
+	}
 	if d.Rescale {
 		// A conflict is tried again some milliseconds later.
 		tries := max(1, len(upstream.Writes))
@@ -198,7 +198,7 @@ func (r *replay) purposeOf(s *Situation, hpa, wla *decided) purpose {
 	switch {
 	case isZero && mayBeZero:
 		return firstReplicaComes
-	case mayBeZero && (hpa.desired == 0 || wla.desired == 0 || wla.isIdle):
+	case mayBeZero && (hpa.asksForNone || wla.asksForNone || wla.isIdle):
 		return lastReplicaGoes
 	case isZero && observehorizontal.ScaledToZero(&autoscalingv2.HorizontalPodAutoscaler{Status: r.status}):
 		return belowMin

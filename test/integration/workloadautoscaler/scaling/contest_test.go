@@ -57,7 +57,7 @@ func TestTwoOnOneTarget(t *testing.T) {
 	}
 }
 
-// Without a flag, HPAs are left to kube-controller-manager's loop: Plimsoll writes neither their targets nor them.
+// With --horizontal-pod-autoscalers=ignore Plimsoll decides no HPA, and writes neither it nor its target.
 func TestHPAsAreLeftToTheOtherLoop(t *testing.T) {
 	t.Parallel()
 	o := objectsOf(t)
@@ -78,6 +78,9 @@ func TestHPAsAreLeftToTheOtherLoop(t *testing.T) {
 		if hpa.ManagedFields[i].Manager == plimsoll {
 			t.Errorf("Plimsoll has written the HPA: %v", hpa.ManagedFields[i].FieldsV1)
 		}
+	}
+	if decisions := o.Decisions("web"); len(decisions) > 0 {
+		t.Errorf("Plimsoll decided the HPA: %v", decisions)
 	}
 	for _, event := range o.Events("web", "") {
 		if event.Source.Component == plimsoll || event.ReportingController == plimsoll {

@@ -25,23 +25,21 @@ var (
 		MetricsServer: true, HPAController: true, ControllerManagerFlags: []string{often},
 	}}
 	installation harness.Installation
-	// program is what installation made.
-	program *harness.Plimsoll
 )
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// namespace is a namespace of the cluster, in which Plimsoll runs with the flags of an installation.
+// namespace is a namespace of the cluster, in which Plimsoll leaves HPAs to the other loop.
 func namespace(t *testing.T) *harness.Namespace {
 	t.Helper()
 	return installation.Namespace(t, &shared, func(ctx context.Context, cluster *devcluster.Cluster) error {
 		if err := cluster.InstallDefinitions(ctx); err != nil {
 			return err
 		}
-		var err error
-		if program, err = harness.NewPlimsoll(ctx, cluster); err != nil {
+		program, err := harness.NewPlimsoll(ctx, cluster)
+		if err != nil {
 			return err
 		}
-		return program.Start(ctx)
+		return program.Start(ctx, "--horizontal-pod-autoscalers=ignore")
 	})
 }

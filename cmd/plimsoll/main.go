@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // the time zones of schedules, whatever the image has
 
 	"github.com/spf13/cobra"
 

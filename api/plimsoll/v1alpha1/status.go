@@ -148,6 +148,7 @@ type ActiveSchedule struct {
 	// The name of the schedule.
 	Name string `json:"name"`
 
-	// When it ends.
-	Until metav1.Time `json:"until"`
+	// When it ends. It is absent if it starts again before each end.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -37,6 +38,11 @@ type Config struct {
 	Pods      *podcache.Cache
 	Targets   *targets.Cache
 	scaling.Clients
+	// WorkloadAutoscalers may be nil: they are left alone then.
+	WorkloadAutoscalers *wla.Client
+	// IgnoreHPAs leaves HorizontalPodAutoscalers to others. One that scales the target of a
+	// WorkloadAutoscaler keeps that from acting all the same.
+	IgnoreHPAs bool
 	// Metrics answers for the metrics APIs.
 	Metrics query.Source
 	// Direct has the kubelets' samples; without it, or where they are not enough, Metrics is

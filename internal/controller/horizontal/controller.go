@@ -66,6 +66,8 @@ type Controller struct {
 	series     *monitor.Series
 
 	hpaInformer cache.SharedIndexInformer
+	// workloads is nil where there are no WorkloadAutoscalers.
+	workloads *workloads
 	// filling is true from the start of Run until the caches are filled.
 	filling atomic.Bool
 }
@@ -97,7 +99,7 @@ func New(cfg Config) (*Controller, error) {
 	}
 	c.handler = &hpaHandler{
 		queue: c.queue, records: c.records, triggers: c.triggers, pods: c.pods, contests: &c.reconciler.contests,
-		status: c.reconciler.status, series: c.series, divergences: cfg.Options.Divergences, shadow: cfg.Shadow,
+		status: c.reconciler.status, series: c.series, ignoresHPAs: cfg.IgnoreHPAs, divergences: cfg.Options.Divergences, shadow: cfg.Shadow,
 	}
 	return c, nil
 }
@@ -108,19 +110,25 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 	writer, err := status.NewWriter(cfg.Client.AutoscalingV2(), &status.Config{
 		Workers: c.workers, Reads: reads, Writes: writes, Events: cfg.Events, Series: c.series, Log: cfg.Log,
 		SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers, StatusInterval: cfg.StatusInterval,
-		EventInterval: cfg.EventInterval,
-		FieldManager:  cfg.FieldManager,
+		EventInterval: cfg.EventInterval, WorkloadAutoscalers: cfg.WorkloadAutoscalers,
+		FieldManager: cfg.FieldManager,
 	})
 	if err != nil {
 		return nil, err
 	}
 	hpas := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers().Lister()
+	if cfg.WorkloadAutoscalers != nil {
+		c.workloads = newWorkloads(cfg.WorkloadAutoscalers, cfg.Log)
+	}
 	o := &observer{
 		get: func(key observe.Key) (observehorizontal.Autoscaler, error) {
+			if key.Kind == observe.WorkloadAutoscaler {
+				return c.workloads.get(key)
+			}
 			hpa, err := hpas.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
 			return observehorizontal.HPA(hpa), err
 		},
-		pods: c.pods, conflict: cfg.Conflict, options: cfg.Options, shadow: cfg.Shadow,
+		pods: c.pods, records: c.records, conflict: cfg.Conflict, options: cfg.Options, shadow: cfg.Shadow,
 	}
 	o.scaler, err = scaling.New(&scaling.Config{
 		Clients: cfg.Clients, Targets: cfg.Targets,
@@ -184,6 +192,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(false)
 	c.series.Running.Set(1)
 	defer c.series.Running.Set(0)
+	if c.workloads != nil {
+		defer c.workloads.run(ctx, c.handler)()
+	}
 	reader := c.reconciler.observer.reader
 	defer reader.Collect(ctx, readings.Watch{Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled})()
 	defer reader.Wait()

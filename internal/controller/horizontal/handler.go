@@ -28,6 +28,8 @@ type hpaHandler struct {
 	series   *monitor.Series
 
 	divergences divergence.Set
+	// ignoresHPAs leaves HPAs to others.
+	ignoresHPAs bool
 	// shadow has an HPA decided when the other controller writes its status.
 	shadow bool
 	// started is when this program began to watch.
@@ -36,18 +38,18 @@ type hpaHandler struct {
 
 // OnAdd implements cache.ResourceEventHandler.
 func (h *hpaHandler) OnAdd(object any, _ bool) {
-	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+	if hpa, ok := autoscalerOf(object); ok {
 		h.count(+1)
-		h.added(observehorizontal.HPA(hpa))
+		h.added(hpa)
 	}
 }
 
 // OnUpdate implements cache.ResourceEventHandler.
 func (h *hpaHandler) OnUpdate(before, after any) {
-	old, ok := before.(*autoscalingv2.HorizontalPodAutoscaler)
-	hpa, alsoOK := after.(*autoscalingv2.HorizontalPodAutoscaler)
+	old, ok := autoscalerOf(before)
+	hpa, alsoOK := autoscalerOf(after)
 	if ok && alsoOK {
-		h.updated(observehorizontal.HPA(old), observehorizontal.HPA(hpa))
+		h.updated(old, hpa)
 	}
 }
 
@@ -56,10 +58,26 @@ func (h *hpaHandler) OnDelete(object any) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
 	}
-	if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
+	if hpa, ok := autoscalerOf(object); ok {
 		h.count(-1)
-		h.deleted(observe.HPA(hpa.Namespace, hpa.Name))
+		h.deleted(hpa.Key())
 	}
+}
+
+// autoscalerOf is what an informer holds in the loop's form.
+func autoscalerOf(object any) (observehorizontal.Autoscaler, bool) {
+	switch o := object.(type) {
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		return observehorizontal.HPA(o), true
+	case *observehorizontal.Autoscaler:
+		return *o, true
+	}
+	return observehorizontal.Autoscaler{}, false
+}
+
+// isIgnored reports whether an object is left to others.
+func (h *hpaHandler) isIgnored(key observe.Key) bool {
+	return h.ignoresHPAs && key.Kind == observe.HorizontalPodAutoscaler
 }
 
 func (h *hpaHandler) count(change int) {
@@ -70,6 +88,10 @@ func (h *hpaHandler) count(change int) {
 }
 
 func (h *hpaHandler) added(hpa observehorizontal.Autoscaler) {
+	if h.isIgnored(hpa.Key()) {
+		h.decideAgain(h.records.targets.set(hpa))
+		return
+	}
 	h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
 	h.specChanged(hpa)
 }
@@ -78,6 +100,10 @@ func (h *hpaHandler) updated(old, hpa observehorizontal.Autoscaler) {
 	if old.UID != hpa.UID {
 		// The informer has missed the deletion.
 		h.added(hpa)
+		return
+	}
+	if h.isIgnored(hpa.Key()) {
+		h.decideAgain(h.records.targets.set(hpa))
 		return
 	}
 	record := h.records.of(hpa.Key())
@@ -93,20 +119,31 @@ func (h *hpaHandler) updated(old, hpa observehorizontal.Autoscaler) {
 	}
 }
 
+// decideAgain has autoscalers decided at once.
+func (h *hpaHandler) decideAgain(keys []observe.Key) {
+	for _, key := range keys {
+		h.queue.AddFull(key, time.Now())
+	}
+}
+
 // specChanged has the HPA decided at once.
 func (h *hpaHandler) specChanged(hpa observehorizontal.Autoscaler) {
-	h.records.setTarget(hpa)
+	h.decideAgain(h.records.targets.set(hpa))
 	h.queue.AddFull(hpa.Key(), time.Now())
 }
 
 // deleted drops what is known of the HPA. With history by name, as upstream, its record is kept
 // until it would have been decided next, and a new HPA of the same name inherits it.
 func (h *hpaHandler) deleted(key observe.Key) {
+	if h.isIgnored(key) {
+		h.decideAgain(h.records.targets.forget(key))
+		return
+	}
 	h.pods.Delete(key)
 	if h.divergences.Has(divergence.DropSeries) {
 		h.series.Forget(key)
 	}
-	h.records.forgetTarget(key)
+	h.decideAgain(h.records.targets.forget(key))
 	if h.divergences.Has(divergence.HistoryByUID) {
 		h.queue.AddFull(key, time.Now())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -19,10 +20,11 @@ import (
 // observer makes the observation of a decision.
 type observer struct {
 	// get reads an HPA from the cache.
-	get    func(key observe.Key) (observehorizontal.Autoscaler, error)
-	pods   *podindex.Index
-	scaler *scaling.Scaler
-	reader *readings.Reader
+	get     func(key observe.Key) (observehorizontal.Autoscaler, error)
+	pods    *podindex.Index
+	records *hpaRecords
+	scaler  *scaling.Scaler
+	reader  *readings.Reader
 	// conflict may be nil.
 	conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
 	options  observehorizontal.Options
@@ -32,7 +34,10 @@ type observer struct {
 
 // observe reads the target, its pods and the metrics.
 func (o *observer) observe(ctx context.Context, p *pass) error {
-	p.policy = p.record.policyOf(p.hpa, o.options)
+	p.policy, p.observation.Refusal = p.record.policyOf(p.hpa, o.options)
+	if p.hpa.Workload != nil {
+		o.observeWorkload(p)
+	}
 	p.observation.ScaledToZero = observehorizontal.ScaledToZero(p.hpa.HorizontalPodAutoscaler)
 	if o.conflict != nil {
 		p.observation.Conflict.Message, p.observation.Conflict.Shown = o.conflict(p.hpa.HorizontalPodAutoscaler),
@@ -55,6 +60,22 @@ func (o *observer) observe(ctx context.Context, p *pass) error {
 		return nil
 	}
 	return o.observeMetrics(ctx, p)
+}
+
+// observeWorkload adds what is observed of a WorkloadAutoscaler alone.
+func (o *observer) observeWorkload(p *pass) {
+	p.observation.CreatedAt = p.hpa.CreationTimestamp.Time
+	p.observation.Shown = observehorizontal.ShownOf(p.hpa.HorizontalPodAutoscaler)
+	if p.observation.Refusal.Reason != "" {
+		return
+	}
+	if rival, isThere := o.records.targets.rivalOf(p.hpa.Key()); isThere {
+		p.observation.Refusal = statusreport.Refusal{
+			Reason: "TargetHasAnotherAutoscaler",
+			Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
+				rival.Kind, rival.NamespacedName, observehorizontal.TargetName(p.hpa.HorizontalPodAutoscaler)),
+		}
+	}
 }
 
 // observeMetrics reads the pods and the metrics where the decision needs them.
@@ -99,6 +120,10 @@ func (o *observer) observeTarget(p *pass) {
 	var follower any
 	if o.reader.ReadsKubelets(&p.policy) {
 		follower = p.record
+	}
+	if p.observation.Refusal.Reason != "" {
+		o.pods.Watch(p.hpa.Key(), selector, follower)
+		return
 	}
 	if both := o.pods.Claim(p.hpa.Key(), selector, follower); both != "" {
 		p.observation.Target.Selector = horizontal.Selector{

@@ -123,7 +123,7 @@ func (r *reconciler) reconcile(
 	p.observation.Trigger = item.Trigger()
 	due = item.Full
 	if p.isFull() {
-		due = schedule.Following(hpa.UID, p.start, r.SyncPeriod)
+		due = schedule.Following(hpa.UID, p.start, r.periodOf(hpa))
 	}
 	if r.status.IsBehind(&p.record.status, hpa, p.start, p.isFull()) {
 		r.series.StaleSkips.WithLabelValues(autoscalingv2.GroupName, "horizontalpodautoscalers").Inc()
@@ -143,6 +143,14 @@ func (r *reconciler) reconcile(
 	return r.following(p, r.decide(ctx, p), due)
 }
 
+// periodOf is how often the object is decided, at least.
+func (r *reconciler) periodOf(hpa observehorizontal.Autoscaler) time.Duration {
+	if w := hpa.Workload; w != nil && w.Spec.SyncPeriodSeconds != nil {
+		return time.Duration(*w.Spec.SyncPeriodSeconds) * time.Second
+	}
+	return r.SyncPeriod
+}
+
 // following is when the HPA is decided in full again after a decision; due is when it would be
 // without a reason to do so earlier or later.
 func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
@@ -150,7 +158,7 @@ func (r *reconciler) following(p *pass, err error, due time.Time) time.Time {
 	switch {
 	case err == nil && p.result.IsDirect:
 		// The sync period is the longest time without a decision, and this was one.
-		return schedule.Following(p.hpa.UID, p.start, r.SyncPeriod)
+		return schedule.Following(p.hpa.UID, p.start, r.periodOf(p.hpa))
 	case err == nil:
 		return due
 	case scaling.IsLate(err):
@@ -197,6 +205,9 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	// The state that went in is used up, whatever happens next.
 	p.record.state = state
 	if decision.Branch == horizontal.BranchAwaiting {
+		if p.hpa.Workload != nil {
+			r.triggers.followUp(p, &decision)
+		}
 		r.Log.V(1).Info("left to newer samples", "object", p.hpa.Key().String(), "trigger", decision.Trigger.String(),
 			"current", decision.Current, "proposed", decision.Proposed.Replicas, "pending", decision.Pending,
 			"outdated", decision.Outdated)
@@ -231,7 +242,7 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	p.record.scaling.Settled()
 	p.record.state = horizontal.Settle(p.record.state, outcome)
 	p.update = status.Update{
-		HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d, Report: d.Report(outcome),
+		Next: p.update.Next, Policy: &p.policy, HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d, Report: d.Report(outcome),
 		Start: p.start, IsRepeatedSoon: p.result.IsDirect,
 	}
 	err := r.status.Write(ctx, &p.update)

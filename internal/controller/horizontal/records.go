@@ -4,7 +4,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 
-	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
@@ -40,19 +40,22 @@ type owned struct {
 	// overtaken is when the HPA was last decided in full at once because of a change during a
 	// decision.
 	overtaken time.Time
-	// policy is what the HPA asks for, made of from.
-	policy horizontal.Policy
-	from   observehorizontal.Autoscaler
+	// policy is what the object asks for, made of from; refusal is why a WorkloadAutoscaler's spec is
+	// not acted on.
+	policy  horizontal.Policy
+	refusal statusreport.Refusal
+	from    observehorizontal.Autoscaler
 }
 
-// policyOf is what the HPA asks for.
+// policyOf is what the object asks for.
 func (o *owned) policyOf(
 	hpa observehorizontal.Autoscaler, options observehorizontal.Options,
-) horizontal.Policy {
+) (horizontal.Policy, statusreport.Refusal) {
 	if o.from != hpa {
-		o.from, o.policy = hpa, observehorizontal.Policy(hpa.HorizontalPodAutoscaler, options)
+		o.from = hpa
+		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)
 	}
-	return o.policy
+	return o.policy, o.refusal
 }
 
 // shared is the part that informers and scrapes use too. The methods of hpaRecords do, under
@@ -74,9 +77,8 @@ type hpaRecords struct {
 	// mu guards what follows, and the shared part of each record.
 	mu      sync.Mutex
 	records map[observe.Key]*hpaRecord
-	// targets is what each HPA scales, byTarget the same the other way round.
-	targets  map[observe.Key]targets.ID
-	byTarget map[targets.ID][]observe.Key
+	// targets has what each HPA scales.
+	targets *scaledTargets
 	// present counts the HPAs in the cache; the record of a deleted one may outlive it.
 	present int
 }
@@ -84,7 +86,7 @@ type hpaRecords struct {
 func newHPARecords() *hpaRecords {
 	return &hpaRecords{
 		records: map[observe.Key]*hpaRecord{},
-		targets: map[observe.Key]targets.ID{}, byTarget: map[targets.ID][]observe.Key{},
+		targets: newScaledTargets(),
 	}
 }
 
@@ -176,43 +178,10 @@ func (s *hpaRecords) replicasChanged(id targets.ID, replicas int32) []observe.Ke
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var keys []observe.Key
-	for _, key := range s.byTarget[id] {
+	for _, key := range s.targets.of(id) {
 		if s.get(key).scaling.ReplicasChanged(replicas) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
-}
-
-// setTarget notes what an HPA scales.
-func (s *hpaRecords) setTarget(hpa observehorizontal.Autoscaler) {
-	key := hpa.Key()
-	id, isValid := scaling.TargetOf(hpa)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropTarget(key)
-	if isValid {
-		s.targets[key] = id
-		s.byTarget[id] = append(s.byTarget[id], key)
-	}
-}
-
-// forgetTarget notes that an HPA is gone.
-func (s *hpaRecords) forgetTarget(key observe.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropTarget(key)
-}
-
-// dropTarget needs the lock.
-func (s *hpaRecords) dropTarget(key observe.Key) {
-	id, isThere := s.targets[key]
-	if !isThere {
-		return
-	}
-	delete(s.targets, key)
-	others := slices.DeleteFunc(s.byTarget[id], func(other observe.Key) bool { return other == key })
-	if s.byTarget[id] = others; len(others) == 0 {
-		delete(s.byTarget, id)
-	}
 }

@@ -93,12 +93,21 @@ func (t *triggers) cacheChanged(key observe.Key, r *hpaRecord) {
 // followUp puts the nodes before others that the next decision depends on, and has the HPA
 // decided again where the decision asks for it.
 func (t *triggers) followUp(p *pass, d *horizontal.Decision) {
-	if !p.result.HasSamples {
+	if !p.result.HasSamples && p.hpa.Workload == nil {
 		return
 	}
 	next := d.FollowUp(&p.record.state, &p.observation, nil)
-	if !next.DecideAt.IsZero() && t.isOn {
+	p.update.Next = next
+	switch {
+	case next.DecideAt.IsZero():
+	case !p.result.HasSamples:
+		// What the decision waits for is the clock alone.
+		t.queue.AddFull(p.hpa.Key(), next.DecideAt)
+	case t.isOn:
 		t.queue.AddEarly(p.hpa.Key(), next.DecideAt, true)
+	}
+	if !p.result.HasSamples {
+		return
 	}
 	var nodes []string
 	for _, pod := range next.Suspects {

@@ -48,7 +48,7 @@ func pinOf(selector labels.Selector) *label {
 // namespace is one namespace's pods and groups.
 type namespace struct {
 	pods   map[string]*member
-	groups map[string]*group
+	groups map[observe.Key]*group
 	// pinned finds groups by a label that their selector demands; unpinned holds
 	// those that demand none.
 	pinned   map[label][]*group
@@ -56,7 +56,7 @@ type namespace struct {
 }
 
 func (ns *namespace) add(g *group) {
-	ns.groups[g.object.Name] = g
+	ns.groups[g.object] = g
 	if pin := g.selector.pin; pin != nil {
 		ns.pinned[*pin] = append(ns.pinned[*pin], g)
 		return
@@ -68,7 +68,7 @@ func (ns *namespace) drop(g *group) {
 	for len(g.pods) > 0 {
 		g.pods[len(g.pods)-1].leave(g)
 	}
-	delete(ns.groups, g.object.Name)
+	delete(ns.groups, g.object)
 	pin := g.selector.pin
 	if pin == nil {
 		ns.unpinned = without(ns.unpinned, g)
@@ -118,7 +118,9 @@ type group struct {
 	// places are the nodes of the pods, as long as the group is followed.
 	isFollowed bool
 	follower   any
-	places     []place
+	// isPassive says that the object does not act on its pods, so that they may be another's.
+	isPassive bool
+	places    []place
 }
 
 // find is the place of a name among the pods, or where it would be.
@@ -130,7 +132,7 @@ func (g *group) find(name string) (int, bool) {
 // overlap names the group's object and another that has pods in common with it;
 // empty when there is none.
 func (g *group) overlap() string {
-	if g.shared == 0 {
+	if g.shared == 0 || g.isPassive {
 		return ""
 	}
 	// The first name of all, so that the text does not change from one decision
@@ -138,12 +140,26 @@ func (g *group) overlap() string {
 	other := ""
 	for _, m := range g.pods {
 		for _, o := range m.groups {
-			if o != g && (other == "" || o.object.Name < other) {
-				other = o.object.Name
+			if o == g || o.isPassive {
+				continue
+			}
+			if name := nameOf(o.object); other == "" || name < other {
+				other = name
 			}
 		}
 	}
-	return upstreamPair(g.object.Namespace, g.object.Name, other)
+	if other == "" {
+		return ""
+	}
+	return upstreamPair(g.object.Namespace, nameOf(g.object), other)
+}
+
+// nameOf is an object's name; with its kind, if it is no HPA.
+func nameOf(object observe.Key) string {
+	if object.Kind == observe.HorizontalPodAutoscaler {
+		return object.Name
+	}
+	return object.Kind.String() + "/" + object.Name
 }
 
 // member is a pod and the groups that it is in.

@@ -97,10 +97,21 @@ func (x *Index) Remove(namespace, name string) []observe.Key {
 func (x *Index) Claim(object observe.Key, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.follow(object, selector, follower, false).overlap()
+}
+
+// Watch is Claim for an object that does not act on its pods: they may be another object's.
+func (x *Index) Watch(object observe.Key, selector *Selector, follower any) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.follow(object, selector, follower, true)
+}
+
+func (x *Index) follow(object observe.Key, selector *Selector, follower any, isPassive bool) *group {
 	g := x.claim(object, selector)
-	g.follower = follower
+	g.follower, g.isPassive = follower, isPassive
 	g.follow(follower != nil)
-	return g.overlap()
+	return g
 }
 
 // SetSelector sets which pods belong to the object.
@@ -118,7 +129,7 @@ func (x *Index) Delete(object observe.Key) {
 	if !known {
 		return
 	}
-	if g, known := ns.groups[object.Name]; known {
+	if g, known := ns.groups[object]; known {
 		ns.drop(g)
 	}
 	x.tidy(object.Namespace)
@@ -158,7 +169,7 @@ func (x *Index) Of(namespace, name string) []observe.Key {
 // group is the object's; nil if it has none.
 func (x *Index) group(object observe.Key) *group {
 	if ns, known := x.namespaces[object.Namespace]; known {
-		return ns.groups[object.Name]
+		return ns.groups[object]
 	}
 	return nil
 }
@@ -166,7 +177,7 @@ func (x *Index) group(object observe.Key) *group {
 // claim is the object's group, made anew for another selector.
 func (x *Index) claim(object observe.Key, selector *Selector) *group {
 	ns := x.namespace(object.Namespace)
-	old := ns.groups[object.Name]
+	old := ns.groups[object]
 	if old != nil && old.selector.equals(selector) {
 		return old
 	}
@@ -188,7 +199,7 @@ func (x *Index) namespace(name string) *namespace {
 	ns, known := x.namespaces[name]
 	if !known {
 		ns = &namespace{
-			pods: map[string]*member{}, groups: map[string]*group{}, pinned: map[label][]*group{},
+			pods: map[string]*member{}, groups: map[observe.Key]*group{}, pinned: map[label][]*group{},
 		}
 		x.namespaces[name] = ns
 	}

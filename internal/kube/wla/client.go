@@ -46,8 +46,8 @@ func (c *Client) WorkloadAutoscalers(namespace string) WorkloadAutoscalerClient 
 }
 
 // Informer makes an informer of the objects of a namespace; of all namespaces if it is
-// empty. The caller starts it. Its objects lack managed fields and the configuration
-// that was last applied, both as large as their writers like. The transform follows; it
+// empty. The caller starts it. Its objects lack what each manager
+// wrote and the configuration that was last applied, both as large as their writers like. The transform follows; it
 // may be nil. One that makes objects of another type is for a cache that does not hand
 // out the informer.
 func (c *Client) Informer(namespace string, transform cache.TransformFunc) cache.SharedIndexInformer {
@@ -63,7 +63,7 @@ func (c *Client) Informer(namespace string, transform cache.TransformFunc) cache
 	// It fails only on an informer that runs.
 	_ = informer.SetTransform(func(object any) (any, error) {
 		if o, ok := object.(metav1.Object); ok {
-			o.SetManagedFields(nil)
+			o.SetManagedFields(withoutFields(o.GetManagedFields()))
 			delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 		}
 		if transform == nil {
@@ -72,6 +72,14 @@ func (c *Client) Informer(namespace string, transform cache.TransformFunc) cache
 		return transform(object)
 	})
 	return informer
+}
+
+// withoutFields are who wrote an object when, without what.
+func withoutFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	for i := range entries {
+		entries[i].FieldsV1 = nil
+	}
+	return entries
 }
 
 // Lister reads the objects from an informer's cache.

@@ -43,8 +43,8 @@ func commonStatus(s *plimsollv1alpha1.WorkloadAutoscalerStatus) autoscalingv2.Ho
 	return status
 }
 
-// WorkloadConditions are conditions as a WorkloadAutoscaler has them.
-func WorkloadConditions(
+// workloadConditions are conditions as a WorkloadAutoscaler has them.
+func workloadConditions(
 	list []autoscalingv2.HorizontalPodAutoscalerCondition, generation int64,
 ) []metav1.Condition {
 	conditions := make([]metav1.Condition, len(list))

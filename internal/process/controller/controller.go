@@ -5,9 +5,16 @@ package controller
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +62,8 @@ type Config struct {
 	PprofAddress string
 	// InspectionAddress is 0 for none.
 	InspectionAddress string
+	// HPAs is what becomes of HorizontalPodAutoscalers.
+	HPAs HPAMode
 	// Shadow decides and writes nothing.
 	Shadow          bool
 	Workers         int
@@ -190,10 +199,16 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		Workers:    c.Workers,
 		Options:    c.Options,
 		Shadow:     c.Shadow,
+		IgnoreHPAs: c.HPAs == IgnoreHPAs,
 
 		FieldManager:   fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		StatusInterval: c.StatusInterval,
 		EventInterval:  c.EventInterval,
+	}
+	if !c.Shadow {
+		if cfg.WorkloadAutoscalers, err = wla.New(config); err != nil {
+			return nil, err
+		}
 	}
 	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds = scales.Scales, scales.Writes, scales.Kinds
 	cfg.WriteLimiter, cfg.Mapper = scales.Limiter, scales.Mapper
@@ -202,7 +217,11 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making an events client: %w", err)
 		}
-		cfg.Events, l.stopEvents = events.Start(context.Background(), eventsClient)
+		kinds, err := eventKinds()
+		if err != nil {
+			return nil, err
+		}
+		cfg.Events, l.stopEvents = events.StartFor(context.Background(), eventsClient, events.Component, kinds)
 	}
 	if c.Kubelets.Reads(c.Shadow) {
 		if cfg.Direct, err = c.Kubelets.NewSource(config, client, ctrlmetrics.Registry, cfg.Log); err != nil {
@@ -211,6 +230,15 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 	}
 	l.controller, err = controllerhorizontal.New(cfg)
 	return l, err
+}
+
+// eventKinds are those of the objects that events are about.
+func eventKinds() (*runtime.Scheme, error) {
+	kinds := runtime.NewScheme()
+	if err := errors.Join(scheme.AddToScheme(kinds), plimsollv1alpha1.AddToScheme(kinds)); err != nil {
+		return nil, fmt.Errorf("registering the kinds of events: %w", err)
+	}
+	return kinds, nil
 }
 
 // fieldManager is the installation's name in managedFields: those with different Leases

@@ -96,6 +96,10 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.config.Vertical, "vertical", true,
 		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
 			"False where another vertical autoscaler does: two must not work on the same objects.")
+	f.config.HPAs = processcontroller.AutoHPAs
+	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
+		"what becomes of HorizontalPodAutoscalers: auto decides those whose status no other controller writes, ignore "+
+			"leaves all of them to another controller; WorkloadAutoscalers are decided in any case")
 	fs.BoolVar(&f.config.Shadow, "shadow", false,
 		"Decide beside a running kube-controller-manager and write nothing; log and metrics say where the two differ.")
 }

@@ -29,11 +29,37 @@ const maxListed = 10_000
 // decision was made of. They are made when Prometheus scrapes them: a decision only notes its
 // numbers, which takes less memory than series do.
 type lastDecisions struct {
-	desired, proposed, bound, age, unlisted *prometheus.Desc
+	hpas, workloads objectSeries
+	unlisted        *prometheus.Desc
 
 	// mu guards what follows.
 	mu   sync.Mutex
 	last map[observe.Key]*lastDecision
+}
+
+// objectSeries are the series of one object of a kind.
+type objectSeries struct{ desired, proposed, bound, age *prometheus.Desc }
+
+func newObjectSeries(desired, prefix, what string, object []string) objectSeries {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+name, help, append(slices.Clone(object), labels...), nil)
+	}
+	return objectSeries{
+		desired: prometheus.NewDesc(desired, "Current desired replica count for "+what+" objects.", object, nil),
+		proposed: desc("proposed_replicas",
+			"What each metric of an object wanted at its last decision, before any "+
+				"limit.", "metric_index", "metric_type"),
+		bound: desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
+		age:   desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
+	}
+}
+
+// of are the series of an object's kind.
+func (l *lastDecisions) of(key observe.Key) *objectSeries {
+	if key.Kind == observe.WorkloadAutoscaler {
+		return &l.workloads
+	}
+	return &l.hpas
 }
 
 // lastDecision is what one HPA's last decision came to.
@@ -57,18 +83,11 @@ type proposal struct {
 var _ prometheus.Collector = (*lastDecisions)(nil)
 
 func newLastDecisions() *lastDecisions {
-	object := []string{"namespace", "hpa_name"}
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("plimsoll_horizontal_"+name, help, append(slices.Clone(object), labels...), nil)
-	}
 	return &lastDecisions{
-		desired: prometheus.NewDesc(prometheus.BuildFQName("", upstreamSubsystem, "desired_replicas"),
-			"Current desired replica count for HPA objects.", object, nil),
-		proposed: desc("proposed_replicas",
-			"What each metric of an object wanted at its last decision, before any "+
-				"limit.", "metric_index", "metric_type"),
-		bound: desc("bound", "1 for the limit that made an object's count what it is.", "limit"),
-		age:   desc("sample_age_seconds", "How old the newest sample of an object was at its last decision."),
+		hpas: newObjectSeries(prometheus.BuildFQName("", upstreamSubsystem, "desired_replicas"),
+			"plimsoll_horizontal_", "HPA", []string{"namespace", "hpa_name"}),
+		workloads: newObjectSeries("plimsoll_workload_desired_replicas", "plimsoll_workload_", "WorkloadAutoscaler",
+			[]string{"namespace", "name"}),
 		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects",
 			"Objects without series of their own, as there are too many.", nil, nil),
 		last: map[observe.Key]*lastDecision{},
@@ -108,8 +127,11 @@ func (l *lastDecisions) forget(key observe.Key) {
 
 // Describe implements prometheus.Collector.
 func (l *lastDecisions) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{l.desired, l.proposed, l.bound, l.age, l.unlisted} {
-		to <- desc
+	to <- l.unlisted
+	for _, of := range []*objectSeries{&l.hpas, &l.workloads} {
+		for _, desc := range []*prometheus.Desc{of.desired, of.proposed, of.bound, of.age} {
+			to <- desc
+		}
 	}
 }
 
@@ -126,19 +148,20 @@ func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
 		if !isThere {
 			continue
 		}
+		of := l.of(key)
 		if last.hasCount {
-			gauge(l.desired, float64(last.desired), key.Namespace, key.Name)
+			gauge(of.desired, float64(last.desired), key.Namespace, key.Name)
 		}
 		if i >= maxListed {
 			continue
 		}
-		gauge(l.bound, 1, key.Namespace, key.Name, last.binds.Name())
+		gauge(of.bound, 1, key.Namespace, key.Name, last.binds.Name())
 		if last.isSampled {
-			gauge(l.age, last.age.Seconds(), key.Namespace, key.Name)
+			gauge(of.age, last.age.Seconds(), key.Namespace, key.Name)
 		}
 		for k, proposed := range last.proposals {
 			if !proposed.failed {
-				gauge(l.proposed, float64(proposed.replicas), key.Namespace, key.Name, strconv.Itoa(k), proposed.kind)
+				gauge(of.proposed, float64(proposed.replicas), key.Namespace, key.Name, strconv.Itoa(k), proposed.kind)
 			}
 		}
 	}
@@ -152,7 +175,7 @@ func (l *lastDecisions) keys() []observe.Key {
 	l.mu.Unlock()
 	if len(keys) > maxListed {
 		slices.SortFunc(keys, func(a, b observe.Key) int {
-			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 		})
 	}
 	return keys

@@ -6,7 +6,7 @@ import (
 
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
@@ -73,7 +73,7 @@ func (w *Writer) CheckVersion(
 		return false
 	}
 	stored, err := w.read(ctx, hpa, began)
-	if err != nil || stored.UID != hpa.UID || !isOlder(stored.ResourceVersion, r.last.version) {
+	if err != nil || stored.GetUID() != hpa.UID || !isOlder(stored.GetResourceVersion(), r.last.version) {
 		w.Log.V(1).Info("the cache is behind the last status write", "object", nameOf(hpa),
 			"cached", hpa.ResourceVersion, "written", r.last.version)
 		return false
@@ -86,7 +86,7 @@ func (w *Writer) CheckVersion(
 	}
 	log.Info("resource versions have gone back, as after etcd was restored; what was written before is no longer "+
 		"waited for",
-		"object", nameOf(hpa), "stored", stored.ResourceVersion, "written", r.last.version)
+		"object", nameOf(hpa), "stored", stored.GetResourceVersion(), "written", r.last.version)
 	r.last.version = ""
 	return true
 }
@@ -118,13 +118,17 @@ func (w *Writer) isFirstRegression() bool {
 // read reads the HPA from the API server, not from its caches.
 func (w *Writer) read(
 	ctx context.Context, hpa observehorizontal.Autoscaler, since time.Time,
-) (stored *autoscalingv2.HorizontalPodAutoscaler, err error) {
+) (stored metav1.Object, err error) {
 	w.Workers.Yield(func() {
 		if err = w.Reads.Acquire(ctx, Kind, since, kubestatus.DefaultTimeout); err != nil {
 			return
 		}
 		defer w.Reads.Release(Kind)
-		stored, err = w.client.Get(ctx, hpa.HorizontalPodAutoscaler)
+		if hpa.Workload != nil {
+			stored, err = w.workloads.Get(ctx, hpa.Workload)
+			return
+		}
+		stored, err = w.hpas.Get(ctx, hpa.HorizontalPodAutoscaler)
 	})
 	return stored, err
 }

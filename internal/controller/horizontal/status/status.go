@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -41,6 +42,8 @@ type Config struct {
 	StatusInterval time.Duration
 	// EventInterval is how long a warning is not repeated; 0 repeats each.
 	EventInterval time.Duration
+	// WorkloadAutoscalers may be nil.
+	WorkloadAutoscalers *wla.Client
 	// FieldManager is this installation's name in managedFields.
 	FieldManager string
 }
@@ -48,7 +51,9 @@ type Config struct {
 // Writer writes the statuses of all HPAs.
 type Writer struct {
 	Config
-	client *kubestatus.Writer
+	hpas *kubestatus.HPAWriter
+	// workloads is nil where there are no WorkloadAutoscalers.
+	workloads *kubestatus.WorkloadWriter
 	// numbers limits the writes of statuses for their numbers alone.
 	numbers *rate.Limiter
 
@@ -85,8 +90,11 @@ type Update struct {
 	HPA      observehorizontal.Autoscaler
 	Record   *Record
 	Contest  *takeover.Contest
+	Policy   *horizontal.Policy
 	Decision *horizontal.Decision
-	Report   statusreport.Report
+	// Next is what the decision asks for; of a WorkloadAutoscaler only.
+	Next   horizontal.FollowUp
+	Report statusreport.Report
 	// Start is when the decision began to observe.
 	Start time.Time
 	// IsRepeatedSoon says that the HPA is decided again with the next samples of its kubelets.

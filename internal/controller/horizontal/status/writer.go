@@ -16,12 +16,15 @@ import (
 
 // NewWriter writes nothing yet.
 func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Config) (*Writer, error) {
-	writer, err := kubestatus.New(client, cfg.FieldManager)
+	hpas, err := kubestatus.New(client, cfg.FieldManager)
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{Config: *cfg, client: writer, numbers: rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace)},
-		nil
+	w := &Writer{Config: *cfg, hpas: hpas, numbers: rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace)}
+	if cfg.WorkloadAutoscalers != nil {
+		w.workloads = kubestatus.NewWorkload(cfg.WorkloadAutoscalers, cfg.FieldManager)
+	}
+	return w, nil
 }
 
 // Write records the events of a decision, logs it and writes status where that is due. The error
@@ -62,11 +65,9 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 	if !w.isWorthWriting(u, &after, isUrgent) {
 		return nil
 	}
-	var written *autoscalingv2.HorizontalPodAutoscaler
+	var version string
 	var err error
-	call := func() {
-		written, err = w.client.Write(context.WithoutCancel(ctx), u.HPA.HorizontalPodAutoscaler, &after)
-	}
+	call := func() { version, err = w.store(context.WithoutCancel(ctx), u, &after) }
 	isDone := false
 	switch {
 	case !w.mayDefer(u, isUrgent, due):
@@ -82,22 +83,35 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 		}
 		return nil
 	}
-	if written != nil && kubestatus.Turned(&u.HPA.Status, &after) {
+	if version != "" && kubestatus.Turned(&u.HPA.Status, &after) {
 		last.turned = time.Now()
 	}
-	w.note(u, written, err)
+	w.note(u, version, err)
 	return err
 }
 
+// store writes the status of the object's kind, and returns the object's new resource version.
+func (w *Writer) store(
+	ctx context.Context, u *Update, after *autoscalingv2.HorizontalPodAutoscalerStatus,
+) (version string, err error) {
+	if u.HPA.Workload == nil {
+		return w.hpas.Write(ctx, u.HPA.HorizontalPodAutoscaler, after)
+	}
+	status := observehorizontal.WorkloadStatus(u.HPA, &observehorizontal.WorkloadDecision{
+		Status: after, Decision: u.Decision, Policy: u.Policy, Next: u.Next,
+	})
+	return w.workloads.Write(ctx, u.HPA.Workload, &status)
+}
+
 // note notes how writing a status went.
-func (w *Writer) note(u *Update, written *autoscalingv2.HorizontalPodAutoscaler, err error) {
+func (w *Writer) note(u *Update, version string, err error) {
 	u.Record.last.backoff.Note(err, w.SyncPeriod)
 	if err != nil {
 		w.Warn(u.HPA, u.Record, "FailedUpdateStatus", causeOf(err))
 		w.Log.V(1).Info("status not written", "object", nameOf(u.HPA), "why", err.Error())
 	}
-	if written != nil {
-		u.Record.Written(written.ResourceVersion)
+	if version != "" {
+		u.Record.Written(version)
 	}
 }
 

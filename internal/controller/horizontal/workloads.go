@@ -1,0 +1,67 @@
+package horizontal
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/cache"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// workloads is the cache of WorkloadAutoscalers, which holds them in the loop's form.
+type workloads struct {
+	client   *wla.Client
+	informer cache.SharedIndexInformer
+	log      logr.Logger
+}
+
+func newWorkloads(client *wla.Client, log logr.Logger) *workloads {
+	informer := client.Informer("", func(object any) (any, error) {
+		if w, ok := object.(*plimsollv1alpha1.WorkloadAutoscaler); ok {
+			translated := observehorizontal.WorkloadAutoscaler(w)
+			return &translated, nil
+		}
+		return object, nil
+	})
+	return &workloads{client: client, informer: informer, log: log}
+}
+
+// get reads one from the cache.
+func (w *workloads) get(key observe.Key) (observehorizontal.Autoscaler, error) {
+	object, exists, err := w.informer.GetIndexer().GetByKey(key.NamespacedName.String())
+	if err != nil {
+		return observehorizontal.Autoscaler{}, fmt.Errorf("reading the cache: %w", err)
+	}
+	found, ok := object.(*observehorizontal.Autoscaler)
+	if !exists || !ok {
+		return observehorizontal.Autoscaler{},
+			apierrors.NewNotFound(plimsollv1alpha1.Resource(plimsollv1alpha1.WorkloadAutoscalers), key.Name)
+	}
+	return *found, nil
+}
+
+// run fills the cache as soon as the API server serves the objects. HPAs do not wait for that. The
+// function that is returned waits until it has ended.
+func (w *workloads) run(ctx context.Context, handler cache.ResourceEventHandler) (wait func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if w.client.AwaitServed(ctx, w.log) != nil {
+			return
+		}
+		registration, err := w.informer.AddEventHandler(handler)
+		if err != nil {
+			w.log.Error(err, "watching WorkloadAutoscalers")
+			return
+		}
+		defer func() { _ = w.informer.RemoveEventHandler(registration) }()
+		w.informer.RunWithContext(ctx)
+	}()
+	return func() { <-ended }
+}

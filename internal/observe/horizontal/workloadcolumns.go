@@ -1,0 +1,108 @@
+package horizontal
+
+import (
+	"fmt"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+)
+
+// limitWord is a limit in one word, as conditions have their reasons.
+func limitWord(l projection.Limit) string {
+	var word strings.Builder
+	for part := range strings.SplitSeq(l.Name(), "_") {
+		word.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return word.String()
+}
+
+// mostMetrics is how many metrics kubectl shows of an HPA.
+const mostMetrics = 2
+
+// metricsText is the metrics' current values and targets, as kubectl get hpa shows them.
+func metricsText(specs []autoscalingv2.MetricSpec, current []autoscalingv2.MetricStatus) string {
+	var parts []string
+	for i := range specs[:min(len(specs), mostMetrics)] {
+		var status autoscalingv2.MetricStatus
+		if i < len(current) {
+			status = current[i]
+		}
+		parts = append(parts, metricText(&specs[i], &status))
+	}
+	text := strings.Join(parts, ", ")
+	if more := len(specs) - mostMetrics; more > 0 {
+		text += fmt.Sprintf(" + %d more...", more)
+	}
+	return text
+}
+
+func metricText(m *autoscalingv2.MetricSpec, s *autoscalingv2.MetricStatus) string {
+	var none autoscalingv2.MetricValueStatus
+	switch {
+	case m.Resource != nil:
+		value := &none
+		if s.Resource != nil {
+			value = &s.Resource.Current
+		}
+		return string(m.Resource.Name) + ": " + resourceText(&m.Resource.Target, value)
+	case m.ContainerResource != nil:
+		value := &none
+		if s.ContainerResource != nil {
+			value = &s.ContainerResource.Current
+		}
+		return string(m.ContainerResource.Name) + ": " + resourceText(&m.ContainerResource.Target, value)
+	case m.Pods != nil:
+		value := &none
+		if s.Pods != nil {
+			value = &s.Pods.Current
+		}
+		return ratioText(value.AverageValue, m.Pods.Target.AverageValue)
+	case m.Object != nil:
+		value := &none
+		if s.Object != nil {
+			value = &s.Object.Current
+		}
+		return wholeText(&m.Object.Target, value)
+	case m.External != nil:
+		value := &none
+		if s.External != nil {
+			value = &s.External.Current
+		}
+		return wholeText(&m.External.Target, value)
+	}
+	return "<unknown type>"
+}
+
+func resourceText(t *autoscalingv2.MetricTarget, v *autoscalingv2.MetricValueStatus) string {
+	if t.AverageValue != nil {
+		return ratioText(v.AverageValue, t.AverageValue)
+	}
+	value, target := "<unknown>", "<auto>"
+	if v.AverageUtilization != nil {
+		value = fmt.Sprintf("%d%%", *v.AverageUtilization)
+	}
+	if t.AverageUtilization != nil {
+		target = fmt.Sprintf("%d%%", *t.AverageUtilization)
+	}
+	return value + "/" + target
+}
+
+func wholeText(t *autoscalingv2.MetricTarget, v *autoscalingv2.MetricValueStatus) string {
+	if t.AverageValue != nil {
+		return ratioText(v.AverageValue, t.AverageValue) + " (avg)"
+	}
+	return ratioText(v.Value, t.Value)
+}
+
+func ratioText(value, target *resource.Quantity) string {
+	text := func(q *resource.Quantity) string {
+		if q == nil {
+			return "<unknown>"
+		}
+		return q.String()
+	}
+	return text(value) + "/" + text(target)
+}

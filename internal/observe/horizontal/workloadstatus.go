@@ -1,0 +1,131 @@
+package horizontal
+
+import (
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+)
+
+// WorkloadDecision is what the status of a WorkloadAutoscaler is made of.
+type WorkloadDecision struct {
+	// Status is the part that an HPA has too.
+	Status   *autoscalingv2.HorizontalPodAutoscalerStatus
+	Policy   *horizontal.Policy
+	Decision *horizontal.Decision
+	Next     horizontal.FollowUp
+}
+
+// WorkloadStatus is the status of a WorkloadAutoscaler after the decision. The object is only read.
+func WorkloadStatus(a Autoscaler, w *WorkloadDecision) plimsollv1alpha1.WorkloadAutoscalerStatus {
+	common, d := w.Status, w.Decision
+	status := plimsollv1alpha1.WorkloadAutoscalerStatus{
+		ObservedGeneration: common.ObservedGeneration, LastScaleTime: common.LastScaleTime,
+		CurrentReplicas: common.CurrentReplicas, DesiredReplicas: common.DesiredReplicas,
+		CurrentMetrics: common.CurrentMetrics, Conditions: workloadConditions(common.Conditions, a.Generation),
+		Metrics: metricsText(a.Spec.Metrics, common.CurrentMetrics), Reason: w.reason(),
+	}
+	if d.Branch == horizontal.BranchNoScale {
+		return status
+	}
+	bounds := d.Bounds
+	status.MinReplicas, status.MaxReplicas = &bounds.MinReplicas, &bounds.MaxReplicas
+	status.Proposals, status.Limit, status.Next = w.proposals(), w.limit(), w.next()
+	for i := range d.Schedules.InForce {
+		active := &d.Schedules.InForce[i]
+		status.ActiveSchedules = append(status.ActiveSchedules, plimsollv1alpha1.ActiveSchedule{
+			Name: active.Schedule.Name, Until: timeOf(active.Until),
+		})
+	}
+	return status
+}
+
+// timeOf is a time as status has it: in seconds, or absent.
+func timeOf(at time.Time) *metav1.Time {
+	if at.IsZero() {
+		return nil
+	}
+	t := metav1.NewTime(at.Truncate(time.Second))
+	return &t
+}
+
+// reason is the word that the column WHY prints: why the object does not act, the limit that made
+// the count what it is, or what proposed it.
+func (w *WorkloadDecision) reason() string {
+	for i := range w.Status.Conditions {
+		c := &w.Status.Conditions[i]
+		if string(c.Type) == statusreport.AbleToScale && c.Status == "False" {
+			return c.Reason
+		}
+	}
+	if limit := projection.BindingLimit(w.Decision); limit != projection.None {
+		return limitWord(limit)
+	}
+	return w.nameOf(w.Decision.Proposed)
+}
+
+// nameOf is the metric or schedule that a proposal comes from.
+func (w *WorkloadDecision) nameOf(p proposal.Proposal) string {
+	switch p.Source {
+	case proposal.Metric, proposal.Surge, proposal.Fallback:
+		return w.Policy.Metrics[p.Index].Name
+	case proposal.Schedule:
+		if p.Index < len(w.Decision.Schedules.InForce) {
+			return w.Decision.Schedules.InForce[p.Index].Schedule.Name
+		}
+	}
+	return ""
+}
+
+func (w *WorkloadDecision) proposals() []plimsollv1alpha1.Proposal {
+	d := w.Decision
+	var list []plimsollv1alpha1.Proposal
+	for _, p := range d.Proposals(nil) {
+		replicas := p.Replicas
+		shown := plimsollv1alpha1.Proposal{
+			Source: plimsollv1alpha1.ProposalSource(p.Source.String()), Name: w.nameOf(p), Replicas: &replicas,
+		}
+		if p.Source == proposal.Metric {
+			shown.SampleTime = timeOf(d.Metrics[p.Index].At)
+		}
+		list = append(list, shown)
+	}
+	for i := range d.Metrics {
+		if failure := d.Metrics[i].Failure; failure != nil {
+			list = append(list, plimsollv1alpha1.Proposal{
+				Source: plimsollv1alpha1.ProposalSourceMetric, Name: w.Policy.Metrics[i].Name, Message: failure.Message,
+			})
+		}
+	}
+	return list
+}
+
+func (w *WorkloadDecision) limit() *plimsollv1alpha1.Limit {
+	limit := projection.BindingLimit(w.Decision)
+	if limit == projection.None {
+		return nil
+	}
+	return &plimsollv1alpha1.Limit{Name: limitWord(limit), Message: limit.String()}
+}
+
+func (w *WorkloadDecision) next() *plimsollv1alpha1.Next {
+	n := &w.Next
+	if n.DecideAt.IsZero() {
+		return nil
+	}
+	next := &plimsollv1alpha1.Next{Time: *timeOf(n.DecideAt), Reason: n.Reason.String()}
+	switch {
+	case n.Schedule != "":
+		next.Message = "schedule " + n.Schedule
+	case n.Reason == trigger.FallbackDue && n.Metric < len(w.Policy.Metrics):
+		next.Message = "metric " + w.Policy.Metrics[n.Metric].Name
+	}
+	return next
+}

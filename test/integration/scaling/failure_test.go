@@ -33,6 +33,8 @@ func TestFailureLeavesEvidence(t *testing.T) {
 	s.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35),
 		harness.Autoscaler("web", harness.QueueLength("jobs", harness.AverageValue("10"))))
 	s.AwaitReplicas(harness.Deployment, "web", 4)
+	// The scale is written before the decision is logged.
+	s.AwaitDecisions("web", 1)
 	for _, cleanup := range slices.Backward(f.cleanups) {
 		cleanup()
 	}

@@ -96,7 +96,7 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.config.Vertical, "vertical", true,
 		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
 			"False where another vertical autoscaler does: two must not work on the same objects.")
-	f.config.HPAs = processcontroller.AutoHPAs
+	f.config.HPAs = controller.AutoHPAs
 	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
 		"what becomes of HorizontalPodAutoscalers: auto decides those whose status no other controller writes, ignore "+
 			"leaves all of them to another controller; WorkloadAutoscalers are decided in any case")

@@ -108,8 +108,9 @@ test-prometheus: ## test history, alerts and dashboard with a real Prometheus (b
 	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
 
 .PHONY: oracle
-oracle: ## compare Plimsoll with upstream's own controller in random timelines (N=100000 steps, SEED=1)
-	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run TestOracle . -args -steps=$(or $(N),100000) -seed=$(or $(SEED),1)
+oracle: ## compare Plimsoll with upstream's own controller in random timelines, HPAs and then their specs in WorkloadAutoscalers (N=100000 steps, SEED=1)
+	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run 'Test(Oracle|PastedSpec)$$' . -args -steps=$(or $(N),100000) \
+		-pasted-steps=$(or $(N),100000) -seed=$(or $(SEED),1)
 
 .PHONY: oracle-vertical
 oracle-vertical: ## compare recommender, updater and admission with upstream's on random inputs (N=10000 of each, SEED=1); ends in one table

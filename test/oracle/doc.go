@@ -8,4 +8,9 @@
 // beginning of each step is always the one that upstream had. Both controllers
 // get a sync period of centuries; a step is decided because the object's
 // generation moves, so both decide at the same nanosecond.
+//
+// A second comparison has the HPA's spec pasted into a WorkloadAutoscaler. Its policy and
+// the core then decide each step of a timeline on what was observed and on what came of
+// the writes; only what is about zero replicas may differ, and each such step is counted by its
+// purpose.
 package oracle

@@ -39,6 +39,8 @@ type generator struct {
 	// lengthened says that an edit made a window longer.
 	lengthened bool
 	rival      bool
+	// alone timelines never have a second object on the target.
+	alone bool
 	// dark is for how many steps no pod is ready.
 	dark  int
 	begun time.Time
@@ -160,7 +162,7 @@ func (g *generator) events(s *Situation, first bool) {
 		s.Restart, g.rival = true, false
 		s.Note = "controller restarted"
 	case g.trouble(40):
-		g.rival = !g.rival
+		g.rival = !g.rival && !g.alone
 	case g.chance(15):
 		g.template = g.newTemplate()
 		g.surge = 1 + g.IntN(5)

@@ -19,7 +19,19 @@ type Timeline struct {
 // Record makes a timeline while upstream's controller runs through it.
 func Record(t *testing.T, seed, number uint64) *Timeline {
 	t.Helper()
+	return newGenerator(seed, number).record(t, seed, number)
+}
+
+// RecordAlone is Record without a second object on the target.
+func RecordAlone(t *testing.T, seed, number uint64) *Timeline {
+	t.Helper()
 	g := newGenerator(seed, number)
+	g.alone = true
+	return g.record(t, seed, number)
+}
+
+func (g *generator) record(t *testing.T, seed, number uint64) *Timeline {
+	t.Helper()
 	line := &Timeline{Seed: seed, Number: number}
 	line.Upstream = run(t, upstream, func(w *world) *Situation {
 		s := g.next(w)

@@ -46,7 +46,7 @@ const shards = 4
 // and with them on different only where one of them says so.
 func TestOracle(t *testing.T) {
 	tallies := make([]*Tally, shards)
-	defer report(time.Tick(10 * time.Second))()
+	defer report(time.Tick(10*time.Second), *steps)()
 	t.Run("shards", func(t *testing.T) {
 		for i := range tallies {
 			tallies[i] = NewTally()
@@ -84,13 +84,13 @@ func TestOracle(t *testing.T) {
 var done atomic.Int64
 
 // report says how far it is, at each tick until it is stopped.
-func report(ticks <-chan time.Time) (stop func()) {
+func report(ticks <-chan time.Time, of int) (stop func()) {
 	end, began := make(chan struct{}), time.Now()
 	go func() {
 		for {
 			select {
 			case <-ticks:
-				fmt.Fprintf(os.Stderr, "%8s  %d of %d steps\n", time.Since(began).Round(time.Second), done.Load(), *steps)
+				fmt.Fprintf(os.Stderr, "%8s  %d of %d steps\n", time.Since(began).Round(time.Second), done.Load(), of)
 			case <-end:
 				return
 			}

@@ -96,8 +96,7 @@ func (t *Tally) branches(l *Timeline) error {
 // whole reports whether a snapshot has all of the situation. What happens to
 // writes is not in it, nor is a second object or a scale that cannot be read.
 func (s *Situation) whole() bool {
-	version := s.Spec.ScaleTargetRef.APIVersion
-	return (version == "v1" || version == "apps/v1") && !s.Rival && s.Scale.GetError == "" && s.StatusError == "" &&
+	return s.hasReference() && !s.Rival && s.Scale.GetError == "" && s.StatusError == "" &&
 		s.Scale.WriteError == "" && s.Scale.Conflicts == 0
 }
 

@@ -23,6 +23,10 @@ type Tally struct {
 	Jointly          map[divergence.Set]int
 	// Replayed steps were decided a third time, from their snapshots.
 	Replayed int
+	// OnPurpose are the steps that a WorkloadAutoscaler decides otherwise, and Unreadable those without
+	// a decision to compare.
+	OnPurpose  map[purpose]int
+	Unreadable int
 	// Reached counts the reasons of upstream's conditions and events, the
 	// situations, and the core's ways.
 	Reached map[string]int
@@ -32,7 +36,8 @@ type Tally struct {
 
 // NewTally is an empty one.
 func NewTally() *Tally {
-	return &Tally{Divergences: map[divergence.Set]int{}, Jointly: map[divergence.Set]int{}, Reached: map[string]int{}}
+	return &Tally{Divergences: map[divergence.Set]int{}, Jointly: map[divergence.Set]int{}, Reached: map[string]int{},
+		OnPurpose: map[purpose]int{}}
 }
 
 // Add adds another's counts.
@@ -52,7 +57,25 @@ func (t *Tally) Add(o *Tally) {
 	for what, n := range o.Reached {
 		t.Reached[what] += n
 	}
+	t.Unreadable += o.Unreadable
+	for why, n := range o.OnPurpose {
+		t.OnPurpose[why] += n
+	}
 	t.Unexplained = append(t.Unexplained, o.Unexplained...)
+}
+
+// PrintPasted writes the table of a run with WorkloadAutoscalers.
+func (t *Tally) PrintPasted(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer func() { _ = table.Flush() }()
+	fmt.Fprintf(table, "timelines\t%d\n", t.Timelines)
+	fmt.Fprintf(table, "the HPA's spec in a WorkloadAutoscaler: steps compared\t%d\n", t.Steps)
+	fmt.Fprintf(table, "  equal\t%d\n", t.Equal)
+	for _, why := range slices.Sorted(maps.Keys(t.OnPurpose)) {
+		fmt.Fprintf(table, "  other on purpose: %s\t%d\n", why, t.OnPurpose[why])
+	}
+	fmt.Fprintf(table, "unexplained\t%d\n", len(t.Unexplained))
+	fmt.Fprintf(table, "steps without a readable target, not compared\t%d\n", t.Unreadable)
 }
 
 // Print writes the table.

@@ -132,7 +132,8 @@ var errChanged = errors.New("the WorkloadAutoscaler was changed meanwhile")
 // isRetried reports whether another writer was faster, so that the objects must be read
 // again.
 func isRetried(err error) bool {
-	return errors.Is(err, errChanged) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+	return errors.Is(err, errChanged) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) ||
+		apierrors.IsNotFound(err)
 }
 
 var errTimeout = errors.New("it takes too long; run the command again later")

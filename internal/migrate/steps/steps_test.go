@@ -42,14 +42,14 @@ type fake struct {
 	log   []string
 }
 
-func testHPA(max int64) *unstructured.Unstructured {
+func testHPA(maxReplicas int64) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
 		"metadata": map[string]any{"namespace": web.Namespace, "name": web.Name,
 			"labels": map[string]any{"team": "checkout"}},
 		"spec": map[string]any{
 			"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-			"minReplicas":    int64(2), "maxReplicas": max,
+			"minReplicas":    int64(2), "maxReplicas": maxReplicas,
 		},
 	}}
 }

@@ -214,37 +214,8 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	for writes := 1; writes <= 3; writes++ {
 		name := fmt.Sprint("web-", writes)
 		before := w.create(name)
-		names := []types.NamespacedName{w.name(name)}
-		apply := func(s *session.Session) error { return s.Apply(t.Context(), names) }
-		back := func(s *session.Session) error { return s.Back(t.Context(), names) }
-
-		w.killed(writes, apply)
-		hpa, o := w.acts(name)
-		if hpa != nil && o.Spec.Mode != plimsollv1alpha1.ModePreview {
-			t.Errorf("both act after %d writes", writes)
-		}
-		if err := apply(w.session(w.client)); err != nil {
-			t.Fatalf("the second run: %v\n%s", err, w.output.String())
-		}
-		if hpa, o = w.acts(name); hpa != nil || o == nil || o.Spec.Mode != plimsollv1alpha1.ModeActive ||
-			*o.Spec.MinReplicas != 2 || o.Labels["team"] != "checkout" {
-			t.Fatalf("after %d writes and another run: %+v, %+v", writes, hpa, o)
-		}
-
-		w.killed(writes, back)
-		if hpa, o = w.acts(name); hpa != nil && o != nil && o.Spec.Mode != plimsollv1alpha1.ModePreview {
-			t.Errorf("both act after %d writes back", writes)
-		}
-		if err := back(w.session(w.client)); err != nil {
-			t.Fatalf("the second run back: %v\n%s", err, w.output.String())
-		}
-		if hpa, o = w.acts(name); hpa == nil || o != nil {
-			t.Fatalf("after %d writes back and another run: %+v, %+v", writes, hpa, o)
-		}
-		if d := cmp.Diff(before.Spec, hpa.Spec) + cmp.Diff(before.Labels, hpa.Labels) +
-			cmp.Diff(before.Annotations, hpa.Annotations); d != "" {
-			t.Error(d)
-		}
+		w.killedForward(name, writes)
+		w.killedBack(before, writes)
 	}
 	files, err := filepath.Glob(filepath.Join(w.dir, "*"))
 	if err != nil || len(files) != 3 {
@@ -252,6 +223,45 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	}
 	if !strings.Contains(w.output.String(), "LARGEST DIFFERENCE") {
 		t.Error(w.output.String())
+	}
+}
+
+// killedForward migrates an HPA in two runs.
+func (w *world) killedForward(name string, writes int) {
+	w.t.Helper()
+	apply := func(s *session.Session) error { return s.Apply(w.t.Context(), []types.NamespacedName{w.name(name)}) }
+	w.killed(writes, apply)
+	hpa, o := w.acts(name)
+	if hpa != nil && o.Spec.Mode != plimsollv1alpha1.ModePreview {
+		w.t.Errorf("both act after %d writes", writes)
+	}
+	if err := apply(w.session(w.client)); err != nil {
+		w.t.Fatalf("the second run: %v\n%s", err, w.output.String())
+	}
+	if hpa, o = w.acts(name); hpa != nil || o == nil || o.Spec.Mode != plimsollv1alpha1.ModeActive ||
+		*o.Spec.MinReplicas != 2 || o.Labels["team"] != "checkout" {
+		w.t.Fatalf("after %d writes and another run: %+v, %+v", writes, hpa, o)
+	}
+}
+
+// killedBack restores an HPA in two runs.
+func (w *world) killedBack(before *autoscalingv2.HorizontalPodAutoscaler, writes int) {
+	w.t.Helper()
+	back := func(s *session.Session) error { return s.Back(w.t.Context(), []types.NamespacedName{w.name(before.Name)}) }
+	w.killed(writes, back)
+	hpa, o := w.acts(before.Name)
+	if hpa != nil && o != nil && o.Spec.Mode != plimsollv1alpha1.ModePreview {
+		w.t.Errorf("both act after %d writes back", writes)
+	}
+	if err := back(w.session(w.client)); err != nil {
+		w.t.Fatalf("the second run back: %v\n%s", err, w.output.String())
+	}
+	if hpa, o = w.acts(before.Name); hpa == nil || o != nil {
+		w.t.Fatalf("after %d writes back and another run: %+v, %+v", writes, hpa, o)
+	}
+	if d := cmp.Diff(before.Spec, hpa.Spec) + cmp.Diff(before.Labels, hpa.Labels) +
+		cmp.Diff(before.Annotations, hpa.Annotations); d != "" {
+		w.t.Error(d)
 	}
 }
 

@@ -130,16 +130,10 @@ func (o *migrateOptions) validate(args []string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	isAll := o.all || o.allNamespaces
+	if err := o.validateSource(args, what); err != nil {
+		return nil, err
+	}
 	switch {
-	case len(o.files) > 0 && (len(args) > 0 || isAll):
-		return nil, errors.New("give either -f, or objects of a cluster")
-	case len(o.files) > 0 && (o.apply || o.back):
-		return nil, errors.New("--apply and --back are for objects of a cluster, not for -f")
-	case len(what.names) > 0 && (isAll || o.selector != ""):
-		return nil, errors.New("give either names, or --all, -A and -l")
-	case len(o.files) == 0 && len(what.names) == 0 && !isAll && o.selector == "":
-		return nil, errors.New("say what to migrate: hpa/NAME, scaledobject/NAME, --all, -A, -l or -f")
 	case what.isScaledObject && (o.apply || o.back):
 		return nil, errors.New("--apply and --back are for HPAs; of a ScaledObject apply what is printed")
 	case o.observe < 0 || o.timeout <= 0:
@@ -151,6 +145,28 @@ func (o *migrateOptions) validate(args []string) (*selection, error) {
 		return nil, fmt.Errorf("--selector: %w", err)
 	}
 	return what, nil
+}
+
+// validateSource checks that the objects come from one place.
+func (o *migrateOptions) validateSource(args []string, what *selection) error {
+	isAll, isNamed := o.all || o.allNamespaces, len(what.names) > 0
+	if len(o.files) > 0 {
+		switch {
+		case len(args) > 0 || isAll:
+			return errors.New("give either -f, or objects of a cluster")
+		case o.apply || o.back:
+			return errors.New("--apply and --back are for objects of a cluster, not for -f")
+		}
+		return nil
+	}
+	isChosen := isAll || o.selector != ""
+	switch {
+	case isNamed && isChosen:
+		return errors.New("give either names, or --all, -A and -l")
+	case !isNamed && !isChosen:
+		return errors.New("say what to migrate: hpa/NAME, scaledobject/NAME, --all, -A, -l or -f")
+	}
+	return nil
 }
 
 // confirm asks on the terminal.

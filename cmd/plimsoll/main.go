@@ -17,6 +17,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/controller"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/evaluate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/explain"
+	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/migrate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/vertical"
 )
@@ -41,7 +42,8 @@ func rootCommand() *cobra.Command {
 	nameAs(root, os.Args[0])
 	root.AddCommand(
 		controller.Command(), vertical.RecommenderCommand(), vertical.UpdaterCommand(), admission.Command(),
-		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(buildVersion()), versionCommand(),
+		evaluate.Command(), simulate.Command(), explain.Command(), advise.Command(buildVersion()), migrate.Command(),
+		versionCommand(),
 	)
 	return root
 }

@@ -136,6 +136,19 @@ var layers = []wall{
 		never: []string{"k8s.io/client-go", "log", "net/http", "testing"},
 	},
 	{
+		within: "internal/migrate",
+		why:    "it writes HPAs and WorkloadAutoscalers with the permissions of its user, and decides no replica count",
+		ours: []string{"internal/migrate", "internal/advise/objects", "internal/advise/read", "internal/advise/containerusage",
+			"internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
+		never: []string{"testing", development, simulator, tests},
+	},
+	{
+		within: "internal/migrate/convert",
+		why:    "a conversion is a function of its object",
+		ours:   []string{"internal/migrate/convert", "api", "internal/quantity"},
+		never:  []string{"k8s.io/client-go", "net/http", "os$", "testing"},
+	},
+	{
 		within: "internal/webhook",
 		why:    "it answers from the caches of its Config, and knows no loop",
 		ours: []string{"internal/webhook", "internal/kube", "internal/observe", "internal/decide", "api",

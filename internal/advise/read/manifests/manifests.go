@@ -29,10 +29,28 @@ const (
 
 var extensions = []string{".yaml", ".yml", ".json"}
 
+// Collector takes the objects that are read.
+type Collector interface {
+	// Add takes an object.
+	Add(raw map[string]any, place objects.Place)
+	// LeaveOut takes why a part of a file cannot be read.
+	LeaveOut(place objects.Place, err error)
+}
+
+var _ Collector = (*objects.Collection)(nil)
+
 // Read reads what the paths name; - is standard input. Folders are read with all
 // folders in them, of which files that end in .yaml, .yml or .json count.
 func Read(paths []string, stdin io.Reader) (*objects.Collection, error) {
 	c := &objects.Collection{}
+	if err := ReadInto(c, paths, stdin); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ReadInto is Read for a collector of the caller's.
+func ReadInto(c Collector, paths []string, stdin io.Reader) error {
 	for _, path := range paths {
 		if path == "-" {
 			Add(c, "standard input", stdin)
@@ -40,15 +58,15 @@ func Read(paths []string, stdin io.Reader) (*objects.Collection, error) {
 		}
 		files, err := filesOf(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, file := range files {
 			if err := addFile(c, file); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // filesOf is the file itself, or those of a folder.
@@ -76,7 +94,7 @@ func filesOf(path string) ([]string, error) {
 	return files, err
 }
 
-func addFile(c *objects.Collection, name string) error {
+func addFile(c Collector, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return err
@@ -87,7 +105,7 @@ func addFile(c *objects.Collection, name string) error {
 }
 
 // Add takes in the objects of one file. What cannot be read of it is kept in mind.
-func Add(c *objects.Collection, name string, r io.Reader) {
+func Add(c Collector, name string, r io.Reader) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err == nil && len(text) > maxBytes {
 		err = fmt.Errorf("it has more than %d MiB", maxBytes>>20)
@@ -104,7 +122,7 @@ func Add(c *objects.Collection, name string, r io.Reader) {
 	}
 }
 
-func addDocument(c *objects.Collection, text []byte, place objects.Place) error {
+func addDocument(c Collector, text []byte, place objects.Place) error {
 	inJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return err
@@ -134,7 +152,7 @@ func isNoOperation(item any) bool {
 	return !hasOp || !hasPath
 }
 
-func addObject(c *objects.Collection, raw map[string]any, place objects.Place) {
+func addObject(c Collector, raw map[string]any, place objects.Place) {
 	kind, _ := raw["kind"].(string)
 	items, isList := raw["items"].([]any)
 	if !isList || !strings.HasSuffix(kind, "List") {

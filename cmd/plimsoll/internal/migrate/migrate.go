@@ -1,0 +1,187 @@
+// Package migrate is the command plimsoll migrate.
+package migrate
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
+)
+
+const migrateLong = `Migrate makes WorkloadAutoscalers of HorizontalPodAutoscalers and of KEDA's
+ScaledObjects. By default it prints them and changes nothing. What a
+WorkloadAutoscaler has nothing for is named on standard error, and the exit status
+is then 1.
+
+With --apply it replaces HPAs on the cluster: it creates each WorkloadAutoscaler in
+mode Preview, compares the replica counts that both want for --observe, shows the
+table, keeps the HPA's manifest in a file and in the annotation
+plimsoll.dev/migrated-from, deletes the HPA, and sets the WorkloadAutoscaler to mode
+Active. --back --apply restores the HPAs. Whatever interrupts it, the same command
+finishes it, and at no time do both act. docs/migrate.md has each step.`
+
+const migrateExample = `  # Print the WorkloadAutoscaler of an HPA, of a folder of manifests, of a ScaledObject
+  plimsoll migrate hpa/web -n shop
+  plimsoll migrate -f deploy/
+  plimsoll migrate scaledobject/worker -n shop
+
+  # Replace an HPA, or all with a label
+  plimsoll migrate hpa/web -n shop --apply
+  plimsoll migrate --all -n shop -l team=checkout --apply --yes
+
+  # Restore it
+  plimsoll migrate hpa/web -n shop --back --apply`
+
+type migrateOptions struct {
+	files              []string
+	all, allNamespaces bool
+	selector           string
+	apply, back, yes   bool
+	observe, timeout   time.Duration
+	backupDir          string
+	kube               *genericclioptions.ConfigFlags
+
+	in            io.Reader
+	out, progress io.Writer
+	isTerminal    bool
+
+	labels  labels.Selector
+	answers *bufio.Reader
+}
+
+// Command is plimsoll migrate.
+func Command() *cobra.Command {
+	o := migrateOptions{kube: genericclioptions.NewConfigFlags(true)}
+	cmd := &cobra.Command{
+		Use:     "migrate hpa/NAME... | scaledobject/NAME... | --all | -A | -f FILES",
+		Short:   "Make WorkloadAutoscalers of HPAs and ScaledObjects, and replace HPAs by them",
+		Long:    migrateLong,
+		Example: migrateExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.in, o.out, o.progress = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if file, ok := o.in.(*os.File); ok {
+				o.isTerminal = term.IsTerminal(int(file.Fd()))
+			}
+			return o.run(cmd.Context(), args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&o.files, "filename", "f", nil,
+		"files, folders or - for standard input, instead of a cluster")
+	flags.BoolVar(&o.all, "all", false, "all HPAs of the namespace, or all ScaledObjects after the word scaledobject")
+	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "all of the whole cluster")
+	flags.StringVarP(&o.selector, "selector", "l", "", "of all, those with these labels")
+	flags.BoolVar(&o.apply, "apply", false, "replace HPAs on the cluster, instead of printing WorkloadAutoscalers")
+	flags.BoolVar(&o.back, "back", false, "the other way: print or, with --apply, restore the HPAs that were replaced")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask before --apply changes something")
+	flags.DurationVar(&o.observe, "observe", 2*time.Minute,
+		"how long --apply compares the replica counts that both want before it deletes an HPA")
+	flags.DurationVar(&o.timeout, "timeout", 30*time.Second,
+		"how long --apply waits for a deletion, or for the controller")
+	flags.StringVar(&o.backupDir, "backup-dir", ".", "the folder for the manifests of the HPAs that --apply deletes")
+	o.kube.AddFlags(flags)
+	return cmd
+}
+
+func (o *migrateOptions) run(ctx context.Context, args []string) error {
+	what, err := o.validate(args)
+	if err != nil {
+		return err
+	}
+	if len(o.files) > 0 {
+		return o.printFiles()
+	}
+	if what.namespace, _, err = o.kube.ToRawKubeConfigLoader().Namespace(); err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if o.allNamespaces {
+		what.namespace = ""
+	}
+	config, err := o.kube.ToRESTConfig()
+	if err != nil {
+		return fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	client, err := cluster.New(config)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.apply:
+		return o.write(ctx, client, what)
+	case o.back:
+		return o.printBack(ctx, client, what)
+	}
+	return o.printCluster(ctx, client, what)
+}
+
+func (o *migrateOptions) validate(args []string) (*selection, error) {
+	what, err := parseArgs(args)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.validateSource(args, what); err != nil {
+		return nil, err
+	}
+	switch {
+	case what.isScaledObject && (o.apply || o.back):
+		return nil, errors.New("--apply and --back are for HPAs; of a ScaledObject apply what is printed")
+	case o.observe < 0 || o.timeout <= 0:
+		return nil, errors.New("--observe must not be negative, and --timeout must be greater than 0")
+	case o.apply && !o.yes && !o.isTerminal:
+		return nil, errors.New("--apply asks before it changes something: there is no terminal, so add --yes")
+	}
+	if o.labels, err = labels.Parse(o.selector); err != nil {
+		return nil, fmt.Errorf("--selector: %w", err)
+	}
+	return what, nil
+}
+
+// validateSource checks that the objects come from one place.
+func (o *migrateOptions) validateSource(args []string, what *selection) error {
+	isAll, isNamed := o.all || o.allNamespaces, len(what.names) > 0
+	if len(o.files) > 0 {
+		switch {
+		case len(args) > 0 || isAll:
+			return errors.New("give either -f, or objects of a cluster")
+		case o.apply || o.back:
+			return errors.New("--apply and --back are for objects of a cluster, not for -f")
+		}
+		return nil
+	}
+	isChosen := isAll || o.selector != ""
+	switch {
+	case isNamed && isChosen:
+		return errors.New("give either names, or --all, -A and -l")
+	case !isNamed && !isChosen:
+		return errors.New("say what to migrate: hpa/NAME, scaledobject/NAME, --all, -A, -l or -f")
+	}
+	return nil
+}
+
+// confirm asks on the terminal.
+func (o *migrateOptions) confirm(question string) (bool, error) {
+	if o.yes {
+		return true, nil
+	}
+	fmt.Fprintf(o.progress, "%s [y/N] ", question)
+	if o.answers == nil {
+		o.answers = bufio.NewReader(o.in)
+	}
+	answer, err := o.answers.ReadString('\n')
+	if err != nil && answer == "" {
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
+}

@@ -1,0 +1,270 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/session"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
+)
+
+// selection is which objects of a cluster to migrate: those with these names, or all.
+type selection struct {
+	isScaledObject bool
+	names          []string
+	// namespace is empty for all.
+	namespace string
+}
+
+var (
+	hpaKinds = []string{"hpa", "horizontalpodautoscaler", "horizontalpodautoscalers",
+		"wla", "workloadautoscaler", "workloadautoscalers"}
+	scaledObjectKinds = []string{"so", "scaledobject", "scaledobjects"}
+)
+
+// parseArgs reads hpa/NAME..., or hpa NAME..., as kubectl does.
+func parseArgs(args []string) (*selection, error) {
+	s := &selection{}
+	for i, arg := range args {
+		kind, name, hasSlash := strings.Cut(arg, "/")
+		if i > 0 && hasSlash != strings.Contains(args[0], "/") {
+			return nil, errors.New("give all objects as KIND/NAME, or all as KIND NAME")
+		}
+		if i > 0 && !hasSlash {
+			s.names = append(s.names, arg)
+			continue
+		}
+		kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
+		isScaledObject := slices.Contains(scaledObjectKinds, kind)
+		switch {
+		case !isScaledObject && !slices.Contains(hpaKinds, kind):
+			return nil, fmt.Errorf("%s: only hpa/NAME and scaledobject/NAME can be migrated", arg)
+		case i > 0 && isScaledObject != s.isScaledObject:
+			return nil, errors.New("give either HPAs or ScaledObjects")
+		case hasSlash && name == "":
+			return nil, fmt.Errorf("%s: a name is missing", arg)
+		}
+		s.isScaledObject = isScaledObject
+		if hasSlash {
+			s.names = append(s.names, name)
+		}
+	}
+	return s, nil
+}
+
+func (o *migrateOptions) printer() *session.Printer {
+	return &session.Printer{Out: o.out, Findings: o.progress}
+}
+
+func (o *migrateOptions) printFiles() error {
+	all, readErr := input.Read(o.files, o.in, o.labels)
+	p := o.printer()
+	for _, object := range all {
+		err := p.Convert(object, func(*unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler { return nil })
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(readErr, p.Result())
+}
+
+func (o *migrateOptions) printCluster(ctx context.Context, client *cluster.Client, what *selection) error {
+	all, err := o.objects(ctx, client, what)
+	if err != nil {
+		return err
+	}
+	p := o.printer()
+	for _, object := range all {
+		err := p.Convert(object, func(object *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler {
+			return client.HPAOf(ctx, object)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.Result()
+}
+
+// objects reads the HPAs or ScaledObjects.
+func (o *migrateOptions) objects(
+	ctx context.Context, client *cluster.Client, what *selection,
+) ([]*unstructured.Unstructured, error) {
+	get, list := client.HPA, client.HPAs
+	if what.isScaledObject {
+		get, list = client.ScaledObject, client.ScaledObjects
+	}
+	if len(what.names) == 0 {
+		all, err := list(ctx, what.namespace, o.selector)
+		if err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(all, o.isControlled), nil
+	}
+	var all []*unstructured.Unstructured
+	for _, name := range what.names {
+		object, err := get(ctx, types.NamespacedName{Namespace: what.namespace, Name: name})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, object)
+	}
+	return all, nil
+}
+
+// isControlled reports whether a controller makes the object, as KEDA does, and reports
+// that to the user.
+func (o *migrateOptions) isControlled(object *unstructured.Unstructured) bool {
+	owner := metav1.GetControllerOf(object)
+	if owner == nil {
+		return false
+	}
+	fmt.Fprintf(o.progress, "%s/%s: left out: %s %s controls it\n", object.GetNamespace(), object.GetName(),
+		owner.Kind, owner.Name)
+	return true
+}
+
+// printBack prints the HPAs that were replaced.
+func (o *migrateOptions) printBack(ctx context.Context, client *cluster.Client, what *selection) error {
+	names, err := o.namesBack(ctx, client, what)
+	if err != nil {
+		return err
+	}
+	p := o.printer()
+	for _, name := range names {
+		state, err := client.State(ctx, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if state.WorkloadAutoscaler == nil {
+			return fmt.Errorf("%s: there is no WorkloadAutoscaler of this name", name)
+		}
+		hpa, err := convert.ToManifest(state.WorkloadAutoscaler)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if hpa == nil {
+			return fmt.Errorf("%s: the WorkloadAutoscaler replaced no HPA", name)
+		}
+		if err := p.Print(hpa.Object); err != nil {
+			return err
+		}
+	}
+	return p.Result()
+}
+
+func (s *selection) named() []types.NamespacedName {
+	var names []types.NamespacedName
+	for _, name := range s.names {
+		names = append(names, types.NamespacedName{Namespace: s.namespace, Name: name})
+	}
+	return names
+}
+
+// namesForward are the HPAs to replace, and those whose replacement was interrupted.
+func (o *migrateOptions) namesForward(
+	ctx context.Context, client *cluster.Client, what *selection,
+) ([]types.NamespacedName, error) {
+	if len(what.names) > 0 {
+		return what.named(), nil
+	}
+	hpas, err := o.objects(ctx, client, what)
+	if err != nil {
+		return nil, err
+	}
+	migrated, err := client.Migrated(ctx, what.namespace, o.selector)
+	if err != nil {
+		return nil, err
+	}
+	var names []types.NamespacedName
+	// Of those that were interrupted none may act: they come first.
+	for i := range migrated {
+		if migrated[i].Annotations[convert.Migrating] == convert.ToWorkloadAutoscaler {
+			names = append(names, types.NamespacedName{Namespace: migrated[i].Namespace, Name: migrated[i].Name})
+		}
+	}
+	seen := sets.New(names...)
+	for _, hpa := range hpas {
+		name := types.NamespacedName{Namespace: hpa.GetNamespace(), Name: hpa.GetName()}
+		if !seen.Has(name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func (o *migrateOptions) namesBack(
+	ctx context.Context, client *cluster.Client, what *selection,
+) ([]types.NamespacedName, error) {
+	if len(what.names) > 0 {
+		return what.named(), nil
+	}
+	migrated, err := client.Migrated(ctx, what.namespace, o.selector)
+	if err != nil {
+		return nil, err
+	}
+	var names []types.NamespacedName
+	for i := range migrated {
+		names = append(names, types.NamespacedName{Namespace: migrated[i].Namespace, Name: migrated[i].Name})
+	}
+	return names, nil
+}
+
+// poll is how long to wait between two reads.
+const poll = 2 * time.Second
+
+// write replaces HPAs on the cluster, or restores them.
+func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what *selection) error {
+	if info, err := os.Stat(o.backupDir); err != nil || !info.IsDir() {
+		return fmt.Errorf("--backup-dir: %s is not a folder", o.backupDir)
+	}
+	served, err := client.Served(ctx)
+	if err != nil {
+		return err
+	}
+	if !served {
+		return errors.New("the cluster does not serve WorkloadAutoscalers: install Plimsoll first")
+	}
+	find := o.namesForward
+	if o.back {
+		find = o.namesBack
+	}
+	names, err := find(ctx, client, what)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return errors.New("there is nothing to migrate")
+	}
+	namespaces := sets.New[string]()
+	for _, name := range names {
+		namespaces.Insert(name.Namespace)
+	}
+	if err := client.CheckPermissions(ctx, sets.List(namespaces), o.back); err != nil {
+		return err
+	}
+	s := &session.Session{
+		Runner: &steps.Runner{
+			Cluster: client, Backup: session.Backup(o.backupDir), Poll: poll, Timeout: o.timeout,
+			Report: func(name types.NamespacedName, message string) { fmt.Fprintf(o.progress, "%s: %s\n", name, message) },
+		},
+		Observe: o.observe, Out: o.out, Progress: o.progress, Confirm: o.confirm,
+	}
+	if o.back {
+		return s.Back(ctx, names)
+	}
+	return s.Apply(ctx, names)
+}

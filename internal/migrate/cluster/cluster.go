@@ -1,0 +1,146 @@
+// Package cluster reads and writes the objects of a migration, with the permissions of
+// its user.
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
+)
+
+var (
+	hpas          = schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
+	scaledObjects = schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: keda.Resource}
+)
+
+// timeout bounds one call.
+const timeout = 10 * time.Second
+
+// pageSize is how many objects are requested at once.
+const pageSize = 500
+
+// Client calls the API server.
+type Client struct {
+	dynamic dynamic.Interface
+	wla     *wla.Client
+	access  kubernetes.Interface
+}
+
+var _ steps.Cluster = (*Client)(nil)
+
+// New makes a client; it makes no call.
+func New(config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = "plimsoll-migrate"
+	// One person waits for the answers.
+	config.QPS = -1
+	config.Timeout = timeout
+	// The API server's warnings are not about what the user wrote.
+	config.WarningHandler = rest.NoWarnings{}
+	c := &Client{}
+	var err error
+	if c.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	if c.wla, err = wla.New(config); err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	if c.access, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return c, nil
+}
+
+// Served reports whether the API server serves WorkloadAutoscalers.
+func (c *Client) Served(ctx context.Context) (bool, error) { return c.wla.Served(ctx) }
+
+// State implements steps.Cluster.
+func (c *Client) State(ctx context.Context, name types.NamespacedName) (*steps.State, error) {
+	s := &steps.State{}
+	hpa, err := c.dynamic.Resource(hpas).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		s.HPA = hpa
+	case !apierrors.IsNotFound(err):
+		return nil, err
+	}
+	w, err := c.wla.WorkloadAutoscalers(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	switch {
+	case err == nil && w.Unreadable != "":
+		return nil, fmt.Errorf("the WorkloadAutoscaler cannot be read: %s", w.Unreadable)
+	case err == nil:
+		s.WorkloadAutoscaler = w
+	case !apierrors.IsNotFound(err):
+		return nil, err
+	}
+	return s, nil
+}
+
+// CreateHPA implements steps.Cluster.
+func (c *Client) CreateHPA(ctx context.Context, hpa *unstructured.Unstructured) error {
+	resource := hpas
+	resource.Version = hpa.GroupVersionKind().Version
+	_, err := c.dynamic.Resource(resource).Namespace(hpa.GetNamespace()).Create(ctx, hpa, metav1.CreateOptions{})
+	return err
+}
+
+// asRead makes a deletion fail if the object is not the one that was read.
+func asRead(object metav1.Object) metav1.DeleteOptions {
+	uid, version := object.GetUID(), object.GetResourceVersion()
+	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}}
+}
+
+// DeleteHPA implements steps.Cluster.
+func (c *Client) DeleteHPA(ctx context.Context, read *unstructured.Unstructured) error {
+	return c.dynamic.Resource(hpas).Namespace(read.GetNamespace()).Delete(ctx, read.GetName(), asRead(read))
+}
+
+// CreateWorkloadAutoscaler implements steps.Cluster.
+func (c *Client) CreateWorkloadAutoscaler(ctx context.Context, w *plimsollv1alpha1.WorkloadAutoscaler) error {
+	_, err := c.wla.WorkloadAutoscalers(w.Namespace).Create(ctx, w, metav1.CreateOptions{FieldValidation: "Strict"})
+	return err
+}
+
+// SetMode implements steps.Cluster.
+func (c *Client) SetMode(
+	ctx context.Context, read *plimsollv1alpha1.WorkloadAutoscaler, mode plimsollv1alpha1.Mode, migrating string,
+) error {
+	var annotation any
+	if migrating != "" {
+		annotation = migrating
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"resourceVersion": read.ResourceVersion,
+			"annotations":     map[string]any{convert.Migrating: annotation},
+		},
+		"spec": map[string]any{"mode": mode},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.wla.WorkloadAutoscalers(read.Namespace).Patch(ctx, read.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{})
+	return err
+}
+
+// DeleteWorkloadAutoscaler implements steps.Cluster.
+func (c *Client) DeleteWorkloadAutoscaler(ctx context.Context, read *plimsollv1alpha1.WorkloadAutoscaler) error {
+	return c.wla.WorkloadAutoscalers(read.Namespace).Delete(ctx, read.Name, asRead(read))
+}

@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+)
+
+const (
+	hpaPath = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers"
+	wlaPath = "/apis/plimsoll.dev/v1alpha1/namespaces/shop/workloadautoscalers"
+)
+
+// server answers by method and path, and records the bodies of requests.
+type server struct {
+	answers map[string]string
+	bodies  map[string]string
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	at := r.Method + " " + r.URL.Path
+	s.bodies[at] = string(body)
+	w.Header().Set("Content-Type", "application/json")
+	answer, has := s.answers[at]
+	switch {
+	case r.URL.Path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
+		// Nothing may be deleted.
+		allowed := !strings.Contains(string(body), `delete`)
+		answer = `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":` +
+			map[bool]string{true: "true", false: "false"}[allowed] + `}}`
+		w.WriteHeader(http.StatusCreated)
+	case !has:
+		w.WriteHeader(http.StatusNotFound)
+		answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	}
+	_, _ = io.WriteString(w, answer)
+}
+
+func serve(t *testing.T, answers map[string]string) (*Client, *server) {
+	t.Helper()
+	s := &server{answers: answers, bodies: map[string]string{}}
+	listening := httptest.NewServer(s)
+	t.Cleanup(listening.Close)
+	client, err := New(&rest.Config{Host: listening.URL,
+		ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, s
+}
+
+const storedHPA = `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",
+	"metadata":{"namespace":"shop","name":"web","uid":"u1","resourceVersion":"7"},"spec":{"maxReplicas":5}}`
+
+const storedWLA = `{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscaler",
+	"metadata":{"namespace":"shop","name":"web","uid":"u2","resourceVersion":"9"},"spec":{"maxReplicas":5}}`
+
+// sent is the JSON that was sent.
+func (s *server) sent(t *testing.T, at string) map[string]any {
+	t.Helper()
+	var sent map[string]any
+	if err := json.Unmarshal([]byte(s.bodies[at]), &sent); err != nil {
+		t.Fatalf("%s: %v: %q", at, err, s.bodies[at])
+	}
+	return sent
+}
+
+// Every write that depends on what was read names it by its version, a deletion by its
+// UID too.
+func TestWritesNameWhatWasRead(t *testing.T) {
+	const ok = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
+	client, s := serve(t, map[string]string{
+		"GET " + hpaPath + "/web": storedHPA, "GET " + wlaPath + "/web": storedWLA,
+		"DELETE " + hpaPath + "/web": ok, "DELETE " + wlaPath + "/web": ok, "PATCH " + wlaPath + "/web": storedWLA,
+		"POST " + hpaPath: storedHPA,
+	})
+	ctx := t.Context()
+	state, err := client.State(ctx, types.NamespacedName{Namespace: "shop", Name: "web"})
+	if err != nil || state.HPA == nil || state.WorkloadAutoscaler == nil {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	for _, write := range []func(context.Context) error{
+		func(ctx context.Context) error { return client.DeleteHPA(ctx, state.HPA) },
+		func(ctx context.Context) error { return client.DeleteWorkloadAutoscaler(ctx, state.WorkloadAutoscaler) },
+		func(ctx context.Context) error {
+			return client.SetMode(ctx, state.WorkloadAutoscaler, plimsollv1alpha1.ModeActive, "")
+		},
+		func(ctx context.Context) error { return client.CreateHPA(ctx, convert.Manifest(state.HPA)) },
+	} {
+		if err := write(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for at, want := range map[string]map[string]any{
+		"DELETE " + hpaPath + "/web": {"uid": "u1", "resourceVersion": "7"},
+		"DELETE " + wlaPath + "/web": {"uid": "u2", "resourceVersion": "9"},
+	} {
+		if d := cmp.Diff(any(want), s.sent(t, at)["preconditions"]); d != "" {
+			t.Errorf("%s: %s", at, d)
+		}
+	}
+	want := map[string]any{
+		"metadata": map[string]any{"resourceVersion": "9", "annotations": map[string]any{convert.Migrating: nil}},
+		"spec":     map[string]any{"mode": "Active"},
+	}
+	if d := cmp.Diff(want, s.sent(t, "PATCH "+wlaPath+"/web")); d != "" {
+		t.Error(d)
+	}
+	metadata := s.sent(t, "POST "+hpaPath)["metadata"].(map[string]any)
+	if metadata["uid"] != nil || metadata["resourceVersion"] != nil {
+		t.Errorf("%v", metadata)
+	}
+}
+
+// What is not there is nil, and what cannot be read is an error.
+func TestState(t *testing.T) {
+	client, _ := serve(t, nil)
+	name := types.NamespacedName{Namespace: "shop", Name: "web"}
+	if state, err := client.State(t.Context(), name); err != nil || state.HPA != nil || state.WorkloadAutoscaler != nil {
+		t.Errorf("%+v, %v", state, err)
+	}
+	unreadable := strings.Replace(storedWLA, `"maxReplicas":5`, `"maxReplicas":"many"`, 1)
+	client, _ = serve(t, map[string]string{"GET " + wlaPath + "/web": unreadable})
+	if state, err := client.State(t.Context(), name); err == nil {
+		t.Errorf("%+v", state)
+	}
+}
+
+// Lists have kind and version in each item, and only what replaced an HPA is migrated.
+func TestLists(t *testing.T) {
+	migrated := strings.Replace(storedWLA, `"uid"`, `"annotations":{"`+convert.MigratedFrom+`":"{}"},"uid"`, 1)
+	client, _ := serve(t, map[string]string{
+		"GET " + hpaPath: `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscalerList","metadata":{},"items":[` +
+			strings.Replace(storedHPA, `"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",`, "", 1) + `]}`,
+		"GET " + wlaPath: `{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscalerList","metadata":{},"items":[` +
+			storedWLA + `,` + migrated + `]}`,
+	})
+	hpas, err := client.HPAs(t.Context(), "shop", "")
+	if err != nil || len(hpas) != 1 || hpas[0].GetKind() != "HorizontalPodAutoscaler" ||
+		hpas[0].GetAPIVersion() != "autoscaling/v2" {
+		t.Errorf("%v, %v", hpas, err)
+	}
+	all, err := client.Migrated(t.Context(), "shop", "")
+	if err != nil || len(all) != 1 {
+		t.Errorf("%v, %v", all, err)
+	}
+	empty, _ := serve(t, nil)
+	if all, err := empty.Migrated(t.Context(), "shop", ""); err != nil || len(all) != 0 {
+		t.Errorf("without the definition: %v, %v", all, err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	object.SetNamespace("shop")
+	object.SetName("web")
+	if hpa := empty.HPAOf(t.Context(), object); hpa != nil {
+		t.Errorf("%v", hpa)
+	}
+}
+
+// Each permission that is missing is named, with its namespace.
+func TestMissingPermissions(t *testing.T) {
+	client, _ := serve(t, nil)
+	err := client.CheckPermissions(t.Context(), []string{"bank", "shop"}, false)
+	const want = `you may not delete horizontalpodautoscalers.autoscaling in namespace bank
+you may not delete workloadautoscalers.plimsoll.dev in namespace bank
+you may not delete horizontalpodautoscalers.autoscaling in namespace shop
+you may not delete workloadautoscalers.plimsoll.dev in namespace shop`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}

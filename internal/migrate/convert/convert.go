@@ -1,0 +1,238 @@
+// Package convert makes WorkloadAutoscalers of HorizontalPodAutoscalers, and back.
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
+)
+
+// Annotations of a WorkloadAutoscaler that replaces an HPA.
+const (
+	// MigratedFrom has the manifest of the HPA, as JSON.
+	MigratedFrom = "plimsoll.dev/migrated-from"
+	// Migrating is there until the migration is complete. Its value is the direction.
+	Migrating = "plimsoll.dev/migrating"
+	// ToWorkloadAutoscaler and ToHPA are the directions.
+	ToWorkloadAutoscaler = "to-workloadautoscaler"
+	ToHPA                = "to-hpa"
+)
+
+// Finding is a field of the object that needs attention.
+type Finding struct {
+	// Field is the path of the field.
+	Field string
+	// IsLost reports that the WorkloadAutoscaler has nothing for it. If false the finding
+	// is for information.
+	IsLost bool
+	// Message is what becomes of the field.
+	Message string
+}
+
+// Result is a WorkloadAutoscaler and what was found on the way.
+type Result struct {
+	WorkloadAutoscaler *plimsollv1alpha1.WorkloadAutoscaler
+	Findings           []Finding
+}
+
+// Lose records a field that the WorkloadAutoscaler has nothing for.
+func (r *Result) Lose(field, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{Field: field, IsLost: true, Message: fmt.Sprintf(format, args...)})
+}
+
+// Note records what becomes of a field.
+func (r *Result) Note(field, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// Losses is how many fields the WorkloadAutoscaler has nothing for.
+func (r *Result) Losses() int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.IsLost {
+			n++
+		}
+	}
+	return n
+}
+
+// New is a WorkloadAutoscaler with the name, namespace, labels and annotations of an
+// object, without its spec.
+func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler {
+	annotations := object.GetAnnotations()
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	if len(annotations) == 0 {
+		annotations = nil
+	}
+	return &plimsollv1alpha1.WorkloadAutoscaler{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: plimsollv1alpha1.SchemeGroupVersion.String(), Kind: plimsollv1alpha1.Kind,
+		},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: object.GetNamespace(), Name: object.GetName(),
+			Labels: object.GetLabels(), Annotations: annotations,
+		},
+	}
+}
+
+// FromHPA makes a WorkloadAutoscaler of an HPA of version v1 or v2.
+func FromHPA(hpa *unstructured.Unstructured) (*Result, error) {
+	r := &Result{WorkloadAutoscaler: New(hpa)}
+	spec, _, err := unstructured.NestedMap(hpa.Object, "spec")
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	switch version := hpa.GetAPIVersion(); version {
+	case "autoscaling/v2":
+	case "autoscaling/v1":
+		if spec, err = r.fromV1(hpa, spec); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("apiVersion: %s cannot be read, only autoscaling/v1 and autoscaling/v2", version)
+	}
+	// To the API server of an HPA an empty list is none, and it sets the default.
+	if metrics, ok := spec["metrics"].([]any); ok && len(metrics) == 0 {
+		delete(spec, "metrics")
+	}
+	if err := r.paste(spec, &r.WorkloadAutoscaler.Spec); err != nil {
+		return nil, err
+	}
+	r.checkTarget()
+	r.noteOwners(hpa)
+	return r, nil
+}
+
+// paste decodes a map into a part of the spec. A field that is not there is lost.
+func (r *Result) paste(raw map[string]any, into *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
+	lost, err := Decode(raw, into)
+	if err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
+	for _, field := range lost {
+		r.Lose("spec."+field, "a WorkloadAutoscaler has no such field")
+	}
+	return nil
+}
+
+// Decode decodes a map, and returns the fields that the type does not have. Quantities
+// that take hours to decode are refused.
+func Decode(raw map[string]any, into any) (unknown []string, err error) {
+	text, err := json.Marshal(raw)
+	if err == nil {
+		err = quantity.Check(text, into)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(raw, into, true)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		for _, each := range strict.Errors() {
+			unknown = append(unknown, strings.Trim(strings.TrimPrefix(each.Error(), "unknown field "), `"`))
+		}
+		return unknown, nil
+	}
+	return nil, err
+}
+
+func (r *Result) checkTarget() {
+	ref := r.WorkloadAutoscaler.Spec.ScaleTargetRef
+	if ref.Kind != "ReplicationController" && !strings.Contains(ref.APIVersion, "/") {
+		r.Lose("spec.scaleTargetRef.apiVersion",
+			"%q names no API group; a WorkloadAutoscaler needs one, as in apps/v1", ref.APIVersion)
+	}
+}
+
+// owners are labels and annotations of tools that apply manifests again and again.
+var owners = []struct{ key, tool string }{
+	{"argocd.argoproj.io/tracking-id", "Argo CD"},
+	{"argocd.argoproj.io/instance", "Argo CD"},
+	{"kustomize.toolkit.fluxcd.io/name", "Flux"},
+	{"helm.toolkit.fluxcd.io/name", "Flux"},
+	{"meta.helm.sh/release-name", "Helm"},
+}
+
+// noteOwners names the tool that applies the HPA: it would make the HPA again.
+func (r *Result) noteOwners(object *unstructured.Unstructured) {
+	for _, owner := range owners {
+		_, isAnnotated := object.GetAnnotations()[owner.key]
+		_, isLabelled := object.GetLabels()[owner.key]
+		if isAnnotated || isLabelled {
+			r.Note("metadata", "%s manages the object by %s: make the change where %s reads it, "+
+				"or it creates the object again", owner.tool, owner.key, owner.tool)
+			return
+		}
+	}
+}
+
+// Manifest is the object as somebody would apply it: without what the API server adds.
+func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
+	manifest := object.DeepCopy()
+	delete(manifest.Object, "status")
+	for _, field := range []string{
+		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
+		"deletionTimestamp", "deletionGracePeriodSeconds",
+	} {
+		unstructured.RemoveNestedField(manifest.Object, "metadata", field)
+	}
+	return manifest
+}
+
+// Preview is a WorkloadAutoscaler that is about to replace an HPA: in mode Preview, with
+// the HPA's manifest.
+func Preview(hpa *unstructured.Unstructured) (*Result, error) {
+	r, err := FromHPA(hpa)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(Manifest(hpa))
+	if err != nil {
+		return nil, err
+	}
+	w := r.WorkloadAutoscaler
+	w.Spec.Mode = plimsollv1alpha1.ModePreview
+	metav1.SetMetaDataAnnotation(&w.ObjectMeta, MigratedFrom, string(text))
+	metav1.SetMetaDataAnnotation(&w.ObjectMeta, Migrating, ToWorkloadAutoscaler)
+	return r, nil
+}
+
+// ToManifest is the HPA that a WorkloadAutoscaler replaced; nil if it replaced none.
+func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructured, error) {
+	text, has := w.Annotations[MigratedFrom]
+	if !has {
+		return nil, nil
+	}
+	hpa := &unstructured.Unstructured{}
+	if err := hpa.UnmarshalJSON([]byte(text)); err != nil {
+		return nil, fmt.Errorf("annotation %s: %w", MigratedFrom, err)
+	}
+	if hpa.GetKind() != "HorizontalPodAutoscaler" || hpa.GetNamespace() != w.Namespace || hpa.GetName() != w.Name {
+		return nil, fmt.Errorf("annotation %s: it is not the HorizontalPodAutoscaler %s/%s",
+			MigratedFrom, w.Namespace, w.Name)
+	}
+	return hpa, nil
+}
+
+// Printable is the WorkloadAutoscaler as a manifest has it: without status.
+func Printable(w *plimsollv1alpha1.WorkloadAutoscaler) (map[string]any, error) {
+	text, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	var raw map[string]any
+	if err := utiljson.Unmarshal(text, &raw); err != nil {
+		return nil, err
+	}
+	delete(raw, "status")
+	unstructured.RemoveNestedField(raw, "metadata", "creationTimestamp")
+	return raw, nil
+}

@@ -1,0 +1,36 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// legacyPrefix is of the annotations in which version v1 of an HPA has what only v2 has
+// fields for.
+const legacyPrefix = "autoscaling.alpha.kubernetes.io/"
+
+// fromV1 is the spec of version v1 as v2 has it.
+func (r *Result) fromV1(hpa *unstructured.Unstructured, spec map[string]any) (map[string]any, error) {
+	for key := range hpa.GetAnnotations() {
+		switch name, isLegacy := strings.CutPrefix(key, legacyPrefix); {
+		case !isLegacy:
+		case name == "metrics" || name == "behavior":
+			return nil, fmt.Errorf("annotation %s: not read; migrate the object as autoscaling/v2", key)
+		default:
+			delete(r.WorkloadAutoscaler.Annotations, key)
+		}
+	}
+	percent, has := spec["targetCPUUtilizationPercentage"]
+	delete(spec, "targetCPUUtilizationPercentage")
+	if has && percent != nil {
+		spec["metrics"] = []any{map[string]any{
+			"type": "Resource",
+			"resource": map[string]any{
+				"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": percent},
+			},
+		}}
+	}
+	return spec, nil
+}

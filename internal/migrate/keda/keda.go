@@ -1,0 +1,250 @@
+package keda
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+)
+
+// syncPeriod is how often kube-controller-manager requests a metric by default, and with
+// it how often KEDA counts a failure.
+const syncPeriod = 15 * time.Second
+
+// HPAName is the name of the HPA that KEDA makes of a ScaledObject.
+func HPAName(object *unstructured.Unstructured) string {
+	if name, _, _ := unstructured.NestedString(object.Object, "status", "hpaName"); name != "" {
+		return name
+	}
+	return "keda-hpa-" + object.GetName()
+}
+
+// conversion is one of a ScaledObject.
+type conversion struct {
+	convert.Result
+
+	object *unstructured.Unstructured
+	spec   spec
+	status status
+	// hpa is the one that KEDA made of it; nil if it is not known.
+	hpa *autoscalingv2.HorizontalPodAutoscaler
+}
+
+// FromScaledObject makes a WorkloadAutoscaler of a ScaledObject. The HPA that KEDA made
+// of it has the names and targets of its external metrics; it may be nil.
+func FromScaledObject(
+	object *unstructured.Unstructured, hpa *autoscalingv2.HorizontalPodAutoscaler,
+) (*convert.Result, error) {
+	c := &conversion{object: object, hpa: hpa}
+	c.WorkloadAutoscaler = convert.New(object)
+	raw, _, err := unstructured.NestedMap(object.Object, "spec")
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	unknown, err := convert.Decode(raw, &c.spec)
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	for _, field := range unknown {
+		c.Lose("spec."+field, "this field of a ScaledObject is not known")
+	}
+	if text, err := json.Marshal(object.Object["status"]); err == nil {
+		// A status that cannot be read has no names.
+		_ = json.Unmarshal(text, &c.status)
+	}
+	c.limits()
+	if err := c.advanced(); err != nil {
+		return nil, err
+	}
+	for i := range c.spec.Triggers {
+		c.trigger(i, &c.spec.Triggers[i])
+	}
+	c.fallback()
+	c.zero()
+	c.annotations()
+	return &c.Result, nil
+}
+
+// out is the spec that is made.
+func (c *conversion) out() *plimsollv1alpha1.WorkloadAutoscalerSpec {
+	return &c.WorkloadAutoscaler.Spec
+}
+
+func (c *conversion) limits() {
+	s, out := &c.spec, c.out()
+	// Without triggers that become metrics there are none, not the default.
+	out.Metrics = []plimsollv1alpha1.MetricSpec{}
+	out.ScaleTargetRef = plimsollv1alpha1.CrossVersionObjectReference{
+		APIVersion: s.ScaleTargetRef.APIVersion, Kind: s.ScaleTargetRef.Kind, Name: s.ScaleTargetRef.Name,
+	}
+	if out.ScaleTargetRef.Kind == "" {
+		out.ScaleTargetRef.Kind = "Deployment"
+	}
+	if out.ScaleTargetRef.APIVersion == "" {
+		out.ScaleTargetRef.APIVersion = "apps/v1"
+	}
+	out.MinReplicas = ptr.To(ptr.Deref(s.MinReplicaCount, defaultMinReplicas))
+	out.MaxReplicas = ptr.Deref(s.MaxReplicaCount, defaultMaxReplicas)
+	out.CooldownPeriod, out.InitialCooldownPeriod = s.CooldownPeriod, s.InitialCooldownPeriod
+	if idle := s.IdleReplicaCount; idle != nil {
+		switch {
+		case *idle != 0:
+			c.Lose("spec.idleReplicaCount", "%d: a WorkloadAutoscaler has no idle count but 0", *idle)
+		case *out.MinReplicas > 1:
+			c.Lose("spec.idleReplicaCount", "minReplicas becomes 0: the first replica comes back alone, not %d at once",
+				*out.MinReplicas)
+			out.MinReplicas = ptr.To[int32](0)
+		default:
+			out.MinReplicas = ptr.To[int32](0)
+		}
+	}
+	if p := s.PollingInterval; p != nil {
+		if *p > 0 && time.Duration(*p)*time.Second < syncPeriod {
+			out.SyncPeriodSeconds = p
+		} else {
+			c.Note("spec.pollingInterval", "not needed: metrics are read in every sync period")
+		}
+	}
+	if s.ScaleTargetRef.EnvSourceContainerName != "" {
+		c.Note("spec.scaleTargetRef.envSourceContainerName", "KEDA still uses it, from the ScaledObject")
+	}
+}
+
+func (c *conversion) advanced() error {
+	a := c.spec.Advanced
+	if a == nil {
+		return nil
+	}
+	if a.RestoreToOriginalReplicaCount {
+		c.Lose("spec.advanced.restoreToOriginalReplicaCount",
+			"the replica count stays as it is when a WorkloadAutoscaler is deleted")
+	}
+	if len(a.ScalingModifiers) > 0 {
+		c.Lose("spec.advanced.scalingModifiers", "a WorkloadAutoscaler has no formulas over metrics")
+	}
+	if a.HorizontalPodAutoscalerConfig == nil || a.HorizontalPodAutoscalerConfig.Behavior == nil {
+		return nil
+	}
+	const field = "spec.advanced.horizontalPodAutoscalerConfig.behavior"
+	c.out().Behavior = &plimsollv1alpha1.Behavior{}
+	unknown, err := convert.Decode(a.HorizontalPodAutoscalerConfig.Behavior, c.out().Behavior)
+	if err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	for _, name := range unknown {
+		c.Lose(field+"."+name, "a WorkloadAutoscaler has no such field")
+	}
+	return nil
+}
+
+// behaviors are KEDA's of a fallback.
+var behaviors = map[string]plimsollv1alpha1.FallbackBehavior{
+	"": plimsollv1alpha1.FallbackStatic, "static": plimsollv1alpha1.FallbackStatic,
+	"currentReplicas":         plimsollv1alpha1.FallbackCurrentReplicas,
+	"currentReplicasIfHigher": plimsollv1alpha1.FallbackCurrentReplicasIfHigher,
+	"currentReplicasIfLower":  plimsollv1alpha1.FallbackCurrentReplicasIfLower,
+}
+
+// fallback gives every external metric the one of the ScaledObject: KEDA has it for
+// those alone.
+func (c *conversion) fallback() {
+	f := c.spec.Fallback
+	if f == nil {
+		return
+	}
+	behavior, ok := behaviors[f.Behavior]
+	if !ok {
+		c.Lose("spec.fallback.behavior", "%q is not known", f.Behavior)
+		return
+	}
+	if f.Replicas < 1 && behavior != plimsollv1alpha1.FallbackCurrentReplicas {
+		c.Lose("spec.fallback.replicas", "%d: a fallback has at least 1 replica", f.Replicas)
+		return
+	}
+	period := syncPeriod
+	if slices.ContainsFunc(c.spec.Triggers, func(t trigger) bool { return t.UseCachedMetrics }) {
+		period = time.Duration(ptr.Deref(c.spec.PollingInterval, 30)) * time.Second
+	}
+	seconds := max(1, f.FailureThreshold*int32(period/time.Second))
+	isUsed := false
+	for i := range c.out().Metrics {
+		m := &c.out().Metrics[i]
+		if m.External == nil || m.External.Target.Type != plimsollv1alpha1.AverageValueMetricType {
+			continue
+		}
+		isUsed = true
+		m.Fallback = &plimsollv1alpha1.Fallback{FailureDurationSeconds: ptr.To(seconds), Behavior: behavior}
+		if behavior != plimsollv1alpha1.FallbackCurrentReplicas {
+			m.Fallback.Replicas = ptr.To(f.Replicas)
+		}
+	}
+	if !isUsed {
+		c.Note("spec.fallback", "without effect: KEDA has fallbacks for external metrics with an average as target")
+		return
+	}
+	c.Note("spec.fallback.failureThreshold", "%d failures become %d s: KEDA counts one for each request of the HPA",
+		f.FailureThreshold, seconds)
+}
+
+// zero raises minReplicas where a WorkloadAutoscaler cannot scale to zero.
+func (c *conversion) zero() {
+	out := c.out()
+	isExternal := slices.ContainsFunc(out.Metrics, func(m plimsollv1alpha1.MetricSpec) bool { return m.External != nil })
+	if *out.MinReplicas == 0 && len(out.Metrics) > 0 && !isExternal {
+		c.Lose("spec.minReplicaCount", "0 needs an external metric here; minReplicas becomes 1")
+		out.MinReplicas = ptr.To[int32](1)
+	}
+	if len(out.Metrics) == 0 && len(out.Schedules) == 0 {
+		c.Lose("spec.triggers", "none becomes a metric or a schedule: the API server refuses the WorkloadAutoscaler")
+	}
+}
+
+// annotations takes from the annotations what KEDA does on their account.
+func (c *conversion) annotations() {
+	annotations, out := c.WorkloadAutoscaler.Annotations, c.out()
+	isPaused := func(key string) bool {
+		value, has := annotations[key]
+		on, err := strconv.ParseBool(value)
+		return has && (on || err != nil)
+	}
+	if isPaused(annotationPaused) {
+		out.Mode = plimsollv1alpha1.ModePaused
+	}
+	if text, has := annotations[annotationPausedReplicas]; has {
+		replicas, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+		if err != nil || replicas < 0 {
+			c.Lose("metadata.annotations["+annotationPausedReplicas+"]", "%q is not a replica count", text)
+		} else {
+			out.Mode, out.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To(int32(replicas))
+		}
+	}
+	disabled := plimsollv1alpha1.DisabledPolicySelect
+	if isPaused(annotationPausedScaleIn) {
+		c.behavior().ScaleDown = ptr.To(ptr.Deref(c.behavior().ScaleDown, plimsollv1alpha1.ScaleDownRules{}))
+		c.behavior().ScaleDown.SelectPolicy = &disabled
+	}
+	if isPaused(annotationPausedScaleOut) {
+		c.behavior().ScaleUp = ptr.To(ptr.Deref(c.behavior().ScaleUp, plimsollv1alpha1.ScaleUpRules{}))
+		c.behavior().ScaleUp.SelectPolicy = &disabled
+	}
+	for _, key := range []string{annotationPaused, annotationPausedReplicas, annotationPausedScaleIn,
+		annotationPausedScaleOut, annotationTransferHPA, annotationHPAOwnership} {
+		delete(annotations, key)
+	}
+}
+
+func (c *conversion) behavior() *plimsollv1alpha1.Behavior {
+	if c.out().Behavior == nil {
+		c.out().Behavior = &plimsollv1alpha1.Behavior{}
+	}
+	return c.out().Behavior
+}

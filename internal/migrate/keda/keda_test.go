@@ -1,0 +1,74 @@
+package keda
+
+import (
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What KEDA computed for its HPA is the target of a trigger that is not known here.
+func TestTargetOfKEDAsHPA(t *testing.T) {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
+		"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"name": "worker"},
+			"triggers": []any{map[string]any{"type": "my-scaler", "metadata": map[string]any{"a": "b"},
+				"useCachedMetrics": true}},
+			"fallback": map[string]any{"failureThreshold": int64(2), "replicas": int64(4)},
+		},
+		"status": map[string]any{"externalMetricNames": []any{"s0-mine"}, "hpaName": "mine"},
+	}}
+	if HPAName(object) != "mine" {
+		t.Error(HPAName(object))
+	}
+	value := resource.MustParse("7")
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+	hpa.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ExternalMetricSourceType,
+		External: &autoscalingv2.ExternalMetricSource{
+			Metric: autoscalingv2.MetricIdentifier{Name: "s0-mine"},
+			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &value}}}}
+	r, err := FromScaledObject(object, hpa)
+	if err != nil || r.Losses() != 0 || len(r.WorkloadAutoscaler.Spec.Metrics) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	m := r.WorkloadAutoscaler.Spec.Metrics[0]
+	if m.External.Target.AverageValue.Cmp(value) != 0 || *m.Fallback.FailureDurationSeconds != 60 {
+		t.Errorf("%+v", m)
+	}
+	unstructured.RemoveNestedField(object.Object, "status", "hpaName")
+	if HPAName(object) != "keda-hpa-worker" {
+		t.Error(HPAName(object))
+	}
+	if r, err = FromScaledObject(object, nil); err != nil || r.Losses() == 0 {
+		t.Errorf("without KEDA's HPA: %+v, %v", r, err)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for _, c := range []struct {
+		start, end string
+		want       time.Duration
+	}{
+		{"0 8 * * *", "0 18 * * *", 10 * time.Hour},
+		{"0 22 * * *", "0 4 * * *", 6 * time.Hour},
+		{"0 8 * * 1-5", "30 18 * * 1-5", 10*time.Hour + 30*time.Minute},
+		{"0 0 * * 6", "0 0 * * 1", 48 * time.Hour},
+		{"0 0 24 12 *", "0 0 27 12 *", 72 * time.Hour},
+		{"*/30 * * * *", "15-59/30 * * * *", 15 * time.Minute},
+		// Every month has another length.
+		{"0 0 1 * *", "0 0 1 * *", 0},
+		{"0 8 * * 1-5", "0 18 * * 5", 0},
+		{"0 8 30 2 *", "0 18 * * *", 0},
+		{"0 8 * * *", "0 8 30 2 *", 0},
+		{"8am", "0 8 * * *", 0},
+		{"0 8 * * *", "", 0},
+	} {
+		got, err := durationOf(c.start, c.end)
+		if got != c.want || (err == nil) != (c.want != 0) {
+			t.Errorf("%q to %q: %s, %v, want %s", c.start, c.end, got, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package keda
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/quantity"
+)
+
+// trigger makes a metric or a schedule of a trigger.
+func (c *conversion) trigger(i int, t *trigger) {
+	at := fmt.Sprintf("spec.triggers[%d]", i)
+	switch t.Type {
+	case "cpu", "memory":
+		c.resource(at, t)
+	case "cron":
+		c.cron(at, i, t)
+	default:
+		c.external(at, i, t)
+	}
+}
+
+// resource makes a metric of a trigger cpu or memory.
+func (c *conversion) resource(at string, t *trigger) {
+	kind := t.MetricType
+	if kind == "" {
+		// Where older versions of KEDA have the type.
+		kind = t.Metadata["type"]
+	}
+	target, ok := c.target(at, plimsollv1alpha1.MetricTargetType(kind), t.Metadata["value"])
+	if !ok {
+		return
+	}
+	m := plimsollv1alpha1.MetricSpec{Type: plimsollv1alpha1.ResourceMetricSourceType}
+	if container := t.Metadata["containerName"]; container != "" {
+		m.Type = plimsollv1alpha1.ContainerResourceMetricSourceType
+		m.ContainerResource = &plimsollv1alpha1.ContainerResourceMetricSource{
+			Name: t.Type, Container: container, Target: target,
+		}
+	} else {
+		m.Resource = &plimsollv1alpha1.ResourceMetricSource{Name: t.Type, Target: target}
+	}
+	if activation := t.Metadata["activationValue"]; activation != "" && activation != "0" {
+		c.Lose(at+".metadata.activationValue", "only Object and External metrics have an activation value")
+	}
+	c.out().Metrics = append(c.out().Metrics, m)
+}
+
+// target reads a metric's target of a trigger cpu or memory.
+func (c *conversion) target(
+	at string, kind plimsollv1alpha1.MetricTargetType, text string,
+) (target plimsollv1alpha1.MetricTarget, ok bool) {
+	target.Type = kind
+	switch kind {
+	case plimsollv1alpha1.UtilizationMetricType:
+		percent, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || percent < 1 {
+			c.Lose(at+".metadata.value", "%q is not a percentage", text)
+			return target, false
+		}
+		target.AverageUtilization = ptr.To(int32(percent))
+	case plimsollv1alpha1.AverageValueMetricType:
+		value, err := quantity.Parse(text)
+		if err != nil {
+			c.Lose(at+".metadata.value", "%v", err)
+			return target, false
+		}
+		target.AverageValue = &value
+	default:
+		c.Lose(at+".metricType", "%q: cpu and memory have Utilization or AverageValue", string(kind))
+		return target, false
+	}
+	return target, true
+}
+
+// thresholds are the fields of a trigger's metadata that have its target and its
+// activation value, and KEDA's default for the target.
+var thresholds = map[string]struct{ target, activation, byDefault string }{
+	"apache-kafka":        {"lagThreshold", "activationLagThreshold", "10"},
+	"aws-sqs-queue":       {"queueLength", "activationQueueLength", "5"},
+	"azure-queue":         {"queueLength", "activationQueueLength", "5"},
+	"azure-servicebus":    {"messageCount", "activationMessageCount", "5"},
+	"gcp-pubsub":          {"value", "activationValue", "10"},
+	"kafka":               {"lagThreshold", "activationLagThreshold", "10"},
+	"kubernetes-workload": {"value", "activationValue", ""},
+	"metrics-api":         {"targetValue", "activationTargetValue", ""},
+	"mysql":               {"queryValue", "activationQueryValue", ""},
+	"nats-jetstream":      {"lagThreshold", "activationLagThreshold", ""},
+	"postgresql":          {"targetQueryValue", "activationTargetQueryValue", ""},
+	"prometheus":          {"threshold", "activationThreshold", ""},
+	"rabbitmq":            {"value", "activationValue", ""},
+	"redis":               {"listLength", "activationListLength", "5"},
+}
+
+// external makes a metric of external.metrics.k8s.io of a trigger. KEDA serves it for as
+// long as the ScaledObject is there.
+func (c *conversion) external(at string, i int, t *trigger) {
+	name := c.metricName(i, t)
+	if name == "" {
+		c.Lose(at, "%s: KEDA names its metric once it runs; migrate scaledobject/%s from the cluster",
+			t.Type, c.object.GetName())
+		return
+	}
+	target, found := c.targetOfHPA(name)
+	if !found {
+		var why string
+		if target, why = externalTarget(t); why != "" {
+			c.Lose(at, "%s: %s", t.Type, why)
+			return
+		}
+	}
+	m := plimsollv1alpha1.MetricSpec{
+		Type: plimsollv1alpha1.ExternalMetricSourceType,
+		External: &plimsollv1alpha1.ExternalMetricSource{
+			Metric: plimsollv1alpha1.MetricIdentifier{
+				Name: name, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{nameLabel: c.object.GetName()}},
+			},
+			Target: target,
+		},
+	}
+	c.activation(at, t, &m)
+	c.out().Metrics = append(c.out().Metrics, m)
+	c.Note(at, "%s: read as %s from external.metrics.k8s.io, which KEDA serves while the ScaledObject exists",
+		t.Type, name)
+}
+
+// metricName is the name by which KEDA serves the metric of a trigger.
+func (c *conversion) metricName(i int, t *trigger) string {
+	prefix := fmt.Sprintf("s%d-", i)
+	at := slices.IndexFunc(c.status.ExternalMetricNames, func(n string) bool { return strings.HasPrefix(n, prefix) })
+	if at >= 0 {
+		return c.status.ExternalMetricNames[at]
+	}
+	if t.Type == "prometheus" {
+		return prefix + t.Type
+	}
+	return ""
+}
+
+// targetOfHPA is the target that KEDA computed.
+func (c *conversion) targetOfHPA(name string) (target plimsollv1alpha1.MetricTarget, found bool) {
+	if c.hpa == nil {
+		return target, false
+	}
+	for i := range c.hpa.Spec.Metrics {
+		if e := c.hpa.Spec.Metrics[i].External; e != nil && e.Metric.Name == name {
+			return plimsollv1alpha1.MetricTarget{
+				Type:  plimsollv1alpha1.MetricTargetType(e.Target.Type),
+				Value: e.Target.Value, AverageValue: e.Target.AverageValue,
+			}, true
+		}
+	}
+	return target, false
+}
+
+func externalTarget(t *trigger) (target plimsollv1alpha1.MetricTarget, why string) {
+	fields, known := thresholds[t.Type]
+	if !known {
+		return target, "its target is not known; migrate it from the cluster, where KEDA's HPA has it"
+	}
+	text := t.Metadata[fields.target]
+	if text == "" {
+		text = fields.byDefault
+	}
+	value, err := parse(text)
+	if err != nil {
+		return target, fmt.Sprintf("metadata.%s: %v", fields.target, err)
+	}
+	switch target.Type = plimsollv1alpha1.MetricTargetType(t.MetricType); target.Type {
+	case "", plimsollv1alpha1.AverageValueMetricType:
+		target.Type, target.AverageValue = plimsollv1alpha1.AverageValueMetricType, &value
+	case plimsollv1alpha1.ValueMetricType:
+		target.Value = &value
+	default:
+		return target, fmt.Sprintf("metricType: %q: external metrics have AverageValue or Value", t.MetricType)
+	}
+	return target, ""
+}
+
+func (c *conversion) activation(at string, t *trigger, m *plimsollv1alpha1.MetricSpec) {
+	fields, known := thresholds[t.Type]
+	if !known {
+		for key := range t.Metadata {
+			if strings.HasPrefix(key, "activation") {
+				c.Lose(at+".metadata."+key, "the unit of this activation value is not known")
+			}
+		}
+		return
+	}
+	text := t.Metadata[fields.activation]
+	if text == "" {
+		return
+	}
+	value, err := parse(text)
+	if err != nil {
+		c.Lose(at+".metadata."+fields.activation, "%v", err)
+		return
+	}
+	m.ActivationValue = &value
+}
+
+// parse reads a number as KEDA has it, with a fraction of any length.
+func parse(text string) (resource.Quantity, error) {
+	value, err := quantity.Parse(text)
+	if err != nil {
+		return value, fmt.Errorf("%q: %w", text, err)
+	}
+	return value, nil
+}

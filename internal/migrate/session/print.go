@@ -1,0 +1,96 @@
+// Package session is one run of plimsoll migrate.
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
+)
+
+// Printer prints manifests to one writer, and findings to another.
+type Printer struct {
+	Out, Findings io.Writer
+
+	printed, failed int
+}
+
+// HPAOf is the HPA that KEDA made of a ScaledObject; nil if it is not known.
+type HPAOf func(*unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler
+
+// Convert prints the WorkloadAutoscaler of an HPA or a ScaledObject.
+func (p *Printer) Convert(object *unstructured.Unstructured, hpaOf HPAOf) error {
+	var result *convert.Result
+	var err error
+	if object.GetKind() == keda.Kind {
+		result, err = keda.FromScaledObject(object, hpaOf(object))
+	} else {
+		result, err = convert.FromHPA(object)
+	}
+	if err != nil {
+		p.failed++
+		fmt.Fprintf(p.Findings, "%s: cannot be migrated: %v\n", title(object), err)
+		return nil
+	}
+	p.report(object, result)
+	raw, err := convert.Printable(result.WorkloadAutoscaler)
+	if err != nil {
+		return err
+	}
+	return p.Print(raw)
+}
+
+// report prints the findings about an object.
+func (p *Printer) report(object *unstructured.Unstructured, result *convert.Result) {
+	if result.Losses() > 0 {
+		p.failed++
+	}
+	for _, f := range result.Findings {
+		word := "note"
+		if f.IsLost {
+			word = "not migrated"
+		}
+		fmt.Fprintf(p.Findings, "%s: %s: %s: %s\n", title(object), f.Field, word, f.Message)
+	}
+}
+
+// Print prints a document.
+func (p *Printer) Print(raw map[string]any) error {
+	text, err := yaml.Marshal(raw)
+	if err != nil {
+		return err
+	}
+	separator := ""
+	if p.printed > 0 {
+		separator = "---\n"
+	}
+	p.printed++
+	_, err = fmt.Fprintf(p.Out, "%s%s", separator, text)
+	return err
+}
+
+// Result is an error if something could not be migrated, or if there was nothing.
+func (p *Printer) Result() error {
+	switch {
+	case p.failed > 0:
+		return fmt.Errorf("%d of the objects cannot be migrated whole", p.failed)
+	case p.printed == 0:
+		return errors.New("there is nothing to migrate")
+	}
+	return nil
+}
+
+func title(object *unstructured.Unstructured) string {
+	if object.GetNamespace() == "" {
+		return object.GetKind() + " " + object.GetName()
+	}
+	return fmt.Sprintf("%s %s", object.GetKind(),
+		types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()})
+}

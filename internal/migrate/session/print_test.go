@@ -1,0 +1,63 @@
+package session
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
+)
+
+var update = flag.Bool("update", false, "write the expected output")
+
+func noHPA(*unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler { return nil }
+
+// What is printed for each file of testdata: the manifests, then the findings and the
+// error of the command.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			all, err := input.Read([]string{file}, nil, labels.Everything())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, findings bytes.Buffer
+			p := Printer{Out: &out, Findings: &findings}
+			for _, object := range all {
+				if err := p.Convert(object, noHPA); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := out.String() + "--- standard error\n" + findings.String()
+			if err := p.Result(); err != nil {
+				got += "error: " + err.Error() + "\n"
+			}
+			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

@@ -1,0 +1,508 @@
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+)
+
+var web = types.NamespacedName{Namespace: "shop", Name: "web"}
+
+// crash is what a process that is killed does.
+type crash struct{}
+
+// fake is the API server with one HPA and one WorkloadAutoscaler.
+type fake struct {
+	t       rapid.TB
+	state   State
+	version int
+	// writes is how many there were. Before or after the one of this number the process
+	// is killed; never if it is 0.
+	writes, crashBefore, crashAfter int
+	// onState is called before each read.
+	onState func()
+	// fails are the errors of the next writes.
+	fails []error
+	log   []string
+}
+
+func testHPA(maxReplicas int64) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+		"metadata": map[string]any{"namespace": web.Namespace, "name": web.Name,
+			"labels": map[string]any{"team": "checkout"}},
+		"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+			"minReplicas":    int64(2), "maxReplicas": maxReplicas,
+		},
+	}}
+}
+
+// store gives an object what the API server gives it.
+func (f *fake) store(o metav1.Object) {
+	f.version++
+	o.SetResourceVersion(fmt.Sprint(f.version))
+	if o.GetUID() == "" {
+		o.SetUID(types.UID(fmt.Sprint("uid-", f.version)))
+	}
+}
+
+// hpaActs and wlaActs report who would scale.
+func (f *fake) hpaActs() bool { return f.state.HPA != nil }
+func (f *fake) wlaActs() bool {
+	w := f.state.WorkloadAutoscaler
+	return w != nil && w.Spec.Mode == plimsollv1alpha1.ModeActive
+}
+
+// write is one write: it fails, or changes the state, and the process may be killed.
+func (f *fake) write(what string, change func() error) error {
+	if len(f.fails) > 0 {
+		err := f.fails[0]
+		if f.fails = f.fails[1:]; err != nil {
+			return err
+		}
+	}
+	f.writes++
+	if f.writes == f.crashBefore {
+		panic(crash{})
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	f.log = append(f.log, what)
+	if f.hpaActs() && f.wlaActs() {
+		f.t.Fatalf("both act after %v", f.log)
+	}
+	if f.writes == f.crashAfter {
+		panic(crash{})
+	}
+	return nil
+}
+
+func (f *fake) State(context.Context, types.NamespacedName) (*State, error) {
+	if f.onState != nil {
+		f.onState()
+	}
+	s := &State{}
+	if f.state.HPA != nil {
+		s.HPA = f.state.HPA.DeepCopy()
+	}
+	if f.state.WorkloadAutoscaler != nil {
+		s.WorkloadAutoscaler = f.state.WorkloadAutoscaler.DeepCopy()
+	}
+	return s, nil
+}
+
+func conflict() error {
+	return apierrors.NewConflict(schema.GroupResource{Resource: "objects"}, web.Name, errors.New("it has changed"))
+}
+
+// asRead is a conflict if the object is not the one that was read.
+func asRead(read, now metav1.Object) error {
+	if read.GetUID() != now.GetUID() || read.GetResourceVersion() != now.GetResourceVersion() {
+		return conflict()
+	}
+	return nil
+}
+
+func exists() error {
+	return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "objects"}, web.Name)
+}
+
+func (f *fake) CreateHPA(_ context.Context, hpa *unstructured.Unstructured) error {
+	return f.write("create HPA", func() error {
+		if f.state.HPA != nil {
+			return exists()
+		}
+		f.state.HPA = hpa.DeepCopy()
+		f.store(f.state.HPA)
+		return nil
+	})
+}
+
+func (f *fake) DeleteHPA(_ context.Context, read *unstructured.Unstructured) error {
+	return f.write("delete HPA", func() error {
+		if f.state.HPA == nil {
+			return apierrors.NewNotFound(schema.GroupResource{}, web.Name)
+		}
+		if err := asRead(read, f.state.HPA); err != nil {
+			return err
+		}
+		f.state.HPA = nil
+		return nil
+	})
+}
+
+func (f *fake) CreateWorkloadAutoscaler(_ context.Context, w *plimsollv1alpha1.WorkloadAutoscaler) error {
+	return f.write("create WLA", func() error {
+		if f.state.WorkloadAutoscaler != nil {
+			return exists()
+		}
+		f.state.WorkloadAutoscaler = w.DeepCopy()
+		f.store(f.state.WorkloadAutoscaler)
+		return nil
+	})
+}
+
+func (f *fake) SetMode(
+	_ context.Context, read *plimsollv1alpha1.WorkloadAutoscaler, mode plimsollv1alpha1.Mode, migrating string,
+) error {
+	return f.write("set "+string(mode), func() error {
+		w := f.state.WorkloadAutoscaler
+		if err := asRead(read, w); err != nil {
+			return err
+		}
+		w.Spec.Mode = mode
+		delete(w.Annotations, convert.Migrating)
+		if migrating != "" {
+			w.Annotations[convert.Migrating] = migrating
+		}
+		f.store(w)
+		return nil
+	})
+}
+
+func (f *fake) DeleteWorkloadAutoscaler(_ context.Context, read *plimsollv1alpha1.WorkloadAutoscaler) error {
+	return f.write("delete WLA", func() error {
+		if err := asRead(read, f.state.WorkloadAutoscaler); err != nil {
+			return err
+		}
+		f.state.WorkloadAutoscaler = nil
+		return nil
+	})
+}
+
+func newFake(t rapid.TB) *fake {
+	f := &fake{t: t, state: State{HPA: testHPA(10)}}
+	f.store(f.state.HPA)
+	return f
+}
+
+func (f *fake) runner() *Runner {
+	return &Runner{
+		Cluster: f, Timeout: time.Minute, Poll: time.Second, Report: func(types.NamespacedName, string) {},
+		Backup: func(*unstructured.Unstructured) (string, error) { return "web.hpa.yaml", nil },
+	}
+}
+
+func (f *fake) forward() error {
+	step, err := f.runner().Prepare(context.Background(), web)
+	if err == nil && step == DeleteHPA {
+		err = f.runner().Finish(context.Background(), web)
+	}
+	return err
+}
+
+func (f *fake) back() error { return f.runner().Back(context.Background(), web) }
+
+// killed runs something that may be killed.
+func killed(run func() error) (isKilled bool, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, isKilled = r.(crash); !isKilled {
+				panic(r)
+			}
+		}
+	}()
+	return false, run()
+}
+
+// isForward and isBack report that the migration is complete.
+func (f *fake) isForward() bool {
+	w := f.state.WorkloadAutoscaler
+	return f.state.HPA == nil && f.wlaActs() && w.Annotations[convert.Migrating] == ""
+}
+
+func (f *fake) isBack() bool {
+	return f.state.HPA != nil && f.state.WorkloadAutoscaler == nil &&
+		fmt.Sprint(convert.Manifest(f.state.HPA).Object) == fmt.Sprint(testHPA(10).Object)
+}
+
+// Whichever write the process is killed before or after, the next run finishes, never do
+// both act, and the one that is left is whole.
+func TestKilledAtAnyWrite(t *testing.T) {
+	for direction := range 2 {
+		for at := range 5 {
+			for _, isBefore := range []bool{true, false} {
+				name := fmt.Sprintf("back=%d at=%d before=%t", direction, at, isBefore)
+				t.Run(name, func(t *testing.T) { killAt(t, direction == 1, at, isBefore) })
+			}
+		}
+	}
+}
+
+func killAt(t *testing.T, isBack bool, at int, isBefore bool) {
+	f := newFake(t)
+	run, isDone := f.forward, f.isForward
+	if isBack {
+		if err := f.forward(); err != nil {
+			t.Fatal(err)
+		}
+		run, isDone = f.back, f.isBack
+		f.writes = 0
+	}
+	if isBefore {
+		f.crashBefore = at
+	} else {
+		f.crashAfter = at
+	}
+	isKilled, err := killed(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := at >= 1 && at <= 3; isKilled != want {
+		t.Fatalf("killed: %t, want %t: %v", isKilled, want, f.log)
+	}
+	f.crashBefore, f.crashAfter = 0, 0
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	if !isDone() {
+		t.Errorf("after the second run: %v: %+v", f.log, f.state)
+	}
+	if err := run(); err != nil || len(f.log) > 6 {
+		t.Errorf("a third run has nothing to do: %v, %v", err, f.log)
+	}
+}
+
+// Any sequence of runs in both directions, killed anywhere, while others change the
+// objects' status: never do both act, and a run that is not killed finishes.
+func TestAnyInterruptions(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		f := newFake(rt)
+		f.onState = func() {
+			// A conflict now and then: but not for ever.
+			if f.writes < 200 && f.state.HPA != nil && rapid.IntRange(0, 3).Draw(rt, "touch") == 0 {
+				f.version++
+				f.state.HPA.SetResourceVersion(fmt.Sprint(f.version))
+			}
+		}
+		for range rapid.IntRange(1, 8).Draw(rt, "runs") {
+			run := f.forward
+			if rapid.Bool().Draw(rt, "back") {
+				run = f.back
+			}
+			f.writes = 0
+			f.crashBefore, f.crashAfter = rapid.IntRange(0, 4).Draw(rt, "before"), rapid.IntRange(0, 4).Draw(rt, "after")
+			if _, err := killed(run); err != nil {
+				rt.Fatalf("%v after %v", err, f.log)
+			}
+		}
+		f.writes, f.crashBefore, f.crashAfter = 0, 0, 0
+		if err := f.forward(); err != nil || !f.isForward() {
+			rt.Fatalf("forward: %v, %v: %+v", err, f.log, f.state)
+		}
+		if err := f.back(); err != nil || !f.isBack() {
+			rt.Fatalf("back: %v, %v: %+v", err, f.log, f.state)
+		}
+	})
+}
+
+// The writes and their order, as docs/migrate.md has them.
+func TestWrites(t *testing.T) {
+	f := newFake(t)
+	if err := errors.Join(f.forward(), f.back()); err != nil {
+		t.Fatal(err)
+	}
+	const want = "create WLA, delete HPA, set Active, set Preview, create HPA, delete WLA"
+	if got := strings.Join(f.log, ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// An HPA that was edited after the Preview was created is not replaced by what it was.
+func TestEditedHPA(t *testing.T) {
+	f := newFake(t)
+	f.crashAfter = 1
+	if isKilled, err := killed(f.forward); !isKilled || err != nil {
+		t.Fatal(isKilled, err)
+	}
+	f.crashAfter = 0
+	f.state.HPA = testHPA(20)
+	f.store(f.state.HPA)
+	if err := f.forward(); err != nil || !f.isForward() || f.state.WorkloadAutoscaler.Spec.MaxReplicas != 20 {
+		t.Errorf("%v, %v", err, f.log)
+	}
+}
+
+// Errors of the connection after the HPA was deleted are retried, also if the user
+// interrupts the run then.
+func TestFinishesAfterTheHPAIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := f.runner().Prepare(ctx, web); err != nil {
+			t.Fatal(err)
+		}
+		lost := errors.New("connection refused")
+		f.fails = []error{conflict(), nil, lost, lost}
+		f.onState = func() {
+			if f.state.HPA == nil {
+				cancel()
+			}
+		}
+		if err := f.runner().Finish(ctx, web); err != nil || !f.isForward() {
+			t.Errorf("%v, %v", err, f.log)
+		}
+	})
+}
+
+// What the states of other people's objects lead to: no write.
+func TestRefused(t *testing.T) {
+	active := func(f *fake) *plimsollv1alpha1.WorkloadAutoscaler {
+		r, err := convert.Preview(f.state.HPA)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := r.WorkloadAutoscaler
+		w.Spec.Mode = plimsollv1alpha1.ModeActive
+		delete(w.Annotations, convert.Migrating)
+		return w
+	}
+	for name, c := range map[string]struct {
+		prepare func(*fake)
+		want    string
+	}{
+		"nothing": {func(f *fake) { f.state = State{} }, "neither"},
+		"a WorkloadAutoscaler of the user": {func(f *fake) {
+			f.state.WorkloadAutoscaler = active(f)
+			maps.DeleteFunc(f.state.WorkloadAutoscaler.Annotations, func(string, string) bool { return true })
+		}, "not made by"},
+		"an HPA that came back": {func(f *fake) { f.state.WorkloadAutoscaler = active(f) }, "created it again"},
+		"an HPA of KEDA": {func(f *fake) {
+			yes := true
+			f.state.HPA.SetOwnerReferences([]metav1.OwnerReference{
+				{APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject", Name: "web", Controller: &yes}})
+		}, "ScaledObject web controls"},
+		"an HPA with a field of the future": {func(f *fake) {
+			_ = unstructured.SetNestedField(f.state.HPA.Object, int64(1), "spec", "future")
+		}, "spec.future"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			c.prepare(f)
+			if err := f.forward(); err == nil || !strings.Contains(err.Error(), c.want) || len(f.log) > 0 {
+				t.Errorf("error %v, want %q; writes %v", err, c.want, f.log)
+			}
+		})
+	}
+}
+
+// An HPA with a finalizer is gone only later: until then the WorkloadAutoscaler waits.
+func TestAwaitsDeletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		if _, err := f.runner().Prepare(t.Context(), web); err != nil {
+			t.Fatal(err)
+		}
+		now := metav1.Now()
+		f.state.HPA.SetDeletionTimestamp(&now)
+		reads := 0
+		f.onState = func() {
+			if reads++; reads == 5 {
+				f.state.HPA = nil
+			}
+		}
+		if err := f.runner().Finish(t.Context(), web); err != nil || !f.isForward() || reads < 5 {
+			t.Errorf("%v, %v, %d reads", err, f.log, reads)
+		}
+	})
+}
+
+// The HPA comes back once the controller has observed that the WorkloadAutoscaler is in
+// Preview.
+func TestBackAwaitsTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		if err := f.forward(); err != nil {
+			t.Fatal(err)
+		}
+		w := f.state.WorkloadAutoscaler
+		observed := int64(1)
+		w.Generation, w.Status.ObservedGeneration = 2, &observed
+		began := time.Now()
+		f.onState = func() {
+			if time.Since(began) > 10*time.Second {
+				observed = 2
+			}
+			if time.Since(began) < 10*time.Second && f.hpaActs() {
+				t.Error("the HPA is back too early")
+			}
+		}
+		if err := f.back(); err != nil || !f.isBack() {
+			t.Errorf("%v, %v", err, f.log)
+		}
+	})
+}
+
+// A comparison counts how often both want the same, and names what keeps the
+// WorkloadAutoscaler from replacing the HPA.
+func TestObserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		if _, err := f.runner().Prepare(t.Context(), web); err != nil {
+			t.Fatal(err)
+		}
+		all, err := f.runner().Observe(t.Context(), []types.NamespacedName{web}, 3*time.Second, func(time.Duration) {})
+		if err != nil || all[0].Problem != notDecided || all[0].Samples != 0 {
+			t.Errorf("without a controller: %+v, %v", all, err)
+		}
+		generation := int64(0)
+		status := &f.state.WorkloadAutoscaler.Status
+		status.ObservedGeneration, status.DesiredReplicas, status.CurrentReplicas = &generation, 4, 3
+		status.Reason = "cpu"
+		_ = unstructured.SetNestedField(f.state.HPA.Object, int64(4), "status", "desiredReplicas")
+		began := time.Now()
+		f.onState = func() {
+			if time.Since(began) >= 3*time.Second {
+				status.DesiredReplicas = 6
+			}
+		}
+		all, err = f.runner().Observe(t.Context(), []types.NamespacedName{web}, 4*time.Second, func(time.Duration) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Comparison{Name: web, Samples: 5, Equal: 3, HPA: 4, WorkloadAutoscaler: 6, Replicas: 3,
+			LargestDifference: 2, Reason: "cpu"}
+		if all[0] != want {
+			t.Errorf("got %+v, want %+v", all[0], want)
+		}
+		status.Conditions = []metav1.Condition{{Type: scalingActive, Status: metav1.ConditionFalse,
+			Reason: "FailedGetResourceMetric", Message: "no metrics"}}
+		all, _ = f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
+		var table strings.Builder
+		if err := WriteTable(&table, all); err != nil || !strings.Contains(table.String(), "FailedGetResourceMetric") {
+			t.Errorf("%s, %v", table.String(), err)
+		}
+	})
+}
+
+// The annotation is the manifest that was applied.
+func TestAnnotation(t *testing.T) {
+	f := newFake(t)
+	if _, err := f.runner().Prepare(t.Context(), web); err != nil {
+		t.Fatal(err)
+	}
+	var manifest map[string]any
+	err := json.Unmarshal([]byte(f.state.WorkloadAutoscaler.Annotations[convert.MigratedFrom]), &manifest)
+	metadata, _ := manifest["metadata"].(map[string]any)
+	if err != nil || metadata["uid"] != nil || metadata["resourceVersion"] != nil || metadata["name"] != "web" {
+		t.Errorf("%v, %v", manifest, err)
+	}
+}

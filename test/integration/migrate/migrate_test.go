@@ -247,7 +247,9 @@ func (w *world) killedForward(name string, writes int) {
 // killedBack restores an HPA in two runs.
 func (w *world) killedBack(before *autoscalingv2.HorizontalPodAutoscaler, writes int) {
 	w.t.Helper()
-	back := func(s *session.Session) error { return s.Back(w.t.Context(), []types.NamespacedName{w.name(before.Name)}) }
+	back := func(s *session.Session) error {
+		return s.Back(w.t.Context(), []types.NamespacedName{w.name(before.Name)})
+	}
 	w.killed(writes, back)
 	hpa, o := w.acts(before.Name)
 	if hpa != nil && o != nil && o.Spec.Mode != plimsollv1alpha1.ModePreview {

@@ -16,9 +16,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -39,7 +39,7 @@ type Config struct {
 	Targets   *targets.Cache
 	scaling.Clients
 	// WorkloadAutoscalers may be nil: they are left alone then.
-	WorkloadAutoscalers *wla.Client
+	WorkloadAutoscalers *workloads.Cache
 	// IgnoreHPAs leaves HorizontalPodAutoscalers to others. One that scales the target of a
 	// WorkloadAutoscaler keeps that from acting all the same.
 	IgnoreHPAs bool

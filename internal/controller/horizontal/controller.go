@@ -66,8 +66,6 @@ type Controller struct {
 	series     *monitor.Series
 
 	hpaInformer cache.SharedIndexInformer
-	// workloads is nil where there are no WorkloadAutoscalers.
-	workloads *workloads
 	// filling is true from the start of Run until the caches are filled.
 	filling atomic.Bool
 }
@@ -117,13 +115,10 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		return nil, err
 	}
 	hpas := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers().Lister()
-	if cfg.WorkloadAutoscalers != nil {
-		c.workloads = newWorkloads(cfg.WorkloadAutoscalers, cfg.Log)
-	}
 	o := &observer{
 		get: func(key observe.Key) (observehorizontal.Autoscaler, error) {
 			if key.Kind == observe.WorkloadAutoscaler {
-				return c.workloads.get(key)
+				return cfg.WorkloadAutoscalers.Get(key)
 			}
 			hpa, err := hpas.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
 			return observehorizontal.HPA(hpa), err
@@ -192,8 +187,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.filling.Store(false)
 	c.series.Running.Set(1)
 	defer c.series.Running.Set(0)
-	if c.workloads != nil {
-		defer c.workloads.run(ctx, c.handler)()
+	if c.config.WorkloadAutoscalers != nil {
+		defer c.config.WorkloadAutoscalers.Run(ctx, c.handler)()
 	}
 	reader := c.reconciler.observer.reader
 	defer reader.Collect(ctx, readings.Watch{Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled})()

@@ -7,10 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
 // Component is the source that upstream's events name too, so that what people
@@ -20,8 +23,16 @@ const Component = "horizontal-pod-autoscaler"
 // Start gives a recorder of the component Component whose events go to the API
 // server until the function that comes with it is called.
 func Start(ctx context.Context, client kubernetes.Interface) (record.EventRecorder, func()) {
-	return StartFor(ctx, client, Component, scheme.Scheme)
+	return StartFor(ctx, client, Component, kinds)
 }
+
+// kinds are those that autoscalers have.
+var kinds = func() *runtime.Scheme {
+	kinds := runtime.NewScheme()
+	utilruntime.Must(scheme.AddToScheme(kinds))
+	utilruntime.Must(plimsollv1alpha1.AddToScheme(kinds))
+	return kinds
+}()
 
 // StartFor is Start for another source, about objects of the scheme's kinds.
 func StartFor(

@@ -3,7 +3,6 @@ package horizontal
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
@@ -41,21 +40,6 @@ func commonStatus(s *plimsollv1alpha1.WorkloadAutoscalerStatus) autoscalingv2.Ho
 		})
 	}
 	return status
-}
-
-// workloadConditions are conditions as a WorkloadAutoscaler has them.
-func workloadConditions(
-	list []autoscalingv2.HorizontalPodAutoscalerCondition, generation int64,
-) []metav1.Condition {
-	conditions := make([]metav1.Condition, len(list))
-	for i := range list {
-		c := &list[i]
-		conditions[i] = metav1.Condition{
-			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), ObservedGeneration: generation,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
-		}
-	}
-	return conditions
 }
 
 func referenceOf(r plimsollv1alpha1.CrossVersionObjectReference) autoscalingv2.CrossVersionObjectReference {

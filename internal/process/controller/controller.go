@@ -5,15 +5,10 @@ package controller
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
-
-	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 
 	"github.com/go-logr/logr"
@@ -29,6 +24,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/inspect"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
@@ -206,9 +202,11 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		EventInterval:  c.EventInterval,
 	}
 	if !c.Shadow {
-		if cfg.WorkloadAutoscalers, err = wla.New(config); err != nil {
+		objects, err := wla.New(config)
+		if err != nil {
 			return nil, err
 		}
+		cfg.WorkloadAutoscalers = workloads.New(objects, cfg.Log)
 	}
 	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds = scales.Scales, scales.Writes, scales.Kinds
 	cfg.WriteLimiter, cfg.Mapper = scales.Limiter, scales.Mapper
@@ -217,11 +215,7 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making an events client: %w", err)
 		}
-		kinds, err := eventKinds()
-		if err != nil {
-			return nil, err
-		}
-		cfg.Events, l.stopEvents = events.StartFor(context.Background(), eventsClient, events.Component, kinds)
+		cfg.Events, l.stopEvents = events.Start(context.Background(), eventsClient)
 	}
 	if c.Kubelets.Reads(c.Shadow) {
 		if cfg.Direct, err = c.Kubelets.NewSource(config, client, ctrlmetrics.Registry, cfg.Log); err != nil {
@@ -230,15 +224,6 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 	}
 	l.controller, err = controllerhorizontal.New(cfg)
 	return l, err
-}
-
-// eventKinds are those of the objects that events are about.
-func eventKinds() (*runtime.Scheme, error) {
-	kinds := runtime.NewScheme()
-	if err := errors.Join(scheme.AddToScheme(kinds), plimsollv1alpha1.AddToScheme(kinds)); err != nil {
-		return nil, fmt.Errorf("registering the kinds of events: %w", err)
-	}
-	return kinds, nil
 }
 
 // fieldManager is the installation's name in managedFields: those with different Leases

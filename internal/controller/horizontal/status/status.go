@@ -14,10 +14,10 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
-	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
@@ -43,7 +43,7 @@ type Config struct {
 	// EventInterval is how long a warning is not repeated; 0 repeats each.
 	EventInterval time.Duration
 	// WorkloadAutoscalers may be nil.
-	WorkloadAutoscalers *wla.Client
+	WorkloadAutoscalers *workloads.Cache
 	// FieldManager is this installation's name in managedFields.
 	FieldManager string
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
 )
 
 // NewWriter writes nothing yet.
@@ -22,7 +23,7 @@ func NewWriter(client autoscalingclient.HorizontalPodAutoscalersGetter, cfg *Con
 	}
 	w := &Writer{Config: *cfg, hpas: hpas, numbers: rate.NewLimiter(paceOf(0, cfg.StatusInterval), leastPace)}
 	if cfg.WorkloadAutoscalers != nil {
-		w.workloads = kubestatus.NewWorkload(cfg.WorkloadAutoscalers, cfg.FieldManager)
+		w.workloads = kubestatus.NewWorkload(cfg.WorkloadAutoscalers.Client, cfg.FieldManager)
 	}
 	return w, nil
 }
@@ -97,7 +98,7 @@ func (w *Writer) store(
 	if u.HPA.Workload == nil {
 		return w.hpas.Write(ctx, u.HPA.HorizontalPodAutoscaler, after)
 	}
-	status := observehorizontal.WorkloadStatus(u.HPA, &observehorizontal.WorkloadDecision{
+	status := workloadstatus.Of(u.HPA, &workloadstatus.Decided{
 		Status: after, Decision: u.Decision, Policy: u.Policy, Next: u.Next,
 	})
 	return w.workloads.Write(ctx, u.HPA.Workload, &status)

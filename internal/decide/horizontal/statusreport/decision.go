@@ -40,7 +40,7 @@ type Input struct {
 	ScaleError string
 	Selector   Selector
 	// Current and Desired are the replica counts, which the report points to.
-	Current, Desired *int32
+	Current, Desired, ActiveDesired *int32
 	Rescale          bool
 	Proposed         proposal.Proposal
 	Surge            *surge.Result

@@ -41,6 +41,7 @@ func (d *Input) extendDecided(r *Report) {
 	if d.Rescale {
 		return
 	}
+	r.DesiredReplicas = d.ActiveDesired
 	message = "the mode is Preview: the replica count is not written"
 	if d.Mode == mode.Paused {
 		message = "the mode is Paused: the replica count is kept"

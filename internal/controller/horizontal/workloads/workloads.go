@@ -1,4 +1,5 @@
-package horizontal
+// Package workloads is the cache of WorkloadAutoscalers, which has them in the loop's form.
+package workloads
 
 import (
 	"context"
@@ -14,14 +15,15 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// workloads is the cache of WorkloadAutoscalers, which holds them in the loop's form.
-type workloads struct {
-	client   *wla.Client
+// Cache has all WorkloadAutoscalers as soon as the API server serves them.
+type Cache struct {
+	Client   *wla.Client
 	informer cache.SharedIndexInformer
 	log      logr.Logger
 }
 
-func newWorkloads(client *wla.Client, log logr.Logger) *workloads {
+// New starts nothing.
+func New(client *wla.Client, log logr.Logger) *Cache {
 	informer := client.Informer("", func(object any) (any, error) {
 		if w, ok := object.(*plimsollv1alpha1.WorkloadAutoscaler); ok {
 			translated := observehorizontal.WorkloadAutoscaler(w)
@@ -29,11 +31,11 @@ func newWorkloads(client *wla.Client, log logr.Logger) *workloads {
 		}
 		return object, nil
 	})
-	return &workloads{client: client, informer: informer, log: log}
+	return &Cache{Client: client, informer: informer, log: log}
 }
 
-// get reads one from the cache.
-func (w *workloads) get(key observe.Key) (observehorizontal.Autoscaler, error) {
+// Get reads one from the cache.
+func (w *Cache) Get(key observe.Key) (observehorizontal.Autoscaler, error) {
 	object, exists, err := w.informer.GetIndexer().GetByKey(key.NamespacedName.String())
 	if err != nil {
 		return observehorizontal.Autoscaler{}, fmt.Errorf("reading the cache: %w", err)
@@ -46,13 +48,13 @@ func (w *workloads) get(key observe.Key) (observehorizontal.Autoscaler, error) {
 	return *found, nil
 }
 
-// run fills the cache as soon as the API server serves the objects. HPAs do not wait for that. The
+// Run fills the cache as soon as the API server serves the objects. HPAs do not wait for that. The
 // function that is returned waits until it has ended.
-func (w *workloads) run(ctx context.Context, handler cache.ResourceEventHandler) (wait func()) {
+func (w *Cache) Run(ctx context.Context, handler cache.ResourceEventHandler) (wait func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if w.client.AwaitServed(ctx, w.log) != nil {
+		if w.Client.AwaitServed(ctx, w.log) != nil {
 			return
 		}
 		registration, err := w.informer.AddEventHandler(handler)

@@ -1,4 +1,5 @@
-package horizontal
+// Package workloadstatus translates decisions to the status of WorkloadAutoscalers.
+package workloadstatus
 
 import (
 	"time"
@@ -12,10 +13,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// WorkloadDecision is what the status of a WorkloadAutoscaler is made of.
-type WorkloadDecision struct {
+// Decided is what the status of a WorkloadAutoscaler is made of.
+type Decided struct {
 	// Status is the part that an HPA has too.
 	Status   *autoscalingv2.HorizontalPodAutoscalerStatus
 	Policy   *horizontal.Policy
@@ -23,13 +25,13 @@ type WorkloadDecision struct {
 	Next     horizontal.FollowUp
 }
 
-// WorkloadStatus is the status of a WorkloadAutoscaler after the decision. The object is only read.
-func WorkloadStatus(a Autoscaler, w *WorkloadDecision) plimsollv1alpha1.WorkloadAutoscalerStatus {
+// Of is the status of a WorkloadAutoscaler after the decision. The object is only read.
+func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAutoscalerStatus {
 	common, d := w.Status, w.Decision
 	status := plimsollv1alpha1.WorkloadAutoscalerStatus{
 		ObservedGeneration: common.ObservedGeneration, LastScaleTime: common.LastScaleTime,
 		CurrentReplicas: common.CurrentReplicas, DesiredReplicas: common.DesiredReplicas,
-		CurrentMetrics: common.CurrentMetrics, Conditions: workloadConditions(common.Conditions, a.Generation),
+		CurrentMetrics: common.CurrentMetrics, Conditions: conditionsOf(common.Conditions, a.Generation),
 		Metrics: metricsText(a.Spec.Metrics, common.CurrentMetrics), Reason: w.reason(),
 	}
 	if d.Branch == horizontal.BranchNoScale {
@@ -58,7 +60,7 @@ func timeOf(at time.Time) *metav1.Time {
 
 // reason is the word that the column WHY prints: why the object does not act, the limit that made
 // the count what it is, or what proposed it.
-func (w *WorkloadDecision) reason() string {
+func (w *Decided) reason() string {
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]
 		if string(c.Type) == statusreport.AbleToScale && c.Status == "False" {
@@ -72,7 +74,7 @@ func (w *WorkloadDecision) reason() string {
 }
 
 // nameOf is the metric or schedule that a proposal comes from.
-func (w *WorkloadDecision) nameOf(p proposal.Proposal) string {
+func (w *Decided) nameOf(p proposal.Proposal) string {
 	switch p.Source {
 	case proposal.Metric, proposal.Surge, proposal.Fallback:
 		return w.Policy.Metrics[p.Index].Name
@@ -84,7 +86,7 @@ func (w *WorkloadDecision) nameOf(p proposal.Proposal) string {
 	return ""
 }
 
-func (w *WorkloadDecision) proposals() []plimsollv1alpha1.Proposal {
+func (w *Decided) proposals() []plimsollv1alpha1.Proposal {
 	d := w.Decision
 	var list []plimsollv1alpha1.Proposal
 	for _, p := range d.Proposals(nil) {
@@ -107,7 +109,7 @@ func (w *WorkloadDecision) proposals() []plimsollv1alpha1.Proposal {
 	return list
 }
 
-func (w *WorkloadDecision) limit() *plimsollv1alpha1.Limit {
+func (w *Decided) limit() *plimsollv1alpha1.Limit {
 	limit := projection.BindingLimit(w.Decision)
 	if limit == projection.None {
 		return nil
@@ -115,7 +117,7 @@ func (w *WorkloadDecision) limit() *plimsollv1alpha1.Limit {
 	return &plimsollv1alpha1.Limit{Name: limitWord(limit), Message: limit.String()}
 }
 
-func (w *WorkloadDecision) next() *plimsollv1alpha1.Next {
+func (w *Decided) next() *plimsollv1alpha1.Next {
 	n := &w.Next
 	if n.DecideAt.IsZero() {
 		return nil
@@ -128,4 +130,19 @@ func (w *WorkloadDecision) next() *plimsollv1alpha1.Next {
 		next.Message = "metric " + w.Policy.Metrics[n.Metric].Name
 	}
 	return next
+}
+
+// conditionsOf are conditions as a WorkloadAutoscaler has them.
+func conditionsOf(
+	list []autoscalingv2.HorizontalPodAutoscalerCondition, generation int64,
+) []metav1.Condition {
+	conditions := make([]metav1.Condition, len(list))
+	for i := range list {
+		c := &list[i]
+		conditions[i] = metav1.Condition{
+			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), ObservedGeneration: generation,
+			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
+		}
+	}
+	return conditions
 }

@@ -80,7 +80,7 @@ func TestSchedule(t *testing.T) {
 		`{"schedules":[{"name":"always","start":"* * * * *","durationSeconds":60,"minReplicas":3}]}`)
 	o.AwaitReplicas(harness.Deployment, "web", 3)
 	o.await("web", "the schedule", func(s *plimsollv1alpha1.WorkloadAutoscalerStatus) error {
-		if len(s.ActiveSchedules) != 1 || s.ActiveSchedules[0].Name != "always" || !s.ActiveSchedules[0].Until.After(time.Now()) {
+		if len(s.ActiveSchedules) != 1 || s.ActiveSchedules[0].Name != "always" {
 			return fmt.Errorf("schedules %v", s.ActiveSchedules)
 		}
 		if least := ptr.Deref(s.MinReplicas, 0); least != 3 {

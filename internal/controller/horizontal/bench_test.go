@@ -101,7 +101,8 @@ func settled(
 		item := schedule.Item{Key: hpa.Key(), Full: time.Now().Add(time.Hour), IsSampled: true}
 		c.reconciler.reconcile(b.Context(), hpa, item)
 		c.workers.Release()
-		if now, err := c.reconciler.observer.get(hpa.Key()); err == nil && now == hpa && !isBehind(c, hpa.HorizontalPodAutoscaler) {
+		if now, err := c.reconciler.observer.get(hpa.Key()); err == nil && now == hpa &&
+			!isBehind(c, hpa.HorizontalPodAutoscaler) {
 			return hpa
 		}
 		<-time.After(10 * time.Millisecond)

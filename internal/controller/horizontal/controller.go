@@ -97,7 +97,8 @@ func New(cfg Config) (*Controller, error) {
 	}
 	c.handler = &hpaHandler{
 		queue: c.queue, records: c.records, triggers: c.triggers, pods: c.pods, contests: &c.reconciler.contests,
-		status: c.reconciler.status, series: c.series, ignoresHPAs: cfg.IgnoreHPAs, divergences: cfg.Options.Divergences, shadow: cfg.Shadow,
+		status: c.reconciler.status, series: c.series, ignoresHPAs: cfg.IgnoreHPAs, divergences: cfg.Options.Divergences,
+		shadow: cfg.Shadow,
 	}
 	return c, nil
 }

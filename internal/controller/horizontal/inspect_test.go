@@ -132,7 +132,8 @@ func TestDoublingReplays(t *testing.T) {
 		w.set(func() { k.milli = 1000 })
 		w.pass(5 * time.Second)
 		r.want("that doubles", func(d *horizontal.Decision) bool { return d.Rescale && d.Desired == 2*d.Current })
-		r.want("that was too soon", func(d *horizontal.Decision) bool { return d.Limited.DoublingDelayed == behavior.TooSoon })
+		r.want("that was too soon",
+			func(d *horizontal.Decision) bool { return d.Limited.DoublingDelayed == behavior.TooSoon })
 	})
 }
 

@@ -138,7 +138,8 @@ func (o *observer) observeTarget(p *pass) {
 // have taken seconds to answer.
 func (o *observer) unchanged(hpa observehorizontal.Autoscaler) error {
 	now, err := o.get(hpa.Key())
-	if err != nil || now.UID != hpa.UID || observehorizontal.SpecChanged(hpa.HorizontalPodAutoscaler, now.HorizontalPodAutoscaler) {
+	if err != nil || now.UID != hpa.UID ||
+		observehorizontal.SpecChanged(hpa.HorizontalPodAutoscaler, now.HorizontalPodAutoscaler) {
 		return scaling.ErrSuperseded
 	}
 	return nil

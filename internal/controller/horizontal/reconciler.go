@@ -242,8 +242,9 @@ func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) e
 	p.record.scaling.Settled()
 	p.record.state = horizontal.Settle(p.record.state, outcome)
 	p.update = status.Update{
-		Next: p.update.Next, Policy: &p.policy, HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d, Report: d.Report(outcome),
-		Start: p.start, IsRepeatedSoon: p.result.IsDirect,
+		Next: p.update.Next, Policy: &p.policy, HPA: p.hpa, Record: &p.record.status, Contest: &p.record.contest, Decision: d,
+		Report: d.Report(outcome),
+		Start:  p.start, IsRepeatedSoon: p.result.IsDirect,
 	}
 	err := r.status.Write(ctx, &p.update)
 	r.count(p, &monitor.Outcome{Decision: d, Report: &p.update.Report, StatusErr: err})

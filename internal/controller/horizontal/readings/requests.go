@@ -103,7 +103,9 @@ func (r *Reader) begin(d *Decision, rs *requests, metrics []int) {
 	rs.left += len(metrics)
 	rs.mu.Unlock()
 	policy := *d.Policy
-	questions := &query.Questions{Source: r.Source, HPA: d.HPA.HorizontalPodAutoscaler, Policy: &policy, Selector: d.Selector}
+	questions := &query.Questions{
+		Source: r.Source, HPA: d.HPA.HorizontalPodAutoscaler, Policy: &policy, Selector: d.Selector,
+	}
 	queue := make(chan int, len(metrics))
 	for _, i := range metrics {
 		queue <- i

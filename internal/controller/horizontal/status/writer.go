@@ -42,10 +42,12 @@ func (w *Writer) log(u *Update) {
 	d, r := u.Decision, &u.Report
 	// The arguments are made only where a line is written.
 	if log := w.Log.V(1); r.Rescaled {
-		w.Log.Info("scaled", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler), "current",
+		w.Log.Info("scaled", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler),
+			"current",
 			d.Current, "desired", d.Desired, "reason", r.Reason)
 	} else if log.Enabled() {
-		log.Info("decided", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler), "current",
+		log.Info("decided", "object", nameOf(u.HPA), "target", observehorizontal.TargetName(u.HPA.HorizontalPodAutoscaler),
+			"current",
 			d.Current, "desired", d.Desired,
 			"branch", d.Branch.String(), "error", r.Error)
 	}

@@ -229,7 +229,8 @@ func (c *Comparer) log(h *history, d *Compared, result string) {
 		log = log.V(1)
 	}
 	h.logged = difference
-	log.Info(message, "object", nameOf(d.HPA), "target", observehorizontal.TargetName(d.HPA.HorizontalPodAutoscaler), "current",
+	log.Info(message, "object", nameOf(d.HPA), "target", observehorizontal.TargetName(d.HPA.HorizontalPodAutoscaler),
+		"current",
 		d.Decision.Current,
 		"desired", d.Decision.Desired, "actual", a.desired, "reason", because(d.Report), "actualReason",
 		becauseOther(d.HPA))

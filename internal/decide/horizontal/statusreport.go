@@ -19,8 +19,7 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 		MayBeZero:  p.WorkloadAutoscaler != nil || p.MinReplicas == 0 && p.seesZero(),
 		ScaleError: d.target.Error, Selector: d.target.Selector.report(),
 		Current: &d.Current, Desired: &d.Desired, ActiveDesired: &d.ActiveDesired, Rescale: d.Rescale, Proposed: d.Proposed,
-		Surge:      &d.Surge,
-		Stabilized: &d.Stabilized, Limited: &d.Limited, RaisedToMin: d.RaisedToMin,
+		Surge: &d.Surge, Stabilized: &d.Stabilized, Limited: &d.Limited, RaisedToMin: d.RaisedToMin,
 		Schedules: &d.Schedules, Fallbacks: &d.Fallbacks, Zero: &d.Zero, Shown: d.shown, Refusal: d.refusal,
 		WriteError: outcome.Error,
 	})

@@ -29,10 +29,10 @@ func (d *Decision) schedule(work *workspace) {
 }
 
 func (d *Decision) mode() mode.Mode {
-	if d.refusal.Reason != "" {
+	switch w := d.policy.WorkloadAutoscaler; {
+	case d.refusal.Reason != "":
 		return mode.Preview
-	}
-	if w := d.policy.WorkloadAutoscaler; w != nil {
+	case w != nil:
 		return w.Mode
 	}
 	return mode.Active

@@ -41,17 +41,17 @@ type Input struct {
 	Selector   Selector
 	// Current and Desired are the replica counts, which the report points to.
 	Current, Desired, ActiveDesired *int32
-	Rescale          bool
-	Proposed         proposal.Proposal
-	Surge            *surge.Result
-	Stabilized       *behavior.Stabilized
-	Limited          *behavior.Limited
-	RaisedToMin      bool
-	Schedules        *schedules.Result
-	Fallbacks        *fallback.Result
-	Zero             *zero.Result
-	Shown            Shown
-	Refusal          Refusal
+	Rescale                         bool
+	Proposed                        proposal.Proposal
+	Surge                           *surge.Result
+	Stabilized                      *behavior.Stabilized
+	Limited                         *behavior.Limited
+	RaisedToMin                     bool
+	Schedules                       *schedules.Result
+	Fallbacks                       *fallback.Result
+	Zero                            *zero.Result
+	Shown                           Shown
+	Refusal                         Refusal
 	// WriteError is why the scale could not be written.
 	WriteError string
 }

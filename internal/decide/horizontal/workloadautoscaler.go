@@ -123,8 +123,7 @@ func (d *Decision) applyMode(s *State) {
 
 // Proposals appends what each source asks for: metrics, the surge window, fallbacks and schedules.
 func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
-	sources := proposal.Sources{
+	return (&proposal.Sources{
 		Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active, Schedules: d.Schedules.InForce,
-	}
-	return sources.Append(dst)
+	}).Append(dst)
 }

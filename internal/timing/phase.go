@@ -10,7 +10,7 @@ import (
 func Phase(name string, period time.Duration) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // it never fails
-	// FNV's bits of similar names are similar. These are the steps that end MurmurHash3.
+	// FNV's bits of similar names are similar. These are the first steps of those that end MurmurHash3.
 	x := h.Sum64()
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd

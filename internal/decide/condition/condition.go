@@ -87,13 +87,12 @@ func (l *List[C]) Set(all []C, c Condition) ([]C, bool) {
 	return all, true
 }
 
-// Remove takes the condition of this type away.
+// Remove takes the condition of this type away, wherever it stands: other writers may have left it more than once.
 func (l *List[C]) Remove(all []C, kind string) (remaining []C, isChanged bool) {
-	i := l.find(all, kind)
-	if i < 0 {
-		return all, false
+	for i := l.find(all, kind); i >= 0; i = l.find(all, kind) {
+		all, isChanged = slices.Delete(all, i, i+1), true
 	}
-	return slices.Delete(all, i, i+1), true
+	return all, isChanged
 }
 
 // IsTrue reports whether the condition of this type is there and True.

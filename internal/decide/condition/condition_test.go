@@ -68,6 +68,10 @@ func TestRemove(t *testing.T) {
 	if _, isChanged := Sorted.Remove(all, "C"); isChanged {
 		t.Error("C was removed")
 	}
+	twice := []Condition{one("A", True, "", noon), one("B", False, "", noon), one("A", False, "", noon)}
+	if all, isChanged := Sorted.Remove(twice, "A"); !isChanged || len(all) != 1 || all[0].Type != "B" {
+		t.Errorf("of A, B and A, B is left, not %+v", all)
+	}
 	if all, isChanged := Sorted.Remove(all, "A"); !isChanged || len(all) != 1 || all[0].Type != "B" {
 		t.Errorf("B is left, not %+v", all)
 	}

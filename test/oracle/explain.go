@@ -58,7 +58,9 @@ func (s seen) permits(d divergence.Set, with, without *Result) bool {
 
 func succeeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
 
-func unready(pod *corev1.Pod) bool { return !isReady(pod) }
+// unready reports whether upstream does not count the pod as ready: a finished pod may
+// still have the condition.
+func unready(pod *corev1.Pod) bool { return pod.Status.Phase != corev1.PodRunning || !isReady(pod) }
 
 func isReady(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

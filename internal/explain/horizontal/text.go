@@ -11,14 +11,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 )
 
-// Style is how the text is printed.
-type Style struct {
-	// Bold emphasizes the most important lines; nil leaves them as they are.
-	Bold func(string) string
-	// AllPods names all pods that do not count, not the first few of a group.
-	AllPods bool
-}
-
 // WriteText prints the explanation for people.
 func (e *Explanation) WriteText(w io.Writer, style Style) error {
 	p := &page{style: style}
@@ -40,13 +32,6 @@ func (e *Explanation) WriteText(w io.Writer, style Style) error {
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
-}
-
-func (p *page) strong(label, text string) {
-	if p.style.Bold != nil {
-		text = p.style.Bold(text)
-	}
-	p.line(label, "%s", text)
 }
 
 // useText is "scaleUp 4 Pods per 60 s: permits 6, from 2 at the start of the period".

@@ -5,9 +5,11 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := help
 
-# How long the demo's load lasts, in seconds; KEEP=1 leaves the cluster up.
+# How long the demo's load lasts, in seconds; KEEP=1 leaves the cluster up, MANAGED=1 leaves kube-controller-manager's HPA loop on
+# and scales by a WorkloadAutoscaler.
 DEMO_SECONDS ?= 180
 KEEP ?=
+MANAGED ?=
 
 # One set of flags for everything that is built, so that Plimsoll, the control plane's parts, the unit tests and the linter's
 # type checking share each compiled package; a test compares them with internal/dev/devcluster/build. -race needs cgo, therefore
@@ -59,9 +61,10 @@ help: ## list the targets
 ##@ Use
 
 .PHONY: demo
-demo: ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up)
+demo: ## watch Plimsoll scale a Deployment on a real API server (DEMO_SECONDS=180, KEEP=1 leaves it up, MANAGED=1 by a WorkloadAutoscaler)
 	@$(DEVBUILD) $(if $(KEEP),,-without=kubectl)
-	@bin/devcluster demo --began=$(BEGAN) --seconds=$(DEMO_SECONDS) $(if $(KEEP),--keep)
+	@bin/devcluster demo --began=$(BEGAN) --seconds=$(DEMO_SECONDS) $(if $(KEEP),--keep) \
+		$(if $(MANAGED),--managed)
 
 .PHONY: cluster
 cluster: tools ## start a development cluster and print its kubeconfig; Ctrl-C removes it

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/demo"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 )
@@ -20,6 +21,7 @@ import (
 type demoOptions struct {
 	seconds int
 	keep    bool
+	managed bool
 	summary string
 	binDir  string
 	program string
@@ -39,6 +41,8 @@ func demoCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.IntVar(&o.seconds, "seconds", 180, "length of the demo from its first metric")
 	flags.BoolVar(&o.keep, "keep", false, "leave the cluster up afterwards, until Ctrl-C")
+	flags.BoolVar(&o.managed, "managed", false,
+		"leave kube-controller-manager's own HPA loop on, as managed clusters do, and scale by a WorkloadAutoscaler")
 	flags.StringVar(&o.summary, "summary", "demo-summary.json", "file for the summary")
 	flags.StringVar(&o.program, "plimsoll", "", "program to run (default: bin/plimsoll)")
 	flags.Int64Var(&o.began, "began", time.Now().Unix(), "when the demo was asked for, in Unix seconds; builds count")
@@ -57,7 +61,7 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	}
 	fmt.Fprintln(out, "Starting a control plane on this machine ...")
 	cluster, err := devcluster.Start(ctx, devcluster.Config{
-		BinDir: built.BinDir, MetricsServer: true,
+		BinDir: built.BinDir, MetricsServer: true, HPAController: o.managed,
 		Log: func(format string, args ...any) { fmt.Fprintf(out, "  "+format+"\n", args...) },
 	})
 	if err != nil {
@@ -68,14 +72,14 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 		return err
 	}
 	err = demo.Run(ctx, demo.Config{
-		Client: cluster.Client(), Plan: plan, Began: time.Unix(o.began, 0), Out: out,
+		REST: cluster.RESTConfig(), Plan: plan, Kind: o.kind(), Began: time.Unix(o.began, 0), Out: out,
 		Terminal: demo.IsTerminal(os.Stdout), SummaryPath: o.summary, Failed: cluster.Failed(),
 	})
 	if ctx.Err() != nil {
 		return errors.New("interrupted; everything that the demo made is removed")
 	}
 	if o.keep {
-		keep(ctx, cluster, built.BinDir, out)
+		o.keepUp(ctx, cluster, built.BinDir, out)
 	}
 	return err
 }
@@ -86,6 +90,14 @@ func (o demoOptions) without() []string {
 		return nil
 	}
 	return []string{"kubectl"}
+}
+
+// kind is which object scales.
+func (o demoOptions) kind() demo.Kind {
+	if o.managed {
+		return demo.WorkloadAutoscaler
+	}
+	return demo.HPA
 }
 
 // startPlimsoll runs the program as it would run in a pod: as its service
@@ -105,13 +117,21 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 	if err != nil {
 		return err
 	}
+	if o.managed {
+		if err := cluster.InstallDefinitions(ctx, plimsollv1alpha1.SchemeGroupVersion.Group); err != nil {
+			return err
+		}
+	}
 	running, err := cluster.StartPlimsoll(ctx, program, kubeconfig, flags...)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "Plimsoll is running: plimsoll controller %s\n", strings.Join(flags, " "))
+	if o.managed {
+		fmt.Fprint(out, managedText)
+	}
 	explain, err := demo.Explain{
-		Program: program, Kubeconfig: cluster.KubeconfigPath(), Inspection: running.Inspection,
+		Program: program, Kubeconfig: cluster.KubeconfigPath(), Kind: o.kind(), Inspection: running.Inspection,
 	}.Line()
 	if err != nil {
 		return err
@@ -120,16 +140,30 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 	return nil
 }
 
-// keep leaves the cluster to the user.
-func keep(ctx context.Context, cluster *devcluster.Cluster, binDir string, out io.Writer) {
+// managedText says what is different with --managed.
+const managedText = `
+On EKS, GKE and AKS the HPA loop of kube-controller-manager cannot be turned off. It is on in this cluster too. Two
+controllers must not scale by the same HPA, so the Deployment shop/web has none. A WorkloadAutoscaler scales it, which
+only Plimsoll acts on. Its spec is that of the HPA in "make demo" without MANAGED=1.
+
+`
+
+// keepUp leaves the cluster to the user.
+func (o demoOptions) keepUp(ctx context.Context, cluster *devcluster.Cluster, binDir string, out io.Writer) {
+	kubectl := filepath.Join(binDir, "kubectl")
 	fmt.Fprintf(out, `
 The cluster stays up until Ctrl-C. In another terminal:
 
   export KUBECONFIG=%s
-  %s -n shop describe hpa web
+  %s -n shop describe %s web
   %s -n shop annotate service web --overwrite sim.plimsoll.dev/requests-per-second=50
-
-`, cluster.KubeconfigPath(), filepath.Join(binDir, "kubectl"), filepath.Join(binDir, "kubectl"))
+`, cluster.KubeconfigPath(), kubectl, o.kind(), kubectl)
+	if o.managed {
+		fmt.Fprintf(out, `  %s -n shop get wla
+  %s -n shop patch wla web --type=merge -p '{"spec":{"mode":"Paused"}}'
+`, kubectl, kubectl)
+	}
+	fmt.Fprintln(out)
 	select {
 	case <-ctx.Done():
 	case err := <-cluster.Failed():

@@ -201,7 +201,7 @@ var layers = []wall{
 		within: "internal/dev/demo",
 		why:    "it watches Plimsoll from outside, as a user does: through the API",
 		ours: []string{"internal/dev/demo", "internal/dev/devcluster", "internal/workloadmodel", "internal/decide",
-			"internal/observe", "internal/snapshot"},
+			"internal/observe", "internal/snapshot", "internal/kube/wla", "internal/kube/customresource", "api"},
 	},
 	{
 		within: "internal/dev/bench",

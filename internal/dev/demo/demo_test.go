@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +13,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 func TestComputedIsTheDocumentedFormula(t *testing.T) {
@@ -119,6 +127,67 @@ func TestEventsBecomeScalings(t *testing.T) {
 	}
 }
 
+// A WorkloadAutoscaler gets the HPA's spec, and its status is read as the HPA's is.
+func TestWorkloadAutoscalerHasTheSpecOfTheHPA(t *testing.T) {
+	var stored *plimsollv1alpha1.WorkloadAutoscaler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Method == http.MethodPost {
+			stored = &plimsollv1alpha1.WorkloadAutoscaler{}
+			if err := json.NewDecoder(r.Body).Decode(stored); err != nil {
+				t.Error(err)
+			}
+			stored.Status = plimsollv1alpha1.WorkloadAutoscalerStatus{
+				CurrentMetrics: []autoscalingv2.MetricStatus{{Type: autoscalingv2.ResourceMetricSourceType,
+					Resource: &autoscalingv2.ResourceMetricStatus{
+						Name: corev1.ResourceCPU, Current: autoscalingv2.MetricValueStatus{AverageUtilization: ptr.To[int32](90)},
+					}}},
+				Conditions: []metav1.Condition{{Type: "ScalingActive", Status: "True", Reason: "ValidMetricFound", Message: "fine"}},
+				Proposals:  []plimsollv1alpha1.Proposal{{Source: "Metric", Name: "cpu", Replicas: ptr.To[int32](6)}},
+				Limit:      &plimsollv1alpha1.Limit{Name: "ScaleUpRate", Message: "permits 4"},
+			}
+		}
+		if err := json.NewEncoder(w).Encode(stored); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	o, err := newObserver(&rest.Config{Host: server.URL}, WorkloadAutoscaler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlan(180 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.autoscalers.create(t.Context(), autoscalerSpec(plan)); err != nil {
+		t.Fatal(err)
+	}
+	want, got := autoscalerSpec(plan), observehorizontal.WorkloadAutoscaler(stored).Spec
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+	if err := o.awaitMetric(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s, err := o.autoscalers.status(t.Context())
+	if err != nil || ptr.Deref(s.percent(), 0) != 90 {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	if diff := cmp.Diff([]string{"proposals: Metric cpu 6 ", "limit: ScaleUpRate permits 4"}, s.lines); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestExplainNamesTheObject(t *testing.T) {
+	for kind, want := range map[Kind]string{HPA: " explain hpa/web -n shop ", WorkloadAutoscaler: " explain wla/web -n shop "} {
+		line, err := Explain{Program: "plimsoll", Kubeconfig: "k", Kind: kind, Inspection: "127.0.0.1:8082"}.Line()
+		if err != nil || !strings.Contains(line, want) || !strings.HasSuffix(line, "--controller-port=8082") {
+			t.Errorf("%s: %q, %v", kind, line, err)
+		}
+	}
+}
+
 func TestLinesPrintEachScalingOnce(t *testing.T) {
 	r := &record{}
 	r.sample(Sample{Load: 75, Wanted: 5, Ready: 4, Percent: ptr.To[int32](90)})
@@ -139,10 +208,12 @@ func TestLinesPrintEachScalingOnce(t *testing.T) {
 
 func TestScreenShowsEverything(t *testing.T) {
 	r := &record{}
-	r.sample(Sample{Load: 75, Wanted: 5, Ready: 4, Conditions: []string{"ScalingActive ValidMetricFound: fine"}})
+	r.sample(Sample{Load: 75, Wanted: 5, Ready: 4, Conditions: []string{"ScalingActive ValidMetricFound: fine"},
+		Status: []string{"limit: ScaleUpRate"}})
 	r.scaled(ScaleEvent{From: 1, To: 5, Reason: "because"})
 	got := screen{record: r, total: time.Minute}.View().Content
-	for _, want := range []string{"75 requests/s", "5 wanted, 4 ready", "████·", "1 -> 5  because", "ValidMetricFound"} {
+	for _, want := range []string{"75 requests/s", "5 wanted, 4 ready", "████·", "1 -> 5  because", "ValidMetricFound",
+		"limit: ScaleUpRate"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, got)
 		}

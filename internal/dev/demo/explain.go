@@ -5,13 +5,14 @@ import (
 	"net"
 )
 
-// Explain is the command that shows why the demo's HPA has its replica count, to be run beside the
+// Explain is the command that shows why the demo's autoscaler wants its replica count, to be run beside the
 // demo.
 type Explain struct {
 	// Program is Plimsoll's, Kubeconfig an administrator's.
 	Program, Kubeconfig string
 	// Namespace is the demo's if it is empty.
 	Namespace string
+	Kind      Kind
 	// Inspection is the address where the controller serves its history. Only its port is passed: the
 	// controller runs beside the cluster, so the Lease names this machine.
 	Inspection string
@@ -27,6 +28,6 @@ func (e Explain) Line() (string, error) {
 	if namespace == "" {
 		namespace = demoNamespace
 	}
-	return fmt.Sprintf("KUBECONFIG=%s %s explain hpa/%s -n %s --controller-port=%s",
-		e.Kubeconfig, e.Program, demoWorkload, namespace, port), nil
+	return fmt.Sprintf("KUBECONFIG=%s %s explain %s/%s -n %s --controller-port=%s",
+		e.Kubeconfig, e.Program, e.Kind, demoWorkload, namespace, port), nil
 }

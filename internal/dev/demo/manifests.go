@@ -17,8 +17,8 @@ import (
 )
 
 // createWorkload makes what the demo scales: a Deployment, the Service that its
-// load is offered to, and the HorizontalPodAutoscaler.
-func createWorkload(ctx context.Context, client kubernetes.Interface, plan Plan) error {
+// load is offered to, and the autoscaler.
+func createWorkload(ctx context.Context, client kubernetes.Interface, a autoscalers, plan Plan) error {
 	meta := metav1.ObjectMeta{Name: demoWorkload, Namespace: demoNamespace}
 	create := metav1.CreateOptions{}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: demoNamespace}}
@@ -31,11 +31,7 @@ func createWorkload(ctx context.Context, client kubernetes.Interface, plan Plan)
 	if _, err := client.AppsV1().Deployments(demoNamespace).Create(ctx, deployment(meta), create); err != nil {
 		return fmt.Errorf("create deployment %s/%s: %w", demoNamespace, demoWorkload, err)
 	}
-	_, err := client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Create(ctx, autoscaler(meta, plan), create)
-	if err != nil {
-		return fmt.Errorf("create horizontalpodautoscaler %s/%s: %w", demoNamespace, demoWorkload, err)
-	}
-	return nil
+	return a.create(ctx, autoscalerSpec(plan))
 }
 
 func service(meta metav1.ObjectMeta) *corev1.Service {
@@ -74,30 +70,27 @@ func deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
 	}
 }
 
-// autoscaler is an ordinary HorizontalPodAutoscaler; only its scale-down window
+// autoscalerSpec is that of an ordinary HorizontalPodAutoscaler; only its scale-down window
 // is shorter than the default of five minutes, for which a demo has no time.
-func autoscaler(meta metav1.ObjectMeta, plan Plan) *autoscalingv2.HorizontalPodAutoscaler {
-	return &autoscalingv2.HorizontalPodAutoscaler{
-		ObjectMeta: meta,
-		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
-				APIVersion: "apps/v1", Kind: "Deployment", Name: demoWorkload,
+func autoscalerSpec(plan Plan) autoscalingv2.HorizontalPodAutoscalerSpec {
+	return autoscalingv2.HorizontalPodAutoscalerSpec{
+		ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{
+			APIVersion: "apps/v1", Kind: "Deployment", Name: demoWorkload,
+		},
+		MinReplicas: ptr.To[int32](minReplicas),
+		MaxReplicas: maxReplicas,
+		Metrics: []autoscalingv2.MetricSpec{{
+			Type: autoscalingv2.ResourceMetricSourceType,
+			Resource: &autoscalingv2.ResourceMetricSource{
+				Name: corev1.ResourceCPU,
+				Target: autoscalingv2.MetricTarget{
+					Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](targetPercent),
+				},
 			},
-			MinReplicas: ptr.To[int32](minReplicas),
-			MaxReplicas: maxReplicas,
-			Metrics: []autoscalingv2.MetricSpec{{
-				Type: autoscalingv2.ResourceMetricSourceType,
-				Resource: &autoscalingv2.ResourceMetricSource{
-					Name: corev1.ResourceCPU,
-					Target: autoscalingv2.MetricTarget{
-						Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](targetPercent),
-					},
-				},
-			}},
-			Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{
-				ScaleDown: &autoscalingv2.HPAScalingRules{
-					StabilizationWindowSeconds: ptr.To(int32(plan.Stabilization / time.Second)),
-				},
+		}},
+		Behavior: &autoscalingv2.HorizontalPodAutoscalerBehavior{
+			ScaleDown: &autoscalingv2.HPAScalingRules{
+				StabilizationWindowSeconds: ptr.To(int32(plan.Stabilization / time.Second)),
 			},
 		},
 	}

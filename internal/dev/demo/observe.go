@@ -7,39 +7,57 @@ import (
 	"strconv"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
 // observer sees the demo as any user would: through the API server.
 type observer struct {
-	client kubernetes.Interface
-	began  time.Time
+	client      kubernetes.Interface
+	autoscalers autoscalers
+	began       time.Time
+}
+
+func newObserver(config *rest.Config, kind Kind) (*observer, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	o := &observer{client: client, autoscalers: hpas{client}, began: time.Now()}
+	if kind == WorkloadAutoscaler {
+		own, err := wla.New(config)
+		if err != nil {
+			return nil, fmt.Errorf("client of WorkloadAutoscalers: %w", err)
+		}
+		o.autoscalers = workloadAutoscalers{own}
+	}
+	return o, nil
 }
 
 func (o *observer) sample(ctx context.Context, load float64) (Sample, error) {
-	get := metav1.GetOptions{}
-	d, err := o.client.AppsV1().Deployments(demoNamespace).Get(ctx, demoWorkload, get)
+	d, err := o.client.AppsV1().Deployments(demoNamespace).Get(ctx, demoWorkload, metav1.GetOptions{})
 	if err != nil {
 		return Sample{}, fmt.Errorf("get deployment %s/%s: %w", demoNamespace, demoWorkload, err)
 	}
-	hpa, err := o.client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Get(ctx, demoWorkload, get)
+	read, err := o.autoscalers.status(ctx)
 	if err != nil {
-		return Sample{}, fmt.Errorf("get horizontalpodautoscaler %s/%s: %w", demoNamespace, demoWorkload, err)
+		return Sample{}, err
 	}
-	s := Sample{Elapsed: time.Since(o.began), Load: load, Ready: d.Status.ReadyReplicas}
+	s := Sample{
+		Elapsed: time.Since(o.began), Load: load, Ready: d.Status.ReadyReplicas, Percent: read.percent(),
+		Status: read.lines,
+	}
 	if d.Spec.Replicas != nil {
 		s.Wanted = *d.Spec.Replicas
 	}
-	if m := hpa.Status.CurrentMetrics; len(m) > 0 && m[0].Resource != nil {
-		s.Percent = m[0].Resource.Current.AverageUtilization
-	}
-	for _, c := range hpa.Status.Conditions {
-		s.Conditions = append(s.Conditions, fmt.Sprintf("%s %s: %s", c.Type, c.Reason, c.Message))
+	for _, c := range read.conditions {
+		s.Conditions = append(s.Conditions, c.String())
 	}
 	return s, nil
 }
@@ -48,9 +66,7 @@ func (o *observer) sample(ctx context.Context, load float64) (Sample, error) {
 // time: metrics need two scrapes.
 func (o *observer) awaitMetric(ctx context.Context) error {
 	for {
-		hpa, err := o.client.AutoscalingV2().HorizontalPodAutoscalers(demoNamespace).Get(ctx, demoWorkload,
-			metav1.GetOptions{})
-		if err == nil && computed(hpa) {
+		if s, err := o.autoscalers.status(ctx); err == nil && s.isComputed() {
 			return nil
 		}
 		select {
@@ -59,15 +75,6 @@ func (o *observer) awaitMetric(ctx context.Context) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-}
-
-func computed(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	for _, c := range hpa.Status.Conditions {
-		if c.Type == autoscalingv2.ScalingActive {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // watchScales calls scaled for each event SuccessfulRescale of the autoscaler

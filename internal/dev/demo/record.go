@@ -12,11 +12,13 @@ type Sample struct {
 	// Load is offered, in requests per second.
 	Load          float64
 	Wanted, Ready int32
-	// Percent is the utilization that the HorizontalPodAutoscaler's status shows;
-	// nil where it shows none.
+	// Percent is the utilization that the autoscaler's status shows; nil where it
+	// shows none.
 	Percent *int32
 	// Conditions are the last reasons, a line each.
 	Conditions []string
+	// Status is what else the autoscaler's status shows, a line each.
+	Status []string
 }
 
 // ScaleEvent is one scaling as it was seen on the API server.

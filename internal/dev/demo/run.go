@@ -10,14 +10,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // Config says how to run the demo.
 type Config struct {
-	// Client is an administrator's.
-	Client kubernetes.Interface
-	Plan   Plan
+	// REST is an administrator's.
+	REST *rest.Config
+	Plan Plan
+	// Kind is which object scales.
+	Kind Kind
 	// Began is when the program started, for the time to the first scale-up.
 	Began time.Time
 	// Out is where the demo is shown, live if Terminal is set.
@@ -35,10 +37,13 @@ var errNotComputed = errors.New("the demo did not scale as computed, see above")
 // Run creates the workload, plays the load and judges what Plimsoll made of it.
 // Plimsoll must be running against the same cluster.
 func Run(ctx context.Context, c Config) error {
-	if err := createWorkload(ctx, c.Client, c.Plan); err != nil {
+	o, err := newObserver(c.REST, c.Kind)
+	if err != nil {
 		return err
 	}
-	o := &observer{client: c.Client, began: time.Now()}
+	if err := createWorkload(ctx, o.client, o.autoscalers, c.Plan); err != nil {
+		return err
+	}
 	fmt.Fprintln(c.Out, "Waiting for the first metric (metrics-server needs two scrapes) ...")
 	if err := await(ctx, o, c.Failed); err != nil {
 		return err
@@ -102,7 +107,7 @@ func drive(ctx context.Context, c Config, o *observer, r *record) error {
 	offered := baseLoad
 	for {
 		if load := c.Plan.Load(time.Since(o.began)); load != offered {
-			if err := offer(ctx, c.Client, load); err != nil {
+			if err := offer(ctx, o.client, load); err != nil {
 				return ended(ctx, err)
 			}
 			offered = load

@@ -124,6 +124,12 @@ func (s screen) View() tea.View {
 	for _, c := range last.Conditions {
 		fmt.Fprintf(&b, "  %s\n", c)
 	}
+	if len(last.Status) > 0 {
+		b.WriteString("\n  status\n")
+	}
+	for _, line := range last.Status {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
 	return tea.NewView(b.String())
 }
 

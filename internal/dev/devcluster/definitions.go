@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/build"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/manifests"
@@ -13,9 +16,10 @@ import (
 // definitionsTimeout bounds how long the API server may take to serve new kinds.
 const definitionsTimeout = 30 * time.Second
 
-// InstallDefinitions applies the repository's CustomResourceDefinitions and waits until the API server serves them.
-// They are not part of InstallPlimsoll: without them Plimsoll follows HPAs and nothing else.
-func (a *access) InstallDefinitions(ctx context.Context) error {
+// InstallDefinitions applies the repository's CustomResourceDefinitions of some API groups, or of all if none is named,
+// and waits until the API server serves them. They are not part of InstallPlimsoll: without them Plimsoll follows HPAs
+// and nothing else.
+func (a *access) InstallDefinitions(ctx context.Context, groups ...string) error {
 	root, err := build.Root()
 	if err != nil {
 		return err
@@ -28,7 +32,10 @@ func (a *access) InstallDefinitions(ctx context.Context) error {
 	if err != nil || len(own) == 0 {
 		return fmt.Errorf("devcluster: config/crd/plimsoll/ has %d definitions: %w", len(own), err)
 	}
-	definitions = append(definitions, own...)
+	definitions = slices.DeleteFunc(append(definitions, own...), func(o *unstructured.Unstructured) bool {
+		group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+		return len(groups) > 0 && !slices.Contains(groups, group)
+	})
 	if err := manifests.Apply(ctx, a.rest, definitions); err != nil {
 		return fmt.Errorf("devcluster: apply config/crd/: %w", err)
 	}

@@ -149,7 +149,8 @@ func TestTheDemosLineFindsTheLeader(t *testing.T) {
 	s := waiting(t)
 	p := shared.Plimsoll(t)
 	line, err := demo.Explain{
-		Program: p.Binary(), Kubeconfig: s.Cluster.KubeconfigPath(), Namespace: s.Name, Inspection: p.Inspection(),
+		Program: p.Binary(), Kubeconfig: s.Cluster.KubeconfigPath(), Namespace: s.Name, Kind: demo.HPA,
+		Inspection: p.Inspection(),
 	}.Line()
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,7 @@ const (
 	upstreamDefaults = "upstream"
 	upstreamOpened   = "upstream-opened"
 	plimsoll         = "plimsoll"
+	plimsollHalf     = "plimsoll-half"
 )
 
 // scaleOptions are the scale command's flags.
@@ -76,7 +77,8 @@ func (o *scaleOptions) addFlags(command *cobra.Command) {
 		"amplitude of the pods' CPU, as a share of it; above the tolerance of 0.1 things get scaled")
 	flags.IntVar(&c.Nice, "nice", 0, "nice value of what is measured; below zero, which takes root, it does not wait "+
 		"for the control plane and the kubelets on the same processors")
-	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll}, "what to measure")
+	flags.StringSliceVar(&o.subjects, "subjects", []string{upstreamDefaults, upstreamOpened, plimsoll},
+		"what to measure; "+plimsollHalf+" has every second HPA replaced by a WorkloadAutoscaler")
 	flags.StringVar(&o.plimsollFlags, "plimsoll-flags", "", "flags of plimsoll controller, with blanks between")
 	flags.StringVar(&o.upstreamFlags, "upstream-flags", "", "more flags of kube-controller-manager for "+upstreamOpened+
 		", with blanks between")
@@ -113,6 +115,10 @@ func (o *scaleOptions) chosen() ([]scale.Subject, error) {
 			Flags: append(scale.OpenedFlags(), strings.Fields(o.upstreamFlags)...),
 		},
 		plimsoll: {Name: "Plimsoll", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags)},
+		plimsollHalf: {
+			Name: "Plimsoll, half WLAs", Kind: scale.Plimsoll, Flags: strings.Fields(o.plimsollFlags),
+			HalfWorkloadAutoscalers: true,
+		},
 	}
 	return choose(o.subjects, known)
 }
@@ -140,7 +146,7 @@ func (o *scaleOptions) build(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	o.config.BinDir = built.BinDir
-	if o.config.Plimsoll != "" && !slices.Contains(o.subjects, plimsoll) {
+	if o.config.Plimsoll != "" && !slices.Contains(o.subjects, plimsoll) && !slices.Contains(o.subjects, plimsollHalf) {
 		return fmt.Errorf("--plimsoll=%s: it is not among --subjects", o.config.Plimsoll)
 	}
 	if o.config.Plimsoll == "" {

@@ -36,6 +36,11 @@ func (t *Table) WriteNotes(w io.Writer, notes []string) error {
 	if _, err := t.WriteTo(w); err != nil {
 		return err
 	}
+	return WriteNotes(w, notes)
+}
+
+// WriteNotes writes what may make the numbers above it doubtful.
+func WriteNotes(w io.Writer, notes []string) error {
 	for _, note := range notes {
 		if _, err := fmt.Fprintln(w, "\nNote: "+note); err != nil {
 			return fmt.Errorf("print the notes: %w", err)

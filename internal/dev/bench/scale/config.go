@@ -99,8 +99,8 @@ func (c Config) completed() (Config, error) {
 }
 
 func (c *Config) validate() error {
-	if c.Runs < 1 || len(c.Subjects) == 0 {
-		return errors.New("there must be at least one run and one subject")
+	if err := c.validateSubjects(); err != nil {
+		return err
 	}
 	if c.VerticalObjects < 0 || c.VerticalObjects > c.Size.Objects {
 		return fmt.Errorf("there are %d objects, so that %d cannot have a VerticalPodAutoscaler", c.Size.Objects,
@@ -116,6 +116,18 @@ func (c *Config) validate() error {
 	}
 	if c.BinDir == "" || c.Plimsoll == "" {
 		return errors.New("the folder of the control plane's binaries and Plimsoll's binary are needed")
+	}
+	return nil
+}
+
+func (c *Config) validateSubjects() error {
+	if c.Runs < 1 || len(c.Subjects) == 0 {
+		return errors.New("there must be at least one run and one subject")
+	}
+	for _, s := range c.Subjects {
+		if s.HalfWorkloadAutoscalers && s.Kind != Plimsoll {
+			return fmt.Errorf("%s: only Plimsoll decides WorkloadAutoscalers", s.Name)
+		}
 	}
 	return nil
 }

@@ -85,6 +85,9 @@ type waiting struct {
 
 // measure runs a subject and measures it at rest.
 func (b *bench) measure(ctx context.Context, subject Subject, title string) (m measurement, err error) {
+	if err := b.replace(ctx, subject); err != nil {
+		return measurement{}, err
+	}
 	o := &observer{
 		journal: newJournal(b.Size.Objects, time.Now()), window: b.Window, decisions: FromRequests, title: title,
 		kind: subject.Kind,

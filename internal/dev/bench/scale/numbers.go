@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/exposition"
 )
 
@@ -38,7 +39,7 @@ func (p page) process(at time.Time) process {
 // requests are what an API server has answered.
 type requests struct {
 	verbs map[string]float64
-	// statusWrites are those of HorizontalPodAutoscalers, scaleWrites those of any scale.
+	// statusWrites are those of HPAs and WorkloadAutoscalers, scaleWrites those of any scale.
 	statusWrites, scaleWrites float64
 }
 
@@ -51,9 +52,11 @@ func (p page) requests() requests {
 		}
 		verb := labels["verb"]
 		r.verbs[verb] += count
+		isAutoscaler := labels["resource"] == "horizontalpodautoscalers" ||
+			labels["resource"] == plimsollv1alpha1.WorkloadAutoscalers
 		writes := verb == http.MethodPut || verb == http.MethodPatch || verb == "APPLY"
 		switch {
-		case writes && labels["resource"] == "horizontalpodautoscalers" && labels["subresource"] == "status":
+		case writes && isAutoscaler && labels["subresource"] == "status":
 			r.statusWrites += count
 		case writes && labels["subresource"] == "scale":
 			r.scaleWrites += count

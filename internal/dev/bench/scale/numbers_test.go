@@ -27,7 +27,8 @@ apiserver_request_total{verb="GET",group="",resource="",subresource="/readyz",co
 apiserver_request_total{verb="GET",group="apps",resource="deployments",subresource="scale",code="200"} 30
 apiserver_request_total{verb="GET",group="apps",resource="deployments",subresource="scale",code="404"} 1
 apiserver_request_total{verb="PUT",group="apps",resource="deployments",subresource="scale",code="200"} 3
-apiserver_request_total{verb="PUT",group="autoscaling",resource="horizontalpodautoscalers",subresource="status",code="200"} 20
+apiserver_request_total{verb="PUT",group="autoscaling",resource="horizontalpodautoscalers",subresource="status",code="200"} 12
+apiserver_request_total{verb="PUT",group="plimsoll.dev",resource="workloadautoscalers",subresource="status",code="200"} 8
 apiserver_request_total{verb="PUT",group="autoscaling",resource="horizontalpodautoscalers",subresource="",code="200"} 4
 apiserver_request_total{verb="PATCH",group="autoscaling",resource="horizontalpodautoscalers",subresource="status",code="200"} 5
 `

@@ -177,7 +177,13 @@ func (r *Result) Write(w io.Writer) error {
 		title += fmt.Sprintf(" At a nice value of %d.", r.Nice)
 	}
 	name := func(s *SubjectResult) string { return s.Name }
-	return report.Compare(title, r.Subjects, name, rows(r.verbs())).WriteNotes(w, r.doubts())
+	if _, err := report.Compare(title, r.Subjects, name, rows(r.verbs())).WriteTo(w); err != nil {
+		return err
+	}
+	if err := r.writeRatios(w); err != nil {
+		return err
+	}
+	return report.WriteNotes(w, r.doubts())
 }
 
 // agreement is how far a subject's own count of its decisions may be from what was seen from outside.

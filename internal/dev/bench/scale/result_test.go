@@ -91,6 +91,36 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// Half of the objects as WorkloadAutoscalers are compared with HPAs alone and the same flags, run by run.
+func TestRatios(t *testing.T) {
+	alone, half := twoMeasurements(), twoMeasurements()
+	half[0].cores, half[0].residentBytes = 0.05, 32<<20
+	config := Config{Size: someSize(t), Subjects: []Subject{
+		{Name: "upstream", Kind: Upstream}, {Name: "Plimsoll", Kind: Plimsoll},
+		{Name: "half", Kind: Plimsoll, HalfWorkloadAutoscalers: true},
+	}}
+	result := config.result(report.Machine{}, [][]measurement{twoMeasurements(), alone, half})
+	var out strings.Builder
+	if err := result.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(out.String(), "\n\nhalf in relation to Plimsoll: 1 is the same.\n\n")
+	for _, want := range []string{
+		"decision period p99, s                 1.00                 1.00\n",
+		"CPU, cores                             1.10  1.12 (1.00 to 1.25)\n",
+		"resident memory, MiB                  0.754  0.750 (0.500 to 1.000)\n",
+	} {
+		if !strings.Contains(squeezed(got), squeezed(want)) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(got, "upstream") {
+		t.Errorf("another autoscaler is compared:\n%s", got)
+	}
+}
+
+func squeezed(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 func TestDoubts(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*measurement)
@@ -172,6 +202,9 @@ func TestConfigIsChecked(t *testing.T) {
 		"no window":    func(c *Config) { c.Window = 0 },
 		"no binaries":  func(c *Config) { c.BinDir = "" },
 		"back in time": func(c *Config) { c.Settle = -1 },
+		"WorkloadAutoscalers for upstream": func(c *Config) {
+			c.Subjects = []Subject{{Kind: Upstream, HalfWorkloadAutoscalers: true}}
+		},
 	} {
 		bad := good
 		change(&bad)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -32,6 +33,9 @@ type bench struct {
 	launcher  *launcher
 	apiServer *http.Client
 	idle      rates
+	// population is how the objects were made; isHalved says that every second one has a WorkloadAutoscaler now.
+	population population.Config
+	isHalved   bool
 }
 
 // Run starts a control plane, fills it and measures each subject in each run.
@@ -139,14 +143,22 @@ func (b *bench) populate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := b.installWorkloadAutoscalers(ctx); err != nil {
+		return err
+	}
 	var made atomic.Int64
 	stop := b.sayEach(func() { b.progress.Say("%d of %d objects made", made.Load(), b.Size.Objects) })
 	defer stop()
-	return population.Create(ctx, population.Config{
+	custom, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	b.population = population.Config{
 		Client: client, Size: b.Size, KubeletPorts: b.telemetry.KubeletPorts(),
 		Progress: func(done int) { made.Store(int64(done)) },
-		Vertical: vertical, VerticalObjects: b.VerticalObjects,
-	})
+		Vertical: vertical, VerticalObjects: b.VerticalObjects, Dynamic: custom,
+	}
+	return population.Create(ctx, b.population)
 }
 
 // sayEach calls say now and then until stop is called.

@@ -30,6 +30,8 @@ type Subject struct {
 	Name  string   `json:"name"`
 	Kind  Kind     `json:"kind"`
 	Flags []string `json:"flags"`
+	// HalfWorkloadAutoscalers gives every second workload a WorkloadAutoscaler instead of its HPA.
+	HalfWorkloadAutoscalers bool `json:"halfWorkloadAutoscalers,omitempty"`
 }
 
 // OpenedFlags are kube-controller-manager's limits, opened as far as makes sense.

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -32,6 +33,8 @@ type Config struct {
 	// The first VerticalObjects workloads get a VerticalPodAutoscaler, too, for which there must be a client: Vertical.
 	Vertical        rest.Interface
 	VerticalObjects int
+	// Dynamic is the client of WorkloadAutoscalers; Replace alone needs it.
+	Dynamic dynamic.Interface
 	// Concurrency is how many workloads are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
 	// Progress is called with how many workloads are there; it may be nil. It is called from several goroutines.
@@ -147,8 +150,7 @@ func (c *creation) workload(ctx context.Context, object int) error {
 			return err
 		}
 	}
-	_, err = c.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, c.Size.autoscaler(object),
-		metav1.CreateOptions{})
+	err = c.hpa(ctx, object)
 	if err == nil && object < c.VerticalObjects {
 		err = c.Vertical.Post().Namespace(namespace).Resource(vpav1.VerticalPodAutoscalers).Body(c.Size.verticalAutoscaler(
 			object)).Do(ctx).Error()
@@ -156,5 +158,11 @@ func (c *creation) workload(ctx context.Context, object int) error {
 	if err == nil && c.Progress != nil {
 		c.Progress(int(c.done.Add(1)))
 	}
+	return err
+}
+
+func (c *creation) hpa(ctx context.Context, object int) error {
+	_, err := c.Client.AutoscalingV2().HorizontalPodAutoscalers(c.Size.NamespaceOf(object)).Create(ctx,
+		c.Size.autoscaler(object), metav1.CreateOptions{})
 	return err
 }

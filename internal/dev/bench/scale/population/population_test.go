@@ -7,12 +7,17 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"pgregory.net/rapid"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
 // Every pod is on exactly one node, no node has more than it takes, and every object is found by its name.
@@ -174,6 +179,50 @@ func checkWorkload(t *testing.T, client *control, namespace, name string) {
 	}
 	if selected != 3 || *target.Spec.Replicas != 3 || target.Status.Replicas != 3 {
 		t.Errorf("%d pods selected, scale %d of %d", selected, target.Status.Replicas, *target.Spec.Replicas)
+	}
+}
+
+// Every second workload gets a WorkloadAutoscaler with the spec of its HPA, and gets the HPA again.
+func TestReplaceAndBack(t *testing.T) {
+	size, err := Size{Objects: 7, PodsPer: 3, ObjectsPerNamespace: 2, PodsPerNode: 10}.Completed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newControl()
+	config := Config{
+		Client: client, Size: size, KubeletPorts: []int{11, 12, 13},
+		Dynamic: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()),
+	}
+	if err := Create(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(t.Context(), config, true); err != nil {
+		t.Fatal(err)
+	}
+	objects := config.Dynamic.Resource(plimsollv1alpha1.SchemeGroupVersion.WithResource(
+		plimsollv1alpha1.WorkloadAutoscalers))
+	wla, err := objects.Namespace("shop-2").Get(t.Context(), "web-5", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hpas := client.AutoscalingV2().HorizontalPodAutoscalers("shop-2")
+	if _, err := hpas.Get(t.Context(), "web-5", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("its HPA: %v", err)
+	}
+	if _, err := hpas.Get(t.Context(), "web-4", metav1.GetOptions{}); err != nil {
+		t.Errorf("the HPA of another: %v", err)
+	}
+	if most, _, err := unstructured.NestedInt64(wla.Object, "spec", "maxReplicas"); err != nil || most != 9 {
+		t.Errorf("maxReplicas %d, %v", most, err)
+	}
+	if err := Replace(t.Context(), config, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hpas.Get(t.Context(), "web-5", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := objects.Namespace("shop-2").Get(t.Context(), "web-5", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("its WorkloadAutoscaler: %v", err)
 	}
 }
 

@@ -61,14 +61,24 @@ func queries(t *testing.T) map[string]string {
 	return found
 }
 
+// workloadAutoscaler has a metric with a fallback.
+const workloadAutoscaler = `{"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler",
+	"metadata": {"name": "worker", "namespace": %q},
+	"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "worker"}, "maxReplicas": 10,
+		"metrics": [{"type": "External", "fallback": {"replicas": 3}, "external": {"metric": {"name": "queue_length",
+			"selector": {"matchLabels": {"service": "jobs"}}}, "target": {"type": "AverageValue", "averageValue": "10"}}}]}}`
+
 // TestDashboard: with Plimsoll deciding on a cluster, each query of the dashboard has
 // data.
 func TestDashboard(t *testing.T) {
 	s := shared.Namespace(t)
 	s.Kubectl("apply", "-f", "../../config/crd")
-	s.Kubectl("wait", "--for=condition=Established", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
-	web := harness.Workload{}
-	s.Create(web.Deployment(), web.Service(0))
+	s.Kubectl("apply", "-k", "../../config/crd/plimsoll")
+	s.Kubectl("wait", "--for=condition=Established", "crd", "verticalpodautoscalers.autoscaling.k8s.io",
+		"workloadautoscalers.plimsoll.dev")
+	web, worker := harness.Workload{}, harness.Workload{Name: "worker"}
+	s.Create(web.Deployment(), web.Service(0), worker.Deployment(), harness.Queue("jobs", 35))
+	s.KubectlInput(fmt.Sprintf(workloadAutoscaler, s.Name), "apply", "-f", "-")
 	s.Kubectl("autoscale", "deployment", "web", "--cpu=50%", "--min=1", "--max=10")
 	s.KubectlInput(fmt.Sprintf(`{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler", "metadata": {"name": "web", "namespace": %q},
 		"spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": "Off"}}}`, s.Name), "apply", "-f", "-")
@@ -88,6 +98,8 @@ func TestDashboard(t *testing.T) {
 	}
 	server := prometheusv1.NewAPI(client)
 	missing := queries(t)
+	missing["samples of a WorkloadAutoscaler"] = "plimsoll_workload_sample_age_seconds"
+	missing["limit of a WorkloadAutoscaler"] = "plimsoll_workload_bound"
 	// Pods that start are seen by the server, and for as long as a rate looks back.
 	await(t, time.Minute, func() error { return hasData(t.Context(), server, "scraping", "plimsoll_horizontal_running") })
 	s.SetLoad("web", 17.5)

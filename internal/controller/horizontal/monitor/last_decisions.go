@@ -30,7 +30,9 @@ const maxListed = 10_000
 // numbers, which takes less memory than series do.
 type lastDecisions struct {
 	hpas, workloads objectSeries
-	unlisted        *prometheus.Desc
+	// fallbacks is of WorkloadAutoscalers alone.
+	fallbacks *prometheus.Desc
+	unlisted  *prometheus.Desc
 
 	// mu guards what follows.
 	mu   sync.Mutex
@@ -71,6 +73,9 @@ type lastDecision struct {
 	desired             int32
 	binds               projection.Limit
 	isSampled, hasCount bool
+	// fallbacks is how many metrics' fallbacks are in force; hasFallbacks says that a metric has one.
+	fallbacks    int
+	hasFallbacks bool
 }
 
 // proposal is the replica count that one metric proposes; none if it failed.
@@ -88,6 +93,8 @@ func newLastDecisions() *lastDecisions {
 			"plimsoll_horizontal_", "HPA", []string{"namespace", "hpa_name"}),
 		workloads: newObjectSeries("plimsoll_workload_desired_replicas", "plimsoll_workload_", "WorkloadAutoscaler",
 			[]string{"namespace", "name"}),
+		fallbacks: prometheus.NewDesc("plimsoll_workload_fallbacks_active",
+			"How many fallbacks of an object's metrics are in force.", []string{"namespace", "name"}, nil),
 		unlisted: prometheus.NewDesc("plimsoll_horizontal_unlisted_objects",
 			"Objects without series of their own, as there are too many.", nil, nil),
 		last: map[observe.Key]*lastDecision{},
@@ -117,6 +124,8 @@ func (l *lastDecisions) note(key observe.Key, specs []source.Spec, d *horizontal
 		}
 	}
 	last.age, last.isSampled = d.At.Sub(sampled), !sampled.IsZero()
+	last.fallbacks = len(d.Fallbacks.Active)
+	last.hasFallbacks = slices.ContainsFunc(specs, func(s source.Spec) bool { return s.Fallback.FailureDuration > 0 })
 }
 
 func (l *lastDecisions) forget(key observe.Key) {
@@ -128,6 +137,7 @@ func (l *lastDecisions) forget(key observe.Key) {
 // Describe implements prometheus.Collector.
 func (l *lastDecisions) Describe(to chan<- *prometheus.Desc) {
 	to <- l.unlisted
+	to <- l.fallbacks
 	for _, of := range []*objectSeries{&l.hpas, &l.workloads} {
 		for _, desc := range []*prometheus.Desc{of.desired, of.proposed, of.bound, of.age} {
 			to <- desc
@@ -158,6 +168,9 @@ func (l *lastDecisions) Collect(to chan<- prometheus.Metric) {
 		gauge(of.bound, 1, key.Namespace, key.Name, last.binds.Name())
 		if last.isSampled {
 			gauge(of.age, last.age.Seconds(), key.Namespace, key.Name)
+		}
+		if last.hasFallbacks {
+			gauge(l.fallbacks, float64(last.fallbacks), key.Namespace, key.Name)
 		}
 		for k, proposed := range last.proposals {
 			if !proposed.failed {

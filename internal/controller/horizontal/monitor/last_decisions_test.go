@@ -2,7 +2,9 @@ package monitor
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 
@@ -10,7 +12,50 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
+
+// TestSeriesOfWorkloadAutoscalers: they have the series that HPAs have, by names of their own, and one that shows a
+// fallback in force. It is there only where a metric has a fallback.
+func TestSeriesOfWorkloadAutoscalers(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	specs := []source.Spec{{Type: source.External, Fallback: source.Fallback{FailureDuration: time.Minute}}}
+	d := &horizontal.Decision{
+		At: now, Metrics: []metric.Result{{Replicas: 7, At: now.Add(-3 * time.Second)}},
+		Fallbacks: fallback.Result{Active: []fallback.Active{{}}},
+	}
+	desired := int32(6)
+	decisions := newLastDecisions()
+	decisions.note(observe.WLA("shop", "web"), specs, d, &desired)
+	decisions.note(observe.WLA("shop", "plain"), []source.Spec{{Type: source.External}}, d, &desired)
+	decisions.note(observe.HPA("shop", "web"), []source.Spec{{Type: source.External}}, d, &desired)
+	want := `# HELP plimsoll_workload_desired_replicas Current desired replica count for WorkloadAutoscaler objects.
+# TYPE plimsoll_workload_desired_replicas gauge
+plimsoll_workload_desired_replicas{name="plain",namespace="shop"} 6
+plimsoll_workload_desired_replicas{name="web",namespace="shop"} 6
+# HELP plimsoll_workload_fallbacks_active How many fallbacks of an object's metrics are in force.
+# TYPE plimsoll_workload_fallbacks_active gauge
+plimsoll_workload_fallbacks_active{name="web",namespace="shop"} 1
+# HELP plimsoll_workload_proposed_replicas What each metric of an object wanted at its last decision, before any limit.
+# TYPE plimsoll_workload_proposed_replicas gauge
+plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="plain",namespace="shop"} 7
+plimsoll_workload_proposed_replicas{metric_index="0",metric_type="External",name="web",namespace="shop"} 7
+# HELP plimsoll_workload_sample_age_seconds How old the newest sample of an object was at its last decision.
+# TYPE plimsoll_workload_sample_age_seconds gauge
+plimsoll_workload_sample_age_seconds{name="plain",namespace="shop"} 3
+plimsoll_workload_sample_age_seconds{name="web",namespace="shop"} 3
+`
+	err := testutil.CollectAndCompare(decisions, strings.NewReader(want), "plimsoll_workload_desired_replicas",
+		"plimsoll_workload_fallbacks_active", "plimsoll_workload_proposed_replicas", "plimsoll_workload_sample_age_seconds")
+	if err != nil {
+		t.Error(err)
+	}
+	if n := testutil.CollectAndCount(decisions, "plimsoll_workload_bound"); n != 2 {
+		t.Errorf("%d objects have a limit that binds, want 2", n)
+	}
+}
 
 // TestSeriesAreBounded: a cluster's size does not decide how much Prometheus keeps,
 // but for upstream's series, which has all objects.

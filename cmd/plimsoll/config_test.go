@@ -104,6 +104,7 @@ func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
 		"ClusterRole": {
 			"autoscaling horizontalpodautoscalers get list", "autoscaling.k8s.io verticalpodautoscalers get",
 			"autoscaling.k8s.io verticalpodautoscalercheckpoints list", "* */scale get", "apps daemonsets get", "batch jobs get",
+			"apps replicasets list",
 			" pods list", " events list", " limitranges list", " resourcequotas list", "policy poddisruptionbudgets list",
 			"metrics.k8s.io pods list",
 			"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",

@@ -34,6 +34,7 @@ type Pod struct {
 	namespace, node unique.Handle[string]
 	labels          Labels
 	requests        unique.Handle[requests]
+	controller      unique.Handle[Controller]
 }
 
 var _ metav1.ObjectMetaAccessor = (*Pod)(nil)
@@ -50,6 +51,7 @@ func PodOf(pod *corev1.Pod) *Pod {
 		node:            unique.Make(pod.Spec.NodeName),
 		labels:          LabelsOf(pod.Labels),
 		requests:        requestsOf(pod),
+		controller:      controllerOf(pod),
 		Startup:         startupOf(pod),
 	}
 	if !pod.CreationTimestamp.IsZero() {
@@ -95,8 +97,8 @@ func (p *Pod) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion}
 }
 
-// API is a pod of the API that is translated to the same, but for its UID and for how
-// it started: what can be carried away of it.
+// API is a pod of the API that is translated to the same, but for its UID, its controller and
+// how it started: what can be carried away of it.
 func (p *Pod) API() *corev1.Pod {
 	requests := p.requests.Value()
 	pod := &corev1.Pod{

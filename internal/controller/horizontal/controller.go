@@ -81,7 +81,7 @@ func New(cfg Config) (*Controller, error) {
 	hpas := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers()
 	c := &Controller{
 		config: cfg, queue: schedule.New(), workers: calls.NewWorkers(cfg.Workers), records: newHPARecords(),
-		pods: podindex.New(), hpaInformer: hpas.Informer(),
+		pods: podindex.NewOwned(cfg.Targets), hpaInformer: hpas.Informer(),
 	}
 	var err error
 	if c.series, err = monitor.New(cfg.Registerer); err != nil {
@@ -168,7 +168,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching HorizontalPodAutoscalers: %w", err)
 	}
-	unwatch, err := c.triggers.watch(c.config.Targets)
+	unwatch, err := c.watchTargets()
 	if err != nil {
 		return fmt.Errorf("watching targets: %w", err)
 	}
@@ -196,6 +196,25 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer reader.Wait()
 	c.loop(ctx)
 	return nil
+}
+
+// watchTargets follows the replica counts of targets, and which ReplicaSets are theirs.
+func (c *Controller) watchTargets() (stop func(), err error) {
+	stopCounts, err := c.triggers.watch(c.config.Targets)
+	if err != nil {
+		return nil, err
+	}
+	changed := c.triggers.podsChanged()
+	stopOwners, err := c.config.Targets.WatchOwners(func(namespace, replicaSet string, isNew bool) {
+		if keys := c.pods.OwnerChanged(namespace, replicaSet, isNew); changed != nil {
+			changed(keys)
+		}
+	})
+	if err != nil {
+		stopCounts()
+		return nil, err
+	}
+	return func() { stopCounts(); stopOwners() }, nil
 }
 
 // Ready is an error while Run fills its caches.

@@ -520,7 +520,7 @@ func (w *world) External(
 func (w *world) Event(object runtime.Object, kind, reason, message string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	name := object.(*autoscalingv2.HorizontalPodAutoscaler).Name
+	name := object.(metav1.Object).GetName()
 	w.events = append(w.events, fmt.Sprintf("%s %s %s: %s", name, kind, reason, message))
 }
 

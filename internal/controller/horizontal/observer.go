@@ -89,6 +89,10 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 		p.observation.Readings = readings.None(&p.policy)
 		return nil
 	}
+	if o.pods.IsUndetermined(p.hpa.Key(), p.start) {
+		p.observation.Readings = readings.Awaited(&p.policy)
+		return nil
+	}
 	p.scratch.pods = o.pods.AppendPods(p.scratch.pods[:0], p.hpa.Key())
 	p.pods = p.actual.Pods(p.hpa, p.scratch.pods)
 	p.observation.Pods = p.scratch.readings.Pods(p.pods)
@@ -107,7 +111,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 }
 
 func (o *observer) observeTarget(p *pass) {
-	target, selector := p.scale.Translate(&p.record.scaling)
+	target, selector := p.scale.Translate(&p.record.scaling, p.hpa.SelectsByOwner())
 	p.observation.Target = target
 	if !horizontal.NeedsReadings(&p.policy, &p.observation) {
 		// Another HPA may scale the pods of one that is switched off, or whose selector cannot

@@ -35,6 +35,8 @@ type kubelets struct {
 	read    map[string]time.Time
 	broken  map[string]bool
 	asked   map[string][]time.Time
+	// of is what a pod uses; milli without it.
+	of func(pod string) int64
 	// frozen is when all samples are of, however often they are asked for; zero if they
 	// are new each time.
 	frozen  time.Time
@@ -88,7 +90,11 @@ func (k *scraper) Scrape(_ context.Context, target kubelet.Target) (kubeletrate.
 			continue
 		}
 		if began, known := k.read[p.Name]; known && k.frozen.IsZero() {
-			k.counter[p.Name] += now.Sub(began).Nanoseconds() / 1000 * k.milli
+			milli := k.milli
+			if k.of != nil {
+				milli = k.of(p.Name)
+			}
+			k.counter[p.Name] += now.Sub(began).Nanoseconds() / 1000 * milli
 		} else {
 			k.counter[p.Name] = 1e9
 		}

@@ -100,10 +100,40 @@ func (r *Reader) Read(
 	if err != nil {
 		return nil, apierror.Request{Verb: "list", Resource: "pods", Namespace: hpa.Namespace}.Sentence(err)
 	}
+	owns := func(*corev1.Pod) bool { return true }
+	if autoscaler.SelectsByOwner() {
+		if owns, err = r.ownedBy(ctx, hpa.Namespace, target.Scale.UID); err != nil {
+			return nil, err
+		}
+	}
 	for i := range pods.Items {
-		step.Pods = append(step.Pods, &pods.Items[i])
+		if pod := &pods.Items[i]; owns(pod) {
+			step.Pods = append(step.Pods, pod)
+		}
 	}
 	return step, r.ask(ctx, step, &policy)
+}
+
+// ownedBy reports whether an object controls a pod, or the ReplicaSet that does.
+func (r *Reader) ownedBy(ctx context.Context, namespace string, owner types.UID) (func(*corev1.Pod) bool, error) {
+	sets, err := r.Client.AppsV1().ReplicaSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, apierror.Request{Verb: "list", Resource: "replicasets.apps", Namespace: namespace}.Sentence(err)
+	}
+	owners := map[types.UID]bool{owner: true}
+	for i := range sets.Items {
+		if set := &sets.Items[i]; isControlledBy(set, func(uid types.UID) bool { return uid == owner }) {
+			owners[set.UID] = true
+		}
+	}
+	return func(pod *corev1.Pod) bool {
+		return isControlledBy(pod, func(uid types.UID) bool { return owners[uid] })
+	}, nil
+}
+
+func isControlledBy(object metav1.Object, is func(types.UID) bool) bool {
+	controller := metav1.GetControllerOfNoCopy(object)
+	return controller != nil && is(controller.UID)
 }
 
 // ask asks for all metrics side by side.

@@ -6,14 +6,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
-// Selector selects pods by their labels. It is made once and used often.
+// Selector selects pods by their labels, and may select by their owner too. It is made once and
+// used often.
 type Selector struct {
 	labels.Selector
 	text string
+	// owner is the object that must own the pods; 0 for any or none.
+	owner observe.UID
 	// pin is a label that every pod of the selector has; nil if it demands none.
 	pin *label
 }
@@ -23,10 +27,18 @@ func SelectorOf(selector labels.Selector) *Selector {
 	return &Selector{Selector: selector, text: selector.String(), pin: pinOf(selector)}
 }
 
+// OwnedBy is the selector of those pods that this object controls, or a ReplicaSet that this
+// object controls.
+func (s *Selector) OwnedBy(owner types.UID) *Selector {
+	owned := *s
+	owned.owner = observe.UIDOf(owner)
+	return &owned
+}
+
 // equals reports whether the two select the same. One that selects everything has
 // the same text as one that selects nothing.
 func (s *Selector) equals(other *Selector) bool {
-	return s == other || s.text == other.text && s.Empty() == other.Empty()
+	return s == other || s.text == other.text && s.Empty() == other.Empty() && s.owner == other.owner
 }
 
 type label struct{ key, value string }
@@ -53,10 +65,18 @@ type namespace struct {
 	// those that demand none.
 	pinned   map[label][]*group
 	unpinned []*group
+	// byOwner counts the groups that select by owner too, and undetermined are the pods that one
+	// of them may select: their ReplicaSet is not in the cache yet.
+	byOwner      int
+	undetermined []*member
+	owners       Owners
 }
 
 func (ns *namespace) add(g *group) {
 	ns.groups[g.object] = g
+	if g.selector.owner != 0 {
+		ns.byOwner++
+	}
 	if pin := g.selector.pin; pin != nil {
 		ns.pinned[*pin] = append(ns.pinned[*pin], g)
 		return
@@ -69,6 +89,9 @@ func (ns *namespace) drop(g *group) {
 		g.pods[len(g.pods)-1].leave(g)
 	}
 	delete(ns.groups, g.object)
+	if g.selector.owner != 0 {
+		ns.byOwner--
+	}
 	pin := g.selector.pin
 	if pin == nil {
 		ns.unpinned = without(ns.unpinned, g)
@@ -130,9 +153,9 @@ func (g *group) find(name string) (int, bool) {
 }
 
 // overlap names the group's object and another that has pods in common with it;
-// empty when there is none.
+// empty when there is none. A group that selects by owner has no others' pods.
 func (g *group) overlap() string {
-	if g.shared == 0 || g.isPassive {
+	if g.shared == 0 || g.isPassive || g.selector.owner != 0 {
 		return ""
 	}
 	// The first name of all, so that the text does not change from one decision

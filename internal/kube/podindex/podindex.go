@@ -1,7 +1,7 @@
 // Package podindex indexes pods by autoscaled target and by node, and finds pods
 // that belong to more than one target. A pod is matched against selectors when its
-// labels or a selector change, not at every decision: reading the pods of a target
-// costs what those pods cost, however many others the namespace has.
+// labels, its owner or a selector change, not at every decision: reading the pods of a
+// target costs what those pods cost, however many others the namespace has.
 package podindex
 
 import (
@@ -23,11 +23,20 @@ type Index struct {
 
 	// moved has an element when nodes has gained or lost one.
 	moved chan struct{}
+
+	owners Owners
 }
 
-// New is an index without pods.
+// New is an index without pods. Its selectors select by labels alone.
 func New() *Index {
 	return &Index{namespaces: map[string]*namespace{}, nodes: map[string]*node{}, moved: make(chan struct{}, 1)}
+}
+
+// NewOwned is an index whose selectors may select by owner too.
+func NewOwned(owners Owners) *Index {
+	x := New()
+	x.owners = owners
+	return x
 }
 
 // Handler feeds the index from a cache of pods, and calls changed with the objects whose pods a
@@ -51,7 +60,7 @@ func (x *Index) Put(pod *observe.Pod) []observe.Key {
 	defer x.mu.Unlock()
 	ns := x.namespace(pod.Namespace())
 	m, known := ns.pods[pod.Name]
-	if known && m.pod.Labels() == pod.Labels() {
+	if known && m.pod.Labels() == pod.Labels() && m.pod.HasSameController(pod) {
 		matters := differs(m.pod, pod)
 		m.replace(pod)
 		if !matters {
@@ -63,16 +72,13 @@ func (x *Index) Put(pod *observe.Pod) []observe.Key {
 	if known {
 		changed = m.objects(nil)
 		m.leaveAll()
+		ns.determine(m)
 		m.pod = pod
 	} else {
 		m = &member{pod: pod}
 		ns.pods[pod.Name] = m
 	}
-	for g := range ns.candidates(pod) {
-		if g.selector.Matches(pod.Labels()) {
-			m.join(g)
-		}
-	}
+	ns.assign(m)
 	return m.objects(changed)
 }
 
@@ -85,6 +91,7 @@ func (x *Index) Remove(namespace, name string) []observe.Key {
 	if m, known := ns.pods[name]; known {
 		changed = m.objects(nil)
 		m.leaveAll()
+		ns.determine(m)
 		delete(ns.pods, name)
 	}
 	x.tidy(namespace)
@@ -188,9 +195,7 @@ func (x *Index) claim(object observe.Key, selector *Selector) *group {
 	}
 	ns.add(g)
 	for _, m := range ns.pods {
-		if selector.Matches(m.pod.Labels()) {
-			m.join(g)
-		}
+		ns.offer(g, m)
 	}
 	return g
 }
@@ -199,7 +204,7 @@ func (x *Index) namespace(name string) *namespace {
 	ns, known := x.namespaces[name]
 	if !known {
 		ns = &namespace{
-			pods: map[string]*member{}, groups: map[observe.Key]*group{}, pinned: map[label][]*group{},
+			pods: map[string]*member{}, groups: map[observe.Key]*group{}, pinned: map[label][]*group{}, owners: x.owners,
 		}
 		x.namespaces[name] = ns
 	}

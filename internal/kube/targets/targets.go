@@ -54,6 +54,9 @@ type ID struct {
 	Name types.NamespacedName
 }
 
+// replicaSets are those that Deployments, and others, control.
+var replicaSets = schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}
+
 type kind struct {
 	resource schema.GroupResource
 	informer cache.SharedIndexInformer
@@ -81,7 +84,7 @@ func Over(apps appsinformers.Interface) *Cache {
 	}
 	add("Deployment", "deployments", apps.Deployments().Informer())
 	add("StatefulSet", "statefulsets", apps.StatefulSets().Informer())
-	add("ReplicaSet", "replicasets", apps.ReplicaSets().Informer())
+	add(replicaSets.Kind, "replicasets", apps.ReplicaSets().Informer())
 	return c
 }
 

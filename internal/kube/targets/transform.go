@@ -5,6 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // toScale is the transform of the informers that only a Cache reads: they hold the scales of the
@@ -13,7 +14,10 @@ func toScale(object any) (any, error) {
 	if set, ok := object.(*appsv1.ReplicaSet); ok {
 		if owner := metav1.GetControllerOf(set); owner != nil {
 			// A ReplicaSet stays for each of its owner's revisions, and no HPA scales it.
-			return &owned{namespace: set.Namespace, name: set.Name, version: set.ResourceVersion}, nil
+			return &owned{
+				namespace: set.Namespace, name: set.Name, version: set.ResourceVersion,
+				uid: observe.UIDOf(set.UID), owner: observe.UIDOf(owner.UID),
+			}, nil
 		}
 	}
 	if scale, err := ScaleOf(object); err == nil {
@@ -23,7 +27,10 @@ func toScale(object any) (any, error) {
 }
 
 // owned is an object that its owner scales.
-type owned struct{ namespace, name, version string }
+type owned struct {
+	namespace, name, version string
+	uid, owner               observe.UID
+}
 
 var _ metav1.ObjectMetaAccessor = (*owned)(nil)
 

@@ -36,6 +36,31 @@ func (c *Cache) Watch(changed func(id ID, replicas int32)) (stop func(), err err
 	return stop, nil
 }
 
+// WatchOwners calls changed with each ReplicaSet that is new, and with each that another object
+// controls than before, until stop is called.
+func (c *Cache) WatchOwners(changed func(namespace, replicaSet string, isNew bool)) (stop func(), err error) {
+	informer := c.stores[replicaSets].informer
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) {
+			if set, ok := ownedOf(object); ok {
+				changed(set.namespace, set.name, true)
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			old, ok := ownedOf(before)
+			set, alsoOK := ownedOf(after)
+			if ok && alsoOK && (old.uid != set.uid || old.owner != set.owner) {
+				changed(set.namespace, set.name, false)
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watching ReplicaSets: %w", err)
+	}
+	// It fails only where the informer has ended.
+	return func() { _ = informer.RemoveEventHandler(registration) }, nil
+}
+
 // counts reports the replica counts that change.
 type counts struct {
 	kind    schema.GroupKind

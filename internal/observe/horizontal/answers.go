@@ -43,6 +43,8 @@ type Answers struct {
 	policy *horizontal.Policy
 	pods   []*observe.Pod
 	mode   arithmetic.Mode
+	// isExact leaves out what an answer says of other pods.
+	isExact bool
 	// index finds a pod's place by its name. It is filled when an answer is not
 	// in the pods' order.
 	index   map[string]int
@@ -69,11 +71,15 @@ func NewAnswers(p *horizontal.Policy, pods []*observe.Pod) *Answers {
 // Reset turns to another decision. The pods are those that the scale's selector
 // selects, in the order of Observation.Pods.
 func (a *Answers) Reset(p *horizontal.Policy, pods []*observe.Pod) {
-	a.policy, a.pods, a.mode, a.indexed = p, pods, modeOf(p.Divergences), false
+	a.policy, a.pods, a.mode, a.indexed, a.isExact = p, pods, modeOf(p.Divergences), false, false
 	for len(a.buffers) < len(p.Metrics) {
 		a.buffers = append(a.buffers, buffer{})
 	}
 }
+
+// LeaveOutOthers says whether what an answer says of pods that are not among the pods is left out.
+// Otherwise it counts, as upstream's. It must be called after each Reset.
+func (a *Answers) LeaveOutOthers(yes bool) { a.isExact = yes }
 
 // Failed is the reading of a metric whose API returned an error.
 func Failed(err error) metric.Reading {
@@ -298,6 +304,9 @@ type samples struct {
 func (s *samples) put(pod string, sample metric.Sample) {
 	if i, found := s.find(pod); found {
 		s.reading.Samples[i], s.next = sample, i+1
+		return
+	}
+	if s.answers.isExact {
 		return
 	}
 	b := s.buffer

@@ -37,6 +37,11 @@ func (a *Autoscaler) Key() observe.Key {
 	return observe.Key{NamespacedName: types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, Kind: a.Kind()}
 }
 
+// SelectsByOwner reports whether only those of the selected pods count that the target owns.
+func (a *Autoscaler) SelectsByOwner() bool {
+	return a.Workload != nil && a.Workload.Spec.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReferences
+}
+
 // Object is the API's object, for events.
 func (a *Autoscaler) Object() runtime.Object {
 	if a.Workload != nil {

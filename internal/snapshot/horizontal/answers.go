@@ -44,6 +44,8 @@ func (s *Step) Observe(p *horizontal.Policy) (horizontal.Observation, error) {
 	pods := observe.PodsOf(s.pods(selector))
 	o.Pods = observe.Pods(pods)
 	answers := &answers{Answers: observehorizontal.NewAnswers(p, pods), step: s, selector: selector}
+	autoscaler := s.Autoscaler()
+	answers.LeaveOutOthers(autoscaler.SelectsByOwner())
 	o.Readings = make([]metric.Reading, len(p.Metrics))
 	for i := range p.Metrics {
 		var err error

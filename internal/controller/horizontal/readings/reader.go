@@ -55,6 +55,15 @@ func (r *Reader) Forget(of *Record) {
 // None are the readings of a decision that needs none.
 func None(p *horizontal.Policy) []metric.Reading { return make([]metric.Reading, len(p.Metrics)) }
 
+// Awaited are the readings of a decision that cannot be made yet: it lowers nothing.
+func Awaited(p *horizontal.Policy) []metric.Reading {
+	all := make([]metric.Reading, len(p.Metrics))
+	for i := range all {
+		all[i].Pending = true
+	}
+	return all
+}
+
 // Read reads all metrics into result. ErrTooEarly and the end of ctx are its only errors.
 func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	q := newCollection(len(d.Policy.Metrics))
@@ -76,6 +85,7 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 	}
 	translate, readings := &d.Scratch.answers, d.Scratch.readings[:0]
 	translate.Reset(d.Policy, d.Pods)
+	translate.LeaveOutOthers(d.HPA.SelectsByOwner())
 	for i := range q.answers {
 		readings = append(readings, q.answers[i].reading(translate, i))
 	}

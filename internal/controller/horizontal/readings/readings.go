@@ -191,7 +191,7 @@ func (s *Scratch) Reset() { s.answers.Reset(&horizontal.Policy{}, nil) }
 type Decision struct {
 	HPA    observehorizontal.Autoscaler
 	Policy *horizontal.Policy
-	// Selector is the target's, Pods are those that it selects.
+	// Selector is the target's, Pods are those of the target.
 	Selector string
 	Pods     []*observe.Pod
 	Record   *Record

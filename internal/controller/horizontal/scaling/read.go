@@ -36,12 +36,22 @@ type Observed struct {
 // IsNotFound reports whether the API server has no such target.
 func (o *Observed) IsNotFound() bool { return apierrors.IsNotFound(o.Err) }
 
-// Translate is the scale as the core sees it, and its selector.
-func (o *Observed) Translate(r *Record) (horizontal.Target, *podindex.Selector) {
+// Translate is the scale as the core sees it, and the selector of its pods; by owner, only of those
+// that the target owns.
+func (o *Observed) Translate(r *Record, byOwner bool) (horizontal.Target, *podindex.Selector) {
 	d := &r.derived
-	if d.scale != o.Target.Scale {
-		target, selector := observehorizontal.Target(o.Target.Scale)
-		*d = derived{scale: o.Target.Scale, target: target, selector: podindex.SelectorOf(selector)}
+	if d.scale == o.Target.Scale && d.byOwner == byOwner {
+		return d.target, d.selector
+	}
+	target, selector := observehorizontal.Target(o.Target.Scale)
+	*d = derived{scale: o.Target.Scale, byOwner: byOwner, target: target, selector: podindex.SelectorOf(selector)}
+	if byOwner {
+		d.selector = d.selector.OwnedBy(o.Target.Scale.UID)
+		if o.Target.Scale.UID == "" && d.target.Selector.Problem == horizontal.SelectorFine {
+			d.target.Selector = horizontal.Selector{
+				Problem: horizontal.SelectorInvalid, Message: "the scale has no UID, by which its pods could be found",
+			}
+		}
 	}
 	return d.target, d.selector
 }

@@ -153,6 +153,7 @@ type cachedScale struct {
 // derived is what was made of a scale, for as long as it is the same.
 type derived struct {
 	scale    *autoscalingv1.Scale
+	byOwner  bool
 	target   horizontal.Target
 	selector *podindex.Selector
 }

@@ -1,0 +1,145 @@
+package horizontal
+
+import (
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+var replicaSetResource = appsv1.SchemeGroupVersion.WithResource("replicasets")
+
+func controlledBy(kind, name string, uid types.UID) []metav1.OwnerReference {
+	yes := true
+	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: name, UID: uid, Controller: &yes}}
+}
+
+// addSet adds a ReplicaSet of a Deployment.
+func (w *world) addSet(name, deployment string) {
+	w.add(replicaSetResource, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: name, UID: types.UID("set-" + name),
+		OwnerReferences: controlledBy("Deployment", deployment, types.UID("deployment-"+deployment)),
+	}})
+}
+
+// addOwned adds pods of a ReplicaSet. All have the labels of the Deployment web.
+func (w *world) addOwned(set string, pods int) {
+	for i := range pods {
+		p := pod(fmt.Sprintf("%s-%d", set, i), map[string]string{"app": "web"})
+		p.CreationTimestamp = metav1.Now()
+		p.OwnerReferences = controlledBy("ReplicaSet", set, types.UID("set-"+set))
+		w.add(podResource, p)
+	}
+}
+
+// adopt makes the pods that web made those of a ReplicaSet.
+func (w *world) adopt(deployment, set string, pods int) {
+	w.addSet(set, deployment)
+	for i := range pods {
+		w.changePod(fmt.Sprintf("%s-%d", deployment, i), func(p *corev1.Pod) {
+			p.OwnerReferences = controlledBy("ReplicaSet", set, types.UID("set-"+set))
+		})
+	}
+}
+
+// TestOwnPodsAlone: two Deployments have one selector. By labels, each WorkloadAutoscaler has the pods of both, and
+// neither acts. By owner each has its own, and acts.
+func TestOwnPodsAlone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		strategy plimsollv1alpha1.SelectionStrategy
+		reason   string
+		replicas int32
+	}{
+		"by labels": {plimsollv1alpha1.SelectionStrategyLabelSelector, "AmbiguousSelector", 2},
+		"by owner":  {plimsollv1alpha1.SelectionStrategyOwnerReferences, "ValidMetricFound", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				k := w.kubelets("a")
+				api := w.workloads()
+				for _, deployment := range []string{"web", "batch"} {
+					object := workloadOf(w.web(deployment, 2))
+					object.Spec.SelectionStrategy = tt.strategy
+					api.put(object)
+					w.adopt(deployment, deployment+"-1", 2)
+				}
+				w.onto("web", 2, "a")
+				w.onto("batch", 2, "a")
+				batch := w.deployment("batch")
+				batch.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
+				w.store(deploymentResource, batch)
+				for i := range 2 {
+					w.changePod(fmt.Sprintf("batch-%d", i), func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} })
+				}
+				k.of = func(pod string) int64 {
+					if pod[:3] == "web" {
+						return 200
+					}
+					return 100
+				}
+				w.start(k.direct, api.serve)
+				w.pass(2 * period)
+				if got := workloadCondition(api.get("web"), "ScalingActive"); got.Reason != tt.reason {
+					t.Errorf("ScalingActive: %s, %s; want %s", got.Reason, got.Message, tt.reason)
+				}
+				// Of 200m requested, 50 % are wanted. Of all four, 75 % are used; of web's own 100 %, and of batch's 50 %.
+				if got := w.replicas("web"); got != tt.replicas {
+					t.Errorf("web has %d replicas, want %d", got, tt.replicas)
+				}
+				if got := w.replicas("batch"); got != 2 {
+					t.Errorf("batch has %d replicas, want 2", got)
+				}
+			})
+		})
+	}
+}
+
+func workloadCondition(object *plimsollv1alpha1.WorkloadAutoscaler, kind string) metav1.Condition {
+	for _, c := range object.Status.Conditions {
+		if c.Type == kind {
+			return metav1.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message}
+		}
+	}
+	return metav1.Condition{}
+}
+
+// TestOwnerNotKnownYet: pods whose ReplicaSet the cache does not have yet are not taken for others' pods: nothing is
+// decided until it is there, or cannot be expected any more.
+func TestOwnerNotKnownYet(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		object := workloadOf(w.web("web", 2))
+		object.Spec.SelectionStrategy = plimsollv1alpha1.SelectionStrategyOwnerReferences
+		api.put(object)
+		w.adopt("web", "web-1", 2)
+		w.start(api.serve)
+		w.pass(period)
+		w.set(func() { w.usage = 200 })
+		// A rollout, of which the pods come first.
+		w.addOwned("web-2", 2)
+		w.pass(period)
+		if writes := w.scaleWrites(); len(writes) > 0 {
+			t.Fatalf("scaled without the owner of two pods: %v", writes)
+		}
+		w.addSet("web-2", "web")
+		w.pass(period)
+		// Old and new pods use twice the target. The count may double.
+		if got := w.replicas("web"); got != 4 {
+			t.Errorf("%d replicas, want 4: %v", got, w.scaleWrites())
+		}
+		w.addOwned("gone", 2)
+		w.pass(2 * period)
+		if got := w.replicas("web"); got != 4 {
+			t.Errorf("%d replicas, want 4: %v", got, w.scaleWrites())
+		}
+		w.pass(4 * period)
+		if got := w.replicas("web"); got != 8 {
+			t.Errorf("%d replicas, want 8 without the two of a ReplicaSet that never comes: %v", got, w.scaleWrites())
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package horizontal
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
+)
+
+// workloadAPI is an API server of WorkloadAutoscalers within the process, so that virtual time passes while a watch
+// waits.
+type workloadAPI struct {
+	w *world
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	objects map[string]*plimsollv1alpha1.WorkloadAutoscaler
+	// watches get the changes.
+	watches []*io.PipeWriter
+}
+
+var _ http.RoundTripper = (*workloadAPI)(nil)
+
+// workloads has the controller act on WorkloadAutoscalers. It comes before start.
+func (w *world) workloads() *workloadAPI {
+	return &workloadAPI{w: w, objects: map[string]*plimsollv1alpha1.WorkloadAutoscaler{}}
+}
+
+// serve is a change of the controller's configuration.
+func (a *workloadAPI) serve(c *Config) {
+	client, err := wla.New(&rest.Config{Host: "http://api", Transport: a, QPS: -1})
+	if err != nil {
+		a.w.t.Fatal(err)
+	}
+	c.WorkloadAutoscalers = workloads.New(client, c.Log)
+}
+
+// workloadOf is a WorkloadAutoscaler that asks for what an HPA does.
+func workloadOf(hpa *autoscalingv2.HorizontalPodAutoscaler) *plimsollv1alpha1.WorkloadAutoscaler {
+	object := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{
+		Namespace: hpa.Namespace, Name: hpa.Name, UID: types.UID("wla-" + hpa.Name), Generation: 1,
+		CreationTimestamp: metav1.Now(),
+	}}
+	text, err := json.Marshal(hpa.Spec)
+	if err == nil {
+		err = json.Unmarshal(text, &object.Spec)
+	}
+	if err != nil {
+		panic(err)
+	}
+	plimsollv1alpha1.SetDefaults(&object.Spec)
+	return object
+}
+
+// put stores an object, as an edit does.
+func (a *workloadAPI) put(object *plimsollv1alpha1.WorkloadAutoscaler) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.store(object)
+}
+
+// get is the object as stored.
+func (a *workloadAPI) get(name string) *plimsollv1alpha1.WorkloadAutoscaler {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.objects[name].DeepCopy()
+}
+
+// store needs the lock.
+func (a *workloadAPI) store(object *plimsollv1alpha1.WorkloadAutoscaler) {
+	kind := watch.Modified
+	if a.objects[object.Name] == nil {
+		kind = watch.Added
+	}
+	a.w.mu.Lock()
+	a.w.version++
+	object.ResourceVersion = strconv.Itoa(a.w.version)
+	a.w.mu.Unlock()
+	object.TypeMeta = metav1.TypeMeta{APIVersion: "plimsoll.dev/v1alpha1", Kind: "WorkloadAutoscaler"}
+	a.objects[object.Name] = object.DeepCopy()
+	text := encoded(map[string]any{"type": kind, "object": object})
+	for _, to := range a.watches {
+		go func() { _, _ = to.Write(text) }()
+	}
+}
+
+func encoded(object any) []byte {
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *workloadAPI) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	path := strings.TrimPrefix(r.URL.Path, "/apis/plimsoll.dev/v1alpha1")
+	query := r.URL.Query()
+	switch {
+	case path == "":
+		return answer(http.StatusOK, metav1.APIResourceList{
+			APIResources: []metav1.APIResource{{Name: plimsollv1alpha1.WorkloadAutoscalers}},
+		}), nil
+	case query.Get("sendInitialEvents") != "":
+		return answer(http.StatusUnprocessableEntity, metav1.Status{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+			Status:   metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity,
+		}), nil
+	case query.Get("watch") != "":
+		read, write := io.Pipe()
+		a.watches = append(a.watches, write)
+		go func() {
+			<-r.Context().Done()
+			_ = write.Close()
+		}()
+		return respond(http.StatusOK, read), nil
+	case r.Method == http.MethodPut:
+		var object plimsollv1alpha1.WorkloadAutoscaler
+		if err := json.NewDecoder(r.Body).Decode(&object); err != nil {
+			return nil, err
+		}
+		stored := a.objects[object.Name].DeepCopy()
+		stored.Status = object.Status
+		a.store(stored)
+		return answer(http.StatusOK, stored), nil
+	case strings.HasSuffix(path, "/"+plimsollv1alpha1.WorkloadAutoscalers):
+		list := plimsollv1alpha1.WorkloadAutoscalerList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "plimsoll.dev/v1alpha1", Kind: "WorkloadAutoscalerList"},
+			ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+		}
+		for _, object := range a.objects {
+			list.Items = append(list.Items, *object)
+		}
+		return answer(http.StatusOK, list), nil
+	}
+	return answer(http.StatusOK, a.objects[path[strings.LastIndex(path, "/")+1:]]), nil
+}
+
+func answer(code int, object any) *http.Response {
+	return respond(code, io.NopCloser(bytes.NewReader(encoded(object))))
+}
+
+func respond(code int, body io.ReadCloser) *http.Response {
+	return &http.Response{
+		StatusCode: code, Status: http.StatusText(code), Body: body,
+		Header: http.Header{"Content-Type": []string{"application/json"}},
+	}
+}

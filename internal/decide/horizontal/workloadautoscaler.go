@@ -58,7 +58,7 @@ func (d *Decision) evaluateOwn(s *State, o *Observation) {
 	d.Fallbacks = s.work.fallbacks
 	d.Zero = zero.Evaluate(&p.WorkloadAutoscaler.Zero, &zero.Input{
 		Now: d.At, CreatedAt: o.CreatedAt, Specs: p.Metrics, Results: d.Metrics, Fallbacks: d.Fallbacks.Active,
-		IsAboveZero: d.Bounds.MinReplicas > 0,
+		IsAboveZero: d.Bounds.MinReplicas > 0, Current: d.Current,
 	}, &s.IdleSince)
 }
 
@@ -71,11 +71,8 @@ func (d *Decision) mayLower() bool {
 // ofMetrics is the largest proposal of the metrics, their fallbacks included.
 func (d *Decision) ofMetrics() (best proposal.Proposal) {
 	p, mayLower := d.policy, d.mayLower()
-	switch isIdle := d.Zero.IsPossible && !d.Zero.IsActive; {
-	case isIdle && (d.Zero.IsCooledDown || d.Current == 0):
+	if best = proposal.OfMetrics(d.Metrics, mayLower); d.Zero.IsIdle {
 		best = zero.Inactive(p.Metrics, d.Metrics, mayLower)
-	default:
-		best = proposal.OfMetrics(d.Metrics, mayLower)
 	}
 	best = best.OrFallback(d.Fallbacks.Active, mayLower)
 	switch {
@@ -88,11 +85,11 @@ func (d *Decision) ofMetrics() (best proposal.Proposal) {
 	return best
 }
 
-// scalesToZero reports whether the last replica goes: the limits leave one, and no metric has been active for the
-// cooldown. Stabilization windows do not hold it.
+// scalesToZero reports whether the last replica goes: no metric has been active for the cooldown. Windows and rates do
+// not hold it, but bring the count down to one.
 func (d *Decision) scalesToZero(o *Observation) bool {
 	p := d.policy
-	return d.Zero.IsCooledDown && d.Current > 0 && d.Limited.Replicas <= 1 && d.Proposed.Replicas <= 1 &&
+	return d.Zero.IsCooledDown && d.Current == 1 && d.Limited.Replicas <= 1 && d.Proposed.Replicas <= 1 &&
 		d.Proposed.MayLower && !o.defersLowering() && p.mayBeZero() &&
 		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
 }
@@ -124,6 +121,7 @@ func (d *Decision) applyMode(s *State) {
 // Proposals appends what each source asks for: metrics, the surge window, fallbacks and schedules.
 func (d *Decision) Proposals(dst []proposal.Proposal) []proposal.Proposal {
 	return (&proposal.Sources{
-		Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active, Schedules: d.Schedules.InForce,
+		Specs: d.policy.Metrics, Metrics: d.Metrics, Surge: &d.Surge, Fallbacks: d.Fallbacks.Active,
+		Schedules: d.Schedules.InForce, IsIdle: d.Zero.IsIdle,
 	}).Append(dst)
 }

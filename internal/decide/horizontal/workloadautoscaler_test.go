@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
@@ -23,6 +24,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 func hasEvent(events []statusreport.Event, reason string) bool {
@@ -71,9 +73,15 @@ func (m maker) extend(p *horizontal.Policy) {
 
 // steps plays some decisions on a WorkloadAutoscaler and hands each to check. What happened before is their history.
 func steps(t *rapid.T, check func(s *situation, d *horizontal.Decision)) {
+	stepsOf(t, func(*horizontal.Policy) {}, check)
+}
+
+// stepsOf is steps with changes of the policy.
+func stepsOf(t *rapid.T, change func(*horizontal.Policy), check func(s *situation, d *horizontal.Decision)) {
 	m := making(t)
 	s := m.situation()
 	m.extend(&s.policy)
+	change(&s.policy)
 	s.state.IdleSince = noon.Add(-m.duration("idle for", 10*time.Minute))
 	current := s.observation.Target.SpecReplicas
 	for range 5 {
@@ -112,7 +120,7 @@ func TestScheduleWithinMax(t *testing.T) {
 func TestFallbackNeverLowersBelowMetrics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps(t, func(_ *situation, d *horizontal.Decision) {
-			if d.ActiveDesired >= d.Current || d.Current > d.Bounds.MaxReplicas || d.Zero.IsPossible {
+			if d.ActiveDesired >= d.Current || d.Current > d.Bounds.MaxReplicas {
 				return
 			}
 			for _, p := range d.Proposals(nil) {
@@ -184,6 +192,62 @@ func TestZeroNeverOnAGuess(t *testing.T) {
 	})
 	if reached == 0 {
 		t.Error("zero was never reached: that proves nothing")
+	}
+}
+
+// TestZeroFromOneAlone: the limits bring the count down to one, and the cooldown from there. Only an owner's
+// pausedReplicas leads from several replicas to none.
+func TestZeroFromOneAlone(t *testing.T) {
+	fell := 0
+	slowly := func(p *horizontal.Policy) {
+		p.MinReplicas, p.Metrics, p.WorkloadAutoscaler.Schedules = 0, []source.Spec{queue()}, nil
+		p.Behavior = rates(unlimited(), unlimited())
+		p.Behavior.Down.Policies = []behavior.RatePolicy{{Type: behavior.RatePods, Value: 2, Period: time.Minute}}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		stepsOf(t, slowly, func(_ *situation, d *horizontal.Decision) {
+			if d.Current <= 1 || d.ActiveDesired >= d.Current {
+				return
+			}
+			if d.ActiveDesired == 0 {
+				t.Fatalf("from %d to none: %+v", d.Current, d)
+			}
+			if d.Zero.IsPossible && d.Limited.Rated {
+				fell++
+				if least := min(d.Limited.RateLimit, d.Current); d.ActiveDesired < least {
+					t.Fatalf("from %d to %d, though the rate permits %d", d.Current, d.ActiveDesired, least)
+				}
+			}
+		})
+	})
+	if fell == 0 {
+		t.Error("no count fell by a rate: that proves nothing")
+	}
+}
+
+// TestIdleMetricsProposeNone: what status shows of a metric that is not active is what the decision takes it for: after
+// the cooldown no replicas, and before it, and while it is active, the metric's own count.
+func TestIdleMetricsProposeNone(t *testing.T) {
+	p := policy(0, 10)
+	p.Metrics = []source.Spec{queue()}
+	p.Metrics[0].ActivationMilli = 5000
+	p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Zero: zero.Settings{CooldownPeriod: time.Minute}}
+	var s horizontal.State
+	for i, step := range []struct {
+		at            time.Duration
+		current       int32
+		length        int32
+		want, desired int32
+	}{{0, 4, 4, 4, 4}, {59 * time.Second, 4, 4, 4, 4}, {time.Minute, 4, 4, 0, 4}, {time.Hour, 4, 4, 0, 1},
+		{2 * time.Hour, 1, 4, 0, 0}, {3 * time.Hour, 0, 4, 0, 0}, {4 * time.Hour, 0, 6, 6, 4}} {
+		o := see(step.current, length(step.length))
+		var d horizontal.Decision
+		d, s = horizontal.Decide(noon.Add(step.at), &p, s, &o)
+		want := []proposal.Proposal{{Source: proposal.Metric, Replicas: step.want}}
+		if got := d.Proposals(nil); !slices.Equal(got, want) || d.Desired != step.desired {
+			t.Errorf("step %d: %d replicas, proposals %+v, want %d and %+v", i, d.Desired, got, step.desired, want)
+		}
+		s = horizontal.Settle(s, horizontal.Outcome{At: d.At})
 	}
 }
 

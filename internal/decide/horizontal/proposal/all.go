@@ -3,16 +3,21 @@ package proposal
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/fallback"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // Sources are what proposals come from in one decision.
 type Sources struct {
+	// Metrics belong to Specs, index for index.
+	Specs     []source.Spec
 	Metrics   []metric.Result
 	Surge     *surge.Result
 	Fallbacks []fallback.Active
 	Schedules []schedules.InForce
+	// IsIdle says that metrics that have values without pods ask for no replicas.
+	IsIdle bool
 }
 
 // Append appends the proposal of each source, as status shows them: of every metric that could be computed, of the
@@ -20,7 +25,11 @@ type Sources struct {
 func (s *Sources) Append(dst []Proposal) []Proposal {
 	for i := range s.Metrics {
 		if r := &s.Metrics[i]; r.Failure == nil && !r.Pending {
-			dst = append(dst, Proposal{Source: Metric, Index: i, Replicas: r.Replicas})
+			p := Proposal{Source: Metric, Index: i, Replicas: r.Replicas}
+			if s.IsIdle && s.Specs[i].Type.HasValueWithoutPods() {
+				p.Replicas = 0
+			}
+			dst = append(dst, p)
 		}
 	}
 	if s.Surge.Asks() {

@@ -27,6 +27,8 @@ type Input struct {
 	Specs     []source.Spec
 	Results   []metric.Result
 	Fallbacks []fallback.Active
+	// Current is the replica count.
+	Current int32
 	// IsAboveZero says that the min is above zero: that counts as activity.
 	IsAboveZero bool
 }
@@ -42,6 +44,9 @@ type Result struct {
 	CooldownEnd time.Time
 	// IsCooledDown says that this is over.
 	IsCooledDown bool
+	// IsIdle says that metrics that have values without pods ask for no replicas: none is active, and the cooldown is
+	// over or there are no replicas.
+	IsIdle bool
 }
 
 // Stays reports whether a target without replicas keeps none: no metric is active. The recommendations from before it
@@ -66,14 +71,14 @@ func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 		*idleSince = in.Now
 	}
 	r.IsPossible = true
-	if idleSince.IsZero() {
-		return r
+	if !idleSince.IsZero() {
+		r.CooldownEnd = idleSince.Add(s.CooldownPeriod)
+		if initial := in.CreatedAt.Add(s.InitialCooldownPeriod); initial.After(r.CooldownEnd) {
+			r.CooldownEnd = initial
+		}
+		r.IsCooledDown = !in.Now.Before(r.CooldownEnd)
 	}
-	r.CooldownEnd = idleSince.Add(s.CooldownPeriod)
-	if initial := in.CreatedAt.Add(s.InitialCooldownPeriod); initial.After(r.CooldownEnd) {
-		r.CooldownEnd = initial
-	}
-	r.IsCooledDown = !in.Now.Before(r.CooldownEnd)
+	r.IsIdle = !r.IsActive && (in.Current == 0 || r.IsCooledDown)
 	return r
 }
 

@@ -35,10 +35,12 @@ type replayer struct {
 
 // replay begins before a controller is made.
 func (w *world) replay(t *testing.T, object string, set divergence.Set) *replayer {
+	return w.replayOf(t, observe.HPA("shop", object), set)
+}
+
+func (w *world) replayOf(t *testing.T, object observe.Key, set divergence.Set) *replayer {
 	r := &replayer{t: t, set: set}
-	w.made = func(c *Controller) {
-		c.Inspect(observe.HPA("shop", object), r.decided)
-	}
+	w.made = func(c *Controller) { c.Inspect(object, r.decided) }
 	return r
 }
 
@@ -60,7 +62,8 @@ func (r *replayer) decided(step *snapshothorizontal.Step, d *horizontal.Decision
 		r.t.Errorf("%v:\n%s", err, text)
 		return
 	}
-	options := cmp.Options{cmpopts.IgnoreUnexported(horizontal.Decision{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs()}
+	options := cmp.Options{cmpopts.IgnoreUnexported(horizontal.Decision{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs(),
+		cmp.Comparer(sameSchedule)}
 	if diff := cmp.Diff(*d, result.Decision, options); diff != "" {
 		r.t.Errorf("decision %d (-live +replayed):\n%s\n%s", len(r.decisions), diff, text)
 	}

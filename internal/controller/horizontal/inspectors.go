@@ -77,6 +77,11 @@ func (s *inspectors) prepare(p *pass) *snapshothorizontal.Step {
 		Observation: &p.observation, LooksForConflicts: s.looksForConflicts,
 	})
 	p.result.AddTo(step, &p.metrics)
+	for i := range p.observation.Readings {
+		if p.observation.Readings[i].Pending {
+			step.Snapshot.Awaited = append(step.Snapshot.Awaited, i)
+		}
+	}
 	return step
 }
 

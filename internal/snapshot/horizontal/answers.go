@@ -103,6 +103,9 @@ type answers struct {
 }
 
 func (a *answers) reading(i int) (metric.Reading, error) {
+	if slices.Contains(a.step.Snapshot.Awaited, i) {
+		return metric.Reading{Pending: true}, nil
+	}
 	for _, e := range a.step.Snapshot.Errors {
 		if e.MetricIndex == i {
 			return metric.Reading{Error: e.Message}, nil

@@ -66,6 +66,8 @@ type Snapshot struct {
 	// history of the step before goes on.
 	History *History `json:"history,omitempty"`
 	Errors  []Error  `json:"errors,omitempty"`
+	// Awaited are the metrics whose values were requested and had not come: they are no failure.
+	Awaited []int `json:"awaited,omitempty"`
 	// Asked says when the metrics were asked for; a metric that is not among
 	// them was not.
 	Asked []Asked `json:"asked,omitempty"`

@@ -145,10 +145,7 @@ func (r *reconciler) reconcile(
 
 // periodOf is how often the object is decided, at least.
 func (r *reconciler) periodOf(hpa observehorizontal.Autoscaler) time.Duration {
-	if w := hpa.Workload; w != nil && w.Spec.SyncPeriodSeconds != nil {
-		return time.Duration(*w.Spec.SyncPeriodSeconds) * time.Second
-	}
-	return r.SyncPeriod
+	return hpa.SyncPeriod(r.SyncPeriod)
 }
 
 // following is when the HPA is decided in full again after a decision; due is when it would be

@@ -105,7 +105,7 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)
 		if err == nil {
-			e, err := explainhorizontal.Explain(own, explainhorizontal.Plimsoll.Divergences(), r.options.Period)
+			e, err := explainhorizontal.Explain(own, explainhorizontal.Plimsoll.Divergences(), r.options.periodOf(own))
 			if e != nil {
 				e.Controller = explainhorizontal.Plimsoll
 			}

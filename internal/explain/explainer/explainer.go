@@ -21,8 +21,14 @@ const Auto explainhorizontal.Controller = "auto"
 type Options struct {
 	// Controller is the one that decides, or Auto.
 	Controller explainhorizontal.Controller
-	// Period is how often it decides.
+	// Period is how often it decides objects that do not say how often.
 	Period time.Duration
+}
+
+// periodOf is how often the step's object is decided.
+func (o Options) periodOf(step *snapshothorizontal.Step) time.Duration {
+	autoscaler := step.Autoscaler()
+	return autoscaler.SyncPeriod(o.Period)
 }
 
 // SavedHorizontal explains a step of a file. One that Plimsoll's controller did not
@@ -38,7 +44,7 @@ func (o Options) SavedHorizontal(step *snapshothorizontal.Step) (*explainhorizon
 		controller = explainhorizontal.Plimsoll
 	}
 	if step.Snapshot.State != nil || step.Snapshot.History != nil {
-		e, err := explainhorizontal.Explain(step, controller.Divergences(), o.Period)
+		e, err := explainhorizontal.Explain(step, controller.Divergences(), o.periodOf(step))
 		if e != nil {
 			e.Controller = controller
 		}
@@ -57,7 +63,7 @@ func (o Options) withoutHistory(
 	step *snapshothorizontal.Step, controller explainhorizontal.Controller, rescales []historybounds.Rescale, why string,
 ) (*explainhorizontal.Explanation, error) {
 	known := &historybounds.Known{
-		HPA: step.HPA, Rescales: rescales, Period: o.Period, Divergences: controller.Divergences(),
+		HPA: step.HPA, Rescales: rescales, Period: o.periodOf(step), Divergences: controller.Divergences(),
 	}
 	options := step.Snapshot.Options.Flags()
 	options.Divergences = known.Divergences

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
@@ -21,11 +19,11 @@ import (
 
 // DecisionOutput is a decision as JSON prints it.
 type DecisionOutput struct {
-	DesiredReplicas int32                                       `json:"desiredReplicas"`
-	Rescale         bool                                        `json:"rescale"`
-	Status          autoscalingv2.HorizontalPodAutoscalerStatus `json:"status"`
-	Events          []observehorizontal.Event                   `json:"events"`
-	Trace           Trace                                       `json:"trace"`
+	DesiredReplicas int32                     `json:"desiredReplicas"`
+	Rescale         bool                      `json:"rescale"`
+	Status          StatusOutput              `json:"status"`
+	Events          []observehorizontal.Event `json:"events"`
+	Trace           Trace                     `json:"trace"`
 }
 
 // Trace is the way that a decision took.
@@ -156,7 +154,7 @@ func (r *Result) WriteJSON(w io.Writer) error {
 func (r *Result) Output() DecisionOutput {
 	return DecisionOutput{
 		DesiredReplicas: r.Decision.Desired, Rescale: r.Decision.Rescale,
-		Status: r.Status, Events: r.Events, Trace: r.trace(),
+		Status: r.statusOutput(), Events: r.Events, Trace: r.trace(),
 	}
 }
 

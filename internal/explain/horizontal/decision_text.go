@@ -12,6 +12,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
@@ -38,14 +39,19 @@ func (r *Result) writeHead(p *page, result, limit string) {
 	if note := r.Step.Snapshot.Annotations[snapshothorizontal.NoteAnnotation]; note != "" {
 		p.line("note", "%s", note)
 	}
-	if saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation],
-		r.Policy.Divergences.String(); saved != "" && saved != here {
-		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
-	}
+	r.writeDivergences(p)
 	p.strong("result", result)
 	p.strong("limited by", limit)
 	if text := (workload{r}).followUpText(); text != "" {
 		p.strong("next change", text)
+	}
+}
+
+// writeDivergences prints that the snapshot was saved with other divergences. The same ones may have another text.
+func (r *Result) writeDivergences(p *page) {
+	saved, here := r.Step.Snapshot.Annotations[snapshot.DivergencesAnnotation], r.Policy.Divergences
+	if set, err := divergence.Parse(saved); saved != "" && (err != nil || set != here) {
+		p.line("divergences", "%s here; %s when the snapshot was saved", here, saved)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshothorizontal "github.com/plimsoll-dev/plimsoll/internal/snapshot/horizontal"
 )
 
@@ -127,6 +129,32 @@ func TestHistoryByUID(t *testing.T) {
 		got, _ := state.Recommendations.Highest(func(time.Time) bool { return true })
 		if got.Replicas != want {
 			t.Errorf("divergences %s: remembers %v, want the seed of %d", set, got, want)
+		}
+	}
+}
+
+// TestSavedDivergences: divergences are compared as sets. Another text of the same ones is no difference.
+func TestSavedDivergences(t *testing.T) {
+	var names []string
+	for _, one := range divergence.All() {
+		names = append(names, one.String())
+	}
+	slices.Reverse(names)
+	for saved, isShown := range map[string]bool{
+		"": false, "default": false, strings.Join(names, ", "): false, "none": true, names[0]: true, "gone-by-now": true,
+	} {
+		step := stepOf(t, document)
+		step.Snapshot.Annotations = map[string]string{snapshot.DivergencesAnnotation: saved}
+		result, _, err := Evaluate(step, horizontal.State{}, divergence.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := result.WriteText(&text, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(text.String(), "when the snapshot was saved"); got != isShown {
+			t.Errorf("saved with %q: %v, want %v\n%s", saved, got, isShown, &text)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package horizontal
 
 import (
+	"time"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +42,14 @@ func (a *Autoscaler) Key() observe.Key {
 // SelectsByOwner reports whether only those of the selected pods count that the target owns.
 func (a *Autoscaler) SelectsByOwner() bool {
 	return a.Workload != nil && a.Workload.Spec.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReferences
+}
+
+// SyncPeriod is how often the object is decided, at least: what its spec says, or else the controller's.
+func (a *Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
+	if a.Workload != nil && a.Workload.Spec.SyncPeriodSeconds != nil {
+		return time.Duration(*a.Workload.Spec.SyncPeriodSeconds) * time.Second
+	}
+	return controllers
 }
 
 // Object is the API's object, for events.

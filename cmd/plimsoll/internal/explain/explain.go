@@ -95,7 +95,7 @@ func Command() *cobra.Command {
 	flags.StringVar(&o.decider, "controller", "auto",
 		"who decides on the object: auto finds out, plimsoll, or kube-controller-manager")
 	flags.DurationVar(&o.period, "sync-period", 15*time.Second,
-		"how often that controller decides (--horizontal-pod-autoscaler-sync-period)")
+		"how often that controller decides objects without syncPeriodSeconds (--horizontal-pod-autoscaler-sync-period)")
 	flags.StringVar(&o.controllerNamespace, "controller-namespace", "plimsoll-system",
 		"the namespace of Plimsoll's controller")
 	flags.StringVar(&o.controllerLease, "controller-lease", "plimsoll-controller", "the name of its Lease")

@@ -1,0 +1,46 @@
+package horizontal
+
+import (
+	"bytes"
+	"encoding/json"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
+)
+
+// StatusOutput is the status of the object after the decision, as its kind has it.
+type StatusOutput struct {
+	// HorizontalPodAutoscalerStatus is the part that both kinds have.
+	autoscalingv2.HorizontalPodAutoscalerStatus
+
+	// workload is the status of a WorkloadAutoscaler; nil for an HPA.
+	workload *plimsollv1alpha1.WorkloadAutoscalerStatus
+}
+
+var _ json.Marshaler = StatusOutput{}
+
+// MarshalJSON implements json.Marshaler.
+func (s StatusOutput) MarshalJSON() ([]byte, error) {
+	var status any = s.HorizontalPodAutoscalerStatus
+	if s.workload != nil {
+		status = s.workload
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(status)
+	return text.Bytes(), err
+}
+
+func (r *Result) statusOutput() StatusOutput {
+	out := StatusOutput{HorizontalPodAutoscalerStatus: r.Status}
+	if r.Step.Workload != nil {
+		status := workloadstatus.Of(r.Step.Autoscaler(), &workloadstatus.Decided{
+			Status: &r.Status, Policy: &r.Policy, Decision: &r.Decision, Next: r.FollowUp,
+		})
+		out.workload = &status
+	}
+	return out
+}

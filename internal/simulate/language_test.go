@@ -72,10 +72,16 @@ func (d *draft) take(line string) error {
 // keys are the lines of a setting.
 func keys() map[string]func(d *draft, value string) error {
 	return map[string]func(d *draft, value string) error{
-		"autoscaler": takeAutoscaler,
-		"pods":       takePods,
-		"nodes":      takeNodes,
-		"set":        func(d *draft, value string) error { d.sets = append(d.sets, value); return nil },
+		"autoscaler":         takeAutoscaler,
+		"workloadautoscaler": takeWorkloadAutoscaler,
+		"start": func(d *draft, value string) error {
+			start, err := time.Parse(time.RFC3339, value)
+			d.then(func(s *simulate.Scene) { s.Start = start })
+			return err
+		},
+		"pods":  takePods,
+		"nodes": takeNodes,
+		"set":   func(d *draft, value string) error { d.sets = append(d.sets, value); return nil },
 		"load": func(d *draft, value string) (err error) {
 			d.load, err = load.Parse(value)
 			return err
@@ -118,6 +124,18 @@ func takeAutoscaler(d *draft, value string) error {
 	objects, err := manifest.Read("autoscaler", strings.NewReader(fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler,
 metadata: {name: web}, spec: {minReplicas: %d, maxReplicas: %d, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web},
 metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: %d}}}]}}`, least, most, percent)))
+	if err != nil {
+		return err
+	}
+	d.autoscaler = &objects[0]
+	return nil
+}
+
+// takeWorkloadAutoscaler reads a spec without its scaleTargetRef.
+func takeWorkloadAutoscaler(d *draft, value string) error {
+	spec := strings.Replace(value, "{", "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, ", 1)
+	objects, err := manifest.Read("autoscaler", strings.NewReader(
+		"{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, metadata: {name: web}, spec: "+spec+"}"))
 	if err != nil {
 		return err
 	}
@@ -215,10 +233,11 @@ func (d *draft) finish() (*scenario, error) {
 			return nil, err
 		}
 	}
-	var err error
-	if d.setting.HPA, err = object.HPA(); err != nil {
+	a, err := object.Autoscaler()
+	if err != nil {
 		return nil, err
 	}
+	d.setting.HPA, d.setting.Workload = a.HorizontalPodAutoscaler, a.Workload
 	d.setting.Name = string(d.setting.Side)
 	d.pods.Complete()
 	if d.scene, err = simulate.NewScene(d.load, d.pods, d.setting.HPA); err != nil {

@@ -38,6 +38,8 @@ type Moment struct {
 	Load float64
 	// Need is the count that the target asks for.
 	Need, Wanted, Ready, Paid int
+	// Least and Most are the limits.
+	Least, Most int
 	// Utilization is the CPU that ready pods use in parts of what they request; Latency
 	// the mean in seconds.
 	Utilization, Latency float64
@@ -51,7 +53,19 @@ type Run struct {
 	Setting Setting
 	Score   score.Score
 	Changes []Change
-	Series  Series
+	// Limits are the fewest and the most replicas; more than one if schedules change them.
+	Limits []Limit
+	Series Series
+}
+
+// HasSchedules reports whether the limits may change with the time.
+func (r *Run) HasSchedules() bool { return r.Setting.hasSchedules() }
+
+// Limit is the fewest and the most replicas from a time on.
+type Limit struct {
+	// At is since the load began.
+	At          time.Duration
+	Least, Most int32
 }
 
 // Watch may be given to Play. Each may be nil.
@@ -81,7 +95,13 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	policy := observehorizontal.Policy(setting.HPA, setting.Side.options())
+	policy, err := setting.policy()
+	if err != nil {
+		return nil, err
+	}
+	if setting.hasSchedules() && s.Load.IsSpedUp() {
+		return nil, fmt.Errorf("%s: a load that is sped up has another clock than the schedules", setting.Name)
+	}
 	requests, err := s.Workload.requests(&policy)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", setting.Name, err)
@@ -101,6 +121,7 @@ func Play(ctx context.Context, s *Scene, setting Setting, watch Watch) (*Run, er
 	w.OnSecond(p.second)
 	controller := p.controller(loop.Config{
 		Policy: policy, Requests: requests, World: w, Seed: s.Seed, OnDecision: p.decided,
+		IsMissing: func(at time.Duration) bool { return at >= warmUp && s.Load.IsMissing(at-warmUp) },
 	})
 	if err := p.play(ctx, controller); err != nil {
 		return nil, err
@@ -114,7 +135,10 @@ func (p *player) controller(c loop.Config) loop.Loop {
 	if p.run.Setting.Side == Upstream {
 		return loop.NewUpstream(c, p.scene.Timing.Upstream)
 	}
-	return loop.NewPlimsoll(c, p.scene.Timing.Plimsoll)
+	timing := p.scene.Timing.Plimsoll
+	a := observehorizontal.Autoscaler{Workload: p.run.Setting.Workload}
+	timing.Sync = a.SyncPeriod(timing.Sync)
+	return loop.NewPlimsoll(c, timing)
 }
 
 func (p *player) play(ctx context.Context, controller loop.Loop) error {
@@ -140,11 +164,28 @@ func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 	if p.watch.Decision != nil {
 		p.watch.Decision(at, o, d)
 	}
+	p.limit(Limit{At: max(0, at), Least: d.Bounds.MinReplicas, Most: d.Bounds.MaxReplicas})
 	if !d.Rescale || at < 0 {
 		return
 	}
 	p.run.Changes = append(p.run.Changes, Change{At: at, From: d.Current, To: d.Desired, Surge: d.Surge.Asks()})
 	p.tally.AddAction(d.Desired - d.Current)
+}
+
+// limit notes the limits of a decision. Of those before the load begins, the last ones count.
+func (p *player) limit(now Limit) {
+	all := p.run.Limits
+	if n := len(all); n > 0 {
+		last := &all[n-1]
+		switch {
+		case last.Least == now.Least && last.Most == now.Most:
+			return
+		case last.At == now.At:
+			*last = now
+			return
+		}
+	}
+	p.run.Limits = append(all, now)
 }
 
 // second is called after every second.
@@ -159,6 +200,9 @@ func (p *player) second() {
 	m := &p.moment
 	*m = Moment{
 		At: at, Load: p.scene.Load.Rate(at - time.Second), Wanted: int(p.world.Replicas()), Latency: stats.LatencySeconds,
+	}
+	if n := len(p.run.Limits); n > 0 {
+		m.Least, m.Most = int(p.run.Limits[n-1].Least), int(p.run.Limits[n-1].Most)
 	}
 	p.lookAtPods(m)
 	config := score.Config{PodCapacity: p.scene.PodCapacity, Target: p.scene.Target, MinReplicas: p.scene.MinReplicas}

@@ -8,9 +8,11 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
@@ -42,12 +44,35 @@ type Setting struct {
 	Name string
 	Side Side
 	HPA  *autoscalingv2.HorizontalPodAutoscaler
+	// Workload is set for a WorkloadAutoscaler, which HPA is a translation of then.
+	Workload *plimsollv1alpha1.WorkloadAutoscaler
 }
+
+// policy is what the setting's object asks for. A mode is for a cluster: here it is Active.
+func (s *Setting) policy() (horizontal.Policy, error) {
+	a := observehorizontal.Autoscaler{HorizontalPodAutoscaler: s.HPA, Workload: s.Workload}
+	p, refusal := observehorizontal.PolicyOf(a, s.Side.options())
+	switch {
+	case refusal.Reason != "":
+		return p, fmt.Errorf("%s: %s", s.Name, refusal.Message)
+	case s.Workload != nil && s.Side == Upstream:
+		return p, fmt.Errorf("%s: upstream's loop knows no WorkloadAutoscaler", s.Name)
+	}
+	if own := p.WorkloadAutoscaler; own != nil {
+		own.Mode = mode.Active
+	}
+	return p, nil
+}
+
+// hasSchedules reports whether the time of day matters.
+func (s *Setting) hasSchedules() bool { return s.Workload != nil && len(s.Workload.Spec.Schedules) > 0 }
 
 // Scene is what is the same for all settings.
 type Scene struct {
 	Load     *load.Load
 	Workload Workload
+	// Start is when the load begins, by the clock. Schedules go by it.
+	Start time.Time
 	// For is how long it is played, Seed what chance is made from.
 	For  time.Duration
 	Seed uint64
@@ -106,12 +131,18 @@ func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutosc
 	if s.For == 0 {
 		s.For = defaultFor
 	}
+	if s.Start = l.Start; s.Start.IsZero() {
+		s.Start = defaultStart
+	}
 	if l.Peak <= 0 {
 		return nil, fmt.Errorf("load %s: it is never above 0", l.Name)
 	}
 	s.PodCapacity = l.Peak / (peakPart * float64(policy.MaxReplicas) * s.Target)
 	return s, nil
 }
+
+// defaultStart is when shapes begin: at midnight, as generated days do.
+var defaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // targetOf is the part of its CPU request that a pod is to use, as the first metric
 // about CPU says.
@@ -181,7 +212,7 @@ func (s *Scene) world(p *horizontal.Policy) (*world.World, error) {
 	}
 	w := &s.Workload
 	return world.New(world.Config{
-		Seed: s.Seed, Load: arrivals, Profile: w.Profile,
+		Seed: s.Seed, Epoch: s.Start.Add(-warmUp), Load: arrivals, Profile: w.Profile,
 		Resources: workloadmodel.Resources{
 			CPURequestMilli: w.CPURequestMilli, CPULimitMilli: w.ceilingMilli(), MemoryLimitBytes: w.MemoryLimitBytes,
 		},

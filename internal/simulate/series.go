@@ -6,7 +6,7 @@ import "time"
 const seriesPoints = 720
 
 // Series are the moments of a run, thinned out: of several in a row, the mean load, the
-// largest need, the count that was wanted at last, the fewest ready pods, the mean
+// largest need, the count that was wanted and the limits at last, the fewest ready pods, the mean
 // utilization and the largest latency.
 type Series struct {
 	// Step is how long each point is.
@@ -31,7 +31,7 @@ func (s *Series) add(m *Moment) {
 		s.now.Need, s.now.Ready, s.now.Paid = max(s.now.Need, m.Need), min(s.now.Ready, m.Ready), max(s.now.Paid, m.Paid)
 		s.now.Latency, s.now.IsShort = max(s.now.Latency, m.Latency), s.now.IsShort || m.IsShort
 	}
-	s.now.At, s.now.Wanted = m.At, m.Wanted
+	s.now.At, s.now.Wanted, s.now.Least, s.now.Most = m.At, m.Wanted, m.Least, m.Most
 	s.n++
 	if s.n == s.each {
 		s.finish()

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -20,10 +21,17 @@ type Load struct {
 	Peak float64
 	// Burstiness is what the load itself names; NaN if it does not.
 	Burstiness float64
+	// Start is when a trace begins; zero for shapes.
+	Start time.Time
 
 	shape   workloadmodel.Shape
 	speedUp float64
+	// gaps are where rows of a trace are missing, oldest first.
+	gaps []gap
 }
+
+// gap is a part of a trace without rows.
+type gap struct{ from, to time.Duration }
 
 // shapeLength is how far a shape without an end is searched for its peak.
 const shapeLength = 7 * 24 * time.Hour
@@ -116,6 +124,16 @@ func (l *Load) Mean(from, to time.Duration) float64 {
 	}
 	return max(0, l.shape.Requests(b)-l.shape.Requests(a)) / (b - a).Seconds()
 }
+
+// IsMissing reports whether a trace has no row for a time.
+func (l *Load) IsMissing(at time.Duration) bool {
+	at = l.stretched(at)
+	i := sort.Search(len(l.gaps), func(i int) bool { return l.gaps[i].to > at })
+	return i < len(l.gaps) && l.gaps[i].from <= at
+}
+
+// IsSpedUp reports whether the load goes faster than its own clock.
+func (l *Load) IsSpedUp() bool { return l.speedUp != 1 }
 
 func (l *Load) stretched(at time.Duration) time.Duration {
 	if l.speedUp == 1 {

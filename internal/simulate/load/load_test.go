@@ -172,3 +172,25 @@ func FuzzTrace(f *testing.F) {
 		}
 	})
 }
+
+// TestMissingRows: where rows of a trace are missing its value is not known, however fast it goes.
+func TestMissingRows(t *testing.T) {
+	l, err := ReadTrace("trace.csv", strings.NewReader("1763884800.5,1\n1763884860.5,1\n1763885160.5,1\n1763885220.5,1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := time.Date(2025, 11, 23, 8, 0, 0, 0, time.UTC); !l.Start.Equal(want) {
+		t.Errorf("begins at %v, want %v", l.Start, want)
+	}
+	for at, want := range map[time.Duration]bool{
+		0: false, 119 * time.Second: false, 2 * time.Minute: true, 6*time.Minute - 1: true, 6 * time.Minute: false,
+		time.Hour: false,
+	} {
+		if got := l.IsMissing(at); got != want {
+			t.Errorf("at %v missing: %v", at, got)
+		}
+		if got := l.SpedUp(4).IsMissing(at / 4); got != want {
+			t.Errorf("at %v missing: %v, four times as fast", at, got)
+		}
+	}
+}

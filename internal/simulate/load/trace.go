@@ -62,7 +62,10 @@ func ReadTrace(name string, r io.Reader) (*Load, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &Load{Name: name, Length: t.length(), Peak: t.peak, Burstiness: math.NaN(), shape: shape, speedUp: 1}, nil
+	return &Load{
+		Name: name, Length: t.length(), Peak: t.peak, Burstiness: math.NaN(), Start: time.Unix(int64(t.seconds[0]), 0).UTC(),
+		shape: shape, speedUp: 1, gaps: t.gaps,
+	}, nil
 }
 
 // trace is one that is being read.
@@ -72,6 +75,7 @@ type trace struct {
 	seconds []float64
 	values  []float64
 	peak    float64
+	gaps    []gap
 }
 
 func (t *trace) read() error {
@@ -165,7 +169,8 @@ func (t *trace) shape() (workloadmodel.Shape, error) {
 	for i, at := range t.seconds {
 		points = append(points, workloadmodel.Point{At: since(t.seconds[0], at), RequestsPerSecond: t.values[i]})
 		if i+1 < len(t.seconds) && t.seconds[i+1]-at > 1.5*step {
-			points = append(points, workloadmodel.Point{At: since(t.seconds[0], at+step)})
+			missing := gap{from: since(t.seconds[0], at+step), to: since(t.seconds[0], t.seconds[i+1])}
+			points, t.gaps = append(points, workloadmodel.Point{At: missing.from}), append(t.gaps, missing)
 		}
 	}
 	return workloadmodel.NewSteps(points)

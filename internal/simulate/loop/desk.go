@@ -25,6 +25,9 @@ type Config struct {
 	Requests []metric.Request
 	World    *world.World
 	Seed     uint64
+	// IsMissing says that the load is not known at a time. Metrics with a fallback cannot be read
+	// then. It may be nil.
+	IsMissing func(at time.Duration) bool
 	// OnDecision is called after every decision; it may be nil. It must not keep its arguments.
 	OnDecision func(o *horizontal.Observation, d *horizontal.Decision)
 }
@@ -38,6 +41,7 @@ type desk struct {
 
 func newDesk(c Config) desk {
 	d := desk{Config: c}
+	d.observation.CreatedAt = c.World.Epoch()
 	d.observation.Readings = make([]metric.Reading, len(c.Policy.Metrics))
 	return d
 }
@@ -50,14 +54,14 @@ func (d *desk) observePods() {
 	for _, p := range d.World.Pods() {
 		seen := metric.Pod{Name: p.Name, Phase: metric.PhasePending, Ready: metric.NoReadiness, Deleting: p.Deleting}
 		if p.IsPlaced {
-			seen.Ready, seen.ReadyTransition = metric.ReadyFalse, whole(p.Placed)
-			seen.StartTime = whole(p.Placed)
+			seen.Ready, seen.ReadyTransition = metric.ReadyFalse, d.whole(p.Placed)
+			seen.StartTime = d.whole(p.Placed)
 		}
 		if p.IsRunning {
 			seen.Phase = metric.PhaseRunning
 		}
 		if p.IsReady {
-			seen.Ready, seen.ReadyTransition = metric.ReadyTrue, whole(p.Ready)
+			seen.Ready, seen.ReadyTransition = metric.ReadyTrue, d.whole(p.Ready)
 		}
 		if !p.Deleting {
 			present++
@@ -67,7 +71,15 @@ func (d *desk) observePods() {
 	o.Target.SpecReplicas, o.Target.StatusReplicas = d.World.Replicas(), present
 }
 
-func whole(at time.Duration) time.Time { return world.Time(at).Truncate(time.Second) }
+func (d *desk) whole(at time.Duration) time.Time { return d.World.Time(at).Truncate(time.Second) }
+
+// missing is the reading of a metric while the load is not known.
+var missing = metric.Reading{Error: "the trace has no value"}
+
+// isMissing reports whether a metric cannot be read now.
+func (d *desk) isMissing(spec *source.Spec) bool {
+	return d.IsMissing != nil && spec.Fallback.FailureDuration > 0 && d.IsMissing(d.World.Now())
+}
 
 // isResource reports whether a metric comes from the kubelets.
 func isResource(spec *source.Spec) bool {
@@ -92,7 +104,7 @@ func (d *desk) begin(i int) *metric.Reading {
 // ask reads a metric of the custom or external metrics APIs: requests that a pod
 // serves, that the workload is offered, or that wait.
 func (d *desk) ask(i int) {
-	r, now := d.begin(i), world.Time(d.World.Now())
+	r, now := d.begin(i), d.World.Time(d.World.Now())
 	stats := d.World.Stats()
 	r.Asked = now
 	switch d.Policy.Metrics[i].Type {
@@ -141,7 +153,7 @@ func isEmpty(r *metric.Reading) bool {
 
 // decide is one decision on what was observed, and what follows from it.
 func (d *desk) decide() horizontal.Decision {
-	now := world.Time(d.World.Now())
+	now := d.World.Time(d.World.Now())
 	var decision horizontal.Decision
 	decision, d.state = horizontal.Decide(now, &d.Policy, d.state, &d.observation)
 	if decision.Branch == horizontal.BranchAwaiting {

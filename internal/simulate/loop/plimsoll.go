@@ -59,6 +59,10 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 	}
 	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
 	scrapes := false
+	if c.Policy.WorkloadAutoscaler != nil {
+		// Schedules need no metrics.
+		p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
+	}
 	for i := range c.Policy.Metrics {
 		if isResource(&c.Policy.Metrics[i]) {
 			scrapes = true
@@ -97,8 +101,8 @@ func (p *Plimsoll) Act() {
 		}
 	}
 	if p.World.Changed() {
-		due := trigger.AfterEvent(world.Time(now), world.Time(p.decidedAt), time.Time{})
-		p.event = min(p.event, due.Sub(world.Epoch))
+		due := trigger.AfterEvent(p.World.Time(now), p.World.Time(p.decidedAt), time.Time{})
+		p.event = min(p.event, due.Sub(p.World.Epoch()))
 	}
 	asks, sampled := p.sync <= now, p.sampled <= now
 	if !asks && !sampled && p.event > now {
@@ -132,8 +136,8 @@ func (p *Plimsoll) scrape(i int) {
 			pod.Meter.Read(r)
 		}
 	}
-	if due, yes := p.round.Report(world.Time(now), world.Time(g.last), len(p.groups)); yes {
-		p.sampled = due.Sub(world.Epoch)
+	if due, yes := p.round.Report(p.World.Time(now), p.World.Time(g.last), len(p.groups)); yes {
+		p.sampled = due.Sub(p.World.Epoch())
 	}
 	g.last = now
 	// A group that was scraped early returns to its own offset in the period.
@@ -166,6 +170,10 @@ func (p *Plimsoll) observe(asks bool) {
 	p.observePods()
 	for i := range p.Policy.Metrics {
 		spec := &p.Policy.Metrics[i]
+		if p.isMissing(spec) {
+			p.observation.Readings[i] = missing
+			continue
+		}
 		if isResource(spec) {
 			p.observeResource(p.begin(i), spec)
 			continue
@@ -192,10 +200,10 @@ func (p *Plimsoll) observeResource(r *metric.Reading, spec *source.Spec) {
 		if age, isKnown := readyFor(pod); isKnown {
 			own = averaging.PodWindow(age, window)
 		}
-		sample := pod.Meter.Average(world.Epoch, own)
+		sample := pod.Meter.Average(p.World.Epoch(), own)
 		if isCPU {
 			r.Samples = append(r.Samples, sample)
-			r.Recent = append(r.Recent, pod.Meter.Recent(world.Epoch))
+			r.Recent = append(r.Recent, pod.Meter.Recent(p.World.Epoch()))
 			continue
 		}
 		reading, found := pod.Meter.Newest()
@@ -233,6 +241,6 @@ func (p *Plimsoll) lookAgain(d *horizontal.Decision) {
 		g.next = min(g.next, max(p.World.Now(), g.last+trigger.EarlyScrapeGap))
 	}
 	if !next.DecideAt.IsZero() {
-		p.sampled = min(p.sampled, next.DecideAt.Sub(world.Epoch))
+		p.sampled = min(p.sampled, next.DecideAt.Sub(p.World.Epoch()))
 	}
 }

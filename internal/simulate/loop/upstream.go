@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
-	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
 )
 
 // UpstreamTiming is when upstream's controller looks, and on what.
@@ -84,7 +83,7 @@ func (u *Upstream) observe() {
 		}
 		r := u.begin(i)
 		for _, p := range u.World.Pods() {
-			sample := p.Meter.Served(world.Epoch)
+			sample := p.Meter.Served(u.World.Epoch())
 			if spec.Name != source.CPU {
 				reading, found := p.Meter.ServedReading()
 				sample = memory(sample, reading, found)

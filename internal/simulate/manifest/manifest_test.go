@@ -162,3 +162,45 @@ func readOneHPA(t *testing.T, text string) (*autoscalingv2.HorizontalPodAutoscal
 	}
 	return objects[0].HPA()
 }
+
+// TestWorkloadAutoscalers: what an API server would refuse is refused, and what is left out has its defaults.
+func TestWorkloadAutoscalers(t *testing.T) {
+	const fine = `{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, metadata: {name: web},
+spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web},
+schedules: [{name: day, start: 0 8 * * *, durationSeconds: 3600, minReplicas: 3}]}}`
+	const cpu = "maxReplicas: 9, metrics: [{type: Resource, resource: {name: cpu, target: "
+	objects, err := Read("web.yaml", strings.NewReader(fine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := objects[0].Autoscaler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Spec.Metrics) != 1 || *a.Spec.MinReplicas != 1 || a.Workload.Spec.Schedules[0].TimeZone != "Etc/UTC" {
+		t.Errorf("read as %+v", a.Workload.Spec)
+	}
+	for name, change := range map[string][2]string{
+		"another version":     {"v1alpha1", "v1"},
+		"no max":              {"maxReplicas: 9, ", ""},
+		"a min above the max": {"maxReplicas: 9", "maxReplicas: 9, minReplicas: 10"},
+		"a misspelt field":    {"durationSeconds", "duration"},
+		"a short schedule":    {"3600", "59"},
+		"a long ramp":         {"3600", "3600, rampSeconds: 86401"},
+		"no bound":            {", minReplicas: 3", ""},
+		"nothing to go by":    {"schedules:", "metrics: [], schedules: [], x:"},
+		"an endless quantity": {"maxReplicas: 9", cpu + `{type: AverageValue, averageValue: "1e1000000000"}}}]`},
+		"an instant sync":     {"maxReplicas: 9", "maxReplicas: 9, syncPeriodSeconds: 0"},
+		"a fallback at once": {"maxReplicas: 9", cpu + "{type: Utilization, averageUtilization: 5}}, " +
+			"fallback: {failureDurationSeconds: 0, replicas: 1}}]"},
+		"a target without any": {"maxReplicas: 9", cpu + "{type: Utilization}}}]"},
+	} {
+		objects, err := Read("web.yaml", strings.NewReader(strings.Replace(fine, change[0], change[1], 1)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := objects[0].Autoscaler(); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}

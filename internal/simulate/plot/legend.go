@@ -51,6 +51,9 @@ func entries(runs []*simulate.Run) []entry {
 	all := []entry{{"pods the load asks for", needStyle}, {"target", style(grey, dashed, 1)}}
 	for i, run := range runs {
 		all = append(all, entry{run.Setting.Name, readyStyle(i)}, entry{run.Setting.Name + ", pods wanted", wantedStyle(i)})
+		if run.HasSchedules() {
+			all = append(all, entry{run.Setting.Name + ", limits", limitStyle(i)})
+		}
 	}
 	return all
 }

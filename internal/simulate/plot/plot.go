@@ -135,6 +135,9 @@ func podsPanel(runs []*simulate.Run) (*plot.Plot, error) {
 		if err == nil {
 			err = line(pods, run.Series.Points, readyStyle(i), func(m *simulate.Moment) float64 { return float64(m.Ready) })
 		}
+		if err == nil && run.HasSchedules() {
+			err = limitLines(pods, i, run)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -142,12 +145,27 @@ func podsPanel(runs []*simulate.Run) (*plot.Plot, error) {
 	return pods, nil
 }
 
+// limitLines shows between which counts a run may be.
+func limitLines(pods *plot.Plot, i int, run *simulate.Run) error {
+	top := topOf([]*simulate.Run{run})
+	err := line(pods, run.Series.Points, limitStyle(i), least)
+	if err == nil {
+		// A max that is far away would leave no room for the rest.
+		err = line(pods, run.Series.Points, limitStyle(i), func(m *simulate.Moment) float64 { return most(m, top) })
+	}
+	return err
+}
+
 var dashed = []vg.Length{vg.Points(4), vg.Points(3)}
+
+var dotted = []vg.Length{vg.Points(1), vg.Points(2)}
 
 var needStyle = style(grey, nil, 3)
 
 func wantedStyle(run int) draw.LineStyle { return style(colours[run], dashed, 1) }
 func readyStyle(run int) draw.LineStyle  { return style(colours[run], nil, 1.5) }
+
+func limitStyle(run int) draw.LineStyle { return style(colours[run], dotted, 1) }
 
 func style(c color.Color, dashes []vg.Length, points float64) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: vg.Points(points), Dashes: dashes}

@@ -24,6 +24,12 @@ func Text(runs []*simulate.Run, size Size, inColour bool) string {
 	for _, run := range runs {
 		fmt.Fprintf(&text, "%s: pods ready\n%s\n", run.Setting.Name,
 			strip(graph([][]float64{values(run, size.Width, ready)}, size, top)))
+		if run.HasSchedules() {
+			fmt.Fprintf(&text, "%s: limits, those above %.0f as %.0f\n%s\n", run.Setting.Name, top, top, strip(graph([][]float64{
+				values(run, size.Width, least),
+				values(run, size.Width, func(m *simulate.Moment) float64 { return most(m, top) }),
+			}, size, top)))
+		}
 	}
 	fmt.Fprintf(&text, "pods that the load asks for\n%s\n",
 		strip(graph([][]float64{values(runs[0], size.Width, need)}, size, top)))
@@ -59,7 +65,11 @@ func topOf(runs []*simulate.Run) float64 {
 	top := 1
 	for _, run := range runs {
 		for i := range run.Series.Points {
-			top = max(top, run.Series.Points[i].Need, run.Series.Points[i].Ready)
+			m := &run.Series.Points[i]
+			top = max(top, m.Need, m.Ready)
+			if run.HasSchedules() {
+				top = max(top, m.Least)
+			}
 		}
 	}
 	return float64(top)
@@ -72,6 +82,10 @@ func graph(series [][]float64, size Size, top float64, options ...asciigraph.Opt
 	}, options...)
 	return asciigraph.PlotMany(series, options...)
 }
+
+// least is the fewest replicas, and most the most, as far as they are shown.
+func least(m *simulate.Moment) float64             { return float64(m.Least) }
+func most(m *simulate.Moment, top float64) float64 { return min(float64(m.Most), top) }
 
 func need(m *simulate.Moment) float64  { return float64(m.Need) }
 func ready(m *simulate.Moment) float64 { return float64(m.Ready) }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
@@ -32,8 +33,34 @@ func Text(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 		lines = append(lines, fmt.Sprintf("nodes   %d of %s, another one after %v",
 			s.Supply.Nodes, milli(s.Supply.CPUMilli), s.Supply.Delay))
 	}
-	_, err := fmt.Fprintf(out, "%s\n\n%s", strings.Join(lines, "\n"), Table(runs))
+	if _, err := fmt.Fprintf(out, "%s\n\n%s", strings.Join(lines, "\n"), Table(runs)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, limits(s.Start, runs))
 	return err
+}
+
+// mostLimits are how many changes of a run's limits are printed.
+const mostLimits = 12
+
+// limits are those of runs in which schedules change them, by the clock.
+func limits(start time.Time, runs []*simulate.Run) string {
+	var text strings.Builder
+	for _, run := range runs {
+		if !run.HasSchedules() {
+			continue
+		}
+		fmt.Fprintf(&text, "\nlimits of %s\n", run.Setting.Name)
+		for i, l := range run.Limits {
+			if i == mostLimits {
+				fmt.Fprintf(&text, "  and %d more changes\n", len(run.Limits)-i)
+				break
+			}
+			at := start.Add(l.At.Truncate(time.Second))
+			fmt.Fprintf(&text, "  %s  %d to %d\n", at.UTC().Format(time.RFC3339), l.Least, l.Most)
+		}
+	}
+	return text.String()
 }
 
 func milli(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) + "m" }
@@ -88,6 +115,14 @@ type result struct {
 	As      string      `json:"as"`
 	Score   score.Score `json:"score"`
 	Changes []change    `json:"changes"`
+	// Limits are those that schedules change.
+	Limits []limit `json:"limits,omitempty"`
+}
+
+type limit struct {
+	AtSeconds   float64 `json:"atSeconds"`
+	MinReplicas int32   `json:"minReplicas"`
+	MaxReplicas int32   `json:"maxReplicas"`
 }
 
 type change struct {
@@ -107,6 +142,10 @@ func JSON(out io.Writer, s *simulate.Scene, runs []*simulate.Run) error {
 		r := result{Name: run.Setting.Name, As: string(run.Setting.Side), Score: run.Score, Changes: []change{}}
 		for _, c := range run.Changes {
 			r.Changes = append(r.Changes, change{AtSeconds: c.At.Seconds(), From: c.From, To: c.To, Surge: c.Surge})
+		}
+		for i := 0; run.HasSchedules() && i < len(run.Limits); i++ {
+			l := &run.Limits[i]
+			r.Limits = append(r.Limits, limit{AtSeconds: l.At.Seconds(), MinReplicas: l.Least, MaxReplicas: l.Most})
 		}
 		d.Runs = append(d.Runs, r)
 	}

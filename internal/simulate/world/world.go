@@ -10,7 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// Epoch is the time at which virtual time begins.
+// Epoch is the time at which virtual time begins, unless a world has another.
 var Epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // settled is how long pods have been there that are there at the beginning: longer
@@ -20,6 +20,8 @@ const settled = time.Hour
 // Config describes a world.
 type Config struct {
 	Seed uint64
+	// Epoch is the time at which virtual time begins; Epoch if it is zero.
+	Epoch time.Time
 	// Load are the requests.
 	Load workloadmodel.Shape
 	// Resources and Profile are each pod's.
@@ -74,6 +76,9 @@ func New(c Config) (*World, error) {
 		return nil, errors.New("a world needs a load, and no count or time of it may be negative")
 	}
 	c.Groups = max(1, c.Groups)
+	if c.Epoch.IsZero() {
+		c.Epoch = Epoch
+	}
 	w := &World{config: c, model: workloadmodel.New(c.Seed)}
 	w.workload = w.model.AddWorkload("workload")
 	w.model.SetLoad(w.workload, c.Load)
@@ -100,7 +105,10 @@ func (w *World) OnSecond(tell func()) { w.eachSecond = tell }
 func (w *World) Now() time.Duration { return w.now }
 
 // Time is a virtual time as a date.
-func Time(at time.Duration) time.Time { return Epoch.Add(at) }
+func (w *World) Time(at time.Duration) time.Time { return w.config.Epoch.Add(at) }
+
+// Epoch is the time at which virtual time begins.
+func (w *World) Epoch() time.Time { return w.config.Epoch }
 
 // Pods are all pods, those that are to go included. They are read only.
 func (w *World) Pods() []*Pod { return w.pods }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/cmd/plimsoll/internal/flags"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
@@ -31,6 +32,8 @@ type simulateFlags struct {
 	slow                         time.Duration
 	price                        float64
 
+	start string
+
 	pods       simulate.Workload
 	cpu, limit flags.MilliCPU
 	perRequest flags.MilliCPU
@@ -48,19 +51,22 @@ func newSimulateFlags() *simulateFlags {
 }
 
 func (f *simulateFlags) add(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.hpas, "hpa", nil, "A file with a HorizontalPodAutoscaler; several are compared.")
+	fs.StringSliceVar(&f.hpas, "hpa", nil, "A file with a HorizontalPodAutoscaler or a WorkloadAutoscaler; several are compared.")
 	fs.StringVar(&f.workload, "workload", "", "A file with the workload that it scales, if it is not in the same file.")
 	fs.StringVar(&f.load, "load", "",
 		"The load: a trace (.csv or .csv.gz), step:…, ramp:…, sine:…, poisson:… or generated:NAME.")
 	fs.DurationVar(&f.lasts, "for", 0, "How long it is played; by default a whole trace, or an hour of a shape.")
+	fs.StringVar(&f.start, "start", "",
+		"When the load begins, for schedules, as in 2026-11-23T08:00:00Z; by default a trace's own time, or else "+
+			"midnight in UTC.")
 	fs.Float64Var(&f.speedUp, "speed-up", 1, "How many times as fast the load goes.")
 	fs.StringSliceVar(&f.sides, "as", []string{string(simulate.Upstream), string(simulate.Plimsoll)},
-		"Whose loop decides: upstream, plimsoll, or both.")
+		"Whose loop decides: upstream, plimsoll, or both; on WorkloadAutoscalers only plimsoll.")
 	fs.Float64Var(&f.podCapacity, "pod-capacity", 0,
 		"The load, in its own units, that one pod serves at 100 % of its CPU request. By default the load's "+
 			"peak asks for 70 % of maxReplicas.")
 	fs.StringArrayVar(&f.sets, "set", nil,
-		"Set a field of every HorizontalPodAutoscaler, as in spec.maxReplicas=20. Fields set twice are "+
+		"Set a field of every autoscaler, as in spec.maxReplicas=20. Fields set twice are "+
 			"compared.")
 	fs.Uint64Var(&f.seed, "seed", 1,
 		"What chance is made from: arrivals, and when the loops begin within their periods.")
@@ -110,7 +116,7 @@ func (f *simulateFlags) addModel(fs *pflag.FlagSet) {
 // loop. The objects are all that the files hold.
 func (f *simulateFlags) settings() ([]simulate.Setting, []manifest.Object, error) {
 	if len(f.hpas) == 0 {
-		return nil, nil, errors.New("--hpa: say which HorizontalPodAutoscaler to simulate")
+		return nil, nil, errors.New("--hpa: say which HorizontalPodAutoscaler or WorkloadAutoscaler to simulate")
 	}
 	combinations, err := f.combinations()
 	if err != nil {
@@ -148,12 +154,13 @@ func (f *simulateFlags) read() (all []manifest.Object, hpas []named, err error) 
 		all = append(all, objects...)
 		before := len(hpas)
 		for i := range objects {
-			if objects[i].Kind == manifest.HPAKind {
+			if objects[i].IsAutoscaler() {
 				hpas = append(hpas, named{object: &objects[i], name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))})
 			}
 		}
 		if len(hpas) == before {
-			return nil, nil, fmt.Errorf("--hpa: %s: there is no %s in it", file, manifest.HPAKind)
+			return nil, nil, fmt.Errorf("--hpa: %s: there is no %s and no %s in it", file, manifest.HPAKind,
+				plimsollv1alpha1.Kind)
 		}
 		for i := before; i < len(hpas) && len(hpas) > before+1; i++ {
 			hpas[i].name = hpas[i].object.Name
@@ -178,7 +185,7 @@ func (f *simulateFlags) append(
 			}
 			names = append(names, a.String())
 		}
-		hpa, err := changed.HPA()
+		a, err := changed.Autoscaler()
 		if err != nil {
 			return nil, err
 		}
@@ -187,8 +194,13 @@ func (f *simulateFlags) append(
 			if err != nil {
 				return nil, fmt.Errorf("--as: %w", err)
 			}
-			settings = append(settings, simulate.Setting{Name: f.nameOf(n.name, names, side, len(combinations)),
-				Side: as, HPA: hpa})
+			if a.Workload != nil && as == simulate.Upstream && len(f.sides) > 1 {
+				continue
+			}
+			settings = append(settings, simulate.Setting{
+				Name: f.nameOf(n.name, names, side, len(combinations)), Side: as,
+				HPA: a.HorizontalPodAutoscaler, Workload: a.Workload,
+			})
 		}
 	}
 	return settings, nil
@@ -267,6 +279,11 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if f.burstiness != 1 {
 		s.Burstiness = f.burstiness
 	}
+	if f.start != "" {
+		if s.Start, err = time.Parse(time.RFC3339, f.start); err != nil {
+			return nil, fmt.Errorf("--start: %q, want a time as 2026-11-23T08:00:00Z", f.start)
+		}
+	}
 	s.Seed, s.Replicas, s.Slow, s.CoreHourPrice = f.seed, f.replicas, f.slow, f.price
 	s.Timing = f.timing
 	if f.nodes > 0 {
@@ -288,7 +305,7 @@ func (f *simulateFlags) pod(
 	}
 	target := manifest.Target(objects, ref)
 	if target == nil && f.workload != "" {
-		return w, fmt.Errorf("--workload: %s: there is no %s %s in it, which the HorizontalPodAutoscaler scales",
+		return w, fmt.Errorf("--workload: %s: there is no %s %s in it, which the autoscaler scales",
 			f.workload, ref.Kind, ref.Name)
 	}
 	if target != nil {

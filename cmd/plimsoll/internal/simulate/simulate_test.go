@@ -60,6 +60,53 @@ func TestSimulateText(t *testing.T) {
 	}
 }
 
+const scheduled = `
+apiVersion: plimsoll.dev/v1alpha1
+kind: WorkloadAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 20
+  mode: Preview
+  schedules:
+  - {name: open, timeZone: Europe/Berlin, start: "2 9 * * *", durationSeconds: 120, minReplicas: 7}
+`
+
+// TestSimulateWorkloadAutoscaler: a WorkloadAutoscaler is played as an HPA is, by Plimsoll's loop. Its schedules go by
+// the time at which the load begins.
+func TestSimulateWorkloadAutoscaler(t *testing.T) {
+	args := []string{"--load=step:10@0s", "--for=10m", "--start=2026-11-23T08:00:00Z"}
+	out, err := simulateWith(t, scheduled, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"plimsoll\n", "limits of plimsoll\n", "  2026-11-23T08:00:00Z  1 to 20\n",
+		"  2026-11-23T08:02:00Z  7 to 20\n", "  2026-11-23T08:04:00Z  1 to 20\n", "plimsoll: limits"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "upstream") {
+		t.Errorf("upstream's loop plays it:\n%s", out)
+	}
+	out, err = simulateWith(t, scheduled, append(args, "-o=json")...)
+	if err != nil || !strings.Contains(out, `"limits"`) || !strings.Contains(out, `"minReplicas": 7`) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for name, args := range map[string][]string{
+		"another clock":   append(args, "--speed-up=2"),
+		"upstream's loop": append(args, "--as=upstream"),
+		"no time":         append(args, "--start=eight"),
+		"a bad zone":      append(args, "--set=spec.schedules[0].timeZone=Mars/Phobos"),
+		"a short one":     append(args, "--set=spec.schedules[0].durationSeconds=1"),
+		"no such field":   append(args, "--set=spec.sunshine=1"),
+	} {
+		if out, err := simulateWith(t, scheduled, args...); err == nil {
+			t.Errorf("%s is played:\n%s", name, out)
+		}
+	}
+}
+
 // TestSimulateCompares: a field that is set twice is two settings, and the two differ.
 func TestSimulateCompares(t *testing.T) {
 	out, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--as=plimsoll", "-o=csv",

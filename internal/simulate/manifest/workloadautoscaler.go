@@ -1,0 +1,93 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// IsAutoscaler reports whether the object can be simulated.
+func (o *Object) IsAutoscaler() bool {
+	return o.Kind == HPAKind || o.Kind == plimsollv1alpha1.Kind
+}
+
+// Autoscaler is the object as the loop has it, with the API server's defaults as far as they
+// matter here.
+func (o *Object) Autoscaler() (observehorizontal.Autoscaler, error) {
+	if o.Kind != plimsollv1alpha1.Kind {
+		hpa, err := o.HPA()
+		return observehorizontal.HPA(hpa), err
+	}
+	workload, err := o.decodeWorkload()
+	if err != nil {
+		return observehorizontal.Autoscaler{}, fmt.Errorf("%s: %s %s: %w", o.Where, o.Kind, o.Name, err)
+	}
+	a := observehorizontal.WorkloadAutoscaler(workload)
+	if err := errors.Join(check(a.HorizontalPodAutoscaler), checkWorkload(&workload.Spec)); err != nil {
+		return a, fmt.Errorf("%s: %s %s: %w", o.Where, o.Kind, o.Name, err)
+	}
+	return a, nil
+}
+
+func (o *Object) decodeWorkload() (*plimsollv1alpha1.WorkloadAutoscaler, error) {
+	if version, _ := o.content["apiVersion"].(string); version != plimsollv1alpha1.SchemeGroupVersion.String() {
+		return nil, fmt.Errorf("apiVersion %q, want %s", version, plimsollv1alpha1.SchemeGroupVersion)
+	}
+	workload := &plimsollv1alpha1.WorkloadAutoscaler{}
+	if err := checkQuantities(o.content, workload); err != nil {
+		return nil, err
+	}
+	text, err := yaml.Marshal(o.content)
+	if err != nil {
+		return nil, err
+	}
+	if err := yaml.UnmarshalStrict(text, workload); err != nil {
+		return nil, err
+	}
+	if workload.Namespace == "" {
+		workload.Namespace = corev1.NamespaceDefault
+	}
+	plimsollv1alpha1.SetDefaults(&workload.Spec)
+	return workload, nil
+}
+
+// Bounds of the API.
+const (
+	leastDuration, longestDuration = 60, 366 * 24 * 60 * 60
+	longestRamp                    = 24 * 60 * 60
+)
+
+// checkWorkload finds what an API server would refuse and what a simulation would stumble over.
+func checkWorkload(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
+	if len(spec.Metrics) == 0 && len(spec.Schedules) == 0 {
+		return errors.New("spec.metrics is empty, and there is no schedule")
+	}
+	for i := range spec.Schedules {
+		s := &spec.Schedules[i]
+		switch {
+		case s.DurationSeconds < leastDuration || s.DurationSeconds > longestDuration:
+			return fmt.Errorf("spec.schedules[%d].durationSeconds is %d, want %d to %d", i, s.DurationSeconds, leastDuration,
+				longestDuration)
+		case s.RampSeconds != nil && (*s.RampSeconds < 0 || *s.RampSeconds > longestRamp):
+			return fmt.Errorf("spec.schedules[%d].rampSeconds is %d, want 0 to %d", i, *s.RampSeconds, longestRamp)
+		case s.MinReplicas == nil && s.MaxReplicas == nil:
+			return fmt.Errorf("spec.schedules[%d] has neither minReplicas nor maxReplicas", i)
+		}
+	}
+	for i := range spec.Metrics {
+		f := spec.Metrics[i].Fallback
+		if f != nil && f.FailureDurationSeconds != nil && *f.FailureDurationSeconds < 1 {
+			return fmt.Errorf("spec.metrics[%d].fallback.failureDurationSeconds is %d, want at least 1", i,
+				*f.FailureDurationSeconds)
+		}
+	}
+	if n := spec.SyncPeriodSeconds; n != nil && (*n < 1 || *n > 3600) {
+		return fmt.Errorf("spec.syncPeriodSeconds is %d, want 1 to 3600", *n)
+	}
+	return nil
+}

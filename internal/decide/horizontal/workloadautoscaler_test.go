@@ -118,21 +118,63 @@ func TestScheduleWithinMax(t *testing.T) {
 // TestFallbackNeverLowersBelowMetrics: the count does not fall below what a metric that was computed asks for, unless
 // a max does that, and it does not fall at all while a metric fails without an active fallback.
 func TestFallbackNeverLowersBelowMetrics(t *testing.T) {
+	fell := 0
 	rapid.Check(t, func(t *rapid.T) {
-		steps(t, func(_ *situation, d *horizontal.Decision) {
-			if d.ActiveDesired >= d.Current || d.Current > d.Bounds.MaxReplicas {
-				return
-			}
-			for _, p := range d.Proposals(nil) {
-				if p.Source != proposal.Schedule && d.ActiveDesired < min(p.Replicas, d.Bounds.MaxReplicas) {
-					t.Fatalf("from %d to %d, though %v asks for %d", d.Current, d.ActiveDesired, p.Source, p.Replicas)
+		m, p := making(t), policy(1, 20)
+		p.Behavior, p.WorkloadAutoscaler = rates(unlimited(), unlimited()), &horizontal.WorkloadAutoscaler{}
+		p.Metrics = []source.Spec{queue(), queue(), queue()}
+		down := make([]bool, len(p.Metrics))
+		for i := range p.Metrics {
+			p.Metrics[i].Name, down[i] = fmt.Sprint(i), m.chance("down", 3)
+			if m.chance("a fallback", 2) {
+				p.Metrics[i].Fallback = source.Fallback{
+					FailureDuration: time.Minute, Replicas: int32(m.pick("fallback", 1, 20)),
+					Behavior: source.FallbackBehavior(m.pick("behavior of the fallback", 0, 3)),
 				}
 			}
-			if d.Failed > d.Fallbacks.Failed || d.Pending > 0 {
-				t.Fatalf("from %d to %d, though a metric is missing", d.Current, d.ActiveDesired)
+		}
+		var s horizontal.State
+		now := noon
+		for range 6 {
+			now = now.Add(m.duration("later", 2*time.Minute))
+			o := see(int32(m.pick("current", 1, 20)))
+			for i := range p.Metrics {
+				reading := length(int32(m.pick("length", 0, 20)))
+				switch {
+				case down[i]:
+					reading = broken()
+				case m.chance("awaited", 8):
+					reading = metric.Reading{Pending: true}
+				}
+				o.Readings = append(o.Readings, reading)
 			}
-		})
+			var d horizontal.Decision
+			d, s = horizontal.Decide(now, &p, s, &o)
+			if checkFallback(t, &d) && len(d.Fallbacks.Active) > 0 {
+				fell++
+			}
+			s = horizontal.Settle(s, horizontal.Outcome{At: d.At})
+		}
 	})
+	if fell == 0 {
+		t.Error("no count fell with an active fallback: that proves nothing")
+	}
+}
+
+// checkFallback reports whether the count falls.
+func checkFallback(t *rapid.T, d *horizontal.Decision) (falls bool) {
+	if d.ActiveDesired >= d.Current {
+		return false
+	}
+	for _, p := range d.Proposals(nil) {
+		if d.ActiveDesired < min(p.Replicas, d.Bounds.MaxReplicas) {
+			t.Fatalf("from %d to %d, though %v asks for %d", d.Current, d.ActiveDesired, p.Source, p.Replicas)
+		}
+	}
+	if d.Failed > d.Fallbacks.Failed || d.Pending > 0 {
+		t.Fatalf("from %d to %d, though a metric is missing", d.Current, d.ActiveDesired)
+	}
+	return true
 }
 
 // TestModesHold: Preview writes nothing, Paused nothing but pausedReplicas.

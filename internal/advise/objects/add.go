@@ -24,6 +24,7 @@ import (
 var adders = map[string]func(*Collection, *Object) error{
 	"autoscaling/v2 " + HPA:        addHorizontal,
 	"autoscaling/v1 " + HPA:        addHorizontalV1,
+	"plimsoll.dev/v1alpha1 " + WLA: addWorkloadAutoscaler,
 	"autoscaling.k8s.io/v1 " + VPA: addVertical,
 	"apps/v1 " + Deployment:        addDeployment,
 	"apps/v1 " + StatefulSet:       addStatefulSet,
@@ -176,9 +177,10 @@ func cpuMetric(percent int32) autoscalingv2.MetricSpec {
 		}}
 }
 
-// Metrics are the HPA's: the API server's default if it names none.
+// Metrics are the object's: the API server's default if it names none. An empty list of a
+// WorkloadAutoscaler means no metrics.
 func (h *Horizontal) Metrics() []autoscalingv2.MetricSpec {
-	if len(h.Spec.Metrics) == 0 {
+	if len(h.Spec.Metrics) == 0 && (h.Workload == nil || h.Workload.Metrics == nil) {
 		return []autoscalingv2.MetricSpec{cpuMetric(defaultPercent)}
 	}
 	return h.Spec.Metrics

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/advise/containerusage"
 )
 
@@ -24,6 +25,7 @@ const IgnoreAnnotation = "plimsoll.dev/ignore"
 // Kinds of objects.
 const (
 	HPA         = "HorizontalPodAutoscaler"
+	WLA         = "WorkloadAutoscaler"
 	VPA         = "VerticalPodAutoscaler"
 	Deployment  = "Deployment"
 	StatefulSet = "StatefulSet"
@@ -71,13 +73,15 @@ func (o *Object) Ignores(rule string) bool {
 	return false
 }
 
-// Horizontal is a HorizontalPodAutoscaler.
+// Horizontal is a HorizontalPodAutoscaler or a WorkloadAutoscaler.
 type Horizontal struct {
 	Object
 	Spec   *autoscalingv2.HorizontalPodAutoscalerSpec
 	Status *autoscalingv2.HorizontalPodAutoscalerStatus
 	// IsV1 says that it was written as autoscaling/v1, whose fields are others.
 	IsV1 bool
+	// Workload is the spec of a WorkloadAutoscaler, of which Spec is a translation then; nil for an HPA.
+	Workload *plimsollv1alpha1.WorkloadAutoscalerSpec
 }
 
 // MinReplicas is the lower bound; the API server's default is 1.

@@ -66,7 +66,8 @@ func checkLeavesZero(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, h := range c.Horizontals {
 		r := scaleUp(h)
-		if r == nil || h.MinReplicas() != 0 || disabled(r) || !byPercent(r) {
+		// A WorkloadAutoscaler leaves zero by one replica at least.
+		if r == nil || h.MinReplicas() != 0 || disabled(r) || !byPercent(r) || h.Workload != nil {
 			continue
 		}
 		found = append(found, Finding{

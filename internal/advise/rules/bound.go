@@ -55,16 +55,18 @@ func checkReplicas(c *objects.Collection) []Finding {
 		f := Finding{
 			Object: &w.Object, Field: objects.Field{"spec", "replicas"},
 			Why: fmt.Sprintf(
-				"The manifest sets %d replicas, and HPA %s sets between %d and %d: applying it undoes what the HPA did.",
-				count, autoscalers[0].Name, autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas),
+				"The manifest sets %d replicas, and %s sets between %d and %d: applying it undoes what the %s did.",
+				count, autoscalers[0].Describe(), autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas,
+				autoscalers[0].Noun()),
 			Remedy: "Where kubectl apply has set it before, take it out of what was last applied too (kubectl apply " +
 				"edit-last-applied), " +
 				"or the next apply sets the count to 1 once.",
 		}
 		if c.IsCluster {
 			f.Why = fmt.Sprintf(
-				"%s applied spec.replicas: %d, and HPA %s sets between %d and %d: the next time undoes what the HPA did.",
-				manager, count, autoscalers[0].Name, autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas)
+				"%s applied spec.replicas: %d, and %s sets between %d and %d: the next time undoes what the %s did.",
+				manager, count, autoscalers[0].Describe(), autoscalers[0].MinReplicas(), autoscalers[0].Spec.MaxReplicas,
+				autoscalers[0].Noun())
 			f.Remedy = "Take it out of the manifest, and first out of what was last applied (kubectl apply " +
 				"edit-last-applied). Do not patch it away: that would set the count to 1."
 		} else {
@@ -116,9 +118,10 @@ func checkSingle(c *objects.Collection) []Finding {
 		}
 		found = append(found, Finding{
 			Object: &h.Object, Field: field,
-			Why:    fmt.Sprintf("minReplicas %s: at low load a single pod serves, and nothing while it is replaced.", how),
-			Remedy: "If one is enough, say so: annotate the HPA with " + objects.IgnoreAnnotation + "=single-replica.",
-			Patch:  patch(&h.Object).set(field, 2),
+			Why: fmt.Sprintf("minReplicas %s: at low load a single pod serves, and nothing while it is replaced.", how),
+			Remedy: "If one is enough, say so: annotate the " + h.Noun() + " with " + objects.IgnoreAnnotation +
+				"=single-replica.",
+			Patch: patch(&h.Object).set(field, 2),
 		})
 	}
 	return found

@@ -137,7 +137,7 @@ func isAlone(c *objects.Collection, b *objects.Budget, w *objects.Workload) bool
 
 func whenLow(c *objects.Collection, w *objects.Workload) string {
 	if hs := c.HorizontalsOf(w); len(hs) > 0 {
-		return fmt.Sprintf(" at HPA %s's minReplicas", hs[0].Name)
+		return fmt.Sprintf(" at %s's minReplicas", hs[0].Describe())
 	}
 	return ""
 }

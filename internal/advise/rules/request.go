@@ -114,8 +114,8 @@ func missingRequests(c *objects.Collection, h *objects.Horizontal) []Finding {
 		for _, container := range withoutRequest(c, w, u) {
 			f := missingRequest(c, w, container, u)
 			f.Why = fmt.Sprintf(
-				"Container %s requests no %s, so the %d %% that HPA %s aims at is a part of nothing: it cannot scale.",
-				container.Name, u.resource, u.percent, h.Name)
+				"Container %s requests no %s, so the %d %% that %s aims at is a part of nothing: it cannot scale.",
+				container.Name, u.resource, u.percent, h.Describe())
 			found = append(found, f)
 		}
 	}

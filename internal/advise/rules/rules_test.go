@@ -106,6 +106,68 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestWorkloadAutoscalers: what the rules say of an HPA they say of a WorkloadAutoscaler with the same spec, with patches
+// of its own kind that mend it.
+func TestWorkloadAutoscalers(t *testing.T) {
+	asWorkload := strings.NewReplacer("autoscaling/v2", "plimsoll.dev/v1alpha1", objects.HPA, objects.WLA)
+	for _, rule := range All() {
+		folder := filepath.Join("testdata", "rules", rule.Name)
+		text, err := os.ReadFile(filepath.Join(folder, "bad.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// WorkloadAutoscalers leave zero by themselves, and have one version. What cannot be read is about the text.
+		isOther := rule.Name == "percent-never-leaves-zero" || rule.Name == "unreadable"
+		if !strings.Contains(string(text), objects.HPA) || isOther {
+			continue
+		}
+		t.Run(rule.Name, func(t *testing.T) {
+			own := load(t, filepath.Join(folder, "bad.yaml"))
+			other := &objects.Collection{IsCluster: own.IsCluster, Now: own.Now, Usage: own.Usage}
+			manifests.Add(other, "bad.yaml", strings.NewReader(asWorkload.Replace(string(text))))
+			only := []*Rule{rule}
+			got, want := Run(other, only).Findings, Run(own, only).Findings
+			if len(got) != len(want) {
+				t.Fatalf("finds\n%s\nwant\n%s", words(got), words(want))
+			}
+			for i := range got {
+				if strings.Contains(words(got[i:i+1]), "patch horizontalpodautoscaler") {
+					t.Errorf("a patch of another kind: %s", words(got[i:i+1]))
+				}
+			}
+			wantMended(t, other, rule, got)
+		})
+	}
+}
+
+// TestTwoKindsOnOneTarget: an HPA and a WorkloadAutoscaler have one target.
+func TestTwoKindsOnOneTarget(t *testing.T) {
+	const spec = "metadata: {name: web}, spec: {maxReplicas: 5, scaleTargetRef: " +
+		"{apiVersion: apps/v1, kind: Deployment, name: web}}}"
+	c := &objects.Collection{}
+	manifests.Add(c, "two.yaml", strings.NewReader("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, "+spec+
+		"\n---\n{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, "+spec+"\n"))
+	for _, f := range Run(c, All()).Findings {
+		if f.Rule.Name == "two-autoscalers" && f.Object.Kind == objects.WLA && strings.Contains(f.Remedy, "migrate") {
+			return
+		}
+	}
+	t.Error("nothing is found")
+}
+
+// TestNoMetrics: a WorkloadAutoscaler with an empty list of metrics has none, not the default.
+func TestNoMetrics(t *testing.T) {
+	for metrics, want := range map[string]int{"": 1, "metrics: [], ": 0} {
+		c := &objects.Collection{}
+		manifests.Add(c, "web.yaml", strings.NewReader("{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, "+
+			"metadata: {name: web}, spec: {"+metrics+"maxReplicas: 5, "+
+			"scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}"))
+		if len(c.Horizontals) != 1 || len(c.Horizontals[0].Metrics()) != want {
+			t.Errorf("%q: %+v, %+v", metrics, c.Horizontals, c.Unreadable)
+		}
+	}
+}
+
 // wantMended applies each patch alone: its finding must be gone.
 func wantMended(t *testing.T, c *objects.Collection, rule *Rule, findings []Finding) {
 	t.Helper()

@@ -32,9 +32,10 @@ func targetRules() []*Rule {
 			Check: checkTargetMissing,
 		},
 		{
-			Name: "two-autoscalers", Level: Error, Title: "Two autoscalers of one kind have the same target",
+			Name: "two-autoscalers", Level: Error, Title: "Two autoscalers of one direction have the same target",
 			Why: "Two HPAs overwrite each other's replica count. Kubernetes stops both (AmbiguousSelector) " +
-				"when it detects that. The behaviour of two VPAs that change the same pods is undefined. " +
+				"when it detects that. A WorkloadAutoscaler does not act while an HPA or an older " +
+				"WorkloadAutoscaler has its target. The behaviour of two VPAs that change the same pods is undefined. " +
 				"A VPA that only recommends (mode Off) is harmless.",
 			Source: k8sIssues + "122059", Check: checkTwoAutoscalers,
 		},
@@ -141,7 +142,7 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 		if r.off {
 			continue
 		}
-		key := strings.Join([]string{r.object.Kind, r.object.Namespace, r.kind, r.name}, "/")
+		key := strings.Join([]string{fmt.Sprint(r.isVertical), r.object.Namespace, r.kind, r.name}, "/")
 		other := first[key]
 		if other == nil {
 			first[key] = r.object
@@ -152,6 +153,10 @@ func checkTwoAutoscalers(c *objects.Collection) []Finding {
 			Why: fmt.Sprintf("%s %s has the same target, %s %s.", other.Kind, other.Name, r.kind, r.name),
 			Remedy: "Put the metrics of both into one and delete the other: an HPA takes the highest count that any metric " +
 				"asks for.",
+		}
+		if r.object.Kind != other.Kind {
+			f.Remedy = "Delete the HPA: the WorkloadAutoscaler does not act before. plimsoll migrate does it without a change " +
+				"of the count."
 		}
 		if r.isVertical {
 			f.Remedy = "Delete one of them, or let it only recommend."
@@ -191,8 +196,8 @@ func checkDaemonSet(c *objects.Collection) []Finding {
 		if ref := h.Spec.ScaleTargetRef; ref.Kind == objects.DaemonSet {
 			found = append(found, Finding{
 				Object: &h.Object, Field: objects.Field{"spec", "scaleTargetRef", "kind"},
-				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count that an HPA could set.", ref.Name),
-				Remedy: "Delete the HPA; a VPA can size the pods of a DaemonSet.",
+				Why:    fmt.Sprintf("DaemonSet %s has a pod for each node, and no count that an %s could set.", ref.Name, h.Noun()),
+				Remedy: "Delete the " + h.Noun() + "; a VPA can size the pods of a DaemonSet.",
 			})
 		}
 	}
@@ -202,17 +207,24 @@ func checkDaemonSet(c *objects.Collection) []Finding {
 func checkSelector(c *objects.Collection) []Finding {
 	var found []Finding
 	for _, w := range c.Workloads {
-		if len(c.HorizontalsOf(w)) == 0 || w.Selector == nil || w.Selector.Empty() {
+		hs := c.HorizontalsOf(w)
+		isExact := !slices.ContainsFunc(hs, func(h *objects.Horizontal) bool { return !h.CountsOwnPods() })
+		if isExact || w.Selector == nil || w.Selector.Empty() {
 			continue
 		}
 		if others := others(c, w); len(others) > 0 {
-			found = append(found, Finding{
+			f := Finding{
 				Object: &w.Object, Field: objects.Field{"spec", "selector"},
 				Why: fmt.Sprintf("The selector %s also matches the pods of %s, so their usage counts.", w.Selector,
 					strings.Join(others, ", ")),
 				Remedy: "Give the pods of each a label that only they have, and select by it; a selector can be changed only by " +
 					"making the workload anew.",
-			})
+			}
+			if len(hs) == 1 && hs[0].Workload != nil {
+				f.Remedy = "Or give the pods of each a label that only they have."
+				f.Patch = patch(&hs[0].Object).set(objects.Field{"spec", "selectionStrategy"}, "OwnerReferences")
+			}
+			found = append(found, f)
 		}
 	}
 	return found

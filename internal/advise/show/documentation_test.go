@@ -20,7 +20,8 @@ const introduction = `# Advice
 This page is for service owners and platform teams who check manifests before they apply them, or a cluster that runs.
 
 ` + "`plimsoll advise`" + ` checks HorizontalPodAutoscalers, VerticalPodAutoscalers and their targets for problems that autoscaling
-guides warn about. This page lists its rules. A test generates it from the rules.
+guides warn about. This page lists its rules. A test generates it from the rules. What a rule says of an HPA it says of a
+[WorkloadAutoscaler](workloadautoscaler.md) too.
 
     plimsoll advise -f deploy/                   # files and folders; - is standard input
     plimsoll advise -n shop --usage week.csv     # a namespace, with what containers used

@@ -24,10 +24,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/advise/show"
 )
 
-const adviseLong = `Advise checks HorizontalPodAutoscalers, VerticalPodAutoscalers and their targets,
-in files or on a cluster, for problems that autoscaling guides warn about. Each
-finding has an object, a field, a reason and, where there is one, the patch that
-fixes it. docs/advice.md explains every rule.
+const adviseLong = `Advise checks HorizontalPodAutoscalers, WorkloadAutoscalers, VerticalPodAutoscalers
+and their targets, in files or on a cluster, for problems that autoscaling guides
+warn about. Each finding has an object, a field, a reason and, where there is one,
+the patch that fixes it. What a rule says of HPAs it says of WorkloadAutoscalers.
+docs/advice.md explains every rule.
 
 An object's annotation plimsoll.dev/ignore names rules not to be told of it. On a
 cluster it reads with your rights; rules that need what you may not read are left

@@ -45,6 +45,7 @@ func (k *kind) String() string {
 
 var kinds = []kind{
 	{name: objects.HPA, group: "autoscaling", version: "v2", resource: "horizontalpodautoscalers"},
+	{name: objects.WLA, group: "plimsoll.dev", version: "v1alpha1", resource: "workloadautoscalers", mayNotBeServed: true},
 	{name: objects.VPA, group: "autoscaling.k8s.io", version: "v1", resource: "verticalpodautoscalers",
 		mayNotBeServed: true},
 	{name: objects.Deployment, group: "apps", version: "v1", resource: "deployments"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
@@ -71,7 +72,7 @@ func (o *observer) observeWorkload(p *pass) {
 	}
 	if rival, isThere := o.records.targets.rivalOf(p.hpa.Key()); isThere {
 		p.observation.Refusal = statusreport.Refusal{
-			Reason: "TargetHasAnotherAutoscaler",
+			Reason: takeover.AnotherAutoscaler,
 			Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
 				rival.Kind, rival.NamespacedName, observehorizontal.TargetName(p.hpa.HorizontalPodAutoscaler)),
 		}

@@ -196,6 +196,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 		r.compare(p)
 		return nil
 	}
+	p.record.state = p.record.followed.Follow(&p.policy, p.record.state, &p.observation)
 	step := r.inspectors.prepare(p)
 	p.decided = time.Now()
 	decision, state := horizontal.Decide(p.decided, &p.policy, p.record.state, &p.observation)

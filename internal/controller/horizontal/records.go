@@ -35,8 +35,9 @@ type hpaRecord struct {
 
 // owned is the part that only the worker that has the HPA uses.
 type owned struct {
-	uid   types.UID
-	state horizontal.State
+	uid      types.UID
+	state    horizontal.State
+	followed takeover.Followed
 	// overtaken is when the HPA was last decided in full at once because of a change during a
 	// decision.
 	overtaken time.Time
@@ -68,7 +69,7 @@ type shared struct {
 
 // reset forgets the history, where what happened to the HPA is not known.
 func (r *hpaRecord) reset() {
-	r.state = horizontal.State{}
+	r.state, r.followed = horizontal.State{}, takeover.Followed{}
 	r.scaling.Reset()
 }
 

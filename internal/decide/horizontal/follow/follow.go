@@ -1,0 +1,36 @@
+// Package follow takes the scaling of another autoscaler into the history of one that waits until the other is gone.
+package follow
+
+import (
+	"math"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+)
+
+// Change is a change of the replica count by another autoscaler, seen at that time.
+type Change struct {
+	At       time.Time
+	From, To int32
+}
+
+// Count counts the change as this autoscaler's own: a scale event, and a recommendation of at least as many replicas if
+// the count rose, of at most as many if it fell. When it begins to act, no window and no period of a rate policy is
+// shorter than if it had made the change. The state is consumed.
+func Count(p *horizontal.Policy, s horizontal.State, c Change) horizontal.State {
+	if c.From == c.To || s.Recommendations.Empty() {
+		return s
+	}
+	if p.Divergences.Has(divergence.WindowHistory) {
+		high, low := c.To, int32(math.MaxInt32)
+		if c.To < c.From {
+			high, low = 0, c.To
+		}
+		s.Recommendations.AddBoth(c.At, high, low)
+	}
+	pending := behavior.PendingOf(p.Behavior, c.To-c.From)
+	s.Pending = &pending
+	return horizontal.Settle(s, horizontal.Outcome{At: c.At})
+}

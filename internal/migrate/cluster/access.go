@@ -9,53 +9,70 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
 // permission is what a migration needs.
 type permission struct{ verb, group, resource string }
 
-// The permissions of both directions.
-var (
-	forward = []permission{
-		{"get", hpas.Group, hpas.Resource}, {"delete", hpas.Group, hpas.Resource},
-		{"get", plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers},
-		{"create", plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers},
-		{"patch", plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers},
-		{"delete", plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers},
+// needs are the permissions to migrate objects of the kind, or to migrate them back.
+func (o *Originals) needs(isBack bool) []permission {
+	own := func(verb string) permission {
+		return permission{verb, plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers}
 	}
-	back = []permission{
-		{"get", hpas.Group, hpas.Resource}, {"create", hpas.Group, hpas.Resource},
-		{"get", plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers},
-		{"patch", plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers},
-		{"delete", plimsollv1alpha1.SchemeGroupVersion.Group, plimsollv1alpha1.WorkloadAutoscalers},
+	needs := []permission{{"get", hpas.Group, hpas.Resource}, own("get"), own("patch"), own("delete")}
+	if !isBack {
+		needs = append(needs, own("create"))
 	}
-)
+	switch {
+	case o.kind == keda.Kind:
+		return append(needs, permission{"get", scaledObjects.Group, scaledObjects.Resource},
+			permission{"patch", scaledObjects.Group, scaledObjects.Resource})
+	case isBack:
+		return append(needs, permission{"create", hpas.Group, hpas.Resource})
+	}
+	return append(needs, permission{"delete", hpas.Group, hpas.Resource})
+}
 
 // CheckPermissions returns an error that names every permission that the user lacks to
 // migrate in these namespaces, or to migrate back.
-func (c *Client) CheckPermissions(ctx context.Context, namespaces []string, isBack bool) error {
-	needed := forward
-	if isBack {
-		needed = back
-	}
+func (o *Originals) CheckPermissions(ctx context.Context, namespaces []string, isBack bool) error {
 	var missing []error
-	for _, namespace := range namespaces {
-		for _, p := range needed {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Namespace: namespace, Verb: p.verb, Group: p.group, Resource: p.resource,
-				},
-			}}
-			answer, err := c.access.AuthorizationV1().SelfSubjectAccessReviews().
-				Create(ctx, review, metav1.CreateOptions{})
+	for _, p := range o.needs(isBack) {
+		if len(namespaces) > 1 {
+			// Who may do it everywhere need not be checked for each namespace.
+			everywhere, err := o.isAllowed(ctx, p, "")
 			if err != nil {
-				return fmt.Errorf("checking permissions: %w", err)
+				return err
 			}
-			if !answer.Status.Allowed {
+			if everywhere {
+				continue
+			}
+		}
+		for _, namespace := range namespaces {
+			isAllowed, err := o.isAllowed(ctx, p, namespace)
+			if err != nil {
+				return err
+			}
+			if !isAllowed {
 				missing = append(missing, fmt.Errorf("you may not %s %s.%s in namespace %s",
 					p.verb, p.resource, p.group, namespace))
 			}
 		}
 	}
 	return errors.Join(missing...)
+}
+
+// isAllowed asks whether the user has a permission in a namespace, in all if it is empty.
+func (c *Client) isAllowed(ctx context.Context, p permission, namespace string) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: p.verb, Group: p.group, Resource: p.resource,
+		},
+	}}
+	answer, err := c.access.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("checking permissions: %w", err)
+	}
+	return answer.Status.Allowed, nil
 }

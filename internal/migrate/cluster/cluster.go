@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -21,7 +19,6 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
-	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 )
 
 var (
@@ -41,8 +38,6 @@ type Client struct {
 	wla     *wla.Client
 	access  kubernetes.Interface
 }
-
-var _ steps.Cluster = (*Client)(nil)
 
 // New makes a client; it makes no call.
 func New(config *rest.Config) (*Client, error) {
@@ -69,47 +64,6 @@ func New(config *rest.Config) (*Client, error) {
 
 // Served reports whether the API server serves WorkloadAutoscalers.
 func (c *Client) Served(ctx context.Context) (bool, error) { return c.wla.Served(ctx) }
-
-// State implements steps.Cluster.
-func (c *Client) State(ctx context.Context, name types.NamespacedName) (*steps.State, error) {
-	s := &steps.State{}
-	hpa, err := c.dynamic.Resource(hpas).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-	switch {
-	case err == nil:
-		s.HPA = hpa
-	case !apierrors.IsNotFound(err):
-		return nil, err
-	}
-	w, err := c.wla.WorkloadAutoscalers(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
-	switch {
-	case err == nil && w.Unreadable != "":
-		return nil, fmt.Errorf("the WorkloadAutoscaler cannot be read: %s", w.Unreadable)
-	case err == nil:
-		s.WorkloadAutoscaler = w
-	case !apierrors.IsNotFound(err):
-		return nil, err
-	}
-	return s, nil
-}
-
-// CreateHPA implements steps.Cluster.
-func (c *Client) CreateHPA(ctx context.Context, hpa *unstructured.Unstructured) error {
-	resource := hpas
-	resource.Version = hpa.GroupVersionKind().Version
-	_, err := c.dynamic.Resource(resource).Namespace(hpa.GetNamespace()).Create(ctx, hpa, metav1.CreateOptions{})
-	return err
-}
-
-// asRead makes a deletion fail if the object is not the one that was read.
-func asRead(object metav1.Object) metav1.DeleteOptions {
-	uid, version := object.GetUID(), object.GetResourceVersion()
-	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}}
-}
-
-// DeleteHPA implements steps.Cluster.
-func (c *Client) DeleteHPA(ctx context.Context, read *unstructured.Unstructured) error {
-	return c.dynamic.Resource(hpas).Namespace(read.GetNamespace()).Delete(ctx, read.GetName(), asRead(read))
-}
 
 // CreateWorkloadAutoscaler implements steps.Cluster.
 func (c *Client) CreateWorkloadAutoscaler(ctx context.Context, w *plimsollv1alpha1.WorkloadAutoscaler) error {

@@ -16,9 +16,11 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 )
 
 const (
+	hpaKind = "HorizontalPodAutoscaler"
 	hpaPath = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers"
 	wlaPath = "/apis/plimsoll.dev/v1alpha1/namespaces/shop/workloadautoscalers"
 )
@@ -82,23 +84,25 @@ func (s *server) sent(t *testing.T, at string) map[string]any {
 // UID too.
 func TestWritesNameWhatWasRead(t *testing.T) {
 	const ok = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
-	client, s := serve(t, map[string]string{
+	all, s := serve(t, map[string]string{
 		"GET " + hpaPath + "/web": storedHPA, "GET " + wlaPath + "/web": storedWLA,
 		"DELETE " + hpaPath + "/web": ok, "DELETE " + wlaPath + "/web": ok, "PATCH " + wlaPath + "/web": storedWLA,
 		"POST " + hpaPath: storedHPA,
 	})
-	ctx := t.Context()
+	ctx, client := t.Context(), all.Originals(hpaKind)
 	state, err := client.State(ctx, types.NamespacedName{Namespace: "shop", Name: "web"})
 	if err != nil || state.HPA == nil || state.WorkloadAutoscaler == nil {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	for _, write := range []func(context.Context) error{
-		func(ctx context.Context) error { return client.DeleteHPA(ctx, state.HPA) },
+		func(ctx context.Context) error { return client.Remove(ctx, state) },
 		func(ctx context.Context) error { return client.DeleteWorkloadAutoscaler(ctx, state.WorkloadAutoscaler) },
 		func(ctx context.Context) error {
 			return client.SetMode(ctx, state.WorkloadAutoscaler, plimsollv1alpha1.ModeActive, "")
 		},
-		func(ctx context.Context) error { return client.CreateHPA(ctx, convert.Manifest(state.HPA)) },
+		func(ctx context.Context) error {
+			return client.Restore(ctx, &steps.State{Kind: hpaKind}, convert.Manifest(state.HPA))
+		},
 	} {
 		if err := write(ctx); err != nil {
 			t.Fatal(err)
@@ -129,19 +133,21 @@ func TestWritesNameWhatWasRead(t *testing.T) {
 func TestState(t *testing.T) {
 	client, _ := serve(t, nil)
 	name := types.NamespacedName{Namespace: "shop", Name: "web"}
-	if state, err := client.State(t.Context(), name); err != nil || state.HPA != nil || state.WorkloadAutoscaler != nil {
+	if state, err := client.Originals(hpaKind).State(t.Context(), name); err != nil || state.HPA != nil || state.WorkloadAutoscaler != nil {
 		t.Errorf("%+v, %v", state, err)
 	}
 	unreadable := strings.Replace(storedWLA, `"maxReplicas":5`, `"maxReplicas":"many"`, 1)
 	client, _ = serve(t, map[string]string{"GET " + wlaPath + "/web": unreadable})
-	if state, err := client.State(t.Context(), name); err == nil {
+	if state, err := client.Originals(hpaKind).State(t.Context(), name); err == nil {
 		t.Errorf("%+v", state)
 	}
 }
 
 // Lists have kind and version in each item, and only what replaced an HPA is migrated.
 func TestLists(t *testing.T) {
-	migrated := strings.Replace(storedWLA, `"uid"`, `"annotations":{"`+convert.MigratedFrom+`":"{}"},"uid"`, 1)
+	migrated := strings.Replace(storedWLA, `"uid"`, `"annotations":{"`+convert.MigratedFrom+
+		`":"{\"apiVersion\":\"autoscaling/v2\",\"kind\":\"HorizontalPodAutoscaler\",`+
+		`\"metadata\":{\"namespace\":\"shop\",\"name\":\"web\"}}"},"uid"`, 1)
 	client, _ := serve(t, map[string]string{
 		"GET " + hpaPath: `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscalerList","metadata":{},"items":[` +
 			strings.Replace(storedHPA, `"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",`, "", 1) + `]}`,
@@ -153,12 +159,12 @@ func TestLists(t *testing.T) {
 		hpas[0].GetAPIVersion() != "autoscaling/v2" {
 		t.Errorf("%v, %v", hpas, err)
 	}
-	all, err := client.Migrated(t.Context(), "shop", "")
+	all, err := client.Originals(hpaKind).Migrated(t.Context(), "shop", "")
 	if err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
 	}
 	empty, _ := serve(t, nil)
-	if all, err := empty.Migrated(t.Context(), "shop", ""); err != nil || len(all) != 0 {
+	if all, err := empty.Originals(hpaKind).Migrated(t.Context(), "shop", ""); err != nil || len(all) != 0 {
 		t.Errorf("without the definition: %v, %v", all, err)
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{}}
@@ -172,11 +178,11 @@ func TestLists(t *testing.T) {
 // Each permission that is missing is named, with its namespace.
 func TestMissingPermissions(t *testing.T) {
 	client, _ := serve(t, nil)
-	err := client.CheckPermissions(t.Context(), []string{"bank", "shop"}, false)
-	const want = `you may not delete horizontalpodautoscalers.autoscaling in namespace bank
-you may not delete workloadautoscalers.plimsoll.dev in namespace bank
-you may not delete horizontalpodautoscalers.autoscaling in namespace shop
-you may not delete workloadautoscalers.plimsoll.dev in namespace shop`
+	err := client.Originals(hpaKind).CheckPermissions(t.Context(), []string{"bank", "shop"}, false)
+	const want = `you may not delete workloadautoscalers.plimsoll.dev in namespace bank
+you may not delete workloadautoscalers.plimsoll.dev in namespace shop
+you may not delete horizontalpodautoscalers.autoscaling in namespace bank
+you may not delete horizontalpodautoscalers.autoscaling in namespace shop`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

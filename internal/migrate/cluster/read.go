@@ -43,22 +43,18 @@ func (c *Client) HPAOf(ctx context.Context, object *unstructured.Unstructured) *
 	if err != nil {
 		return nil
 	}
-	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-	if _, err := convert.Decode(raw.Object, hpa); err != nil {
-		return nil
-	}
-	return hpa
+	return keda.DecodeHPA(raw)
 }
 
-// Migrated lists the WorkloadAutoscalers that replace an HPA. A server that does not know
-// WorkloadAutoscalers has none.
-func (c *Client) Migrated(
+// Migrated lists the WorkloadAutoscalers that replace an object of the kind. A server that
+// does not know WorkloadAutoscalers has none.
+func (o *Originals) Migrated(
 	ctx context.Context, namespace, selector string,
 ) ([]plimsollv1alpha1.WorkloadAutoscaler, error) {
 	var all []plimsollv1alpha1.WorkloadAutoscaler
 	options := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
 	for {
-		list, err := c.wla.WorkloadAutoscalers(namespace).List(ctx, options)
+		list, err := o.wla.WorkloadAutoscalers(namespace).List(ctx, options)
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
@@ -66,7 +62,7 @@ func (c *Client) Migrated(
 			return nil, fmt.Errorf("listing WorkloadAutoscalers: %w", err)
 		}
 		for i := range list.Items {
-			if _, has := list.Items[i].Annotations[convert.MigratedFrom]; has {
+			if from, err := convert.ToManifest(&list.Items[i]); err == nil && from != nil && from.GetKind() == o.kind {
 				all = append(all, list.Items[i])
 			}
 		}

@@ -4,6 +4,7 @@ package convert
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,15 +17,15 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/quantity"
 )
 
-// Annotations of a WorkloadAutoscaler that replaces an HPA.
+// Annotations of a WorkloadAutoscaler that replaces an HPA or a ScaledObject.
 const (
-	// MigratedFrom has the manifest of the HPA, as JSON.
+	// MigratedFrom has the manifest of what it replaces, as JSON.
 	MigratedFrom = "plimsoll.dev/migrated-from"
 	// Migrating is there until the migration is complete. Its value is the direction.
 	Migrating = "plimsoll.dev/migrating"
-	// ToWorkloadAutoscaler and ToHPA are the directions.
-	ToWorkloadAutoscaler = "to-workloadautoscaler"
-	ToHPA                = "to-hpa"
+	// Forward and Back are the directions.
+	Forward = "forward"
+	Back    = "back"
 )
 
 // Finding is a field of the object that needs attention.
@@ -65,13 +66,25 @@ func (r *Result) Losses() int {
 	return n
 }
 
+// FirstLoss is the first field that the WorkloadAutoscaler has nothing for. There must be one.
+func (r *Result) FirstLoss() Finding {
+	return r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.IsLost })]
+}
+
 // New is a WorkloadAutoscaler with the name, namespace, labels and annotations of an
 // object, without its spec.
 func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler {
-	annotations := object.GetAnnotations()
+	annotations, labels := object.GetAnnotations(), object.GetLabels()
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	for _, key := range trackingKeys {
+		delete(annotations, key)
+		delete(labels, key)
+	}
 	if len(annotations) == 0 {
 		annotations = nil
+	}
+	if len(labels) == 0 {
+		labels = nil
 	}
 	return &plimsollv1alpha1.WorkloadAutoscaler{
 		TypeMeta: metav1.TypeMeta{
@@ -79,7 +92,7 @@ func New(object *unstructured.Unstructured) *plimsollv1alpha1.WorkloadAutoscaler
 		},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: object.GetNamespace(), Name: object.GetName(),
-			Labels: object.GetLabels(), Annotations: annotations,
+			Labels: labels, Annotations: annotations,
 		},
 	}
 }
@@ -161,6 +174,14 @@ var owners = []struct{ key, tool string }{
 	{"meta.helm.sh/release-name", "Helm"},
 }
 
+// trackingKeys are those by which a tool finds what it has applied, to delete what is no longer in its manifests. The
+// WorkloadAutoscaler never was.
+var trackingKeys = []string{
+	"argocd.argoproj.io/tracking-id", "argocd.argoproj.io/instance",
+	"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace",
+	"helm.toolkit.fluxcd.io/name", "helm.toolkit.fluxcd.io/namespace",
+}
+
 // noteOwners names the tool that applies the HPA: it would make the HPA again.
 func (r *Result) noteOwners(object *unstructured.Unstructured) {
 	for _, owner := range owners {
@@ -187,40 +208,41 @@ func Manifest(object *unstructured.Unstructured) *unstructured.Unstructured {
 	return manifest
 }
 
-// Preview is a WorkloadAutoscaler that is about to replace an HPA: in mode Preview, with
-// the HPA's manifest.
-func Preview(hpa *unstructured.Unstructured) (*Result, error) {
-	r, err := FromHPA(hpa)
+// Preview makes the WorkloadAutoscaler one that is about to replace the object: in mode
+// Preview, with its manifest.
+func (r *Result) Preview(object *unstructured.Unstructured) error {
+	text, err := json.Marshal(Manifest(object))
 	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(Manifest(hpa))
-	if err != nil {
-		return nil, err
+		return err
 	}
 	w := r.WorkloadAutoscaler
 	w.Spec.Mode = plimsollv1alpha1.ModePreview
 	metav1.SetMetaDataAnnotation(&w.ObjectMeta, MigratedFrom, string(text))
-	metav1.SetMetaDataAnnotation(&w.ObjectMeta, Migrating, ToWorkloadAutoscaler)
-	return r, nil
+	metav1.SetMetaDataAnnotation(&w.ObjectMeta, Migrating, Forward)
+	return nil
 }
 
-// ToManifest is the HPA that a WorkloadAutoscaler replaced; nil if it replaced none.
+// ToManifest is what a WorkloadAutoscaler replaced; nil if it replaced nothing.
 func ToManifest(w *plimsollv1alpha1.WorkloadAutoscaler) (*unstructured.Unstructured, error) {
 	text, has := w.Annotations[MigratedFrom]
 	if !has {
 		return nil, nil
 	}
-	hpa := &unstructured.Unstructured{}
-	if err := hpa.UnmarshalJSON([]byte(text)); err != nil {
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON([]byte(text)); err != nil {
 		return nil, fmt.Errorf("annotation %s: %w", MigratedFrom, err)
 	}
-	if hpa.GetKind() != "HorizontalPodAutoscaler" || hpa.GetNamespace() != w.Namespace || hpa.GetName() != w.Name {
-		return nil, fmt.Errorf("annotation %s: it is not the HorizontalPodAutoscaler %s/%s",
+	group, isKnown := groups[object.GetKind()]
+	if !isKnown || object.GroupVersionKind().Group != group || object.GetNamespace() != w.Namespace ||
+		object.GetName() != w.Name {
+		return nil, fmt.Errorf("annotation %s: it is not a manifest of %s/%s that can be restored",
 			MigratedFrom, w.Namespace, w.Name)
 	}
-	return hpa, nil
+	return object, nil
 }
+
+// groups are the API groups of the kinds that can be restored.
+var groups = map[string]string{"HorizontalPodAutoscaler": "autoscaling", "ScaledObject": "keda.sh"}
 
 // Printable is the WorkloadAutoscaler as a manifest has it: without status.
 func Printable(w *plimsollv1alpha1.WorkloadAutoscaler) (map[string]any, error) {

@@ -120,9 +120,12 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		hpa := drawHPA(rt)
 		object := toUnstructured(rt, hpa)
-		r, err := Preview(object)
+		r, err := FromHPA(object)
 		if err != nil || len(r.Findings) > 0 {
 			rt.Fatalf("%v, %v", err, r)
+		}
+		if err := r.Preview(object); err != nil {
+			rt.Fatal(err)
 		}
 		w := r.WorkloadAutoscaler
 		if w.Annotations["note"] != "kept" || w.Annotations[corev1.LastAppliedConfigAnnotation] != "" ||
@@ -170,11 +173,15 @@ func TestForeignManifest(t *testing.T) {
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{MaxReplicas: 3,
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment"}},
 	})
-	r, err := Preview(object)
+	r, err := FromHPA(object)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := r.Preview(object); err != nil {
+		t.Fatal(err)
+	}
 	for _, text := range []string{"", "{", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"web","namespace":"shop"}}`,
+		`{"apiVersion":"example.org/v1","kind":"ScaledObject","metadata":{"name":"web","namespace":"shop"}}`,
 		fmt.Sprintf(`{"apiVersion":"autoscaling/v2","kind":%q,"metadata":{"name":"web"}}`, object.GetKind())} {
 		r.WorkloadAutoscaler.Annotations[MigratedFrom] = text
 		if hpa, err := ToManifest(r.WorkloadAutoscaler); err == nil {

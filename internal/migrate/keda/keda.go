@@ -25,7 +25,36 @@ func HPAName(object *unstructured.Unstructured) string {
 	if name, _, _ := unstructured.NestedString(object.Object, "status", "hpaName"); name != "" {
 		return name
 	}
+	name, _, _ := unstructured.NestedString(object.Object, "spec", "advanced", "horizontalPodAutoscalerConfig", "name")
+	if name != "" {
+		return name
+	}
 	return "keda-hpa-" + object.GetName()
+}
+
+// DecodeHPA is the HPA that KEDA made; nil if there is none that can be read.
+func DecodeHPA(raw *unstructured.Unstructured) *autoscalingv2.HorizontalPodAutoscaler {
+	if raw == nil {
+		return nil
+	}
+	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+	if _, err := convert.Decode(raw.Object, hpa); err != nil {
+		return nil
+	}
+	return hpa
+}
+
+// IsPaused reports whether KEDA does not scale the target, because of an annotation.
+func IsPaused(object *unstructured.Unstructured) bool {
+	_, has := object.GetAnnotations()[AnnotationPausedReplicas]
+	return has || isTrue(object.GetAnnotations(), AnnotationPaused)
+}
+
+// isTrue reports whether an annotation is there and is not false.
+func isTrue(annotations map[string]string, key string) bool {
+	value, has := annotations[key]
+	on, err := strconv.ParseBool(value)
+	return has && (on || err != nil)
 }
 
 // conversion is one of a ScaledObject.
@@ -211,32 +240,27 @@ func (c *conversion) zero() {
 // annotations takes from the annotations what KEDA does on their account.
 func (c *conversion) annotations() {
 	annotations, out := c.WorkloadAutoscaler.Annotations, c.out()
-	isPaused := func(key string) bool {
-		value, has := annotations[key]
-		on, err := strconv.ParseBool(value)
-		return has && (on || err != nil)
-	}
-	if isPaused(annotationPaused) {
+	if isTrue(annotations, AnnotationPaused) {
 		out.Mode = plimsollv1alpha1.ModePaused
 	}
-	if text, has := annotations[annotationPausedReplicas]; has {
+	if text, has := annotations[AnnotationPausedReplicas]; has {
 		replicas, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
 		if err != nil || replicas < 0 {
-			c.Lose("metadata.annotations["+annotationPausedReplicas+"]", "%q is not a replica count", text)
+			c.Lose("metadata.annotations["+AnnotationPausedReplicas+"]", "%q is not a replica count", text)
 		} else {
 			out.Mode, out.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To(int32(replicas))
 		}
 	}
 	disabled := plimsollv1alpha1.DisabledPolicySelect
-	if isPaused(annotationPausedScaleIn) {
+	if isTrue(annotations, annotationPausedScaleIn) {
 		c.behavior().ScaleDown = ptr.To(ptr.Deref(c.behavior().ScaleDown, plimsollv1alpha1.ScaleDownRules{}))
 		c.behavior().ScaleDown.SelectPolicy = &disabled
 	}
-	if isPaused(annotationPausedScaleOut) {
+	if isTrue(annotations, annotationPausedScaleOut) {
 		c.behavior().ScaleUp = ptr.To(ptr.Deref(c.behavior().ScaleUp, plimsollv1alpha1.ScaleUpRules{}))
 		c.behavior().ScaleUp.SelectPolicy = &disabled
 	}
-	for _, key := range []string{annotationPaused, annotationPausedReplicas, annotationPausedScaleIn,
+	for _, key := range []string{AnnotationPaused, AnnotationPausedReplicas, annotationPausedScaleIn,
 		annotationPausedScaleOut, annotationTransferHPA, annotationHPAOwnership} {
 		delete(annotations, key)
 	}

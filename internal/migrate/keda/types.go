@@ -16,8 +16,8 @@ const (
 
 // The annotations of a ScaledObject that change what it does.
 const (
-	annotationPaused         = "autoscaling.keda.sh/paused"
-	annotationPausedReplicas = "autoscaling.keda.sh/paused-replicas"
+	AnnotationPaused         = "autoscaling.keda.sh/paused"
+	AnnotationPausedReplicas = "autoscaling.keda.sh/paused-replicas"
 	annotationPausedScaleIn  = "autoscaling.keda.sh/paused-scale-in"
 	annotationPausedScaleOut = "autoscaling.keda.sh/paused-scale-out"
 	annotationTransferHPA    = "scaledobject.keda.sh/transfer-hpa-ownership"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -16,7 +17,11 @@ const maxFiles = 1000
 // Backup writes manifests to new files of the folder, and returns their names. A file
 // with the same content stays, and one with another content too.
 func Backup(folder string) func(*unstructured.Unstructured) (string, error) {
+	// Two names may have the same file.
+	var mu sync.Mutex
 	return func(manifest *unstructured.Unstructured) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		text, err := yaml.Marshal(manifest.Object)
 		if err != nil {
 			return "", err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,7 +17,8 @@ import (
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
-// Comparison is of the replica counts that an HPA and its WorkloadAutoscaler want.
+// Comparison is of the replica counts that an HPA and its WorkloadAutoscaler want. Of a
+// ScaledObject it is the HPA that KEDA made.
 type Comparison struct {
 	Name types.NamespacedName
 	// Samples is how often both were read and wanted a count, Equal how often the same.
@@ -31,7 +34,14 @@ type Comparison struct {
 	Problem string
 }
 
-const notDecided = "Plimsoll's controller has not decided on the WorkloadAutoscaler: does it run?"
+const (
+	notDecided = "Plimsoll's controller has not decided on the WorkloadAutoscaler: does it run?"
+	notSeen    = "Plimsoll's controller does not show that the HPA has the target"
+)
+
+// anotherAutoscaler is the reason of the condition AbleToScale of a WorkloadAutoscaler
+// that does not act because its target has an HPA.
+const anotherAutoscaler = "TargetHasAnotherAutoscaler"
 
 // samplesPerSecond bounds the reads of a comparison of many objects.
 const samplesPerSecond = 50
@@ -39,7 +49,8 @@ const samplesPerSecond = 50
 // progressPeriod is how often Observe reports how long it still takes.
 const progressPeriod = 15 * time.Second
 
-// Observe compares for the duration. The progress takes how long it still takes.
+// Observe compares for the duration, and for up to the timeout longer if Plimsoll's controller has not decided on all
+// objects by then. The progress takes how long it still takes.
 func (r *Runner) Observe(
 	ctx context.Context, names []types.NamespacedName, duration time.Duration, progress func(left time.Duration),
 ) ([]Comparison, error) {
@@ -50,32 +61,64 @@ func (r *Runner) Observe(
 	pause := max(r.Poll, time.Duration(len(names))*time.Second/samplesPerSecond)
 	end, reported := time.Now().Add(duration), time.Time{}
 	for {
-		if now := time.Now(); now.Sub(reported) >= progressPeriod {
-			progress(max(0, end.Sub(now)))
-			reported = now
+		began := time.Now()
+		if began.Sub(reported) >= progressPeriod {
+			progress(max(0, end.Sub(began)))
+			reported = began
 		}
-		for i := range all {
+		Each(ctx, len(all), func(i int) {
 			state, err := r.Cluster.State(ctx, all[i].Name)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", all[i].Name, err)
+				// The next sample may be read.
+				all[i].Problem = err.Error()
+				return
 			}
 			all[i].sample(state)
-		}
+		})
 		left := time.Until(end)
-		if left <= 0 {
+		if left <= 0 && (!isAnyUndecided(all) || left <= -r.Timeout) {
 			return all, nil
 		}
+		wait := max(0, time.Until(began.Add(pause)))
+		if left > 0 {
+			wait = min(wait, left)
+		}
 		select {
-		case <-time.After(min(pause, left)):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
+func isAnyUndecided(all []Comparison) bool {
+	return slices.ContainsFunc(all, func(c Comparison) bool { return c.Problem == notDecided })
+}
+
+// workers is how many objects are read or written at a time. The API server shares its
+// capacity out among its users, and answers what is too much with 429, after which the
+// client waits.
+const workers = 8
+
+// Each calls do for each of n objects, some at a time, until the context ends. It returns
+// how many it was called for, the first ones.
+func Each(ctx context.Context, n int, do func(i int)) (begun int) {
+	var all errgroup.Group
+	all.SetLimit(workers)
+	for ; begun < n && ctx.Err() == nil; begun++ {
+		i := begun
+		all.Go(func() error {
+			do(i)
+			return nil
+		})
+	}
+	_ = all.Wait() // There are no errors.
+	return begun
+}
+
 func (c *Comparison) sample(s *State) {
 	w := s.WorkloadAutoscaler
-	if s.HPA == nil || w == nil || !s.isPreview() {
+	if s.HPA == nil || w == nil {
 		c.Problem = "the objects were changed during the comparison"
 		return
 	}
@@ -102,11 +145,28 @@ func abs(n int32) int32 { return max(n, -n) }
 // scalingActive is the condition that is false where no metric can be read.
 const scalingActive = "ScalingActive"
 
-// problem is why the WorkloadAutoscaler cannot scale although the HPA can. That the HPA
-// has the same target is none: it is about to be deleted.
+// problem is why the WorkloadAutoscaler must not replace the HPA now.
 func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutoscaler) string {
-	if conditionOf(hpa) == string(metav1.ConditionFalse) {
+	isYielding := slices.ContainsFunc(w.Status.Conditions, func(c metav1.Condition) bool {
+		return c.Status == metav1.ConditionFalse && c.Reason == anotherAutoscaler
+	})
+	switch {
+	case !isYielding:
+		// Both would act once it is Active.
+		return notSeen
+	case conditionOf(hpa) == string(metav1.ConditionFalse):
 		return ""
+	}
+	return unread(w)
+}
+
+// unread is which metric the WorkloadAutoscaler cannot read, and why; empty if it reads all.
+func unread(w *plimsollv1alpha1.WorkloadAutoscaler) string {
+	for i := range w.Status.Proposals {
+		p := &w.Status.Proposals[i]
+		if p.Source == plimsollv1alpha1.ProposalSourceMetric && p.Replicas == nil && p.Message != "" {
+			return fmt.Sprintf("the WorkloadAutoscaler cannot read %s: %s", p.Name, p.Message)
+		}
 	}
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,16 +13,18 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
 // Cluster reads and writes the objects. A write that depends on what was read fails with
 // a conflict if the object has changed since.
 type Cluster interface {
-	// State reads both objects.
+	// State reads the objects.
 	State(ctx context.Context, name types.NamespacedName) (*State, error)
-	CreateHPA(ctx context.Context, hpa *unstructured.Unstructured) error
-	// DeleteHPA deletes the HPA as it was read.
-	DeleteHPA(ctx context.Context, read *unstructured.Unstructured) error
+	// Remove deletes the HPA as it was read, or pauses the ScaledObject.
+	Remove(ctx context.Context, read *State) error
+	// Restore creates what the manifest has, or resumes the ScaledObject as it was read.
+	Restore(ctx context.Context, read *State, manifest *unstructured.Unstructured) error
 	CreateWorkloadAutoscaler(ctx context.Context, w *plimsollv1alpha1.WorkloadAutoscaler) error
 	// SetMode changes the WorkloadAutoscaler as it was read: its mode and the annotation
 	// convert.Migrating, which is removed if it is empty.
@@ -37,103 +40,86 @@ type Runner struct {
 	Cluster Cluster
 	// Backup keeps the manifest of an HPA before the HPA is deleted, and returns where.
 	Backup func(*unstructured.Unstructured) (string, error)
-	// Report takes a line about an object.
-	Report func(name types.NamespacedName, message string)
+	// Report takes a line about an object, Warn one that the user must not miss.
+	Report, Warn func(name types.NamespacedName, message string)
 	// Poll is how long to wait between two reads.
 	Poll time.Duration
 	// Timeout bounds the wait for a controller or a deletion.
 	Timeout time.Duration
 }
 
-// Conflicts are retried this often: other writers change the status of both objects.
+// Conflicts are retried this often: other writers change the status of the objects.
 const maxAttempts = 20
 
-// Prepare does what precedes the comparison: the WorkloadAutoscaler is in mode Preview
-// afterwards, or active if an earlier run had deleted the HPA. It returns the next step,
-// DeleteHPA or Done.
-func (r *Runner) Prepare(ctx context.Context, name types.NamespacedName) (Step, error) {
-	return r.run(ctx, name, (*State).Forward, DeleteHPA)
+// Prepare does what precedes the comparison: the original acts and the WorkloadAutoscaler
+// shows its decisions afterwards, or isDone says that the original is gone.
+func (r *Runner) Prepare(ctx context.Context, name types.NamespacedName) (isDone bool, err error) {
+	return r.forward(ctx, name, Activate, Remove)
 }
 
 // Finish does the rest.
 func (r *Runner) Finish(ctx context.Context, name types.NamespacedName) error {
-	_, err := r.run(ctx, name, (*State).Forward, Done)
+	_, err := r.forward(ctx, name)
 	return err
 }
 
-// Back restores the HPA.
+// errUnread is returned where KEDA does not serve the metrics of a paused ScaledObject.
+var errUnread = errors.New("its metrics cannot be read any more")
+
+func (r *Runner) forward(ctx context.Context, name types.NamespacedName, stops ...Step) (isDone bool, err error) {
+	step, err := r.run(ctx, name, (*State).Forward, stops...)
+	if errors.Is(err, errUnread) {
+		if undone := r.Back(ctx, name); undone != nil {
+			return false, fmt.Errorf("%w; undoing that: %w", err, undone)
+		}
+		err = fmt.Errorf("%w; the ScaledObject is resumed, the WorkloadAutoscaler deleted", err)
+	}
+	return step == Done, err
+}
+
+// Back restores the original.
 func (r *Runner) Back(ctx context.Context, name types.NamespacedName) error {
-	_, err := r.run(ctx, name, (*State).Back, Done)
+	_, err := r.run(ctx, name, (*State).Back)
 	return err
 }
 
-// run takes step after step, until the one before which it stops.
+// run takes step after step, until the end or one before which it stops.
 func (r *Runner) run(
-	ctx context.Context, name types.NamespacedName, next func(*State) (Step, error), stop Step,
+	ctx context.Context, name types.NamespacedName, next func(*State) (Step, error), stops ...Step,
 ) (Step, error) {
-	t := turn{deadline: time.Now().Add(r.Timeout)}
+	conflicts, deadline := 0, time.Now().Add(r.Timeout)
 	for {
 		state, err := r.Cluster.State(ctx, name)
 		if err != nil {
-			if err := r.again(ctx, &t, err); err != nil {
-				return "", err
-			}
-			continue
+			return "", err
 		}
 		step, err := next(state)
-		if err != nil || step == stop || step == Done {
+		if err != nil || step == Done || slices.Contains(stops, step) {
 			return step, err
 		}
-		if step == AwaitDeletion {
-			if err := r.await(ctx, t.deadline); err != nil {
-				return step, fmt.Errorf("waiting for the deletion: %w", err)
+		if step == AwaitDeletion || step == AwaitKEDA {
+			if err := r.await(ctx, deadline); err != nil {
+				return step, fmt.Errorf("waiting for %s: %w", awaited[step], err)
 			}
 			continue
 		}
-		if step == DeleteHPA || step == Deactivate {
-			// Afterwards neither acts until the next step: an interrupt waits for that one, and
-			// an error of the connection does not end the run.
-			ctx, t.mustFinish = context.WithoutCancel(ctx), true
-		}
-		if err := r.take(ctx, name, step, state); err != nil {
-			if err := r.again(ctx, &t, err); err != nil {
-				return step, err
-			}
-			continue
-		}
-		t.conflicts = 0
-	}
-}
-
-// turn is what run keeps from step to step.
-type turn struct {
-	deadline   time.Time
-	conflicts  int
-	mustFinish bool
-}
-
-// again is nil if the objects are to be read again after the error, now or after a pause.
-func (r *Runner) again(ctx context.Context, t *turn, err error) error {
-	switch {
-	case isRetried(err) && t.conflicts < maxAttempts:
-		t.conflicts++
-		return nil
-	case t.mustFinish && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err):
-		if r.await(ctx, t.deadline) == nil {
-			return nil
+		switch err := r.take(ctx, name, step, state); {
+		case err == nil:
+			conflicts = 0
+		case !isRetried(err) || conflicts == maxAttempts:
+			return step, err
+		default:
+			conflicts++
 		}
 	}
-	return err
 }
 
-// errChanged is returned where an object has changed since it was read.
-var errChanged = errors.New("the WorkloadAutoscaler was changed meanwhile")
+var awaited = map[Step]string{AwaitDeletion: "a deletion", AwaitKEDA: "KEDA"}
 
 // isRetried reports whether another writer was faster, so that the objects must be read
 // again.
 func isRetried(err error) bool {
-	return errors.Is(err, errChanged) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) ||
-		apierrors.IsNotFound(err)
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
 var errTimeout = errors.New("it takes too long; run the command again later")
@@ -152,84 +138,105 @@ func (r *Runner) await(ctx context.Context, deadline time.Time) error {
 
 // take takes one step: at most one write.
 func (r *Runner) take(ctx context.Context, name types.NamespacedName, step Step, s *State) error {
-	report := func(format string, args ...any) { r.Report(name, fmt.Sprintf(format, args...)) }
+	w, report := s.WorkloadAutoscaler, ""
+	var err error
 	switch step {
 	case CreatePreview:
-		result, err := convert.Preview(s.HPA)
-		if err != nil {
-			return err
-		}
-		if n := result.Losses(); n > 0 {
-			return fmt.Errorf("%d fields have no counterpart, first %s: %s",
-				n, result.Findings[0].Field, result.Findings[0].Message)
-		}
-		return done(r.Cluster.CreateWorkloadAutoscaler(ctx, result.WorkloadAutoscaler), report,
-			"WorkloadAutoscaler created in mode Preview")
+		report, err = "WorkloadAutoscaler created in mode Preview", r.createPreview(ctx, name, s)
 	case DeletePreview:
-		return done(r.Cluster.DeleteWorkloadAutoscaler(ctx, s.WorkloadAutoscaler), report,
-			"the HPA has changed: WorkloadAutoscaler of mode Preview deleted")
-	case DeleteHPA:
-		file, err := r.Backup(convert.Manifest(s.HPA))
-		if err != nil {
-			return err
-		}
-		return done(r.Cluster.DeleteHPA(ctx, s.HPA), report, "HPA deleted; its manifest is in %s", file)
+		report = "the " + s.Kind + " has changed: WorkloadAutoscaler deleted"
+		err = r.Cluster.DeleteWorkloadAutoscaler(ctx, w)
 	case Activate:
-		return done(r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, plimsollv1alpha1.ModeActive, ""), report,
-			"WorkloadAutoscaler set to mode Active")
-	}
-	return r.takeBack(ctx, name, step, s)
-}
-
-func (r *Runner) takeBack(ctx context.Context, name types.NamespacedName, step Step, s *State) error {
-	report := func(format string, args ...any) { r.Report(name, fmt.Sprintf(format, args...)) }
-	switch step {
-	case Deactivate:
-		return done(r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, plimsollv1alpha1.ModePreview, convert.ToHPA), report,
-			"WorkloadAutoscaler set to mode Preview")
-	case CreateHPA:
-		hpa, err := convert.ToManifest(s.WorkloadAutoscaler)
-		if err != nil {
-			return err
-		}
-		if err := r.awaitObserved(ctx, name); err != nil {
-			return err
-		}
-		return done(r.Cluster.CreateHPA(ctx, hpa), report, "HPA created")
+		report = "WorkloadAutoscaler set to mode Active; it waits for the HPA to be gone"
+		err = r.Cluster.SetMode(ctx, w, plimsollv1alpha1.ModeActive, convert.Forward)
+	case Remove:
+		report, err = r.remove(ctx, s)
+	case Complete:
+		report, err = "the WorkloadAutoscaler scales", r.complete(ctx, name, s)
+	case Mark:
+		report, err = "marked", r.Cluster.SetMode(ctx, w, w.Spec.Mode, convert.Back)
+	case Restore:
+		report, err = r.restore(ctx, s)
 	case DeleteWorkloadAutoscaler:
-		return done(r.Cluster.DeleteWorkloadAutoscaler(ctx, s.WorkloadAutoscaler), report, "WorkloadAutoscaler deleted")
+		report, err = "WorkloadAutoscaler deleted", r.Cluster.DeleteWorkloadAutoscaler(ctx, w)
+	default:
+		err = fmt.Errorf("step %s is not known", step)
 	}
-	return fmt.Errorf("step %s is not known", step)
-}
-
-func done(err error, report func(string, ...any), format string, args ...any) error {
 	if err == nil {
-		report(format, args...)
+		r.Report(name, report)
 	}
 	return err
 }
 
-// awaitObserved waits until the controller has observed that the WorkloadAutoscaler no
-// longer acts. A controller that does not run does not act either, so that the wait ends.
-func (r *Runner) awaitObserved(ctx context.Context, name types.NamespacedName) error {
-	for deadline := time.Now().Add(r.Timeout); ; {
-		s, err := r.Cluster.State(ctx, name)
-		if err != nil {
+// createPreview creates the WorkloadAutoscaler, unless something would be lost.
+func (r *Runner) createPreview(ctx context.Context, name types.NamespacedName, s *State) error {
+	result, err := s.convert()
+	if err != nil {
+		return err
+	}
+	if n := result.Losses(); n > 0 {
+		f := result.FirstLoss()
+		return fmt.Errorf("%d fields have no counterpart, first %s: %s", n, f.Field, f.Message)
+	}
+	for _, f := range result.Findings {
+		r.Warn(name, fmt.Sprintf("%s: note: %s", f.Field, f.Message))
+	}
+	return r.Cluster.CreateWorkloadAutoscaler(ctx, result.WorkloadAutoscaler)
+}
+
+// convert makes the WorkloadAutoscaler of mode Preview.
+func (s *State) convert() (*convert.Result, error) {
+	var result *convert.Result
+	var err error
+	if s.isOfKEDA() {
+		result, err = keda.FromScaledObject(s.Original, keda.DecodeHPA(s.HPA))
+	} else {
+		result, err = convert.FromHPA(s.Original)
+	}
+	if err == nil {
+		err = result.Preview(s.Original)
+	}
+	return result, err
+}
+
+func (r *Runner) remove(ctx context.Context, s *State) (report string, err error) {
+	if s.isOfKEDA() {
+		return "ScaledObject paused", r.Cluster.Remove(ctx, s)
+	}
+	file, err := r.Backup(convert.Manifest(s.Original))
+	if err != nil {
+		return "", err
+	}
+	return "HPA deleted; its manifest is in " + file, r.Cluster.Remove(ctx, s)
+}
+
+// complete removes the mark. KEDA's documentation does not say whether it serves external
+// metrics of a ScaledObject that is paused, so that they are read for a while before.
+func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *State) error {
+	isServed := func(m plimsollv1alpha1.MetricSpec) bool { return m.External != nil }
+	if s.isOfKEDA() && slices.ContainsFunc(s.WorkloadAutoscaler.Spec.Metrics, isServed) {
+		r.Report(name, fmt.Sprintf("checking for %s that the metrics can still be read", r.Timeout))
+		for deadline := time.Now().Add(r.Timeout); r.await(ctx, deadline) == nil; {
+			continue
+		}
+		var err error
+		if s, err = r.Cluster.State(ctx, name); err != nil {
 			return err
 		}
-		w := s.WorkloadAutoscaler
-		if w == nil || !s.isPreview() {
-			return errChanged
+		if s.WorkloadAutoscaler == nil || !s.isGone() {
+			return nil // The next step follows from that.
 		}
-		if w.Status.ObservedGeneration == nil || *w.Status.ObservedGeneration >= w.Generation {
-			return nil
-		}
-		switch err := r.await(ctx, deadline); {
-		case errors.Is(err, errTimeout):
-			r.Report(name, "the controller has not observed the mode Preview in time; going on")
-			return nil
-		case err != nil:
-			return err
+		if why := unread(s.WorkloadAutoscaler); why != "" {
+			return fmt.Errorf("%w: %s", errUnread, why)
 		}
 	}
+	return r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, plimsollv1alpha1.ModeActive, "")
+}
+
+func (r *Runner) restore(ctx context.Context, s *State) (report string, err error) {
+	manifest, err := s.manifest()
+	if err != nil {
+		return "", err
+	}
+	return s.Kind + " restored", r.Cluster.Restore(ctx, s, manifest)
 }

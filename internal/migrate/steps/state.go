@@ -1,22 +1,28 @@
-// Package steps replaces HPAs by WorkloadAutoscalers on a cluster, and back.
+// Package steps replaces HPAs and KEDA's ScaledObjects by WorkloadAutoscalers on a cluster,
+// and back.
 //
-// A migration is a few writes. What is next follows from the two objects alone, so that a
-// run that was killed after any write is finished by the next one:
+// A migration is a few writes. A WorkloadAutoscaler does not act while its target has an
+// HPA, and begins by itself when that is gone, so that after each write exactly one of
+// them acts. What is next follows from the objects alone: a run that was killed after any
+// write is finished by the next one.
 //
-//	HPA   WorkloadAutoscaler                      next
-//	yes   no                                      create the WorkloadAutoscaler in Preview
-//	yes   Preview, of another state of the HPA    delete the WorkloadAutoscaler, begin again
-//	yes   Preview                                 compare, write the file, delete the HPA
-//	no    Preview, marked as migrating            activate the WorkloadAutoscaler
-//	no    not marked                              nothing: it is migrated
+//	original    WorkloadAutoscaler           next
+//	acts        none                         create it in Preview
+//	acts        made of what it was before   delete it, begin again
+//	acts        Preview, marked              compare, set it to Active
+//	acts        Active, marked               compare, delete the HPA or pause the ScaledObject
+//	is gone     marked                       remove the mark
+//	is gone     not marked                   nothing: it is migrated
 //
 // and back:
 //
-//	any   not marked                              Preview, marked
-//	no    Preview, marked                         create the HPA
-//	yes   Preview, marked                         delete the WorkloadAutoscaler
+//	is gone     not marked                   mark it
+//	is gone     marked                       create the HPA, or resume the ScaledObject
+//	acts        any                          delete it
 //
-// At no time do both act. None acts between two writes, at most.
+// The original is the HPA or the ScaledObject. A ScaledObject is gone when it is paused
+// and KEDA has deleted the HPA that it made, and acts when it is not paused and KEDA has
+// made its HPA.
 package steps
 
 import (
@@ -29,10 +35,16 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
-// State is an HPA and the WorkloadAutoscaler of the same name; nil where there is none.
+// State is an HPA or a ScaledObject and the WorkloadAutoscaler of the same name; nil where
+// there is none.
 type State struct {
+	// Kind is that of the original.
+	Kind     string
+	Original *unstructured.Unstructured
+	// HPA is the one that acts: the original itself, or the one that KEDA made of it.
 	HPA                *unstructured.Unstructured
 	WorkloadAutoscaler *plimsollv1alpha1.WorkloadAutoscaler
 }
@@ -44,98 +56,159 @@ type Step string
 const (
 	// CreatePreview creates the WorkloadAutoscaler in mode Preview.
 	CreatePreview Step = "CreatePreview"
-	// DeletePreview deletes a Preview that was made of another state of the HPA.
+	// DeletePreview deletes a WorkloadAutoscaler that was made of another state of the
+	// original, and that does not act.
 	DeletePreview Step = "DeletePreview"
-	// DeleteHPA compares, writes the file and deletes the HPA.
-	DeleteHPA Step = "DeleteHPA"
+	// Activate sets the WorkloadAutoscaler to Active. The HPA keeps it from acting.
+	Activate Step = "Activate"
+	// Remove writes the file and deletes the HPA, or pauses the ScaledObject.
+	Remove Step = "Remove"
+	// Complete removes the mark.
+	Complete Step = "Complete"
+	// Mark marks that the migration is to be undone.
+	Mark Step = "Mark"
+	// Restore creates the HPA again, or resumes the ScaledObject.
+	Restore Step = "Restore"
+	// DeleteWorkloadAutoscaler deletes the WorkloadAutoscaler, once the original acts.
+	DeleteWorkloadAutoscaler Step = "DeleteWorkloadAutoscaler"
 	// AwaitDeletion waits until an object that is being deleted is gone.
 	AwaitDeletion Step = "AwaitDeletion"
-	// Activate sets the WorkloadAutoscaler to Active.
-	Activate Step = "Activate"
-	// Deactivate sets the WorkloadAutoscaler to Preview.
-	Deactivate Step = "Deactivate"
-	// CreateHPA creates the HPA again.
-	CreateHPA Step = "CreateHPA"
-	// DeleteWorkloadAutoscaler deletes the WorkloadAutoscaler, once the HPA is back.
-	DeleteWorkloadAutoscaler Step = "DeleteWorkloadAutoscaler"
+	// AwaitKEDA waits until KEDA has deleted or made its HPA.
+	AwaitKEDA Step = "AwaitKEDA"
 	// Done is the end.
 	Done Step = "Done"
 )
 
-// ErrNone is returned where there is neither an HPA nor a WorkloadAutoscaler.
-var ErrNone = errors.New("there is neither a HorizontalPodAutoscaler nor a WorkloadAutoscaler of this name")
+// ErrNone is returned where there is neither the original nor a WorkloadAutoscaler.
+var ErrNone = errors.New("there is neither such an object nor a WorkloadAutoscaler of this name")
 
 func (s *State) isMigrated() bool {
 	_, has := s.WorkloadAutoscaler.Annotations[convert.MigratedFrom]
 	return has
 }
 
-func (s *State) isMigrating() bool {
+func (s *State) isMarked() bool {
 	_, has := s.WorkloadAutoscaler.Annotations[convert.Migrating]
 	return has
 }
 
-func (s *State) isPreview() bool {
-	return s.WorkloadAutoscaler.Spec.Mode == plimsollv1alpha1.ModePreview
+func (s *State) isActive() bool {
+	return s.WorkloadAutoscaler.Spec.Mode == plimsollv1alpha1.ModeActive
 }
 
 func (s *State) isBeingDeleted() bool {
 	return s.HPA != nil && s.HPA.GetDeletionTimestamp() != nil ||
+		s.Original != nil && s.Original.GetDeletionTimestamp() != nil ||
 		s.WorkloadAutoscaler != nil && s.WorkloadAutoscaler.DeletionTimestamp != nil
 }
+
+func (s *State) isOfKEDA() bool { return s.Kind == keda.Kind }
+
+// isPaused reports whether KEDA leaves the ScaledObject's target alone.
+func (s *State) isPaused() bool {
+	return s.isOfKEDA() && (s.Original == nil || keda.IsPaused(s.Original))
+}
+
+// isGone reports whether the original does not act and will not by itself.
+func (s *State) isGone() bool {
+	if s.isOfKEDA() {
+		return s.isPaused() && s.HPA == nil
+	}
+	return s.HPA == nil
+}
+
+// isChanging reports whether KEDA has yet to delete or to make its HPA.
+func (s *State) isChanging() bool { return s.isOfKEDA() && s.isPaused() != (s.HPA == nil) }
 
 // Forward is the next step towards the WorkloadAutoscaler.
 func (s *State) Forward() (Step, error) {
 	w := s.WorkloadAutoscaler
 	switch {
-	case s.HPA == nil && w == nil:
+	case s.Original == nil && w == nil:
 		return "", ErrNone
 	case s.isBeingDeleted():
 		return AwaitDeletion, nil
 	case w == nil:
-		return CreatePreview, checkOwner(s.HPA)
+		return CreatePreview, s.check()
 	case !s.isMigrated():
 		return "", errors.New("the WorkloadAutoscaler of this name was not made by plimsoll migrate: delete or rename it")
-	case s.HPA == nil && s.isMigrating() && s.isPreview():
-		return Activate, nil
-	case s.HPA == nil:
-		return Done, nil
-	case !s.isMigrating() || !s.isPreview():
-		return "", fmt.Errorf("the HorizontalPodAutoscaler exists beside a WorkloadAutoscaler of mode %s that replaced it: "+
-			"whatever created it again must stop, then delete it", w.Spec.Mode)
 	}
-	from, err := convert.ToManifest(w)
+	from, err := s.manifest()
 	if err != nil {
 		return "", err
 	}
-	if !equality.Semantic.DeepEqual(from.Object, convert.Manifest(s.HPA).Object) {
-		return DeletePreview, nil
-	}
-	return DeleteHPA, checkOwner(s.HPA)
+	return s.continued(from)
 }
 
-// Back is the next step towards the HPA.
-func (s *State) Back() (Step, error) {
+// continued is the next step towards a WorkloadAutoscaler that is there already.
+func (s *State) continued(from *unstructured.Unstructured) (Step, error) {
 	switch {
-	case s.HPA == nil && s.WorkloadAutoscaler == nil:
+	case s.isGone() && s.isMarked():
+		return Complete, nil
+	case s.isGone():
+		return Done, nil
+	case !s.isMarked() && s.isOfKEDA():
+		return "", errors.New("the ScaledObject was resumed beside the WorkloadAutoscaler that replaced it: pause it again")
+	case !s.isMarked():
+		return "", errors.New("the HorizontalPodAutoscaler was created again beside the WorkloadAutoscaler that " +
+			"replaced it: whatever did that must stop, then delete it")
+	case s.isChanging():
+		return AwaitKEDA, nil
+	case !equality.Semantic.DeepEqual(from.Object, convert.Manifest(s.Original).Object):
+		return DeletePreview, nil
+	case !s.isActive():
+		return Activate, s.check()
+	}
+	return Remove, s.check()
+}
+
+// Back is the next step towards the original.
+func (s *State) Back() (Step, error) {
+	w := s.WorkloadAutoscaler
+	switch {
+	case s.Original == nil && w == nil:
 		return "", ErrNone
 	case s.isBeingDeleted():
 		return AwaitDeletion, nil
-	case s.WorkloadAutoscaler == nil:
+	case w == nil:
 		return Done, nil
 	case !s.isMigrated():
-		return "", errors.New("the WorkloadAutoscaler was not made by plimsoll migrate: there is no HPA to restore")
-	case !s.isPreview() || s.WorkloadAutoscaler.Annotations[convert.Migrating] != convert.ToHPA:
-		return Deactivate, nil
-	case s.HPA == nil:
-		return CreateHPA, nil
+		return "", errors.New("the WorkloadAutoscaler was not made by plimsoll migrate: there is nothing to restore")
+	}
+	switch _, err := s.manifest(); {
+	case err != nil:
+		return "", err
+	case s.isGone() && w.Annotations[convert.Migrating] != convert.Back:
+		return Mark, nil
+	case s.isGone(), s.isChanging() && s.isPaused():
+		return Restore, nil
+	case s.isChanging():
+		return AwaitKEDA, nil
 	}
 	return DeleteWorkloadAutoscaler, nil
 }
 
-// checkOwner refuses an HPA that a controller would make again.
-func checkOwner(hpa *unstructured.Unstructured) error {
-	if owner := metav1.GetControllerOf(hpa); owner != nil {
+// manifest is what the WorkloadAutoscaler replaced.
+func (s *State) manifest() (*unstructured.Unstructured, error) {
+	from, err := convert.ToManifest(s.WorkloadAutoscaler)
+	if err == nil && from.GetKind() != s.Kind {
+		err = fmt.Errorf("the WorkloadAutoscaler of this name replaced a %s", from.GetKind())
+	}
+	return from, err
+}
+
+// check refuses an original that cannot be replaced.
+func (s *State) check() error {
+	if s.isOfKEDA() {
+		switch {
+		case s.isPaused():
+			return errors.New("the ScaledObject is paused: resume it first")
+		case s.HPA == nil:
+			return errors.New("KEDA has made no HPA of the ScaledObject: does KEDA run?")
+		}
+		return nil
+	}
+	if owner := metav1.GetControllerOf(s.Original); owner != nil {
 		return fmt.Errorf("%s %s controls the HorizontalPodAutoscaler and would create it again", owner.Kind, owner.Name)
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 )
 
 var web = types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -67,7 +68,7 @@ func (f *fake) store(o metav1.Object) {
 func (f *fake) hpaActs() bool { return f.state.HPA != nil }
 func (f *fake) wlaActs() bool {
 	w := f.state.WorkloadAutoscaler
-	return w != nil && w.Spec.Mode == plimsollv1alpha1.ModeActive
+	return w != nil && w.Spec.Mode == plimsollv1alpha1.ModeActive && f.state.HPA == nil
 }
 
 // write is one write: it fails, or changes the state, and the process may be killed.
@@ -86,8 +87,8 @@ func (f *fake) write(what string, change func() error) error {
 		return err
 	}
 	f.log = append(f.log, what)
-	if f.hpaActs() && f.wlaActs() {
-		f.t.Fatalf("both act after %v", f.log)
+	if f.hpaActs() == f.wlaActs() {
+		f.t.Fatalf("not exactly one acts after %v", f.log)
 	}
 	if f.writes == f.crashAfter {
 		panic(crash{})
@@ -99,9 +100,10 @@ func (f *fake) State(context.Context, types.NamespacedName) (*State, error) {
 	if f.onState != nil {
 		f.onState()
 	}
-	s := &State{}
+	s := &State{Kind: "HorizontalPodAutoscaler"}
 	if f.state.HPA != nil {
 		s.HPA = f.state.HPA.DeepCopy()
+		s.Original = s.HPA
 	}
 	if f.state.WorkloadAutoscaler != nil {
 		s.WorkloadAutoscaler = f.state.WorkloadAutoscaler.DeepCopy()
@@ -125,7 +127,7 @@ func exists() error {
 	return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "objects"}, web.Name)
 }
 
-func (f *fake) CreateHPA(_ context.Context, hpa *unstructured.Unstructured) error {
+func (f *fake) Restore(_ context.Context, _ *State, hpa *unstructured.Unstructured) error {
 	return f.write("create HPA", func() error {
 		if f.state.HPA != nil {
 			return exists()
@@ -136,12 +138,12 @@ func (f *fake) CreateHPA(_ context.Context, hpa *unstructured.Unstructured) erro
 	})
 }
 
-func (f *fake) DeleteHPA(_ context.Context, read *unstructured.Unstructured) error {
+func (f *fake) Remove(_ context.Context, read *State) error {
 	return f.write("delete HPA", func() error {
 		if f.state.HPA == nil {
 			return apierrors.NewNotFound(schema.GroupResource{}, web.Name)
 		}
-		if err := asRead(read, f.state.HPA); err != nil {
+		if err := asRead(read.Original, f.state.HPA); err != nil {
 			return err
 		}
 		f.state.HPA = nil
@@ -163,7 +165,7 @@ func (f *fake) CreateWorkloadAutoscaler(_ context.Context, w *plimsollv1alpha1.W
 func (f *fake) SetMode(
 	_ context.Context, read *plimsollv1alpha1.WorkloadAutoscaler, mode plimsollv1alpha1.Mode, migrating string,
 ) error {
-	return f.write("set "+string(mode), func() error {
+	return f.write(fmt.Sprintf("set %s %s", mode, migrating), func() error {
 		w := f.state.WorkloadAutoscaler
 		if err := asRead(read, w); err != nil {
 			return err
@@ -196,14 +198,15 @@ func newFake(t rapid.TB) *fake {
 
 func (f *fake) runner() *Runner {
 	return &Runner{
-		Cluster: f, Timeout: time.Minute, Poll: time.Second, Report: func(types.NamespacedName, string) {},
+		Cluster: f, Timeout: time.Minute, Poll: time.Second,
+		Report: func(types.NamespacedName, string) {}, Warn: func(types.NamespacedName, string) {},
 		Backup: func(*unstructured.Unstructured) (string, error) { return "web.hpa.yaml", nil },
 	}
 }
 
 func (f *fake) forward() error {
-	step, err := f.runner().Prepare(context.Background(), web)
-	if err == nil && step == DeleteHPA {
+	isDone, err := f.runner().Prepare(context.Background(), web)
+	if err == nil && !isDone {
 		err = f.runner().Finish(context.Background(), web)
 	}
 	return err
@@ -266,7 +269,11 @@ func killAt(t *testing.T, isBack bool, at int, isBefore bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := at >= 1 && at <= 3; isKilled != want {
+	writes := 4
+	if isBack {
+		writes = 3
+	}
+	if want := at >= 1 && at <= writes; isKilled != want {
 		t.Fatalf("killed: %t, want %t: %v", isKilled, want, f.log)
 	}
 	f.crashBefore, f.crashAfter = 0, 0
@@ -276,7 +283,7 @@ func killAt(t *testing.T, isBack bool, at int, isBefore bool) {
 	if !isDone() {
 		t.Errorf("after the second run: %v: %+v", f.log, f.state)
 	}
-	if err := run(); err != nil || len(f.log) > 6 {
+	if err := run(); err != nil || len(f.log) > 7 {
 		t.Errorf("a third run has nothing to do: %v, %v", err, f.log)
 	}
 }
@@ -320,7 +327,7 @@ func TestWrites(t *testing.T) {
 	if err := errors.Join(f.forward(), f.back()); err != nil {
 		t.Fatal(err)
 	}
-	const want = "create WLA, delete HPA, set Active, set Preview, create HPA, delete WLA"
+	const want = "create WLA, set Active forward, delete HPA, set Active , set Active back, create HPA, delete WLA"
 	if got := strings.Join(f.log, ", "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -341,32 +348,13 @@ func TestEditedHPA(t *testing.T) {
 	}
 }
 
-// Errors of the connection after the HPA was deleted are retried, also if the user
-// interrupts the run then.
-func TestFinishesAfterTheHPAIsGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		if _, err := f.runner().Prepare(ctx, web); err != nil {
-			t.Fatal(err)
-		}
-		lost := errors.New("connection refused")
-		f.fails = []error{conflict(), nil, lost, lost}
-		f.onState = func() {
-			if f.state.HPA == nil {
-				cancel()
-			}
-		}
-		if err := f.runner().Finish(ctx, web); err != nil || !f.isForward() {
-			t.Errorf("%v, %v", err, f.log)
-		}
-	})
-}
-
 // What the states of other people's objects lead to: no write.
 func TestRefused(t *testing.T) {
 	active := func(f *fake) *plimsollv1alpha1.WorkloadAutoscaler {
-		r, err := convert.Preview(f.state.HPA)
+		r, err := convert.FromHPA(f.state.HPA)
+		if err == nil {
+			err = r.Preview(f.state.HPA)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,7 +372,7 @@ func TestRefused(t *testing.T) {
 			f.state.WorkloadAutoscaler = active(f)
 			maps.DeleteFunc(f.state.WorkloadAutoscaler.Annotations, func(string, string) bool { return true })
 		}, "not made by"},
-		"an HPA that came back": {func(f *fake) { f.state.WorkloadAutoscaler = active(f) }, "created it again"},
+		"an HPA that came back": {func(f *fake) { f.state.WorkloadAutoscaler = active(f) }, "created again"},
 		"an HPA of KEDA": {func(f *fake) {
 			yes := true
 			f.state.HPA.SetOwnerReferences([]metav1.OwnerReference{
@@ -425,32 +413,6 @@ func TestAwaitsDeletion(t *testing.T) {
 	})
 }
 
-// The HPA comes back once the controller has observed that the WorkloadAutoscaler is in
-// Preview.
-func TestBackAwaitsTheController(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t)
-		if err := f.forward(); err != nil {
-			t.Fatal(err)
-		}
-		w := f.state.WorkloadAutoscaler
-		observed := int64(1)
-		w.Generation, w.Status.ObservedGeneration = 2, &observed
-		began := time.Now()
-		f.onState = func() {
-			if time.Since(began) > 10*time.Second {
-				observed = 2
-			}
-			if time.Since(began) < 10*time.Second && f.hpaActs() {
-				t.Error("the HPA is back too early")
-			}
-		}
-		if err := f.back(); err != nil || !f.isBack() {
-			t.Errorf("%v, %v", err, f.log)
-		}
-	})
-}
-
 // A comparison counts how often both want the same, and names what keeps the
 // WorkloadAutoscaler from replacing the HPA.
 func TestObserve(t *testing.T) {
@@ -467,6 +429,12 @@ func TestObserve(t *testing.T) {
 		status := &f.state.WorkloadAutoscaler.Status
 		status.ObservedGeneration, status.DesiredReplicas, status.CurrentReplicas = &generation, 4, 3
 		status.Reason = "cpu"
+		all, err = f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
+		if err != nil || all[0].Problem != notSeen {
+			t.Errorf("the controller does not know the HPA: %+v, %v", all, err)
+		}
+		yields := metav1.Condition{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: anotherAutoscaler}
+		status.Conditions = []metav1.Condition{yields}
 		_ = unstructured.SetNestedField(f.state.HPA.Object, int64(4), "status", "desiredReplicas")
 		began := time.Now()
 		f.onState = func() {
@@ -483,7 +451,7 @@ func TestObserve(t *testing.T) {
 		if all[0] != want {
 			t.Errorf("got %+v, want %+v", all[0], want)
 		}
-		status.Conditions = []metav1.Condition{{Type: scalingActive, Status: metav1.ConditionFalse,
+		status.Conditions = []metav1.Condition{yields, {Type: scalingActive, Status: metav1.ConditionFalse,
 			Reason: "FailedGetResourceMetric", Message: "no metrics"}}
 		all, _ = f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
 		var table strings.Builder
@@ -491,6 +459,59 @@ func TestObserve(t *testing.T) {
 			t.Errorf("%s, %v", table.String(), err)
 		}
 	})
+}
+
+// What is next for a ScaledObject, which is there before and afterwards.
+func TestScaledObject(t *testing.T) {
+	object := func(paused bool) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "keda.sh/v1alpha1", "kind": keda.Kind}}
+		o.SetNamespace(web.Namespace)
+		o.SetName(web.Name)
+		if paused {
+			o.SetAnnotations(map[string]string{keda.AnnotationPaused: "true"})
+		}
+		return o
+	}
+	of := func(mode plimsollv1alpha1.Mode, mark string) *plimsollv1alpha1.WorkloadAutoscaler {
+		r := convert.Result{WorkloadAutoscaler: convert.New(object(false))}
+		if err := r.Preview(object(false)); err != nil {
+			t.Fatal(err)
+		}
+		w := r.WorkloadAutoscaler
+		w.Spec.Mode = mode
+		if w.Annotations[convert.Migrating] = mark; mark == "" {
+			delete(w.Annotations, convert.Migrating)
+		}
+		return w
+	}
+	const active, preview = plimsollv1alpha1.ModeActive, plimsollv1alpha1.ModePreview
+	hpa := testHPA(10)
+	for name, c := range map[string]struct {
+		state         State
+		forward, back Step
+	}{
+		"as KEDA has it":         {State{"", object(false), hpa, nil}, CreatePreview, Done},
+		"in Preview":             {State{"", object(false), hpa, of(preview, "forward")}, Activate, DeleteWorkloadAutoscaler},
+		"about to be paused":     {State{"", object(false), hpa, of(active, "forward")}, Remove, DeleteWorkloadAutoscaler},
+		"KEDA deletes its HPA":   {State{"", object(true), hpa, of(active, "forward")}, AwaitKEDA, Restore},
+		"KEDA has deleted it":    {State{"", object(true), nil, of(active, "forward")}, Complete, Mark},
+		"migrated":               {State{"", object(true), nil, of(active, "")}, Done, Mark},
+		"about to be resumed":    {State{"", object(true), nil, of(active, "back")}, Complete, Restore},
+		"KEDA has to make it":    {State{"", object(false), nil, of(active, "back")}, AwaitKEDA, AwaitKEDA},
+		"KEDA has made it again": {State{"", object(false), hpa, of(active, "back")}, Remove, DeleteWorkloadAutoscaler},
+		"paused by its user":     {State{"", object(true), nil, nil}, "resume it first", Done},
+		"KEDA does not run":      {State{"", object(false), nil, nil}, "does KEDA run", Done},
+		"resumed by its user":    {State{"", object(false), hpa, of(active, "")}, "pause it again", DeleteWorkloadAutoscaler},
+	} {
+		c.state.Kind = keda.Kind
+		if step, err := c.state.Forward(); step != c.forward &&
+			(err == nil || !strings.Contains(err.Error(), string(c.forward))) {
+			t.Errorf("%s: next is %s, %v, want %s", name, step, err, c.forward)
+		}
+		if step, err := c.state.Back(); step != c.back || err != nil {
+			t.Errorf("%s: back, next is %s, %v, want %s", name, step, err, c.back)
+		}
+	}
 }
 
 // The annotation is the manifest that was applied.

@@ -1,3 +1,3 @@
-// Package migrate tests plimsoll migrate on a real API server. The test itself writes
-// the status that Plimsoll's controller would write.
+// Package migrate tests plimsoll migrate on a cluster where kube-controller-manager's own HPA loop is on: the program
+// as a process, as users run it, beside Plimsoll's controller.
 package migrate

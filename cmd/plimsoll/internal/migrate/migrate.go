@@ -24,12 +24,13 @@ ScaledObjects. By default it prints them and changes nothing. What a
 WorkloadAutoscaler has nothing for is named on standard error, and the exit status
 is then 1.
 
-With --apply it replaces HPAs on the cluster: it creates each WorkloadAutoscaler in
-mode Preview, compares the replica counts that both want for --observe, shows the
-table, keeps the HPA's manifest in a file and in the annotation
-plimsoll.dev/migrated-from, deletes the HPA, and sets the WorkloadAutoscaler to mode
-Active. --back --apply restores the HPAs. Whatever interrupts it, the same command
-finishes it, and at no time do both act. docs/migrate.md has each step.`
+With --apply it replaces them on the cluster: it creates each WorkloadAutoscaler in
+mode Preview, compares for --observe the replica counts that both want, shows the
+table, sets the WorkloadAutoscaler to mode Active, and deletes the HPA or pauses the
+ScaledObject. The HPA's manifest is kept in a file and in the annotation
+plimsoll.dev/migrated-from. --back --apply restores what was replaced. After each
+write exactly one of them scales the workload, and what is interrupted the same
+command finishes. docs/migrate.md has each step.`
 
 const migrateExample = `  # Print the WorkloadAutoscaler of an HPA, of a folder of manifests, of a ScaledObject
   plimsoll migrate hpa/web -n shop
@@ -41,7 +42,10 @@ const migrateExample = `  # Print the WorkloadAutoscaler of an HPA, of a folder 
   plimsoll migrate --all -n shop -l team=checkout --apply --yes
 
   # Restore it
-  plimsoll migrate hpa/web -n shop --back --apply`
+  plimsoll migrate hpa/web -n shop --back --apply
+
+  # The same with a ScaledObject, which is paused and stays
+  plimsoll migrate scaledobject/worker -n shop --apply`
 
 type migrateOptions struct {
 	files              []string
@@ -65,7 +69,7 @@ func Command() *cobra.Command {
 	o := migrateOptions{kube: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{
 		Use:     "migrate hpa/NAME... | scaledobject/NAME... | --all | -A | -f FILES",
-		Short:   "Make WorkloadAutoscalers of HPAs and ScaledObjects, and replace HPAs by them",
+		Short:   "Make WorkloadAutoscalers of HPAs and ScaledObjects, and replace these by them",
 		Long:    migrateLong,
 		Example: migrateExample,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,13 +86,14 @@ func Command() *cobra.Command {
 	flags.BoolVar(&o.all, "all", false, "all HPAs of the namespace, or all ScaledObjects after the word scaledobject")
 	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "all of the whole cluster")
 	flags.StringVarP(&o.selector, "selector", "l", "", "of all, those with these labels")
-	flags.BoolVar(&o.apply, "apply", false, "replace HPAs on the cluster, instead of printing WorkloadAutoscalers")
-	flags.BoolVar(&o.back, "back", false, "the other way: print or, with --apply, restore the HPAs that were replaced")
+	flags.BoolVar(&o.apply, "apply", false,
+		"replace HPAs or ScaledObjects on the cluster, instead of printing WorkloadAutoscalers")
+	flags.BoolVar(&o.back, "back", false, "the other way: print or, with --apply, restore what was replaced")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask before --apply changes something")
 	flags.DurationVar(&o.observe, "observe", 2*time.Minute,
-		"how long --apply compares the replica counts that both want before it deletes an HPA")
+		"how long --apply compares the replica counts that both want before it replaces an HPA")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second,
-		"how long --apply waits for a deletion, or for the controller")
+		"how long --apply waits for a deletion, or for KEDA")
 	flags.StringVar(&o.backupDir, "backup-dir", ".", "the folder for the manifests of the HPAs that --apply deletes")
 	o.kube.AddFlags(flags)
 	return cmd
@@ -134,8 +139,6 @@ func (o *migrateOptions) validate(args []string) (*selection, error) {
 		return nil, err
 	}
 	switch {
-	case what.isScaledObject && (o.apply || o.back):
-		return nil, errors.New("--apply and --back are for HPAs; of a ScaledObject apply what is printed")
 	case o.observe < 0 || o.timeout <= 0:
 		return nil, errors.New("--observe must not be negative, and --timeout must be greater than 0")
 	case o.apply && !o.yes && !o.isTerminal:

@@ -89,7 +89,6 @@ func TestRefuses(t *testing.T) {
 		"hpa/web -f -":                        "either -f",
 		"-f - --apply":                        "not for -f",
 		"-f - -A":                             "either -f",
-		"scaledobject/web --apply --yes":      "are for HPAs",
 		"hpa/web --apply":                     "no terminal",
 		"hpa/web --apply --yes --observe=-1s": "--observe",
 		"--all -l ==":                         "--selector",

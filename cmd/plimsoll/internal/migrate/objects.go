@@ -15,9 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/cluster"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/input"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/session"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 )
@@ -28,6 +30,14 @@ type selection struct {
 	names          []string
 	// namespace is empty for all.
 	namespace string
+}
+
+// kind is that of the objects.
+func (s *selection) kind() string {
+	if s.isScaledObject {
+		return keda.Kind
+	}
+	return input.HPA
 }
 
 var (
@@ -137,7 +147,7 @@ func (o *migrateOptions) isControlled(object *unstructured.Unstructured) bool {
 	return true
 }
 
-// printBack prints the HPAs that were replaced.
+// printBack prints the HPAs or ScaledObjects that were replaced.
 func (o *migrateOptions) printBack(ctx context.Context, client *cluster.Client, what *selection) error {
 	names, err := o.namesBack(ctx, client, what)
 	if err != nil {
@@ -145,21 +155,21 @@ func (o *migrateOptions) printBack(ctx context.Context, client *cluster.Client, 
 	}
 	p := o.printer()
 	for _, name := range names {
-		state, err := client.State(ctx, name)
+		state, err := client.Originals(what.kind()).State(ctx, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if state.WorkloadAutoscaler == nil {
 			return fmt.Errorf("%s: there is no WorkloadAutoscaler of this name", name)
 		}
-		hpa, err := convert.ToManifest(state.WorkloadAutoscaler)
+		original, err := convert.ToManifest(state.WorkloadAutoscaler)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if hpa == nil {
-			return fmt.Errorf("%s: the WorkloadAutoscaler replaced no HPA", name)
+		if original == nil {
+			return fmt.Errorf("%s: the WorkloadAutoscaler was not made by plimsoll migrate", name)
 		}
-		if err := p.Print(hpa.Object); err != nil {
+		if err := p.Print(original.Object); err != nil {
 			return err
 		}
 	}
@@ -174,36 +184,46 @@ func (s *selection) named() []types.NamespacedName {
 	return names
 }
 
-// namesForward are the HPAs to replace, and those whose replacement was interrupted.
+// namesForward are the objects to replace, and those whose replacement was interrupted.
 func (o *migrateOptions) namesForward(
 	ctx context.Context, client *cluster.Client, what *selection,
 ) ([]types.NamespacedName, error) {
 	if len(what.names) > 0 {
 		return what.named(), nil
 	}
-	hpas, err := o.objects(ctx, client, what)
+	originals, err := o.objects(ctx, client, what)
 	if err != nil {
 		return nil, err
 	}
-	migrated, err := client.Migrated(ctx, what.namespace, o.selector)
+	migrated, err := client.Originals(what.kind()).Migrated(ctx, what.namespace, o.selector)
 	if err != nil {
 		return nil, err
 	}
 	var names []types.NamespacedName
-	// Of those that were interrupted none may act: they come first.
 	for i := range migrated {
-		if migrated[i].Annotations[convert.Migrating] == convert.ToWorkloadAutoscaler {
+		if migrated[i].Annotations[convert.Migrating] != "" {
 			names = append(names, types.NamespacedName{Namespace: migrated[i].Namespace, Name: migrated[i].Name})
 		}
 	}
 	seen := sets.New(names...)
-	for _, hpa := range hpas {
-		name := types.NamespacedName{Namespace: hpa.GetNamespace(), Name: hpa.GetName()}
-		if !seen.Has(name) {
+	replaced := replacedIn(migrated)
+	for _, original := range originals {
+		name := types.NamespacedName{Namespace: original.GetNamespace(), Name: original.GetName()}
+		// A ScaledObject that was replaced is still there.
+		if !seen.Has(name) && !(what.isScaledObject && replaced.Has(name)) {
 			names = append(names, name)
 		}
 	}
 	return names, nil
+}
+
+// replacedIn are the names of WorkloadAutoscalers.
+func replacedIn(migrated []plimsollv1alpha1.WorkloadAutoscaler) sets.Set[types.NamespacedName] {
+	names := sets.New[types.NamespacedName]()
+	for i := range migrated {
+		names.Insert(types.NamespacedName{Namespace: migrated[i].Namespace, Name: migrated[i].Name})
+	}
+	return names
 }
 
 func (o *migrateOptions) namesBack(
@@ -212,21 +232,19 @@ func (o *migrateOptions) namesBack(
 	if len(what.names) > 0 {
 		return what.named(), nil
 	}
-	migrated, err := client.Migrated(ctx, what.namespace, o.selector)
+	migrated, err := client.Originals(what.kind()).Migrated(ctx, what.namespace, o.selector)
 	if err != nil {
 		return nil, err
 	}
-	var names []types.NamespacedName
-	for i := range migrated {
-		names = append(names, types.NamespacedName{Namespace: migrated[i].Namespace, Name: migrated[i].Name})
-	}
+	names := replacedIn(migrated).UnsortedList()
+	slices.SortFunc(names, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
 	return names, nil
 }
 
 // poll is how long to wait between two reads.
 const poll = 2 * time.Second
 
-// write replaces HPAs on the cluster, or restores them.
+// write replaces objects on the cluster, or restores them.
 func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what *selection) error {
 	if info, err := os.Stat(o.backupDir); err != nil || !info.IsDir() {
 		return fmt.Errorf("--backup-dir: %s is not a folder", o.backupDir)
@@ -253,18 +271,29 @@ func (o *migrateOptions) write(ctx context.Context, client *cluster.Client, what
 	for _, name := range names {
 		namespaces.Insert(name.Namespace)
 	}
-	if err := client.CheckPermissions(ctx, sets.List(namespaces), o.back); err != nil {
+	originals := client.Originals(what.kind())
+	if err := originals.CheckPermissions(ctx, sets.List(namespaces), o.back); err != nil {
 		return err
 	}
-	s := &session.Session{
-		Runner: &steps.Runner{
-			Cluster: client, Backup: session.Backup(o.backupDir), Poll: poll, Timeout: o.timeout,
-			Report: func(name types.NamespacedName, message string) { fmt.Fprintf(o.progress, "%s: %s\n", name, message) },
-		},
-		Observe: o.observe, Out: o.out, Progress: o.progress, Confirm: o.confirm,
-	}
+	s := o.session(originals, what, len(names))
 	if o.back {
 		return s.Back(ctx, names)
 	}
 	return s.Apply(ctx, names)
+}
+
+func (o *migrateOptions) session(originals *cluster.Originals, what *selection, objects int) *session.Session {
+	progress := session.Lines(o.progress)
+	warn := func(name types.NamespacedName, message string) { fmt.Fprintf(progress, "%s: %s\n", name, message) }
+	report := warn
+	if objects > session.FewObjects {
+		report = func(types.NamespacedName, string) {}
+	}
+	return &session.Session{
+		Runner: &steps.Runner{
+			Cluster: originals, Backup: session.Backup(o.backupDir), Poll: poll, Timeout: o.timeout,
+			Report: report, Warn: warn,
+		},
+		Kind: what.kind(), Observe: o.observe, Out: o.out, Progress: progress, Confirm: o.confirm,
+	}
 }

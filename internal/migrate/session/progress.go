@@ -1,0 +1,57 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// FewObjects is how many objects have a line for each step. Of more there is a count.
+const FewObjects = 10
+
+// progressPeriod is how often the count is printed.
+const progressPeriod = time.Second
+
+// progress prints how many objects are done.
+type progress struct {
+	out   io.Writer
+	total int
+	done  string
+
+	mu      sync.Mutex
+	count   int       // guarded by mu
+	printed time.Time // guarded by mu
+}
+
+// add counts an object that is done.
+func (p *progress) add(name types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	if p.total <= FewObjects {
+		fmt.Fprintf(p.out, "%s: %s\n", name, p.done)
+		return
+	}
+	if now := time.Now(); p.count == p.total || now.Sub(p.printed) >= progressPeriod {
+		fmt.Fprintf(p.out, "%d of %d %s\n", p.count, p.total, p.done)
+		p.printed = now
+	}
+}
+
+// Lines makes writers of lines wait for each other.
+func Lines(w io.Writer) io.Writer { return &lines{w: w} }
+
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}

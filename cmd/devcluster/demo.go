@@ -113,6 +113,10 @@ func (o demoOptions) startPlimsoll(ctx context.Context, cluster *devcluster.Clus
 	}
 	// The view shows status, numbers included.
 	flags := []string{"--horizontal-pod-autoscaler-sync-period=5s", "--status-interval=5s"}
+	if !o.managed {
+		// By default it would find out first that no other controller acts on HPAs.
+		flags = append(flags, "--horizontal-pod-autoscalers=act")
+	}
 	kubeconfig, err := cluster.InstallPlimsoll(ctx)
 	if err != nil {
 		return err

@@ -226,7 +226,7 @@ func TestBadFlagsAreNamed(t *testing.T) {
 		"--divergences=nonsense", "--logging-format=xml", "--concurrent-metrics-api-requests=0", "--kube-api-qps=-1",
 		"--leader-elect-resource-lock=endpoints",
 		"--leader-elect-lease-duration=5s", "--horizontal-pod-autoscaler-downscale-stabilization=-1s", "--v=-1",
-		"--pprof-bind-address=:6060", "--pprof-bind-address=0.0.0.0:6060",
+		"--horizontal-pod-autoscaler-takeover-delay=0s", "--pprof-bind-address=:6060", "--pprof-bind-address=0.0.0.0:6060",
 	} {
 		flags := &controller.Flags{}
 		set := pflag.NewFlagSet("controller", pflag.ContinueOnError)

@@ -21,6 +21,7 @@ import (
 
 	controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -150,6 +151,7 @@ func plimsoll(t *testing.T, divergences divergence.Set) start {
 			Client: w.client, Informers: factory, Pods: podcache.New(w.client), Targets: targets.New(w.client),
 			Clients: scaling.Clients{Scales: w, Mapper: mapper}, Metrics: forPlimsoll{w}, Events: w,
 			Registerer: registry, Log: logr.Discard(), SyncPeriod: w.period, Workers: 1, Options: options,
+			HPAs: takeover.Act,
 		})
 		if err != nil {
 			t.Fatal(err)

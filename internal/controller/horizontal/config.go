@@ -25,6 +25,13 @@ import (
 // FieldManager is Plimsoll's name in managedFields.
 const FieldManager = takeover.FieldManager
 
+// HPAMode is what becomes of HorizontalPodAutoscalers.
+type HPAMode = takeover.Mode
+
+// DefaultTakeoverDelay is how long another controller must have written no status of an HPA before this
+// one acts on it.
+const DefaultTakeoverDelay = takeover.DefaultDelay
+
 // callsPerWorker bounds what is read or written at once of objects of one kind. Such a
 // call waits for the API server and takes next to no time here.
 const callsPerWorker = 10
@@ -40,9 +47,12 @@ type Config struct {
 	scaling.Clients
 	// WorkloadAutoscalers may be nil: they are left alone then.
 	WorkloadAutoscalers *workloads.Cache
-	// IgnoreHPAs leaves HorizontalPodAutoscalers to others. One that scales the target of a
-	// WorkloadAutoscaler keeps that from acting all the same.
-	IgnoreHPAs bool
+	// HPAs is what becomes of HorizontalPodAutoscalers. In every mode one that scales the target
+	// of a WorkloadAutoscaler keeps that from acting.
+	HPAs HPAMode
+	// TakeoverDelay is how long another controller must have written no status of an HPA before
+	// this one acts on it; DefaultTakeoverDelay if it is 0.
+	TakeoverDelay time.Duration
 	// Metrics answers for the metrics APIs.
 	Metrics query.Source
 	// Direct has the kubelets' samples; without it, or where they are not enough, Metrics is
@@ -51,8 +61,7 @@ type Config struct {
 	// Conflict describes how a vertical autoscaler conflicts with an HPA's Utilization targets; it is
 	// empty if none does. Every decision calls it, from several goroutines, so it reads caches alone.
 	// It may be nil.
-	Conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
-	// Events may be nil in shadow mode, where none are recorded.
+	Conflict   func(*autoscalingv2.HorizontalPodAutoscaler) string
 	Events     record.EventRecorder
 	Registerer prometheus.Registerer
 	Log        logr.Logger
@@ -73,8 +82,6 @@ type Config struct {
 	Options observehorizontal.Options
 	// FieldManager is this installation's name in managedFields; FieldManager if it is empty.
 	FieldManager string
-	// Shadow decides and writes nothing.
-	Shadow bool
 }
 
 func (c *Config) validate() error {
@@ -82,8 +89,10 @@ func (c *Config) validate() error {
 	case c.Client == nil, c.Informers == nil, c.Pods == nil, c.Targets == nil, c.Scales == nil, c.Mapper == nil,
 		c.Metrics == nil, c.Registerer == nil:
 		return errors.New("a client, informers, scales, a mapper, metrics and a registerer are needed")
-	case c.Events == nil && !c.Shadow:
+	case c.Events == nil:
 		return errors.New("an event recorder is needed")
+	case c.TakeoverDelay < 0:
+		return fmt.Errorf("the delay of a takeover must not be negative, but is %s", c.TakeoverDelay)
 	case c.SyncPeriod <= 0:
 		return fmt.Errorf("the sync period must be positive, but is %s", c.SyncPeriod)
 	case c.Workers < 1:

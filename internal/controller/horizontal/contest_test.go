@@ -67,7 +67,7 @@ func TestContestEndsWithTheObject(t *testing.T) {
 		w.pass(time.Second)
 		w.deleteHPA("web")
 		w.pass(time.Second)
-		w.pass(takeover.Pause)
+		w.pass(takeover.DefaultDelay)
 		if got := w.metric("plimsoll_contested_horizontal_pod_autoscalers"); got != 0 {
 			t.Errorf("%v contested objects, but there is none", got)
 		}

@@ -75,6 +75,9 @@ func New(cfg Config) (*Controller, error) {
 	if cfg.FieldManager == "" {
 		cfg.FieldManager = FieldManager
 	}
+	if cfg.TakeoverDelay == 0 {
+		cfg.TakeoverDelay = DefaultTakeoverDelay
+	}
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}
@@ -96,9 +99,8 @@ func New(cfg Config) (*Controller, error) {
 		return nil, fmt.Errorf("horizontal controller: %w", err)
 	}
 	c.handler = &hpaHandler{
-		queue: c.queue, records: c.records, triggers: c.triggers, pods: c.pods, contests: &c.reconciler.contests,
-		status: c.reconciler.status, series: c.series, ignoresHPAs: cfg.IgnoreHPAs, divergences: cfg.Options.Divergences,
-		shadow: cfg.Shadow,
+		queue: c.queue, records: c.records, triggers: c.triggers, pods: c.pods, contests: c.reconciler.contests,
+		status: c.reconciler.status, series: c.series, mode: cfg.HPAs, divergences: cfg.Options.Divergences,
 	}
 	return c, nil
 }
@@ -124,7 +126,7 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 			hpa, err := hpas.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
 			return observehorizontal.HPA(hpa), err
 		},
-		pods: c.pods, records: c.records, conflict: cfg.Conflict, options: cfg.Options, shadow: cfg.Shadow,
+		pods: c.pods, records: c.records, conflict: cfg.Conflict, options: cfg.Options,
 	}
 	o.scaler, err = scaling.New(&scaling.Config{
 		Clients: cfg.Clients, Targets: cfg.Targets,
@@ -137,13 +139,15 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 	}
 	o.reader = readings.New(&readings.Config{
 		Source: cfg.Metrics, Direct: cfg.Direct, Queue: c.queue, Workers: c.workers, Series: c.series, Log: cfg.Log,
-		SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers, Shadow: cfg.Shadow,
+		SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
 	})
 	return &reconciler{
 		Config: *cfg, queue: c.queue, workers: c.workers, records: c.records, triggers: c.triggers, observer: o,
 		status: writer,
-		contests: takeover.Detector{FieldManager: cfg.FieldManager, Shadow: cfg.Shadow, Series: c.series,
-			Events: cfg.Events, Log: cfg.Log},
+		contests: takeover.New(&takeover.Config{
+			FieldManager: cfg.FieldManager, Mode: cfg.HPAs, Delay: cfg.TakeoverDelay, Series: c.series, Events: cfg.Events,
+			Log: cfg.Log,
+		}),
 		comparer:   takeover.Comparer{SyncPeriod: cfg.SyncPeriod, Count: c.series.Shadow, Log: cfg.Log},
 		inspectors: c.inspectors, series: c.series,
 	}, nil
@@ -152,6 +156,19 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 // Inspect has an inspector receive each decision on an HPA until it is stopped.
 func (c *Controller) Inspect(key observe.Key, inspector Inspector) (stop func()) {
 	return c.inspectors.add(key, inspector)
+}
+
+// NotDecided is why an object is not decided, or its decisions are not carried out, because of who
+// acts on it; empty if that is not so.
+func (c *Controller) NotDecided(key observe.Key) string {
+	if c.config.HPAs.Ignores(key.Kind) {
+		return "plimsoll ignores HorizontalPodAutoscalers (--horizontal-pod-autoscalers=ignore)"
+	}
+	record := c.records.find(key)
+	if record == nil || c.config.HPAs.Compares(key.Kind) {
+		return ""
+	}
+	return c.reconciler.contests.Why(&record.contest)
 }
 
 // Run starts the informers and decides until the context ends; decisions that
@@ -163,7 +180,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}
-	c.handler.started = time.Now()
+	c.reconciler.contests.Start()
 	hpas, err := c.hpaInformer.AddEventHandler(c.handler)
 	if err != nil {
 		return fmt.Errorf("watching HorizontalPodAutoscalers: %w", err)
@@ -189,7 +206,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.series.Running.Set(1)
 	defer c.series.Running.Set(0)
 	if c.config.WorkloadAutoscalers != nil {
-		defer c.config.WorkloadAutoscalers.Run(ctx, c.handler)()
+		defer c.config.WorkloadAutoscalers.Run(ctx, c.handler, c.handler.workloadsListed)()
 	}
 	reader := c.reconciler.observer.reader
 	defer reader.Collect(ctx, readings.Watch{Nodes: c.pods.Nodes, Moved: c.pods.Moved(), Sampled: c.triggers.sampled})()

@@ -28,21 +28,27 @@ type hpaHandler struct {
 	series   *monitor.Series
 
 	divergences divergence.Set
-	// ignoresHPAs leaves HPAs to others.
-	ignoresHPAs bool
-	// shadow has an HPA decided when the other controller writes its status.
-	shadow bool
-	// started is when this program began to watch.
-	started time.Time
+	mode        takeover.Mode
 }
 
 // OnAdd implements cache.ResourceEventHandler.
-func (h *hpaHandler) OnAdd(object any, _ bool) {
-	if hpa, ok := autoscalerOf(object); ok {
-		h.count(+1)
-		h.added(hpa)
+func (h *hpaHandler) OnAdd(object any, isInitial bool) {
+	hpa, ok := autoscalerOf(object)
+	if !ok {
+		return
 	}
+	h.count(+1)
+	if isInitial && hpa.Workload != nil {
+		// Another one of the same target may come before it.
+		h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
+		h.records.targets.set(hpa)
+		return
+	}
+	h.added(hpa)
 }
+
+// workloadsListed has the WorkloadAutoscalers decided that were there at the start.
+func (h *hpaHandler) workloadsListed(keys []observe.Key) { h.decideAgain(keys) }
 
 // OnUpdate implements cache.ResourceEventHandler.
 func (h *hpaHandler) OnUpdate(before, after any) {
@@ -75,11 +81,6 @@ func autoscalerOf(object any) (observehorizontal.Autoscaler, bool) {
 	return observehorizontal.Autoscaler{}, false
 }
 
-// isIgnored reports whether an object is left to others.
-func (h *hpaHandler) isIgnored(key observe.Key) bool {
-	return h.ignoresHPAs && key.Kind == observe.HorizontalPodAutoscaler
-}
-
 func (h *hpaHandler) count(change int) {
 	h.records.add(change, func(present int) {
 		h.series.Objects.Set(float64(present))
@@ -88,11 +89,13 @@ func (h *hpaHandler) count(change int) {
 }
 
 func (h *hpaHandler) added(hpa observehorizontal.Autoscaler) {
-	if h.isIgnored(hpa.Key()) {
+	if h.mode.Ignores(hpa.Kind()) {
 		h.decideAgain(h.records.targets.set(hpa))
 		return
 	}
-	h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
+	if !h.mode.Compares(hpa.Kind()) {
+		h.contests.Added(&h.records.of(hpa.Key()).contest, hpa)
+	}
 	h.specChanged(hpa)
 }
 
@@ -102,16 +105,19 @@ func (h *hpaHandler) updated(old, hpa observehorizontal.Autoscaler) {
 		h.added(hpa)
 		return
 	}
-	if h.isIgnored(hpa.Key()) {
+	if h.mode.Ignores(hpa.Kind()) {
 		h.decideAgain(h.records.targets.set(hpa))
 		return
 	}
 	record := h.records.of(hpa.Key())
-	h.contests.Updated(&record.contest, hpa, time.Since(h.started))
 	switch {
-	case h.shadow && observehorizontal.StatusChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
+	case !h.mode.Compares(hpa.Kind()):
+		h.contests.Updated(&record.contest, hpa)
+	case observehorizontal.StatusChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
 		record.comparison.StatusWritten()
 		h.queue.AddFull(hpa.Key(), time.Now())
+	}
+	switch {
 	case observehorizontal.SpecChanged(old.HorizontalPodAutoscaler, hpa.HorizontalPodAutoscaler):
 		h.specChanged(hpa)
 	default:
@@ -135,7 +141,7 @@ func (h *hpaHandler) specChanged(hpa observehorizontal.Autoscaler) {
 // deleted drops what is known of the HPA. With history by name, as upstream, its record is kept
 // until it would have been decided next, and a new HPA of the same name inherits it.
 func (h *hpaHandler) deleted(key observe.Key) {
-	if h.isIgnored(key) {
+	if h.mode.Ignores(key.Kind) {
 		h.decideAgain(h.records.targets.forget(key))
 		return
 	}

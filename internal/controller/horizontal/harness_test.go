@@ -39,6 +39,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
@@ -140,7 +141,7 @@ func (w *world) start(change ...func(*Config)) {
 	cfg := Config{
 		Client: w.client, Informers: factory, Pods: podcache.New(w.client), Targets: targets.New(w.client),
 		Clients: scaling.Clients{Scales: w, Mapper: testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme)},
-		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2,
+		Metrics: w, Events: w, Registerer: w.registry, SyncPeriod: period, Workers: 2, HPAs: takeover.Act,
 		Options: observehorizontal.DefaultOptions(),
 		Log:     w.log(),
 	}

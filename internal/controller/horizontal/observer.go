@@ -29,13 +29,16 @@ type observer struct {
 	// conflict may be nil.
 	conflict func(*autoscalingv2.HorizontalPodAutoscaler) string
 	options  observehorizontal.Options
-	// shadow says that the other controller's scaling is followed.
-	shadow bool
 }
 
 // observe reads the target, its pods and the metrics.
 func (o *observer) observe(ctx context.Context, p *pass) error {
-	p.policy, p.observation.Refusal = p.record.policyOf(p.hpa, o.options)
+	options := o.options
+	if p.purpose == toFindOut && p.hpa.Workload == nil {
+		// As kube-controller-manager decides.
+		options.Divergences = divergence.None
+	}
+	p.policy, p.observation.Refusal = p.record.policyOf(p.hpa, options)
 	if p.hpa.Workload != nil {
 		o.observeWorkload(p)
 	}
@@ -82,7 +85,7 @@ func (o *observer) observeWorkload(p *pass) {
 // observeMetrics reads the pods and the metrics where the decision needs them.
 func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	o.observeTarget(p)
-	if o.shadow {
+	if p.purpose == toCompare {
 		p.actual = p.record.comparison.Follow(p.hpa, p.scale.Err == nil, &p.observation)
 	}
 	isFine := p.observation.Target.Selector.Problem == horizontal.SelectorFine
@@ -100,6 +103,7 @@ func (o *observer) observeMetrics(ctx context.Context, p *pass) error {
 	p.metrics = readings.Decision{
 		HPA: p.hpa, Policy: &p.policy, Selector: p.scale.Target.Scale.Status.Selector, Pods: p.pods,
 		Record: &p.record.readings, Scratch: &p.scratch.readings, Start: p.start, Trigger: p.observation.Trigger,
+		AsUpstream: p.purpose != toAct,
 	}
 	if err := o.reader.Read(ctx, &p.metrics, &p.result); err != nil {
 		return err
@@ -123,10 +127,10 @@ func (o *observer) observeTarget(p *pass) {
 		return
 	}
 	var follower any
-	if o.reader.ReadsKubelets(&p.policy) {
+	if p.purpose == toAct && o.reader.ReadsKubelets(&p.policy) {
 		follower = p.record
 	}
-	if p.observation.Refusal.Reason != "" {
+	if p.observation.Refusal.Reason != "" || p.purpose == toFindOut {
 		o.pods.Watch(p.hpa.Key(), selector, follower)
 		return
 	}

@@ -30,12 +30,26 @@ type pass struct {
 	pods    []*observe.Pod
 	metrics readings.Decision
 	result  readings.Result
-	// actual is what the other controller did; in shadow mode.
+	// purpose is what the decision is for.
+	purpose purpose
+	// actual is what the other controller did, where the decision is compared.
 	actual  takeover.Actual
 	scratch *scratch
 	// update is what is reported.
 	update status.Update
 }
+
+// purpose is what a decision is for.
+type purpose uint8
+
+const (
+	// toAct decisions are carried out.
+	toAct purpose = iota
+	// toCompare decisions are compared with the other controller's.
+	toCompare
+	// toFindOut decisions show whether another controller acts on the object.
+	toFindOut
+)
 
 // isFull reports whether everything is asked anew.
 func (p *pass) isFull() bool { return p.observation.Trigger == trigger.Periodic }

@@ -30,7 +30,7 @@ type reconciler struct {
 	triggers   *triggers
 	observer   *observer
 	status     *status.Writer
-	contests   takeover.Detector
+	contests   *takeover.Detector
 	comparer   takeover.Comparer
 	inspectors *inspectors
 	series     *monitor.Series
@@ -139,6 +139,10 @@ func (r *reconciler) reconcile(
 	if until := r.contested(p); !until.IsZero() {
 		return until
 	}
+	if p.purpose != toAct && !p.isFull() {
+		// Another controller decides by its sync period alone.
+		return due
+	}
 	defer r.survive(p)
 	return r.following(p, r.decide(ctx, p), due)
 }
@@ -183,7 +187,7 @@ func (r *reconciler) decide(ctx context.Context, p *pass) error {
 
 func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 	err := r.observer.observe(ctx, p)
-	if !r.Shadow {
+	if p.purpose == toAct {
 		for _, warning := range p.result.Warnings {
 			r.status.Warn(p.hpa, &p.record.status, "FailedReadKubelet", warning)
 		}
@@ -192,8 +196,12 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 		return err
 	}
 	p.record.readings.Complete(p.start)
-	if r.Shadow {
+	switch p.purpose {
+	case toCompare:
 		r.compare(p)
+		return nil
+	case toFindOut:
+		r.findOut(p)
 		return nil
 	}
 	p.record.state = p.record.followed.Follow(&p.policy, p.record.state, &p.observation)
@@ -219,7 +227,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 // act carries the decision out and reports it. A write that has begun is finished also while the
 // program ends, and so is the status that reports it; each call has its own deadline.
 func (r *reconciler) act(ctx context.Context, p *pass, d *horizontal.Decision) error {
-	if !r.contested(p).IsZero() {
+	if p.record.contest.IsPaused() {
 		p.record.state = horizontal.Settle(p.record.state,
 			horizontal.Outcome{At: time.Now(), Error: takeover.ErrContested.Error()})
 		return takeover.ErrContested
@@ -265,7 +273,7 @@ func (r *reconciler) rescale(ctx context.Context, p *pass, d *horizontal.Decisio
 	return err
 }
 
-// compare decides in shadow mode, and compares with the other controller's decision instead of
+// compare decides in mode shadow, and compares with the other controller's decision instead of
 // carrying it out.
 func (r *reconciler) compare(p *pass) {
 	now, state := time.Now(), p.record.state
@@ -294,15 +302,6 @@ func (r *reconciler) count(p *pass, o *monitor.Outcome) {
 	r.series.Decided(o)
 }
 
-// contested is until when the HPA is left to another controller; zero if it is not.
-func (r *reconciler) contested(p *pass) time.Time {
-	until, isOver := r.contests.Until(&p.record.contest, p.hpa)
-	if isOver {
-		p.record.reset()
-	}
-	return until
-}
-
 // survive keeps a panic over one HPA from ending the others.
 func (r *reconciler) survive(p *pass) {
 	cause := recover()
@@ -310,5 +309,5 @@ func (r *reconciler) survive(p *pass) {
 		return
 	}
 	p.record.reset()
-	r.status.Panicked(p.hpa, cause, r.Shadow)
+	r.status.Panicked(p.hpa, cause, p.purpose != toAct)
 }

@@ -46,9 +46,12 @@ type owned struct {
 	policy  horizontal.Policy
 	refusal statusreport.Refusal
 	from    observehorizontal.Autoscaler
+	// isReleased says that the pods and metrics of an object that is left to another controller
+	// are not watched.
+	isReleased bool
 }
 
-// policyOf is what the object asks for.
+// policyOf is what the object asks for. The options are the same until the record is reset.
 func (o *owned) policyOf(
 	hpa observehorizontal.Autoscaler, options observehorizontal.Options,
 ) (horizontal.Policy, statusreport.Refusal) {
@@ -69,7 +72,7 @@ type shared struct {
 
 // reset forgets the history, where what happened to the HPA is not known.
 func (r *hpaRecord) reset() {
-	r.state, r.followed = horizontal.State{}, takeover.Followed{}
+	r.state, r.followed, r.from = horizontal.State{}, takeover.Followed{}, observehorizontal.Autoscaler{}
 	r.scaling.Reset()
 }
 
@@ -96,6 +99,13 @@ func (s *hpaRecords) of(key observe.Key) *hpaRecord {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.get(key)
+}
+
+// find is an object's record, nil if there is none.
+func (s *hpaRecords) find(key observe.Key) *hpaRecord {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.records[key]
 }
 
 // get needs the lock.

@@ -43,13 +43,14 @@ func (s *scaledTargets) set(hpa observehorizontal.Autoscaler) (affected []observ
 	id, isValid := scaling.TargetOf(hpa)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old, isThere := s.byKey[key]; isThere && isValid && old.id == id {
+	created := hpa.CreationTimestamp.Time
+	if old, isThere := s.byKey[key]; isThere && isValid && old.id == id && old.created.Equal(created) {
 		return nil
 	}
 	affected = s.drop(key)
 	if isValid {
 		affected = appendWorkloads(affected, s.byTarget[id])
-		s.byKey[key] = scaledTarget{id: id, created: hpa.CreationTimestamp.Time}
+		s.byKey[key] = scaledTarget{id: id, created: created}
 		s.byTarget[id] = append(s.byTarget[id], key)
 	}
 	return affected

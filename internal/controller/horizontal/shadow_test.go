@@ -6,13 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func inShadow(c *Config) { c.Shadow, c.Events = true, nil }
+func inShadow(c *Config) { c.HPAs = takeover.Shadow }
 
 // upstreamDecides is a decision of the other controller, with its scale write.
 func (w *world) upstreamDecides(name string, desired int32) {
@@ -84,6 +86,9 @@ func TestShadowComparesAndWritesNothing(t *testing.T) {
 					if verb := action.GetVerb(); verb != "list" && verb != "watch" && verb != "get" {
 						t.Errorf("shadow mode did %s %s", verb, action.GetResource().Resource)
 					}
+				}
+				if w.hasEvent("") {
+					t.Errorf("events %q", w.events)
 				}
 				if writes := w.scaleWrites(); len(writes) != 0 {
 					t.Errorf("scale writes %q", writes)

@@ -41,6 +41,9 @@ const (
 // Source tells of decisions.
 type Source interface {
 	Inspect(object observe.Key, inspector controllerhorizontal.Inspector) (stop func())
+	// NotDecided is why nothing is decided about an object because of who acts on it; empty if that
+	// is not so.
+	NotDecided(object observe.Key) string
 }
 
 // VerticalSource tells what the vertical side remembers of an object: the flags and
@@ -101,8 +104,9 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // Handler answers GET /RESOURCE/NAMESPACE/NAME/snapshot with a YAML document that plimsoll
-// evaluate reads; RESOURCE is horizontalpodautoscalers or workloadautoscalers. Elsewhere
-// than in the leader nothing is decided: 504. GET
+// evaluate reads; RESOURCE is horizontalpodautoscalers or workloadautoscalers. An object on
+// which Plimsoll does not act is a 409 that says why. Elsewhere than in the leader nothing is
+// decided: 504. GET
 // /verticalpodautoscalers/NAMESPACE/NAME/updater is answered with what the vertical side
 // remembers of an object, a VerticalSnapshot as JSON; 404 if that is nothing.
 func (s *Server) Handler() http.Handler {
@@ -168,6 +172,11 @@ func (s *Server) remember(w http.ResponseWriter, object types.NamespacedName) {
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, object observe.Key) {
+	if why := s.source.NotDecided(object); why != "" {
+		http.Error(w, fmt.Sprintf("plimsoll does not act on %s %s: %s", object.Kind, object.NamespacedName, why),
+			http.StatusConflict)
+		return
+	}
 	step, err := s.next(r.Context(), object)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("no decision on %s %s within %s: there is no such object, or another replica leads",

@@ -53,6 +53,14 @@ func (d *decisions) Inspect(object observe.Key, inspector controllerhorizontal.I
 	}
 }
 
+// NotDecided says that shop/left is left to another controller.
+func (d *decisions) NotDecided(object observe.Key) string {
+	if object.Name == "left" {
+		return "it is left to kube-controller-manager"
+	}
+	return ""
+}
+
 func get(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -91,6 +99,7 @@ func TestHandler(t *testing.T) {
 	for path, want := range map[string]int{
 		"/workloadautoscalers/shop/web/snapshot":        http.StatusGatewayTimeout,
 		"/workloadautoscalers/shop/batch/snapshot":      http.StatusOK,
+		"/horizontalpodautoscalers/shop/left/snapshot":  http.StatusConflict,
 		"/horizontalpodautoscalers/shop/other/snapshot": http.StatusGatewayTimeout,
 		"/horizontalpodautoscalers/shop/NO!/snapshot":   http.StatusBadRequest,
 		"/horizontalpodautoscalers/shop":                http.StatusNotFound,
@@ -98,6 +107,10 @@ func TestHandler(t *testing.T) {
 		if got, body := get(t, listening.URL+path); got != want {
 			t.Errorf("%s is answered with %d: %s; want %d", path, got, body, want)
 		}
+	}
+	const left = "plimsoll does not act on HorizontalPodAutoscaler shop/left: it is left to kube-controller-manager\n"
+	if _, body := get(t, listening.URL+"/horizontalpodautoscalers/shop/left/snapshot"); body != left {
+		t.Errorf("%q, want %q", body, left)
 	}
 	if source.waiting != 0 {
 		t.Errorf("%d inspectors are left behind", source.waiting)

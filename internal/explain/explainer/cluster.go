@@ -101,7 +101,7 @@ func (r *ClusterReader) Horizontal(ctx context.Context, object observe.Key) (*ex
 	if err != nil {
 		return nil, err
 	}
-	why := "kube-controller-manager does not expose it"
+	why := explainhorizontal.NotExposed(autoscaler.HorizontalPodAutoscaler)
 	if controller != explainhorizontal.Upstream || r.finder.Address != "" {
 		own, err := r.finder.Next(ctx, object)
 		if err == nil {

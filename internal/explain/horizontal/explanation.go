@@ -1,6 +1,8 @@
 package horizontal
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -42,18 +44,33 @@ const (
 
 // ControllerOf is the controller that wrote the HPA's status last.
 func ControllerOf(hpa *autoscalingv2.HorizontalPodAutoscaler) Controller {
-	newest, at := Undecided, time.Time{}
+	switch by, _ := lastWriter(hpa); {
+	case by == "":
+		return Undecided
+	case by == string(Plimsoll), strings.HasPrefix(by, string(Plimsoll)+"/"):
+		return Plimsoll
+	}
+	return Upstream
+}
+
+// NotExposed says that the HPA is another controller's, whose history cannot be read.
+func NotExposed(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
+	by, at := lastWriter(hpa)
+	if by == "" {
+		return string(Upstream) + " does not expose it"
+	}
+	return fmt.Sprintf("%s, which wrote the status at %s, does not expose it", by, at.UTC().Format(time.RFC3339))
+}
+
+// lastWriter is the field manager that wrote the HPA's status last, and when; empty if none has.
+func lastWriter(hpa *autoscalingv2.HorizontalPodAutoscaler) (by string, at time.Time) {
 	for i := range hpa.ManagedFields {
 		f := &hpa.ManagedFields[i]
-		if f.Subresource != "status" || f.Time == nil || f.Time.Time.Before(at) {
-			continue
-		}
-		newest, at = Upstream, f.Time.Time
-		if f.Manager == string(Plimsoll) {
-			newest = Plimsoll
+		if f.Subresource == "status" && f.Time != nil && !f.Time.Time.Before(at) {
+			by, at = f.Manager, f.Time.Time
 		}
 	}
-	return newest
+	return by, at
 }
 
 // Divergences are those of the controller.

@@ -50,6 +50,20 @@ func Turned(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 	return false
 }
 
+// ValuesDiffer reports whether a number of a metric that both statuses have differs meaningfully.
+func ValuesDiffer(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
+	if len(before.CurrentMetrics) != len(after.CurrentMetrics) {
+		return false
+	}
+	for i := range after.CurrentMetrics {
+		b, a := &before.CurrentMetrics[i], &after.CurrentMetrics[i]
+		if b.Type == a.Type && hasMoved(b, a) {
+			return true
+		}
+	}
+	return false
+}
+
 type condition = autoscalingv2.HorizontalPodAutoscalerCondition
 
 func turns(b, a *condition) bool {
@@ -76,13 +90,17 @@ func Moved(before, after *autoscalingv2.HorizontalPodAutoscalerStatus) bool {
 		}
 	}
 	for i := range after.CurrentMetrics {
-		b, a := current(&before.CurrentMetrics[i]), current(&after.CurrentMetrics[i])
-		if differs(quantity(b.Value), quantity(a.Value)) || differs(quantity(b.AverageValue), quantity(a.AverageValue)) ||
-			differs(percent(b.AverageUtilization), percent(a.AverageUtilization)) {
+		if hasMoved(&before.CurrentMetrics[i], &after.CurrentMetrics[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+func hasMoved(before, after *autoscalingv2.MetricStatus) bool {
+	b, a := current(before), current(after)
+	return differs(quantity(b.Value), quantity(a.Value)) || differs(quantity(b.AverageValue), quantity(a.AverageValue)) ||
+		differs(percent(b.AverageUtilization), percent(a.AverageUtilization))
 }
 
 func current(m *autoscalingv2.MetricStatus) autoscalingv2.MetricValueStatus {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -60,8 +61,9 @@ type Config struct {
 	InspectionAddress string
 	// HPAs is what becomes of HorizontalPodAutoscalers.
 	HPAs HPAMode
-	// Shadow decides and writes nothing.
-	Shadow          bool
+	// TakeoverDelay is how long another controller must have written no status of an HPA before this one
+	// acts on it.
+	TakeoverDelay   time.Duration
 	Workers         int
 	SyncPeriod      time.Duration
 	StatusInterval  time.Duration
@@ -96,7 +98,7 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 	if err := mgr.Add(loop); err != nil {
 		return fmt.Errorf("adding the loop: %w", err)
 	}
-	if cfg.Vertical && !cfg.Shadow {
+	if cfg.Vertical {
 		if err := mgr.Add(loop.vertical); err != nil {
 			return fmt.Errorf("adding the vertical loop: %w", err)
 		}
@@ -130,7 +132,6 @@ func newManager(config *rest.Config, cfg *Config, log logr.Logger) (manager.Mana
 		PprofBindAddress:       cfg.PprofAddress,
 	}
 	cfg.LeaderElection.Apply(&options)
-	options.LeaderElection = options.LeaderElection && !cfg.Shadow
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("starting: %w", err)
@@ -175,7 +176,7 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := newCaches(config, client, c.Vertical && !c.Shadow)
+	all, err := newCaches(config, client, c.Vertical)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +185,10 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		Recommender: c.Recommender, Updater: &c.Updater, Divergences: c.VerticalDivergences, Conflict: c.Conflict,
 		Kubelets: &c.Kubelets, FindsConflicts: true, Log: log.WithName("vertical"),
 	})}
+	objects, err := wla.New(config)
+	if err != nil {
+		return nil, err
+	}
 	cfg := controllerhorizontal.Config{
 		Client: client, Informers: all.informers, Pods: all.pods, Targets: all.targets,
 		Metrics:    source,
@@ -191,39 +196,40 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		Registerer: ctrlmetrics.Registry,
 		Log:        log.WithName("horizontal"),
 		SyncPeriod: c.SyncPeriod,
-		Triggers:   !c.Shadow,
+		Triggers:   true,
 		Workers:    c.Workers,
 		Options:    c.Options,
-		Shadow:     c.Shadow,
-		IgnoreHPAs: c.HPAs == IgnoreHPAs,
+		HPAs:       c.HPAs,
 
 		FieldManager:   fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
+		TakeoverDelay:  c.TakeoverDelay,
 		StatusInterval: c.StatusInterval,
 		EventInterval:  c.EventInterval,
 	}
-	if !c.Shadow {
-		objects, err := wla.New(config)
-		if err != nil {
-			return nil, err
-		}
-		cfg.WorkloadAutoscalers = workloads.New(objects, cfg.Log)
-	}
+	cfg.WorkloadAutoscalers = workloads.New(objects, cfg.Log)
 	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds = scales.Scales, scales.Writes, scales.Kinds
 	cfg.WriteLimiter, cfg.Mapper = scales.Limiter, scales.Mapper
-	if !c.Shadow {
-		eventsClient, err := kubernetes.NewForConfig(scales.Bounded)
-		if err != nil {
-			return nil, fmt.Errorf("making an events client: %w", err)
-		}
-		cfg.Events, l.stopEvents = events.Start(context.Background(), eventsClient)
+	if cfg.Events, err = l.startEvents(); err != nil {
+		return nil, err
 	}
-	if c.Kubelets.Reads(c.Shadow) {
+	if c.Kubelets.Reads() {
 		if cfg.Direct, err = c.Kubelets.NewSource(config, client, ctrlmetrics.Registry, cfg.Log); err != nil {
 			return nil, err
 		}
 	}
 	l.controller, err = controllerhorizontal.New(cfg)
 	return l, err
+}
+
+// startEvents has events written until stopEvents is called.
+func (l *loop) startEvents() (record.EventRecorder, error) {
+	client, err := kubernetes.NewForConfig(l.scales.Bounded)
+	if err != nil {
+		return nil, fmt.Errorf("making an events client: %w", err)
+	}
+	recorder, stop := events.Start(context.Background(), client)
+	l.stopEvents = stop
+	return recorder, nil
 }
 
 // fieldManager is the installation's name in managedFields: those with different Leases

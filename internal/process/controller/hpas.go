@@ -1,33 +1,10 @@
 package controller
 
-import (
-	"fmt"
-	"strings"
-)
+import controllerhorizontal "github.com/plimsoll-dev/plimsoll/internal/controller/horizontal"
 
 // HPAMode is what becomes of HorizontalPodAutoscalers. It is a flag's value.
-type HPAMode string
+type HPAMode = controllerhorizontal.HPAMode
 
-// The modes.
-const (
-	// AutoHPAs decides HPAs, and leaves those alone whose status another controller writes.
-	AutoHPAs HPAMode = "auto"
-	// IgnoreHPAs leaves all of them to another controller.
-	IgnoreHPAs HPAMode = "ignore"
-)
-
-// Set implements pflag.Value.
-func (m *HPAMode) Set(text string) error {
-	switch mode := HPAMode(text); mode {
-	case AutoHPAs, IgnoreHPAs:
-		*m = mode
-		return nil
-	}
-	return fmt.Errorf("must be one of %s", strings.Join([]string{string(AutoHPAs), string(IgnoreHPAs)}, ", "))
-}
-
-// String implements pflag.Value.
-func (m *HPAMode) String() string { return string(*m) }
-
-// Type implements pflag.Value.
-func (m *HPAMode) Type() string { return "mode" }
+// DefaultTakeoverDelay is how long another controller must have written no status of an HPA before Plimsoll
+// acts on it.
+const DefaultTakeoverDelay = controllerhorizontal.DefaultTakeoverDelay

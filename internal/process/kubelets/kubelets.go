@@ -121,9 +121,7 @@ func (r *readerReviews) Create(
 }
 
 // Reads reports whether kubelets may be read at all.
-func (c *Config) Reads(shadow bool) bool {
-	return c.Source == Kubelet || c.Source == Auto && !shadow
-}
+func (c *Config) Reads() bool { return c.Source != API }
 
 // NewSource makes a source of what pods use that scrapes the kubelets.
 func (c *Config) NewSource(

@@ -58,10 +58,9 @@ func TestTokenThatTheAPIServerRefuses(t *testing.T) {
 }
 
 func TestReads(t *testing.T) {
-	for source, want := range map[MetricsSource][2]bool{Auto: {true, false}, Kubelet: {true, true}, API: {false, false}} {
-		c := Config{Source: source}
-		if got := [2]bool{c.Reads(false), c.Reads(true)}; got != want {
-			t.Errorf("%s: %v without and with --shadow, want %v", source, got, want)
+	for source, want := range map[MetricsSource]bool{Auto: true, Kubelet: true, API: false} {
+		if c := (Config{Source: source}); c.Reads() != want {
+			t.Errorf("%s: %v, want %v", source, c.Reads(), want)
 		}
 	}
 }

@@ -79,7 +79,8 @@ func TestExplainPredictsUpstream(t *testing.T) {
 	awaitAverage(s, "web", 4)
 	predicted(4, 4)
 	text := explainText(t, s, p)
-	wantWords(t, text, "history        unknown: kube-controller-manager does not expose it",
+	wantWords(t, text, "history        unknown: kube-controller-manager, which wrote the status at ",
+		", does not expose it",
 		"controller     kube-controller-manager",
 		"limited by     stabilization window of scaleDown until ", "result         stay at 4",
 		"scale-down     no earlier than ")

@@ -26,7 +26,7 @@ func TestShadowDecidesAndWritesNothing(t *testing.T) {
 	changes := s.WatchChanges("web")
 
 	before := len(writesBy(t, plimsollUser))
-	settings = append(settings, "--shadow")
+	settings = append(settings, "--horizontal-pod-autoscalers=shadow", "--leader-elect=false")
 	twin := p.StartInstance(t, "shadow-twin", settings...)
 	lazy := p.StartInstance(t, "shadow-lazy", append(settings, "--horizontal-pod-autoscaler-tolerance=0.5")...)
 	awaitAgreement(s, twin)

@@ -17,12 +17,12 @@ import (
 // plimsollName is the program's name; its log is at Cluster.LogPath of it.
 const plimsollName = "plimsoll"
 
-// SyncFlags make Plimsoll decide every second and log every decision. Resource metrics are metrics-server's, as for
-// upstream.
+// SyncFlags make Plimsoll act on all HPAs, decide every second and log every decision. Resource metrics are
+// metrics-server's, as for upstream.
 func SyncFlags() []string {
 	return []string{
-		"--horizontal-pod-autoscaler-sync-period=1s", "--status-interval=0s", "--event-interval=0s", "--v=1",
-		"--resource-metrics-source=api",
+		"--horizontal-pod-autoscalers=act", "--horizontal-pod-autoscaler-sync-period=1s", "--status-interval=0s",
+		"--event-interval=0s", "--v=1", "--resource-metrics-source=api",
 	}
 }
 

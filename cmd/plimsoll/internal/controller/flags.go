@@ -96,12 +96,13 @@ func (f *Flags) addHorizontal(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.config.Vertical, "vertical", true,
 		"Recommend for VerticalPodAutoscalers and update their pods, once their definitions are installed. "+
 			"False where another vertical autoscaler does: two must not work on the same objects.")
-	f.config.HPAs = controller.AutoHPAs
 	fs.Var(&f.config.HPAs, "horizontal-pod-autoscalers",
-		"what becomes of HorizontalPodAutoscalers: auto decides those whose status no other controller writes, ignore "+
-			"leaves all of them to another controller; WorkloadAutoscalers are decided in any case")
-	fs.BoolVar(&f.config.Shadow, "shadow", false,
-		"Decide beside a running kube-controller-manager and write nothing; log and metrics say where the two differ.")
+		"What becomes of HorizontalPodAutoscalers. auto acts on those on which no other controller acts. act acts on all, "+
+			"and pauses where another controller writes the status. shadow decides, compares with the other controller "+
+			"in log and metrics, and writes nothing. ignore decides none. WorkloadAutoscalers are acted on in each mode.")
+	fs.DurationVar(&f.config.TakeoverDelay, "horizontal-pod-autoscaler-takeover-delay", controller.DefaultTakeoverDelay,
+		"With --horizontal-pod-autoscalers=auto or act: how long another controller must have written no status of an HPA "+
+			"before Plimsoll acts on it. With auto it should be several times the other controller's sync period.")
 }
 
 // Validate names every flag that has a value which cannot work.
@@ -124,6 +125,7 @@ func (f *Flags) Validate() error {
 	flags.ValidateKubelets(&f.config.Kubelets, check)
 	f.recommender.Validate(check)
 	f.updater.Validate(check, updaterPrefix)
+	check(f.config.TakeoverDelay > 0, prefix+"takeover-delay", f.config.TakeoverDelay, "must be greater than 0")
 	check(f.config.MetricsTimeout > 0, "metrics-api-timeout", f.config.MetricsTimeout, "must be greater than 0")
 	check(f.requests >= 1, "concurrent-metrics-api-requests", f.requests, "must be greater than 0")
 	check(f.config.StatusInterval >= 0, "status-interval", f.config.StatusInterval, "must not be negative")

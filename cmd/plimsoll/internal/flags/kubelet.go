@@ -22,7 +22,7 @@ func AddKubelets(fs *pflag.FlagSet, c *kubelets.Config) {
 			"targets; api, from "+
 			"metrics.k8s.io; auto, from the kubelets where Plimsoll may list and watch nodes, and --kubelet-service-account "+
 			"get nodes/metrics. "+
-			"metrics.k8s.io stands in for kubelets that cannot be read. With --shadow auto means api.")
+			"metrics.k8s.io stands in for kubelets that cannot be read.")
 	fs.DurationVar(&c.Interval, "kubelet-scrape-interval", scrape.DefaultPeriod, "How often each kubelet is asked.")
 	fs.Float64Var(&c.MaxPerSecond, "kubelet-max-scrapes-per-second", scrape.DefaultMaxPerSecond,
 		"How many kubelets are asked in a second at most. Beyond it each is asked less often, those of targets "+

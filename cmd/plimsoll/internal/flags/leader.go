@@ -13,7 +13,7 @@ import (
 // election, and the Lease.
 func AddLeaderElection(fs *pflag.FlagSet, e *process.LeaderElection) {
 	fs.BoolVar(&e.Enabled, "leader-elect", e.Enabled,
-		"Start a leader election client and gain leadership before executing the main loop. Shadow mode has none.")
+		"Start a leader election client and gain leadership before executing the main loop.")
 	fs.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", 15*time.Second,
 		"The duration that non-leader candidates will wait after observing a leadership renewal until "+
 			"attempting to acquire leadership.")

@@ -51,9 +51,10 @@ type Series struct {
 	// Overtaken, Outdated and Panics count decisions that were not carried out.
 	Overtaken, Outdated, Panics prometheus.Counter
 
-	// Contested are the HPAs that another controller writes, Shadow counts comparisons with
-	// its decisions.
+	// Contested are the objects that another controller writes, States the HPAs by who acts on
+	// them. Shadow counts comparisons with the other controller's decisions.
 	Contested     prometheus.Gauge
+	States        *prometheus.GaugeVec
 	ForeignWrites prometheus.Counter
 	Shadow        *prometheus.CounterVec
 
@@ -76,6 +77,14 @@ func newLateness() prometheus.Histogram {
 		Subsystem: "plimsoll", Name: "horizontal_decision_lateness_seconds",
 		Help: "How long after it was due a decision began.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 	})
+}
+
+func newStates() *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Subsystem: "plimsoll", Name: "horizontal_pod_autoscalers",
+		Help: "HorizontalPodAutoscalers by who acts on them. The label 'state' is 'acting' for those that plimsoll acts " +
+			"on, 'left' for those that it leaves to another controller, or 'undecided'.",
+	}, []string{"state"})
 }
 
 // New makes the series and registers them.
@@ -115,6 +124,7 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 			"Objects found to be stored with an older resource version than their last status write had, as after "+
 				"etcd was restored."),
 		Running: gauge(own, "horizontal_running", "1 while this instance decides, 0 while it waits to lead."),
+		States:  newStates(),
 		Contested: gauge(own, "contested_horizontal_pod_autoscalers",
 			"Objects that are not scaled because another controller writes their status."),
 		ForeignWrites: single("foreign_status_writes_total",
@@ -154,6 +164,7 @@ func (m *Series) register(registerer prometheus.Registerer) error {
 		series.Register(registerer, &m.VersionRegressions),
 		series.Register(registerer, &m.Running),
 		series.Register(registerer, &m.Contested),
+		series.Register(registerer, &m.States),
 		series.Register(registerer, &m.ForeignWrites),
 		series.Register(registerer, &m.Overtaken),
 		series.Register(registerer, &m.Outdated),

@@ -44,6 +44,8 @@ type collection struct {
 	// not there yet.
 	answers        []answer
 	known, pending []bool
+	// isPatient waits for all answers.
+	isPatient bool
 }
 
 func newCollection(metrics int) *collection {

@@ -15,7 +15,7 @@ const FallbackPeriod = 5 * time.Second
 // useSamples answers for resource metrics with the kubelets' samples, or says why that cannot
 // be.
 func (r *Reader) useSamples(d *Decision, q *collection, result *Result) (fallbackReason, error) {
-	if !r.ReadsKubelets(d.Policy) {
+	if !r.readsKubelets(d) {
 		return notPermitted, nil
 	}
 	view := &d.Scratch.view

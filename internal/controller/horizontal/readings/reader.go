@@ -75,12 +75,12 @@ func (r *Reader) Read(ctx context.Context, d *Decision, result *Result) error {
 			return err
 		}
 	}
-	if r.ReadsKubelets(d.Policy) {
+	if r.readsKubelets(d) {
 		r.reportFallback(d, result, fallback, why)
 	}
 	result.IsNewerAwaited = fallback == samplesAwaited
 	r.useReadablePods(d, q, result, fallback)
-	if r.ReadsKubelets(d.Policy) {
+	if r.readsKubelets(d) {
 		r.reportUnreadable(d, result)
 	}
 	translate, readings := &d.Scratch.answers, d.Scratch.readings[:0]

@@ -55,8 +55,6 @@ type Config struct {
 	SyncPeriod time.Duration
 	// Triggers says that HPAs are decided between sync periods too.
 	Triggers bool
-	// Shadow waits for all answers, as the other controller has.
-	Shadow bool
 }
 
 // Reader reads the metrics of all HPAs.
@@ -200,6 +198,8 @@ type Decision struct {
 	Start time.Time
 	// Trigger is why the HPA is decided. A periodic decision asks everything anew.
 	Trigger trigger.Kind
+	// AsUpstream reads what kube-controller-manager does: the metrics APIs alone, and all answers.
+	AsUpstream bool
 }
 
 // Result is what the metrics read.
@@ -240,6 +240,9 @@ type answer struct {
 }
 
 func (d *Decision) name() string { return d.HPA.Namespace + "/" + d.HPA.Name }
+
+// readsKubelets reports whether kubelets are read for the decision.
+func (r *Reader) readsKubelets(d *Decision) bool { return !d.AsUpstream && r.ReadsKubelets(d.Policy) }
 
 // ReadsKubelets reports whether kubelets can be read, and know any of the metrics.
 func (r *Reader) ReadsKubelets(p *horizontal.Policy) bool {

@@ -39,6 +39,7 @@ func (r *Reader) request(
 	// An answer that comes from now on is this decision's, until it waits no longer.
 	k.requests.setAwaited(true)
 	r.begin(d, k.requests, missing)
+	q.isPatient = d.AsUpstream
 	r.await(ctx, q, k, hasSamples && hasResource(d.Policy))
 	k.requests.setAwaited(false)
 	k.take(q.pending)
@@ -177,18 +178,18 @@ func (r *Reader) await(ctx context.Context, q *collection, k *cachedAnswers, has
 
 // isWorthWaiting reports whether a decision is better with answers that are on their way.
 // It is not where kubelets' samples are there, nor for a metric that took long the last
-// time, nor for longer than a moment, unless nothing is known without. Shadow mode waits
-// for all, as the other controller has.
+// time, nor for longer than a moment, unless nothing is known without. A decision
+// that is made as upstream's waits for all, as that has them.
 func (r *Reader) isWorthWaiting(q *collection, k *cachedAnswers, waited time.Duration, hasSamples bool) bool {
 	k.take(q.pending)
 	isAny, isMissing := false, false
 	for i := range q.answers {
 		isThere := q.known[i] || k.unused[i]
 		isAny = isAny || isThere || r.isUsable(&k.answers[i])
-		isMissing = isMissing || q.pending[i] && !isThere && (r.Shadow || k.answers[i].took < answerWait)
+		isMissing = isMissing || q.pending[i] && !isThere && (q.isPatient || k.answers[i].took < answerWait)
 	}
 	switch {
-	case r.Shadow:
+	case q.isPatient:
 		return isMissing
 	case !isAny:
 		return slices.Contains(q.pending, true)

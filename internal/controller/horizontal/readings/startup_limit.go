@@ -21,7 +21,7 @@ var ErrTooEarly = errors.New("its kubelets' second samples are awaited")
 // values of metrics.k8s.io when its sync period is over without them: after half a sync period at
 // least, and one at most.
 func (r *Reader) awaitsSamples(d *Decision) bool {
-	if !r.Triggers || r.Shadow {
+	if !r.Triggers {
 		return false
 	}
 	isDue := d.Trigger == trigger.Periodic && d.Start.Sub(d.Record.lastComplete) >= r.SyncPeriod/2

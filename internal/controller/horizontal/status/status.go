@@ -29,10 +29,9 @@ type Config struct {
 	Workers calls.Workers
 	// Reads and Writes bound the calls.
 	Reads, Writes *calls.Slots
-	// Events may be nil in shadow mode, where none are recorded.
-	Events record.EventRecorder
-	Series *monitor.Series
-	Log    logr.Logger
+	Events        record.EventRecorder
+	Series        *monitor.Series
+	Log           logr.Logger
 
 	SyncPeriod time.Duration
 	// Triggers says that HPAs are decided between sync periods too.

@@ -1,14 +1,17 @@
-// Package takeover is about another controller that autoscales the same HPAs. Contest detects that
-// one writes an HPA's status. Plimsoll then does not scale that HPA for a while. Comparison is for
-// shadow mode, where the other one scales: it follows what happened and compares the decisions.
+// Package takeover is about another controller that autoscales the same objects. Detector finds out
+// from the writes of an object's status whether there is one, and which objects this installation
+// acts on. Comparison is for HPAs in mode shadow, where the other one scales: it follows what happened
+// and compares the decisions.
 package takeover
 
 import (
 	"errors"
-	"strings"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 
 	"github.com/go-logr/logr"
@@ -16,206 +19,269 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover/acting"
 )
 
-// FieldManager is Plimsoll's name in managedFields. Other installations in the cluster add
-// a slash and something of their own, and so find each other.
-const FieldManager = "plimsoll"
+// FieldManager is Plimsoll's name in managedFields.
+const FieldManager = acting.FieldManager
 
+// State says who acts on an object.
+type State = acting.State
+
+// The states.
 const (
-	// Pause is how long an HPA is left alone after another controller wrote its status.
-	Pause = 2 * time.Minute
-	// installationPause is the same after another installation of Plimsoll wrote it, which
-	// writes nothing as long as nothing changes.
-	installationPause = 10 * time.Minute
-	// handoverGrace is how long after the start writes of another controller are
-	// taken for ones that were under way when it was stopped.
-	handoverGrace = 2 * time.Second
+	// Undecided objects are left alone. No other controller is known to act on them.
+	Undecided = acting.Undecided
+	// Left objects are left to another controller.
+	Left = acting.Left
+	// Acting is the state of objects that this installation acts on.
+	Acting = acting.Acting
 )
 
-// ErrContested says that another controller scales the HPA.
+// DefaultDelay is how long another controller must have written no status of an object before this
+// installation acts on it.
+const DefaultDelay = 2 * time.Minute
+
+// ErrContested says that another controller scales the object.
 var ErrContested = errors.New("another controller writes the object's status")
 
-// Contest is what is known of another controller that writes an HPA's status. Whether a write
-// is new is decided by comparing with what was there before, not with a clock of this machine:
-// the times in managedFields are the API server's and count whole seconds, and an entry keeps
-// its time when parts of it go over to Plimsoll.
+// Contest is what is known of other controllers of one object.
 type Contest struct {
-	// mu guards what follows.
-	mu sync.Mutex
-	// newest is the time of the newest such write seen.
-	newest time.Time
-	// until is when Plimsoll scales the HPA again, after such a pause; zero when it does.
-	until time.Time
-	pause time.Duration
-	// isForgotten says that the HPA is gone: no pause begins, as none would end it.
-	isForgotten bool
-	// junior is the time of the newest write seen of another Plimsoll that leaves the HPA to
-	// this one, juniorReported when that was last in an event.
-	junior, juniorReported time.Time
+	// isPaused says that this installation does not act on the object.
+	isPaused atomic.Bool
+
+	// The detector's lock guards what follows.
+	object acting.Object
+	// isAdded says that the object is there, isCounted that the series of states has it by its
+	// state.
+	isAdded, isCounted bool
+	state              State
+	// juniorReported is when another installation that is to leave the object alone was last in
+	// an event.
+	juniorReported time.Time
 }
 
-// Detector notices writes of other controllers.
-type Detector struct {
+// Config is what a Detector needs.
+type Config struct {
 	// FieldManager is this installation's name in managedFields.
 	FieldManager string
-	// Shadow counts such writes and pauses for none.
-	Shadow bool
+	Mode         Mode
+	// Delay is how long another controller must have written no status of an object before this
+	// installation acts on it.
+	Delay  time.Duration
 	Series *monitor.Series
-	// Events may be nil in shadow mode.
 	Events record.EventRecorder
 	Log    logr.Logger
 }
 
-// write is a write of an HPA's status.
-type write struct {
-	by string
-	at time.Time
+// Detector notices writes of other controllers.
+type Detector struct {
+	Config
+	// mu guards what follows, and what is known of each object.
+	mu      sync.Mutex
+	cluster acting.Cluster
 }
 
-// isJunior reports whether a writer is another Plimsoll that leaves the HPA to this one. Of two
-// Plimsolls that find each other one has to go on, or both would stop and come back together.
-func (d *Detector) isJunior(manager string) bool {
-	return strings.HasPrefix(manager, FieldManager+"/") && d.FieldManager < manager
-}
-
-// foreignWrites are the newest write of the HPA's status that is not this Plimsoll's, and that
-// of a Plimsoll which leaves the HPA to this one; zero if there is none.
-func (d *Detector) foreignWrites(hpa observehorizontal.Autoscaler) (newest, junior write) {
-	for i := range hpa.ManagedFields {
-		entry := &hpa.ManagedFields[i]
-		if entry.Subresource != "status" || entry.Manager == d.FieldManager || entry.Time == nil {
-			continue
-		}
-		of := &newest
-		if d.isJunior(entry.Manager) {
-			of = &junior
-		}
-		if entry.Time.After(of.at) {
-			*of = write{by: entry.Manager, at: entry.Time.Time}
+// New detects nothing yet.
+func New(cfg *Config) *Detector {
+	for _, state := range acting.States {
+		if cfg.Mode == Auto || cfg.Mode == Act {
+			cfg.Series.States.WithLabelValues(state.String())
 		}
 	}
-	return newest, junior
+	return &Detector{Config: *cfg, cluster: acting.Cluster{Own: cfg.FieldManager, Delay: cfg.Delay}}
 }
 
-// Added ends a pause, for a new HPA: the writes in its managedFields are not new ones.
+// Start says that the objects are watched from now on.
+func (d *Detector) Start() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cluster.Start(time.Now())
+}
+
+// Added begins with a new object: the writes in its managedFields are not new ones.
 func (d *Detector) Added(c *Contest, hpa observehorizontal.Autoscaler) {
-	newest, junior := d.foreignWrites(hpa)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	w := acting.WritesOf(hpa.ManagedFields, d.FieldManager)
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.end(c)
-	c.newest, c.junior = newest.at, junior.at
+	c.isAdded = true
+	d.cluster.Add(&c.object, d.Mode.rule(hpa.Kind()), &w, time.Now())
+	d.count(c, hpa.Kind())
 }
 
-// Updated notices a new status write of another controller. Running is for how long this
-// program has watched.
-func (d *Detector) Updated(c *Contest, hpa observehorizontal.Autoscaler, running time.Duration) {
-	found, junior := d.foreignWrites(hpa)
-	d.updatedByJunior(c, hpa, junior, running)
-	c.mu.Lock()
-	isNew := found.at.After(c.newest)
-	if isNew {
-		c.newest = found.at
-	}
-	begins := false
-	if isNew && running > handoverGrace && !d.Shadow && !c.isForgotten {
-		begins = c.until.IsZero()
-		c.pause = Pause
-		if strings.HasPrefix(found.by, FieldManager) {
-			c.pause = installationPause
-		}
-		c.until = time.Now().Add(c.pause)
-	}
-	pause := c.pause
-	c.mu.Unlock()
-	if !isNew || d.Shadow {
+// Updated notices a new status write of another controller.
+func (d *Detector) Updated(c *Contest, hpa observehorizontal.Autoscaler) {
+	w := acting.WritesOf(hpa.ManagedFields, d.FieldManager)
+	now := time.Now()
+	d.mu.Lock()
+	if !c.isAdded {
+		d.mu.Unlock()
 		return
 	}
-	d.Series.ForeignWrites.Inc()
-	if begins {
+	was := c.object.IsContested()
+	change := d.cluster.Update(&c.object, &w, now)
+	if c.object.IsContested() && !was {
 		d.Series.Contested.Inc()
+	}
+	d.count(c, hpa.Kind())
+	pause := d.cluster.Patience(change.Other.By)
+	isJuniorReported := change.Junior.By != "" && now.Sub(c.juniorReported) >= d.Delay
+	if isJuniorReported {
+		c.juniorReported = now
+	}
+	d.mu.Unlock()
+	for _, write := range []acting.Write{change.Other, change.Junior} {
+		if write.By != "" {
+			d.Series.ForeignWrites.Inc()
+		}
+	}
+	d.report(hpa, &change, pause)
+	if isJuniorReported {
+		d.reportJunior(hpa, change.Junior.By)
+	}
+}
+
+// report reports a controller that writes the object's status.
+func (d *Detector) report(hpa observehorizontal.Autoscaler, change *acting.Change, pause time.Duration) {
+	isAuto := d.Mode.rule(hpa.Kind()) == acting.Evidence
+	warn := func(then string, args ...any) {
+		d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
+			"%s writes the status of this object too; plimsoll "+then, append([]any{change.Other.By}, args...)...)
+	}
+	switch {
+	case change.HasStopped && isAuto:
+		d.Log.Info("another controller writes the status of this object: it is left to that controller",
+			"object", nameOf(hpa), "writer", change.Other.By)
+		warn("leaves it to that controller")
+	case change.HasStopped:
 		d.Log.Info("another controller writes the status of this object: it is not scaled for a while after the "+
-			"last such write",
-			"object", nameOf(hpa), "writer", found.by, "pause", pause.String())
-		d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
-			"%s writes the status of this object too; plimsoll does not scale it until %d minutes after the last "+
-				"such write", found.by, pause/time.Minute)
+			"last such write", "object", nameOf(hpa), "writer", change.Other.By, "pause", pause.String())
+		warn("does not scale it until %g minutes after the last such write", pause.Minutes())
+	case change.IsFirst && isAuto:
+		d.Log.Info("another controller writes the statuses of HorizontalPodAutoscalers: they are left to it",
+			"writer", change.Other.By, "object", nameOf(hpa))
 	}
 }
 
-// updatedByJunior reports another Plimsoll that leaves the HPA to this one, when it has written
-// again.
-func (d *Detector) updatedByJunior(
-	c *Contest, hpa observehorizontal.Autoscaler, found write, running time.Duration,
-) {
-	c.mu.Lock()
-	isNewer := found.at.After(c.junior)
-	isNew := isNewer && running > handoverGrace
-	if isNewer {
-		c.junior = found.at
-	}
-	isReported := isNew && !d.Shadow && time.Since(c.juniorReported) >= Pause
-	if isReported {
-		c.juniorReported = time.Now()
-	}
-	c.mu.Unlock()
-	if isNew {
-		d.Series.ForeignWrites.Inc()
-	}
-	if isReported {
-		d.Log.Info("another installation of plimsoll writes the status of this object too: that one is to leave it "+
-			"alone",
-			"object", nameOf(hpa), "writer", found.by)
-		d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
-			"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it",
-			found.by)
-	}
+// reportJunior reports another installation of Plimsoll that is to leave the object to this one.
+func (d *Detector) reportJunior(hpa observehorizontal.Autoscaler, by string) {
+	d.Log.Info("another installation of plimsoll writes the status of this object too: that one is to leave it alone",
+		"object", nameOf(hpa), "writer", by)
+	d.Events.Eventf(hpa.Object(), corev1.EventTypeWarning, "ScalingContested",
+		"%s, another installation of plimsoll, writes the status of this object too; this one goes on scaling it", by)
 }
 
-// Until is until when the HPA is left alone; zero if it is not. A pause that is over ends with
-// this call, and ended is true: the HPA is to be treated like one that is new. What happened
-// meanwhile was not seen, and a history with a hole would permit to scale down too early.
-func (d *Detector) Until(c *Contest, hpa observehorizontal.Autoscaler) (until time.Time, ended bool) {
-	now := time.Now()
-	c.mu.Lock()
-	until, pause := c.until, c.pause
-	ended = !until.IsZero() && !now.Before(until)
-	if ended {
-		d.end(c)
-	}
-	c.mu.Unlock()
-	if !ended {
-		return until, false
-	}
-	d.Log.Info("no other controller writes the status of this object any more: it is scaled again", "object",
-		nameOf(hpa))
-	d.Events.Eventf(hpa.Object(), corev1.EventTypeNormal, "ScalingResumed",
-		"no other controller has written the status of this object for %d minutes; plimsoll scales it again",
-		pause/time.Minute)
-	return time.Time{}, true
+// State is who acts on the object. For one that is left, it also returns until when it is at least. HasBegun
+// says that this installation acts on it from now on: it is to be treated like one that is new. What
+// happened meanwhile was not seen, and a history with a hole would permit to scale down too early.
+func (d *Detector) State(
+	c *Contest, hpa observehorizontal.Autoscaler,
+) (state State, until time.Time, hasBegun bool) {
+	return d.state(c, hpa, func(now time.Time) (State, time.Time) { return d.cluster.StateAt(&c.object, now) })
 }
 
-// IsPaused reports whether the HPA is left alone now.
-func (c *Contest) IsPaused() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Before(c.until)
+// Compared takes in whether the status of an undecided object differs from what a controller that acts
+// on it would have written. It reports whether this installation acts on the object from now on.
+func (d *Detector) Compared(c *Contest, hpa observehorizontal.Autoscaler, differs bool) (hasBegun bool) {
+	_, _, hasBegun = d.state(c, hpa, func(now time.Time) (State, time.Time) {
+		d.cluster.Compared(&c.object, differs, now)
+		return d.cluster.StateAt(&c.object, now)
+	})
+	return hasBegun
 }
 
-// Forget ends a pause of an HPA that is gone.
-func (d *Detector) Forget(c *Contest) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d.end(c)
-	c.isForgotten = true
-}
-
-// end needs the contest's lock.
-func (d *Detector) end(c *Contest) {
-	if !c.until.IsZero() {
-		c.until = time.Time{}
+func (d *Detector) state(
+	c *Contest, hpa observehorizontal.Autoscaler, next func(now time.Time) (State, time.Time),
+) (state State, until time.Time, hasBegun bool) {
+	d.mu.Lock()
+	wasActing, wasContested := c.object.IsActing(), c.object.IsContested()
+	state, until = next(time.Now())
+	hasBegun = !wasActing && c.object.IsActing()
+	if hasBegun && wasContested {
 		d.Series.Contested.Dec()
 	}
+	d.count(c, hpa.Kind())
+	isFirst := d.cluster.Acting() == 1
+	d.mu.Unlock()
+	if hasBegun {
+		d.reportBegun(hpa, wasContested, isFirst)
+	}
+	return state, until, hasBegun
+}
+
+// reportBegun reports that this installation acts on an object on which it did not before.
+func (d *Detector) reportBegun(hpa observehorizontal.Autoscaler, wasContested, isFirst bool) {
+	switch {
+	case wasContested:
+		d.Log.Info("no other controller writes the status of this object any more: it is scaled again", "object",
+			nameOf(hpa))
+		d.Events.Eventf(hpa.Object(), corev1.EventTypeNormal, "ScalingResumed",
+			"no other controller has written the status of this object for a while; plimsoll scales it again")
+	case isFirst:
+		d.Log.Info("no other controller writes the statuses of HorizontalPodAutoscalers: plimsoll acts on them",
+			"object", nameOf(hpa))
+	default:
+		d.Log.V(1).Info("no other controller writes the status of this object: plimsoll acts on it", "object", nameOf(hpa))
+	}
+}
+
+// Why is why this installation does not act on the object; empty if it does, or if the object is not there.
+func (d *Detector) Why(c *Contest) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !c.isAdded {
+		return ""
+	}
+	state, _ := d.cluster.Peek(&c.object, time.Now())
+	last := c.object.Last()
+	switch {
+	case state == Acting:
+		return ""
+	case state == Left && last.By != "":
+		return fmt.Sprintf("it is left to %s, which wrote its status at %s", last.By, last.At.UTC().Format(time.RFC3339))
+	case state == Left:
+		return "no controller has written its status yet, and it may be another controller's next one"
+	}
+	return fmt.Sprintf("no other controller is known to act on it: plimsoll does once its status has been out of date "+
+		"for %s", d.Delay)
+}
+
+// IsPaused reports whether this installation does not act on the object.
+func (c *Contest) IsPaused() bool { return c.isPaused.Load() }
+
+// Forget ends with an object that is gone.
+func (d *Detector) Forget(c *Contest) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end(c)
+	c.isAdded = false
+}
+
+// end needs the lock.
+func (d *Detector) end(c *Contest) {
+	if c.object.IsContested() {
+		d.Series.Contested.Dec()
+	}
+	if c.isCounted {
+		d.Series.States.WithLabelValues(c.state.String()).Dec()
+		c.isCounted = false
+	}
+	d.cluster.Remove(&c.object)
+}
+
+// count notes the state of the object. It needs the lock.
+func (d *Detector) count(c *Contest, kind observe.Kind) {
+	state, _ := d.cluster.Peek(&c.object, time.Now())
+	c.isPaused.Store(state != Acting)
+	if kind != observe.HorizontalPodAutoscaler || c.isCounted && c.state == state {
+		return
+	}
+	if c.isCounted {
+		d.Series.States.WithLabelValues(c.state.String()).Dec()
+	}
+	d.Series.States.WithLabelValues(state.String()).Inc()
+	c.state, c.isCounted = state, true
 }
 
 func nameOf(hpa observehorizontal.Autoscaler) string { return hpa.Namespace + "/" + hpa.Name }

@@ -23,7 +23,10 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Detector{FieldManager: FieldManager, Series: series, Events: record.NewFakeRecorder(10), Log: logr.Discard()}
+	d := New(&Config{
+		FieldManager: FieldManager, Mode: Act, Delay: DefaultDelay, Series: series, Events: record.NewFakeRecorder(10),
+		Log: logr.Discard(),
+	})
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "web", ManagedFields: []metav1.ManagedFieldsEntry{{
 			Manager: "kube-controller-manager", Subresource: "status", Time: &metav1.Time{Time: time.Now()},
@@ -32,10 +35,11 @@ func TestNoPauseBeginsForAnHPAThatIsGone(t *testing.T) {
 	for gone, want := range map[bool]float64{false: 1, true: 0} {
 		series.Contested.Set(0)
 		var c Contest
+		d.Added(&c, observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{}))
 		if gone {
 			d.Forget(&c)
 		}
-		d.Updated(&c, observehorizontal.HPA(hpa), time.Minute)
+		d.Updated(&c, observehorizontal.HPA(hpa))
 		if got := testutil.ToFloat64(series.Contested); got != want {
 			t.Errorf("gone: %t, contested: %g, want %g", gone, got, want)
 		}

@@ -4,6 +4,7 @@ package workloads
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,9 +49,23 @@ func (w *Cache) Get(key observe.Key) (observehorizontal.Autoscaler, error) {
 	return *found, nil
 }
 
-// Run fills the cache as soon as the API server serves the objects. HPAs do not wait for that. The
-// function that is returned waits until it has ended.
-func (w *Cache) Run(ctx context.Context, handler cache.ResourceEventHandler) (wait func()) {
+// keys are those of all.
+func (w *Cache) keys() []observe.Key {
+	var keys []observe.Key
+	for _, object := range w.informer.GetStore().List() {
+		if found, ok := object.(*observehorizontal.Autoscaler); ok {
+			keys = append(keys, found.Key())
+		}
+	}
+	return keys
+}
+
+// Run fills the cache as soon as the API server serves the objects. HPAs do not wait for that. Listed is
+// called once, when the handler has all that were there then. The function that is returned waits until it has
+// ended.
+func (w *Cache) Run(
+	ctx context.Context, handler cache.ResourceEventHandler, listed func([]observe.Key),
+) (wait func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -63,6 +78,13 @@ func (w *Cache) Run(ctx context.Context, handler cache.ResourceEventHandler) (wa
 			return
 		}
 		defer func() { _ = w.informer.RemoveEventHandler(registration) }()
+		var listing sync.WaitGroup
+		defer listing.Wait()
+		listing.Go(func() {
+			if cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+				listed(w.keys())
+			}
+		})
 		w.informer.RunWithContext(ctx)
 	}()
 	return func() { <-ended }

@@ -54,14 +54,19 @@ func UpstreamTuned() Subject {
 	}
 }
 
-// PlimsollDefaults is Plimsoll as config/ runs it, with more flags.
+// acts is that Plimsoll need not find out first that no other controller acts on HPAs.
+const acts = "--horizontal-pod-autoscalers=act"
+
+// PlimsollDefaults is Plimsoll as config/ runs it, but that it acts on HPAs at once, with more flags.
 func PlimsollDefaults(flags ...string) Subject {
-	return Subject{Name: "Plimsoll", Kind: Plimsoll, Flags: flags}
+	return Subject{Name: "Plimsoll", Kind: Plimsoll, Flags: append([]string{acts}, flags...)}
 }
 
-// PlimsollTuned is Plimsoll as config/ runs it, with a housekeeping interval of one second on the kubelet.
+// PlimsollTuned is the same, with a housekeeping interval of one second on the kubelet.
 func PlimsollTuned(flags ...string) Subject {
-	return Subject{Name: "Plimsoll, kubelet at 1 s", Kind: Plimsoll, Housekeeping: often, Flags: flags}
+	subject := PlimsollDefaults(flags...)
+	subject.Name, subject.Housekeeping = "Plimsoll, kubelet at 1 s", often
+	return subject
 }
 
 // The article's numbers.

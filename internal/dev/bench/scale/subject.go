@@ -151,7 +151,7 @@ func (l *launcher) plimsollCommand(ports []int) []string {
 		l.plimsoll, "controller", "--kubeconfig=" + l.rights, "--leader-elect=false",
 		"--metrics-bind-address=" + exposition.Loopback(ports[0]), "--health-probe-bind-address=" +
 			exposition.Loopback(ports[1]),
-		"--inspection-bind-address=0",
+		"--inspection-bind-address=0", "--horizontal-pod-autoscalers=act",
 	}
 }
 

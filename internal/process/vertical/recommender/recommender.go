@@ -60,7 +60,7 @@ func New(c *ProcessConfig) (*Process, error) {
 	cfg.Pods, cfg.Evictions = c.Caches.Pods, r.Evictions
 	cfg.Conflicts, cfg.Registerer, cfg.Log = c.Caches.Conflicts.OfVertical, ctrlmetrics.Registry,
 		c.Caches.Log.WithName("recommender")
-	if c.Kubelets.Reads(false) {
+	if c.Kubelets.Reads() {
 		// A source of its own: the horizontal side's scrapes every second.
 		slow := *c.Kubelets
 		slow.Interval = max(slow.Interval, min(scrapeInterval, c.Recommender.Interval))

@@ -57,17 +57,28 @@ func TestTwoOnOneTarget(t *testing.T) {
 	}
 }
 
-// With --horizontal-pod-autoscalers=ignore Plimsoll decides no HPA, and writes neither it nor its target.
+// In mode auto Plimsoll writes neither an HPA nor its target while the other loop is on: under changing load, and then
+// while the other loop has nothing to write for much longer than the delay. Meanwhile it acts on a WorkloadAutoscaler
+// with the same load.
 func TestHPAsAreLeftToTheOtherLoop(t *testing.T) {
 	t.Parallel()
 	o := objectsOf(t)
 	o.Create(harness.Workload{}.Deployment(), harness.Queue("jobs", 35), queue("10"))
-	changes := o.WatchChanges("web")
-	o.AwaitReplicas(harness.Deployment, "web", 4)
-	o.SetQueue("jobs", 65)
-	o.AwaitReplicas(harness.Deployment, "web", 7)
-	o.SetQueue("jobs", 15)
-	o.AwaitReplicas(harness.Deployment, "web", 2)
+	other := queue("10")
+	other.Spec.ScaleTargetRef.Name = "own"
+	o.Create(harness.Workload{Name: "own"}.Deployment())
+	o.create("own", other, "")
+	changes, own := o.WatchChanges("web"), o.WatchChanges("own")
+	for _, load := range []struct {
+		length int
+		want   int64
+	}{{35, 4}, {65, 7}, {15, 2}, {95, 10}, {55, 6}} {
+		o.SetQueue("jobs", load.length)
+		o.AwaitReplicas(harness.Deployment, "web", load.want)
+		o.AwaitReplicas(harness.Deployment, "own", load.want)
+	}
+	o.HoldsReplicas(3*delay, harness.Deployment, "web", 6)
+	byPlimsollAlone(t, own)
 	for _, change := range changes.All() {
 		if change.By != upstream {
 			t.Errorf("%s scaled from %d to %d", change.By, change.From, change.To)

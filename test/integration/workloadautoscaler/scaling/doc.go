@@ -1,3 +1,3 @@
 // Package scaling tests what WorkloadAutoscalers do on a cluster where
-// kube-controller-manager's own HPA loop is on and HPAs are left to it.
+// kube-controller-manager's own HPA loop is on, to which Plimsoll leaves the HPAs by itself.
 package scaling

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster"
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/devclustertest"
@@ -29,7 +30,10 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
 
-// namespace is a namespace of the cluster, in which Plimsoll leaves HPAs to the other loop.
+// delay is how long the other loop must be silent on an HPA that it should write.
+const delay = 20 * time.Second
+
+// namespace is a namespace of the cluster, in which Plimsoll finds that the other loop acts on HPAs.
 func namespace(t *testing.T) *harness.Namespace {
 	t.Helper()
 	return installation.Namespace(t, &shared, func(ctx context.Context, cluster *devcluster.Cluster) error {
@@ -40,6 +44,7 @@ func namespace(t *testing.T) *harness.Namespace {
 		if err != nil {
 			return err
 		}
-		return program.Start(ctx, "--horizontal-pod-autoscalers=ignore")
+		return program.Start(ctx, "--horizontal-pod-autoscalers=auto",
+			"--horizontal-pod-autoscaler-takeover-delay="+delay.String())
 	})
 }

@@ -1,0 +1,315 @@
+// Package acting decides which objects this installation of Plimsoll acts on, and which it leaves
+// to another controller: from the writes of their statuses, and from what should have been
+// written and was not. It is pure: it has no clock and no lock.
+//
+// kube-controller-manager writes the status of an HPA only when it changes, so silence alone
+// proves nothing. What it does is the same for all HPAs, however: one write of any HPA shows that
+// it is there for the others too.
+package acting
+
+import "time"
+
+const (
+	// installationDelays is how many delays an installation of Plimsoll may be silent: it
+	// writes nothing as long as nothing changes.
+	installationDelays = 5
+	// quietPart is the part of the delay for which a controller must have written no status at
+	// all before an HPA that it wrote is looked at.
+	quietPart = 4
+	// handoverTime is how long after the start writes of another controller are taken for ones
+	// that were under way when it was stopped.
+	handoverTime = 2 * time.Second
+	// maxWriters bounds how many controllers are remembered.
+	maxWriters = 64
+)
+
+// State says who acts on an object.
+type State uint8
+
+// The states.
+const (
+	// Undecided objects are left alone. No other controller is known to act on them.
+	Undecided State = iota
+	// Left objects are left to another controller.
+	Left
+	// Acting is the state of objects that this installation acts on.
+	Acting
+)
+
+// States are all of them.
+var States = []State{Undecided, Left, Acting}
+
+// String is the state as the value of a label.
+func (s State) String() string { return [...]string{"undecided", "left", "acting"}[s] }
+
+// Rule says when an object is acted on.
+type Rule uint8
+
+// The rules.
+const (
+	// Always acts on the object, unless another controller has written its status within the
+	// delay.
+	Always Rule = iota
+	// UnlessInstalled acts on the object at once, unless another installation of Plimsoll does.
+	// From then on it takes what Evidence does.
+	UnlessInstalled
+	// Evidence acts on the object where its status shows that no other controller does.
+	Evidence
+)
+
+// Object is what is known of one object. The zero Object has not been added.
+type Object struct {
+	rule     Rule
+	isActing bool
+	// isContested says that it was acted on until another controller wrote its status.
+	isContested bool
+	// needsEvidence says that silence of the other controller does not end its part.
+	needsEvidence bool
+	// other and junior are the newest writes seen, by the API server's clock. Whether a write is
+	// new is decided by comparing with them, not with a clock of this machine: the times in
+	// managedFields count whole seconds, and an entry keeps its time when parts of it go over to
+	// Plimsoll.
+	other, junior time.Time
+	// last is the newest write of any other controller.
+	last Write
+	// until is when Plimsoll acts again on an object that needs no evidence.
+	until time.Time
+	// differs is since when what would be written differs from the status; zero if it does not.
+	differs time.Time
+}
+
+// IsActing reports whether this installation acts on the object.
+func (o *Object) IsActing() bool { return o.isActing }
+
+// IsContested reports whether this installation acted on the object until another controller wrote
+// its status.
+func (o *Object) IsContested() bool { return o.isContested }
+
+// Last is the newest write of the object's status by another controller; zero if there is none.
+func (o *Object) Last() Write { return o.last }
+
+// Cluster is what is known of all objects together.
+type Cluster struct {
+	// Own is this installation's name in managedFields.
+	Own string
+	// Delay is how long no other controller must have written an object's status before this
+	// installation acts on it.
+	Delay time.Duration
+
+	// started is when this program began to watch.
+	started time.Time
+	// seen is when a write of each other controller was last seen.
+	seen map[string]time.Time
+	// own and other are the newest writes of any HPA before the start, by the API server's clock.
+	own, other time.Time
+	// acting is how many HPAs are acted on by evidence, since since when there are some, and
+	// contested when another controller was last seen to write any HPA.
+	acting           int
+	since, contested time.Time
+}
+
+// Acting is how many HPAs are acted on because of evidence.
+func (c *Cluster) Acting() int { return c.acting }
+
+// Start says that the program begins to watch now.
+func (c *Cluster) Start(now time.Time) { c.started = now }
+
+// Add begins with an object, or with another one of the same name. The writes that it has are not
+// new ones.
+func (c *Cluster) Add(o *Object, rule Rule, w *Writes, now time.Time) {
+	c.Remove(o)
+	*o = Object{rule: rule, other: w.Other.At, junior: w.Junior.At, last: w.last()}
+	switch rule {
+	case Always:
+		o.isActing = true
+	case UnlessInstalled:
+		if isInstallation(w.Other.By) && !w.Own.After(w.Other.At) {
+			c.see(w.Other.By, c.started)
+		}
+		o.isActing = w.Own.After(w.Other.At) || !c.isInstalledTwice(now)
+		o.needsEvidence = !o.isActing
+	case Evidence:
+		c.own, c.other = later(c.own, w.Own), later(c.other, o.last.At)
+		o.needsEvidence = true
+		if w.Own.After(o.last.At) {
+			c.act(o, c.started)
+		}
+	}
+}
+
+// Remove ends with an object that is gone.
+func (c *Cluster) Remove(o *Object) {
+	c.stop(o)
+	o.isContested = false
+}
+
+// Change is what an update of an object shows.
+type Change struct {
+	// Other is a new write of another controller, Junior one of an installation that is to leave
+	// the object alone; zero if there is none.
+	Other, Junior Write
+	// HasStopped says that this installation acted on the object until now.
+	HasStopped bool
+	// IsFirst says that no write of this controller was seen before.
+	IsFirst bool
+}
+
+// Update takes in what an update of an object shows of the writes of its status.
+func (c *Cluster) Update(o *Object, w *Writes, now time.Time) Change {
+	var change Change
+	if w.Junior.At.After(o.junior) {
+		o.junior, change.Junior = w.Junior.At, w.Junior
+	}
+	if w.Other.At.After(o.other) {
+		o.other, change.Other = w.Other.At, w.Other
+	}
+	if !o.isActing && change.Junior.At.After(change.Other.At) {
+		// It acts on the object, and this installation does not.
+		change.Other, change.Junior = change.Junior, Write{}
+	}
+	by := change.Other.By
+	if by == "" {
+		return change
+	}
+	change.IsFirst = c.see(by, now)
+	if o.last.At.Before(change.Other.At) {
+		o.last = change.Other
+	}
+	if o.rule == Evidence {
+		c.contested = now
+	} else if now.Sub(c.started) <= handoverTime {
+		return change
+	}
+	change.HasStopped = o.isActing
+	o.isContested = o.isContested || o.isActing
+	c.stop(o)
+	o.differs, o.until = time.Time{}, now.Add(c.Patience(by))
+	o.needsEvidence = o.rule == Evidence || o.rule == UnlessInstalled && isInstallation(by)
+	return change
+}
+
+// StateAt is who acts on the object now. For an object that is left, it also returns until when it is
+// at least. An object whose time has come is acted on from now on.
+func (c *Cluster) StateAt(o *Object, now time.Time) (state State, until time.Time) {
+	state, until = c.Peek(o, now)
+	switch {
+	case state == Left:
+		o.differs = time.Time{}
+	case state == Undecided && (!o.needsEvidence || o.rule == Evidence && c.isAlone(now)):
+		c.act(o, now)
+		state = Acting
+	}
+	return state, until
+}
+
+// Peek is the same without a change.
+func (c *Cluster) Peek(o *Object, now time.Time) (state State, until time.Time) {
+	until = o.until
+	if o.needsEvidence {
+		until = c.activeUntil(o)
+	}
+	switch {
+	case o.isActing:
+		return Acting, time.Time{}
+	case now.Before(until):
+		return Left, until
+	}
+	return Undecided, time.Time{}
+}
+
+// Compared takes in whether the status of an undecided object differs from what a controller that acts
+// on it would have written. It reports whether this installation acts on the object from now on.
+func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
+	state, _ := c.StateAt(o, now)
+	switch {
+	case state != Undecided:
+		return state == Acting
+	case !differs:
+		o.differs = time.Time{}
+	case o.differs.IsZero():
+		o.differs = now
+	case now.Sub(o.differs) >= c.Delay:
+		c.act(o, now)
+	}
+	return o.isActing
+}
+
+// Patience is how long this controller may be silent on an object that it acts on.
+func (c *Cluster) Patience(by string) time.Duration {
+	if isInstallation(by) {
+		return installationDelays * c.Delay
+	}
+	return c.Delay
+}
+
+// activeUntil is until when the controller that wrote the object's status counts as active. An object
+// that none has written may be the next one of any of them.
+func (c *Cluster) activeUntil(o *Object) time.Time {
+	if by := o.last.By; by != "" {
+		return later(c.started, c.seen[by]).Add(c.quietTime(by))
+	}
+	until := c.started.Add(c.quietTime(""))
+	for by, at := range c.seen {
+		until = later(until, at.Add(c.quietTime(by)))
+	}
+	return until
+}
+
+// quietTime is how long this controller must have written no status at all.
+func (c *Cluster) quietTime(by string) time.Duration {
+	if isInstallation(by) {
+		return c.Patience(by)
+	}
+	return c.Delay / quietPart
+}
+
+// isAlone reports whether this installation acts on HPAs, and no other controller has written any for
+// the delay. If this installation wrote last before the start, that has been so all along.
+func (c *Cluster) isAlone(now time.Time) bool {
+	if c.acting == 0 {
+		return false
+	}
+	if c.contested.IsZero() && c.own.After(c.other) {
+		return true
+	}
+	return now.Sub(later(c.since, c.contested)) >= c.Delay
+}
+
+// isInstalledTwice reports whether another installation of Plimsoll acts in the cluster, to which this
+// one leaves objects.
+func (c *Cluster) isInstalledTwice(now time.Time) bool {
+	for by, at := range c.seen {
+		if isInstallation(by) && !isJunior(by, c.Own) && now.Sub(at) < c.Patience(by) {
+			return true
+		}
+	}
+	return false
+}
+
+// see notes a write of another controller, and reports whether it is the first one.
+func (c *Cluster) see(by string, now time.Time) (isFirst bool) {
+	last, isKnown := c.seen[by]
+	if c.seen == nil || !isKnown && len(c.seen) >= maxWriters {
+		// Managers that write once each are no controllers.
+		c.seen = map[string]time.Time{}
+	}
+	c.seen[by] = later(last, now)
+	return !isKnown
+}
+
+func (c *Cluster) act(o *Object, now time.Time) {
+	o.isActing, o.isContested, o.differs = true, false, time.Time{}
+	if o.rule != Evidence {
+		return
+	}
+	if c.acting++; c.acting == 1 {
+		c.since = now
+	}
+}
+
+func (c *Cluster) stop(o *Object) {
+	if o.isActing && o.rule == Evidence {
+		c.acting--
+	}
+	o.isActing = false
+}

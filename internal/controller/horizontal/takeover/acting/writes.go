@@ -1,0 +1,77 @@
+package acting
+
+import (
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// FieldManager is Plimsoll's name in managedFields. Other installations in the cluster add
+// a slash and something of their own, and so find each other.
+const FieldManager = "plimsoll"
+
+// Write is a write of an object's status: by which field manager, and when by the API server's
+// clock. The zero Write is none.
+type Write struct {
+	By string
+	At time.Time
+}
+
+// Writes are the newest writes of an object's status.
+type Writes struct {
+	// Own is when this installation wrote it; zero if it did not.
+	Own time.Time
+	// Other is the newest write of another controller. Junior is that of an installation of
+	// Plimsoll that leaves the object to this one.
+	Other, Junior Write
+}
+
+// WritesOf reads them from managedFields, for the installation of this name.
+func WritesOf(fields []metav1.ManagedFieldsEntry, own string) Writes {
+	var w Writes
+	for i := range fields {
+		entry := &fields[i]
+		if entry.Subresource != "status" || entry.Time == nil {
+			continue
+		}
+		if entry.Manager == own {
+			w.Own = later(w.Own, entry.Time.Time)
+			continue
+		}
+		of := &w.Other
+		if isJunior(entry.Manager, own) {
+			of = &w.Junior
+		}
+		if entry.Time.After(of.At) {
+			*of = Write{By: entry.Manager, At: entry.Time.Time}
+		}
+	}
+	return w
+}
+
+// last is the newest write of any other controller.
+func (w *Writes) last() Write {
+	if w.Junior.At.After(w.Other.At) {
+		return w.Junior
+	}
+	return w.Other
+}
+
+// isJunior reports whether a writer is another Plimsoll that leaves objects to this one. Of two
+// Plimsolls that find each other one has to go on, or both would stop and come back together.
+func isJunior(manager, own string) bool {
+	return strings.HasPrefix(manager, FieldManager+"/") && own < manager
+}
+
+// isInstallation reports whether a writer is a Plimsoll.
+func isInstallation(manager string) bool {
+	return manager == FieldManager || strings.HasPrefix(manager, FieldManager+"/")
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,88 @@
+package takeover
+
+import (
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// Only what every controller reads alike shows that none is there.
+func TestDiffers(t *testing.T) {
+	type status = autoscalingv2.HorizontalPodAutoscalerStatus
+	for name, tt := range map[string]struct {
+		stored, after func(*status)
+		want          bool
+	}{
+		"the same": {},
+		"no status": {
+			stored: func(s *status) { *s = status{} }, want: true,
+		},
+		"another replica count": {
+			after: func(s *status) { s.CurrentReplicas = 5 }, want: true,
+		},
+		"another wanted count, which settings may explain": {
+			after: func(s *status) { s.DesiredReplicas = 5 },
+		},
+		"another condition, which settings may explain": {
+			after: func(s *status) { s.Conditions[0].Reason = "SucceededRescale" },
+		},
+		"another value of a metric": {
+			after: func(s *status) { s.CurrentMetrics[0].External.Current.AverageValue.SetMilli(8000) }, want: true,
+		},
+		"about the same value": {
+			after: func(s *status) { s.CurrentMetrics[0].External.Current.AverageValue.SetMilli(7510) },
+		},
+		"a metric that cannot be read here": {
+			after: func(s *status) { s.CurrentMetrics[0] = autoscalingv2.MetricStatus{} },
+		},
+		"a metric that could not be read there": {
+			stored: func(s *status) { s.CurrentMetrics = nil },
+		},
+		"metrics that could not be read there": {
+			stored: func(s *status) {
+				s.Conditions[1].Status = corev1.ConditionFalse
+				s.CurrentMetrics[0].External.Current.AverageValue.SetMilli(8000)
+			},
+		},
+		"a target that could not be read there": {
+			stored: func(s *status) { s.Conditions[0].Status, s.CurrentReplicas = corev1.ConditionFalse, 1 },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored, after := fine(), fine()
+			if tt.stored != nil {
+				tt.stored(stored)
+			}
+			if tt.after != nil {
+				tt.after(after)
+			}
+			hpa := observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: *stored})
+			if got := Differs(hpa, &horizontal.Decision{}, &statusreport.Report{Counts: true}, after); got != tt.want {
+				t.Errorf("differs: %t", got)
+			}
+		})
+	}
+}
+
+func fine() *autoscalingv2.HorizontalPodAutoscalerStatus {
+	return &autoscalingv2.HorizontalPodAutoscalerStatus{
+		CurrentReplicas: 2, DesiredReplicas: 2,
+		Conditions: []autoscalingv2.HorizontalPodAutoscalerCondition{
+			{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue, Reason: "ReadyForNewScale"},
+			{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionTrue, Reason: "ValidMetricFound"},
+		},
+		CurrentMetrics: []autoscalingv2.MetricStatus{{
+			Type: autoscalingv2.ExternalMetricSourceType,
+			External: &autoscalingv2.ExternalMetricStatus{
+				Metric:  autoscalingv2.MetricIdentifier{Name: "queue"},
+				Current: autoscalingv2.MetricValueStatus{AverageValue: resource.NewMilliQuantity(7500, resource.DecimalSI)},
+			},
+		}},
+	}
+}

@@ -1,0 +1,64 @@
+package horizontal
+
+import (
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// contested is until when the object is left to another controller; zero if it is decided, and then
+// the decision's purpose is set.
+func (r *reconciler) contested(p *pass) (until time.Time) {
+	if r.HPAs.Compares(p.hpa.Kind()) {
+		p.purpose = toCompare
+		return time.Time{}
+	}
+	state, until, hasBegun := r.contests.State(&p.record.contest, p.hpa)
+	if hasBegun {
+		p.record.reset()
+	}
+	switch state {
+	case takeover.Left:
+		return r.left(p, until)
+	case takeover.Undecided:
+		p.purpose = toFindOut
+	}
+	p.record.isReleased = false
+	return time.Time{}
+}
+
+// left is when an object that is left to another controller is looked at again. In mode auto that other
+// controller may act on it for good: then nothing is read for it.
+func (r *reconciler) left(p *pass, until time.Time) time.Time {
+	if r.HPAs != takeover.Auto || p.hpa.Workload != nil {
+		return until
+	}
+	if !p.record.isReleased {
+		key := p.hpa.Key()
+		r.observer.pods.Delete(key)
+		r.observer.reader.Forget(&p.record.readings)
+		r.series.Forget(key)
+		p.record.reset()
+		p.record.isReleased = true
+	}
+	return schedule.Following(p.hpa.UID, until, r.SyncPeriod)
+}
+
+// findOut decides as a controller that acts on the object would. Where its status has differed from that
+// for long enough, none does.
+func (r *reconciler) findOut(p *pass) {
+	p.comparePeriodically()
+	now := time.Now()
+	d, state := horizontal.Decide(now, &p.policy, p.record.state, &p.observation)
+	state.Pending = nil
+	p.record.state = state
+	report := d.Report(horizontal.Outcome{At: now})
+	after := observehorizontal.Status(p.hpa.HorizontalPodAutoscaler, &d, &report, now)
+	if r.contests.Compared(&p.record.contest, p.hpa, takeover.Differs(p.hpa, &d, &report, &after)) {
+		p.record.reset()
+		r.queue.AddFull(p.hpa.Key(), now)
+	}
+}

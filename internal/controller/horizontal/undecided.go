@@ -57,7 +57,7 @@ func (r *reconciler) findOut(p *pass) {
 	p.record.state = state
 	report := d.Report(horizontal.Outcome{At: now})
 	after := observehorizontal.Status(p.hpa.HorizontalPodAutoscaler, &d, &report, now)
-	if r.contests.Compared(&p.record.contest, p.hpa, takeover.Differs(p.hpa, &d, &report, &after)) {
+	if r.contests.Compared(&p.record.contest, p.hpa, takeover.Differs(p.hpa, &report, &after)) {
 		p.record.reset()
 		r.queue.AddFull(p.hpa.Key(), now)
 	}

@@ -6,8 +6,9 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
@@ -63,7 +64,33 @@ func TestDiffers(t *testing.T) {
 				tt.after(after)
 			}
 			hpa := observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: *stored})
-			if got := Differs(hpa, &horizontal.Decision{}, &statusreport.Report{Counts: true}, after); got != tt.want {
+			if got := Differs(hpa, &statusreport.Report{Counts: true}, after); got != tt.want {
+				t.Errorf("differs: %t", got)
+			}
+		})
+	}
+}
+
+// A WorkloadAutoscaler is out of date also if its last change was not observed, or too few replicas are wanted.
+func TestWorkloadAutoscalerDiffers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		observed *int64
+		desired  int32
+		want     bool
+	}{
+		"the same":               {observed: ptr.To[int64](3), desired: 2},
+		"never observed":         {desired: 2, want: true},
+		"changed since":          {observed: ptr.To[int64](2), desired: 2, want: true},
+		"more wanted":            {observed: ptr.To[int64](3), desired: 3, want: true},
+		"fewer, without history": {observed: ptr.To[int64](3), desired: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hpa := observehorizontal.HPA(&autoscalingv2.HorizontalPodAutoscaler{Status: *fine()})
+			hpa.Generation, hpa.Status.ObservedGeneration = 3, tt.observed
+			hpa.Workload = &plimsollv1alpha1.WorkloadAutoscaler{}
+			after := fine()
+			after.DesiredReplicas = tt.desired
+			if got := Differs(hpa, &statusreport.Report{Counts: true}, after); got != tt.want {
 				t.Errorf("differs: %t", got)
 			}
 		})

@@ -26,6 +26,8 @@ var (
 		MetricsServer: true, HPAController: true, ControllerManagerFlags: []string{often},
 	}}
 	installation harness.Installation
+	// program is Plimsoll, once a test has asked for a namespace.
+	program *harness.Plimsoll
 )
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
@@ -40,11 +42,16 @@ func namespace(t *testing.T) *harness.Namespace {
 		if err := cluster.InstallDefinitions(ctx); err != nil {
 			return err
 		}
-		program, err := harness.NewPlimsoll(ctx, cluster)
-		if err != nil {
+		var err error
+		if program, err = harness.NewPlimsoll(ctx, cluster); err != nil {
 			return err
 		}
-		return program.Start(ctx, "--horizontal-pod-autoscalers=auto",
-			"--horizontal-pod-autoscaler-takeover-delay="+delay.String())
+		return start(ctx)
 	})
+}
+
+// start runs the program.
+func start(ctx context.Context) error {
+	return program.Start(ctx, "--horizontal-pod-autoscalers=auto",
+		"--horizontal-pod-autoscaler-takeover-delay="+delay.String())
 }

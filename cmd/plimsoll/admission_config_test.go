@@ -38,7 +38,8 @@ func TestAdmissionRolesAreWhatTheCodeUses(t *testing.T) {
 	const name = "plimsoll-admission-controller"
 	used := []string{
 		"autoscaling.k8s.io verticalpodautoscalers get list watch", " limitranges list watch",
-		"autoscaling horizontalpodautoscalers list watch", "* */scale get",
+		"autoscaling horizontalpodautoscalers list watch", "plimsoll.dev workloadautoscalers list watch",
+		"* */scale get",
 		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",
 		"apps daemonsets list watch",
 		"batch jobs list watch", "batch cronjobs list watch", " replicationcontrollers list watch",

@@ -80,7 +80,8 @@ func TestRecommenderRoleIsWhatTheCodeUses(t *testing.T) {
 	used := []string{
 		"autoscaling.k8s.io verticalpodautoscalers get list watch", "autoscaling.k8s.io verticalpodautoscalers/status patch",
 		"autoscaling.k8s.io verticalpodautoscalercheckpoints list create patch delete",
-		"autoscaling horizontalpodautoscalers list watch", "* */scale get",
+		"autoscaling horizontalpodautoscalers list watch", "plimsoll.dev workloadautoscalers list watch",
+		"* */scale get",
 		"apps deployments list watch", "apps replicasets list watch", "apps statefulsets list watch",
 		"apps daemonsets list watch",
 		"batch jobs list watch", "batch cronjobs list watch", " replicationcontrollers list watch",
@@ -108,7 +109,7 @@ func TestExplainRolesAreWhatTheCodeUses(t *testing.T) {
 			" pods list", " events list", " limitranges list", " resourcequotas list", "policy poddisruptionbudgets list",
 			"metrics.k8s.io pods list",
 			"custom.metrics.k8s.io * get list", "external.metrics.k8s.io * get list",
-			"plimsoll.dev workloadautoscalers get",
+			"plimsoll.dev workloadautoscalers get list",
 		},
 		"Role": {"coordination.k8s.io leases get", " pods/portforward create"},
 	}

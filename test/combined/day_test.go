@@ -308,7 +308,9 @@ func TestConflictIsLeftAlone(t *testing.T) {
 	w.acts = true
 	w.conflicts = conflict.Find(
 		&conflict.Vertical{Name: "web", Mode: vertical.ModeInPlaceOrRecreate},
-		[]conflict.Horizontal{{Name: "web", Targets: []conflict.Target{{Resource: vertical.CPU}}}}, []string{container})
+		[]conflict.Horizontal{{
+			Name: conflict.Name{Name: "web"}, Targets: []conflict.Target{{Resource: vertical.CPU}},
+		}}, []string{container})
 	w.live(day)
 	if w.actions() < 5 || len(w.resizes) == 0 {
 		t.Fatalf("%d changes of the count and %d resizes: both must act", w.actions(), len(w.resizes))

@@ -182,6 +182,9 @@ func (r *Reader) rules(ctx context.Context, k *snapshotvertical.Step) {
 	if list, err := r.Client.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, all); err == nil {
 		k.Horizontals = pointers(list.Items)
 	}
+	if list, err := r.WLAs.WorkloadAutoscalers(namespace).List(ctx, all); err == nil {
+		k.Workloads = pointers(list.Items)
+	}
 }
 
 // slimPod and slimNode leave out what no decision uses, because the file may be

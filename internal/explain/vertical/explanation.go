@@ -20,6 +20,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/recommend"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
@@ -127,6 +128,11 @@ func conflictsOf(step *snapshotvertical.Step, present []recommend.Present) []con
 	for _, hpa := range step.Horizontals {
 		if hpa.Spec.ScaleTargetRef.Kind == ref.Kind && hpa.Spec.ScaleTargetRef.Name == ref.Name {
 			others = append(others, observevertical.HorizontalOf(hpa))
+		}
+	}
+	for _, wla := range step.Workloads {
+		if wla.Spec.ScaleTargetRef.Kind == ref.Kind && wla.Spec.ScaleTargetRef.Name == ref.Name {
+			others = append(others, observevertical.HorizontalsOf(observehorizontal.WorkloadAutoscaler(wla))...)
 		}
 	}
 	names := make([]string, len(present))

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/snapshot"
 	snapshotvertical "github.com/plimsoll-dev/plimsoll/internal/snapshot/vertical"
@@ -167,11 +168,25 @@ func TestConflictIsExplained(t *testing.T) {
 			}}},
 		},
 	}}
+	memory := plimsollv1alpha1.MetricSpec{
+		Type: plimsollv1alpha1.ResourceMetricSourceType,
+		Resource: &plimsollv1alpha1.ResourceMetricSource{
+			Name: "memory", Target: plimsollv1alpha1.MetricTarget{AverageUtilization: ptr.To[int32](50)},
+		},
+	}
+	k.Workloads = []*plimsollv1alpha1.WorkloadAutoscaler{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "heap"},
+		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{
+			ScaleTargetRef: plimsollv1alpha1.CrossVersionObjectReference{Kind: "Deployment", Name: "web"},
+			Metrics:        []plimsollv1alpha1.MetricSpec{memory},
+		},
+	}}
 	var got bytes.Buffer
 	if err := explainedBy(t, k, divergence.Default).WriteText(&got); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"not recommended: a HorizontalPodAutoscaler has a utilization target on it",
+	for _, want := range []string{"the WorkloadAutoscaler heap has a utilization target on memory of container app",
+		"not recommended: a horizontal autoscaler has a utilization target on it",
 		"the HorizontalPodAutoscaler web has a utilization target on cpu of container app"} {
 		if !strings.Contains(got.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, got.String())

@@ -165,7 +165,7 @@ func TestEachPod(t *testing.T) {
 					},
 				}}
 			}, [3]string{"nothing  Conflict", "nothing  Conflict", "nothing  Conflict"},
-			"not updated: a HorizontalPodAutoscaler has a utilization target",
+			"not updated: a horizontal autoscaler has a utilization target",
 		},
 		"no turn": {
 			func(s *snapshotvertical.Step) {

@@ -59,7 +59,7 @@ func (e *Explanation) WriteText(w io.Writer) error {
 		e.explainContainer(p, &e.Recommended.Traces[i])
 	}
 	for _, c := range e.Conflicts {
-		p.line("conflict", "the HorizontalPodAutoscaler %s has a utilization target on %s of container %s", c.Horizontal,
+		p.line("conflict", "the %s has a utilization target on %s of container %s", c.Horizontal,
 			c.Resource, c.Container)
 	}
 	for _, c := range e.Recommended.Conditions {
@@ -79,7 +79,7 @@ func (e *Explanation) explainContainer(p *page, t *recommend.Trace) {
 	for r := range vertical.Resource(vertical.Resources) {
 		switch {
 		case t.Skipped[r]:
-			p.line("  "+r.String(), "not recommended: a HorizontalPodAutoscaler has a utilization target on it")
+			p.line("  "+r.String(), "not recommended: a horizontal autoscaler has a utilization target on it")
 			continue
 		case t.Unmeasured[r]:
 			p.line("  "+r.String(), "not recommended: there is no sample yet")

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/admit"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/bounds"
@@ -28,6 +29,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/vertical/validation"
 	"github.com/plimsoll-dev/plimsoll/internal/process"
@@ -96,18 +98,20 @@ func Run(ctx context.Context, cfg *Config, log logr.Logger) error {
 
 // server is the admission server with its caches.
 type server struct {
-	cfg      *Config
-	log      logr.Logger
-	client   kubernetes.Interface
-	factory  informers.SharedInformerFactory
-	vpas     cache.SharedIndexInformer
-	scales   *scale.Access
-	tree     *ownership.Tree
-	handler  *webhook.Handler
-	guard    *guard.Guard
-	clock    *process.ServerClock
-	upkeep   *upkeep.Runner
-	registry *prometheus.Registry
+	cfg     *Config
+	log     logr.Logger
+	client  kubernetes.Interface
+	factory informers.SharedInformerFactory
+	vpas    cache.SharedIndexInformer
+	// workloads has WorkloadAutoscalers, for warnings of conflicts.
+	workloads *workloads.Cache
+	scales    *scale.Access
+	tree      *ownership.Tree
+	handler   *webhook.Handler
+	guard     *guard.Guard
+	clock     *process.ServerClock
+	upkeep    *upkeep.Runner
+	registry  *prometheus.Registry
 	// synced are the caches without which nothing is answered. Horizontal autoscalers
 	// are not among them: upstream's manifests grant no right to see them.
 	synced []cache.InformerSynced
@@ -137,6 +141,11 @@ func newServer(config *rest.Config, cfg *Config, log logr.Logger) (*server, erro
 	if err := s.vpas.AddIndexers(match.Indexers()); err != nil {
 		return nil, fmt.Errorf("indexing: %w", err)
 	}
+	objects, err := wla.New(config)
+	if err != nil {
+		return nil, err
+	}
+	s.workloads = workloads.New(objects, cfg.Registration.Only, log)
 	if s.scales, err = scale.NewAccess(config); err != nil {
 		return nil, err
 	}
@@ -200,8 +209,10 @@ func (s *server) newHandler(ignored []string) (*webhook.Handler, error) {
 
 // warnings are for the owner of an object that conflicts with a horizontal one.
 func (s *server) warnings() (func(*vpav1.VerticalPodAutoscaler) []string, error) {
-	finder, err := conflicts.New(s.factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(), s.vpas,
-		s.cfg.Conflict.Skips())
+	finder, err := conflicts.New(conflicts.Informers{
+		Horizontals: s.factory.Autoscaling().V2().HorizontalPodAutoscalers().Informer(),
+		Workloads:   s.workloads.Informer(), Verticals: s.vpas,
+	}, s.cfg.Conflict.Skips())
 	if err != nil {
 		return nil, err
 	}
@@ -265,6 +276,7 @@ func (s *server) follow(ctx context.Context) {
 	go s.vpas.RunWithContext(ctx)
 	go s.scales.Rediscover(ctx)
 	go s.tree.Run(ctx)
+	s.workloads.Fill(ctx)
 }
 
 // serve answers once there are certificates and the caches are filled.

@@ -180,15 +180,15 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(vertical.Config{
-		REST: config, Client: client, Informers: all.informers, Pods: all.whole, Scales: scales, Metrics: source,
-		Recommender: c.Recommender, Updater: &c.Updater, Divergences: c.VerticalDivergences, Conflict: c.Conflict,
-		Kubelets: &c.Kubelets, FindsConflicts: true, Log: log.WithName("vertical"),
-	})}
-	objects, err := wla.New(config)
+	objects, err := newWorkloads(config, log.WithName("horizontal"))
 	if err != nil {
 		return nil, err
 	}
+	l := &loop{scales: scales, stopEvents: func() {}, vertical: vertical.New(vertical.Config{
+		REST: config, Client: client, Informers: all.informers, Pods: all.whole, Scales: scales, Metrics: source,
+		Recommender: c.Recommender, Updater: &c.Updater, Divergences: c.VerticalDivergences, Conflict: c.Conflict,
+		Workloads: objects, Kubelets: &c.Kubelets, FindsConflicts: true, Log: log.WithName("vertical"),
+	})}
 	cfg := controllerhorizontal.Config{
 		Client: client, Informers: all.informers, Pods: all.pods, Targets: all.targets,
 		Metrics:    source,
@@ -201,12 +201,13 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		Options:    c.Options,
 		HPAs:       c.HPAs,
 
+		WorkloadAutoscalers: objects,
+
 		FieldManager:   fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
 		TakeoverDelay:  c.TakeoverDelay,
 		StatusInterval: c.StatusInterval,
 		EventInterval:  c.EventInterval,
 	}
-	cfg.WorkloadAutoscalers = workloads.New(objects, cfg.Log)
 	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds = scales.Scales, scales.Writes, scales.Kinds
 	cfg.WriteLimiter, cfg.Mapper = scales.Limiter, scales.Mapper
 	if cfg.Events, err = l.startEvents(); err != nil {
@@ -247,6 +248,15 @@ func fieldManager(namespace, name string) string {
 		return fmt.Sprintf("%s-%x", manager[:most-17], sha256.Sum256([]byte(manager)))[:most]
 	}
 	return manager
+}
+
+// newWorkloads makes the cache of WorkloadAutoscalers.
+func newWorkloads(config *rest.Config, log logr.Logger) (*workloads.Cache, error) {
+	client, err := wla.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return workloads.New(client, metav1.NamespaceAll, log), nil
 }
 
 // caches are those of both sides.

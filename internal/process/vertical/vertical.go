@@ -18,6 +18,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/currentusage"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/metricsapi"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/recommender"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/updater"
@@ -47,7 +48,9 @@ type Config struct {
 	Updater     *updater.Config
 	Divergences divergence.Set
 	Conflict    conflict.Mode
-	Kubelets    *kubelets.Config
+	// Workloads is the cache of WorkloadAutoscalers of the horizontal side; nil if that does not run here.
+	Workloads *workloads.Cache
+	Kubelets  *kubelets.Config
 	// FindsConflicts says that Conflict is asked: the horizontal side runs in the same process.
 	FindsConflicts bool
 	Log            logr.Logger
@@ -88,7 +91,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	}
 	shared, err := caches.New(caches.Config{
 		REST: l.cfg.REST, Client: l.cfg.Client, Informers: l.cfg.Informers, Pods: l.cfg.Pods, Scales: l.cfg.Scales,
-		Namespace: l.cfg.Recommender.Namespace, Conflict: l.cfg.Conflict, Log: l.cfg.Log,
+		Namespace: l.cfg.Recommender.Namespace, Conflict: l.cfg.Conflict, Workloads: l.cfg.Workloads, Log: l.cfg.Log,
 	})
 	if err != nil {
 		return err

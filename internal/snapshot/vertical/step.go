@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/disruption"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update"
@@ -40,6 +41,7 @@ type Step struct {
 	Nodes       []*corev1.Node
 	Budgets     []*policyv1.PodDisruptionBudget
 	Horizontals []*autoscalingv2.HorizontalPodAutoscaler
+	Workloads   []*plimsollv1alpha1.WorkloadAutoscaler
 }
 
 // Snapshot is the object, of the kind VerticalSnapshot, with everything that is no object of the API
@@ -162,6 +164,8 @@ func (s *Step) Add(item runtime.Object) error {
 		s.Budgets = append(s.Budgets, item)
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		s.Horizontals = append(s.Horizontals, item)
+	case *plimsollv1alpha1.WorkloadAutoscaler:
+		s.Workloads = append(s.Workloads, item)
 	default:
 		return snapshot.ErrListInList
 	}
@@ -229,7 +233,8 @@ func (s *Step) objects() []runtime.Object {
 	objects = appendAll(objects, s.Quotas)
 	objects = appendAll(objects, s.Nodes)
 	objects = appendAll(objects, s.Budgets)
-	return appendAll(objects, s.Horizontals)
+	objects = appendAll(objects, s.Horizontals)
+	return appendAll(objects, s.Workloads)
 }
 
 func appendAll[T runtime.Object](to []runtime.Object, items []T) []runtime.Object {
@@ -267,6 +272,7 @@ func newScheme() *runtime.Scheme {
 		&corev1.ResourceQuota{}, &corev1.Node{})
 	s.AddKnownTypes(policyv1.SchemeGroupVersion, &policyv1.PodDisruptionBudget{})
 	s.AddKnownTypes(autoscalingv2.SchemeGroupVersion, &autoscalingv2.HorizontalPodAutoscaler{})
+	s.AddKnownTypes(plimsollv1alpha1.SchemeGroupVersion, &plimsollv1alpha1.WorkloadAutoscaler{})
 	s.AddKnownTypes(metricsv1beta1.SchemeGroupVersion, &metricsv1beta1.PodMetrics{})
 	return s
 }

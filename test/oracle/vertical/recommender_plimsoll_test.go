@@ -179,7 +179,7 @@ func (m *plimsollRecommender) observe(s *scene) recommend.Observation {
 		}})
 	}
 	for _, name := range s.conflicts {
-		o.Conflicts = append(o.Conflicts, conflict.Conflict{Container: name, Resource: vertical.CPU, Horizontal: "web"})
+		o.Conflicts = append(o.Conflicts, conflict.Conflict{Container: name, Resource: vertical.CPU, Horizontal: webHPA})
 	}
 	return o
 }

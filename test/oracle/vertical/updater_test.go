@@ -30,6 +30,9 @@ import (
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
+// webHPA is the horizontal autoscaler of conflicts.
+var webHPA = conflict.Name{Kind: "HorizontalPodAutoscaler", Name: "web"}
+
 var (
 	updaterTimelines = flag.Int("updater-timelines", 2000, "how many random workloads TestUpdater compares")
 	updaterSeed      = flag.Uint64("updater-seed", 1, "the first workload's seed")
@@ -286,7 +289,7 @@ func (w *updaterWorld) observation() *update.Observation {
 			Creators: map[string]disruption.Replicas{}, Target: disruption.Replicas{Configured: len(w.pods)},
 		},
 		// What follows is asked by divergences only.
-		Conflicts: []conflict.Conflict{{Container: "web", Resource: vertical.CPU, Horizontal: "web"}},
+		Conflicts: []conflict.Conflict{{Container: "web", Resource: vertical.CPU, Horizontal: webHPA}},
 		Cluster: update.Cluster{Nodes: map[string]resize.Node{"node": {Known: true, Linux: true, Resizes: true,
 			Allocatable: vertical.Of(2000, 4<<30)}}},
 	}

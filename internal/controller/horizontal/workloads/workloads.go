@@ -23,9 +23,9 @@ type Cache struct {
 	log      logr.Logger
 }
 
-// New starts nothing.
-func New(client *wla.Client, log logr.Logger) *Cache {
-	informer := client.Informer("", func(object any) (any, error) {
+// New makes a cache of the objects of a namespace; of all namespaces if it is empty. It starts nothing.
+func New(client *wla.Client, namespace string, log logr.Logger) *Cache {
+	informer := client.Informer(namespace, func(object any) (any, error) {
 		if w, ok := object.(*plimsollv1alpha1.WorkloadAutoscaler); ok {
 			translated := observehorizontal.WorkloadAutoscaler(w)
 			return &translated, nil
@@ -34,6 +34,9 @@ func New(client *wla.Client, log logr.Logger) *Cache {
 	})
 	return &Cache{Client: client, informer: informer, log: log}
 }
+
+// Informer is the cache, for those who read it in other ways. Its objects are pointers to Autoscalers.
+func (w *Cache) Informer() cache.SharedIndexInformer { return w.informer }
 
 // Get reads one from the cache.
 func (w *Cache) Get(key observe.Key) (observehorizontal.Autoscaler, error) {
@@ -88,4 +91,9 @@ func (w *Cache) Run(
 		w.informer.RunWithContext(ctx)
 	}()
 	return func() { <-ended }
+}
+
+// Fill is Run for those who read the Informer alone.
+func (w *Cache) Fill(ctx context.Context) {
+	w.Run(ctx, cache.ResourceEventHandlerFuncs{}, func([]observe.Key) {})
 }

@@ -3,6 +3,7 @@
 package conflicts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,33 +13,43 @@ import (
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	observevertical "github.com/plimsoll-dev/plimsoll/internal/observe/vertical"
 )
 
 // byTarget is the index by what an object scales.
 const byTarget = "plimsoll.dev/target"
 
+// Informers are the caches of the autoscalers. Workloads has WorkloadAutoscalers in the horizontal loop's form; it may
+// never be filled.
+type Informers struct{ Horizontals, Workloads, Verticals cache.SharedIndexInformer }
+
 // Finder finds conflicts. It may be used by many goroutines.
 type Finder struct {
-	horizontals, verticals cache.Indexer
-	skips                  bool
+	horizontals, workloads, verticals cache.Indexer
+	skips                             bool
 }
 
-// New adds indexes to the informers, which must not run yet. Skips says that the
-// vertical side leaves alone what is fought over: --vertical-conflict=skip.
-func New(horizontals, verticals cache.SharedIndexInformer, skips bool) (*Finder, error) {
-	for _, informer := range []cache.SharedIndexInformer{horizontals, verticals} {
+// New adds indexes to the informers. Skips says that the vertical side leaves alone what is
+// fought over: --vertical-conflict=skip.
+func New(all Informers, skips bool) (*Finder, error) {
+	for _, informer := range []cache.SharedIndexInformer{all.Horizontals, all.Workloads, all.Verticals} {
 		if err := informer.AddIndexers(cache.Indexers{byTarget: targetOf}); err != nil {
 			return nil, fmt.Errorf("indexing autoscalers by what they scale: %w", err)
 		}
 	}
-	return &Finder{horizontals: horizontals.GetIndexer(), verticals: verticals.GetIndexer(), skips: skips}, nil
+	return &Finder{
+		horizontals: all.Horizontals.GetIndexer(), workloads: all.Workloads.GetIndexer(),
+		verticals: all.Verticals.GetIndexer(), skips: skips,
+	}, nil
 }
 
 func targetOf(object any) ([]string, error) {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		return []string{key(o.Namespace, o.Spec.ScaleTargetRef.Kind, o.Spec.ScaleTargetRef.Name)}, nil
+	case *observehorizontal.Autoscaler:
+		return targetOf(o.HorizontalPodAutoscaler)
 	case *vpav1.VerticalPodAutoscaler:
 		if o.Spec.TargetRef == nil {
 			return nil, nil
@@ -61,17 +72,23 @@ func (f *Finder) OfVertical(v *vpav1.VerticalPodAutoscaler, containers []string)
 		return nil
 	}
 	var others []conflict.Horizontal
-	for _, object := range f.at(f.horizontals, key(v.Namespace, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)) {
-		if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
-			others = append(others, observevertical.HorizontalOf(hpa))
+	target := key(v.Namespace, v.Spec.TargetRef.Kind, v.Spec.TargetRef.Name)
+	for _, object := range slices.Concat(f.at(f.horizontals, target), f.at(f.workloads, target)) {
+		switch o := object.(type) {
+		case *autoscalingv2.HorizontalPodAutoscaler:
+			others = append(others, observevertical.HorizontalOf(o))
+		case *observehorizontal.Autoscaler:
+			others = append(others, observevertical.HorizontalsOf(*o)...)
 		}
 	}
-	slices.SortFunc(others, func(a, b conflict.Horizontal) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(others, func(a, b conflict.Horizontal) int {
+		return cmp.Or(cmp.Compare(a.Name.Name, b.Name.Name), cmp.Compare(a.Name.Kind, b.Name.Kind))
+	})
 	return conflict.Find(verticalOf(v), others, containers)
 }
 
-// OfHorizontal says how a vertical autoscaler is in the way of this object; empty if
-// none is.
+// OfHorizontal says how a vertical autoscaler is in the way of this HPA, or of a
+// WorkloadAutoscaler with this spec; empty if none is.
 func (f *Finder) OfHorizontal(hpa *autoscalingv2.HorizontalPodAutoscaler) string {
 	objects := f.at(f.verticals, key(hpa.Namespace, hpa.Spec.ScaleTargetRef.Kind, hpa.Spec.ScaleTargetRef.Name))
 	if len(objects) == 0 {

@@ -13,8 +13,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // horizontal is an autoscaler of Deployment web; with a share, of the CPU requests.
@@ -56,14 +58,18 @@ func finder(t *testing.T, objects ...any) *Finder {
 	t.Helper()
 	horizontals := cache.NewSharedIndexInformer(nil, &autoscalingv2.HorizontalPodAutoscaler{}, 0, cache.Indexers{})
 	verticals := cache.NewSharedIndexInformer(nil, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{})
-	f, err := New(horizontals, verticals, true)
+	workloads := cache.NewSharedIndexInformer(nil, &plimsollv1alpha1.WorkloadAutoscaler{}, 0, cache.Indexers{})
+	f, err := New(Informers{Horizontals: horizontals, Workloads: workloads, Verticals: verticals}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, object := range objects {
 		indexer := horizontals.GetIndexer()
-		if _, ok := object.(*vpav1.VerticalPodAutoscaler); ok {
+		switch object.(type) {
+		case *vpav1.VerticalPodAutoscaler:
 			indexer = verticals.GetIndexer()
+		case *observehorizontal.Autoscaler:
+			indexer = workloads.GetIndexer()
 		}
 		if err := indexer.Add(object); err != nil {
 			t.Fatal(err)
@@ -78,7 +84,9 @@ func TestOfVertical(t *testing.T) {
 	average := horizontal("average", nil)
 	v := vpaOf(vpav1.UpdateModeRecreate)
 	f := finder(t, horizontal("web", ptr.To[int32](50)), horizontal("also", ptr.To[int32](70)), other, average, v)
-	want := []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: "also"}}
+	want := []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: conflict.Name{
+		Kind: "HorizontalPodAutoscaler", Name: "also",
+	}}}
 	if diff := cmp.Diff(want, f.OfVertical(v, []string{"app"})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -86,6 +94,54 @@ func TestOfVertical(t *testing.T) {
 	lost.Spec.TargetRef = nil
 	if got := f.OfVertical(lost, []string{"app"}); got != nil {
 		t.Errorf("an object without a target fights over %v", got)
+	}
+}
+
+// workload is a WorkloadAutoscaler of that Deployment, as its cache has it.
+func workload(name string, mode plimsollv1alpha1.Mode, share *int32) *observehorizontal.Autoscaler {
+	target := plimsollv1alpha1.MetricTarget{Type: plimsollv1alpha1.UtilizationMetricType, AverageUtilization: share}
+	a := observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+		Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{
+			ScaleTargetRef: plimsollv1alpha1.CrossVersionObjectReference{
+				APIVersion: "apps/v1", Kind: "Deployment", Name: "web",
+			},
+			Mode: mode,
+			Metrics: []plimsollv1alpha1.MetricSpec{{
+				Type:     plimsollv1alpha1.ResourceMetricSourceType,
+				Resource: &plimsollv1alpha1.ResourceMetricSource{Name: "cpu", Target: target},
+			}},
+		},
+	})
+	return &a
+}
+
+// A WorkloadAutoscaler conflicts as an HPA does, in both directions, unless it is a preview.
+func TestWorkloadAutoscalers(t *testing.T) {
+	v := vpaOf(vpav1.UpdateModeRecreate, "app")
+	for mode, want := range map[plimsollv1alpha1.Mode]string{
+		plimsollv1alpha1.ModeActive:  "WorkloadAutoscaler web",
+		plimsollv1alpha1.ModePaused:  "WorkloadAutoscaler web",
+		plimsollv1alpha1.ModePreview: "",
+	} {
+		wla := workload("web", mode, ptr.To[int32](50))
+		f := finder(t, v, wla)
+		got := ""
+		if found := f.OfVertical(v, []string{"app"}); len(found) > 0 {
+			got = found[0].Horizontal.String()
+		}
+		if got != want {
+			t.Errorf("%s: the vertical side conflicts with %q, want %q", mode, got, want)
+		}
+		// A preview shows what would be.
+		said := f.OfHorizontal(wla.HorizontalPodAutoscaler)
+		if !strings.Contains(said, "which the VerticalPodAutoscaler sizes controls") {
+			t.Errorf("%s: the horizontal side says %q", mode, said)
+		}
+	}
+	average := workload("web", plimsollv1alpha1.ModeActive, nil)
+	if found := finder(t, v, average).OfVertical(v, []string{"app"}); found != nil {
+		t.Errorf("AverageValue conflicts: %v", found)
 	}
 }
 

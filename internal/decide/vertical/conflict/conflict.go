@@ -24,9 +24,15 @@ type Target struct {
 	Container string
 }
 
+// Name is that of a horizontal autoscaler, with its kind.
+type Name struct{ Kind, Name string }
+
+// String is both.
+func (n Name) String() string { return n.Kind + " " + n.Name }
+
 // Horizontal is an autoscaler of the number of pods.
 type Horizontal struct {
-	Name    string
+	Name    Name
 	Targets []Target
 }
 
@@ -42,7 +48,7 @@ type Conflict struct {
 	Container string
 	Resource  vertical.Resource
 	// Horizontal is the name of the first of the horizontal autoscalers.
-	Horizontal string
+	Horizontal Name
 }
 
 // Find finds the conflicts between autoscalers of one workload with these
@@ -99,8 +105,8 @@ const (
 func ForVertical(conflicts []Conflict, skips bool) string {
 	var parts []string
 	for _, name := range horizontals(conflicts) {
-		parts = append(parts, fmt.Sprintf("the HorizontalPodAutoscaler %s has a Utilization target on %s",
-			name, resources(conflicts, name)))
+		parts = append(parts, fmt.Sprintf("the %s has a Utilization target on %s",
+			name, resources(conflicts, &name)))
 	}
 	consequence := "the two move each other (--vertical-conflict=allow)"
 	if skips {
@@ -119,11 +125,11 @@ func ForHorizontal(conflicts []Conflict, verticalName string, skips bool) string
 	}
 	return fmt.Sprintf(
 		"a Utilization target divides by %s, which the VerticalPodAutoscaler %s controls: %s; use AverageValue here",
-		resources(conflicts, ""), verticalName, consequence)
+		resources(conflicts, nil), verticalName, consequence)
 }
 
-func horizontals(conflicts []Conflict) []string {
-	var names []string
+func horizontals(conflicts []Conflict) []Name {
+	var names []Name
 	for _, c := range conflicts {
 		if !slices.Contains(names, c.Horizontal) {
 			names = append(names, c.Horizontal)
@@ -134,10 +140,10 @@ func horizontals(conflicts []Conflict) []string {
 
 // resources lists what is fought over, with one autoscaler or, without a name,
 // with any.
-func resources(conflicts []Conflict, horizontal string) string {
+func resources(conflicts []Conflict, horizontal *Name) string {
 	var parts []string
 	for _, c := range conflicts {
-		if horizontal == "" || c.Horizontal == horizontal {
+		if horizontal == nil || c.Horizontal == *horizontal {
 			parts = append(parts, fmt.Sprintf("the %s request of container %s", c.Resource, c.Container))
 		}
 	}

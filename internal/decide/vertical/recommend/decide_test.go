@@ -18,6 +18,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/usage"
 )
 
+// webHPA is the horizontal autoscaler of conflicts.
+var webHPA = conflict.Name{Kind: "HorizontalPodAutoscaler", Name: "web"}
+
 var began = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
 // workload is an object that is decided over and over.
@@ -223,7 +226,7 @@ func TestConflict(t *testing.T) {
 	for _, skips := range []bool{true, false} {
 		w := newWorkload(divergence.Default, "app", "proxy")
 		w.uses(100, 1<<28)
-		w.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: "web"}}
+		w.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: webHPA}}
 		w.seen.SkipsConflicts = skips
 		w.pass()
 		if _, has := w.decision.Recommendations[0].Target.Get(vertical.CPU); has == skips {
@@ -246,8 +249,8 @@ func TestConflict(t *testing.T) {
 func TestAllIsFoughtOver(t *testing.T) {
 	w := newWorkload(divergence.Default, "app", "proxy")
 	w.uses(100, 1<<28)
-	w.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: "web"},
-		{Container: "app", Resource: vertical.Memory, Horizontal: "web"}}
+	w.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: vertical.CPU, Horizontal: webHPA},
+		{Container: "app", Resource: vertical.Memory, Horizontal: webHPA}}
 	w.seen.SkipsConflicts = true
 	w.pass()
 	if len(w.decision.Recommendations) != 1 || w.decision.Recommendations[0].Container != "proxy" ||

@@ -25,6 +25,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/update/report"
 )
 
+// webHPA is the horizontal autoscaler of conflicts.
+var webHPA = conflict.Name{Kind: "HorizontalPodAutoscaler", Name: "web"}
+
 var rewrite = flag.Bool("update", false, "write what the scenarios print into testdata")
 
 // epoch is where the scenarios' times begin.
@@ -178,7 +181,7 @@ func (s *stage) workload(o map[string]string) {
 		if text == "memory" {
 			r = vertical.Memory
 		}
-		s.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: r, Horizontal: "web"}}
+		s.seen.Conflicts = []conflict.Conflict{{Container: "app", Resource: r, Horizontal: webHPA}}
 	}
 }
 

@@ -17,12 +17,14 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/vertical/conflicts"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/ownership"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podcache"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/vpa"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 	"github.com/plimsoll-dev/plimsoll/internal/series"
 )
 
@@ -31,8 +33,10 @@ type Caches struct {
 	Config
 	VPAs        *vpa.Client
 	Autoscalers cache.SharedIndexInformer
-	Tree        *ownership.Tree
-	Conflicts   *conflicts.Finder
+	// ownWorkloads is the cache of WorkloadAutoscalers where no other loop of the process has one.
+	ownWorkloads *workloads.Cache
+	Tree         *ownership.Tree
+	Conflicts    *conflicts.Finder
 }
 
 // Config is what Caches are made of.
@@ -46,6 +50,8 @@ type Config struct {
 	// Namespace is the one whose objects are read; all without it.
 	Namespace string
 	Conflict  conflict.Mode
+	// Workloads is the cache of WorkloadAutoscalers that another loop of the process fills; nil if none does.
+	Workloads *workloads.Cache
 	Log       logr.Logger
 }
 
@@ -66,8 +72,19 @@ func New(cfg Config) (*Caches, error) {
 	if err != nil {
 		return nil, err
 	}
-	horizontals := cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers().Informer()
-	if c.Conflicts, err = conflicts.New(horizontals, c.Autoscalers, cfg.Conflict.Skips()); err != nil {
+	if c.Workloads == nil {
+		objects, err := wla.New(cfg.REST)
+		if err != nil {
+			return nil, err
+		}
+		c.ownWorkloads = workloads.New(objects, cfg.Namespace, cfg.Log)
+		c.Workloads = c.ownWorkloads
+	}
+	c.Conflicts, err = conflicts.New(conflicts.Informers{
+		Horizontals: cfg.Informers.Autoscaling().V2().HorizontalPodAutoscalers().Informer(),
+		Workloads:   c.Workloads.Informer(), Verticals: c.Autoscalers,
+	}, cfg.Conflict.Skips())
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -92,6 +109,9 @@ func (c *Caches) Start(ctx context.Context) {
 	c.Pods.Start(ctx)
 	go c.Autoscalers.Run(ctx.Done())
 	go c.Tree.Run(ctx)
+	if c.ownWorkloads != nil {
+		c.ownWorkloads.Fill(ctx)
+	}
 }
 
 // EventKinds is the scheme of the objects that the vertical side records events

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/plimsoll-dev/plimsoll/internal/decide/vertical/conflict"
 	explainvertical "github.com/plimsoll-dev/plimsoll/internal/explain/vertical"
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
@@ -31,6 +33,9 @@ type explained struct {
 	changed int
 }
 
+// fought is a workload with an HPA, foughtByWLA one with a WorkloadAutoscaler.
+const fought, foughtByWLA = "fought", "fought-by-wla"
+
 var explanations = []explained{
 	{name: "evicted", mode: "Recreate", replicas: 2, actions: map[string]int{"evict": 1},
 		against: map[string]int{"DisruptionBudget": 1}, changed: 2},
@@ -42,7 +47,8 @@ var explanations = []explained{
 		against: map[string]int{"EvictionRequirements": 2},
 	},
 	// All that could be recommended is left alone.
-	{name: "fought", mode: "Recreate", replicas: 2, against: map[string]int{"NoRecommendation": 2}},
+	{name: fought, mode: "Recreate", replicas: 2, against: map[string]int{"NoRecommendation": 2}},
+	{name: foughtByWLA, mode: "Recreate", replicas: 2, against: map[string]int{"NoRecommendation": 2}},
 	{name: "resized", mode: "InPlaceOrRecreate", replicas: 2, actions: map[string]int{"resize": 1},
 		against: map[string]int{"DisruptionBudget": 1}, changed: 2},
 	{name: "kept", mode: "Off", replicas: 1, against: map[string]int{"ModeOff": 1}},
@@ -63,7 +69,7 @@ func TestExplainsWhatComes(t *testing.T) {
 	}
 	t.Cleanup(func() { installation.plimsoll.Stop(context.WithoutCancel(t.Context())) })
 	for i := range explanations {
-		if explanations[i].name != "fought" {
+		if name := explanations[i].name; name != fought && name != foughtByWLA {
 			w.awaitRecommendation(explanations[i].name)
 		}
 	}
@@ -79,6 +85,33 @@ func TestExplainsWhatComes(t *testing.T) {
 		w.awaitChanged(&explanations[i])
 	}
 	w.checkSaved("guarded")
+	w.checkConflict()
+}
+
+// workloadAutoscaler divides by both requests of foughtByWLA.
+const workloadAutoscaler = `{"apiVersion": "plimsoll.dev/v1alpha1", "kind": "WorkloadAutoscaler",
+	"metadata": {"name": "fought-by-wla"}, "spec": {
+		"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "fought-by-wla"}, "maxReplicas": 10,
+		"metrics": [
+			{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}},
+			{"type": "Resource", "resource": {"name": "memory", "target": {"type": "Utilization", "averageUtilization": 90}}}
+		]}}`
+
+// checkConflict checks that both objects of foughtByWLA name the conflict.
+func (w *world) checkConflict() {
+	w.t.Helper()
+	for kind, other := range map[string]string{
+		"wla": "VerticalPodAutoscaler fought-by-wla", "vpa": "WorkloadAutoscaler fought-by-wla",
+	} {
+		w.Eventually("a condition of the "+kind, func(context.Context) error {
+			message := w.Kubectl("get", kind, foughtByWLA, "-o",
+				`jsonpath={.status.conditions[?(@.type=="`+conflict.Condition+`")].message}`)
+			if !strings.Contains(message, other) {
+				return fmt.Errorf("it says %q", message)
+			}
+			return nil
+		})
+	}
 }
 
 func (w *world) arrange(x *explained) {
@@ -87,9 +120,12 @@ func (w *world) arrange(x *explained) {
 	if x.least > 0 {
 		w.protect(x.name, x.least)
 	}
-	if x.name == "fought" {
+	switch x.name {
+	case fought:
 		w.Create(harness.Autoscaler(x.name, harness.Resource(corev1.ResourceCPU, harness.Utilization(50)),
 			harness.Resource(corev1.ResourceMemory, harness.Utilization(90))))
+	case foughtByWLA:
+		w.KubectlInput(workloadAutoscaler, "apply", "-f", "-")
 	}
 	w.autoscaler(x.name, x.mode)
 	if x.policy != "" {

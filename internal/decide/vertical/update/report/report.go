@@ -108,7 +108,7 @@ func names(all []string) string {
 func conflicts(all []conflict.Conflict) string {
 	texts := make([]string, len(all))
 	for i, c := range all {
-		texts[i] = fmt.Sprintf("%s of container %s (HorizontalPodAutoscaler %s)", c.Resource, c.Container, c.Horizontal)
+		texts[i] = fmt.Sprintf("%s of container %s (%s)", c.Resource, c.Container, c.Horizontal)
 	}
 	return names(texts)
 }
@@ -131,7 +131,7 @@ var sentences = map[reason.Reason]string{
 		"changed for less",
 	reason.SmallDifference:      "the pods' requests differ too little from what is recommended",
 	reason.NothingChanges:       "the pods request what is recommended",
-	reason.Conflict:             "a HorizontalPodAutoscaler has a utilization target on what would have to change",
+	reason.Conflict:             "a horizontal autoscaler has a utilization target on what would have to change",
 	reason.LittleHistory:        "there are samples of less than a confidence interval, by which no request is lowered",
 	reason.Boosted:              "the pods have their start-up boost",
 	reason.ModeOff:              "the update mode changes no running pods",

@@ -1,0 +1,2 @@
+// Package gitops tests the examples of docs/gitops.md that need no cluster.
+package gitops

@@ -20,11 +20,14 @@ func TestExamplesAreAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs", "workloadautoscaler.md"))
-	if err != nil {
-		t.Fatal(err)
+	var examples []string
+	for _, page := range []string{"README.md", "docs/workloadautoscaler.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples = append(examples, strings.Split(string(text), "```yaml\n")[1:]...)
 	}
-	examples := strings.Split(string(text), "```yaml\n")[1:]
 	for _, example := range examples {
 		example, _, _ = strings.Cut(example, "```")
 		document, err := yaml.YAMLToJSON([]byte(example))
@@ -36,7 +39,7 @@ func TestExamplesAreAccepted(t *testing.T) {
 			t.Errorf("%v\n%s", err, example)
 		}
 	}
-	if len(examples) < 5 {
+	if len(examples) < 6 {
 		t.Errorf("only %d examples were found", len(examples))
 	}
 }

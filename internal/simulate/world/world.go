@@ -10,8 +10,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/workloadmodel"
 )
 
-// Epoch is the time at which virtual time begins, unless a world has another.
-var Epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+// Epoch is the time at which virtual time begins, unless a world has another: a minute before
+// midnight, when loads without a time of their own begin.
+var Epoch = time.Date(2025, 12, 31, 23, 59, 0, 0, time.UTC)
 
 // settled is how long pods have been there that are there at the beginning: longer
 // than any initialization period.

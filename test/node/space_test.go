@@ -87,14 +87,19 @@ func (s *space) eventually(deadline time.Duration, what string, check func(conte
 	defer cancel()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	var seen error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return
 		}
+		if ctx.Err() == nil || seen == nil {
+			// What fails because the time is over says nothing.
+			seen = err
+		}
 		select {
 		case <-ctx.Done():
-			s.t.Fatalf("not within %s: %s; last seen: %v", deadline, what, err)
+			s.t.Fatalf("not within %s: %s; last seen: %v", deadline, what, seen)
 		case <-ticker.C:
 		}
 	}

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
-
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // TestHungLoopIsNotAlive: when the workers never come back, the health check fails after five minutes, and not

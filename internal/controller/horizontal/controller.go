@@ -32,9 +32,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
@@ -45,6 +42,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // stallTimeout is how long an HPA may be due, while none is decided, before the loop counts as

@@ -1,18 +1,17 @@
 package horizontal
 
 import (
-	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
 	"sync"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/scaling"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/status"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // pass is one decision on one HPA, from its observation to its outcome.

@@ -1,9 +1,6 @@
 package horizontal
 
 import (
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
 	"sync"
 	"time"
 
@@ -18,6 +15,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // hpaRecord is what the controller remembers of one HPA.

@@ -5,14 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
-
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/targets"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
 )
 
 // triggers has HPAs decided between sync periods.

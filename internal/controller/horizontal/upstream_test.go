@@ -9,10 +9,6 @@ import (
 	"testing"
 	"time"
 
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
-	"github.com/plimsoll-dev/plimsoll/internal/observe"
-
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +22,8 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // The cases of upstream's tests (pkg/controller/podautoscaler/

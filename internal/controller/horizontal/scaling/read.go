@@ -1,22 +1,20 @@
 package scaling
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/calls"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/podindex"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // ReadGap is the least time from one reading of a scale to another that changes of the target's

@@ -4,12 +4,11 @@ import (
 	"context"
 	"time"
 
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // LagPeriods is for how many sync periods the cache may be behind the last status write before

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
-
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -14,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
 // TestNoPauseBeginsForAnHPAThatIsGone: the informer may report a status write of another controller while a worker

@@ -189,23 +189,13 @@ func newLoop(config *rest.Config, c *Config, log logr.Logger) (*loop, error) {
 		Workloads: objects, Kubelets: &c.Kubelets, FindsConflicts: true, Log: log.WithName("vertical"),
 	})}
 	cfg := controllerhorizontal.Config{
-		Client: client, Informers: all.informers, Pods: all.pods, Targets: all.targets,
-		Metrics:    source,
-		Conflict:   l.vertical.OfHorizontal,
-		Registerer: ctrlmetrics.Registry,
-		Log:        log.WithName("horizontal"),
-		SyncPeriod: c.SyncPeriod,
-		Triggers:   true,
-		Workers:    c.Workers,
-		Options:    c.Options,
-		HPAs:       c.HPAs,
-
-		WorkloadAutoscalers: objects,
-
-		FieldManager:   fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
-		TakeoverDelay:  c.TakeoverDelay,
-		StatusInterval: c.StatusInterval,
-		EventInterval:  c.EventInterval,
+		Client: client, Informers: all.informers, Pods: all.pods, Targets: all.targets, WorkloadAutoscalers: objects,
+		Metrics: source, Conflict: l.vertical.OfHorizontal,
+		Registerer: ctrlmetrics.Registry, Log: log.WithName("horizontal"),
+		FieldManager: fieldManager(c.LeaderElection.ResourceNamespace, c.LeaderElection.ResourceName),
+		HPAs:         c.HPAs, TakeoverDelay: c.TakeoverDelay,
+		SyncPeriod: c.SyncPeriod, Triggers: true, Workers: c.Workers, Options: c.Options,
+		StatusInterval: c.StatusInterval, EventInterval: c.EventInterval,
 	}
 	cfg.Scales, cfg.ScaleWrites, cfg.ScaleKinds = scales.Scales, scales.Writes, scales.Kinds
 	cfg.WriteLimiter, cfg.Mapper = scales.Limiter, scales.Mapper

@@ -148,8 +148,7 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 		Unreadable: gauge(own, "resource_unreadable_pods",
 			"Ready pods of objects that count as missing because the kubelets of their nodes cannot be read."),
 	}
-	err := m.register(registerer)
-	return m, err
+	return m, m.register(registerer)
 }
 
 func (m *Series) register(registerer prometheus.Registerer) error {

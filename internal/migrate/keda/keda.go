@@ -3,6 +3,7 @@ package keda
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,7 +204,9 @@ func (c *conversion) fallback() {
 	if slices.ContainsFunc(c.spec.Triggers, func(t trigger) bool { return t.UseCachedMetrics }) {
 		period = time.Duration(ptr.Deref(c.spec.PollingInterval, 30)) * time.Second
 	}
-	seconds := max(1, f.FailureThreshold*int32(period/time.Second))
+	// Some write a threshold of many digits for never.
+	failed := int64(f.FailureThreshold) * int64(period/time.Second)
+	seconds := int32(min(max(1, failed), math.MaxInt32))
 	isUsed := false
 	for i := range c.out().Metrics {
 		m := &c.out().Metrics[i]

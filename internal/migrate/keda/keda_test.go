@@ -1,6 +1,7 @@
 package keda
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -44,6 +45,25 @@ func TestTargetOfKEDAsHPA(t *testing.T) {
 	}
 	if r, err = FromScaledObject(object, nil); err != nil || r.Losses() == 0 {
 		t.Errorf("without KEDA's HPA: %+v, %v", r, err)
+	}
+}
+
+// A threshold that is never reached becomes a duration that never is.
+func TestThresholdOfManyDigits(t *testing.T) {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": "worker", "namespace": "shop"},
+		"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"name": "worker"},
+			"triggers":       []any{map[string]any{"type": "prometheus", "metadata": map[string]any{"threshold": "5"}}},
+			"fallback":       map[string]any{"failureThreshold": int64(200000000), "replicas": int64(4)},
+		},
+	}}
+	r, err := FromScaledObject(object, nil)
+	if err != nil || len(r.WorkloadAutoscaler.Spec.Metrics) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := *r.WorkloadAutoscaler.Spec.Metrics[0].Fallback.FailureDurationSeconds; got != math.MaxInt32 {
+		t.Errorf("the fallback is in force after %d s", got)
 	}
 }
 

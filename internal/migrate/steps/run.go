@@ -57,9 +57,15 @@ func (r *Runner) Prepare(ctx context.Context, name types.NamespacedName) (isDone
 	return r.forward(ctx, name, Activate, Remove)
 }
 
-// Finish does the rest.
+// errNotCompared is returned where another WorkloadAutoscaler would have to be made than the one that was compared.
+var errNotCompared = errors.New("it was changed after the comparison, so it stays; run the command again")
+
+// Finish does the rest. It begins nothing again: what it activates is what was compared.
 func (r *Runner) Finish(ctx context.Context, name types.NamespacedName) error {
-	_, err := r.forward(ctx, name)
+	isDone, err := r.forward(ctx, name, CreatePreview, DeletePreview)
+	if err == nil && !isDone {
+		return errNotCompared
+	}
 	return err
 }
 

@@ -321,6 +321,32 @@ func TestAnyInterruptions(t *testing.T) {
 	})
 }
 
+// An HPA that is changed, or a WorkloadAutoscaler that is deleted, after the comparison: the HPA stays. The next run
+// compares again.
+func TestChangedAfterTheComparison(t *testing.T) {
+	for name, change := range map[string]func(*fake){
+		"the HPA is changed": func(f *fake) {
+			_ = unstructured.SetNestedField(f.state.HPA.Object, int64(50), "spec", "maxReplicas")
+			f.store(f.state.HPA)
+		},
+		"the WorkloadAutoscaler is deleted": func(f *fake) { f.state.WorkloadAutoscaler = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			if _, err := f.runner().Prepare(t.Context(), web); err != nil {
+				t.Fatal(err)
+			}
+			change(f)
+			if err := f.runner().Finish(t.Context(), web); !errors.Is(err, errNotCompared) || !f.hpaActs() {
+				t.Errorf("%v: %v", err, f.log)
+			}
+			if err := f.forward(); err != nil || !f.isForward() {
+				t.Errorf("%v: %v", err, f.log)
+			}
+		})
+	}
+}
+
 // The writes and their order, as docs/migrate.md has them.
 func TestWrites(t *testing.T) {
 	f := newFake(t)

@@ -137,23 +137,10 @@ func (g *generator) scale(replicas int32, first bool) Scale {
 
 // events are the rarer things.
 func (g *generator) events(s *Situation, first bool) {
-	if first {
+	if first || g.specEvent(s) {
 		return
 	}
 	switch {
-	case g.windows && g.chance(4):
-		before := *g.spec.DeepCopy()
-		g.editWindows()
-		g.lengthened = g.lengthened || longer(&before, &g.spec)
-		s.Note = "edited windows"
-	case g.chance(40):
-		before := g.spec
-		g.spec = g.newSpec()
-		g.lengthened = g.lengthened || longer(&before, &g.spec)
-		s.Note = "new spec"
-	case g.chance(30):
-		g.editSpec()
-		s.Note = "edited spec"
 	case g.trouble(60):
 		s.Recreate = true
 		s.Note = "recreated"
@@ -176,6 +163,28 @@ func (g *generator) events(s *Situation, first bool) {
 	case g.chance(5):
 		g.surge = 0
 	}
+}
+
+// specEvent is a change of the spec, if one happens.
+func (g *generator) specEvent(s *Situation) bool {
+	switch {
+	case g.windows && g.chance(4):
+		before := *g.spec.DeepCopy()
+		g.editWindows()
+		g.lengthened = g.lengthened || longer(&before, &g.spec)
+		s.Note = "edited windows"
+	case g.chance(40):
+		before := g.spec
+		g.spec = g.newSpec()
+		g.lengthened = g.lengthened || longer(&before, &g.spec)
+		s.Note = "new spec"
+	case g.chance(30):
+		g.editSpec()
+		s.Note = "edited spec"
+	default:
+		return false
+	}
+	return true
 }
 
 func (g *generator) editSpec() {

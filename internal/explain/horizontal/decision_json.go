@@ -163,7 +163,8 @@ func (r *Result) trace() Trace {
 	t := Trace{
 		Time: d.At, Divergences: r.Policy.Divergences.String(), Branch: d.Branch.String(), Current: d.Current,
 		MinReplicas: d.Bounds.MinReplicas, MaxReplicas: d.Bounds.MaxReplicas,
-		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error, WorkloadAutoscaler: workload{r}.workloadTrace(),
+		RaisedToMin: d.RaisedToMin, Reason: r.Report.Reason, Error: r.Report.Error,
+		WorkloadAutoscaler: workload{r}.workloadTrace(),
 	}
 	for i := range d.Metrics {
 		t.Metrics = append(t.Metrics, r.metricTrace(i))

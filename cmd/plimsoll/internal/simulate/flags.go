@@ -51,7 +51,8 @@ func newSimulateFlags() *simulateFlags {
 }
 
 func (f *simulateFlags) add(fs *pflag.FlagSet) {
-	fs.StringSliceVar(&f.hpas, "hpa", nil, "A file with a HorizontalPodAutoscaler or a WorkloadAutoscaler; several are compared.")
+	fs.StringSliceVar(&f.hpas, "hpa", nil,
+		"A file with a HorizontalPodAutoscaler or a WorkloadAutoscaler; several are compared.")
 	fs.StringVar(&f.workload, "workload", "", "A file with the workload that it scales, if it is not in the same file.")
 	fs.StringVar(&f.load, "load", "",
 		"The load: a trace (.csv or .csv.gz), step:…, ramp:…, sine:…, poisson:… or generated:NAME.")

@@ -77,7 +77,7 @@ func (p *occurrence) renew(s *Schedule, now time.Time) {
 // the ramp starts.
 func (p *occurrence) setRamp(all []Schedule, i int, own Bounds) {
 	s := &all[i]
-	if s.Ramp <= 0 || s.MinReplicas == 0 || p.next.IsZero() {
+	if s.Ramp <= 0 || s.MinReplicas == 0 || p.next.IsZero() || p.lastsUntilNext() {
 		return
 	}
 	p.ramp = ramp{start: p.next.Add(-s.Ramp), over: s.Ramp, from: own.MinReplicas, to: s.MinReplicas}
@@ -87,6 +87,11 @@ func (p *occurrence) setRamp(all []Schedule, i int, own Bounds) {
 			p.ramp.from = other.MinReplicas
 		}
 	}
+}
+
+// lastsUntilNext reports whether the schedule is in force until it starts again: then it never ramps up.
+func (p *occurrence) lastsUntilNext() bool {
+	return p.isInForce && (p.end.IsZero() || !p.end.Before(p.next))
 }
 
 // compute makes the result of the occurrences.

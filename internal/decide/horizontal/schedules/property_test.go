@@ -223,3 +223,27 @@ func TestAskedRarely(t *testing.T) {
 		t.Errorf("asked %d times at once", times)
 	}
 }
+
+// TestOftenIsCheap: as many schedules as there may be, each starting every minute, cost little at once and little a
+// minute.
+func TestOftenIsCheap(t *testing.T) {
+	for _, duration := range []time.Duration{time.Minute, 366 * 24 * time.Hour} {
+		times := 0
+		var all []schedules.Schedule
+		for i := range 32 {
+			all = append(all, schedules.Schedule{
+				Name: fmt.Sprint(i), Start: asked{cronOf("* * * * *"), &times}, Duration: duration, MinReplicas: int32(i + 1),
+				Ramp: 24 * time.Hour,
+			})
+		}
+		var c schedules.Cache
+		now := time.Date(2026, 11, 20, 12, 0, 30, 0, time.UTC)
+		for range 11 {
+			c.At(now, all, schedules.Bounds{MinReplicas: 1, MaxReplicas: 100})
+			now = now.Add(time.Minute)
+		}
+		if most := 11 * 32 * 40; times > most {
+			t.Errorf("%s: asked %d times in ten minutes, want at most %d", duration, times, most)
+		}
+	}
+}

@@ -72,20 +72,21 @@ func (s *Schedule) location() *time.Location {
 	return s.Location
 }
 
-// latest is the last start whose duration includes now; zero if there is none.
+// latest is the last start whose duration includes now; zero if there is none. Where starts come often, one is near
+// now: it is looked for from there, in steps that double.
 func (s *Schedule) latest(now time.Time) time.Time {
 	start, found := s.nextUntil(now.Add(-s.Duration), now)
 	if !found {
 		return time.Time{}
 	}
 	// No start is between high and now.
-	for high := now; high.Sub(start) >= gap; {
+	for high, step := now, gap; high.Sub(start) >= gap; step *= 2 {
 		later, found := s.nextUntil(start, now)
 		if !found {
 			return start
 		}
 		start = later
-		middle := start.Add(high.Sub(start) / 2)
+		middle := high.Add(-min(step, high.Sub(start)/2))
 		if later, found = s.nextUntil(middle, now); found {
 			start = later
 		} else {

@@ -40,24 +40,28 @@ type owned struct {
 	// overtaken is when the HPA was last decided in full at once because of a change during a
 	// decision.
 	overtaken time.Time
-	// policy is what the object asks for, made of from; refusal is why a WorkloadAutoscaler's spec is
-	// not acted on.
+	// policy is what the object asks for, made of from's spec with these options; refusal is why a
+	// WorkloadAutoscaler's spec is not acted on.
 	policy  horizontal.Policy
 	refusal statusreport.Refusal
 	from    observehorizontal.Autoscaler
+	options observehorizontal.Options
 	// isReleased says that the pods and metrics of an object that is left to another controller
 	// are not watched.
 	isReleased bool
 }
 
-// policyOf is what the object asks for. The options are the same until the record is reset.
+// policyOf is what the object asks for. A change of its status alone makes no new policy: cron expressions would be
+// parsed and searched again with each status write.
 func (o *owned) policyOf(
 	hpa observehorizontal.Autoscaler, options observehorizontal.Options,
 ) (horizontal.Policy, statusreport.Refusal) {
-	if o.from != hpa {
-		o.from = hpa
+	isMade := o.from.HorizontalPodAutoscaler != nil
+	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, hpa) {
 		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)
+		o.options = options
 	}
+	o.from = hpa
 	return o.policy, o.refusal
 }
 

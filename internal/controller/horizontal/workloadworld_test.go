@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +30,8 @@ type workloadAPI struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	objects map[string]*plimsollv1alpha1.WorkloadAutoscaler
+	// version is the last that an object got.
+	version int
 	// watches get the changes.
 	watches []*io.PipeWriter
 }
@@ -45,7 +49,7 @@ func (a *workloadAPI) serve(c *Config) {
 	if err != nil {
 		a.w.t.Fatal(err)
 	}
-	c.WorkloadAutoscalers = workloads.New(client, c.Log)
+	c.WorkloadAutoscalers = workloads.New(client, metav1.NamespaceAll, c.Log)
 }
 
 // workloadOf is a WorkloadAutoscaler that asks for what an HPA does.
@@ -87,14 +91,27 @@ func (a *workloadAPI) store(object *plimsollv1alpha1.WorkloadAutoscaler) {
 	}
 	a.w.mu.Lock()
 	a.w.version++
-	object.ResourceVersion = strconv.Itoa(a.w.version)
+	a.version = a.w.version
 	a.w.mu.Unlock()
+	object.ResourceVersion = strconv.Itoa(a.version)
 	object.TypeMeta = metav1.TypeMeta{APIVersion: "plimsoll.dev/v1alpha1", Kind: "WorkloadAutoscaler"}
 	a.objects[object.Name] = object.DeepCopy()
 	text := encoded(map[string]any{"type": kind, "object": object})
 	for _, to := range a.watches {
 		go func() { _, _ = to.Write(text) }()
 	}
+}
+
+// replay sends what has changed since a version. It needs the lock.
+func (a *workloadAPI) replay(to io.Writer, since string) {
+	var texts []byte
+	for _, object := range a.objects {
+		version, _ := strconv.Atoi(object.ResourceVersion)
+		if from, err := strconv.Atoi(since); err == nil && version > from {
+			texts = append(texts, encoded(map[string]any{"type": watch.Modified, "object": object})...)
+		}
+	}
+	go func() { _, _ = to.Write(texts) }()
 }
 
 func encoded(object any) []byte {
@@ -124,6 +141,7 @@ func (a *workloadAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	case query.Get("watch") != "":
 		read, write := io.Pipe()
 		a.watches = append(a.watches, write)
+		a.replay(write, query.Get("resourceVersion"))
 		go func() {
 			<-r.Context().Done()
 			_ = write.Close()
@@ -141,10 +159,10 @@ func (a *workloadAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.HasSuffix(path, "/"+plimsollv1alpha1.WorkloadAutoscalers):
 		list := plimsollv1alpha1.WorkloadAutoscalerList{
 			TypeMeta: metav1.TypeMeta{APIVersion: "plimsoll.dev/v1alpha1", Kind: "WorkloadAutoscalerList"},
-			ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+			ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(a.version)},
 		}
-		for _, object := range a.objects {
-			list.Items = append(list.Items, *object)
+		for _, name := range slices.Sorted(maps.Keys(a.objects)) {
+			list.Items = append(list.Items, *a.objects[name])
 		}
 		return answer(http.StatusOK, list), nil
 	}

@@ -14,6 +14,20 @@ func SpecChanged(old, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return old != hpa && hpa.Generation == 0 && !equality.Semantic.DeepEqual(&old.Spec, &hpa.Spec)
 }
 
+// IsSameSpec reports whether PolicyOf is the same for two states of one object. Their generations do not say so: a new
+// version of the CustomResourceDefinition may have other defaults.
+func IsSameSpec(old, hpa Autoscaler) bool {
+	switch {
+	case old.HorizontalPodAutoscaler == hpa.HorizontalPodAutoscaler:
+		return true
+	case old.Workload == nil || hpa.Workload == nil:
+		return old.Workload == hpa.Workload && equality.Semantic.DeepEqual(&old.Spec, &hpa.Spec)
+	default:
+		return old.Workload.Unreadable == hpa.Workload.Unreadable &&
+			equality.Semantic.DeepEqual(&old.Workload.Spec, &hpa.Workload.Spec)
+	}
+}
+
 // StatusChanged reports whether the HPA's status is another than before.
 func StatusChanged(old, hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return !equality.Semantic.DeepEqual(&old.Status, &hpa.Status)

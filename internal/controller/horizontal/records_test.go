@@ -1,0 +1,44 @@
+package horizontal
+
+import (
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// TestStatusAloneMakesNoNewPolicy: the policy, and with it what is known of the schedules, is as old as the spec.
+func TestStatusAloneMakesNoNewPolicy(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		object := workloadOf(w.web("web", 2))
+		object.Spec.Schedules = []plimsollv1alpha1.Schedule{always(3)}
+		var o owned
+		options := observehorizontal.DefaultOptions()
+		policy := func(change func(*plimsollv1alpha1.WorkloadAutoscaler)) any {
+			object = object.DeepCopy()
+			change(object)
+			p, _ := o.policyOf(observehorizontal.WorkloadAutoscaler(object), options)
+			return p.WorkloadAutoscaler
+		}
+		first := policy(func(*plimsollv1alpha1.WorkloadAutoscaler) {})
+		if policy(func(w *plimsollv1alpha1.WorkloadAutoscaler) { w.Status.DesiredReplicas = 5 }) != first {
+			t.Error("a status write made a new policy")
+		}
+		// The generation of an edit grows; that of a default that the API server has since does not.
+		second := policy(func(w *plimsollv1alpha1.WorkloadAutoscaler) { w.Spec.CooldownPeriod = ptr.To[int32](7) })
+		if second == first {
+			t.Error("another spec made no new policy")
+		}
+		third := policy(func(w *plimsollv1alpha1.WorkloadAutoscaler) { w.Unreadable = "no number" })
+		if third == second {
+			t.Error("a spec that cannot be read made no new policy")
+		}
+		options.Divergences = divergence.None
+		if policy(func(*plimsollv1alpha1.WorkloadAutoscaler) {}) == third {
+			t.Error("other options made no new policy")
+		}
+	})
+}

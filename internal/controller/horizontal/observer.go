@@ -129,11 +129,17 @@ func (o *observer) observeTarget(p *pass) {
 	if p.purpose == toAct && o.reader.ReadsKubelets(&p.policy) {
 		follower = p.record
 	}
-	if p.observation.Refusal.Reason != "" || p.purpose == toFindOut {
+	both := ""
+	switch {
+	case p.observation.Refusal.Reason != "" || p.purpose == toFindOut:
+		// The pods may be the rival's.
 		o.pods.Watch(p.hpa.Key(), selector, follower)
-		return
+	case p.hpa.IsPreview():
+		both = o.pods.Watch(p.hpa.Key(), selector, follower)
+	default:
+		both = o.pods.Claim(p.hpa.Key(), selector, follower)
 	}
-	if both := o.pods.Claim(p.hpa.Key(), selector, follower); both != "" {
+	if both != "" {
 		p.observation.Target.Selector = horizontal.Selector{
 			Problem: horizontal.SelectorAmbiguous,
 			Message: fmt.Sprintf("pods by selector %s are controlled by more than one HPA (e.g. %s)",

@@ -143,3 +143,33 @@ func TestOwnerNotKnownYet(t *testing.T) {
 		}
 	})
 }
+
+// TestPreviewStopsNoOther: a WorkloadAutoscaler whose pods are an HPA's too shows that in mode Preview, and the HPA goes
+// on. In mode Active both stop.
+func TestPreviewStopsNoOther(t *testing.T) {
+	for mode, want := range map[plimsollv1alpha1.Mode]string{
+		plimsollv1alpha1.ModePreview: "True ValidMetricFound", plimsollv1alpha1.ModeActive: "False AmbiguousSelector",
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				k, api := w.kubelets("a"), w.workloads()
+				w.addHPA(w.web("web", 2))
+				w.onto("web", 2, "a")
+				object := workloadOf(w.web("batch", 1))
+				object.Spec.Mode = mode
+				api.put(object)
+				batch := w.deployment("batch")
+				batch.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
+				w.store(deploymentResource, batch)
+				w.start(k.direct, api.serve)
+				w.pass(2 * period)
+				if got := w.condition("web", "ScalingActive"); got != want {
+					t.Errorf("the HPA shows %q, want %q", got, want)
+				}
+				if got := workloadCondition(api.get("batch"), "ScalingActive"); got.Reason != "AmbiguousSelector" {
+					t.Errorf("the WorkloadAutoscaler shows %q", got.Reason)
+				}
+			})
+		})
+	}
+}

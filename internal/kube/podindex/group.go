@@ -155,7 +155,7 @@ func (g *group) find(name string) (int, bool) {
 // overlap names the group's object and another that has pods in common with it;
 // empty when there is none. A group that selects by owner has no others' pods.
 func (g *group) overlap() string {
-	if g.shared == 0 || g.isPassive || g.selector.owner != 0 {
+	if g.shared == 0 || g.selector.owner != 0 {
 		return ""
 	}
 	// The first name of all, so that the text does not change from one decision

@@ -107,11 +107,12 @@ func (x *Index) Claim(object observe.Key, selector *Selector, follower any) (bot
 	return x.follow(object, selector, follower, false).overlap()
 }
 
-// Watch is Claim for an object that does not act on its pods: they may be another object's.
-func (x *Index) Watch(object observe.Key, selector *Selector, follower any) {
+// Watch is Claim for an object that does not act on its pods. It finds what Claim would, and others' claims do not find
+// it.
+func (x *Index) Watch(object observe.Key, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.follow(object, selector, follower, true)
+	return x.follow(object, selector, follower, true).overlap()
 }
 
 func (x *Index) follow(object observe.Key, selector *Selector, follower any, isPassive bool) *group {

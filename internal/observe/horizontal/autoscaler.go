@@ -44,6 +44,11 @@ func (a *Autoscaler) SelectsByOwner() bool {
 	return a.Workload != nil && a.Workload.Spec.SelectionStrategy == plimsollv1alpha1.SelectionStrategyOwnerReferences
 }
 
+// IsPreview reports whether nothing is written of the object's decisions because it asks for that.
+func (a *Autoscaler) IsPreview() bool {
+	return a.Workload != nil && a.Workload.Spec.Mode == plimsollv1alpha1.ModePreview
+}
+
 // SyncPeriod is how often the object is decided, at least: what its spec says, or else the controller's.
 func (a *Autoscaler) SyncPeriod(controllers time.Duration) time.Duration {
 	if a.Workload != nil && a.Workload.Spec.SyncPeriodSeconds != nil {

@@ -1,0 +1,70 @@
+package horizontal
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// rivals are two WorkloadAutoscalers of one target. The younger one, which comes first by its name, wants nine replicas.
+func (w *world) rivals(api *workloadAPI) (younger, older *plimsollv1alpha1.WorkloadAutoscaler) {
+	hpa := externally(w.web("web", 1))
+	w.external = func(context.Context) (int64, error) { return 100, nil }
+	younger, older = workloadOf(hpa), workloadOf(hpa)
+	younger.Name, younger.UID, younger.Spec.MinReplicas = "a", "a", ptr.To[int32](9)
+	older.Name, older.UID = "z", "z"
+	older.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+	api.put(younger)
+	api.put(older)
+	return younger, older
+}
+
+// TestYoungerWaitsForAllToBeKnown: at the start, thousands of others become known between two WorkloadAutoscalers of one
+// target. The one that must not act does not act before it knows.
+func TestYoungerWaitsForAllToBeKnown(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		younger, _ := w.rivals(api)
+		for i := range 2000 {
+			other := younger.DeepCopy()
+			other.Name = fmt.Sprintf("m%d", i)
+			other.UID, other.Spec.ScaleTargetRef.Name = types.UID(other.Name), "no-"+other.Name
+			api.put(other)
+		}
+		w.start(api.serve)
+		w.pass(period)
+		if got := w.scaleWrites(); len(got) > 0 {
+			t.Errorf("the younger one scaled: %v", got)
+		}
+		if got := workloadCondition(api.get("a"), "AbleToScale"); got.Reason != "TargetHasAnotherAutoscaler" {
+			t.Errorf("the younger one shows %v", got)
+		}
+		if got := workloadCondition(api.get("z"), "AbleToScale"); got.Status != metav1.ConditionTrue {
+			t.Errorf("the older one shows %v", got)
+		}
+	})
+}
+
+// TestCreatedAgainUnseen: a WorkloadAutoscaler is deleted and created again while no watch is open. It is the younger one
+// now, as it would be for a controller that has just started.
+func TestCreatedAgainUnseen(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		_, older := w.rivals(api)
+		w.start(api.serve)
+		w.pass(period)
+		w.wantReplicas("web", 1, "the older one acts")
+		again := older.DeepCopy()
+		again.UID, again.CreationTimestamp = "z-2", metav1.Now()
+		api.put(again)
+		w.pass(period)
+		w.wantReplicas("web", 9, "the other one is older now")
+	})
+}

@@ -46,6 +46,7 @@ func (k *withKEDA) State(context.Context, types.NamespacedName) (*State, error) 
 	if k.w == nil {
 		return s, nil
 	}
+	decide(k.w, s.HPA != nil)
 	p := plimsollv1alpha1.Proposal{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "jobs", Replicas: ptr.To[int32](3)}
 	if s.HPA == nil && !k.servesPaused {
 		p.Replicas, p.Message = nil, "the server has no such metric"

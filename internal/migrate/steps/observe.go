@@ -122,11 +122,10 @@ func (c *Comparison) sample(s *State) {
 		c.Problem = "the objects were changed during the comparison"
 		return
 	}
-	if w.Status.ObservedGeneration == nil || *w.Status.ObservedGeneration < w.Generation {
-		c.Problem = notDecided
+	c.Problem = problem(s.HPA, w)
+	if c.Problem == notDecided {
 		return
 	}
-	c.Problem = problem(s.HPA, w)
 	desired, _, _ := unstructured.NestedInt64(s.HPA.Object, "status", "desiredReplicas")
 	c.HPA, c.WorkloadAutoscaler = int32(desired), w.Status.DesiredReplicas
 	c.Replicas, c.Reason = w.Status.CurrentReplicas, w.Status.Reason
@@ -150,7 +149,9 @@ func problem(hpa *unstructured.Unstructured, w *plimsollv1alpha1.WorkloadAutosca
 	isYielding := slices.ContainsFunc(w.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionFalse && c.Reason == anotherAutoscaler
 	})
-	switch {
+	switch observed := w.Status.ObservedGeneration; {
+	case observed == nil || *observed < w.Generation:
+		return notDecided
 	case !isYielding:
 		// Both would act once it is Active.
 		return notSeen

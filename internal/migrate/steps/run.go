@@ -103,9 +103,9 @@ func (r *Runner) run(
 		if err != nil || step == Done || slices.Contains(stops, step) {
 			return step, err
 		}
-		if step == AwaitDeletion || step == AwaitKEDA {
-			if err := r.await(ctx, deadline); err != nil {
-				return step, fmt.Errorf("waiting for %s: %w", awaited[step], err)
+		if step, awaited := state.awaits(step); awaited != "" {
+			if err := r.await(ctx, step, deadline); err != nil {
+				return step, fmt.Errorf("waiting for %s: %w", awaited, err)
 			}
 			continue
 		}
@@ -120,7 +120,21 @@ func (r *Runner) run(
 	}
 }
 
-var awaited = map[Step]string{AwaitDeletion: "a deletion", AwaitKEDA: "KEDA"}
+// awaits is what is to be waited for instead of the step; empty if nothing is. The comparison may be long over when the
+// user has answered, and the controller may have ended since. That it decides on what is Active shows that it runs.
+func (s *State) awaits(step Step) (instead Step, what string) {
+	switch step {
+	case AwaitDeletion:
+		return step, "a deletion"
+	case AwaitKEDA:
+		return step, "KEDA"
+	case Remove:
+		if why := problem(s.HPA, s.WorkloadAutoscaler); why != "" {
+			return AwaitController, "Plimsoll's controller, so the " + s.Kind + " stays: " + why
+		}
+	}
+	return step, ""
+}
 
 // isRetried reports whether another writer was faster, so that the objects must be read
 // again.
@@ -130,12 +144,19 @@ func isRetried(err error) bool {
 
 var errTimeout = errors.New("it takes too long; run the command again later")
 
-func (r *Runner) await(ctx context.Context, deadline time.Time) error {
+// controllerPoll is how long to wait for Plimsoll's controller between two reads: it decides on a change at once.
+const controllerPoll = 200 * time.Millisecond
+
+func (r *Runner) await(ctx context.Context, step Step, deadline time.Time) error {
 	if time.Now().After(deadline) {
 		return errTimeout
 	}
+	pause := r.Poll
+	if step == AwaitController {
+		pause = min(pause, controllerPoll)
+	}
 	select {
-	case <-time.After(r.Poll):
+	case <-time.After(pause):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -222,7 +243,7 @@ func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *Sta
 	isServed := func(m plimsollv1alpha1.MetricSpec) bool { return m.External != nil }
 	if s.isOfKEDA() && slices.ContainsFunc(s.WorkloadAutoscaler.Spec.Metrics, isServed) {
 		r.Report(name, fmt.Sprintf("checking for %s that the metrics can still be read", r.Timeout))
-		for deadline := time.Now().Add(r.Timeout); r.await(ctx, deadline) == nil; {
+		for deadline := time.Now().Add(r.Timeout); r.await(ctx, Complete, deadline) == nil; {
 			continue
 		}
 		var err error

@@ -75,6 +75,9 @@ const (
 	AwaitDeletion Step = "AwaitDeletion"
 	// AwaitKEDA waits until KEDA has deleted or made its HPA.
 	AwaitKEDA Step = "AwaitKEDA"
+	// AwaitController waits until Plimsoll's controller has decided on the WorkloadAutoscaler that is Active, and can
+	// replace the original.
+	AwaitController Step = "AwaitController"
 	// Done is the end.
 	Done Step = "Done"
 )

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -36,6 +37,8 @@ type fake struct {
 	// writes is how many there were. Before or after the one of this number the process
 	// is killed; never if it is 0.
 	writes, crashBefore, crashAfter int
+	// isControllerGone says that no controller decides on the WorkloadAutoscaler.
+	isControllerGone bool
 	// onState is called before each read.
 	onState func()
 	// fails are the errors of the next writes.
@@ -105,10 +108,23 @@ func (f *fake) State(context.Context, types.NamespacedName) (*State, error) {
 		s.HPA = f.state.HPA.DeepCopy()
 		s.Original = s.HPA
 	}
-	if f.state.WorkloadAutoscaler != nil {
-		s.WorkloadAutoscaler = f.state.WorkloadAutoscaler.DeepCopy()
+	if w := f.state.WorkloadAutoscaler; w != nil {
+		if !f.isControllerGone {
+			decide(w, f.state.HPA != nil)
+		}
+		s.WorkloadAutoscaler = w.DeepCopy()
 	}
 	return s, nil
+}
+
+// decide is what Plimsoll's controller does.
+func decide(w *plimsollv1alpha1.WorkloadAutoscaler, hasHPA bool) {
+	w.Status.ObservedGeneration = ptr.To(w.Generation)
+	if w.Status.Conditions = nil; hasHPA {
+		w.Status.Conditions = []metav1.Condition{
+			{Type: "AbleToScale", Status: metav1.ConditionFalse, Reason: anotherAutoscaler},
+		}
+	}
 }
 
 func conflict() error {
@@ -169,6 +185,9 @@ func (f *fake) SetMode(
 		w := f.state.WorkloadAutoscaler
 		if err := asRead(read, w); err != nil {
 			return err
+		}
+		if w.Spec.Mode != mode {
+			w.Generation++
 		}
 		w.Spec.Mode = mode
 		delete(w.Annotations, convert.Migrating)
@@ -347,6 +366,41 @@ func TestChangedAfterTheComparison(t *testing.T) {
 	}
 }
 
+// A controller that ends after it has decided on the Preview, or that cannot read a metric any more: the HPA stays,
+// however long the user took to answer.
+func TestControllerThatEndsAfterTheComparison(t *testing.T) {
+	for why, end := range map[string]func(*fake){
+		"does it run": func(f *fake) { f.isControllerGone = true },
+		"cannot read cpu": func(f *fake) {
+			f.onState = func() {
+				f.state.WorkloadAutoscaler.Status.Proposals = []plimsollv1alpha1.Proposal{
+					{Source: plimsollv1alpha1.ProposalSourceMetric, Name: "cpu", Message: "no metrics"},
+				}
+			}
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(t)
+			if _, err := f.runner().Prepare(t.Context(), web); err != nil {
+				t.Fatal(err)
+			}
+			all, err := f.runner().Observe(t.Context(), []types.NamespacedName{web}, 0, func(time.Duration) {})
+			if err != nil || all[0].Problem != "" {
+				t.Fatalf("%+v, %v", all, err)
+			}
+			end(f)
+			err = f.runner().Finish(t.Context(), web)
+			if !errors.Is(err, errTimeout) || !strings.Contains(err.Error(), why) || !f.hpaActs() {
+				t.Errorf("%v: %v", err, f.log)
+			}
+			f.isControllerGone, f.onState, f.state.WorkloadAutoscaler.Status.Proposals = false, nil, nil
+			if err := f.forward(); err != nil || !f.isForward() {
+				t.Errorf("%v: %v", err, f.log)
+			}
+		})
+	}
+}
+
 // The writes and their order, as docs/migrate.md has them.
 func TestWrites(t *testing.T) {
 	f := newFake(t)
@@ -444,6 +498,7 @@ func TestAwaitsDeletion(t *testing.T) {
 func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
+		f.isControllerGone = true
 		if _, err := f.runner().Prepare(t.Context(), web); err != nil {
 			t.Fatal(err)
 		}

@@ -131,7 +131,7 @@ func (c *Controller) newReconciler() (*reconciler, error) {
 		Clients: cfg.Clients, Targets: cfg.Targets,
 		FieldManager: cfg.FieldManager,
 		Workers:      c.workers, Reads: reads, Writes: writes,
-		Unchanged: o.unchanged, SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
+		Unchanged: o.unchanged, MayScale: o.mayScale, SyncPeriod: cfg.SyncPeriod, Triggers: cfg.Triggers,
 	})
 	if err != nil {
 		return nil, err

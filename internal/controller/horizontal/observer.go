@@ -159,6 +159,17 @@ func (o *observer) unchanged(hpa observehorizontal.Autoscaler) error {
 	return nil
 }
 
+// mayScale is an error if the object is no longer the one that was observed, or if its target has got another
+// autoscaler: it must not be scaled on what was decided without that one.
+func (o *observer) mayScale(hpa observehorizontal.Autoscaler) error {
+	if hpa.Workload != nil {
+		if _, isThere := o.records.targets.rivalOf(hpa.Key()); isThere {
+			return scaling.ErrSuperseded
+		}
+	}
+	return o.unchanged(hpa)
+}
+
 // isCached reports whether the cache still has this very HPA.
 func (o *observer) isCached(hpa observehorizontal.Autoscaler) bool {
 	now, err := o.get(hpa.Key())

@@ -48,6 +48,8 @@ type Config struct {
 	Reads, Writes *calls.Slots
 	// Unchanged is an error if the HPA is no longer the one that is decided.
 	Unchanged func(observehorizontal.Autoscaler) error
+	// MayScale is an error if the decision on it must not be carried out any more.
+	MayScale func(observehorizontal.Autoscaler) error
 
 	SyncPeriod time.Duration
 	// Triggers says that HPAs are decided between sync periods too.

@@ -128,7 +128,7 @@ func (s *Scaler) isCurrent(ctx context.Context, c *Change, kind schema.GroupKind
 	if isCached && (cached.Scale.UID != target.UID || cached.Scale.Spec.Replicas != target.Spec.Replicas) {
 		return scale.ErrMoved
 	}
-	return s.Unchanged(c.HPA)
+	return s.MayScale(c.HPA)
 }
 
 // isGivenUp reports whether a write was given up rather than refused.

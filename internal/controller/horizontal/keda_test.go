@@ -1,0 +1,94 @@
+package horizontal
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/takeover"
+)
+
+// ofKEDA is the HPA that KEDA makes of a ScaledObject with the same target and metrics.
+func ofKEDA(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
+	hpa = hpa.DeepCopy()
+	hpa.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject", Name: hpa.Name, UID: "so", Controller: ptr.To(true),
+		BlockOwnerDeletion: ptr.To(true),
+	}}
+	hpa.Name, hpa.UID = "keda-hpa-"+hpa.Name, "keda"
+	return hpa
+}
+
+// TestKEDAsHPA: a WorkloadAutoscaler does not act while KEDA has an HPA for its target, names that HPA in its condition
+// and an event, and acts when KEDA has deleted it. KEDA deletes and creates it again within a moment where its name
+// changes.
+func TestKEDAsHPA(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		hpa := externally(w.web("web", 2))
+		w.external = func(context.Context) (int64, error) { return 400, nil }
+		api.put(workloadOf(hpa))
+		w.addHPA(ofKEDA(hpa))
+		w.start(inAuto, api.serve)
+		wantsToYield := func() {
+			t.Helper()
+			got := workloadCondition(api.get("web"), "AbleToScale")
+			if got.Reason != takeover.AnotherAutoscaler || !strings.Contains(got.Message, "shop/keda-hpa-web") {
+				t.Errorf("%v", got)
+			}
+			w.wantReplicas("web", 2, "KEDA's HPA has the target")
+		}
+		w.pass(period)
+		wantsToYield()
+		if !w.hasEvent("web Warning TargetHasAnotherAutoscaler: HorizontalPodAutoscaler shop/keda-hpa-web") {
+			t.Errorf("events %q", w.events)
+		}
+		w.deleteHPA("keda-hpa-web")
+		again := ofKEDA(hpa)
+		again.UID = "keda-2"
+		w.addHPA(again)
+		w.pass(2 * period)
+		wantsToYield()
+		w.deleteHPA("keda-hpa-web")
+		w.pass(period)
+		w.wantReplicas("web", 4, "KEDA has deleted its HPA")
+		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Status != metav1.ConditionTrue {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// TestHPAThatComesDuringADecision: KEDA makes its HPA while a decision waits for a slow adapter. The decision is not
+// carried out.
+func TestHPAThatComesDuringADecision(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		hpa := externally(w.web("web", 2))
+		w.external = func(context.Context) (int64, error) { return 200, nil }
+		api.put(workloadOf(hpa))
+		w.start(inAuto, api.serve)
+		w.pass(period)
+		asked := make(chan struct{}, 100)
+		w.set(func() {
+			w.external = func(context.Context) (int64, error) {
+				asked <- struct{}{}
+				time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: a slow adapter
+				return 1000, nil
+			}
+		})
+		<-asked
+		w.addHPA(ofKEDA(hpa))
+		w.pass(period)
+		if writes := w.scaleWrites(); len(writes) != 0 {
+			t.Errorf("scale writes %q", writes)
+		}
+		if got := workloadCondition(api.get("web"), "AbleToScale"); got.Reason != takeover.AnotherAutoscaler {
+			t.Errorf("%v", got)
+		}
+	})
+}

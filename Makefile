@@ -110,6 +110,10 @@ test-prometheus: ## test history, alerts and dashboard with a real Prometheus (b
 	@$(GO) build -modfile=tools/prometheus/go.mod -tags remove_all_sd -o bin/ github.com/prometheus/prometheus/cmd/prometheus github.com/prometheus/prometheus/cmd/promtool
 	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
 
+.PHONY: test-migrate
+test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; two minutes)
+	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)
+
 .PHONY: oracle
 oracle: ## compare Plimsoll with upstream's own controller in random timelines, HPAs and then their specs in WorkloadAutoscalers (N=100000 steps, SEED=1)
 	@cd test/oracle && $(GO) test -count 1 -timeout 0 -v -run 'Test(Oracle|PastedSpec)$$' . -args -steps=$(or $(N),100000) \

@@ -4,30 +4,22 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// freezing is a proxy in front of the API server that answers nothing any more after a number of writes: the last one
-// is made, and who made it never learns that.
+// freezing passes on a number of writes, and nothing any more from then on: the last write is made, and who made it
+// never learns that.
 type freezing struct {
 	writes int
 
 	mu     sync.Mutex
-	count  int
-	log    []string
+	log    []string // guarded by mu
 	frozen chan struct{}
 	thaw   chan struct{}
 }
@@ -36,50 +28,32 @@ type freezing struct {
 func (f *freezing) start(w *workload) (kubeconfig string) {
 	w.t.Helper()
 	f.frozen, f.thaw = make(chan struct{}), make(chan struct{})
-	config := w.Cluster.RESTConfig()
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	to, err := url.Parse(config.Host)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	server := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		Transport: transport, ModifyResponse: f.answered,
-	})
-	w.t.Cleanup(func() {
-		close(f.thaw)
-		server.CloseClientConnections()
-		server.Close()
-	})
-	kubeconfig = filepath.Join(w.t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c",
-		"clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	kubeconfig = (&proxy{after: f.answered}).start(w)
+	// Before the proxy is closed, which waits for its requests.
+	w.t.Cleanup(func() { close(f.thaw) })
 	return kubeconfig
 }
 
 // answered is called with each answer of the API server, before it is passed on.
-func (f *freezing) answered(r *http.Response) error {
+func (f *freezing) answered(r *http.Response) {
 	f.mu.Lock()
-	isWrite := r.Request.Method != http.MethodGet && !strings.Contains(r.Request.URL.Path, "selfsubjectaccessreviews") &&
-		r.StatusCode < http.StatusBadRequest
-	if isWrite && f.count < f.writes {
-		f.log = append(f.log, r.Request.Method+" "+r.Request.URL.Path)
-		if f.count++; f.count == f.writes {
+	if isWrite(r.Request) && r.StatusCode < http.StatusBadRequest && len(f.log) < f.writes {
+		if f.log = append(f.log, r.Request.Method+" "+r.Request.URL.Path); len(f.log) == f.writes {
 			close(f.frozen)
 		}
 	}
-	isFrozen := f.count == f.writes
+	isFrozen := len(f.log) == f.writes
 	f.mu.Unlock()
 	if isFrozen {
 		<-f.thaw
 	}
-	return nil
+}
+
+// made are the writes until now.
+func (f *freezing) made() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.log, ", ")
 }
 
 // killed runs migrate and kills it with SIGKILL after a number of writes.
@@ -97,9 +71,9 @@ func (w *workload) killed(writes int, args ...string) {
 	select {
 	case <-f.frozen:
 	case err := <-ended:
-		w.t.Fatalf("ended before %d writes: %v, %v\n%s", writes, err, f.log, out.String())
+		w.t.Fatalf("ended before %d writes: %v, %s\n%s", writes, err, f.made(), out.String())
 	case <-time.After(harness.Long):
-		w.t.Errorf("%d writes of %d: %v", f.count, writes, f.log)
+		w.t.Errorf("not %d writes within %s: %s", writes, harness.Long, f.made())
 	}
 	// SIGKILL.
 	if err := cmd.Process.Kill(); err != nil {
@@ -108,7 +82,7 @@ func (w *workload) killed(writes int, args ...string) {
 	if <-ended; w.t.Failed() {
 		w.t.Fatal(out.String())
 	}
-	w.t.Logf("killed after %s", strings.Join(f.log, ", "))
+	w.t.Logf("killed after %s", f.made())
 }
 
 // Killed after each of its writes, exactly one autoscaler acts, and another run finishes.

@@ -44,6 +44,6 @@ func namespace(t *testing.T) *harness.Namespace {
 		if program, err = harness.NewPlimsoll(ctx, cluster); err != nil {
 			return err
 		}
-		return program.Start(ctx, "--horizontal-pod-autoscalers=ignore")
+		return program.Start(ctx, "--horizontal-pod-autoscalers=ignore", "--status-interval=1m")
 	})
 }

@@ -135,7 +135,8 @@ func (o *observer) observeTarget(p *pass) {
 		// The pods may be the rival's.
 		o.pods.Watch(p.hpa.Key(), selector, follower)
 	case p.hpa.IsPreview():
-		both = o.pods.Watch(p.hpa.Key(), selector, follower)
+		o.pods.Watch(p.hpa.Key(), selector, follower)
+		both = o.pods.Overlap(p.hpa.Key())
 	default:
 		both = o.pods.Claim(p.hpa.Key(), selector, follower)
 	}

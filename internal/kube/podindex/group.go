@@ -146,6 +146,12 @@ type group struct {
 	places    []place
 }
 
+// attach sets who follows the group's nodes, nil for none, and whether it is passive.
+func (g *group) attach(follower any, isPassive bool) {
+	g.follower, g.isPassive = follower, isPassive
+	g.follow(follower != nil)
+}
+
 // find is the place of a name among the pods, or where it would be.
 func (g *group) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(g.pods, name,

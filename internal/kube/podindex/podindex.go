@@ -104,22 +104,26 @@ func (x *Index) Remove(namespace, name string) []observe.Key {
 func (x *Index) Claim(object observe.Key, selector *Selector, follower any) (both string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.follow(object, selector, follower, false).overlap()
+	g := x.claim(object, selector)
+	g.attach(follower, false)
+	return g.overlap()
 }
 
-// Watch is Claim for an object that does not act on its pods. It finds what Claim would, and others' claims do not find
-// it.
-func (x *Index) Watch(object observe.Key, selector *Selector, follower any) (both string) {
+// Watch is Claim for an object that does not act on its pods: others' claims do not find it.
+func (x *Index) Watch(object observe.Key, selector *Selector, follower any) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.follow(object, selector, follower, true).overlap()
+	x.claim(object, selector).attach(follower, true)
 }
 
-func (x *Index) follow(object observe.Key, selector *Selector, follower any, isPassive bool) *group {
-	g := x.claim(object, selector)
-	g.follower, g.isPassive = follower, isPassive
-	g.follow(follower != nil)
-	return g
+// Overlap is what Claim finds, for an object that watches its pods.
+func (x *Index) Overlap(object observe.Key) (both string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if g := x.group(object); g != nil {
+		return g.overlap()
+	}
+	return ""
 }
 
 // SetSelector sets which pods belong to the object.

@@ -11,11 +11,13 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// scaledTargets has what each autoscaler scales, and who else scales the same.
+// scaledTargets has what each autoscaler scales, and who else scales the same. Thousands may name one target: nothing
+// here goes through all of them.
 type scaledTargets struct {
 	// mu guards what follows.
-	mu       sync.Mutex
-	byKey    map[observe.Key]scaledTarget
+	mu    sync.Mutex
+	byKey map[observe.Key]scaledTarget
+	// byTarget are the autoscalers of a target, those first that go before others.
 	byTarget map[targets.ID][]observe.Key
 }
 
@@ -36,8 +38,8 @@ func (s *scaledTargets) of(id targets.ID) []observe.Key {
 	return slices.Clone(s.byTarget[id])
 }
 
-// set notes what an autoscaler scales. The WorkloadAutoscalers that share its old or its new target
-// are returned: whether they may act may have changed.
+// set notes what an autoscaler scales. The WorkloadAutoscalers are returned that act on its old or its new target, or
+// did so before. The others do as little as before; which one they wait for, they find out within a sync period.
 func (s *scaledTargets) set(hpa observehorizontal.Autoscaler) (affected []observe.Key) {
 	key := hpa.Key()
 	id, isValid := scaling.TargetOf(hpa)
@@ -48,12 +50,14 @@ func (s *scaledTargets) set(hpa observehorizontal.Autoscaler) (affected []observ
 		return nil
 	}
 	affected = s.drop(key)
-	if isValid {
-		affected = appendWorkloads(affected, s.byTarget[id])
-		s.byKey[key] = scaledTarget{id: id, created: created}
-		s.byTarget[id] = append(s.byTarget[id], key)
+	if !isValid {
+		return affected
 	}
-	return affected
+	affected = s.appendFirst(affected, id)
+	s.byKey[key] = scaledTarget{id: id, created: created}
+	i, _ := s.find(id, key)
+	s.byTarget[id] = slices.Insert(s.byTarget[id], i, key)
+	return s.appendFirst(affected, id)
 }
 
 // forget notes that an autoscaler is gone, and returns what set does.
@@ -69,41 +73,55 @@ func (s *scaledTargets) drop(key observe.Key) (affected []observe.Key) {
 	if !isThere {
 		return nil
 	}
-	delete(s.byKey, key)
-	others := slices.DeleteFunc(s.byTarget[old.id], func(other observe.Key) bool { return other == key })
+	i, _ := s.find(old.id, key)
+	others := slices.Delete(s.byTarget[old.id], i, i+1)
 	if s.byTarget[old.id] = others; len(others) == 0 {
 		delete(s.byTarget, old.id)
 	}
-	return appendWorkloads(nil, others)
+	delete(s.byKey, key)
+	return s.appendFirst(nil, old.id)
 }
 
-func appendWorkloads(dst, keys []observe.Key) []observe.Key {
-	for _, key := range keys {
-		if key.Kind == observe.WorkloadAutoscaler {
-			dst = append(dst, key)
-		}
+// appendFirst appends the WorkloadAutoscaler that may act on a target, if there is one. It needs the lock.
+func (s *scaledTargets) appendFirst(dst []observe.Key, id targets.ID) []observe.Key {
+	all := s.byTarget[id]
+	if len(all) == 0 || all[0].Kind != observe.WorkloadAutoscaler || slices.Contains(dst, all[0]) {
+		return dst
 	}
-	return dst
+	return append(dst, all[0])
 }
 
-// rivalOf is another autoscaler of a WorkloadAutoscaler's target, because of which it must not act:
-// an HPA, or else the WorkloadAutoscaler that was created first.
+// rivalOf is the autoscaler that a WorkloadAutoscaler's target has instead of it: an HPA, or else the
+// WorkloadAutoscaler that was created first.
 func (s *scaledTargets) rivalOf(key observe.Key) (rival observe.Key, isThere bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, other := range s.byTarget[s.byKey[key].id] {
-		if other == key || other.Kind == key.Kind && s.isFirst(key, other) {
-			continue
-		}
-		if !isThere || other.Kind < rival.Kind || other.Kind == rival.Kind && other.Name < rival.Name {
-			rival, isThere = other, true
-		}
+	own, isKnown := s.byKey[key]
+	if !isKnown || s.byTarget[own.id][0] == key {
+		return observe.Key{}, false
 	}
-	return rival, isThere
+	return s.byTarget[own.id][0], true
 }
 
-// isFirst reports whether one autoscaler was created before another. It needs the lock.
-func (s *scaledTargets) isFirst(one, other observe.Key) bool {
+// find is an autoscaler's place among those of a target, or where it would be. It needs the lock.
+func (s *scaledTargets) find(id targets.ID, key observe.Key) (place int, isThere bool) {
+	return slices.BinarySearchFunc(s.byTarget[id], key, func(other, key observe.Key) int {
+		switch {
+		case other == key:
+			return 0
+		case s.isBefore(other, key):
+			return -1
+		}
+		return 1
+	})
+}
+
+// isBefore reports whether one autoscaler goes before another: HPAs first, then the one that was created first. It needs
+// the lock.
+func (s *scaledTargets) isBefore(one, other observe.Key) bool {
+	if one.Kind != other.Kind {
+		return one.Kind < other.Kind
+	}
 	if c := s.byKey[one].created.Compare(s.byKey[other].created); c != 0 {
 		return c < 0
 	}

@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -30,8 +31,8 @@ func scales(kind observe.Kind, name, deployment string, created int64) observeho
 	return a
 }
 
-// A WorkloadAutoscaler must not act while its target has an HPA or an older WorkloadAutoscaler. Whoever may act because
-// of a change is decided at once.
+// A WorkloadAutoscaler must not act while its target has an HPA or an older WorkloadAutoscaler. The one that may act
+// because of a change, and the one that may not any more, are decided at once.
 func TestRivals(t *testing.T) {
 	s := newScaledTargets()
 	old := scales(observe.WorkloadAutoscaler, "old", "web", 1)
@@ -55,32 +56,60 @@ func TestRivals(t *testing.T) {
 			t.Errorf("decided again: %q, want %q", names, want)
 		}
 	}
-	wantAffected(s.set(young))
+	wantAffected(s.set(young), "young")
 	wantRival(young, "")
 	// The older one may come later, as at a start.
-	wantAffected(s.set(old), "young")
+	wantAffected(s.set(old), "old", "young")
 	wantRival(young, "old")
 	wantRival(old, "")
-	wantAffected(s.set(same), "old", "young")
+	wantAffected(s.set(same), "old")
 	wantRival(same, "old")
-	wantAffected(s.set(hpa), "old", "same", "young")
+	wantAffected(s.set(hpa), "old")
 	for _, all := range []observehorizontal.Autoscaler{old, young, same} {
 		wantRival(all, "hpa")
 	}
 	wantRival(scales(observe.WorkloadAutoscaler, "none", "web", 0), "")
 
-	wantAffected(s.forget(hpa.Key()), "old", "same", "young")
+	wantAffected(s.forget(hpa.Key()), "old")
 	wantRival(old, "")
 	// An HPA that turns to the target of another one concerns both.
 	wantAffected(s.set(scales(observe.HorizontalPodAutoscaler, "hpa", "api", 3)))
 	wantRival(old, "")
-	wantAffected(s.set(hpa), "old", "same", "young")
-	wantAffected(s.set(scales(observe.HorizontalPodAutoscaler, "hpa", "api", 3)), "old", "same", "young")
+	wantAffected(s.set(hpa), "old")
+	wantAffected(s.set(scales(observe.HorizontalPodAutoscaler, "hpa", "api", 3)), "old")
 	// One that is created again is the youngest.
-	wantAffected(s.set(scales(observe.WorkloadAutoscaler, "old", "web", 9)), "same", "same", "young", "young")
+	wantAffected(s.set(scales(observe.WorkloadAutoscaler, "old", "web", 9)), "same")
 	wantRival(old, "same")
 	wantRival(same, "")
 	wantRival(young, "same")
-	wantAffected(s.forget(same.Key()), "old", "young")
+	wantAffected(s.forget(same.Key()), "young")
 	wantRival(young, "")
+	wantAffected(s.forget(young.Key()), "old")
+	wantAffected(s.forget(old.Key()))
+	wantAffected(s.forget(old.Key()))
+}
+
+// TestThousandsOfOneTarget: each that comes or goes has two others decided at most. If it had all of them decided, one
+// namespace could keep all workers from the others.
+func TestThousandsOfOneTarget(t *testing.T) {
+	s := newScaledTargets()
+	for i := range 10000 {
+		one := scales(observe.WorkloadAutoscaler, fmt.Sprint(i*7919%10000), "web", int64(i*7919%10000))
+		if affected := s.set(one); len(affected) > 2 {
+			t.Fatalf("decided again because of one more: %d", len(affected))
+		}
+	}
+	for i := range 10000 {
+		one := scales(observe.WorkloadAutoscaler, fmt.Sprint(i), "web", 0)
+		key := one.Key()
+		if _, isThere := s.rivalOf(key); isThere {
+			t.Fatalf("the first one, %d, has a rival", i)
+		}
+		if affected := s.forget(key); len(affected) > 2 {
+			t.Fatalf("decided again because one has gone: %d", len(affected))
+		}
+	}
+	if len(s.byKey) != 0 || len(s.byTarget) != 0 {
+		t.Errorf("left: %d, %d", len(s.byKey), len(s.byTarget))
+	}
 }

@@ -5,9 +5,12 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,27 +74,54 @@ func (c *Client) CreateWorkloadAutoscaler(ctx context.Context, w *plimsollv1alph
 	return err
 }
 
-// SetMode implements steps.Cluster.
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// SetMode implements steps.Cluster. It fails if the spec or the mark has changed. The status may: Plimsoll's
+// controller writes it again and again, and nothing depends on it.
 func (c *Client) SetMode(
 	ctx context.Context, read *plimsollv1alpha1.WorkloadAutoscaler, mode plimsollv1alpha1.Mode, migrating string,
 ) error {
-	var annotation any
-	if migrating != "" {
-		annotation = migrating
+	mark := "/metadata/annotations/" + strings.ReplaceAll(convert.Migrating, "/", "~1")
+	operations := []operation{
+		{"test", "/metadata/uid", read.UID}, {"test", "/metadata/generation", read.Generation},
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{
-			"resourceVersion": read.ResourceVersion,
-			"annotations":     map[string]any{convert.Migrating: annotation},
-		},
-		"spec": map[string]any{"mode": mode},
-	})
+	before, isMarked := read.Annotations[convert.Migrating]
+	if isMarked {
+		operations = append(operations, operation{"test", mark, before})
+	}
+	operations = append(operations, operation{"add", "/spec/mode", mode})
+	switch {
+	case migrating != "":
+		operations = append(operations, operation{"add", mark, migrating})
+	case isMarked:
+		operations = append(operations, operation{Op: "remove", Path: mark})
+	}
+	patch, err := json.Marshal(operations)
 	if err != nil {
 		return err
 	}
-	_, err = c.wla.WorkloadAutoscalers(read.Namespace).Patch(ctx, read.Name, types.MergePatchType, patch,
+	_, err = c.wla.WorkloadAutoscalers(read.Namespace).Patch(ctx, read.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{})
+	if isTestFailed(err) {
+		resource := plimsollv1alpha1.SchemeGroupVersion.WithResource(plimsollv1alpha1.WorkloadAutoscalers)
+		return apierrors.NewConflict(resource.GroupResource(), read.Name, err)
+	}
 	return err
+}
+
+// isTestFailed reports whether a JSON patch does not fit the object. An object that is invalid has causes.
+func isTestFailed(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || len(details.Causes) == 0
 }
 
 // DeleteWorkloadAutoscaler implements steps.Cluster.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -29,6 +31,8 @@ const (
 type server struct {
 	answers map[string]string
 	bodies  map[string]string
+	// code is that of each answer; 200 by default.
+	code int
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -47,6 +51,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !has:
 		w.WriteHeader(http.StatusNotFound)
 		answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	case s.code != 0:
+		w.WriteHeader(s.code)
 	}
 	_, _ = io.WriteString(w, answer)
 }
@@ -68,7 +74,7 @@ const storedHPA = `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscale
 	"metadata":{"namespace":"shop","name":"web","uid":"u1","resourceVersion":"7"},"spec":{"maxReplicas":5}}`
 
 const storedWLA = `{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscaler",
-	"metadata":{"namespace":"shop","name":"web","uid":"u2","resourceVersion":"9"},"spec":{"maxReplicas":5}}`
+	"metadata":{"namespace":"shop","name":"web","uid":"u2","resourceVersion":"9","generation":3},"spec":{"maxReplicas":5}}`
 
 // sent is the JSON that was sent.
 func (s *server) sent(t *testing.T, at string) map[string]any {
@@ -80,12 +86,13 @@ func (s *server) sent(t *testing.T, at string) map[string]any {
 	return sent
 }
 
-// Every write that depends on what was read names it by its version, a deletion by its
-// UID too.
+// Every write that depends on what was read names it: a deletion by its version, a change of mode by what it depends
+// on.
 func TestWritesNameWhatWasRead(t *testing.T) {
 	const ok = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
+	marked := strings.Replace(storedWLA, `"uid"`, `"annotations":{"`+convert.Migrating+`":"forward"},"uid"`, 1)
 	all, s := serve(t, map[string]string{
-		"GET " + hpaPath + "/web": storedHPA, "GET " + wlaPath + "/web": storedWLA,
+		"GET " + hpaPath + "/web": storedHPA, "GET " + wlaPath + "/web": marked,
 		"DELETE " + hpaPath + "/web": ok, "DELETE " + wlaPath + "/web": ok, "PATCH " + wlaPath + "/web": storedWLA,
 		"POST " + hpaPath: storedHPA,
 	})
@@ -116,11 +123,11 @@ func TestWritesNameWhatWasRead(t *testing.T) {
 			t.Errorf("%s: %s", at, d)
 		}
 	}
-	want := map[string]any{
-		"metadata": map[string]any{"resourceVersion": "9", "annotations": map[string]any{convert.Migrating: nil}},
-		"spec":     map[string]any{"mode": "Active"},
-	}
-	if d := cmp.Diff(want, s.sent(t, "PATCH "+wlaPath+"/web")); d != "" {
+	const want = `[{"op":"test","path":"/metadata/uid","value":"u2"},{"op":"test","path":"/metadata/generation","value":3},` +
+		`{"op":"test","path":"/metadata/annotations/plimsoll.dev~1migrating","value":"forward"},` +
+		`{"op":"add","path":"/spec/mode","value":"Active"},` +
+		`{"op":"remove","path":"/metadata/annotations/plimsoll.dev~1migrating"}]`
+	if d := cmp.Diff(want, s.bodies["PATCH "+wlaPath+"/web"]); d != "" {
 		t.Error(d)
 	}
 	metadata := s.sent(t, "POST "+hpaPath)["metadata"].(map[string]any)
@@ -129,11 +136,29 @@ func TestWritesNameWhatWasRead(t *testing.T) {
 	}
 }
 
+// Where the mode or the mark is another by now, there is a conflict: read again. An invalid object stays invalid.
+func TestConflictOfModes(t *testing.T) {
+	const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422`
+	for answer, isConflict := range map[string]bool{
+		status + `}`: true,
+		status + `,"details":{"causes":[{"reason":"FieldValueInvalid","field":"spec.mode"}]}}`: false,
+	} {
+		client, s := serve(t, map[string]string{"PATCH " + wlaPath + "/web": answer})
+		s.code = http.StatusUnprocessableEntity
+		read := &plimsollv1alpha1.WorkloadAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+		err := client.SetMode(t.Context(), read, plimsollv1alpha1.ModeActive, convert.Forward)
+		if err == nil || apierrors.IsConflict(err) != isConflict {
+			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
+
 // What is not there is nil, and what cannot be read is an error.
 func TestState(t *testing.T) {
 	client, _ := serve(t, nil)
 	name := types.NamespacedName{Namespace: "shop", Name: "web"}
-	if state, err := client.Originals(hpaKind).State(t.Context(), name); err != nil || state.HPA != nil || state.WorkloadAutoscaler != nil {
+	if state, err := client.Originals(hpaKind).State(t.Context(), name); err != nil || state.HPA != nil ||
+		state.WorkloadAutoscaler != nil {
 		t.Errorf("%+v, %v", state, err)
 	}
 	unreadable := strings.Replace(storedWLA, `"maxReplicas":5`, `"maxReplicas":"many"`, 1)

@@ -17,7 +17,7 @@ import (
 )
 
 // Cluster reads and writes the objects. A write that depends on what was read fails with
-// a conflict if the object has changed since.
+// a conflict if that has changed since.
 type Cluster interface {
 	// State reads the objects.
 	State(ctx context.Context, name types.NamespacedName) (*State, error)
@@ -48,7 +48,7 @@ type Runner struct {
 	Timeout time.Duration
 }
 
-// Conflicts are retried this often: other writers change the status of the objects.
+// Conflicts are retried this often at once, and then until the timeout: other writers change the status of the objects.
 const maxAttempts = 20
 
 // Prepare does what precedes the comparison: the original acts and the WorkloadAutoscaler
@@ -112,10 +112,15 @@ func (r *Runner) run(
 		switch err := r.take(ctx, name, step, state); {
 		case err == nil:
 			conflicts = 0
-		case !isRetried(err) || conflicts == maxAttempts:
+		case !isRetried(err):
 			return step, err
 		default:
-			conflicts++
+			if conflicts++; conflicts < maxAttempts {
+				continue
+			}
+			if waited := r.await(ctx, step, deadline); waited != nil {
+				return step, fmt.Errorf("%w: %w", waited, err)
+			}
 		}
 	}
 }

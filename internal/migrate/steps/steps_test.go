@@ -41,8 +41,8 @@ type fake struct {
 	isControllerGone bool
 	// onState is called before each read.
 	onState func()
-	// fails are the errors of the next writes.
-	fails []error
+	// fails is the error of each write; nil if there is none.
+	fails error
 	log   []string
 }
 
@@ -76,11 +76,8 @@ func (f *fake) wlaActs() bool {
 
 // write is one write: it fails, or changes the state, and the process may be killed.
 func (f *fake) write(what string, change func() error) error {
-	if len(f.fails) > 0 {
-		err := f.fails[0]
-		if f.fails = f.fails[1:]; err != nil {
-			return err
-		}
+	if f.fails != nil {
+		return f.fails
 	}
 	f.writes++
 	if f.writes == f.crashBefore {
@@ -305,6 +302,32 @@ func killAt(t *testing.T, isBack bool, at int, isBefore bool) {
 	if err := run(); err != nil || len(f.log) > 7 {
 		t.Errorf("a third run has nothing to do: %v, %v", err, f.log)
 	}
+}
+
+// Conflicts are retried until the timeout, and then name what the user can do. No other error is retried.
+func TestConflicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, f := time.Now(), newFake(t)
+		f.fails = conflict()
+		if err := f.forward(); !errors.Is(err, errTimeout) || !apierrors.IsConflict(err) ||
+			time.Since(began) < time.Minute || time.Since(began) > 2*time.Minute {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		began = time.Now()
+		f.onState = func() {
+			if time.Since(began) > 30*time.Second {
+				f.fails = nil
+			}
+		}
+		if err := f.forward(); err != nil || !f.isForward() {
+			t.Errorf("%v: %v", err, f.log)
+		}
+		began, f = time.Now(), newFake(t)
+		f.fails = apierrors.NewForbidden(schema.GroupResource{}, web.Name, errors.New("no"))
+		if err := f.forward(); !apierrors.IsForbidden(err) || time.Since(began) > 0 {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
 }
 
 // Any sequence of runs in both directions, killed anywhere, while others change the

@@ -180,7 +180,8 @@ func TestForeignManifest(t *testing.T) {
 	if err := r.Preview(object); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"", "{", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"web","namespace":"shop"}}`,
+	for _, text := range []string{"", "{",
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"web","namespace":"shop"}}`,
 		`{"apiVersion":"example.org/v1","kind":"ScaledObject","metadata":{"name":"web","namespace":"shop"}}`,
 		fmt.Sprintf(`{"apiVersion":"autoscaling/v2","kind":%q,"metadata":{"name":"web"}}`, object.GetKind())} {
 		r.WorkloadAutoscaler.Annotations[MigratedFrom] = text

@@ -21,17 +21,24 @@ type Session struct {
 	Observe time.Duration
 	// Out takes tables, Progress everything else, from many goroutines.
 	Out, Progress io.Writer
-	// Confirm asks the user.
-	Confirm func(question string) (bool, error)
+	// Confirm asks the user, until the context ends.
+	Confirm func(ctx context.Context, question string) (bool, error)
 }
 
 // errDeclined is returned where the user answers no.
 var errDeclined = errors.New("not confirmed")
 
+// errInterrupted is returned for what an interrupt leaves undone.
+var errInterrupted = errors.New("interrupted; run the command again")
+
+// staysPreview is added where the comparison has begun, and nothing is replaced.
+const staysPreview = "the WorkloadAutoscalers stay in mode Preview; with --back --apply they are deleted"
+
 // Apply replaces the originals by WorkloadAutoscalers. An error about one object keeps no
 // other from being migrated.
 func (s *Session) Apply(ctx context.Context, names []types.NamespacedName) error {
-	if err := s.confirm("Create %d WorkloadAutoscalers in mode Preview? They scale nothing.", len(names)); err != nil {
+	if err := s.confirm(ctx, "Create %d WorkloadAutoscalers in mode Preview? They scale nothing.",
+		len(names)); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -44,13 +51,16 @@ func (s *Session) Apply(ctx context.Context, names []types.NamespacedName) error
 			len(prepared), left.Round(time.Second))
 	})
 	if err != nil {
-		return errors.Join(append(failed, err)...)
+		return errors.Join(append(failed, fmt.Errorf("%w: %s", errInterrupted, staysPreview))...)
 	}
 	if err := steps.WriteTable(s.Out, all); err != nil {
 		return err
 	}
 	migrated, unfinished := s.finish(ctx, all)
 	fmt.Fprintf(s.Progress, "%d of %d migrated in %s.\n", migrated, len(names), time.Since(began).Round(time.Second/10))
+	if len(failed)+len(unfinished) > 0 {
+		fmt.Fprintln(s.Progress, "The same command continues with what is not migrated; with --back --apply it restores all.")
+	}
 	return errors.Join(append(failed, unfinished...)...)
 }
 
@@ -58,22 +68,44 @@ func (s *Session) Apply(ctx context.Context, names []types.NamespacedName) error
 func (s *Session) prepare(
 	ctx context.Context, names []types.NamespacedName,
 ) (prepared []types.NamespacedName, failed []error) {
-	isDone := make([]bool, len(names))
-	errs := s.each(ctx, names, "in mode Preview", func(i int) (err error) {
-		isDone[i], err = s.Runner.Prepare(ctx, names[i])
+	errs := s.each(ctx, names, "in mode Preview", func(i int) error {
+		isDone, err := s.Runner.Prepare(ctx, names[i])
+		if err == nil && isDone {
+			err = errMigrated
+		}
 		return err
 	})
 	for i, name := range names {
 		switch {
-		case errs[i] != nil:
-			failed = append(failed, fmt.Errorf("%s: %w", name, errs[i]))
-		case isDone[i]:
-			fmt.Fprintf(s.Progress, "%s: migrated\n", name)
-		default:
+		case errors.Is(errs[i], errMigrated):
+			fmt.Fprintf(s.Progress, "%s: %v\n", name, errMigrated)
+			errs[i] = nil
+		case errs[i] == nil:
 			prepared = append(prepared, name)
 		}
 	}
-	return prepared, failed
+	return prepared, failures(names, errs)
+}
+
+// errMigrated keeps what is migrated already from being prepared.
+var errMigrated = errors.New("migrated already")
+
+// failures names the objects. What an interrupt left undone is counted.
+func failures(names []types.NamespacedName, errs []error) []error {
+	var failed []error
+	undone := 0
+	for i, err := range errs {
+		switch {
+		case errors.Is(err, errInterrupted):
+			undone++
+		case err != nil:
+			failed = append(failed, fmt.Errorf("%s: %w", names[i], err))
+		}
+	}
+	if undone > 0 {
+		failed = append(failed, fmt.Errorf("%d objects: %w", undone, errInterrupted))
+	}
+	return failed
 }
 
 // finish replaces the originals whose WorkloadAutoscalers can.
@@ -93,43 +125,40 @@ func (s *Session) finish(ctx context.Context, all []steps.Comparison) (migrated 
 	if s.Kind != hpaKind {
 		question = "Pause %d ScaledObjects and let their WorkloadAutoscalers scale?"
 	}
-	if err := s.confirm(question, len(able)); err != nil {
-		return 0, append(failed, fmt.Errorf("%w: the WorkloadAutoscalers stay in mode Preview; --back deletes them", err))
+	if err := s.confirm(ctx, question, len(able)); err != nil {
+		return 0, append(failed, fmt.Errorf("%w: %s", err, staysPreview))
 	}
 	errs := s.each(ctx, able, "migrated", func(i int) error { return s.Runner.Finish(ctx, able[i]) })
-	for i, name := range able {
-		if errs[i] != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", name, errs[i]))
-			continue
+	return succeeded(errs), append(failed, failures(able, errs)...)
+}
+
+func succeeded(errs []error) int {
+	n := 0
+	for _, err := range errs {
+		if err == nil {
+			n++
 		}
-		migrated++
 	}
-	return migrated, failed
+	return n
 }
 
 // Back restores the originals.
 func (s *Session) Back(ctx context.Context, names []types.NamespacedName) error {
-	err := s.confirm("Restore %d objects of kind "+s.Kind+" and delete their WorkloadAutoscalers?", len(names))
+	err := s.confirm(ctx, "Restore %d objects of kind "+s.Kind+" and delete their WorkloadAutoscalers?", len(names))
 	if err != nil {
 		return err
 	}
-	began, restored := time.Now(), 0
-	var failed []error
-	for i, err := range s.each(ctx, names, "restored", func(i int) error { return s.Runner.Back(ctx, names[i]) }) {
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", names[i], err))
-			continue
-		}
-		restored++
-	}
-	fmt.Fprintf(s.Progress, "%d of %d restored in %s.\n", restored, len(names), time.Since(began).Round(time.Second/10))
-	return errors.Join(failed...)
+	began := time.Now()
+	errs := s.each(ctx, names, "restored", func(i int) error { return s.Runner.Back(ctx, names[i]) })
+	fmt.Fprintf(s.Progress, "%d of %d restored in %s.\n", succeeded(errs), len(names),
+		time.Since(began).Round(time.Second/10))
+	return errors.Join(failures(names, errs)...)
 }
 
 const hpaKind = "HorizontalPodAutoscaler"
 
 // each does something for each object, some at a time, and reports what was done. Those
-// that an interrupt leaves undone have its error.
+// that an interrupt leaves undone have errInterrupted.
 func (s *Session) each(
 	ctx context.Context, names []types.NamespacedName, done string, do func(i int) error,
 ) []error {
@@ -141,13 +170,13 @@ func (s *Session) each(
 		}
 	})
 	for i := begun; i < len(names); i++ {
-		errs[i] = context.Cause(ctx)
+		errs[i] = errInterrupted
 	}
 	return errs
 }
 
-func (s *Session) confirm(format string, args ...any) error {
-	yes, err := s.Confirm(fmt.Sprintf(format, args...))
+func (s *Session) confirm(ctx context.Context, format string, args ...any) error {
+	yes, err := s.Confirm(ctx, fmt.Sprintf(format, args...))
 	if err == nil && !yes {
 		err = errDeclined
 	}

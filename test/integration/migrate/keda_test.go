@@ -182,7 +182,7 @@ func TestScaledObject(t *testing.T) {
 			s.checkPaused()
 			s.isCorrectedBy(changes, plimsoll)
 			// Of one that is migrated nothing is left to do.
-			if _, stderr := s.must(args...); !strings.Contains(stderr, "migrated") {
+			if _, stderr := s.must(args...); !strings.Contains(stderr, "migrated already") {
 				t.Error(stderr)
 			}
 			if i < 3 {

@@ -172,8 +172,8 @@ func (o *migrateOptions) validateSource(args []string, what *selection) error {
 	return nil
 }
 
-// confirm asks on the terminal.
-func (o *migrateOptions) confirm(question string) (bool, error) {
+// confirm asks on the terminal. An interrupt ends the question: the read does not see it.
+func (o *migrateOptions) confirm(ctx context.Context, question string) (bool, error) {
 	if o.yes {
 		return true, nil
 	}
@@ -181,10 +181,24 @@ func (o *migrateOptions) confirm(question string) (bool, error) {
 	if o.answers == nil {
 		o.answers = bufio.NewReader(o.in)
 	}
-	answer, err := o.answers.ReadString('\n')
-	if err != nil && answer == "" {
-		return false, err
+	type line struct {
+		text string
+		err  error
 	}
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes", nil
+	lines := make(chan line, 1)
+	go func() {
+		text, err := o.answers.ReadString('\n')
+		lines <- line{text, err}
+	}()
+	select {
+	case answer := <-lines:
+		if answer.err != nil && answer.text == "" {
+			return false, fmt.Errorf("no answer: %w", answer.err)
+		}
+		text := strings.ToLower(strings.TrimSpace(answer.text))
+		return text == "y" || text == "yes", nil
+	case <-ctx.Done():
+		fmt.Fprintln(o.progress)
+		return false, context.Cause(ctx)
+	}
 }

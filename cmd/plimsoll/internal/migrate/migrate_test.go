@@ -2,6 +2,9 @@ package migrate
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,11 +124,20 @@ func TestConfirm(t *testing.T) {
 	var progress bytes.Buffer
 	o := migrateOptions{in: strings.NewReader("y\nYES\n\nno\n"), progress: &progress}
 	for i, want := range []bool{true, true, false, false} {
-		if got, err := o.confirm("Go on?"); got != want || err != nil {
+		if got, err := o.confirm(t.Context(), "Go on?"); got != want || err != nil {
 			t.Errorf("%d: %t, %v", i, got, err)
 		}
 	}
-	if _, err := o.confirm("Go on?"); err == nil {
+	if _, err := o.confirm(t.Context(), "Go on?"); err == nil {
 		t.Error("the end of the input")
+	}
+	// Ctrl-C, where nobody types an answer.
+	silent, answer := io.Pipe()
+	defer func() { _ = answer.Close() }()
+	o = migrateOptions{in: silent, progress: &progress}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := o.confirm(ctx, "Go on?"); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
 	}
 }

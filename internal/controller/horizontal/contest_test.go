@@ -237,3 +237,33 @@ func TestInstallationsFindEachOther(t *testing.T) {
 		})
 	}
 }
+
+// TestMovedInstallation: Plimsoll was moved to another namespace, so that its name is another one. As soon as one
+// WorkloadAutoscaler shows that the former installation is gone, all are acted on: those also that are out of date only
+// when their load changes.
+func TestMovedInstallation(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		w.external = func(context.Context) (int64, error) { return 200, nil }
+		names := []string{"first", "second"}
+		for _, name := range names {
+			api.put(workloadOf(externally(w.web(name, 2))))
+		}
+		w.start(api.serve)
+		w.pass(period)
+		w.stop()
+		for _, name := range names {
+			object := api.get(name)
+			object.ManagedFields = wroteStatus(object.ManagedFields, FieldManager)
+			api.put(object)
+		}
+		w.registry = prometheus.NewRegistry()
+		w.start(api.serve, func(c *Config) { c.FieldManager = FieldManager + "/autoscaling" })
+		w.pass(10 * time.Minute)
+		w.setReplicas("first", 3)
+		w.pass(time.Hour)
+		w.set(func() { w.external = func(context.Context) (int64, error) { return 1000, nil } })
+		w.pass(period)
+		w.wantReplicas("second", 4, "the former installation is gone")
+	})
+}

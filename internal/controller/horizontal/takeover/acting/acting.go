@@ -100,6 +100,8 @@ type Cluster struct {
 	started time.Time
 	// seen is when a write of each other controller was last seen.
 	seen map[string]time.Time
+	// gone are installations of Plimsoll that left an object out of date for the delay, and have written none since.
+	gone map[string]bool
 	// own and other are the newest writes of any HPA before the start, by the API server's clock.
 	own, other time.Time
 	// acting is how many HPAs are acted on by evidence, since since when there are some, and
@@ -172,6 +174,7 @@ func (c *Cluster) Update(o *Object, w *Writes, now time.Time) Change {
 		return change
 	}
 	change.IsFirst = c.see(by, now)
+	delete(c.gone, by)
 	if o.last.At.Before(change.Other.At) {
 		o.last = change.Other
 	}
@@ -195,7 +198,7 @@ func (c *Cluster) StateAt(o *Object, now time.Time) (state State, until time.Tim
 	switch {
 	case state == Left:
 		o.differs = time.Time{}
-	case state == Undecided && (!o.needsEvidence || o.rule == Evidence && c.isAlone(now)):
+	case state == Undecided && (!o.needsEvidence || c.gone[o.last.By] || o.rule == Evidence && c.isAlone(now)):
 		c.act(o, now)
 		state = Acting
 	}
@@ -229,6 +232,7 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 	case o.differs.IsZero():
 		o.differs = now
 	case now.Sub(o.differs) >= c.Delay:
+		c.missed(o.last.By)
 		c.act(o, now)
 	}
 	return o.isActing
@@ -291,10 +295,22 @@ func (c *Cluster) see(by string, now time.Time) (isFirst bool) {
 	last, isKnown := c.seen[by]
 	if c.seen == nil || !isKnown && len(c.seen) >= maxWriters {
 		// Managers that write once each are no controllers.
-		c.seen = map[string]time.Time{}
+		c.seen, c.gone = map[string]time.Time{}, nil
 	}
 	c.seen[by] = later(last, now)
 	return !isKnown
+}
+
+// missed notes that this installation of Plimsoll did not write what it would have. It has acted on all of its objects or
+// on none.
+func (c *Cluster) missed(by string) {
+	if !isInstallation(by) {
+		return
+	}
+	if c.gone == nil {
+		c.gone = map[string]bool{}
+	}
+	c.gone[by] = true
 }
 
 func (c *Cluster) act(o *Object, now time.Time) {

@@ -277,6 +277,17 @@ func TestStatesOfTheJunior(t *testing.T) {
 			{at: time.Hour, do: compare("web", true), want: Undecided},
 			{at: time.Hour + 2*time.Minute, do: compare("web", true), want: Acting},
 		},
+		"moved: another object shows that the other one is gone": {
+			{do: add("web", UnlessInstalled, FieldManager), want: Left},
+			{do: add("other", UnlessInstalled, FieldManager), want: Left},
+			{at: 10 * time.Minute, do: compare("other", true), want: Undecided},
+			{at: 719 * second, do: compare("other", true), want: Undecided},
+			{at: 720 * second, do: compare("other", true), want: Acting},
+			{at: time.Hour, do: write("web", FieldManager), want: Left},
+			{at: 69 * time.Minute, do: write("other", FieldManager), want: Left},
+			{at: 79 * time.Minute, do: compare("web", true), want: Undecided},
+			{at: 80 * time.Minute, do: compare("web", false), want: Undecided},
+		},
 		"restart: the other one wrote last": {
 			{do: add("web", UnlessInstalled, "plimsoll/b", FieldManager), want: Left},
 			{at: 10 * time.Minute, want: Undecided},

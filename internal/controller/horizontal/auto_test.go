@@ -2,6 +2,7 @@ package horizontal
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -146,6 +147,38 @@ func TestAutoGivesBack(t *testing.T) {
 		if got := w.metric("plimsoll_contested_horizontal_pod_autoscalers"); got != 0 {
 			t.Errorf("%v contested objects, want 0", got)
 		}
+	})
+}
+
+// A watch that is stuck shows none of the other controller's writes. Plimsoll reads an HPA before it acts on it because of
+// what is not written.
+func TestAutoBehindAStuckWatch(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.addHPA(w.web("web", 2))
+		w.upstreamDecides("web", 2)
+		w.writeStatus("web", upstream, showing(90))
+		w.client.ClearActions()
+		w.start(inAuto)
+		w.pass(time.Minute)
+		w.writeUnseen("web")
+		w.set(func() { w.usage = 200 })
+		w.pass(time.Hour)
+		w.wantNothingWritten()
+		w.wantStates(0, 0, 1)
+		w.set(func() { w.hideStatus = false })
+		w.pass(period)
+		w.wantStates(1, 0, 0)
+	})
+}
+
+// writeUnseen is a write of the other controller that no watch shows.
+func (w *world) writeUnseen(name string) {
+	hpa := w.hpa(name)
+	touch(&hpa.Status)
+	w.set(func() {
+		w.version++
+		hpa.ResourceVersion = strconv.Itoa(w.version)
+		w.hideStatus, w.hidden = true, append(w.hidden, hpa)
 	})
 }
 

@@ -200,7 +200,7 @@ func (r *reconciler) decideOnScratch(ctx context.Context, p *pass) error {
 		r.compare(p)
 		return nil
 	case toFindOut:
-		r.findOut(p)
+		r.findOut(ctx, p)
 		return nil
 	}
 	p.record.state = p.record.followed.Follow(&p.policy, p.record.state, &p.observation)

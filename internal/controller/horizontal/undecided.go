@@ -1,6 +1,7 @@
 package horizontal
 
 import (
+	"context"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/schedule"
@@ -49,7 +50,7 @@ func (r *reconciler) left(p *pass, until time.Time) time.Time {
 
 // findOut decides as a controller that acts on the object would. Where its status has differed from that
 // for long enough, none does.
-func (r *reconciler) findOut(p *pass) {
+func (r *reconciler) findOut(ctx context.Context, p *pass) {
 	p.comparePeriodically()
 	now := time.Now()
 	d, state := horizontal.Decide(now, &p.policy, p.record.state, &p.observation)
@@ -57,7 +58,13 @@ func (r *reconciler) findOut(p *pass) {
 	p.record.state = state
 	report := d.Report(horizontal.Outcome{At: now})
 	after := observehorizontal.Status(p.hpa.HorizontalPodAutoscaler, &d, &report, now)
-	if r.contests.Compared(&p.record.contest, p.hpa, takeover.Differs(p.hpa, &report, &after)) {
+	differs := takeover.Differs(p.hpa, &report, &after)
+	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.hpa, now) {
+		// The cache may not have what another controller writes.
+		r.Log.V(1).Info("left alone: the cache is behind what is stored", "object", p.hpa.Key().String())
+		return
+	}
+	if r.contests.Compared(&p.record.contest, p.hpa, differs) {
 		p.record.reset()
 		r.queue.AddFull(p.hpa.Key(), now)
 	}

@@ -90,6 +90,12 @@ func (w *Writer) CheckVersion(
 	return true
 }
 
+// IsStored asks the API server whether the object is still as the cache has it.
+func (w *Writer) IsStored(ctx context.Context, hpa observehorizontal.Autoscaler, since time.Time) bool {
+	stored, err := w.read(ctx, hpa, since)
+	return err == nil && stored.GetUID() == hpa.UID && stored.GetResourceVersion() == hpa.ResourceVersion
+}
+
 // isCheckDue reports whether the API server is to be asked, and counts the HPA as stale then.
 func (w *Writer) isCheckDue(l *lag, now time.Time) bool {
 	longest := LagPeriods * w.SyncPeriod

@@ -190,6 +190,14 @@ func (d *Detector) Compared(c *Contest, hpa observehorizontal.Autoscaler, differ
 	return hasBegun
 }
 
+// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on none
+// yet for such a reason.
+func (d *Detector) IsFirst(c *Contest) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cluster.IsFirst(&c.object, time.Now())
+}
+
 func (d *Detector) state(
 	c *Contest, hpa observehorizontal.Autoscaler, next func(now time.Time) (State, time.Time),
 ) (state State, until time.Time, hasBegun bool) {

@@ -231,11 +231,22 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 		o.differs = time.Time{}
 	case o.differs.IsZero():
 		o.differs = now
-	case now.Sub(o.differs) >= c.Delay:
+	case c.hasDiffered(o, now):
 		c.missed(o.last.By)
 		c.act(o, now)
 	}
 	return o.isActing
+}
+
+// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on none
+// yet for such a reason.
+func (c *Cluster) IsFirst(o *Object, now time.Time) bool {
+	state, _ := c.Peek(o, now)
+	return state == Undecided && c.hasDiffered(o, now) && (o.rule != Evidence || c.acting == 0)
+}
+
+func (c *Cluster) hasDiffered(o *Object, now time.Time) bool {
+	return !o.differs.IsZero() && now.Sub(o.differs) >= c.Delay
 }
 
 // Patience is how long this controller may be silent on an object that it acts on.

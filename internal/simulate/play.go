@@ -174,9 +174,8 @@ func (p *player) decided(o *horizontal.Observation, d *horizontal.Decision) {
 
 // limit notes the limits of a decision. Of those before the load begins, the last ones count.
 func (p *player) limit(now Limit) {
-	all := p.run.Limits
-	if n := len(all); n > 0 {
-		last := &all[n-1]
+	if n := len(p.run.Limits); n > 0 {
+		last := &p.run.Limits[n-1]
 		switch {
 		case last.Least == now.Least && last.Most == now.Most:
 			return
@@ -185,7 +184,7 @@ func (p *player) limit(now Limit) {
 			return
 		}
 	}
-	p.run.Limits = append(all, now)
+	p.run.Limits = append(p.run.Limits, now)
 }
 
 // second is called after every second.

@@ -157,11 +157,11 @@ func TestTwoKindsOnOneTarget(t *testing.T) {
 
 // TestNoMetrics: a WorkloadAutoscaler with an empty list of metrics has none, not the default.
 func TestNoMetrics(t *testing.T) {
-	for metrics, want := range map[string]int{"": 1, "metrics: [], ": 0} {
+	for metrics, want := range map[string]int{"": 1, ", metrics: []": 0} {
 		c := &objects.Collection{}
 		manifests.Add(c, "web.yaml", strings.NewReader("{apiVersion: plimsoll.dev/v1alpha1, kind: WorkloadAutoscaler, "+
-			"metadata: {name: web}, spec: {"+metrics+"maxReplicas: 5, "+
-			"scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}"))
+			"metadata: {name: web}, spec: {maxReplicas: 5, "+
+			"scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}"+metrics+"}}"))
 		if len(c.Horizontals) != 1 || len(c.Horizontals[0].Metrics()) != want {
 			t.Errorf("%q: %+v, %+v", metrics, c.Horizontals, c.Unreadable)
 		}

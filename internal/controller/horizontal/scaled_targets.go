@@ -116,8 +116,8 @@ func (s *scaledTargets) find(id targets.ID, key observe.Key) (place int, isThere
 	})
 }
 
-// isBefore reports whether one autoscaler goes before another: HPAs first, then the one that was created first. It needs
-// the lock.
+// isBefore reports whether one autoscaler goes before another: HPAs first, then the one that was created first. It
+// needs the lock.
 func (s *scaledTargets) isBefore(one, other observe.Key) bool {
 	if one.Kind != other.Kind {
 		return one.Kind < other.Kind

@@ -68,15 +68,8 @@ func checkWorkload(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 		return errors.New("spec.metrics is empty, and there is no schedule")
 	}
 	for i := range spec.Schedules {
-		s := &spec.Schedules[i]
-		switch {
-		case s.DurationSeconds < leastDuration || s.DurationSeconds > longestDuration:
-			return fmt.Errorf("spec.schedules[%d].durationSeconds is %d, want %d to %d", i, s.DurationSeconds, leastDuration,
-				longestDuration)
-		case s.RampSeconds != nil && (*s.RampSeconds < 0 || *s.RampSeconds > longestRamp):
-			return fmt.Errorf("spec.schedules[%d].rampSeconds is %d, want 0 to %d", i, *s.RampSeconds, longestRamp)
-		case s.MinReplicas == nil && s.MaxReplicas == nil:
-			return fmt.Errorf("spec.schedules[%d] has neither minReplicas nor maxReplicas", i)
+		if err := checkSchedule(&spec.Schedules[i]); err != nil {
+			return fmt.Errorf("spec.schedules[%d]%w", i, err)
 		}
 	}
 	for i := range spec.Metrics {
@@ -88,6 +81,18 @@ func checkWorkload(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 	}
 	if n := spec.SyncPeriodSeconds; n != nil && (*n < 1 || *n > 3600) {
 		return fmt.Errorf("spec.syncPeriodSeconds is %d, want 1 to 3600", *n)
+	}
+	return nil
+}
+
+func checkSchedule(s *plimsollv1alpha1.Schedule) error {
+	switch {
+	case s.DurationSeconds < leastDuration || s.DurationSeconds > longestDuration:
+		return fmt.Errorf(".durationSeconds is %d, want %d to %d", s.DurationSeconds, leastDuration, longestDuration)
+	case s.RampSeconds != nil && (*s.RampSeconds < 0 || *s.RampSeconds > longestRamp):
+		return fmt.Errorf(".rampSeconds is %d, want 0 to %d", *s.RampSeconds, longestRamp)
+	case s.MinReplicas == nil && s.MaxReplicas == nil:
+		return errors.New(" has neither minReplicas nor maxReplicas")
 	}
 	return nil
 }

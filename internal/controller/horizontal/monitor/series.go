@@ -148,7 +148,8 @@ func New(registerer prometheus.Registerer) (*Series, error) {
 		Unreadable: gauge(own, "resource_unreadable_pods",
 			"Ready pods of objects that count as missing because the kubelets of their nodes cannot be read."),
 	}
-	return m, m.register(registerer)
+	err := m.register(registerer)
+	return m, err
 }
 
 func (m *Series) register(registerer prometheus.Registerer) error {

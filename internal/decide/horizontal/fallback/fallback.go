@@ -138,8 +138,8 @@ func (f *Failures) end(in *Input, r *Result) {
 	}
 }
 
-// FailingSince is the history of metrics that have all failed since then. Those that can be computed again leave it with
-// the next decision.
+// FailingSince is the history of metrics that have all failed since then. Those that can be computed again leave it
+// with the next decision.
 func FailingSince(specs []source.Spec, since time.Time) (f Failures) {
 	for i := range specs {
 		if specs[i].Fallback.FailureDuration > 0 {

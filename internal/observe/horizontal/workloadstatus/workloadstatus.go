@@ -102,7 +102,8 @@ func (w *Decided) proposals() []plimsollv1alpha1.Proposal {
 	for i := range d.Metrics {
 		if failure := d.Metrics[i].Failure; failure != nil {
 			list = append(list, plimsollv1alpha1.Proposal{
-				Source: plimsollv1alpha1.ProposalSourceMetric, Name: w.Policy.Metrics[i].Name, Message: failure.Message,
+				Source: plimsollv1alpha1.ProposalSourceMetric, Name: w.Policy.Metrics[i].Name,
+				Message: shorten(failure.Message, mostOfProposal),
 			})
 		}
 	}
@@ -141,7 +142,7 @@ func conditionsOf(
 		c := &list[i]
 		conditions[i] = metav1.Condition{
 			Type: string(c.Type), Status: metav1.ConditionStatus(c.Status), ObservedGeneration: generation,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: shorten(c.Message, mostOfCondition),
 		}
 	}
 	return conditions

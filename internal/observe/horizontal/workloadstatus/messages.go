@@ -1,0 +1,27 @@
+package workloadstatus
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Messages repeat what others' APIs answer. The API server takes a condition's message up to 32 KiB, and an object of
+// 100 metrics up to about 1.5 MB in all; what it does not take is never shown.
+const (
+	mostOfCondition = 4 << 10
+	mostOfProposal  = 512
+)
+
+const ellipsis = "..."
+
+// shorten is the message in so many bytes at most, as the API server will have stored it.
+func shorten(message string, most int) string {
+	if len(message) > most {
+		end := most - len(ellipsis)
+		for end > 0 && !utf8.RuneStart(message[end]) {
+			end--
+		}
+		message = message[:end] + ellipsis
+	}
+	return strings.ToValidUTF8(message, "?")
+}

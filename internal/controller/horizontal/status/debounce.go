@@ -7,6 +7,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	kubestatus "github.com/plimsoll-dev/plimsoll/internal/kube/status"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/workloadstatus"
 )
 
 const (
@@ -40,7 +41,8 @@ func (w *Writer) isWorthWriting(u *Update, after *autoscalingv2.HorizontalPodAut
 	if time.Since(u.Record.last.turned) >= w.StatusInterval && kubestatus.Turned(&u.HPA.Status, after) {
 		return true
 	}
-	return w.mayWriteNumbers(u) && kubestatus.Moved(&u.HPA.Status, after)
+	return w.mayWriteNumbers(u) && (kubestatus.Moved(&u.HPA.Status, after) ||
+		u.HPA.Workload != nil && workloadstatus.HasMoved(u.HPA, u.decided(after)))
 }
 
 // mayWriteNumbers reports whether numbers may be a reason to write: the interval is over in which

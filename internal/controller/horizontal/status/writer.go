@@ -100,10 +100,13 @@ func (w *Writer) store(
 	if u.HPA.Workload == nil {
 		return w.hpas.Write(ctx, u.HPA.HorizontalPodAutoscaler, after)
 	}
-	status := workloadstatus.Of(u.HPA, &workloadstatus.Decided{
-		Status: after, Decision: u.Decision, Policy: u.Policy, Next: u.Next,
-	})
+	status := workloadstatus.Of(u.HPA, u.decided(after))
 	return w.workloads.Write(ctx, u.HPA.Workload, &status)
+}
+
+// decided is what the status of a WorkloadAutoscaler is made of.
+func (u *Update) decided(after *autoscalingv2.HorizontalPodAutoscalerStatus) *workloadstatus.Decided {
+	return &workloadstatus.Decided{Status: after, Decision: u.Decision, Policy: u.Policy, Next: u.Next}
 }
 
 // note notes how writing a status went.

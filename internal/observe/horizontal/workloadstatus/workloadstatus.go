@@ -2,6 +2,7 @@
 package workloadstatus
 
 import (
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -11,6 +12,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
@@ -47,6 +49,30 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 		})
 	}
 	return status
+}
+
+// HasMoved reports whether the object's status has other limits, other schedules in force or another next change than
+// after the decision. None of these may ever come with another count, condition or number. It makes no status: nearly
+// always nothing has moved.
+func HasMoved(a observehorizontal.Autoscaler, w *Decided) bool {
+	before, d := &a.Workload.Status, w.Decision
+	if d.Branch == horizontal.BranchNoScale {
+		return before.MaxReplicas != nil
+	}
+	return differs(before.MinReplicas, &d.Bounds.MinReplicas) || differs(before.MaxReplicas, &d.Bounds.MaxReplicas) ||
+		differs(before.Limit, w.limit()) || nextDiffers(before.Next, w.next()) ||
+		!slices.EqualFunc(before.ActiveSchedules, d.Schedules.InForce, isShown)
+}
+
+func differs[T comparable](a, b *T) bool { return (a == nil) != (b == nil) || a != nil && *a != *b }
+
+func nextDiffers(a, b *plimsollv1alpha1.Next) bool {
+	return (a == nil) != (b == nil) ||
+		a != nil && (!a.Time.Equal(&b.Time) || a.Reason != b.Reason || a.Message != b.Message)
+}
+
+func isShown(shown plimsollv1alpha1.ActiveSchedule, active schedules.InForce) bool {
+	return shown.Name == active.Schedule.Name && shown.Until.Equal(timeOf(active.Until))
 }
 
 // timeOf is a time as status has it: in seconds, or absent.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
@@ -74,4 +75,77 @@ func TestStatusFollowsRamp(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestConditionsEndWithTheirCause: no condition stays True whose cause was taken out of the spec.
+func TestConditionsEndWithTheirCause(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		object := workloadOf(externally(w.web("web", 2)))
+		w.external = func(context.Context) (int64, error) { return 0, errors.New("down") }
+		object.Spec.Schedules = []plimsollv1alpha1.Schedule{always(3)}
+		object.Spec.Metrics[0].Fallback = &plimsollv1alpha1.Fallback{
+			FailureDurationSeconds: ptr.To[int32](20), Replicas: ptr.To[int32](4), Behavior: plimsollv1alpha1.FallbackStatic,
+		}
+		object.Spec.Mode = plimsollv1alpha1.ModePreview
+		api.put(object)
+		w.start(api.serve, rarely)
+		w.pass(3 * period)
+		want := func(kind string, status metav1.ConditionStatus) {
+			t.Helper()
+			if got := workloadCondition(api.get("web"), kind); got.Status != status {
+				t.Errorf("%s is %v, want %s", kind, got, status)
+			}
+		}
+		want("ScheduleActive", metav1.ConditionTrue)
+		want("FallbackActive", metav1.ConditionTrue)
+		want("AbleToScale", metav1.ConditionFalse)
+		edit := func(change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)) {
+			object := api.get("web")
+			change(&object.Spec)
+			object.Generation++
+			api.put(object)
+			w.pass(3 * period)
+		}
+		edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Schedules = nil })
+		want("ScheduleActive", metav1.ConditionFalse)
+		edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Metrics[0].Fallback = nil })
+		want("FallbackActive", metav1.ConditionFalse)
+		edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = plimsollv1alpha1.ModeActive })
+		want("AbleToScale", metav1.ConditionTrue)
+		edit(func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Mode, s.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](6)
+		})
+		w.wantReplicas("web", 6, "paused")
+		want("AbleToScale", metav1.ConditionFalse)
+		status := api.get("web").Status
+		if status.Proposals == nil || *status.ObservedGeneration != api.get("web").Generation {
+			t.Errorf("%+v", status)
+		}
+	})
+}
+
+// TestZeroStaysOverARestart: a metric that cannot be read after a restart brings nothing back and takes nothing away.
+func TestZeroStaysOverARestart(t *testing.T) {
+	for _, replicas := range []int32{0, 1} {
+		inWorld(t, func(t *testing.T, w *world) {
+			api := w.workloads()
+			object := workloadOf(externally(w.web("web", replicas)))
+			object.Spec.MinReplicas, object.Spec.CooldownPeriod = ptr.To[int32](0), ptr.To[int32](60)
+			w.external = func(context.Context) (int64, error) { return 0, errors.New("down") }
+			api.put(object)
+			w.start(api.serve, rarely)
+			w.pass(10 * time.Minute)
+			w.wantReplicas("web", replicas, "nothing is known")
+			w.stop()
+			w.start(api.serve, rarely)
+			w.pass(10 * time.Minute)
+			w.wantReplicas("web", replicas, "nothing is known after a restart")
+			w.set(func() { w.external = func(context.Context) (int64, error) { return 0, nil } })
+			w.pass(50 * time.Second)
+			w.wantReplicas("web", replicas, "the cooldown lasts")
+			w.pass(5 * time.Minute)
+			w.wantReplicas("web", 0, "idle")
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,7 +22,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	vpav1 "github.com/plimsoll-dev/plimsoll/api/autoscaling/v1"
+	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/workloads"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/scale"
+	"github.com/plimsoll-dev/plimsoll/internal/kube/wla"
 )
 
 // later is an API server that serves a kind only after a while.
@@ -69,8 +72,13 @@ func TestAdmissionFindsKindsThatComeLater(t *testing.T) {
 				return nil, errors.New("nothing")
 			},
 		}
+		objects, err := wla.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
 		p := &server{
-			scales: scales, factory: informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0),
+			workloads: workloads.New(objects, metav1.NamespaceAll, logr.Discard()),
+			scales:    scales, factory: informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0),
 			vpas: cache.NewSharedIndexInformer(nothing, &vpav1.VerticalPodAutoscaler{}, 0, cache.Indexers{}),
 		}
 		if p.tree, err = newTree(scales, p.factory, p.vpas); err != nil {

@@ -85,7 +85,8 @@ func (w *workload) killed(writes int, args ...string) {
 	w.t.Logf("killed after %s", f.made())
 }
 
-// Killed after each of its writes, exactly one autoscaler acts, and another run finishes.
+// Killed after each of its writes, exactly one autoscaler acts, and another run finishes. More than eight replicas the
+// rates of the default behavior do not permit.
 func TestKilledAfterEachWrite(t *testing.T) {
 	t.Parallel()
 	// Who acts after each write.
@@ -95,10 +96,10 @@ func TestKilledAfterEachWrite(t *testing.T) {
 			w := newWorkload(t, 35)
 			changes := w.WatchChanges("web")
 			w.killed(i+1, "hpa/web", "--apply", "--yes", observe)
-			w.isScaledBy(changes, by)
+			w.isScaledBy(changes, by, 6, 5)
 			w.apply()
 			w.isMigrated("web")
-			w.endsBy(changes, by, plimsoll)
+			w.isScaledBy(changes, plimsoll, 8)
 		})
 	}
 	for i, by := range []string{plimsoll, upstream, upstream} {
@@ -109,31 +110,30 @@ func TestKilledAfterEachWrite(t *testing.T) {
 			w.apply()
 			changes := w.WatchChanges("web")
 			w.killed(i+1, "hpa/web", "--apply", "--yes", "--back")
-			w.isScaledBy(changes, by)
+			w.isScaledBy(changes, by, 6, 5)
 			w.back()
 			w.isBack(before)
-			w.endsBy(changes, by, upstream)
+			w.isScaledBy(changes, upstream, 8)
 		})
 	}
 }
 
-// isScaledBy has more jobs wait, and ends the test unless that one alone follows them.
-func (w *workload) isScaledBy(changes *harness.Changes, by string) {
+// isScaledBy sets the length of the queue to one after another, and ends the test unless that one alone scales to what
+// each asks for.
+func (w *workload) isScaledBy(changes *harness.Changes, by string, counts ...int32) {
 	w.t.Helper()
-	w.SetQueue("jobs", 55)
-	w.AwaitReplicas(harness.Deployment, "web", 6)
-	w.HoldsReplicas(patience/2, harness.Deployment, "web", 6)
-	w.wantChanges(changes, harness.Change{From: 4, To: 6, By: by})
+	for _, count := range counts {
+		want := append(changes.All(), harness.Change{From: w.replicas(), To: count, By: by})
+		w.SetQueue("jobs", int(10*count))
+		w.AwaitReplicas(harness.Deployment, "web", int64(count))
+		w.wantChanges(changes, want...)
+	}
+	w.HoldsReplicas(patience/2, harness.Deployment, "web", int64(counts[len(counts)-1]))
 }
 
-// endsBy is the same after the second run. More than eight replicas the rates of the default behavior do not permit.
-func (w *workload) endsBy(changes *harness.Changes, before, by string) {
+func (w *workload) replicas() int32 {
 	w.t.Helper()
-	w.HoldsReplicas(patience/2, harness.Deployment, "web", 6)
-	w.SetQueue("jobs", 75)
-	w.AwaitReplicas(harness.Deployment, "web", 8)
-	w.HoldsReplicas(patience/2, harness.Deployment, "web", 8)
-	w.wantChanges(changes, harness.Change{From: 4, To: 6, By: before}, harness.Change{From: 6, To: 8, By: by})
+	return int32(w.Replicas(harness.Deployment, "web"))
 }
 
 func (w *workload) wantChanges(changes *harness.Changes, want ...harness.Change) {

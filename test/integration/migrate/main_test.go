@@ -10,8 +10,9 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// often makes kube-controller-manager decide about as often as Plimsoll.
-const often = "--horizontal-pod-autoscaler-sync-period=2s"
+// often makes kube-controller-manager decide often, and still far less often than Plimsoll: a WorkloadAutoscaler that
+// acts beside an HPA is the first to scale.
+const often = "--horizontal-pod-autoscaler-sync-period=5s"
 
 // The names of the two controllers in managedFields.
 const (

@@ -20,10 +20,11 @@ import (
 	"github.com/plimsoll-dev/plimsoll/test/integration/harness"
 )
 
-// patience is how long a count is watched that must stay: several decisions of both controllers.
-const patience = 4 * time.Second
+// patience is how long a count is watched that must stay: a decision of kube-controller-manager, and several of
+// Plimsoll.
+const patience = 6 * time.Second
 
-// observe is how long migrate compares here: several decisions of both controllers.
+// observe is how long migrate compares here.
 const observe = "--observe=4s"
 
 // workload is the Deployment web, with ten waiting jobs for each replica wanted, and the HPA web.

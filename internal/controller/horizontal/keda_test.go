@@ -87,3 +87,22 @@ func TestHPAThatComesDuringADecision(t *testing.T) {
 		}
 	})
 }
+
+// TestLastDecisionOfAnHPA: kube-controller-manager repeats the write of a decision that is under way when its HPA is
+// deleted. The WorkloadAutoscaler has not acted by then, and begins a moment later, at once.
+func TestLastDecisionOfAnHPA(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		api := w.workloads()
+		hpa := externally(w.web("web", 2))
+		w.external = func(context.Context) (int64, error) { return 400, nil }
+		api.put(workloadOf(hpa))
+		w.addHPA(ofKEDA(hpa))
+		w.start(inAuto, api.serve)
+		w.pass(period)
+		w.deleteHPA("keda-hpa-web")
+		w.pass(2 * time.Second)
+		w.wantReplicas("web", 2, "a decision on the HPA may be under way")
+		w.pass(2 * time.Second)
+		w.wantReplicas("web", 4, "the HPA is gone")
+	})
+}

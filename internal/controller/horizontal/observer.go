@@ -72,13 +72,16 @@ func (o *observer) observeWorkload(p *pass) {
 	if p.observation.Refusal.Reason != "" {
 		return
 	}
-	if rival, isThere := o.records.targets.rivalOf(p.hpa.Key()); isThere {
-		p.observation.Refusal = statusreport.Refusal{
+	var other statusreport.Refusal
+	rival, isThere := o.records.targets.rivalOf(p.hpa.Key())
+	if isThere {
+		other = statusreport.Refusal{
 			Reason: takeover.AnotherAutoscaler,
 			Message: fmt.Sprintf("%s %s scales %s too: this WorkloadAutoscaler does not act until one of the two is gone",
 				rival.Kind, rival.NamespacedName, observehorizontal.TargetName(p.hpa.HorizontalPodAutoscaler)),
 		}
 	}
+	p.observation.Refusal = p.record.followed.Refusal(p.start, other, rival.Kind == observe.HorizontalPodAutoscaler)
 }
 
 // observeMetrics reads the pods and the metrics where the decision needs them.

@@ -143,7 +143,8 @@ func (r *reconciler) reconcile(
 		return due
 	}
 	defer r.survive(p)
-	return r.following(p, r.decide(ctx, p), due)
+	due = r.following(p, r.decide(ctx, p), due)
+	return p.record.followed.Due(p.start, due)
 }
 
 // periodOf is how often the object is decided, at least.

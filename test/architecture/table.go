@@ -139,7 +139,8 @@ var layers = []wall{
 		within: "internal/migrate",
 		why:    "it writes HPAs and WorkloadAutoscalers with the permissions of its user, and decides no replica count",
 		ours: []string{"internal/migrate", "internal/advise/objects", "internal/advise/read",
-			"internal/advise/containerusage", "internal/kube", "internal/observe", "internal/decide", "api", "internal/quantity"},
+			"internal/advise/containerusage", "internal/kube", "internal/observe", "internal/decide", "api",
+			"internal/quantity"},
 		never: []string{"testing", development, simulator, tests},
 	},
 	{

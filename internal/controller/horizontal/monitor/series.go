@@ -87,18 +87,21 @@ func newStates() *prometheus.GaugeVec {
 	}, []string{"state"})
 }
 
+func counter(subsystem, name, help string, labels []string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
+}
+
+// histogram has upstream's buckets.
+func histogram(name, help string, labels []string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Subsystem: upstreamSubsystem, Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
+	}, labels)
+}
+
 // New makes the series and registers them.
 func New(registerer prometheus.Registerer) (*Series, error) {
 	const own = "plimsoll"
-	buckets := prometheus.ExponentialBuckets(0.001, 2, 15)
 	result, perMetric := []string{"action", "error"}, []string{"action", "error", "metric_type"}
-	counter := func(subsystem, name, help string, labels []string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
-	}
-	histogram := func(name, help string, labels []string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Subsystem: upstreamSubsystem, Name: name,
-			Help: help, Buckets: buckets}, labels)
-	}
 	single := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Subsystem: own, Name: name, Help: help})
 	}

@@ -16,10 +16,14 @@ type gate struct {
 	flowcontrol.RateLimiter
 	shut   chan struct{}
 	passed atomic.Int32
+	// waiting counts the calls that wait.
+	waiting atomic.Int32
 }
 
 // Wait implements flowcontrol.RateLimiter.
 func (g *gate) Wait(ctx context.Context) error {
+	g.waiting.Add(1)
+	defer g.waiting.Add(-1)
 	select {
 	case <-g.shut:
 		g.passed.Add(1)

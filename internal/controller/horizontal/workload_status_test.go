@@ -149,3 +149,82 @@ func TestZeroStaysOverARestart(t *testing.T) {
 		})
 	}
 }
+
+// TestPausedAtZero: who pauses at zero replicas and goes on later gets the replicas back.
+func TestPausedAtZero(t *testing.T) {
+	for _, least := range []int32{0, 1, 3} {
+		for _, restarted := range []bool{false, true} {
+			inWorld(t, func(t *testing.T, w *world) {
+				api := w.workloads()
+				object := workloadOf(externally(w.web("web", 3)))
+				object.Spec.MinReplicas = &least
+				object.Spec.Mode, object.Spec.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](0)
+				w.external = func(context.Context) (int64, error) { return 400, nil }
+				api.put(object)
+				w.start(api.serve, rarely)
+				w.pass(3 * period)
+				w.wantReplicas("web", 0, "paused at zero")
+				if restarted {
+					w.stop()
+					w.start(api.serve, rarely)
+					w.pass(3 * period)
+				}
+				object = api.get("web")
+				object.Spec.Mode = plimsollv1alpha1.ModeActive
+				object.Generation++
+				api.put(object)
+				w.pass(3 * period)
+				w.wantReplicas("web", 4, "active")
+			})
+		}
+	}
+}
+
+// TestLimitedWriteLooksAtModeAgain: a mode that is changed while a scale write waits holds for that write.
+func TestLimitedWriteLooksAtModeAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*plimsollv1alpha1.WorkloadAutoscalerSpec)
+		want   string
+	}{
+		"Preview": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = plimsollv1alpha1.ModePreview }, ""},
+		"Paused":  {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) { s.Mode = plimsollv1alpha1.ModePaused }, ""},
+		"Paused at 3": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Mode, s.PausedReplicas = plimsollv1alpha1.ModePaused, ptr.To[int32](3)
+		}, "web 2→3"},
+		"a schedule": {func(s *plimsollv1alpha1.WorkloadAutoscalerSpec) {
+			s.Schedules = []plimsollv1alpha1.Schedule{always(7)}
+		}, "web 2→7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				api := w.workloads()
+				object := workloadOf(externally(w.web("web", 2)))
+				w.external = func(context.Context) (int64, error) { return 200, nil }
+				api.put(object)
+				g := &gate{shut: make(chan struct{})}
+				w.start(api.serve, rarely, func(c *Config) { c.WriteLimiter = g })
+				w.pass(period)
+				w.set(func() { w.external = func(context.Context) (int64, error) { return 400, nil } })
+				for range 200 {
+					if g.waiting.Load() > 0 {
+						break
+					}
+					w.pass(100 * time.Millisecond)
+				}
+				if g.waiting.Load() == 0 {
+					t.Fatal("no write waits")
+				}
+				object = api.get("web")
+				tt.change(&object.Spec)
+				object.Generation++
+				api.put(object)
+				w.pass(200 * time.Millisecond)
+				close(g.shut)
+				w.pass(2 * period)
+				if got := strings.Join(w.scaleWrites(), " "); got != tt.want {
+					t.Errorf("scale writes %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}

@@ -46,10 +46,9 @@ func (c *Client) WorkloadAutoscalers(namespace string) WorkloadAutoscalerClient 
 }
 
 // Informer makes an informer of the objects of a namespace; of all namespaces if it is
-// empty. The caller starts it. Its objects lack what each manager
-// wrote and the configuration that was last applied, both as large as their writers like. The transform follows; it
-// may be nil. One that makes objects of another type is for a cache that does not hand
-// out the informer.
+// empty. The caller starts it. Its objects lack the names of the fields that each manager wrote, and the configuration
+// that was last applied, both as large as their writers like. The transform follows; it may be nil. One that makes
+// objects of another type is for a cache that does not hand out the informer.
 func (c *Client) Informer(namespace string, transform cache.TransformFunc) cache.SharedIndexInformer {
 	objects := c.WorkloadAutoscalers(namespace)
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{

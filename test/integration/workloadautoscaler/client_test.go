@@ -2,7 +2,6 @@ package workloadautoscaler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -162,8 +161,10 @@ func TestInformer(t *testing.T) {
 			}
 			var got []string
 			for _, object := range found {
-				if object.ManagedFields != nil {
-					return errors.New("an object with managed fields")
+				for _, entry := range object.ManagedFields {
+					if entry.FieldsV1 != nil {
+						return fmt.Errorf("the fields of %s are kept", entry.Manager)
+					}
 				}
 				got = append(got, fmt.Sprint(object.Name, " ", object.Spec.MaxReplicas))
 			}

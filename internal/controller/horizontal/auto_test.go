@@ -150,8 +150,8 @@ func TestAutoGivesBack(t *testing.T) {
 	})
 }
 
-// A watch that is stuck shows none of the other controller's writes. Plimsoll reads an HPA before it acts on it because of
-// what is not written.
+// A watch that is stuck shows none of the other controller's writes. Plimsoll reads an HPA before it acts on it because
+// of what is not written.
 func TestAutoBehindAStuckWatch(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.addHPA(w.web("web", 2))

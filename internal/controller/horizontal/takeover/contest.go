@@ -190,8 +190,8 @@ func (d *Detector) Compared(c *Contest, hpa observehorizontal.Autoscaler, differ
 	return hasBegun
 }
 
-// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on none
-// yet for such a reason.
+// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on
+// none yet for such a reason.
 func (d *Detector) IsFirst(c *Contest) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

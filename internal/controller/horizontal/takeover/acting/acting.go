@@ -238,8 +238,8 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 	return o.isActing
 }
 
-// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on none
-// yet for such a reason.
+// IsFirst reports whether this installation acts on an undecided object if its status still differs now, and acts on
+// none yet for such a reason.
 func (c *Cluster) IsFirst(o *Object, now time.Time) bool {
 	state, _ := c.Peek(o, now)
 	return state == Undecided && c.hasDiffered(o, now) && (o.rule != Evidence || c.acting == 0)
@@ -312,8 +312,8 @@ func (c *Cluster) see(by string, now time.Time) (isFirst bool) {
 	return !isKnown
 }
 
-// missed notes that this installation of Plimsoll did not write what it would have. It has acted on all of its objects or
-// on none.
+// missed notes that this installation of Plimsoll did not write what it would have. It has acted on all of its objects
+// or on none.
 func (c *Cluster) missed(by string) {
 	if !isInstallation(by) {
 		return

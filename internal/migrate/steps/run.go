@@ -262,7 +262,12 @@ func (r *Runner) complete(ctx context.Context, name types.NamespacedName, s *Sta
 			return fmt.Errorf("%w: %s", errUnread, why)
 		}
 	}
-	return r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, plimsollv1alpha1.ModeActive, "")
+	mode := s.WorkloadAutoscaler.Spec.Mode
+	if mode != plimsollv1alpha1.ModePaused {
+		// One in Preview would leave the target without an autoscaler. Its user has paused the other.
+		mode = plimsollv1alpha1.ModeActive
+	}
+	return r.Cluster.SetMode(ctx, s.WorkloadAutoscaler, mode, "")
 }
 
 func (r *Runner) restore(ctx context.Context, s *State) (report string, err error) {

@@ -39,6 +39,8 @@ type fake struct {
 	writes, crashBefore, crashAfter int
 	// isControllerGone says that no controller decides on the WorkloadAutoscaler.
 	isControllerGone bool
+	// mayBePaused says that none need act.
+	mayBePaused bool
 	// onState is called before each read.
 	onState func()
 	// fails is the error of each write; nil if there is none.
@@ -87,7 +89,7 @@ func (f *fake) write(what string, change func() error) error {
 		return err
 	}
 	f.log = append(f.log, what)
-	if f.hpaActs() == f.wlaActs() {
+	if f.hpaActs() == f.wlaActs() && !f.mayBePaused {
 		f.t.Fatalf("not exactly one acts after %v", f.log)
 	}
 	if f.writes == f.crashAfter {
@@ -421,6 +423,24 @@ func TestControllerThatEndsAfterTheComparison(t *testing.T) {
 				t.Errorf("%v: %v", err, f.log)
 			}
 		})
+	}
+}
+
+// A WorkloadAutoscaler that its user has paused after the HPA was deleted stays paused when the migration is completed.
+func TestPausedBeforeTheLastStep(t *testing.T) {
+	f := newFake(t)
+	f.crashAfter = 3
+	if isKilled, err := killed(f.forward); !isKilled || err != nil || f.hpaActs() {
+		t.Fatal(isKilled, err, f.log)
+	}
+	f.crashAfter = 0
+	w := f.state.WorkloadAutoscaler
+	w.Spec.Mode = plimsollv1alpha1.ModePaused
+	f.mayBePaused = true
+	err := f.forward()
+	if w = f.state.WorkloadAutoscaler; err != nil || w.Spec.Mode != plimsollv1alpha1.ModePaused ||
+		w.Annotations[convert.Migrating] != "" {
+		t.Errorf("%v: mode %s: %v", err, w.Spec.Mode, f.log)
 	}
 }
 

@@ -104,8 +104,8 @@ type Cluster struct {
 	gone map[string]bool
 	// own and other are the newest writes of any HPA before the start, by the API server's clock.
 	own, other time.Time
-	// acting is how many HPAs are acted on by evidence, since since when there are some, and
-	// contested when another controller was last seen to write any HPA.
+	// acting is how many HPAs are acted on by evidence. Since is since when there is some evidence
+	// that is newer than contested, when another controller was last seen to write any HPA.
 	acting           int
 	since, contested time.Time
 }
@@ -242,7 +242,7 @@ func (c *Cluster) Compared(o *Object, differs bool, now time.Time) (acts bool) {
 // none yet for such a reason.
 func (c *Cluster) IsFirst(o *Object, now time.Time) bool {
 	state, _ := c.Peek(o, now)
-	return state == Undecided && c.hasDiffered(o, now) && (o.rule != Evidence || c.acting == 0)
+	return state == Undecided && c.hasDiffered(o, now) && (o.rule != Evidence || !c.hasEvidence())
 }
 
 func (c *Cluster) hasDiffered(o *Object, now time.Time) bool {
@@ -279,16 +279,21 @@ func (c *Cluster) quietTime(by string) time.Duration {
 }
 
 // isAlone reports whether this installation acts on HPAs, and no other controller has written any for
-// the delay. If this installation wrote last before the start, that has been so all along.
+// the delay. If this installation wrote last before the start, that has been so all along. What it has
+// acted on since before another controller wrote proves nothing: that one may have had nothing to write.
 func (c *Cluster) isAlone(now time.Time) bool {
-	if c.acting == 0 {
+	if !c.hasEvidence() {
 		return false
 	}
 	if c.contested.IsZero() && c.own.After(c.other) {
 		return true
 	}
-	return now.Sub(later(c.since, c.contested)) >= c.Delay
+	return now.Sub(c.since) >= c.Delay
 }
+
+// hasEvidence reports whether this installation has begun to act on an HPA since another controller
+// was last seen to write any.
+func (c *Cluster) hasEvidence() bool { return c.acting > 0 && c.since.After(c.contested) }
 
 // isInstalledTwice reports whether another installation of Plimsoll acts in the cluster, to which this
 // one leaves objects.
@@ -329,9 +334,10 @@ func (c *Cluster) act(o *Object, now time.Time) {
 	if o.rule != Evidence {
 		return
 	}
-	if c.acting++; c.acting == 1 {
+	if !c.hasEvidence() {
 		c.since = now
 	}
+	c.acting++
 }
 
 func (c *Cluster) stop(o *Object) {

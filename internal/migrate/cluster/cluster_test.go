@@ -18,6 +18,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/convert"
+	"github.com/plimsoll-dev/plimsoll/internal/migrate/keda"
 	"github.com/plimsoll-dev/plimsoll/internal/migrate/steps"
 )
 
@@ -187,6 +188,16 @@ func TestLists(t *testing.T) {
 	all, err := client.Originals(hpaKind).Migrated(t.Context(), "shop", "")
 	if err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
+	}
+	damaged := strings.Replace(storedWLA, `"uid"`, `"annotations":{"`+convert.MigratedFrom+`":"{"},"uid"`, 1)
+	client, _ = serve(t, map[string]string{
+		"GET " + wlaPath: `{"apiVersion":"plimsoll.dev/v1alpha1","kind":"WorkloadAutoscalerList","metadata":{},"items":[` +
+			damaged + `]}`,
+	})
+	for kind, want := range map[string]int{hpaKind: 1, keda.Kind: 0} {
+		if all, err := client.Originals(kind).Migrated(t.Context(), "shop", ""); err != nil || len(all) != want {
+			t.Errorf("%s, with a damaged annotation: %v, %v", kind, all, err)
+		}
 	}
 	empty, _ := serve(t, nil)
 	if all, err := empty.Originals(hpaKind).Migrated(t.Context(), "shop", ""); err != nil || len(all) != 0 {

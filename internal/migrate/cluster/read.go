@@ -62,7 +62,7 @@ func (o *Originals) Migrated(
 			return nil, fmt.Errorf("listing WorkloadAutoscalers: %w", err)
 		}
 		for i := range list.Items {
-			if from, err := convert.ToManifest(&list.Items[i]); err == nil && from != nil && from.GetKind() == o.kind {
+			if o.isReplacedBy(&list.Items[i]) {
 				all = append(all, list.Items[i])
 			}
 		}
@@ -70,6 +70,16 @@ func (o *Originals) Migrated(
 			return all, nil
 		}
 	}
+}
+
+// isReplacedBy reports whether the WorkloadAutoscaler replaces an object of the kind. One whose manifest cannot be read
+// counts as that of an HPA, so that its migration fails by name instead of being left out.
+func (o *Originals) isReplacedBy(w *plimsollv1alpha1.WorkloadAutoscaler) bool {
+	from, err := convert.ToManifest(w)
+	if err != nil {
+		return o.kind != keda.Kind
+	}
+	return from != nil && from.GetKind() == o.kind
 }
 
 func (c *Client) list(

@@ -60,6 +60,7 @@ func (o *owned) policyOf(
 	if !isMade || o.options != options || !observehorizontal.IsSameSpec(o.from, hpa) {
 		o.policy, o.refusal = observehorizontal.PolicyOf(hpa, options)
 		o.options = options
+		shareTimeZones(&o.policy)
 	}
 	o.from = hpa
 	return o.policy, o.refusal

@@ -42,3 +42,20 @@ func TestStatusAloneMakesNoNewPolicy(t *testing.T) {
 		}
 	})
 }
+
+// TestTimeZonesAreShared: the schedules of ten thousand objects in one time zone have one copy of it.
+func TestTimeZonesAreShared(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		object := workloadOf(w.web("web", 2))
+		schedule := always(3)
+		schedule.TimeZone = "America/New_York"
+		object.Spec.Schedules = []plimsollv1alpha1.Schedule{schedule}
+		var one, other owned
+		first, _ := one.policyOf(observehorizontal.WorkloadAutoscaler(object), observehorizontal.DefaultOptions())
+		second, _ := other.policyOf(observehorizontal.WorkloadAutoscaler(object), observehorizontal.DefaultOptions())
+		zone := first.WorkloadAutoscaler.Schedules[0].Location
+		if zone == nil || zone != second.WorkloadAutoscaler.Schedules[0].Location {
+			t.Errorf("two copies of %v", zone)
+		}
+	})
+}

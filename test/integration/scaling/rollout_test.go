@@ -3,6 +3,7 @@ package scaling
 import (
 	"context"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -18,8 +19,10 @@ import (
 // use CPU to start. None of this is load.
 func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 	t.Parallel()
-	// Seconds between two scrapes of metrics-server, and between two steps of the workload model with a decision's period.
-	disagreement := map[string]int32{"cpu": 15, "pods": 3}
+	// Seconds of two scrapes of metrics-server: the first may find no metrics of the new pods, so that nothing is
+	// recommended, and the second counts only those that were ready before it. And of two steps of the workload model
+	// with a decision's period.
+	disagreement := map[string]int32{"cpu": 30, "pods": 3}
 	for name, metric := range map[string]autoscalingv2.MetricSpec{
 		"cpu":  harness.Resource(corev1.ResourceCPU, harness.Utilization(50)),
 		"pods": harness.PodRequests(harness.AverageValue("5")),
@@ -38,8 +41,7 @@ func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 				},
 			}
 			hpa := harness.Autoscaler("web", metric)
-			// Every wrong proposal shows that is not the disagreement of one scrape: pods that are there with samples that are
-			// of the ones before them.
+			// Every wrong proposal shows that lasts longer: pods that are there with samples that are of the ones before them.
 			hpa.Spec.Behavior = harness.DownAtOnce()
 			hpa.Spec.Behavior.ScaleDown.StabilizationWindowSeconds = ptr.To(disagreement[name])
 			s.Create(deployment, web.Service(17.5), hpa)
@@ -53,7 +55,7 @@ func TestRollingUpdateLeavesTheCountRight(t *testing.T) {
 			record := s.WatchCounts("web")
 			s.Kubectl("set", "image", "deployment/web", "app=registry.example/simulated:2")
 			s.Kubectl("rollout", "status", "deployment/web", "--timeout=120s")
-			s.HoldsReplicas(2*patience, harness.Deployment, "web", 4)
+			s.HoldsReplicas(patience+time.Duration(disagreement[name])*time.Second, harness.Deployment, "web", 4)
 			t.Logf("counts during the rolling update: %s", record)
 			awaitSequence(s, record, 4)
 			s.AwaitHPA("web", "a steady reading afterwards", func(hpa *autoscalingv2.HorizontalPodAutoscaler) error {

@@ -3,7 +3,7 @@ package horizontal
 import (
 	"fmt"
 
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
@@ -34,13 +34,13 @@ var limits = map[projection.Limit]string{
 }
 
 // metricVerdict is what was done with the usage ratio.
-func metricVerdict(v metric.Verdict) string {
+func metricVerdict(v verdict.Verdict) string {
 	switch v {
-	case metric.Scaled:
+	case verdict.Scaled:
 		return "scaled by the usage ratio"
-	case metric.DirectionKept:
+	case verdict.DirectionKept:
 		return "unchanged: counting all pods would reverse the direction"
-	case metric.NothingReady:
+	case verdict.NothingReady:
 		return "unchanged: no pod is ready"
 	default:
 		return v.String()

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // targetless takes the target from a metric, as an object may that never passed
@@ -374,7 +375,7 @@ func TestFailure(t *testing.T) {
 			if diff := cmp.Diff(tt.want, *r.Failure); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 			}
-			if r.Replicas != 0 || r.Milli != 0 || r.Verdict != metric.Failed {
+			if r.Replicas != 0 || r.Milli != 0 || r.Verdict != verdict.Failed {
 				t.Errorf("a failed metric shows no numbers, got %+v", r)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/recent"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // perPod is a metric whose samples come from the pods: the totals over the
@@ -192,16 +193,16 @@ func (p *perPod) propose() string {
 		return ""
 	}
 	if p.c.Tolerance.within(r.Ratio) {
-		p.keep(WithinTolerance)
+		p.keep(verdict.WithinTolerance)
 		return ""
 	}
 	base := p.base(r.Ratio, int64(r.Counts.Counted))
 	proposed := p.sum.Ceil32(r.Ratio * float64(base))
 	if p.guarded() && againstDirection(r.Ratio, proposed, p.c.SpecReplicas) {
-		p.keep(DirectionKept)
+		p.keep(verdict.DirectionKept)
 		return ""
 	}
-	r.Replicas, r.Base, r.Verdict = proposed, base, Scaled
+	r.Replicas, r.Base, r.Verdict = proposed, base, verdict.Scaled
 	return ""
 }
 
@@ -226,20 +227,20 @@ func (p *perPod) recompute() {
 	r := p.result
 	r.Adjusted, _, _ = p.ratio()
 	if p.c.Tolerance.within(r.Adjusted) {
-		p.keep(WithinTolerance)
+		p.keep(verdict.WithinTolerance)
 		return
 	}
 	if (r.Ratio < 1 && r.Adjusted > 1) || (r.Ratio > 1 && r.Adjusted < 1) {
-		p.keep(DirectionKept)
+		p.keep(verdict.DirectionKept)
 		return
 	}
 	base := p.base(r.Adjusted, p.samples)
 	proposed := p.sum.Ceil32(r.Adjusted * float64(base))
 	if againstDirection(r.Adjusted, proposed, p.c.SpecReplicas) {
-		p.keep(DirectionKept)
+		p.keep(verdict.DirectionKept)
 		return
 	}
-	r.Replicas, r.Base, r.Verdict = proposed, base, Recomputed
+	r.Replicas, r.Base, r.Verdict = proposed, base, verdict.Recomputed
 }
 
 // assumed is what a missing pod is taken to use on the way down: its whole
@@ -267,7 +268,7 @@ func (p *perPod) guarded() bool {
 	return p.c.Divergences.Has(divergence.RolloutSurge) || p.result.Counts.Lacking > 0
 }
 
-func (p *perPod) keep(v Verdict) {
+func (p *perPod) keep(v verdict.Verdict) {
 	p.result.Replicas, p.result.Verdict = p.c.SpecReplicas, v
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // Context is what all metrics of one decision share.
@@ -73,50 +74,12 @@ type Result struct {
 	// Replicas does not come from a multiplication.
 	Base int64
 	// Verdict says which way led to Replicas.
-	Verdict Verdict
+	Verdict verdict.Verdict
 	// Groups says how each pod counted; nil for metrics that do not use pods'
 	// samples.
 	Groups []Group
 	// Counts are the sizes of the groups.
 	Counts Counts
-}
-
-// Verdict says how a metric came to its proposal.
-type Verdict uint8
-
-// The verdicts.
-const (
-	// Failed: no proposal, see Failure.
-	Failed Verdict = iota
-	// WithinTolerance: the ratio is too near to 1 to change anything.
-	WithinTolerance
-	// Scaled: the ratio times the base.
-	Scaled
-	// Recomputed: as Scaled, after missing or unready pods were filled in.
-	Recomputed
-	// DirectionKept: filling in, or a base that differs from the count, would
-	// have turned the direction of the ratio; the count stays.
-	DirectionKept
-	// NothingReady: no pod is ready, so the ratio says nothing on a count.
-	NothingReady
-)
-
-// String names the verdict as explanations print it.
-func (v Verdict) String() string {
-	switch v {
-	case WithinTolerance:
-		return "within tolerance"
-	case Scaled:
-		return "scaled by ratio"
-	case Recomputed:
-		return "recomputed with missing and unready pods"
-	case DirectionKept:
-		return "kept: the change would be against the ratio's direction"
-	case NothingReady:
-		return "kept: no pod is ready"
-	default:
-		return "failed"
-	}
 }
 
 // Evaluate computes what the metric asks for, into a result of which it keeps

@@ -1,17 +1,17 @@
 package metric
 
 import (
-	"math"
-
 	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/sum"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
 // fromTotal judges a metric that is one value for the whole target, of an
 // Object or summed over External series.
 func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
-	usage := total(spec, reading, c)
+	usage := sum.Total(spec, reading.Series, c.arithmetic())
 	r.At, r.Oldest, r.Total = reading.At, reading.At, usage
 	if spec.Target.Type == source.AverageValue {
 		perReplica(spec, c, usage, r)
@@ -27,10 +27,10 @@ func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) strin
 // tolerance does not apply.
 func scaleValue(r *Result, c *Context) string {
 	if c.SpecReplicas == 0 {
-		r.Replicas, r.Base, r.Verdict = c.arithmetic().Ceil32(r.Ratio), 1, Scaled
+		r.Replicas, r.Base, r.Verdict = c.arithmetic().Ceil32(r.Ratio), 1, verdict.Scaled
 		return ""
 	}
-	r.Replicas, r.Verdict = c.SpecReplicas, WithinTolerance
+	r.Replicas, r.Verdict = c.SpecReplicas, verdict.WithinTolerance
 	if c.Tolerance.within(r.Ratio) {
 		return ""
 	}
@@ -39,7 +39,7 @@ func scaleValue(r *Result, c *Context) string {
 	}
 	ready := readyPods(c.Pods)
 	if ready == 0 && c.Divergences.Has(divergence.NoReadyPods) {
-		r.Verdict = NothingReady
+		r.Verdict = verdict.NothingReady
 		return ""
 	}
 	surge := c.Divergences.Has(divergence.RolloutSurge)
@@ -49,10 +49,10 @@ func scaleValue(r *Result, c *Context) string {
 	// Upstream guards this one product against overflow.
 	proposed := arithmetic.Saturate.Ceil32(r.Ratio * float64(ready))
 	if surge && againstDirection(r.Ratio, proposed, c.SpecReplicas) {
-		r.Verdict = DirectionKept
+		r.Verdict = verdict.DirectionKept
 		return ""
 	}
-	r.Replicas, r.Base, r.Verdict = proposed, ready, Scaled
+	r.Replicas, r.Base, r.Verdict = proposed, ready, verdict.Scaled
 	return ""
 }
 
@@ -64,50 +64,13 @@ func perReplica(spec *source.Spec, c *Context, usage int64, r *Result) {
 	if c.Divergences.Has(divergence.RolloutSurge) {
 		replicas = c.SpecReplicas
 	}
-	r.Replicas, r.Verdict = replicas, WithinTolerance
+	r.Replicas, r.Verdict = replicas, verdict.WithinTolerance
 	r.Ratio = float64(usage) / (float64(spec.Target.Milli) * float64(replicas))
 	r.Adjusted = r.Ratio
 	if !c.Tolerance.within(r.Ratio) {
 		// Upstream guards the External product only.
-		sum := c.arithmetic() || arithmetic.Mode(spec.Type == source.External)
-		r.Replicas, r.Verdict = sum.Ceil32(float64(usage)/float64(spec.Target.Milli)), Scaled
+		guarded := c.arithmetic() || arithmetic.Mode(spec.Type == source.External)
+		r.Replicas, r.Verdict = guarded.Ceil32(float64(usage)/float64(spec.Target.Milli)), verdict.Scaled
 	}
-	r.Milli = shownAverage(spec, usage, replicas, c.arithmetic())
-}
-
-// shownAverage is the average that status shows. Without replicas there is
-// none; the whole value, what one replica would get, stands in for it.
-func shownAverage(spec *source.Spec, usage int64, replicas int32, sum arithmetic.Mode) int64 {
-	if sum == arithmetic.Saturate && replicas == 0 {
-		return usage
-	}
-	if spec.Type == source.External && float64(usage) >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return sum.Ceil64(float64(usage) / float64(replicas))
-}
-
-// total is the metric's value. Upstream adds up External series in two ways:
-// for a Value target the sum is capped, for an AverageValue target the first
-// negative sum reads as an overflow.
-func total(spec *source.Spec, reading *Reading, c *Context) int64 {
-	if spec.Type == source.Object {
-		return reading.Series[0]
-	}
-	var usage int64
-	for _, milli := range reading.Series {
-		switch {
-		case c.arithmetic() == arithmetic.Saturate:
-			usage = arithmetic.Saturate.Add(usage, milli)
-		case spec.Target.Type == source.AverageValue:
-			if usage += milli; usage < 0 {
-				return math.MaxInt64
-			}
-		case milli > 0 && usage > math.MaxInt64-milli:
-			return math.MaxInt64
-		default:
-			usage += milli
-		}
-	}
-	return usage
+	r.Milli = sum.ShownAverage(spec, usage, replicas, c.arithmetic())
 }

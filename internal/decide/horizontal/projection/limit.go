@@ -3,7 +3,7 @@ package projection
 import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/behavior"
-	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 )
 
@@ -89,7 +89,7 @@ func bindsMetrics(d *horizontal.Decision) Limit {
 		return Stabilization
 	case d.Proposed.Source == proposal.Schedule:
 		return None
-	case d.Metrics[d.Proposed.Index].Verdict == metric.WithinTolerance:
+	case d.Metrics[d.Proposed.Index].Verdict == verdict.WithinTolerance:
 		return Tolerance
 	default:
 		return None

@@ -10,6 +10,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/proposal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/schedules"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 // NeedsReadings reports whether a decision on the observation uses the pods and the
@@ -89,7 +90,7 @@ func branch(p *Policy, b schedules.Bounds, o *Observation) Branch {
 	switch {
 	case o.Target.Error != "":
 		return BranchNoScale
-	case current == 0 && !p.scalesFromZero(o):
+	case current == 0 && !zero.ScalesUp(p.Metrics, p.MinReplicas, p.WorkloadAutoscaler != nil, o.ScaledToZero):
 		return BranchDisabled
 	case current == 0 && p.WorkloadAutoscaler == nil:
 		return BranchMetrics
@@ -100,25 +101,6 @@ func branch(p *Policy, b schedules.Bounds, o *Observation) Branch {
 	default:
 		return BranchMetrics
 	}
-}
-
-// scalesFromZero reports whether a target at zero may be scaled up. It may if this controller scaled it there; a
-// WorkloadAutoscaler for which zero is an ordinary count comes back from it, too, if another writer scaled it there.
-func (p *Policy) scalesFromZero(o *Observation) bool {
-	if p.WorkloadAutoscaler != nil && p.mayBeZero() {
-		return true
-	}
-	return o.ScaledToZero && (p.MinReplicas != 0 || p.seesZero())
-}
-
-// seesZero reports whether a metric has values without pods.
-func (p *Policy) seesZero() bool {
-	for i := range p.Metrics {
-		if p.Metrics[i].Type.HasValueWithoutPods() {
-			return true
-		}
-	}
-	return false
 }
 
 // correct brings a count that is out of range to its bound, independent of the
@@ -196,7 +178,7 @@ func (d *Decision) evaluate(s *State, o *Observation) {
 	for i := range p.Metrics {
 		reading := &unread
 		switch {
-		case d.isWithoutPods(i):
+		case p.WorkloadAutoscaler != nil && zero.IsWithoutPods(&p.Metrics[i], d.Current):
 			reading = &noPods
 		case i < len(o.Readings):
 			reading = &o.Readings[i]

@@ -1,6 +1,9 @@
 package horizontal
 
-import "github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+import (
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
+)
 
 // stages are what is reported of the branches.
 var stages = [...]statusreport.Stage{
@@ -16,7 +19,7 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 	r := statusreport.Of(&statusreport.Input{
 		Metrics: statusreport.Metrics{Specs: p.Metrics, Results: d.Metrics, Divergences: p.Divergences},
 		Stage:   stages[d.Branch], Mode: d.mode(), IsWorkloadAutoscaler: p.WorkloadAutoscaler != nil,
-		MayBeZero:  p.WorkloadAutoscaler != nil || p.MinReplicas == 0 && p.seesZero(),
+		MayBeZero:  p.WorkloadAutoscaler != nil || p.MinReplicas == 0 && zero.IsSeen(p.Metrics),
 		ScaleError: d.target.Error, Selector: d.target.Selector.report(),
 		Current: &d.Current, Desired: &d.Desired, ActiveDesired: &d.ActiveDesired, Rescale: d.Rescale, Proposed: d.Proposed,
 		Surge: &d.Surge, Stabilized: &d.Stabilized, Limited: &d.Limited, RaisedToMin: d.RaisedToMin,

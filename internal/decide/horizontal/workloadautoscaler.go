@@ -41,12 +41,6 @@ func (d *Decision) mode() mode.Mode {
 // noPods is the reading of a metric of the pods while there are none.
 var noPods = metric.Reading{Pending: true}
 
-// isWithoutPods reports whether metric i has no values because there are no pods. For a WorkloadAutoscaler that is no
-// failure.
-func (d *Decision) isWithoutPods(i int) bool {
-	return d.Current == 0 && d.policy.WorkloadAutoscaler != nil && !d.policy.Metrics[i].Type.HasValueWithoutPods()
-}
-
 // evaluateOwn finds the active fallbacks and whether the target may go to zero.
 func (d *Decision) evaluateOwn(s *State, o *Observation) {
 	p := d.policy
@@ -90,12 +84,9 @@ func (d *Decision) ofMetrics() (best proposal.Proposal) {
 func (d *Decision) scalesToZero(o *Observation) bool {
 	p := d.policy
 	return d.Zero.IsCooledDown && d.Current == 1 && d.Limited.Replicas <= 1 && d.Proposed.Replicas <= 1 &&
-		d.Proposed.MayLower && !o.defersLowering() && p.mayBeZero() &&
+		d.Proposed.MayLower && !o.defersLowering() && zero.MayBe(p.Metrics, p.MinReplicas) &&
 		(p.Behavior == nil || p.Behavior.Down.Select != behavior.SelectDisabled)
 }
-
-// mayBeZero reports whether zero replicas are an ordinary count of the target: something can end it.
-func (p *Policy) mayBeZero() bool { return p.MinReplicas == 0 && (p.seesZero() || len(p.Metrics) == 0) }
 
 // applyMode changes the decision as the mode says.
 func (d *Decision) applyMode(s *State) {

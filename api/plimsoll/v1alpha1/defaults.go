@@ -8,6 +8,9 @@ const (
 	DefaultInitialCooldownPeriod  = 0
 	DefaultFailureDurationSeconds = 180
 	DefaultTimeZone               = "Etc/UTC"
+	DefaultPath                   = "/metrics"
+	DefaultIntervalSeconds        = 5
+	DefaultTimeoutSeconds         = 3
 )
 
 // SetDefaults sets the fields that are absent to what the API server sets them to. An
@@ -21,10 +24,7 @@ func SetDefaults(spec *WorkloadAutoscalerSpec) {
 		}}}
 	}
 	for i := range spec.Metrics {
-		if f := spec.Metrics[i].Fallback; f != nil {
-			setDefault(&f.FailureDurationSeconds, DefaultFailureDurationSeconds)
-			setEmpty(&f.Behavior, FallbackStatic)
-		}
+		spec.Metrics[i].setDefaults()
 	}
 	if spec.Behavior != nil {
 		spec.Behavior.setDefaults()
@@ -36,6 +36,36 @@ func SetDefaults(spec *WorkloadAutoscalerSpec) {
 	}
 	setDefault(&spec.CooldownPeriod, DefaultCooldownPeriod)
 	setDefault(&spec.InitialCooldownPeriod, DefaultInitialCooldownPeriod)
+}
+
+func (m *MetricSpec) setDefaults() {
+	if f := m.Fallback; f != nil {
+		setDefault(&f.FailureDurationSeconds, DefaultFailureDurationSeconds)
+		setEmpty(&f.Behavior, FallbackStatic)
+	}
+	if s := m.PodEndpoint; s != nil {
+		setEmpty(&s.Path, DefaultPath)
+		setEmpty(&s.Scheme, HTTPScheme)
+		setDefault(&s.IgnoreNullValues, false)
+		s.Authorization.setDefaults()
+	}
+	if s := m.Prometheus; s != nil {
+		setDefault(&s.IntervalSeconds, DefaultIntervalSeconds)
+		setDefault(&s.TimeoutSeconds, DefaultTimeoutSeconds)
+		setDefault(&s.IgnoreNullValues, false)
+		setEmpty(&s.TenantHeader, ScopeOrgIDTenantHeader)
+		s.Authorization.setDefaults()
+	}
+	if s := m.ExternalScaler; s != nil {
+		setDefault(&s.IntervalSeconds, DefaultIntervalSeconds)
+		setDefault(&s.Push, true)
+	}
+}
+
+func (a *Authorization) setDefaults() {
+	if a != nil {
+		setEmpty(&a.Type, BearerAuthorizationType)
+	}
 }
 
 func (b *Behavior) setDefaults() {

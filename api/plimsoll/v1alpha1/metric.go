@@ -6,7 +6,7 @@ import (
 )
 
 // MetricSpec is one metric with its target. It has the field that its type names, and no
-// other of the five.
+// other of the eight.
 //
 // +kubebuilder:validation:XValidation:rule=`self.type != 'Resource' || has(self.resource)`,message="must be set where type is Resource",fieldPath=".resource",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Resource' || !has(self.resource)`,message="may be set only where type is Resource",fieldPath=".resource",reason="FieldValueForbidden"
@@ -18,7 +18,13 @@ import (
 // +kubebuilder:validation:XValidation:rule=`self.type == 'Object' || !has(self.object)`,message="may be set only where type is Object",fieldPath=".object",reason="FieldValueForbidden"
 // +kubebuilder:validation:XValidation:rule=`self.type != 'External' || has(self.external)`,message="must be set where type is External",fieldPath=".external",reason="FieldValueRequired"
 // +kubebuilder:validation:XValidation:rule=`self.type == 'External' || !has(self.external)`,message="may be set only where type is External",fieldPath=".external",reason="FieldValueForbidden"
-// +kubebuilder:validation:XValidation:rule=`!has(self.activationValue) || self.type in ['Object', 'External']`,message="may be set only where type is Object or External",fieldPath=".activationValue",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'PodEndpoint' || has(self.podEndpoint)`,message="must be set where type is PodEndpoint",fieldPath=".podEndpoint",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'PodEndpoint' || !has(self.podEndpoint)`,message="may be set only where type is PodEndpoint",fieldPath=".podEndpoint",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'Prometheus' || has(self.prometheus)`,message="must be set where type is Prometheus",fieldPath=".prometheus",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'Prometheus' || !has(self.prometheus)`,message="may be set only where type is Prometheus",fieldPath=".prometheus",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`self.type != 'ExternalScaler' || has(self.externalScaler)`,message="must be set where type is ExternalScaler",fieldPath=".externalScaler",reason="FieldValueRequired"
+// +kubebuilder:validation:XValidation:rule=`self.type == 'ExternalScaler' || !has(self.externalScaler)`,message="may be set only where type is ExternalScaler",fieldPath=".externalScaler",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.activationValue) || self.type in ['Object', 'External', 'Prometheus']`,message="may be set only where type is Object, External or Prometheus",fieldPath=".activationValue",reason="FieldValueForbidden"
 type MetricSpec struct {
 	// Where the metric comes from. The field of the same name has the rest.
 	Type MetricSourceType `json:"type"`
@@ -46,6 +52,19 @@ type MetricSpec struct {
 	// +optional
 	External *ExternalMetricSource `json:"external,omitempty"`
 
+	// A metric of each of the pods, which Plimsoll reads from the pods themselves. The
+	// values are averaged.
+	// +optional
+	PodEndpoint *PodEndpointMetricSource `json:"podEndpoint,omitempty"`
+
+	// The result of a query that Plimsoll sends to Prometheus.
+	// +optional
+	Prometheus *PrometheusMetricSource `json:"prometheus,omitempty"`
+
+	// A metric of a server that has KEDA's protocol for external scalers.
+	// +optional
+	ExternalScaler *ExternalScalerMetricSource `json:"externalScaler,omitempty"`
+
 	// What the metric proposes while it cannot be read. Without it the metric proposes
 	// nothing, and nothing lowers the replica count meanwhile.
 	// +optional
@@ -53,8 +72,9 @@ type MetricSpec struct {
 
 	// Above this value the metric is active: it keeps the last replica, and brings the
 	// first one back. It counts where minReplicas is 0, and may be set where type is
-	// Object or External. It is compared with the metric's total, also where the target
-	// is an average. Without it the value is 0.
+	// Object, External or Prometheus. It is compared with the metric's total, also where
+	// the target is an average. Without it the value is 0. Of type ExternalScaler, the
+	// scaler says whether the metric is active.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 0 : (size(self) > 64 || !self.matches('^[+-]?[0-9.]+([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') ? true : !quantity(self).isLessThan(quantity('0')))`,message="must be greater than or equal to 0"
 	ActivationValue *resource.Quantity `json:"activationValue,omitempty"`
@@ -62,7 +82,7 @@ type MetricSpec struct {
 
 // MetricSourceType is where a metric comes from.
 //
-// +kubebuilder:validation:Enum=Resource;ContainerResource;Pods;Object;External
+// +kubebuilder:validation:Enum=Resource;ContainerResource;Pods;Object;External;PodEndpoint;Prometheus;ExternalScaler
 type MetricSourceType string
 
 // Where metrics come from.
@@ -72,6 +92,9 @@ const (
 	PodsMetricSourceType              MetricSourceType = "Pods"
 	ObjectMetricSourceType            MetricSourceType = "Object"
 	ExternalMetricSourceType          MetricSourceType = "External"
+	PodEndpointMetricSourceType       MetricSourceType = "PodEndpoint"
+	PrometheusMetricSourceType        MetricSourceType = "Prometheus"
+	ExternalScalerMetricSourceType    MetricSourceType = "ExternalScaler"
 )
 
 // ResourceMetricSource is CPU, memory, or another resource of the pods.

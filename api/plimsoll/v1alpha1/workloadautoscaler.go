@@ -52,7 +52,7 @@ type WorkloadAutoscalerList struct {
 // WorkloadAutoscalerSpec is the desired behavior of the autoscaler.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas <= self.maxReplicas`,message="must be greater than or equal to minReplicas",fieldPath=".maxReplicas"
-// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External'])`,message="must be at least 1 without an Object or External metric",fieldPath=".minReplicas"
+// +kubebuilder:validation:XValidation:rule=`!has(self.minReplicas) || self.minReplicas != 0 || !has(self.metrics) || size(self.metrics) == 0 || self.metrics.exists(m, m.type in ['Object', 'External', 'Prometheus', 'ExternalScaler'])`,message="must be at least 1 without an Object, External, Prometheus or ExternalScaler metric",fieldPath=".minReplicas"
 // +kubebuilder:validation:XValidation:rule=`!has(self.metrics) || size(self.metrics) > 0 || (has(self.schedules) && size(self.schedules) > 0)`,message="must have a metric where there are no schedules; without the field CPU is the metric, at 80 % of the request",fieldPath=".metrics",reason="FieldValueRequired"
 type WorkloadAutoscalerSpec struct {
 	// The workload whose replica count is set: a Deployment, StatefulSet, ReplicaSet,
@@ -62,8 +62,8 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self.kind == 'ReplicationController' || (has(self.apiVersion) && self.apiVersion.matches('^[^/]+/'))`,message="must specify the API group, as apps/v1 does",fieldPath=".apiVersion"
 	ScaleTargetRef CrossVersionObjectReference `json:"scaleTargetRef"`
 
-	// The fewest replicas. 0 permits scaling to zero, and needs an Object or External
-	// metric, or no metrics at all beside schedules.
+	// The fewest replicas. 0 permits scaling to zero, and needs an Object, External,
+	// Prometheus or ExternalScaler metric, or no metrics at all beside schedules.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -125,9 +125,10 @@ type WorkloadAutoscalerSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Schedules []Schedule `json:"schedules,omitempty"`
 
-	// How long no Object or External metric must have been active before the last
-	// replica is removed, in seconds. It has an effect where minReplicas is 0. A metric
-	// is active while its value is above its activationValue.
+	// How long no Object, External, Prometheus or ExternalScaler metric must have been
+	// active before the last replica is removed, in seconds. It has an effect where
+	// minReplicas is 0. A metric is active while its value is above its activationValue;
+	// an ExternalScaler metric, while its scaler says so.
 	// +optional
 	// +kubebuilder:default=300
 	// +kubebuilder:validation:Minimum=0

@@ -60,7 +60,7 @@ var invalids = map[string]invalid{
 	"maxReplicas as a text":    {`{"maxReplicas":"5"}`, "spec.maxReplicas", "integer", false},
 	"minReplicas -1":           {`{"minReplicas":-1}`, "spec.minReplicas", "greater than or equal to 0", false},
 	"minReplicas above":        {`{"minReplicas":7}`, "spec.maxReplicas", "greater than or equal to minReplicas", false},
-	"minReplicas 0 with CPU":   {`{"minReplicas":0}`, "spec.minReplicas", "at least 1 without an Object or External metric", false},
+	"minReplicas 0 with CPU":   {`{"minReplicas":0}`, "spec.minReplicas", "at least 1 without an Object, External, Prometheus", false},
 	"syncPeriodSeconds 0":      {`{"syncPeriodSeconds":0}`, "spec.syncPeriodSeconds", "greater than or equal to 1", true},
 	"syncPeriodSeconds 3601":   {`{"syncPeriodSeconds":3601}`, "spec.syncPeriodSeconds", "less than or equal to 3600", true},
 	"another selection":        {`{"selectionStrategy":"All"}`, "spec.selectionStrategy", "Unsupported value", true},
@@ -72,7 +72,7 @@ var invalids = map[string]invalid{
 	// The metrics.
 	"no metrics, no schedules": {`{"metrics":[]}`, "spec.metrics", "must have a metric where there are no schedules", true},
 	"an empty metric":          {`{"metrics":[{}]}`, "spec.metrics[0].type", "Required", false},
-	"another type":             {`{"metrics":[{"type":"Prometheus"}]}`, "spec.metrics[0].type", "Unsupported value", false},
+	"another type":             {`{"metrics":[{"type":"Datadog"}]}`, "spec.metrics[0].type", "Unsupported value", false},
 	"101 metrics":              {`{"metrics":[` + strings.Repeat(`{"type":"Resource","resource":{"name":"cpu","target":`+percent+`}},`, 100) + `{"type":"Resource","resource":{"name":"cpu","target":` + percent + `}}]}`, "spec.metrics", "at most 100 items", true},
 	"type Resource alone":      {`{"metrics":[{"type":"Resource"}]}`, "spec.metrics[0].resource", "must be set where type is Resource", false},
 	"type ContainerResource alone": {`{"metrics":[{"type":"ContainerResource"}]}`, "spec.metrics[0].containerResource",
@@ -131,7 +131,7 @@ var invalids = map[string]invalid{
 		"spec.metrics[0].fallback.replicas", "must be set unless behavior is CurrentReplicas", true},
 	"activationValue -1": {fmt.Sprintf(full, `,"activationValue":"-1"`), "spec.metrics[0].activationValue", "greater than or equal to 0", true},
 	"activationValue of CPU": {`{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":` + percent + `},"activationValue":"1"}]}`,
-		"spec.metrics[0].activationValue", "may be set only where type is Object or External", true},
+		"spec.metrics[0].activationValue", "may be set only where type is Object, External or Prometheus", true},
 
 	// Behavior.
 	"no policies":              {`{"behavior":{"scaleDown":{"policies":[]}}}`, "spec.behavior.scaleDown.policies", "at least 1 items", false},
@@ -168,7 +168,7 @@ var invalids = map[string]invalid{
 	"a ramp of more than a day":      {fmt.Sprintf(daily, `,"rampSeconds":86401`), "spec.schedules[0].rampSeconds", "less than or equal to 86400", true},
 	"a ramp without minReplicas":     {fmt.Sprintf(daily, `,"minReplicas":null,"maxReplicas":3,"rampSeconds":60`), "spec.schedules[0].rampSeconds", "may be set only beside minReplicas", true},
 	"minReplicas 0 with CPU, at night": {`{"minReplicas":0,"schedules":[{"name":"day","start":"@daily","durationSeconds":60,"minReplicas":2}]}`,
-		"spec.minReplicas", "at least 1 without an Object or External metric", true},
+		"spec.minReplicas", "at least 1 without an Object, External, Prometheus", true},
 	"33 schedules":     {manySchedules(33), "spec.schedules", "at most 32 items", true},
 	"an unknown field": {`{"coolDownPeriod":5}`, "", `unknown field "spec.coolDownPeriod"`, true},
 }

@@ -1,0 +1,241 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// PodEndpointMetricSource is a metric that each of the pods exposes itself, as
+// Prometheus text, OpenMetrics or protobuf.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || (has(self.scheme) && self.scheme == 'https')`,message="may be set only where scheme is https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"
+type PodEndpointMetricSource struct {
+	// The port: the name of a container port, or a number.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:XValidation:rule=`type(self) == int ? self >= 1 && self <= 65535 : self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$') && self.matches('[a-z]')`,message="must be 1 to 65535, or the name of a container port"
+	Port intstr.IntOrString `json:"port"`
+
+	// The path of the request, with its query if there is one.
+	// +optional
+	// +kubebuilder:default=/metrics
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*([?]([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$`
+	Path string `json:"path,omitempty"`
+
+	// Whether the pods are asked by http or https.
+	// +optional
+	// +kubebuilder:default=http
+	Scheme Scheme `json:"scheme,omitempty"`
+
+	// The metric, named as the pods expose it, as http_requests_total. The values of all
+	// series of a pod that the selector matches are added up. Of a histogram or summary,
+	// the names with _count and _sum are metrics.
+	Metric MetricIdentifier `json:"metric"`
+
+	// Gauge: the value counts as it is. Rate: the metric is a counter, and its increase
+	// per second counts. There is no default: a counter that is read as a gauge grows for
+	// ever.
+	As SampleType `json:"as"`
+
+	// Whether a pod that answers without the metric counts as 0. By default it counts as
+	// a pod without a value. Many libraries expose a counter with labels only after its
+	// first increase.
+	// +optional
+	// +kubebuilder:default=false
+	IgnoreNullValues *bool `json:"ignoreNullValues,omitempty"`
+
+	// The target: averageValue for each pod, or value for all of them together.
+	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization)`,message="may be set only where type is Resource or ContainerResource",fieldPath=".averageUtilization",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`self.type == (has(self.value) ? 'Value' : 'AverageValue')`,message="must be Value beside value, and AverageValue beside averageValue",fieldPath=".type"
+	Target MetricTarget `json:"target"`
+
+	// A token that the pods ask for.
+	// +optional
+	Authorization *Authorization `json:"authorization,omitempty"`
+
+	// A user and password that the pods ask for.
+	// +optional
+	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
+
+	// How the pods' certificates are checked. It may be set only where scheme is https.
+	// Without it the system's certificate authorities are trusted.
+	// +optional
+	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
+}
+
+// Scheme is the protocol of a request.
+//
+// +kubebuilder:validation:Enum=http;https
+type Scheme string
+
+// The schemes.
+const (
+	HTTPScheme  Scheme = "http"
+	HTTPSScheme Scheme = "https"
+)
+
+// SampleType is how the values of a metric are read.
+//
+// +kubebuilder:validation:Enum=Gauge;Rate
+type SampleType string
+
+// How values are read.
+const (
+	// GaugeSampleType takes a value as it is.
+	GaugeSampleType SampleType = "Gauge"
+	// RateSampleType takes the increase of a counter per second.
+	RateSampleType SampleType = "Rate"
+)
+
+// PrometheusMetricSource is the result of a query to Prometheus, or to a server with the
+// same API.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.tlsConfig) || self.serverAddress.startsWith('https://')`,message="may be set only where serverAddress begins with https",fieldPath=".tlsConfig",reason="FieldValueForbidden"
+// +kubebuilder:validation:XValidation:rule=`!has(self.basicAuth) || !has(self.authorization)`,message="may not be set beside authorization",fieldPath=".basicAuth",reason="FieldValueForbidden"
+type PrometheusMetricSource struct {
+	// The URL of the server, as http://prometheus.monitoring.svc:9090, with a path if the
+	// API is below one. It must be a Service of this object's namespace, or one that the
+	// controller's flag --metric-server permits.
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^https?://([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[[][0-9A-Fa-f:.]+])(:[0-9]{1,5})?(/([A-Za-z0-9._~!$&()*+,;=:/-]|%[0-9A-Fa-f]{2})*)?$') && isURL(self) && (url(self).getPort() == '' || (int(url(self).getPort()) >= 1 && int(url(self).getPort()) <= 65535))`,message="must be an http or https URL without user, query and fragment"
+	ServerAddress string `json:"serverAddress"`
+
+	// The query, in PromQL. Its result must be a scalar, or a vector of one element.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	Query string `json:"query"`
+
+	// How often the server is asked, in seconds. The same query of several objects is
+	// asked once.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=300
+	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
+
+	// How long the server may take to answer, in seconds.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=30
+	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
+
+	// Whether an empty result, NaN and the infinities count as 0. By default the metric
+	// cannot be read then, so that nothing lowers the replica count. The default of KEDA
+	// is true.
+	// +optional
+	// +kubebuilder:default=false
+	IgnoreNullValues *bool `json:"ignoreNullValues,omitempty"`
+
+	// The tenant, for a server of several tenants. It is sent as the header tenantHeader.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[!-~]([ -~]*[!-~])?$`
+	Tenant string `json:"tenant,omitempty"`
+
+	// The header of the tenant: X-Scope-OrgID of Mimir, Cortex and Loki, or THANOS-TENANT
+	// of Thanos. It has an effect where tenant is set.
+	// +optional
+	// +kubebuilder:default=X-Scope-OrgID
+	TenantHeader TenantHeader `json:"tenantHeader,omitempty"`
+
+	// The query parameter namespace, which proxies before Prometheus ask for, as those of
+	// OpenShift and of prom-label-proxy. Without it there is no such parameter.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+
+	// The target: value in total, or averageValue for each pod.
+	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization)`,message="may be set only where type is Resource or ContainerResource",fieldPath=".averageUtilization",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`self.type == (has(self.value) ? 'Value' : 'AverageValue')`,message="must be Value beside value, and AverageValue beside averageValue",fieldPath=".type"
+	Target MetricTarget `json:"target"`
+
+	// A token that the server asks for.
+	// +optional
+	Authorization *Authorization `json:"authorization,omitempty"`
+
+	// A user and password that the server asks for.
+	// +optional
+	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
+
+	// How the server's certificate is checked. It may be set only where serverAddress
+	// begins with https. Without it the system's certificate authorities are trusted.
+	// +optional
+	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
+}
+
+// TenantHeader is the header that names a tenant.
+//
+// +kubebuilder:validation:Enum=X-Scope-OrgID;THANOS-TENANT
+type TenantHeader string
+
+// The headers.
+const (
+	ScopeOrgIDTenantHeader TenantHeader = "X-Scope-OrgID"
+	ThanosTenantHeader     TenantHeader = "THANOS-TENANT"
+)
+
+// ExternalScalerMetricSource is a metric of a server that has KEDA's gRPC protocol for
+// external scalers. The server also says whether the metric is active.
+//
+// +kubebuilder:validation:XValidation:rule=`!has(self.metricType) || !has(self.target)`,message="may not be set beside target",fieldPath=".metricType",reason="FieldValueForbidden"
+type ExternalScalerMetricSource struct {
+	// The scaler, as HOST:PORT. It must be a Service of this object's namespace, or one
+	// that the controller's flag --metric-server permits.
+	// +kubebuilder:validation:MaxLength=262
+	// +kubebuilder:validation:XValidation:rule=`self.matches('^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|[[][0-9a-fA-F:.]+]):[0-9]{1,5}$') && int(self.substring(self.lastIndexOf(':') + 1)) >= 1 && int(self.substring(self.lastIndexOf(':') + 1)) <= 65535`,message="must be a host and a port, as my-scaler:9090"
+	ScalerAddress string `json:"scalerAddress"`
+
+	// What the scaler gets as scalerMetadata, beside scalerAddress.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule=`self.all(k, size(k) >= 1 && size(k) <= 253 && size(self[k]) <= 4096)`,message="must have keys of 1 to 253 characters, and values of at most 4096"
+	// +kubebuilder:validation:XValidation:rule=`!('scalerAddress' in self)`,message="may not have the key scalerAddress: the scaler gets the field of that name"
+	ScalerMetadata map[string]string `json:"scalerMetadata,omitempty"`
+
+	// Which of the scaler's metrics. It is required if the scaler has several.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	MetricName string `json:"metricName,omitempty"`
+
+	// The target: value in total, or averageValue for each pod. Without it the scaler's
+	// own target holds.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`has(self.value) || has(self.averageValue)`,message="must set either value or averageValue",fieldPath=".averageValue",reason="FieldValueRequired"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.value) || !has(self.averageValue)`,message="may not be set beside averageValue",fieldPath=".value",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`!has(self.averageUtilization)`,message="may be set only where type is Resource or ContainerResource",fieldPath=".averageUtilization",reason="FieldValueForbidden"
+	// +kubebuilder:validation:XValidation:rule=`self.type == (has(self.value) ? 'Value' : 'AverageValue')`,message="must be Value beside value, and AverageValue beside averageValue",fieldPath=".type"
+	Target *MetricTarget `json:"target,omitempty"`
+
+	// Whether the scaler's own target is for each pod (AverageValue) or in total (Value).
+	// The default is AverageValue. It may not be set beside target.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule=`self != 'Utilization'`,message="must be Value or AverageValue"
+	MetricType MetricTargetType `json:"metricType,omitempty"`
+
+	// How often the scaler is asked, in seconds.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=300
+	IntervalSeconds *int32 `json:"intervalSeconds,omitempty"`
+
+	// Whether the scaler may also report by itself that the metric is active
+	// (StreamIsActive), as with KEDA's trigger external-push. A scaler that does not
+	// implement this is only asked.
+	// +optional
+	// +kubebuilder:default=true
+	Push *bool `json:"push,omitempty"`
+
+	// Its presence means TLS, also if it is empty: the system's certificate authorities
+	// are trusted then. Without it the connection is not encrypted.
+	// +optional
+	TLSConfig *TLSConfig `json:"tlsConfig,omitempty"`
+}

@@ -4,7 +4,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -88,7 +87,9 @@ func (q *Questions) ask(ctx context.Context, i int) (r observehorizontal.Respons
 		r.Err = err
 		return r
 	default:
-		return observehorizontal.Response{Err: errors.New("unknown metric source type")}
+		return observehorizontal.Response{
+			Err: fmt.Errorf("metrics of type %s are not available in this version of Plimsoll", known.Type),
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // The API server's defaults, for objects that never passed it.
@@ -87,18 +88,19 @@ func scheduleOf(s *plimsollv1alpha1.Schedule, path *field.Path) (schedules.Sched
 }
 
 // extendSpec adds to a metric what an HPA's metric does not have.
-func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) (errs field.ErrorList) {
+func extendSpec(spec *source.Spec, m *plimsollv1alpha1.MetricSpec, o Options, i int) field.ErrorList {
+	path := field.NewPath("spec", "metrics").Index(i)
+	errs := sources.Extend(spec, m, modeOf(o.Divergences), path)
 	if m.ActivationValue != nil {
 		spec.ActivationMilli = observe.Milli(m.ActivationValue, modeOf(o.Divergences))
 	}
 	f := m.Fallback
 	if f == nil {
-		return nil
+		return errs
 	}
 	behavior, isKnown := source.ParseFallbackBehavior(string(f.Behavior))
 	if !isKnown {
-		path := field.NewPath("spec", "metrics").Index(i).Child("fallback", "behavior")
-		errs = append(errs, field.NotSupported(path, f.Behavior, fallbackBehaviors))
+		errs = append(errs, field.NotSupported(path.Child("fallback", "behavior"), f.Behavior, fallbackBehaviors))
 	}
 	spec.Fallback = source.Fallback{
 		FailureDuration: seconds(valueOr(f.FailureDurationSeconds, defaultFailureDuration)),

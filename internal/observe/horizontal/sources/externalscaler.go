@@ -1,0 +1,74 @@
+package sources
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// ExternalScaler is a metric of a server of KEDA's gRPC protocol.
+type ExternalScaler struct {
+	// Address is a host and a port.
+	Address string
+	// IsTLS reports that the connection is encrypted.
+	IsTLS    bool
+	TLS      TLS
+	Metadata Metadata
+	// MetricName is which of the scaler's metrics; empty if it is the only one.
+	MetricName string
+	// HasTarget reports that the spec has a target, so that the scaler's own does not count.
+	HasTarget bool
+	Interval  time.Duration
+	// IsPushed reports that the scaler may report by itself that it is active.
+	IsPushed bool
+}
+
+// ExternalScalerOf is what the metric needs.
+func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalScaler, error) {
+	const longestInterval = 300
+	if m.ScalerAddress == "" {
+		return ExternalScaler{}, fmt.Errorf("scalerAddress: %w", errAbsent)
+	}
+	interval, err := secondsOf("intervalSeconds", m.IntervalSeconds, plimsollv1alpha1.DefaultIntervalSeconds,
+		longestInterval)
+	if err != nil {
+		return ExternalScaler{}, err
+	}
+	return ExternalScaler{
+		Address: m.ScalerAddress, IsTLS: m.TLSConfig != nil, TLS: tlsOf(m.TLSConfig), Metadata: metadataOf(m),
+		MetricName: m.MetricName, HasTarget: m.Target != nil, Interval: interval, IsPushed: m.Push == nil || *m.Push,
+	}, nil
+}
+
+// Metadata is a scaler's metadata. It is comparable.
+type Metadata struct {
+	// text is JSON, in which the keys are sorted.
+	text string
+}
+
+// metadataOf is the metadata as KEDA's operator sends it: with the address.
+func metadataOf(m *plimsollv1alpha1.ExternalScalerMetricSource) Metadata {
+	metadata := map[string]string{}
+	maps.Copy(metadata, m.ScalerMetadata)
+	metadata["scalerAddress"] = m.ScalerAddress
+	text, err := json.Marshal(metadata)
+	if err != nil {
+		panic("a map of strings is JSON: " + err.Error())
+	}
+	return Metadata{text: string(text)}
+}
+
+// Map is the metadata as a scaler gets it.
+func (m Metadata) Map() map[string]string {
+	metadata := map[string]string{}
+	if m.text == "" {
+		return metadata
+	}
+	if err := json.Unmarshal([]byte(m.text), &metadata); err != nil {
+		panic("metadata is JSON: " + err.Error())
+	}
+	return metadata
+}

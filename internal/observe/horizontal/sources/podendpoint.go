@@ -1,0 +1,74 @@
+package sources
+
+import (
+	"fmt"
+	"math"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// PodEndpoint is a metric that each of the target's pods exposes.
+type PodEndpoint struct {
+	// PortName is the name of a container port; empty if Port is its number.
+	PortName string
+	Port     uint16
+	// Path begins with a slash, and may have a query.
+	Path string
+	// IsTLS reports that the scheme is https.
+	IsTLS       bool
+	TLS         TLS
+	Credentials Credentials
+	// Metric and Selector say which series of a page are added up.
+	Metric   string
+	Selector Selector
+	// IsRate reports that the metric is a counter.
+	IsRate bool
+	// IgnoreNullValues reports that a page without the metric counts as 0.
+	IgnoreNullValues bool
+}
+
+// PodEndpointOf is what the metric needs.
+func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, error) {
+	p := PodEndpoint{
+		Path: m.Path, TLS: tlsOf(m.TLSConfig), Credentials: credentialsOf(m.Authorization, m.BasicAuth),
+		Metric: m.Metric.Name, IgnoreNullValues: isTrue(m.IgnoreNullValues),
+	}
+	if p.Path == "" {
+		p.Path = plimsollv1alpha1.DefaultPath
+	}
+	var err error
+	if p.PortName, p.Port, err = portOf(m.Port); err != nil {
+		return PodEndpoint{}, err
+	}
+	switch m.Scheme {
+	case "", plimsollv1alpha1.HTTPScheme:
+	case plimsollv1alpha1.HTTPSScheme:
+		p.IsTLS = true
+	default:
+		return PodEndpoint{}, fmt.Errorf("scheme: %q is neither http nor https", m.Scheme)
+	}
+	switch m.As {
+	case plimsollv1alpha1.GaugeSampleType:
+	case plimsollv1alpha1.RateSampleType:
+		p.IsRate = true
+	default:
+		return PodEndpoint{}, fmt.Errorf("as: %q is neither Gauge nor Rate", m.As)
+	}
+	if p.Selector, err = SelectorOf(m.Metric.Selector); err != nil {
+		return PodEndpoint{}, fmt.Errorf("%w: %w", errSelector, err)
+	}
+	return p, nil
+}
+
+func portOf(port intstr.IntOrString) (name string, number uint16, err error) {
+	switch {
+	case port.Type == intstr.String && port.StrVal != "":
+		return port.StrVal, 0, nil
+	case port.Type == intstr.Int && port.IntVal >= 1 && port.IntVal <= math.MaxUint16:
+		return "", uint16(port.IntVal), nil
+	default:
+		return "", 0, fmt.Errorf("port: %s: %w: 1 to 65535, or the name of a container port", port.String(), errRange)
+	}
+}

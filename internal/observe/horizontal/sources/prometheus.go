@@ -1,0 +1,57 @@
+package sources
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// Prometheus is the result of a query.
+type Prometheus struct {
+	// Address is the server's URL, without a slash at its end.
+	Address     string
+	TLS         TLS
+	Credentials Credentials
+	Query       string
+	// Tenant is the value of the header TenantHeader; there is no such header if it is empty.
+	Tenant, TenantHeader string
+	// Namespace is the query parameter of that name; there is none if it is empty.
+	Namespace         string
+	Interval, Timeout time.Duration
+	// IgnoreNullValues reports that no result, NaN and the infinities count as 0.
+	IgnoreNullValues bool
+}
+
+// PrometheusOf is what the metric needs.
+func PrometheusOf(m *plimsollv1alpha1.PrometheusMetricSource) (Prometheus, error) {
+	const longestInterval, longestTimeout = 300, 30
+	p := Prometheus{
+		Address: strings.TrimRight(m.ServerAddress, "/"), TLS: tlsOf(m.TLSConfig),
+		Credentials: credentialsOf(m.Authorization, m.BasicAuth), Query: m.Query, Tenant: m.Tenant,
+		Namespace: m.Namespace, IgnoreNullValues: isTrue(m.IgnoreNullValues),
+	}
+	if m.Tenant != "" {
+		p.TenantHeader = string(m.TenantHeader)
+	}
+	switch {
+	case !strings.HasPrefix(p.Address, "http://") && !strings.HasPrefix(p.Address, "https://"):
+		return Prometheus{}, fmt.Errorf("serverAddress: %q is not an http or https URL", m.ServerAddress)
+	case p.Query == "":
+		return Prometheus{}, fmt.Errorf("query: %w", errAbsent)
+	case p.Tenant != "" && p.TenantHeader == "":
+		p.TenantHeader = string(plimsollv1alpha1.ScopeOrgIDTenantHeader)
+	}
+	var err error
+	p.Interval, err = secondsOf("intervalSeconds", m.IntervalSeconds, plimsollv1alpha1.DefaultIntervalSeconds,
+		longestInterval)
+	if err != nil {
+		return Prometheus{}, err
+	}
+	p.Timeout, err = secondsOf("timeoutSeconds", m.TimeoutSeconds, plimsollv1alpha1.DefaultTimeoutSeconds, longestTimeout)
+	if err != nil {
+		return Prometheus{}, err
+	}
+	return p, nil
+}

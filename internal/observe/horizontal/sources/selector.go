@@ -1,0 +1,125 @@
+package sources
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Selector says which series of a metric count, by their labels. It is comparable. The zero value
+// selects all. Unlike the labels of objects, those of series may have any values.
+type Selector struct {
+	// text is the requirements as JSON, sorted.
+	text string
+}
+
+// Requirement is one of the requirements of a selector, all of which must be met.
+type Requirement struct {
+	Label    string                       `json:"label"`
+	Operator metav1.LabelSelectorOperator `json:"operator"`
+	Values   []string                     `json:"values,omitempty"`
+}
+
+// IsMet reports whether the label of a series meets the requirement. As in PromQL, a label that is
+// empty is none.
+func (r *Requirement) IsMet(value string) bool {
+	switch r.Operator {
+	case metav1.LabelSelectorOpIn:
+		return slices.Contains(r.Values, value)
+	case metav1.LabelSelectorOpNotIn:
+		return !slices.Contains(r.Values, value)
+	case metav1.LabelSelectorOpExists:
+		return value != ""
+	default:
+		return value == ""
+	}
+}
+
+// SelectorOf is the selector in that form.
+func SelectorOf(selector *metav1.LabelSelector) (Selector, error) {
+	if selector == nil {
+		return Selector{}, nil
+	}
+	var all []Requirement
+	for label, value := range selector.MatchLabels {
+		all = append(all, Requirement{Label: label, Operator: metav1.LabelSelectorOpIn, Values: []string{value}})
+	}
+	for i := range selector.MatchExpressions {
+		e := &selector.MatchExpressions[i]
+		values := slices.Sorted(slices.Values(e.Values))
+		all = append(all, Requirement{Label: e.Key, Operator: e.Operator, Values: slices.Compact(values)})
+	}
+	for i := range all {
+		if err := all[i].check(); err != nil {
+			return Selector{}, err
+		}
+	}
+	if len(all) == 0 {
+		return Selector{}, nil
+	}
+	slices.SortFunc(all, func(a, b Requirement) int {
+		return cmp.Or(strings.Compare(a.Label, b.Label), strings.Compare(string(a.Operator), string(b.Operator)),
+			slices.Compare(a.Values, b.Values))
+	})
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic("requirements are JSON: " + err.Error())
+	}
+	return Selector{text: string(text)}, nil
+}
+
+func (r *Requirement) check() error {
+	if r.Label == "" {
+		return fmt.Errorf("label: %w", errAbsent)
+	}
+	switch r.Operator {
+	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
+		if len(r.Values) == 0 {
+			return fmt.Errorf("%s: values: %w", r.Label, errAbsent)
+		}
+	case metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
+		if len(r.Values) > 0 {
+			return fmt.Errorf("%s: %s takes no values", r.Label, r.Operator)
+		}
+	default:
+		return fmt.Errorf("%s: %q is not an operator", r.Label, r.Operator)
+	}
+	return nil
+}
+
+// Requirements are the selector's.
+func (s Selector) Requirements() []Requirement {
+	if s.text == "" {
+		return nil
+	}
+	var all []Requirement
+	if err := json.Unmarshal([]byte(s.text), &all); err != nil {
+		panic("a selector is JSON: " + err.Error())
+	}
+	return all
+}
+
+// String is the selector as kubectl prints selectors; empty if it selects all.
+func (s Selector) String() string {
+	var parts []string
+	for _, r := range s.Requirements() {
+		values := strings.Join(r.Values, ",")
+		switch {
+		case r.Operator == metav1.LabelSelectorOpIn && len(r.Values) == 1:
+			parts = append(parts, r.Label+"="+values)
+		case r.Operator == metav1.LabelSelectorOpIn:
+			parts = append(parts, fmt.Sprintf("%s in (%s)", r.Label, values))
+		case r.Operator == metav1.LabelSelectorOpNotIn:
+			parts = append(parts, fmt.Sprintf("%s notin (%s)", r.Label, values))
+		case r.Operator == metav1.LabelSelectorOpExists:
+			parts = append(parts, r.Label)
+		default:
+			parts = append(parts, "!"+r.Label)
+		}
+	}
+	return strings.Join(parts, ",")
+}

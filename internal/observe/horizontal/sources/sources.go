@@ -1,0 +1,110 @@
+// Package sources says what is to be collected for the metrics that Plimsoll reads itself, as
+// comparable values: equal ones can share an answer.
+package sources
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+)
+
+// Spec is what one metric of a WorkloadAutoscaler needs. Of a metric that comes from a metrics API
+// or from kubelets, and of one that is invalid, all of it is nil.
+type Spec struct {
+	PodEndpoint    *PodEndpoint
+	Prometheus     *Prometheus
+	ExternalScaler *ExternalScaler
+}
+
+// Of is what the metrics need, index for index; nil if they need nothing. PolicyOf refuses the
+// object of a metric that is invalid.
+func Of(metrics []plimsollv1alpha1.MetricSpec) []Spec {
+	var specs []Spec
+	for i := range metrics {
+		spec := specOf(&metrics[i])
+		if spec == (Spec{}) {
+			continue
+		}
+		if specs == nil {
+			specs = make([]Spec, len(metrics))
+		}
+		specs[i] = spec
+	}
+	return specs
+}
+
+func specOf(m *plimsollv1alpha1.MetricSpec) Spec {
+	var spec Spec
+	switch {
+	case m.Type == plimsollv1alpha1.PodEndpointMetricSourceType && m.PodEndpoint != nil:
+		spec.PodEndpoint = valid(PodEndpointOf(m.PodEndpoint))
+	case m.Type == plimsollv1alpha1.PrometheusMetricSourceType && m.Prometheus != nil:
+		spec.Prometheus = valid(PrometheusOf(m.Prometheus))
+	case m.Type == plimsollv1alpha1.ExternalScalerMetricSourceType && m.ExternalScaler != nil:
+		spec.ExternalScaler = valid(ExternalScalerOf(m.ExternalScaler))
+	}
+	return spec
+}
+
+func valid[T any](value T, err error) *T {
+	if err != nil {
+		return nil
+	}
+	return &value
+}
+
+// Name is the name of a metric that Plimsoll reads itself, in messages and in status; empty for
+// others.
+func Name(m *plimsollv1alpha1.MetricSpec) string {
+	switch {
+	case m.PodEndpoint != nil:
+		return m.PodEndpoint.Metric.Name
+	case m.Prometheus != nil:
+		return shorten(m.Prometheus.Query)
+	case m.ExternalScaler != nil && m.ExternalScaler.MetricName != "":
+		return m.ExternalScaler.MetricName
+	case m.ExternalScaler != nil:
+		return m.ExternalScaler.ScalerAddress
+	default:
+		return ""
+	}
+}
+
+// shorten is a query in one line, and short enough for a column of kubectl.
+func shorten(query string) string {
+	const most, ellipsis = 64, "..."
+	line := strings.Join(strings.Fields(query), " ")
+	if len(line) <= most {
+		return line
+	}
+	end := most - len(ellipsis)
+	for !utf8.RuneStart(line[end]) {
+		end--
+	}
+	return line[:end] + ellipsis
+}
+
+var (
+	errRange    = errors.New("out of range")
+	errAbsent   = errors.New("missing")
+	errSelector = errors.New("metric.selector")
+)
+
+// secondsOf is a number of seconds of a spec. What it must be is known to the API server; objects
+// from files have not passed it.
+func secondsOf(field string, seconds *int32, otherwise, most int32) (time.Duration, error) {
+	n := otherwise
+	if seconds != nil {
+		n = *seconds
+	}
+	if n < 1 || n > most {
+		return 0, fmt.Errorf("%s: %d: %w: 1 to %d", field, n, errRange, most)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+func isTrue(value *bool) bool { return value != nil && *value }

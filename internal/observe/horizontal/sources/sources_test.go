@@ -1,0 +1,278 @@
+package sources_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/arithmetic"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+func pointer[T any](value T) *T { return &value }
+
+func average(text string) plimsollv1alpha1.MetricTarget {
+	return plimsollv1alpha1.MetricTarget{
+		Type: plimsollv1alpha1.AverageValueMetricType, AverageValue: pointer(resource.MustParse(text)),
+	}
+}
+
+func podEndpoint() plimsollv1alpha1.PodEndpointMetricSource {
+	return plimsollv1alpha1.PodEndpointMetricSource{
+		Port: intstr.FromString("http"), Metric: plimsollv1alpha1.MetricIdentifier{Name: "http_requests_total"},
+		As: plimsollv1alpha1.RateSampleType, Target: average("10"),
+	}
+}
+
+func prometheus() plimsollv1alpha1.PrometheusMetricSource {
+	return plimsollv1alpha1.PrometheusMetricSource{
+		ServerAddress: "http://prometheus:9090/", Query: "sum(up)", Target: average("10"),
+	}
+}
+
+func scaler() plimsollv1alpha1.ExternalScalerMetricSource {
+	return plimsollv1alpha1.ExternalScalerMetricSource{ScalerAddress: "scaler:9090"}
+}
+
+func metricOf(source any) plimsollv1alpha1.MetricSpec {
+	switch s := source.(type) {
+	case plimsollv1alpha1.PodEndpointMetricSource:
+		return plimsollv1alpha1.MetricSpec{Type: plimsollv1alpha1.PodEndpointMetricSourceType, PodEndpoint: &s}
+	case plimsollv1alpha1.PrometheusMetricSource:
+		return plimsollv1alpha1.MetricSpec{Type: plimsollv1alpha1.PrometheusMetricSourceType, Prometheus: &s}
+	case plimsollv1alpha1.ExternalScalerMetricSource:
+		return plimsollv1alpha1.MetricSpec{Type: plimsollv1alpha1.ExternalScalerMetricSourceType, ExternalScaler: &s}
+	default:
+		panic("no metric source")
+	}
+}
+
+// An object from a file means the same as one that has the API server's defaults.
+func TestDefaultsAreTheAPIServers(t *testing.T) {
+	spec := plimsollv1alpha1.WorkloadAutoscalerSpec{
+		Metrics: []plimsollv1alpha1.MetricSpec{metricOf(podEndpoint()), metricOf(prometheus()), metricOf(scaler())},
+	}
+	plain := sources.Of(spec.Metrics)
+	plimsollv1alpha1.SetDefaults(&spec)
+	if diff := cmp.Diff(plain, sources.Of(spec.Metrics),
+		cmp.AllowUnexported(sources.Selector{}, sources.Metadata{})); diff != "" {
+		t.Error(diff)
+	}
+	want := []sources.Spec{
+		{PodEndpoint: &sources.PodEndpoint{PortName: "http", Path: "/metrics", Metric: "http_requests_total", IsRate: true}},
+		{Prometheus: &sources.Prometheus{
+			Address: "http://prometheus:9090", Query: "sum(up)", Interval: 5 * time.Second, Timeout: 3 * time.Second,
+		}},
+		{ExternalScaler: &sources.ExternalScaler{
+			Address: "scaler:9090", Metadata: plain[2].ExternalScaler.Metadata, Interval: 5 * time.Second, IsPushed: true,
+		}},
+	}
+	if diff := cmp.Diff(want, plain, cmp.AllowUnexported(sources.Selector{}, sources.Metadata{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOfOthersIsNothing(t *testing.T) {
+	metrics := []plimsollv1alpha1.MetricSpec{{Type: plimsollv1alpha1.PodsMetricSourceType}, {Type: "PodEndpoint"}}
+	if got := sources.Of(metrics); got != nil {
+		t.Errorf("got %v", got)
+	}
+	metrics = append(metrics, metricOf(scaler()))
+	if got := sources.Of(metrics); len(got) != 3 || got[0] != (sources.Spec{}) || got[2].ExternalScaler == nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestSelector(t *testing.T) {
+	expression := func(label string, operator metav1.LabelSelectorOperator,
+		values ...string) metav1.LabelSelectorRequirement {
+		return metav1.LabelSelectorRequirement{Key: label, Operator: operator, Values: values}
+	}
+	one, err := sources.SelectorOf(&metav1.LabelSelector{
+		MatchLabels: map[string]string{"path": "/check out", "job": "web"},
+		MatchExpressions: []metav1.LabelSelectorRequirement{
+			expression("code", metav1.LabelSelectorOpNotIn, "500", "404", "500"),
+			expression("zone", metav1.LabelSelectorOpExists),
+			expression("canary", metav1.LabelSelectorOpDoesNotExist),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := one.String(), "!canary,code notin (404,500),job=web,path=/check out,zone"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	other, err := sources.SelectorOf(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		expression("zone", metav1.LabelSelectorOpExists), expression("canary", metav1.LabelSelectorOpDoesNotExist),
+		expression("path", metav1.LabelSelectorOpIn, "/check out"), expression("job", metav1.LabelSelectorOpIn, "web"),
+		expression("code", metav1.LabelSelectorOpNotIn, "404", "500"),
+	}})
+	if err != nil || one != other {
+		t.Errorf("the order counts: %s, %s, %v", one, other, err)
+	}
+	for _, series := range []struct {
+		labels map[string]string
+		isMet  bool
+		why    string
+	}{
+		{map[string]string{"path": "/check out", "job": "web", "code": "200", "zone": "a"}, true, "all are met"},
+		{map[string]string{"path": "/check out", "job": "web", "zone": "a"}, true, "no code is none of those"},
+		{map[string]string{"path": "/check out", "job": "web", "zone": ""}, false, "an empty label is none"},
+		{map[string]string{"path": "/check out", "job": "web", "zone": "a", "canary": "x"}, false, "it must not exist"},
+		{map[string]string{"path": "/check out", "job": "web", "zone": "a", "code": "404"}, false, "one of those"},
+		{map[string]string{"path": "/", "job": "web", "zone": "a"}, false, "another value"},
+	} {
+		isMet := true
+		for _, r := range one.Requirements() {
+			isMet = isMet && r.IsMet(series.labels[r.Label])
+		}
+		if isMet != series.isMet {
+			t.Errorf("%v: %t, want %t: %s", series.labels, isMet, series.isMet, series.why)
+		}
+	}
+	for _, invalid := range []metav1.LabelSelectorRequirement{
+		expression("", metav1.LabelSelectorOpExists), expression("a", metav1.LabelSelectorOpIn),
+		expression("a", metav1.LabelSelectorOpExists, "b"), expression("a", "Equals", "b"),
+	} {
+		if _, err := sources.SelectorOf(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			invalid}}); err == nil {
+			t.Errorf("%v is taken", invalid)
+		}
+	}
+	none, err := sources.SelectorOf(&metav1.LabelSelector{})
+	if err != nil || none != (sources.Selector{}) || none.String() != "" || none.Requirements() != nil {
+		t.Errorf("an empty selector is %v, %v", none, err)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	one, other := scaler(), scaler()
+	one.ScalerMetadata = map[string]string{"queue": "a\"<b>", "region": "eu"}
+	other.ScalerMetadata = map[string]string{"region": "eu", "queue": "a\"<b>"}
+	a, errA := sources.ExternalScalerOf(&one)
+	b, errB := sources.ExternalScalerOf(&other)
+	if errA != nil || errB != nil || a != b {
+		t.Fatalf("%v, %v are different: %v, %v", a, b, errA, errB)
+	}
+	want := map[string]string{"queue": "a\"<b>", "region": "eu", "scalerAddress": "scaler:9090"}
+	if diff := cmp.Diff(want, a.Metadata.Map()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	key := func(key string) plimsollv1alpha1.SecretKeySelector {
+		return plimsollv1alpha1.SecretKeySelector{Name: "secret", Key: key}
+	}
+	m := podEndpoint()
+	m.Scheme = plimsollv1alpha1.HTTPSScheme
+	m.BasicAuth = &plimsollv1alpha1.BasicAuth{Username: key("user"), Password: key("password")}
+	m.TLSConfig = &plimsollv1alpha1.TLSConfig{
+		CA:        &plimsollv1alpha1.CertificateSource{Secret: key("ca")},
+		Cert:      &plimsollv1alpha1.CertificateSource{Secret: key("cert")},
+		KeySecret: pointer(key("key")), ServerName: "web", InsecureSkipVerify: true,
+	}
+	got, err := sources.PodEndpointOf(&m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := func(key string) sources.SecretKey { return sources.SecretKey{Name: "secret", Key: key} }
+	want := sources.PodEndpoint{
+		PortName: "http", Path: "/metrics", IsTLS: true, Metric: "http_requests_total", IsRate: true,
+		Credentials: sources.Credentials{Username: secret("user"), Password: secret("password")},
+		TLS: sources.TLS{
+			CA: secret("ca"), Cert: secret("cert"), Key: secret("key"), ServerName: "web", InsecureSkipVerify: true,
+		},
+	}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	p := prometheus()
+	p.Authorization = &plimsollv1alpha1.Authorization{Credentials: key("token")}
+	p.Tenant, p.TLSConfig = "team-a", &plimsollv1alpha1.TLSConfig{CABundle: []byte("PEM")}
+	query, err := sources.PrometheusOf(&p)
+	if err != nil || query.Credentials.Token != secret("token") || query.TLS.CABundle != "PEM" ||
+		query.TenantHeader != "X-Scope-OrgID" {
+		t.Errorf("got %+v, %v", query, err)
+	}
+}
+
+func TestExtend(t *testing.T) {
+	change := func(m plimsollv1alpha1.PodEndpointMetricSource, f func(*plimsollv1alpha1.PodEndpointMetricSource)) any {
+		f(&m)
+		return m
+	}
+	for name, tt := range map[string]struct {
+		source any
+		want   source.Spec
+		err    string
+	}{
+		"a pod endpoint": {podEndpoint(), source.Spec{
+			Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000},
+		}, ""},
+		"a query": {prometheus(), source.Spec{
+			Name: "sum(up)", Target: source.Target{Type: source.AverageValue, Milli: 10_000},
+		}, ""},
+		"a scaler": {scaler(), source.Spec{Name: "scaler:9090", Target: source.Target{Type: source.AverageValue}}, ""},
+		"a scaler's total": {func() any {
+			m := scaler()
+			m.MetricName, m.MetricType = "jobs", plimsollv1alpha1.ValueMetricType
+			return m
+		}(), source.Spec{Name: "jobs", Target: source.Target{Type: source.Value}}, ""},
+		"a scaler with a target": {func() any {
+			m := scaler()
+			m.Target = &plimsollv1alpha1.MetricTarget{Type: "Value", Value: pointer(resource.MustParse("500m"))}
+			return m
+		}(), source.Spec{Name: "scaler:9090", Target: source.Target{Type: source.Value, Milli: 500}}, ""},
+		"an invalid selector": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) {
+			m.Metric.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a",
+				Operator: "Is"}}}
+		}), source.Spec{
+			Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000},
+			SelectorError: `metric.selector: a: "Is" is not an operator`,
+		}, ""},
+		"no port": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) { m.Port = intstr.FromInt32(0) }),
+			source.Spec{Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000}},
+			"spec.metrics[0].podEndpoint: Invalid value: port: 0: out of range"},
+		"no sample type": {change(podEndpoint(), func(m *plimsollv1alpha1.PodEndpointMetricSource) { m.As = "" }),
+			source.Spec{Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000}},
+			`as: "" is neither Gauge nor Rate`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := metricOf(tt.source)
+			var got source.Spec
+			errs := sources.Extend(&got, &m, arithmetic.Saturate, field.NewPath("spec", "metrics").Index(0))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if (tt.err == "") != (len(errs) == 0) || len(errs) > 0 && !strings.Contains(errs[0].Error(), tt.err) {
+				t.Errorf("got %v, want %q", errs, tt.err)
+			}
+		})
+	}
+}
+
+func TestNameOfQuery(t *testing.T) {
+	for query, want := range map[string]string{
+		"sum(\n  rate(x[1m])\n)\n": "sum( rate(x[1m]) )",
+		strings.Repeat("é", 40):    strings.Repeat("é", 30) + "...",
+		strings.Repeat("x", 64):    strings.Repeat("x", 64),
+		strings.Repeat("x", 65):    strings.Repeat("x", 61) + "...",
+	} {
+		m := prometheus()
+		m.Query = query
+		spec := metricOf(m)
+		if got := sources.Name(&spec); got != want || !utf8.ValidString(got) {
+			t.Errorf("%q becomes %q, want %q", query, got, want)
+		}
+	}
+}

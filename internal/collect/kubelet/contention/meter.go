@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
 )
 
 // MaxTextBytes bounds one answer: a node with 250 pods has some 10 MB, most of it
@@ -92,7 +93,7 @@ func take(after map[string]counters, s *text.Sample, now time.Time) {
 	after[string(s.Labels)] = c
 }
 
-func keyOf(labels text.Labels) (key Key) {
+func keyOf(labels syntax.Labels) (key Key) {
 	for label, rest, ok := labels.Cut(); ok; label, rest, ok = rest.Cut() {
 		switch string(label.Name) {
 		case "namespace":

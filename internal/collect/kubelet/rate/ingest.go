@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/text"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
 )
 
 // ErrNoStatistics is what a kubelet means by resource_scrape_error 1: it answered,
@@ -187,7 +188,7 @@ func whole(value float64) int64 {
 
 // containerOf finds or makes the container that the labels name; nil without the
 // three that it takes.
-func (b *batch) containerOf(labels text.Labels) *container {
+func (b *batch) containerOf(labels syntax.Labels) *container {
 	var s subject
 	b.scratch = b.scratch[:0]
 	for rest := labels; ; {
@@ -215,7 +216,7 @@ func (b *batch) containerOf(labels text.Labels) *container {
 }
 
 // value is a label's value, in the text itself where there are no escapes.
-func (b *batch) value(l text.Label) []byte {
+func (b *batch) value(l syntax.Label) []byte {
 	if l.IsPlain() {
 		return l.Raw
 	}
@@ -226,7 +227,7 @@ func (b *batch) value(l text.Label) []byte {
 
 // make adds a container. One string holds its labels and, where they stand in it
 // without escapes, all its names.
-func (n *node) make(s subject, labels text.Labels) *container {
+func (n *node) make(s subject, labels syntax.Labels) *container {
 	c := &container{labels: string(labels)}
 	c.name = part(c.labels, s.container)
 	n.insert(c, podKey{namespace: part(c.labels, s.namespace), name: part(c.labels, s.pod)})

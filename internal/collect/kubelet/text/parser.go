@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
 )
 
 // The bounds that Config has by default. A node with 250 pods of four containers
@@ -17,7 +19,7 @@ const (
 // Reasons for which a text is refused although Prometheus' library may take it.
 var (
 	ErrTooLarge   = errors.New("too large")
-	ErrQuotedName = errors.New("names in quotes are not read here")
+	ErrQuotedName = syntax.ErrQuotedName
 	ErrTruncated  = errors.New("the text ends in the middle of a line")
 )
 
@@ -47,7 +49,7 @@ type Sample struct {
 	HasTimestamp bool
 	// AsExpected tells that Labels are those that Next was told to expect.
 	AsExpected bool
-	Labels     Labels
+	Labels     syntax.Labels
 	// Value is in the family's unit.
 	Value float64
 	// TimestampMillis is in milliseconds since 1970, 0 without HasTimestamp.
@@ -134,14 +136,14 @@ func (p *Parser) Err() error { return p.err }
 
 // finish looks at what stands behind the last line end: blanks, or half a line.
 func (p *Parser) finish() {
-	if endOfBlanks(p.tail, 0) < len(p.tail) {
+	if syntax.EndOfBlanks(p.tail, 0) < len(p.tail) {
 		p.err = &Error{Line: p.line + 1, Err: ErrTruncated}
 	}
 }
 
 // readLine reads one line and tells whether there was a sample that is wanted.
 func (p *Parser) readLine(expected string) (bool, error) {
-	p.pos = endOfBlanks(p.text, p.pos)
+	p.pos = syntax.EndOfBlanks(p.text, p.pos)
 	switch p.text[p.pos] {
 	case '\n':
 		p.pos++
@@ -169,18 +171,18 @@ func (p *Parser) skipLine() {
 // readName reads a metric name.
 func (p *Parser) readName() (Family, error) {
 	rest := p.text[p.pos:]
-	if n := len(p.lastName); n > 0 && bytes.HasPrefix(rest, p.lastName) && !isNameByte(rest[n]) && rest[n] != '"' {
+	if n := len(p.lastName); n > 0 && bytes.HasPrefix(rest, p.lastName) && !syntax.IsNameByte(rest[n]) && rest[n] != '"' {
 		p.pos += n
 		return p.lastFamily, nil
 	}
 	n := 0
-	for isNameByte(rest[n]) {
+	for syntax.IsNameByte(rest[n]) {
 		n++
 	}
 	switch {
 	case rest[n] == '"' || rest[0] == '{':
 		return other, ErrQuotedName
-	case n == 0 || isDigit(rest[0]):
+	case n == 0 || rest[0] >= '0' && rest[0] <= '9':
 		return other, fmt.Errorf("expected a metric name, found %q", rest[0])
 	}
 	p.lastName, p.lastFamily = rest[:n], familyOf(rest[:n])
@@ -190,22 +192,22 @@ func (p *Parser) readName() (Family, error) {
 
 // readSample reads what stands behind the name, the line end included.
 func (p *Parser) readSample(expected string) error {
-	p.pos = endOfBlanks(p.text, p.pos)
+	p.pos = syntax.EndOfBlanks(p.text, p.pos)
 	if p.text[p.pos] == '{' {
 		p.pos++
 		if err := p.readOrMatchLabels(expected); err != nil {
 			return err
 		}
-		p.pos = endOfBlanks(p.text, p.pos)
+		p.pos = syntax.EndOfBlanks(p.text, p.pos)
 	}
 	var err error
-	if p.sample.Value, err = p.readValue(); err != nil {
+	if p.sample.Value, p.pos, err = syntax.ReadValue(p.text, p.pos); err != nil {
 		return err
 	}
 	if p.text[p.pos] != '\n' {
-		p.pos = endOfBlanks(p.text, p.pos)
+		p.pos = syntax.EndOfBlanks(p.text, p.pos)
 		p.sample.HasTimestamp = true
-		if p.sample.TimestampMillis, err = p.readTimestamp(); err != nil {
+		if p.sample.TimestampMillis, p.pos, err = syntax.ReadMillis(p.text, p.pos); err != nil {
 			return err
 		}
 	}
@@ -219,17 +221,15 @@ func (p *Parser) readSample(expected string) error {
 func (p *Parser) readOrMatchLabels(expected string) error {
 	rest := p.text[p.pos:]
 	if n := len(expected); n > 0 && n < len(rest) && string(rest[:n]) == expected && rest[n] == '}' {
-		p.sample.Labels = Labels(rest[:n])
+		p.sample.Labels = syntax.Labels(rest[:n])
 		p.sample.AsExpected = true
 		p.pos += n + 1
 		return nil
 	}
 	var err error
-	p.sample.Labels, err = p.readLabels()
+	p.sample.Labels, p.pos, err = syntax.ReadLabels(p.text, p.pos)
+	if errors.Is(err, syntax.ErrTooManyLabels) {
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
 	return err
 }
-
-func isNameByte(c byte) bool { return isLabelByte(c) || c == ':' }
-
-// excerpt is the beginning of what an error quotes.
-func excerpt(text []byte) []byte { return text[:min(len(text), 40)] }

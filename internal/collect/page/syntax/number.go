@@ -1,8 +1,7 @@
-package text
+package syntax
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 )
 
@@ -15,60 +14,58 @@ var exactPowers = [...]float64{
 // maxExact is the largest integer up to which a float64 holds all.
 const maxExact = 1 << 53
 
-// readValue reads the value and leaves p.pos on the blank or line end behind it.
-func (p *Parser) readValue() (float64, error) {
-	if value, end, ok := simpleFloat(p.text[p.pos:]); ok {
-		p.pos += end
-		return value, nil
+// ReadValue reads the value at i. End is the blank or line end behind it.
+func ReadValue(text []byte, i int) (value float64, end int, err error) {
+	if value, length, ok := simpleFloat(text[i:]); ok {
+		return value, i + length, nil
 	}
-	token := p.token()
+	end = endOfToken(text, i)
+	token := text[i:end]
 	for _, c := range token {
 		// strconv knows hexadecimal floats and underscores, the format does not.
 		if c == 'p' || c == 'P' || c == '_' {
-			return 0, fmt.Errorf("value %q is no number", excerpt(token))
+			return 0, end, errNoNumber
 		}
 	}
-	value, err := strconv.ParseFloat(string(token), 64)
-	if errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("value %q is out of range", excerpt(token))
+	value, err = strconv.ParseFloat(string(token), 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, end, errors.New("the value is out of range")
+	case err != nil:
+		return 0, end, errNoNumber
 	}
-	if err != nil {
-		return 0, fmt.Errorf("value %q is no number", excerpt(token))
-	}
-	return value, nil
+	return value, end, nil
 }
 
-// readTimestamp reads the milliseconds and leaves p.pos on the line end behind
-// them.
-func (p *Parser) readTimestamp() (int64, error) {
-	var millis int64
-	i := p.pos
-	for i < p.pos+18 && isDigit(p.text[i]) {
-		millis = millis*10 + int64(p.text[i]-'0')
+// ReadMillis reads the timestamp at i: milliseconds, and nothing behind them. End is the
+// line end.
+func ReadMillis(text []byte, i int) (millis int64, end int, err error) {
+	start := i
+	for i < start+18 && isDigit(text[i]) {
+		millis = millis*10 + int64(text[i]-'0')
 		i++
 	}
-	if i > p.pos && p.text[i] == '\n' {
-		p.pos = i
-		return millis, nil
+	if i > start && text[i] == '\n' {
+		return millis, i, nil
 	}
-	token := p.token()
-	millis, err := strconv.ParseInt(string(token), 10, 64)
+	end = endOfToken(text, start)
+	millis, err = strconv.ParseInt(string(text[start:end]), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("timestamp %q is no number of milliseconds", excerpt(token))
+		return 0, end, errors.New("the timestamp is no number of milliseconds")
 	}
-	if c := p.text[p.pos]; c != '\n' {
-		return 0, fmt.Errorf("expected the line's end behind the timestamp, found %q", c)
+	if text[end] != '\n' {
+		return 0, end, errors.New("expected the line's end behind the timestamp")
 	}
-	return millis, nil
+	return millis, end, nil
 }
 
-// token is all up to the next blank or line end, and moves p.pos there.
-func (p *Parser) token() []byte {
-	start := p.pos
-	for !endsToken(p.text[p.pos]) {
-		p.pos++
+var errNoNumber = errors.New("the value is no number")
+
+func endOfToken(text []byte, i int) int {
+	for !endsToken(text[i]) {
+		i++
 	}
-	return p.text[start:p.pos]
+	return i
 }
 
 // simpleFloat reads decimal numbers whose digits are an integer that float64

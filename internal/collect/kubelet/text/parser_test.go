@@ -141,7 +141,7 @@ func TestRefused(t *testing.T) {
 		"no UTF-8":                     {cpu + "{pod=\"\xff\"} 1\n", 1, nil},
 		"a long line":                  {"\n# " + strings.Repeat("x", 300) + "\n", 2, text.ErrTooLarge},
 		"a long text":                  {strings.Repeat("\n", 2000), 1, text.ErrTooLarge},
-		"many labels": {cpu + "{" + manyLabels(33) + "} 1\n", 1, text.ErrTooLarge},
+		"many labels":                  {cpu + "{" + manyLabels(33) + "} 1\n", 1, text.ErrTooLarge},
 	} {
 		_, err := parse([]byte(tt.text), text.Config{MaxBytes: 1000, MaxLineBytes: 290}, noGuess)
 		var at *text.Error

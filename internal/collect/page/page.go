@@ -1,0 +1,150 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
+)
+
+// The bounds that Config has by default.
+const (
+	DefaultMaxBytes     = 4 << 20
+	DefaultMaxLineBytes = 8 << 10
+	DefaultMaxSeries    = 10_000
+	// MaxWants is how many metrics can be wanted of a page.
+	MaxWants = 100
+	// few are found quicker one after another than by a search.
+	few = 4
+)
+
+// Reasons for which a page is refused.
+var (
+	ErrTooLarge  = errors.New("too large")
+	ErrTruncated = errors.New("the page is not whole")
+	errName      = errors.New("no metric of a page can have that name")
+)
+
+// Error says where a page of text is wrong.
+type Error struct {
+	Line int // from 1
+	Err  error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Config has the bounds of a page; 0 means the default.
+type Config struct {
+	MaxBytes int
+	// MaxLineBytes bounds the lines of wanted samples.
+	MaxLineBytes int
+	// MaxSeries bounds the series that are handed out, of all wanted metrics together.
+	MaxSeries int
+}
+
+// Want is a wanted metric.
+type Want struct {
+	// Name is that of the sample.
+	Name string
+	// Selector has what the labels must fulfil: all of it.
+	Selector []Requirement
+}
+
+// Parser reads one page after another. It is for one goroutine. It allocates only for
+// errors, for numbers of unusual length and until its buffers are as long as needed.
+type Parser struct {
+	config Config
+
+	want []Want
+	each func(want int, series uint64, value float64)
+	// begins has the bytes that a wanted name begins with.
+	begins [256]bool
+	// byName has the first wanted metric of each name if they are not few. Last is the name
+	// that was looked up last.
+	byName       map[string]int
+	last         []byte
+	lastWant     int
+	isLastWanted bool
+	series       int
+
+	labels    []label
+	unescaped []byte
+}
+
+// New makes a parser.
+func New(config Config) Parser {
+	if config.MaxBytes <= 0 {
+		config.MaxBytes = DefaultMaxBytes
+	}
+	if config.MaxLineBytes <= 0 {
+		config.MaxLineBytes = DefaultMaxLineBytes
+	}
+	if config.MaxSeries <= 0 {
+		config.MaxSeries = DefaultMaxSeries
+	}
+	return Parser{config: config, byName: map[string]int{}}
+}
+
+// Read calls each for every series of the page that is wanted, with the index of the
+// wanted metric, a hash of the series' labels, and the value.
+func (p *Parser) Read(
+	format Format, body []byte, want []Want, each func(want int, series uint64, value float64),
+) error {
+	if len(body) > p.config.MaxBytes {
+		return fmt.Errorf("page of %d bytes, at most %d: %w", len(body), p.config.MaxBytes, ErrTooLarge)
+	}
+	if err := p.begin(want); err != nil {
+		return err
+	}
+	p.each = each
+	// The page is the caller's again when this returns.
+	defer p.end()
+	switch format {
+	case Text, OpenMetrics:
+		return p.readText(body, format == OpenMetrics)
+	case Protobuf:
+		return p.readProtobuf(body)
+	case Unknown:
+	}
+	return errFormat
+}
+
+func (p *Parser) begin(want []Want) error {
+	if len(want) > MaxWants {
+		return fmt.Errorf("%d wanted metrics, at most %d: %w", len(want), MaxWants, ErrTooLarge)
+	}
+	clear(p.begins[:])
+	for i := range want {
+		if !isName(want[i].Name) {
+			return errName
+		}
+		p.begins[want[i].Name[0]] = true
+	}
+	p.want, p.series, p.last = want, 0, nil
+	clear(p.byName)
+	for i := len(want) - 1; i >= 0 && len(want) > few; i-- {
+		p.byName[want[i].Name] = i
+	}
+	return nil
+}
+
+func (p *Parser) end() {
+	clear(p.labels[:cap(p.labels)])
+	p.want, p.each, p.last = nil, nil, nil
+}
+
+func isName(name string) bool {
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		return false
+	}
+	for i := range len(name) {
+		if !syntax.IsNameByte(name[i]) {
+			return false
+		}
+	}
+	return true
+}

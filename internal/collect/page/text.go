@@ -1,0 +1,135 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/page/syntax"
+)
+
+// readText reads both text formats.
+func (p *Parser) readText(body []byte, isOpenMetrics bool) error {
+	text, ok := wholeText(body)
+	if isOpenMetrics {
+		text, ok = wholeOpenMetrics(body)
+	}
+	if !ok {
+		return ErrTruncated
+	}
+	for i := 0; i < len(text); {
+		start := i
+		if c := text[i]; c == ' ' || c == '\t' {
+			i = syntax.EndOfBlanks(text, i)
+		}
+		want, ok := 0, p.begins[text[i]]
+		if ok {
+			want, ok = p.find(text[i:])
+		}
+		if !ok {
+			i += bytes.IndexByte(text[i:], '\n') + 1
+			continue
+		}
+		end, err := p.readSample(text, i, want, isOpenMetrics)
+		if length := end - start; err == nil && length > p.config.MaxLineBytes {
+			err = fmt.Errorf("line of %d bytes, at most %d: %w", length, p.config.MaxLineBytes, ErrTooLarge)
+		}
+		if err != nil {
+			return &Error{Line: 1 + bytes.Count(text[:start], []byte{'\n'}), Err: err}
+		}
+		i = end + 1
+	}
+	return nil
+}
+
+// wholeText is the page without blanks behind its last line.
+func wholeText(body []byte) ([]byte, bool) {
+	end := bytes.LastIndexByte(body, '\n') + 1
+	return body[:end], syntax.EndOfBlanks(body, end) == len(body)
+}
+
+// wholeOpenMetrics is the page without its last line, which must be # EOF.
+func wholeOpenMetrics(body []byte) ([]byte, bool) {
+	text, ok := bytes.CutSuffix(bytes.TrimSuffix(body, []byte{'\n'}), []byte("# EOF"))
+	return text, ok && (len(text) == 0 || text[len(text)-1] == '\n')
+}
+
+// find is the first wanted metric whose sample this line has, which begins with its name.
+func (p *Parser) find(line []byte) (int, bool) {
+	if len(p.byName) > 0 {
+		return p.findAmongMany(line)
+	}
+	for w := range p.want {
+		name := p.want[w].Name
+		if n := len(name); len(line) > n && string(line[:n]) == name && endsName(line[n]) {
+			return w, true
+		}
+	}
+	return 0, false
+}
+
+// findAmongMany reads the name first, which often is the one of the line before.
+func (p *Parser) findAmongMany(line []byte) (want int, ok bool) {
+	n := len(p.last)
+	if n > 0 && len(line) > n && endsName(line[n]) && bytes.Equal(line[:n], p.last) {
+		return p.lastWant, p.isLastWanted
+	}
+	for n = 0; !endsName(line[n]); {
+		n++
+	}
+	p.last = line[:n]
+	p.lastWant, p.isLastWanted = p.byName[string(p.last)]
+	return p.lastWant, p.isLastWanted
+}
+
+// endsName reports whether a metric's name ends before the byte. A name that goes on in
+// quotes is another one.
+func endsName(c byte) bool { return !syntax.IsNameByte(c) && c != '"' }
+
+// readSample reads the line whose metric name is at i. End is its line end.
+func (p *Parser) readSample(text []byte, i, want int, isOpenMetrics bool) (end int, err error) {
+	i = syntax.EndOfBlanks(text, i+len(p.want[want].Name))
+	var labels syntax.Labels
+	if text[i] == '{' {
+		labels, i, err = syntax.ReadLabels(text, i+1)
+		if errors.Is(err, syntax.ErrTooManyLabels) {
+			err = fmt.Errorf("%w: %w", ErrTooLarge, err)
+		}
+		if err != nil {
+			return i, err
+		}
+		i = syntax.EndOfBlanks(text, i)
+	}
+	value, end, err := syntax.ReadValue(text, i)
+	if err == nil && text[end] != '\n' {
+		end, err = endOfLine(text, syntax.EndOfBlanks(text, end), isOpenMetrics)
+	}
+	if err != nil {
+		return end, err
+	}
+	p.keep(labels)
+	return end, p.hand(want, value)
+}
+
+// endOfLine passes over what is at i, behind the value: a timestamp, in milliseconds, or in
+// OpenMetrics in seconds, and there an exemplar.
+func endOfLine(text []byte, i int, isOpenMetrics bool) (end int, err error) {
+	if !isOpenMetrics {
+		_, end, err = syntax.ReadMillis(text, i)
+		return end, err
+	}
+	if text[i] != '#' {
+		if _, i, err = syntax.ReadValue(text, i); err != nil {
+			return i, errTimestamp
+		}
+		if text[i] == '\n' {
+			return i, nil
+		}
+		if i = syntax.EndOfBlanks(text, i); text[i] != '#' {
+			return i, errTimestamp
+		}
+	}
+	return i + bytes.IndexByte(text[i:], '\n'), nil
+}
+
+var errTimestamp = errors.New("expected a timestamp, an exemplar or the line's end behind the value")

@@ -177,6 +177,9 @@ func (f *Failures) find(spec *source.Spec) *Failure {
 
 // identify tells metrics apart by what they measure. Their targets may change.
 func identify(s *source.Spec) string {
+	if s.Identity != "" {
+		return string(s.Type) + "/" + s.Identity
+	}
 	parts := []string{string(s.Type), s.Name, s.Container, s.Object.Kind, s.Object.Name, s.SelectorText}
 	return strings.TrimRight(strings.Join(parts, "/"), "/")
 }

@@ -24,10 +24,12 @@ func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 	case spec.Target.Type == "":
 		return spec.Type.NoTarget()
 	case reading.Error != "":
-		return spec.Before(c.Namespace) + fmt.Sprintf("unable to fetch metrics from %s metrics API: %s", spec.Type.API(),
+		return spec.Before(c.Namespace) + fmt.Sprintf("unable to fetch metrics from %s: %s", spec.Type.Origin(),
 			reading.Error)
 	case reading.Empty:
-		return spec.Before(c.Namespace) + fmt.Sprintf("no metrics returned from %s metrics API", spec.Type.API())
+		return spec.Before(c.Namespace) + fmt.Sprintf("no metrics returned from %s", spec.Type.Origin())
+	case spec.IsOwnTarget && reading.TargetMilli <= 0:
+		return spec.Before(c.Namespace) + "the reading has no target"
 	case !fits(spec, reading, c):
 		return spec.Before(c.Namespace) + "the values do not belong to the pods"
 	case c.Divergences.Has(divergence.RejectImplausible):
@@ -41,7 +43,7 @@ func sourceError(spec *source.Spec, reading *Reading, c *Context) string {
 // fits reports whether the reading has what the calculation indexes. If it has not, the
 // collector has a defect, and the metric fails instead of a panic.
 func fits(spec *source.Spec, reading *Reading, c *Context) bool {
-	if spec.Type == source.Object || spec.Type == source.External {
+	if !spec.Type.IsPerPod() {
 		return len(reading.Series) > 0
 	}
 	withRequests := len(reading.Requests) > 0 || spec.Target.Type == source.Utilization

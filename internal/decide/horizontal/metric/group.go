@@ -22,31 +22,39 @@ const (
 	Missing
 	// Lacking pods do not have the container that the metric names.
 	Lacking
+	// Unsampled pods were not asked, and are taken to be as those that were.
+	Unsampled
 
 	groupCount
 )
 
 // String names the group as explanations print it.
 func (g Group) String() string {
-	return [...]string{"counted", "ignored", "unready", "missing", "without the container"}[g]
+	return [...]string{"counted", "ignored", "unready", "missing", "without the container", "not sampled"}[g]
 }
 
 // sizes are the sizes of the groups, by group.
 type sizes [groupCount]int
 
 func (n *sizes) counts() Counts {
-	return Counts{Counted: n[Counted], Ignored: n[Ignored], Unready: n[Unready], Missing: n[Missing], Lacking: n[Lacking]}
+	return Counts{
+		Counted: n[Counted], Ignored: n[Ignored], Unready: n[Unready], Missing: n[Missing], Lacking: n[Lacking],
+		Unsampled: n[Unsampled],
+	}
 }
 
 // Counts are the sizes of the groups.
 type Counts struct {
-	Counted, Ignored, Unready, Missing, Lacking int
+	Counted, Ignored, Unready, Missing, Lacking, Unsampled int
 }
+
+// Pods is how many there are, without those that are ignored.
+func (n *Counts) Pods() int { return n.Counted + n.Unready + n.Missing + n.Lacking + n.Unsampled }
 
 // grouping is what the pods of one metric are sorted by, worked out once.
 type grouping struct {
-	// cpu says that a sample may show a pod's start.
-	cpu bool
+	// startup says that a sample may show a pod's start.
+	startup bool
 	// finished says that pods which have finished are ignored.
 	finished bool
 	// recent says that pods count for less that have just become ready.
@@ -58,9 +66,9 @@ type grouping struct {
 
 func groupingOf(spec *source.Spec, c *Context) grouping {
 	return grouping{
-		cpu:      spec.Type != source.Pods && spec.Name == source.CPU,
+		startup:  spec.IsCPU() || spec.Type == source.PodEndpoint,
 		finished: c.Divergences.Has(divergence.SucceededPods),
-		recent:   spec.Type != source.Pods && spec.Name == source.CPU && c.Divergences.Has(divergence.RecentlyReady),
+		recent:   spec.IsCPU() && c.Divergences.Has(divergence.RecentlyReady),
 		young:    c.Now.Add(-c.CPUInitializationPeriod),
 		delay:    c.InitialReadinessDelay,
 	}
@@ -76,16 +84,18 @@ func (by *grouping) group(pod *Pod, sample *Sample) Group {
 		return Ignored
 	case pod.Phase == PhasePending:
 		return Unready
+	case !sample.Present && sample.Unsampled:
+		return Unsampled
 	case !sample.Present:
 		return Missing
-	case by.cpu && by.starting(pod, sample):
+	case by.startup && by.starting(pod, sample):
 		return Unready
 	default:
 		return Counted
 	}
 }
 
-// starting reports whether a pod's CPU sample shows its start rather than its
+// starting reports whether a pod's sample shows its start rather than its
 // work. During the initialization period a sample counts once its whole window
 // lies after the pod became ready; later, a pod is left out only if it has
 // never been ready.

@@ -21,6 +21,8 @@ func TestGroup(t *testing.T) {
 	memory.Name = "memory"
 	podsCPU := cpu
 	podsCPU.Type = source.Pods
+	endpoint := cpu
+	endpoint.Type = source.PodEndpoint
 	container := cpu
 	container.Type, container.Container = source.ContainerResource, "app"
 
@@ -154,6 +156,18 @@ func TestGroup(t *testing.T) {
 			"the name of a custom metric means nothing", podsCPU,
 			started(time.Hour, 0, metric.ReadyFalse), sample(100), divergence.None, metric.Counted,
 		},
+		"an endpoint, young, the window reaches back before readiness": {
+			"it had no traffic then", endpoint, started(2*time.Minute, time.Minute+1, metric.ReadyTrue),
+			sampledAt(0), divergence.None, metric.Unready,
+		},
+		"an endpoint that was not asked": {
+			"it is not silent", endpoint, pod("a"), metric.Sample{Unsampled: true}, divergence.None, metric.Unsampled,
+		},
+		"an endpoint that was not asked, of a pending pod": {
+			"the phase is asked before the sample", endpoint,
+			change(func(p *metric.Pod) { p.Phase = metric.PhasePending }), metric.Sample{Unsampled: true}, divergence.None,
+			metric.Unready,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := scene{
@@ -218,6 +232,7 @@ func TestGroupNames(t *testing.T) {
 	want := map[metric.Group]string{
 		metric.Counted: "counted", metric.Ignored: "ignored", metric.Unready: "unready",
 		metric.Missing: "missing", metric.Lacking: "without the container",
+		metric.Unsampled: "not sampled",
 	}
 	for g, name := range want {
 		if g.String() != name {

@@ -35,7 +35,8 @@ type perPod struct {
 
 // compute judges samples against the pods' requests (upstream:
 // GetResourceReplicas) or the average sample against a fixed value (upstream:
-// calcPlainMetricReplicas). It returns a text where the metric fails.
+// calcPlainMetricReplicas). Where a part of the pods was asked, the average of that
+// part stands for all. It returns a text where the metric fails.
 func (p *perPod) compute(room []Group) string {
 	r := p.result
 	if len(p.c.Pods) == 0 {
@@ -174,11 +175,25 @@ func (p *perPod) addSample(milli int64, pod int) {
 func (p *perPod) ratio() (ratio float64, percent int32, average int64) {
 	average = p.used / p.entries
 	if !p.percent {
-		return float64(average) / float64(p.spec.Target.Milli), 0, average
+		return p.ofAverage(average)
 	}
 	percent = p.sum.ToInt32(p.sum.MulDiv(p.used, 100, p.wanted))
 	return float64(percent) / float64(p.spec.Target.Percent), percent, average
 }
+
+// ofAverage is the ratio of an average to the target. Of a target for all pods
+// together the average is compared with a pod's part of it.
+func (p *perPod) ofAverage(average int64) (ratio float64, percent int32, milli int64) {
+	ratio = float64(average) / float64(p.spec.Target.Milli)
+	if !p.spec.IsShared() {
+		return ratio, 0, average
+	}
+	pods := p.pods()
+	return ratio * float64(pods), 0, p.sum.MulDiv(average, pods, 1)
+}
+
+// pods is how many share a target.
+func (p *perPod) pods() int64 { return int64(max(1, p.result.Counts.Pods())) }
 
 // propose returns a text where the metric fails.
 func (p *perPod) propose() string {
@@ -196,7 +211,7 @@ func (p *perPod) propose() string {
 		p.keep(verdict.WithinTolerance)
 		return ""
 	}
-	base := p.base(r.Ratio, int64(r.Counts.Counted))
+	base := p.base(r.Ratio, int64(r.Counts.Counted+r.Counts.Unsampled))
 	proposed := p.sum.Ceil32(r.Ratio * float64(base))
 	if p.guarded() && againstDirection(r.Ratio, proposed, p.c.SpecReplicas) {
 		p.keep(verdict.DirectionKept)
@@ -234,7 +249,7 @@ func (p *perPod) recompute() {
 		p.keep(verdict.DirectionKept)
 		return
 	}
-	base := p.base(r.Adjusted, p.samples)
+	base := p.base(r.Adjusted, p.samples+int64(r.Counts.Unsampled))
 	proposed := p.sum.Ceil32(r.Adjusted * float64(base))
 	if againstDirection(r.Adjusted, proposed, p.c.SpecReplicas) {
 		p.keep(verdict.DirectionKept)
@@ -244,8 +259,11 @@ func (p *perPod) recompute() {
 }
 
 // assumed is what a missing pod is taken to use on the way down: its whole
-// request, or the target where that is above it.
+// request, or the target where that is above it, or its part of a shared target.
 func (p *perPod) assumed(pod int) int64 {
+	if p.spec.IsShared() {
+		return p.spec.Target.Milli / p.pods()
+	}
 	if !p.percent {
 		return p.spec.Target.Milli
 	}

@@ -62,8 +62,12 @@ type Result struct {
 	Newest int64
 	// Asked is when the reading was requested; zero if it was not.
 	Asked time.Time
-	// Total is the value of an Object or External metric, for the whole target.
+	// Total is the value of a metric that is not per pod, for the whole target.
 	Total int64
+	// TargetMilli is the target's value where the spec leaves it to the reading; 0 elsewhere.
+	TargetMilli int64
+	// Activity is the reading's, also of a metric that failed or has no values yet.
+	Activity Activity
 	// Pending says that the metric has no values yet, and asks for nothing.
 	Pending bool
 
@@ -86,12 +90,12 @@ type Result struct {
 // nothing but the room of its groups.
 func Evaluate(spec *source.Spec, reading *Reading, c *Context, r *Result) {
 	room := r.Groups[:0]
-	*r = Result{Asked: reading.Asked, Pending: reading.Pending}
+	*r = Result{Asked: reading.Asked, Pending: reading.Pending, Activity: reading.Activity}
 	if reading.Pending {
 		return
 	}
 	if text := compute(spec, reading, c, room, r); text != "" {
-		*r = Result{Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts}
+		*r = Result{Failure: spec.Fail(text), Groups: r.Groups, Counts: r.Counts, Activity: r.Activity}
 	}
 }
 
@@ -101,7 +105,7 @@ func compute(spec *source.Spec, reading *Reading, c *Context, room []Group, r *R
 	if text := sourceError(spec, reading, c); text != "" {
 		return text
 	}
-	if spec.Type == source.Object || spec.Type == source.External {
+	if !spec.Type.IsPerPod() {
 		return fromTotal(spec, reading, c, r)
 	}
 	p := perPod{

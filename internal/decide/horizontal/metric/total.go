@@ -8,16 +8,20 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
 )
 
-// fromTotal judges a metric that is one value for the whole target, of an
-// Object or summed over External series.
+// fromTotal judges a metric that is one value for the whole target, or the sum
+// of its series.
 func fromTotal(spec *source.Spec, reading *Reading, c *Context, r *Result) string {
 	usage := sum.Total(spec, reading.Series, c.arithmetic())
 	r.At, r.Oldest, r.Total = reading.At, reading.At, usage
+	target := spec.Target.Milli
+	if spec.IsOwnTarget {
+		target, r.TargetMilli = reading.TargetMilli, reading.TargetMilli
+	}
 	if spec.Target.Type == source.AverageValue {
-		perReplica(spec, c, usage, r)
+		perReplica(spec, c, total{usage: usage, target: target}, r)
 		return ""
 	}
-	r.Milli, r.Ratio = usage, float64(usage)/float64(spec.Target.Milli)
+	r.Milli, r.Ratio = usage, float64(usage)/float64(target)
 	r.Adjusted = r.Ratio
 	return scaleValue(r, c)
 }
@@ -56,21 +60,24 @@ func scaleValue(r *Result, c *Context) string {
 	return ""
 }
 
+// total is the value of a metric and its target.
+type total struct{ usage, target int64 }
+
 // perReplica judges the value for each replica (upstream:
 // GetObjectPerPodMetricReplicas and GetExternalPerPodMetricReplicas). Upstream
 // divides by the pods that exist, which a rollout's surge inflates.
-func perReplica(spec *source.Spec, c *Context, usage int64, r *Result) {
+func perReplica(spec *source.Spec, c *Context, t total, r *Result) {
 	replicas := c.StatusReplicas
 	if c.Divergences.Has(divergence.RolloutSurge) {
 		replicas = c.SpecReplicas
 	}
 	r.Replicas, r.Verdict = replicas, verdict.WithinTolerance
-	r.Ratio = float64(usage) / (float64(spec.Target.Milli) * float64(replicas))
+	r.Ratio = float64(t.usage) / (float64(t.target) * float64(replicas))
 	r.Adjusted = r.Ratio
 	if !c.Tolerance.within(r.Ratio) {
 		// Upstream guards the External product only.
 		guarded := c.arithmetic() || arithmetic.Mode(spec.Type == source.External)
-		r.Replicas, r.Verdict = guarded.Ceil32(float64(usage)/float64(spec.Target.Milli)), verdict.Scaled
+		r.Replicas, r.Verdict = guarded.Ceil32(float64(t.usage)/float64(t.target)), verdict.Scaled
 	}
-	r.Milli = sum.ShownAverage(spec, usage, replicas, c.arithmetic())
+	r.Milli = sum.ShownAverage(spec, t.usage, replicas, c.arithmetic())
 }

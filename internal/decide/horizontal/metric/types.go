@@ -50,13 +50,15 @@ type Pod struct {
 // none: missing data is never zero.
 type Sample struct {
 	Present bool
-	Milli   int64
+	// Unsampled says that the pod was not asked: a part of the pods stands for all.
+	Unsampled bool
+	Milli     int64
 	// At is the end of the window the value was measured over.
 	At     time.Time
 	Window time.Duration
 }
 
-// Recent are a pod's last single intervals of CPU use, between two scrapes each,
+// Recent are a pod's last single intervals between two scrapes each,
 // the newest first. Those that are not Present are at the end.
 type Recent [RecentIntervals]Sample
 
@@ -95,8 +97,8 @@ type Reading struct {
 	Error string
 	// Empty says that the API answered with an empty list.
 	Empty bool
-	// Samples are the pods' values, index for index with the pods; for
-	// Resource, ContainerResource and Pods metrics.
+	// Samples are the pods' values, index for index with the pods; for metrics that
+	// are per pod.
 	Samples []Sample
 	// Recent has the pods' last intervals, index for index with the pods, for the
 	// surge window. It may be left out.
@@ -107,8 +109,8 @@ type Reading struct {
 	// Requests has the pods' requests, index for index with the pods; for
 	// utilization targets.
 	Requests []Request
-	// Series has the value of an Object metric (one) or the values of an
-	// External metric's series (one or more).
+	// Series has the value of an Object or Prometheus metric (one) or the values of an
+	// External or ExternalScaler metric's series (one or more).
 	Series []int64
 	// At is when the newest of Series was taken; zero if the API does not say.
 	At time.Time
@@ -116,4 +118,21 @@ type Reading struct {
 	Asked time.Time
 	// Pending says that there are no values yet: they have been asked for.
 	Pending bool
+	// TargetMilli is the target's value where the spec leaves it to the reading.
+	TargetMilli int64
+	// Activity is what an ExternalScaler says of itself, whether it has values or not.
+	Activity Activity
 }
+
+// Activity is whether a source says that there is work for its target.
+type Activity uint8
+
+// The activities.
+const (
+	ActivityUnknown Activity = iota
+	Active
+	Inactive
+)
+
+// String names the activity as explanations print it.
+func (a Activity) String() string { return [...]string{"unknown", "active", "inactive"}[a] }

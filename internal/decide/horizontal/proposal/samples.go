@@ -95,7 +95,7 @@ func Lasting(results []metric.Result, c *metric.Context, without int32) int32 {
 // used at any time. And a metric that keeps the count as it is keeps no more than there
 // would be, unless what the pods use together takes about as many as there are.
 func lastingOf(m *metric.Result, c *metric.Context, without int32) int32 {
-	needed := m.Ratio * float64(m.Counts.Counted)
+	needed := m.Ratio * float64(m.Counts.Counted+m.Counts.Unsampled)
 	isKept := m.Verdict == verdict.WithinTolerance || m.Verdict == verdict.DirectionKept
 	switch {
 	case m.Newest > 0:

@@ -160,14 +160,18 @@ func (m *History) forget() {
 
 // sourceOf distinguishes a metric from another one at the same index.
 func sourceOf(s *source.Spec) string {
-	return fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent,
+	text := fmt.Sprintf("%s/%s/%s %s %d%% %dm", s.Type, s.Name, s.Container, s.Target.Type, s.Target.Percent,
 		s.Target.Milli)
+	if s.Identity == "" {
+		return text
+	}
+	return text + " " + s.Identity
 }
 
 // needed is how many pods would carry at their target what all use together, by the
 // stable window. Pods without samples are taken to be like the others.
 func needed(r *metric.Result) float64 {
-	return r.Ratio * float64(r.Counts.Counted+r.Counts.Missing)
+	return r.Ratio * float64(r.Counts.Counted+r.Counts.Missing+r.Counts.Unsampled)
 }
 
 // Decided records what the replica count would be without the surge window, where that

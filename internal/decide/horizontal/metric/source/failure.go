@@ -1,8 +1,12 @@
 package source
 
-import "fmt"
+import (
+	"fmt"
 
-// Failure says why a metric could not be computed, with upstream's messages.
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+)
+
+// Failure says why a metric could not be computed, for upstream's types with its messages.
 type Failure struct {
 	// Reason is the reason of the condition and the event.
 	Reason string
@@ -13,14 +17,9 @@ type Failure struct {
 	Error string
 }
 
-// Known reports whether the type is one of autoscaling/v2.
+// Known reports whether there is such a type.
 func (t Type) Known() bool {
-	switch t {
-	case Resource, ContainerResource, Pods, Object, External:
-		return true
-	default:
-		return false
-	}
+	return t.IsPerPod() || t.HasValueWithoutPods()
 }
 
 // NoTarget is the error of a source without a usable target.
@@ -32,25 +31,46 @@ func (t Type) NoTarget() string {
 		return "invalid external metric source: neither a value target nor an average value target was set"
 	case Pods:
 		return "invalid pods metric source: no average value target was set"
+	case PodEndpoint, Prometheus, ExternalScaler:
+		return fmt.Sprintf("invalid %s metric source: neither a value target nor an average value target was set", t.words())
 	default:
 		return "invalid resource metric source: neither an average utilization target nor an average value (usage) target " +
 			"was set"
 	}
 }
 
-// API is the metrics API that the source reads.
-func (t Type) API() string {
+// Origin is what the metric is read from.
+func (t Type) Origin() string {
 	switch t {
 	case Resource, ContainerResource:
-		return "resource"
+		return "resource metrics API"
 	case External:
-		return "external"
+		return "external metrics API"
+	case PodEndpoint:
+		return "the pods"
+	case Prometheus:
+		return "Prometheus"
+	case ExternalScaler:
+		return "the external scaler"
 	default:
-		return "custom"
+		return "custom metrics API"
 	}
 }
 
-// Before is what upstream says of the metric in front of its API's error.
+// words is the type in messages, of those that Plimsoll reads itself.
+func (t Type) words() string {
+	switch t {
+	case PodEndpoint:
+		return "pod endpoint"
+	case ExternalScaler:
+		return "external scaler"
+	default:
+		return string(t)
+	}
+}
+
+// Before is what messages say of the metric in front of the error of what it is read from, for upstream's types as
+// upstream does.
 func (s *Spec) Before(namespace string) string {
 	switch s.Type {
 	case Object:
@@ -59,6 +79,8 @@ func (s *Spec) Before(namespace string) string {
 		return fmt.Sprintf("unable to get metric %s: ", s.Name)
 	case External:
 		return fmt.Sprintf("unable to get external metric %s/%s/%s: ", namespace, s.Name, s.SelectorText)
+	case PodEndpoint, Prometheus, ExternalScaler:
+		return fmt.Sprintf("unable to get %s: ", s.Describe(divergence.None))
 	default:
 		return fmt.Sprintf("unable to get metrics for resource %s: ", s.Name)
 	}
@@ -87,6 +109,8 @@ func (s *Spec) Fail(text string) *Failure {
 		}
 	case External:
 		f.Error = fmt.Sprintf("failed to get %s external metric value: %s%s", s.Name, s.externalWords(), text)
+	case PodEndpoint, Prometheus, ExternalScaler:
+		f.Error = fmt.Sprintf("failed to get %s metric value: %s", s.Type.words(), text)
 	default:
 		f.Reason, f.Error = "InvalidMetricSourceType", text
 	}

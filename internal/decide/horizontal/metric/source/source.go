@@ -1,14 +1,15 @@
-// Package source says what a metric source of autoscaling/v2 is, and what
-// upstream's messages call it.
+// Package source says what a metric source is, of autoscaling/v2 or one that Plimsoll
+// reads itself, and what messages call it.
 package source
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 )
 
-// Type is the type of a metric source, named as in autoscaling/v2.
+// Type is the type of a metric source, named as in the API.
 type Type string
 
 // The metric source types.
@@ -18,6 +19,11 @@ const (
 	Pods              Type = "Pods"
 	Object            Type = "Object"
 	External          Type = "External"
+
+	// Those that Plimsoll reads itself, of a WorkloadAutoscaler only.
+	PodEndpoint    Type = "PodEndpoint"
+	Prometheus     Type = "Prometheus"
+	ExternalScaler Type = "ExternalScaler"
 )
 
 // TargetType says how a metric is compared with its target.
@@ -29,6 +35,9 @@ const (
 	Value        TargetType = "Value"
 	AverageValue TargetType = "AverageValue"
 )
+
+// noSelector is what upstream's messages print for no label selector.
+const noSelector = "nil"
 
 // CPU is the resource whose samples of pods that are starting are left out.
 const CPU = "cpu"
@@ -50,14 +59,37 @@ type Spec struct {
 	// Target is how the value is judged. An empty Target.Type means that the
 	// object names no usable target for this metric type: an error of the metric.
 	Target Target
-	// Fallback and ActivationMilli are of a WorkloadAutoscaler alone. With a value above ActivationMilli an Object or
-	// External metric is active, which keeps its target from having no replicas.
+	// Fallback and what follows are of a WorkloadAutoscaler alone. With a value above ActivationMilli an Object,
+	// External or Prometheus metric is active, which keeps its target from having no replicas. An ExternalScaler says
+	// itself whether it is.
 	Fallback        Fallback
 	ActivationMilli int64
+	// Identity tells metrics apart that Plimsoll reads itself: a hash of all that says what is measured. It is empty
+	// for the types of autoscaling/v2.
+	Identity string
+	// IsOwnTarget says that the target's value comes with the reading; Target.Milli is not used.
+	IsOwnTarget bool
+	// IsRate says that a PodEndpoint metric is events per second.
+	IsRate bool
 }
 
 // HasValueWithoutPods reports whether a metric of the type has a value while its target has no pods.
-func (t Type) HasValueWithoutPods() bool { return t == Object || t == External }
+func (t Type) HasValueWithoutPods() bool {
+	return t == Object || t == External || t == Prometheus || t == ExternalScaler
+}
+
+// IsPerPod reports whether a metric of the type has a sample for each pod.
+func (t Type) IsPerPod() bool {
+	return t == Resource || t == ContainerResource || t == Pods || t == PodEndpoint
+}
+
+// IsCPU reports whether the metric is CPU use of the pods. Samples of pods that are starting show their start.
+func (s *Spec) IsCPU() bool {
+	return (s.Type == Resource || s.Type == ContainerResource) && s.Name == CPU
+}
+
+// IsShared reports whether the target is one value for all pods together, though each has a sample.
+func (s *Spec) IsShared() bool { return s.Type == PodEndpoint && s.Target.Type == Value }
 
 // ObjectRef names the object that an Object metric describes.
 type ObjectRef struct {
@@ -85,8 +117,22 @@ func (s *Spec) Describe(set divergence.Set) string {
 		if s.Target.Type == Value || set.Has(divergence.AccurateMessages) {
 			return fmt.Sprintf("%s metric %s", s.Object.Kind, s.Name)
 		}
+	case PodEndpoint:
+		return "pod endpoint metric " + s.labelled()
+	case Prometheus:
+		return "Prometheus query " + s.Name
+	case ExternalScaler:
+		return strings.TrimSpace("external scaler metric " + s.Name)
 	}
 	return fmt.Sprintf("external metric %s(%s)", s.Name, s.SelectorText)
+}
+
+// labelled is the metric's name with its label selector, if there is one.
+func (s *Spec) labelled() string {
+	if s.SelectorText == "" || s.SelectorText == noSelector {
+		return s.Name
+	}
+	return fmt.Sprintf("%s(%s)", s.Name, s.SelectorText)
 }
 
 func (s *Spec) describeResource() string {

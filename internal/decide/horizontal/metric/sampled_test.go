@@ -1,0 +1,215 @@
+package metric_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/verdict"
+)
+
+// unsampled adds pods that were not asked.
+func (s scene) unsampled(pods int) scene {
+	for range pods {
+		s = s.add(pod("unsampled"), metric.Sample{Unsampled: true}, 0)
+	}
+	return s
+}
+
+// TestSampled: a part of the pods stands for all.
+func TestSampled(t *testing.T) {
+	rps := averageOf(source.PodEndpoint, 100)
+	check(t, map[string]row{
+		"twice the target": {
+			"2 of 20 pods use twice their target: 40", running(rps, 200, 200).unsampled(18),
+			outcome{40, verdict.Scaled, 20, 0, 200},
+		},
+		"half the target": {
+			"2 of 20 pods use half of their target: 10", running(rps, 50, 50).unsampled(18),
+			outcome{10, verdict.Scaled, 20, 0, 50},
+		},
+		"at the target": {
+			"nothing changes", running(rps, 100, 105).unsampled(18),
+			outcome{20, verdict.WithinTolerance, 0, 0, 102},
+		},
+		"a silent pod of the sample, on the way up": {
+			"it uses nothing: (300+0)/2 of 20", running(rps, 300).missing(0).unsampled(18),
+			outcome{30, verdict.Recomputed, 20, 0, 300},
+		},
+		"a silent pod of the sample, on the way down": {
+			"it uses its target: (20+100)/2 of 20", running(rps, 20).missing(0).unsampled(18),
+			outcome{12, verdict.Recomputed, 20, 0, 20},
+		},
+		"more pods than wanted": {
+			"those of a rollout are not multiplied", running(rps, 200, 200).unsampled(2).at(3, 4),
+			outcome{6, verdict.Scaled, 3, 0, 200},
+		},
+	})
+	r := running(rps, 200).unsampled(3).pending(0).evaluate()
+	if diff := cmp.Diff(metric.Counts{Counted: 1, Unready: 1, Unsampled: 3}, r.Counts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if r = running(rps).unsampled(3).evaluate(); r.Failure == nil {
+		t.Errorf("%+v was computed from no sample", outcomeOf(r))
+	}
+}
+
+// TestSharedTarget: a value is for all pods together.
+func TestSharedTarget(t *testing.T) {
+	all := valueOf(source.PodEndpoint, 1000)
+	check(t, map[string]row{
+		"above": {
+			"2 × 750 is 1.5 times the value", running(all, 750, 750), outcome{3, verdict.Scaled, 2, 0, 1500},
+		},
+		"at the value": {
+			"4 × 250", running(all, 250, 250, 250, 250), outcome{4, verdict.WithinTolerance, 0, 0, 1000},
+		},
+		"sampled": {
+			"2 of 10 pods use 200 each: 2000 in all", running(all, 200, 200).unsampled(8),
+			outcome{20, verdict.Scaled, 10, 0, 2000},
+		},
+		"a silent pod, on the way down": {
+			"it uses its part of the value, 250: (3×50+250)/4", running(all, 50, 50, 50).missing(0),
+			outcome{2, verdict.Recomputed, 4, 0, 200},
+		},
+		"a pod on its way out": {
+			"it has no part in the value", deleting(running(all, 500, 500, 500), 2).at(2, 3),
+			outcome{2, verdict.WithinTolerance, 0, 0, 1000},
+		},
+	})
+}
+
+// TestOwnTarget: the target's value comes with the reading.
+func TestOwnTarget(t *testing.T) {
+	own := func(spec source.Spec, target int64) scene {
+		s := total(spec, 2, 500, 100)
+		s.spec.IsOwnTarget, s.spec.Target.Milli, s.reading.TargetMilli = true, 7, target
+		return s
+	}
+	check(t, map[string]row{
+		"for each replica": {
+			"600 / 100", own(averageOf(source.ExternalScaler, 0), 100), outcome{6, verdict.Scaled, 0, 0, 300},
+		},
+		"for all": {
+			"2 pods × 600/300", own(valueOf(source.ExternalScaler, 0), 300), outcome{4, verdict.Scaled, 2, 0, 600},
+		},
+	})
+	if r := own(averageOf(source.ExternalScaler, 0), 100).evaluate(); r.TargetMilli != 100 {
+		t.Errorf("the result says a target of %dm", r.TargetMilli)
+	}
+	for _, target := range []int64{0, -1} {
+		r := own(averageOf(source.ExternalScaler, 0), target).evaluate()
+		if r.Failure == nil || r.Failure.Message != "unable to get external scaler metric rps: the reading has no target" {
+			t.Errorf("a target of %d: %+v", target, r.Failure)
+		}
+	}
+}
+
+// TestActivityStays: what a scaler says of itself does not depend on its value.
+func TestActivityStays(t *testing.T) {
+	spec := averageOf(source.ExternalScaler, 100)
+	for name, reading := range map[string]metric.Reading{
+		"value": {Series: []int64{1}}, "failed": {Error: "down"}, "awaited": {Pending: true}, "empty": {Empty: true},
+	} {
+		reading.Activity = metric.Active
+		if r := failing(total(spec, 1, 1), reading).evaluate(); r.Activity != metric.Active {
+			t.Errorf("%s: it is %v", name, r.Activity)
+		}
+	}
+}
+
+// TestFailuresOfOwnSources: the messages of the sources that Plimsoll reads itself.
+func TestFailuresOfOwnSources(t *testing.T) {
+	for kind, want := range map[source.Type]source.Failure{
+		source.PodEndpoint: {
+			Reason:  "FailedGetPodEndpointMetric",
+			Message: "unable to get pod endpoint metric rps: unable to fetch metrics from the pods: boom",
+			Error: "failed to get pod endpoint metric value: unable to get pod endpoint metric rps: unable to fetch metrics " +
+				"from the pods: boom",
+		},
+		source.Prometheus: {
+			Reason:  "FailedGetPrometheusMetric",
+			Message: "unable to get Prometheus query rps: unable to fetch metrics from Prometheus: boom",
+			Error: "failed to get Prometheus metric value: unable to get Prometheus query rps: unable to fetch metrics from " +
+				"Prometheus: boom",
+		},
+		source.ExternalScaler: {
+			Reason:  "FailedGetExternalScalerMetric",
+			Message: "unable to get external scaler metric rps: unable to fetch metrics from the external scaler: boom",
+			Error: "failed to get external scaler metric value: unable to get external scaler metric rps: unable to fetch " +
+				"metrics from the external scaler: boom",
+		},
+	} {
+		r := failing(running(averageOf(kind, 100), 1), metric.Reading{Error: "boom"}).evaluate()
+		if r.Failure == nil {
+			t.Errorf("%s was computed", kind)
+		} else if diff := cmp.Diff(want, *r.Failure); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
+// TestOnlyUnsampledPodsDiffer: where all pods were asked, a metric of their endpoints is judged as a Pods metric is,
+// and that a pod was not asked means nothing if it has a sample.
+func TestOnlyUnsampledPodsDiffer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw(t)
+		s.spec.Type = source.Pods
+		want := s.evaluate()
+		s.spec.Type = source.PodEndpoint
+		for i := range s.reading.Samples {
+			s.reading.Samples[i].Unsampled = s.reading.Samples[i].Present && rapid.Bool().Draw(t, "unsampled")
+		}
+		got := s.evaluate()
+		if (want.Failure == nil) != (got.Failure == nil) {
+			t.Fatalf("%+v, %+v", want.Failure, got.Failure)
+		}
+		want.Failure, got.Failure = nil, nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-pods +endpoints):\n%s", diff)
+		}
+	})
+}
+
+// TestSampleOfEqualPods: of pods that are all alike any sample leads to what all of them do.
+func TestSampleOfEqualPods(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := averageOf(source.PodEndpoint, rapid.Int64Range(1, 1000).Draw(t, "target"))
+		if rapid.Bool().Draw(t, "shared") {
+			spec.Target.Type = source.Value
+		}
+		value, pods := rapid.Int64Range(0, 3000).Draw(t, "value"), rapid.IntRange(1, 30).Draw(t, "pods")
+		values := make([]int64, pods)
+		for i := range values {
+			values[i] = value
+		}
+		current := rapid.Int32Range(1, 40).Draw(t, "current")
+		all := running(spec, values...).at(current, int32(pods)).evaluate()
+		sampled := rapid.IntRange(1, pods).Draw(t, "sampled")
+		part := running(spec, values[:sampled]...).unsampled(pods-sampled).at(current, int32(pods)).evaluate()
+		if diff := cmp.Diff(outcomeOf(all), outcomeOf(part)); diff != "" {
+			t.Fatalf("%d of %d pods (-all +sampled):\n%s", sampled, pods, diff)
+		}
+	})
+}
+
+// draw makes a scene of pods that are counted, missing or on their way out.
+func draw(t *rapid.T) scene {
+	s := running(averageOf(source.Pods, rapid.Int64Range(1, 1000).Draw(t, "target")))
+	for range rapid.IntRange(0, 8).Draw(t, "pods") {
+		p, v := pod("web"), metric.Sample{}
+		p.Deleting = rapid.IntRange(0, 4).Draw(t, "deleting") == 0
+		p.Phase = rapid.SampledFrom([]metric.Phase{metric.PhaseRunning, metric.PhaseRunning, metric.PhasePending,
+			metric.PhaseSucceeded}).Draw(t, "phase")
+		if rapid.IntRange(0, 3).Draw(t, "missing") > 0 {
+			v = sample(rapid.OneOf(rapid.Int64Range(0, 3000), rapid.Int64()).Draw(t, "value"))
+		}
+		s = s.add(p, v, 0)
+	}
+	s.set = rapid.SampledFrom([]divergence.Set{divergence.None, divergence.Default}).Draw(t, "divergences")
+	return s.at(rapid.Int32Range(0, 20).Draw(t, "current"), rapid.Int32Range(0, 20).Draw(t, "existing"))
+}

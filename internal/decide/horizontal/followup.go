@@ -19,10 +19,10 @@ type FollowUp struct {
 	Schedule string
 	Metric   int
 	// Suspects are the indices of the pods whose newest sample may be the first of a surge.
-	// An early scrape of their nodes gives the second one, which decides.
+	// An early scrape gives the second one, which decides.
 	Suspects []int
-	// NearThreshold says that a metric of the pods' resources has come halfway through the tolerance
-	// above its target, or further: their nodes are scraped before those of others.
+	// NearThreshold says that a metric of the pods that Plimsoll scrapes has come halfway through the tolerance
+	// above its target, or further: they are scraped before others.
 	NearThreshold bool
 }
 
@@ -67,7 +67,7 @@ func (d *Decision) suspects(o *Observation, dst []int) []int {
 func (d *Decision) isNearThreshold() bool {
 	for i := range d.Metrics {
 		r, kind := &d.Metrics[i], d.policy.Metrics[i].Type
-		if r.Failure == nil && (kind == source.Resource || kind == source.ContainerResource) &&
+		if r.Failure == nil && kind.IsPerPod() && kind != source.Pods &&
 			r.Ratio > 1+d.policy.Tolerance.Up/2 {
 			return true
 		}

@@ -1,14 +1,16 @@
-// Package surge is the short window over CPU use. The stable window, an average
-// over about 15 s, decides every count; of a load that has just become ten times
-// what it was it shows little at first. The surge window looks at the last single
-// intervals between two scrapes instead, and may only ask for more.
+// Package surge is the short window over CPU use and metrics of the pods' own
+// endpoints. The stable window, an average over about 15 s, decides every count; of a
+// load that has just become ten times what it was it shows little at first. The surge
+// window looks at the last single intervals between two scrapes instead, and may only
+// ask for more.
 //
 // Seconds are noisy, so that one of them proves nothing. In a row, two intervals
 // must be above a steep multiple of the target, or three above a clear margin, and
 // what is asked for is what the lowest of them needs, pod by pod. What they span is
 // longer than a burst of a second can reach, and at least half of the pods must
 // show it: a rising load reaches all pods, a hot pod is one alone. Pods that
-// have just become ready are no evidence, as their start costs CPU.
+// have just become ready are no evidence, as their start costs CPU. Where a part of the
+// pods is sampled, that part stands for all.
 //
 // All this is evaluated anew at every decision. History has how earlier surges turned
 // out.
@@ -18,12 +20,17 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 )
 
 // shortest is what agreeing intervals outlast: two of them together, of three the
 // one in the middle. Whatever lasts a second or less cannot be in all of them in
 // full, also if one of them is short because its node was scraped early.
 const shortest = 900 * time.Millisecond
+
+// leastEvents is how many events an interval of a rate must have. Of fewer, a large
+// multiple comes by chance.
+const leastEvents = 10
 
 // Settings say when the surge window asks. The zero value never does.
 type Settings struct {
@@ -51,10 +58,23 @@ func Defaults() Settings {
 // multiple of what the pod is to use: a second one, which scraping its node early
 // gives at once, would decide. After a short one it would not, as two short ones do
 // not agree.
-func isSuspicious(s *Settings, recent *metric.Recent, wantedMilli float64) bool {
+func isSuspicious(s *Settings, spec *source.Spec, recent *metric.Recent, wantedMilli float64) bool {
 	newest := &recent[0]
-	return s.isSteep(newest, wantedMilli) && newest.Window >= shortest && newest.Milli >= s.LeastCPUMilli &&
-		!s.isSteep(&recent[1], wantedMilli)
+	return s.isSteep(newest, wantedMilli) && newest.Window >= shortest &&
+		s.isEnough(spec, float64(newest.Milli), newest.Window) == Asking && !s.isSteep(&recent[1], wantedMilli)
+}
+
+// isEnough is Asking, or why the value of an interval is too small to be a surge,
+// whatever multiple of the target it is.
+func (s *Settings) isEnough(spec *source.Spec, milli float64, interval time.Duration) Verdict {
+	switch {
+	case spec.IsCPU() && milli < float64(s.LeastCPUMilli):
+		return BelowLeastCPU
+	case spec.IsRate && milli*interval.Seconds() < 1000*leastEvents:
+		return TooFewEvents
+	default:
+		return Asking
+	}
 }
 
 func (s *Settings) isSteep(interval *metric.Sample, wantedMilli float64) bool {

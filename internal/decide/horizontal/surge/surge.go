@@ -63,6 +63,8 @@ const (
 	BelowThreshold
 	// BelowLeastCPU: they are, but of too little CPU.
 	BelowLeastCPU
+	// TooFewEvents: they are, but of too few events.
+	TooFewEvents
 	// TooFewPods: fewer than half of the pods show it, or one of several alone.
 	TooFewPods
 	// NotHigher: it would ask for no more replicas than there are or the stable window
@@ -82,8 +84,9 @@ const (
 // String names the verdict as explanations print it.
 func (v Verdict) String() string {
 	return [...]string{
-		"nothing to look at", "no surge", "too little CPU", "not in half of the pods", "no more than without it",
-		"more pods did not help", "too brief for so few pods", "not believed after surges that were none", "asks for more",
+		"nothing to look at", "no surge", "too little CPU", "too few events", "not in half of the pods",
+		"no more than without it", "more pods did not help", "too brief for so few pods",
+		"not believed after surges that were none", "asks for more",
 	}[v]
 }
 
@@ -138,7 +141,7 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 		if recent[0].Present && float64(recent[0].Milli) > s.Margin*target {
 			showing++
 		}
-		if isSuspicious(s, recent, target) && !slices.Contains(dst[:before], pod) {
+		if isSuspicious(s, &in.Specs[i], recent, target) && !slices.Contains(dst[:before], pod) {
 			dst = append(dst, pod)
 		}
 	}
@@ -148,29 +151,32 @@ func (in *Input) suspects(s *Settings, i int, dst []int) []int {
 	return dst
 }
 
-// isSeen reports whether metric i is CPU use that has single intervals.
+// isSeen reports whether metric i has single intervals.
 func (in *Input) isSeen(i int) bool {
 	spec, pods := &in.Specs[i], len(in.Context.Pods)
-	return pods > 0 && spec.Name == source.CPU &&
-		(spec.Type == source.Resource || spec.Type == source.ContainerResource) &&
+	return pods > 0 && (spec.IsCPU() || spec.Type == source.PodEndpoint) &&
 		i < len(in.Readings) && len(in.Readings[i].Recent) == pods && i < len(in.Results) && in.Results[i].Failure == nil &&
 		!in.Results[i].Pending
 }
 
-// wanted is what the pod is to use, in milli-cores.
+// wanted is what the pod is to use.
 func (in *Input) wanted(i, pod int) float64 {
 	target := &in.Specs[i].Target
-	if target.Type != source.Utilization {
+	switch {
+	case in.Specs[i].IsShared():
+		return float64(target.Milli) / float64(max(1, in.Results[i].Counts.Pods()))
+	case target.Type != source.Utilization:
 		return float64(target.Milli)
 	}
 	return float64(in.Readings[i].Requests[pod].Milli) * float64(target.Percent) / 100
 }
 
-// lacks reports whether the pod has no target to be compared with: it does not
-// have the metric's container.
+// lacks reports whether the pod has no part in the metric: it does not have the
+// metric's container, or was not asked.
 func (in *Input) lacks(i, pod int) bool {
-	requests := in.Readings[i].Requests
-	return pod < len(requests) && requests[pod].Missing != metric.RequestSet
+	requests, samples := in.Readings[i].Requests, in.Readings[i].Samples
+	return pod < len(requests) && requests[pod].Missing != metric.RequestSet ||
+		pod < len(samples) && samples[pod].Unsampled && !samples[pod].Present
 }
 
 // view is what the pods that count show of a metric.
@@ -242,11 +248,12 @@ func (in *Input) judge(s *Settings, i int, v *view, k int) Result {
 // verdict is how far the numbers lead. The margin may be inside of the tolerance,
 // which then applies.
 func (in *Input) verdict(s *Settings, r *Result, averageMilli float64) Verdict {
+	enough := s.isEnough(&in.Specs[r.Metric], averageMilli, r.Span/time.Duration(r.Intervals))
 	switch {
 	case !(r.Ratio > max(r.Factor, 1+in.Context.Tolerance.Up)):
 		return BelowThreshold
-	case averageMilli < float64(s.LeastCPUMilli):
-		return BelowLeastCPU
+	case enough != Asking:
+		return enough
 	case 2*r.Showing < r.Counted, r.Showing < min(2, r.Counted):
 		return TooFewPods
 	default:
@@ -281,6 +288,10 @@ func (in *Input) ask(s *Settings, r *Result, sum total) {
 	r.Adjusted = sum.used / sum.wanted
 	// As for the stable window, the surge pods of a rollout are not multiplied.
 	r.Base = int64(r.Counted + r.Sharing)
+	if counts := &in.Results[r.Metric].Counts; counts.Unsampled > 0 {
+		pods := int64(counts.Pods())
+		r.Base = r.Base * pods / max(1, pods-int64(counts.Unsampled))
+	}
 	if c.Divergences.Has(divergence.RolloutSurge) {
 		r.Base = min(r.Base, int64(c.SpecReplicas))
 	}

@@ -2,6 +2,7 @@ package surge_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,6 +53,21 @@ func (s *scene) input() *surge.Input {
 		Specs: []source.Spec{s.spec}, Readings: []metric.Reading{s.reading}, Results: []metric.Result{s.result},
 		Context: &s.context,
 	}
+}
+
+// endpoint makes the metric one of the pods' endpoints, a rate or a gauge, whose target is 500 each.
+func (s *scene) endpoint(isRate bool) {
+	s.spec = source.Spec{Type: source.PodEndpoint, Name: "requests", IsRate: isRate}
+	s.average(500)
+}
+
+// unsampled makes the pods from the given one on be there without having been asked.
+func (s *scene) unsampled(from int) {
+	s.reading.Samples = make([]metric.Sample, len(s.context.Pods))
+	for i := range s.reading.Samples {
+		s.reading.Samples[i].Unsampled = i >= from
+	}
+	s.result.Counts = metric.Counts{Counted: from, Unsampled: len(s.context.Pods) - from}
 }
 
 // average gives the metric a target of that many milli-cores.
@@ -145,6 +161,41 @@ func TestEvaluate(t *testing.T) {
 		}), surge.NoData, 0},
 		"no requests": {"nothing to be compared with", but(sceneOf(ten), func(s *scene) { s.reading.Requests[0].Milli = 0 }),
 			surge.NoData, 0},
+
+		"a rate": {"2 × 10", but(sceneOf(recent(20000, 20000, 20000), recent(20000, 20000, 20000)), func(s *scene) {
+			s.endpoint(true)
+			s.average(2000)
+		}), surge.Asking, 20},
+		"a rate of few events": {"5 a second come by chance", but(sceneOf(ten, ten), func(s *scene) { s.endpoint(true) }),
+			surge.TooFewEvents, 0},
+		"a rate over longer intervals": {"5 a second in 2 s are 10", but(sceneOf(spans(5000, 2000, 2000)),
+			func(s *scene) { s.endpoint(true) }), surge.Asking, 10},
+		"a gauge": {"it counts no events", but(sceneOf(ten, ten), func(s *scene) { s.endpoint(false) }),
+			surge.Asking, 20},
+		"a little of a gauge": {"the least CPU is not for it", but(sceneOf(recent(40, 40, 40)), func(s *scene) {
+			s.endpoint(false)
+			s.average(4)
+		}), surge.Asking, 10},
+		"an endpoint called cpu": {"the name means nothing", but(sceneOf(recent(40, 40, 40)), func(s *scene) {
+			s.endpoint(false)
+			s.average(4)
+			s.spec.Name = source.CPU
+		}), surge.Asking, 10},
+		"a value for all": {"500 for 2 are 250 each", but(sceneOf(ten, ten), func(s *scene) {
+			s.endpoint(false)
+			s.spec.Target.Type, s.result.Counts = source.Value, metric.Counts{Counted: 2}
+		}), surge.Asking, 40},
+		"sampled": {"2 of 10 pods stand for all", but(sceneOf(slices.Concat([]metric.Recent{ten, ten},
+			make([]metric.Recent, 8))...), func(s *scene) {
+			s.endpoint(false)
+			s.unsampled(2)
+		}), surge.Asking, 100},
+		"sampled, and one shares": {"4/3 pods for each of 4 that were asked", but(sceneOf(ten, ten, recent(2000),
+			recent()), func(s *scene) {
+			s.endpoint(false)
+			s.unsampled(3)
+			s.context.Pods[2].ReadyTransition = noon.Add(-time.Second)
+		}), surge.Asking, 32},
 
 		"just ready": {"14 s are too few", but(sceneOf(ten), func(s *scene) {
 			s.context.Pods[0].ReadyTransition = noon.Add(-14 * time.Second)
@@ -275,6 +326,13 @@ func TestSuspects(t *testing.T) {
 		}, false},
 		"without the container": {"it has no target", recent(4500, 500, 500), func(s *scene) {
 			s.reading.Requests[0] = metric.Request{Missing: metric.ContainerNotFound}
+		}, false},
+		"a rate": {"one more would decide", recent(45000, 500, 500), func(s *scene) { s.endpoint(true) }, true},
+		"a rate of few events": {"9 in a second come by chance", recent(9000, 500, 500),
+			func(s *scene) { s.endpoint(true) }, false},
+		"not sampled": {"what it used before says nothing now", recent(4500, 500, 500), func(s *scene) {
+			s.endpoint(false)
+			s.unsampled(0)
 		}, false},
 		"none": {"no interval", recent(), nil, false},
 	} {

@@ -73,7 +73,7 @@ func (d *Input) reportFallbacks(r *Report) {
 // setSource says what the replica count comes from.
 func (d *Input) setSource(r *Report) {
 	from := d.Proposed
-	if from.Source == proposal.Fallback {
+	if from.Source == proposal.Fallback || from.Source == proposal.Metric && !d.isComputed(from.Index) {
 		from = proposal.OfMetrics(d.Results, false)
 	}
 	switch from.Source {
@@ -86,6 +86,9 @@ func (d *Input) setSource(r *Report) {
 		r.Set(ScalingActive, true, "ValidMetricFound", d.ValidMetricFound(from.Index))
 	}
 }
+
+// isComputed reports whether metric i has a value. Without one it may still be active, and propose the first replica.
+func (d *Input) isComputed(i int) bool { return d.Results[i].Failure == nil && !d.Results[i].Pending }
 
 func (d *Input) reportPaused(r *Report) {
 	d.setSelector(r)

@@ -1,5 +1,5 @@
 // Package zero says when a WorkloadAutoscaler takes its target to zero replicas and back, as KEDA does: by whether its
-// Object and External metrics are active. Between one replica and the max, metrics propose as an HPA's do.
+// metrics that have values without pods are active. Between one replica and the max, metrics propose as an HPA's do.
 package zero
 
 import (
@@ -71,7 +71,7 @@ func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 		*idleSince = in.Now
 	}
 	r.IsPossible = true
-	if !idleSince.IsZero() {
+	if !idleSince.IsZero() && !in.isSilent() {
 		r.CooldownEnd = idleSince.Add(s.CooldownPeriod)
 		if initial := in.CreatedAt.Add(s.InitialCooldownPeriod); initial.After(r.CooldownEnd) {
 			r.CooldownEnd = initial
@@ -82,12 +82,11 @@ func Evaluate(s *Settings, in *Input, idleSince *time.Time) (r Result) {
 	return r
 }
 
-// active is the first metric that is: its value is above its activation value, or its fallback asks for replicas.
+// active is the first metric that is: its value is above its activation value, its scaler says so, or its fallback asks
+// for replicas.
 func active(in *Input) (index int, found bool) {
 	for i := range in.Results {
-		spec, result := &in.Specs[i], &in.Results[i]
-		if spec.Type.HasValueWithoutPods() && result.Failure == nil && !result.Pending &&
-			result.Total > spec.ActivationMilli {
+		if isActive(&in.Specs[i], &in.Results[i]) {
 			return i, true
 		}
 	}
@@ -99,18 +98,48 @@ func active(in *Input) (index int, found bool) {
 	return 0, false
 }
 
-// isUnknown reports whether a metric may be active: it cannot be computed and has no active fallback.
+// isActive reports whether the metric itself is active. A scaler may say so without a value.
+func isActive(spec *source.Spec, r *metric.Result) bool {
+	switch {
+	case spec.Type == source.ExternalScaler:
+		return r.Activity == metric.Active
+	case !spec.Type.HasValueWithoutPods() || r.Failure != nil || r.Pending:
+		return false
+	default:
+		return r.Total > spec.ActivationMilli
+	}
+}
+
+// isUnknown reports whether a metric may be active: it cannot be computed or does not say, and has no active fallback.
 func (in *Input) isUnknown() bool {
 	for i := range in.Results {
 		r := &in.Results[i]
-		if !in.Specs[i].Type.HasValueWithoutPods() || r.Failure == nil && !r.Pending {
-			continue
-		}
-		if !slices.ContainsFunc(in.Fallbacks, func(f fallback.Active) bool { return f.Metric == i }) {
+		isComputed := !in.Specs[i].Type.HasValueWithoutPods() || r.Failure == nil && !r.Pending
+		if (!isComputed || in.mayBeActive(i)) && !in.hasFallback(i) {
 			return true
 		}
 	}
 	return false
+}
+
+// isSilent reports whether a scaler does not say if it is active, and has no active fallback. Its values alone do not
+// let the last replica go.
+func (in *Input) isSilent() bool {
+	for i := range in.Results {
+		if in.mayBeActive(i) && !in.hasFallback(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeActive reports whether metric i is a scaler that does not say.
+func (in *Input) mayBeActive(i int) bool {
+	return in.Specs[i].Type == source.ExternalScaler && in.Results[i].Activity == metric.ActivityUnknown
+}
+
+func (in *Input) hasFallback(i int) bool {
+	return slices.ContainsFunc(in.Fallbacks, func(f fallback.Active) bool { return f.Metric == i })
 }
 
 // Inactive is the largest proposal of the metrics while none is active: those that could be ask for no replicas.

@@ -1,0 +1,174 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+const (
+	// dialTimeout bounds one Dial, with everything that it asks and tries.
+	dialTimeout = 3 * time.Second
+	keepAlive   = 30 * time.Second
+	// maxAddresses is how many addresses of a server one Dial tries.
+	maxAddresses = 3
+)
+
+// Config is what a Dialer needs.
+type Config struct {
+	Rules Rules
+	// Services returns the addresses of the pods behind a port of a Service; nil if Services may not
+	// be read.
+	Services func(ctx context.Context, namespace, name string, port uint16) ([]netip.AddrPort, error)
+	// Lookup asks DNS; nil for the resolver of this machine. A name that ends in a dot is complete.
+	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
+	// Connect opens a TCP connection; nil for that of this machine.
+	Connect func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
+}
+
+// Dialer connects to servers and pods that the rules permit. It may be used by many goroutines.
+type Dialer struct{ config Config }
+
+// NewDialer connects to nothing yet.
+func NewDialer(config Config) *Dialer {
+	if config.Lookup == nil {
+		config.Lookup = func(ctx context.Context, name string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		}
+	}
+	if config.Connect == nil {
+		dialer := &net.Dialer{KeepAlive: keepAlive}
+		config.Connect = func(ctx context.Context, address netip.AddrPort) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", address.String())
+		}
+	}
+	return &Dialer{config}
+}
+
+// Dial connects to a server for objects of the namespace. The rules are applied to each address
+// directly before it is connected to.
+func (d *Dialer) Dial(ctx context.Context, namespace, host string, port uint16) (net.Conn, error) {
+	route, err := d.config.Rules.CheckServer(namespace, host, port)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	addresses, err := d.addresses(ctx, namespace, route, port)
+	if err != nil {
+		return nil, err
+	}
+	return d.connect(ctx, addresses)
+}
+
+// DialPod connects to a pod.
+func (d *Dialer) DialPod(ctx context.Context, address netip.AddrPort, isHostNetwork bool) (net.Conn, error) {
+	if err := d.config.Rules.CheckPod(address.Addr(), isHostNetwork); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return d.connect(ctx, []netip.AddrPort{address})
+}
+
+// addresses are those of the route that the rules permit. It is an error if there is none.
+func (d *Dialer) addresses(
+	ctx context.Context, namespace string, route Route, port uint16,
+) ([]netip.AddrPort, error) {
+	switch {
+	case route.Address.IsValid():
+		return []netip.AddrPort{netip.AddrPortFrom(route.Address, port)}, nil
+	case route.Name != "":
+		found, err := d.lookup(ctx, route.Name)
+		if err != nil {
+			return nil, err
+		}
+		addresses := make([]netip.AddrPort, len(found))
+		for i, address := range found {
+			addresses[i] = netip.AddrPortFrom(address, port)
+		}
+		return permitted(addresses, checkResolved)
+	case d.config.Services == nil:
+		return nil, fmt.Errorf("service %s/%s: Services are not read", namespace, route.Service)
+	}
+	found, err := d.config.Services(ctx, namespace, route.Service, port)
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := permitted(found, func(address netip.Addr) error {
+		return d.config.Rules.CheckPod(address, false)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pods of service %s/%s: %w", namespace, route.Service, err)
+	}
+	rand.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] })
+	return addresses, nil
+}
+
+// lookup asks DNS for a complete name. With the search domains of a pod, another name may answer
+// first: example.com is also Service example of namespace com. Only names that end in svc use search
+// domains, if the usual domain of clusters does not have them.
+func (d *Dialer) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
+	if !strings.HasSuffix(name, ".svc") {
+		return d.config.Lookup(ctx, name+".")
+	}
+	addresses, err := d.config.Lookup(ctx, name+clusterDomain+".")
+	var failed *net.DNSError
+	if errors.As(err, &failed) && failed.IsNotFound {
+		return d.config.Lookup(ctx, name)
+	}
+	return addresses, err
+}
+
+// permitted are the addresses without those that the check refuses. If it refuses all, its first
+// error is returned.
+func permitted(addresses []netip.AddrPort, check func(netip.Addr) error) ([]netip.AddrPort, error) {
+	var kept []netip.AddrPort
+	var refusal error
+	for _, address := range addresses {
+		if err := check(address.Addr()); err == nil {
+			kept = append(kept, netip.AddrPortFrom(address.Addr().Unmap(), address.Port()))
+		} else if refusal == nil {
+			refusal = err
+		}
+	}
+	if len(kept) > 0 {
+		return kept, nil
+	}
+	if refusal == nil {
+		refusal = errors.New("there is no address")
+	}
+	return nil, refusal
+}
+
+// connect tries some of the addresses, in order. Each has an equal part of the time that is left.
+func (d *Dialer) connect(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error) {
+	addresses = addresses[:min(len(addresses), maxAddresses)]
+	var failures error
+	for i, address := range addresses {
+		connection, err := d.connectOne(ctx, address, len(addresses)-i)
+		if err == nil {
+			return connection, nil
+		}
+		failures = errors.Join(failures, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, failures
+}
+
+// connectOne takes at most one of the parts of the time that is left.
+func (d *Dialer) connectOne(ctx context.Context, address netip.AddrPort, parts int) (net.Conn, error) {
+	if deadline, has := ctx.Deadline(); has {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(parts))
+		defer cancel()
+	}
+	return d.config.Connect(ctx, address)
+}

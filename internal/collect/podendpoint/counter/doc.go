@@ -1,0 +1,23 @@
+// Package counter remembers a metric of one pod's page: the sum of its gauges, or the rate
+// at which its counters grow. It is pure; the time is a parameter.
+//
+// # Counters
+//
+// What is remembered is the sum of the increments of all series. A series that is new, or
+// whose value fell, adds nothing in that interval: since when it counts is not known. A
+// history begins anew, and has a rate again with the second page, where nothing can be said
+// of the interval as a whole:
+//
+//   - a restart: the series that both pages have fell as a whole, or the pages have none in
+//     common;
+//   - a gap of more than [LongestGap], or a time before the newest.
+//
+// A series that is gone changes nothing: a library may remove one that is not used.
+//
+// # Pages that change nothing
+//
+// Pages less than [ShortestGap] after the newest are the same instant. A page with a value
+// that is NaN, infinite or negative, or without the metric, is no sample. Missing is never
+// zero, unless [Config] says so of absent metrics. Of a series that a page has twice, the
+// lower value counts.
+package counter

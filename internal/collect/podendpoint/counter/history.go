@@ -1,0 +1,242 @@
+package counter
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/points"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+)
+
+// The limits of one history.
+const (
+	// ShortestGap is what two pages lie apart at least: below it, the time at which the
+	// counters were read is not known well enough.
+	ShortestGap = 100 * time.Millisecond
+	// LongestGap is what two pages lie apart at most: beyond it an average says nothing of
+	// the present.
+	LongestGap = 2 * time.Minute
+)
+
+// Kind is how a metric is read.
+type Kind uint8
+
+// The kinds.
+const (
+	Gauge Kind = iota
+	Rate
+)
+
+// Config says how a metric is read.
+type Config struct {
+	Kind Kind
+	// IsAbsentZero makes a page without the metric count as 0.
+	IsAbsentZero bool
+}
+
+// Value is one series of a page: a hash of its labels, and its value.
+type Value struct {
+	Series uint64
+	Value  float64
+}
+
+// Outcome is what became of a page.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// First: the history began.
+	First Outcome = iota
+	// Continued: there is one interval more.
+	Continued
+	// Same: the page is of the same instant as the newest.
+	Same
+	// Absent: the page does not have the metric.
+	Absent
+	// Refused: a value is NaN, infinite or negative.
+	Refused
+	// Restarted: the counters fell or are others, and the history begins anew.
+	Restarted
+	// Interrupted: the gap was too long, and the history begins anew.
+	Interrupted
+	// ClockJumped: the page is from before the newest, and the history begins anew.
+	ClockJumped
+)
+
+// String is the outcome's name.
+func (o Outcome) String() string {
+	names := [...]string{"first", "continued", "same instant", "absent", "refused", "restarted", "interrupted",
+		"clock jumped"}
+	if int(o) >= len(names) {
+		return "unknown"
+	}
+	return names[o]
+}
+
+// History is that of one metric of one pod. A pod with another UID needs another one.
+type History struct {
+	config Config
+	// newest is when the newest page arrived. A time from time.Now has the monotonic clock,
+	// so that setting the clock falsifies nothing.
+	newest time.Time
+	// points are of the gauges' sum, or of the sum of all increments.
+	points points.History[float64]
+	// series are the counters of the newest page, by hash.
+	series []Value
+}
+
+// New makes an empty history.
+func New(config Config) History { return History{config: config} }
+
+// Add takes in a page that was read whole: all its series, in any order, which it may
+// change.
+func (h *History) Add(at time.Time, values []Value) Outcome {
+	if len(values) == 0 && !h.config.IsAbsentZero {
+		return Absent
+	}
+	values = unique(values)
+	sum := 0.0
+	for i := range values {
+		if !(values[i].Value >= 0) {
+			return Refused
+		}
+		sum += values[i].Value
+	}
+	if math.IsInf(sum, 0) {
+		return Refused
+	}
+	gap := at.Sub(h.newest)
+	outcome, increment := h.judge(gap, values)
+	if outcome == Same {
+		return Same
+	}
+	if h.config.Kind == Rate {
+		h.series = append(h.series[:0], values...)
+		sum = increment
+	}
+	h.newest = at
+	if outcome != Continued {
+		h.points.Begin(sum)
+		return outcome
+	}
+	if h.config.Kind == Rate {
+		sum += h.points.Newest()
+	}
+	if math.IsInf(sum, 0) {
+		h.points.Begin(0)
+		return Restarted
+	}
+	gapMillis := uint32(gap.Round(time.Millisecond).Milliseconds()) //nolint:gosec // at most LongestGap
+	h.points.Add(gapMillis, sum, averaging.StableWindow.Milliseconds())
+	return Continued
+}
+
+// unique sorts by series, and keeps the lower value of one that is there twice.
+func unique(values []Value) []Value {
+	slices.SortFunc(values, func(a, b Value) int {
+		return cmp.Or(cmp.Compare(a.Series, b.Series), cmp.Compare(a.Value, b.Value))
+	})
+	return slices.CompactFunc(values, func(a, b Value) bool { return a.Series == b.Series })
+}
+
+// judge is what a page does to the history, and by how much its counters grew.
+func (h *History) judge(gap time.Duration, values []Value) (Outcome, float64) {
+	switch {
+	case h.points.Len() == 0:
+		return First, 0
+	case gap < 0:
+		return ClockJumped, 0
+	case gap < ShortestGap:
+		return Same, 0
+	case gap > LongestGap:
+		return Interrupted, 0
+	case h.config.Kind == Gauge || len(h.series) == 0:
+		return Continued, 0
+	}
+	increment, isRestart := growth(h.series, values)
+	if isRestart {
+		return Restarted, 0
+	}
+	return Continued, increment
+}
+
+// growth compares the series that both pages have. Both are sorted.
+func growth(before, after []Value) (increment float64, isRestart bool) {
+	var sumBefore, sumAfter float64
+	shared := 0
+	for len(before) > 0 && len(after) > 0 {
+		b, a := before[0], after[0]
+		if b.Series <= a.Series {
+			before = before[1:]
+		}
+		if a.Series <= b.Series {
+			after = after[1:]
+		}
+		if b.Series != a.Series {
+			continue
+		}
+		shared++
+		sumBefore += b.Value
+		sumAfter += a.Value
+		increment += max(0, a.Value-b.Value)
+	}
+	return increment, shared == 0 || sumAfter < sumBefore
+}
+
+// Average is the rate, or the mean of the gauge, over the longest span that the window
+// holds, or over the last interval if that is longer. Each value of a gauge counts for the
+// time since the one before; a single one counts alone.
+func (h *History) Average(window time.Duration) metric.Sample {
+	first, span, ok := h.points.Window(window.Milliseconds())
+	switch {
+	case ok:
+		return h.sample(h.newest, first, h.points.Len()-1, span)
+	case h.config.Kind == Gauge && h.points.Len() == 1:
+		return metric.Sample{Present: true, Milli: milli(h.points.Newest()), At: h.newest}
+	}
+	return metric.Sample{}
+}
+
+// Recent are the last single intervals, the newest first.
+func (h *History) Recent() metric.Recent {
+	var recent metric.Recent
+	end, last := h.newest, h.points.Len()-1
+	for k := range recent {
+		if last < 1 {
+			break
+		}
+		gap := h.points.GapMillis(last)
+		recent[k] = h.sample(end, last-1, last, gap)
+		end = end.Add(-time.Duration(gap) * time.Millisecond)
+		last--
+	}
+	return recent
+}
+
+// sample is the average between two points.
+func (h *History) sample(end time.Time, first, last int, spanMillis int64) metric.Sample {
+	var value float64
+	if h.config.Kind == Rate {
+		value = (h.points.Value(last) - h.points.Value(first)) * 1000 / float64(spanMillis)
+	} else {
+		for i := first + 1; i <= last; i++ {
+			// In this order, so that no sum exceeds what a float64 has.
+			value += h.points.Value(i) * (float64(h.points.GapMillis(i)) / float64(spanMillis))
+		}
+	}
+	return metric.Sample{
+		Present: true, Milli: milli(value), At: end, Window: time.Duration(spanMillis) * time.Millisecond,
+	}
+}
+
+// milli rounds to a thousandth; what is beyond an int64 is the largest one.
+func milli(value float64) int64 {
+	value = math.Round(value * 1000)
+	if value >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(value)
+}

@@ -1,0 +1,101 @@
+// Package points keeps the last values of one series for averages over some seconds and
+// for the last intervals alone, in a fixed amount of memory. It knows no clock: a value has
+// its distance from the one before.
+package points
+
+import "math"
+
+const (
+	// Size is how many values are kept: at one second each they span the 15 s of the stable
+	// window.
+	Size = 16
+	// recent values are never thinned out: the surge window uses each of their intervals.
+	recent = 4
+)
+
+// History has the last values, the oldest first.
+type History[V int64 | float64] struct {
+	values [Size]V
+	// gapMillis is the distance from the value before, 0 for the oldest.
+	gapMillis [Size]uint32
+	// spanMillis is from the oldest value to the newest: all gaps.
+	spanMillis uint32
+	n          uint32
+}
+
+// Begin forgets all and starts with one value.
+func (h *History[V]) Begin(value V) {
+	h.n, h.spanMillis = 1, 0
+	h.values[0], h.gapMillis[0] = value, 0
+}
+
+// Add appends a value, at some distance from the newest. Where there is no room, one is
+// removed: the oldest if the others still span what is to be kept, otherwise an inner one,
+// so that more frequent values do not make the history shorter.
+func (h *History[V]) Add(gapMillis uint32, value V, keptMillis int64) {
+	if h.n == Size {
+		// A sixteenth less will do: values a second apart are never exactly that.
+		if left := int64(h.spanMillis - h.gapMillis[1] + gapMillis); left >= keptMillis-keptMillis/Size {
+			h.remove(0)
+		} else {
+			h.remove(h.densest())
+		}
+	}
+	h.values[h.n], h.gapMillis[h.n] = value, gapMillis
+	h.n++
+	h.spanMillis += gapMillis
+}
+
+// remove takes out a value that is not the newest; the gap before it becomes part of the
+// one behind it.
+func (h *History[V]) remove(i uint32) {
+	merged := h.gapMillis[i] + h.gapMillis[i+1]
+	copy(h.values[i:], h.values[i+1:h.n])
+	copy(h.gapMillis[i:], h.gapMillis[i+1:h.n])
+	h.n--
+	h.gapMillis[i] = merged
+	h.spanMillis -= h.gapMillis[0]
+	h.gapMillis[0] = 0
+}
+
+// densest is the inner value whose removal leaves the smallest gap. With the one to come,
+// the most recent stay.
+func (h *History[V]) densest() uint32 {
+	best, smallest := uint32(1), uint32(math.MaxUint32)
+	for i := uint32(1); i <= h.n-recent; i++ {
+		if gap := h.gapMillis[i] + h.gapMillis[i+1]; gap < smallest {
+			best, smallest = i, gap
+		}
+	}
+	return best
+}
+
+// Len is how many values there are.
+func (h *History[V]) Len() int { return int(h.n) }
+
+// Value is the one of that index, from the oldest.
+func (h *History[V]) Value(i int) V { return h.values[i] }
+
+// GapMillis is the distance of the value of that index from the one before.
+func (h *History[V]) GapMillis(i int) int64 { return int64(h.gapMillis[i]) }
+
+// Newest is the newest value. There must be one.
+func (h *History[V]) Newest() V { return h.values[h.n-1] }
+
+// Window is where the longest span begins that the window holds and that ends with the
+// newest value, or the last interval if that alone is longer; false without an interval.
+func (h *History[V]) Window(windowMillis int64) (first int, spanMillis int64, ok bool) {
+	if h.n < 2 {
+		return 0, 0, false
+	}
+	if span := int64(h.spanMillis); span <= windowMillis {
+		return 0, span, true
+	}
+	first = int(h.n) - 2
+	spanMillis = int64(h.gapMillis[h.n-1])
+	for first > 0 && spanMillis+int64(h.gapMillis[first]) <= windowMillis {
+		spanMillis += int64(h.gapMillis[first])
+		first--
+	}
+	return first, spanMillis, true
+}

@@ -151,7 +151,7 @@ func (r *replay) decide(
 	report := d.Report(outcome)
 	result.Status = a.Status
 	if s.StatusError == "" {
-		result.Status = observehorizontal.Status(a.HorizontalPodAutoscaler, &d, &report, now)
+		result.Status = observehorizontal.Status(a, &d, &report, now)
 	}
 	// The snapshot's object has no generation.
 	result.Status.ObservedGeneration = nil

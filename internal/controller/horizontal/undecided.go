@@ -57,7 +57,7 @@ func (r *reconciler) findOut(ctx context.Context, p *pass) {
 	state.Pending = nil
 	p.record.state = state
 	report := d.Report(horizontal.Outcome{At: now})
-	after := observehorizontal.Status(p.hpa.HorizontalPodAutoscaler, &d, &report, now)
+	after := observehorizontal.Status(p.hpa, &d, &report, now)
 	differs := takeover.Differs(p.hpa, &report, &after)
 	if differs && r.contests.IsFirst(&p.record.contest) && !r.status.IsStored(ctx, p.hpa, now) {
 		// The cache may not have what another controller writes.

@@ -53,7 +53,7 @@ func Evaluate(
 		state = horizontal.Settle(state, outcome)
 	}
 	r.Report = decision.Report(outcome)
-	r.Status = observehorizontal.Status(step.HPA, &decision, &r.Report, now)
+	r.Status = observehorizontal.Status(step.Autoscaler(), &decision, &r.Report, now)
 	r.Events = observehorizontal.Events(&r.Report)
 	return *r, state, nil
 }

@@ -17,8 +17,7 @@ import (
 // Status is the object's status after the decision. The object is only read,
 // and the status shares nothing with it. At is when the decision is reported:
 // the time of conditions that change and of a scale write.
-func Status(old *autoscalingv2.HorizontalPodAutoscaler, d *horizontal.Decision, r *statusreport.Report,
-	at time.Time,
+func Status(old Autoscaler, d *horizontal.Decision, r *statusreport.Report, at time.Time,
 ) autoscalingv2.HorizontalPodAutoscalerStatus {
 	status := *old.Status.DeepCopy()
 	for _, c := range r.Conditions {
@@ -67,16 +66,19 @@ func writeCondition(c condition.Condition) autoscalingv2.HorizontalPodAutoscaler
 
 // currentMetrics has one entry for each metric of the spec; that of a metric
 // that could not be computed is empty, as upstream's. One without values yet keeps its own.
-func currentMetrics(old *autoscalingv2.HorizontalPodAutoscaler, results []metric.Result) []autoscalingv2.MetricStatus {
+func currentMetrics(old Autoscaler, results []metric.Result) []autoscalingv2.MetricStatus {
 	specs, shown := old.Spec.Metrics, old.Status.CurrentMetrics
 	statuses := make([]autoscalingv2.MetricStatus, min(len(specs), len(results)))
 	for i := range statuses {
 		switch {
 		case results[i].Failure != nil:
-		case !results[i].Pending:
-			statuses[i] = metricStatus(&specs[i], &results[i])
-		case i < len(shown) && shown[i].Type == specs[i].Type:
+		case results[i].Pending && i < len(shown) && shown[i].Type == specs[i].Type:
 			statuses[i] = shown[i]
+		case results[i].Pending:
+		case isOwn(old, i):
+			statuses[i] = ownStatus(&old.Workload.Spec.Metrics[i], &results[i])
+		default:
+			statuses[i] = metricStatus(&specs[i], &results[i])
 		}
 	}
 	return statuses

@@ -86,7 +86,7 @@ func TestStatus(t *testing.T) {
 			hpa := hpaOf(autoscalingv2.HorizontalPodAutoscalerSpec{Metrics: make([]autoscalingv2.MetricSpec, 1)})
 			old.DeepCopyInto(&hpa.Status)
 			decision := &horizontal.Decision{Metrics: []metric.Result{{Failure: &source.Failure{}}}}
-			if diff := cmp.Diff(tc.want, Status(hpa, decision, &tc.report, noon)); diff != "" {
+			if diff := cmp.Diff(tc.want, Status(HPA(hpa), decision, &tc.report, noon)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(old, hpa.Status); diff != "" {
@@ -189,8 +189,8 @@ func TestCurrentMetrics(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := currentMetrics(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-				Metrics: []autoscalingv2.MetricSpec{tc.spec}}}, []metric.Result{tc.result})
+			got := currentMetrics(HPA(&autoscalingv2.HorizontalPodAutoscaler{Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+				Metrics: []autoscalingv2.MetricSpec{tc.spec}}}), []metric.Result{tc.result})
 			if diff := cmp.Diff([]autoscalingv2.MetricStatus{tc.want}, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

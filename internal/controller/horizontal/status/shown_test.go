@@ -32,10 +32,10 @@ func TestShownIsNotUrgent(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "written") {
 			// As it is after the decision was reported, maybe with other numbers.
-			hpa.Status = observehorizontal.Status(hpa, &decision, report, time.Unix(100, 0))
+			hpa.Status = observehorizontal.Status(observehorizontal.HPA(hpa), &decision, report, time.Unix(100, 0))
 			report.Rescaled = false
 		}
-		after := observehorizontal.Status(hpa, &decision, report, time.Unix(200, 0))
+		after := observehorizontal.Status(observehorizontal.HPA(hpa), &decision, report, time.Unix(200, 0))
 		is, want := observehorizontal.IsShown(hpa, &decision, report), !kubestatus.Urgent(&hpa.Status, &after) &&
 			!kubestatus.Turned(&hpa.Status, &after)
 		if is != want {

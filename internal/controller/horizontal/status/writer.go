@@ -63,7 +63,7 @@ func (w *Writer) writeStatus(ctx context.Context, u *Update) error {
 	if !w.mayWriteNumbers(u) && observehorizontal.IsShown(u.HPA.HorizontalPodAutoscaler, u.Decision, r) {
 		return nil
 	}
-	after := observehorizontal.Status(u.HPA.HorizontalPodAutoscaler, u.Decision, r, time.Now())
+	after := observehorizontal.Status(u.HPA, u.Decision, r, time.Now())
 	isUrgent := kubestatus.Urgent(&u.HPA.Status, &after)
 	if !w.isWorthWriting(u, &after, isUrgent) {
 		return nil

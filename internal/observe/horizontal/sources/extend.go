@@ -26,15 +26,19 @@ func Extend(
 		if p, err = PodEndpointOf(m.PodEndpoint); errors.Is(err, errSelector) {
 			spec.SelectorError, err = err.Error(), nil
 		}
-		spec.SelectorText = p.Selector.String()
+		spec.SelectorText, spec.Identity, spec.IsRate = p.Selector.String(), p.identity(), p.IsRate
 	case m.Type == plimsollv1alpha1.PrometheusMetricSourceType && m.Prometheus != nil:
-		_, err = PrometheusOf(m.Prometheus)
 		path = path.Child("prometheus")
 		spec.Target = targetOf(&m.Prometheus.Target, mode)
+		var p Prometheus
+		p, err = PrometheusOf(m.Prometheus)
+		spec.Identity = p.identity()
 	case m.Type == plimsollv1alpha1.ExternalScalerMetricSourceType && m.ExternalScaler != nil:
-		_, err = ExternalScalerOf(m.ExternalScaler)
 		path = path.Child("externalScaler")
-		spec.Target = scalerTarget(m.ExternalScaler, mode)
+		spec.Target, spec.IsOwnTarget = scalerTarget(m.ExternalScaler, mode), m.ExternalScaler.Target == nil
+		var e ExternalScaler
+		e, err = ExternalScalerOf(m.ExternalScaler)
+		spec.Identity = e.identity()
 	default:
 		return nil
 	}

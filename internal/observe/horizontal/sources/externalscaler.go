@@ -43,6 +43,11 @@ func ExternalScalerOf(m *plimsollv1alpha1.ExternalScalerMetricSource) (ExternalS
 	}, nil
 }
 
+// identity says what is measured, whatever reads it how often.
+func (e *ExternalScaler) identity() string {
+	return identity("ExternalScaler", e.Address, e.Metadata.text, e.MetricName)
+}
+
 // Metadata is a scaler's metadata. It is comparable.
 type Metadata struct {
 	// text is JSON, in which the keys are sorted.

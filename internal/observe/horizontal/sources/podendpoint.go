@@ -3,6 +3,7 @@ package sources
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -71,4 +72,9 @@ func portOf(port intstr.IntOrString) (name string, number uint16, err error) {
 	default:
 		return "", 0, fmt.Errorf("port: %s: %w: 1 to 65535, or the name of a container port", port.String(), errRange)
 	}
+}
+
+func (p *PodEndpoint) identity() string {
+	return identity("PodEndpoint", p.PortName, strconv.Itoa(int(p.Port)), p.Path, strconv.FormatBool(p.IsTLS), p.Metric,
+		p.Selector.text, strconv.FormatBool(p.IsRate))
 }

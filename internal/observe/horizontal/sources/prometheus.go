@@ -55,3 +55,7 @@ func PrometheusOf(m *plimsollv1alpha1.PrometheusMetricSource) (Prometheus, error
 	}
 	return p, nil
 }
+
+func (p *Prometheus) identity() string {
+	return identity("Prometheus", p.Address, p.Query, p.Tenant, p.TenantHeader, p.Namespace)
+}

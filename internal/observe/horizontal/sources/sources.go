@@ -5,6 +5,8 @@ package sources
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -88,6 +90,15 @@ func shorten(query string) string {
 	return line[:end] + ellipsis
 }
 
+// identity is a short name for the values: equal for equal ones alone.
+func identity(values ...string) string {
+	hash := fnv.New64a()
+	for _, value := range values {
+		hash.Write(strconv.AppendQuote(nil, value))
+	}
+	return strconv.FormatUint(hash.Sum64(), 16)
+}
+
 var (
 	errRange    = errors.New("out of range")
 	errAbsent   = errors.New("missing")
@@ -108,3 +119,26 @@ func secondsOf(field string, seconds *int32, otherwise, most int32) (time.Durati
 }
 
 func isTrue(value *bool) bool { return value != nil && *value }
+
+// Target is the spec's target of a metric that Plimsoll reads itself; nil for others, and where the
+// scaler's own target holds.
+func Target(m *plimsollv1alpha1.MetricSpec) *plimsollv1alpha1.MetricTarget {
+	switch {
+	case m.PodEndpoint != nil:
+		return &m.PodEndpoint.Target
+	case m.Prometheus != nil:
+		return &m.Prometheus.Target
+	case m.ExternalScaler != nil:
+		return m.ExternalScaler.Target
+	default:
+		return nil
+	}
+}
+
+// IsTotal reports whether the target of a metric that Plimsoll reads itself is the value in total.
+func IsTotal(m *plimsollv1alpha1.MetricSpec) bool {
+	if t := Target(m); t != nil {
+		return t.AverageValue == nil
+	}
+	return m.ExternalScaler != nil && m.ExternalScaler.MetricType == plimsollv1alpha1.ValueMetricType
+}

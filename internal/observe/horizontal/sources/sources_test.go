@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -217,17 +218,19 @@ func TestExtend(t *testing.T) {
 		err    string
 	}{
 		"a pod endpoint": {podEndpoint(), source.Spec{
-			Name: "http_requests_total", Target: source.Target{Type: source.AverageValue, Milli: 10_000},
+			Name: "http_requests_total", IsRate: true, Target: source.Target{Type: source.AverageValue, Milli: 10_000},
 		}, ""},
 		"a query": {prometheus(), source.Spec{
 			Name: "sum(up)", Target: source.Target{Type: source.AverageValue, Milli: 10_000},
 		}, ""},
-		"a scaler": {scaler(), source.Spec{Name: "scaler:9090", Target: source.Target{Type: source.AverageValue}}, ""},
+		"a scaler": {scaler(), source.Spec{
+			Name: "scaler:9090", IsOwnTarget: true, Target: source.Target{Type: source.AverageValue},
+		}, ""},
 		"a scaler's total": {func() any {
 			m := scaler()
 			m.MetricName, m.MetricType = "jobs", plimsollv1alpha1.ValueMetricType
 			return m
-		}(), source.Spec{Name: "jobs", Target: source.Target{Type: source.Value}}, ""},
+		}(), source.Spec{Name: "jobs", IsOwnTarget: true, Target: source.Target{Type: source.Value}}, ""},
 		"a scaler with a target": {func() any {
 			m := scaler()
 			m.Target = &plimsollv1alpha1.MetricTarget{Type: "Value", Value: pointer(resource.MustParse("500m"))}
@@ -251,7 +254,7 @@ func TestExtend(t *testing.T) {
 			m := metricOf(tt.source)
 			var got source.Spec
 			errs := sources.Extend(&got, &m, arithmetic.Saturate, field.NewPath("spec", "metrics").Index(0))
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(source.Spec{}, "Identity")); diff != "" {
 				t.Error(diff)
 			}
 			if (tt.err == "") != (len(errs) == 0) || len(errs) > 0 && !strings.Contains(errs[0].Error(), tt.err) {
@@ -275,4 +278,43 @@ func TestNameOfQuery(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", query, got, want)
 		}
 	}
+}
+
+// What is measured has an identity, and how it is read and judged has none.
+func TestIdentity(t *testing.T) {
+	identity := func(source any) string {
+		m := metricOf(source)
+		return extended(t, &m).Identity
+	}
+	same := podEndpoint()
+	same.Target, same.IgnoreNullValues, same.Path = average("5"), pointer(true), "/metrics"
+	if a, b := identity(podEndpoint()), identity(same); a == "" || a != b {
+		t.Errorf("%q and %q measure the same", a, b)
+	}
+	query, other := prometheus(), prometheus()
+	query.IntervalSeconds, other.Query = pointer[int32](60), "sum(down)"
+	if a := identity(prometheus()); a != identity(query) || a == identity(other) {
+		t.Errorf("%q, %q, %q", a, identity(query), identity(other))
+	}
+	jobs := scaler()
+	jobs.ScalerMetadata = map[string]string{"queue": "jobs"}
+	rate := podEndpoint()
+	rate.As = plimsollv1alpha1.GaugeSampleType
+	all := map[string]any{}
+	for _, m := range []any{podEndpoint(), rate, prometheus(), other, scaler(), jobs} {
+		id := identity(m)
+		if all[id] != nil {
+			t.Errorf("%+v and %+v are the same", all[id], m)
+		}
+		all[id] = m
+	}
+}
+
+func extended(t *testing.T, m *plimsollv1alpha1.MetricSpec) source.Spec {
+	t.Helper()
+	var spec source.Spec
+	if errs := sources.Extend(&spec, m, arithmetic.Saturate, field.NewPath("metric")); errs != nil {
+		t.Error(errs)
+	}
+	return spec
 }

@@ -7,7 +7,10 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/projection"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // limitWord is a limit in one word, as conditions have their reasons.
@@ -23,12 +26,17 @@ func limitWord(l projection.Limit) string {
 const mostMetrics = 2
 
 // metricsText is the metrics' current values and targets, as kubectl get hpa shows them.
-func metricsText(specs []autoscalingv2.MetricSpec, current []autoscalingv2.MetricStatus) string {
+func (w *Decided) metricsText(a observehorizontal.Autoscaler) string {
 	var parts []string
+	specs, current, own := a.Spec.Metrics, w.Status.CurrentMetrics, a.Workload.Spec.Metrics
 	for i := range specs[:min(len(specs), mostMetrics)] {
 		var status autoscalingv2.MetricStatus
 		if i < len(current) {
 			status = current[i]
+		}
+		if name := sources.Name(&own[i]); name != "" {
+			parts = append(parts, name+": "+w.ownText(&own[i], i, &status))
+			continue
 		}
 		parts = append(parts, metricText(&specs[i], &status))
 	}
@@ -74,6 +82,29 @@ func metricText(m *autoscalingv2.MetricSpec, s *autoscalingv2.MetricStatus) stri
 		return wholeText(&m.External.Target, value)
 	}
 	return "<unknown type>"
+}
+
+// ownText is a metric that Plimsoll reads itself. The target of an external scaler may come with its values.
+func (w *Decided) ownText(m *plimsollv1alpha1.MetricSpec, i int, s *autoscalingv2.MetricStatus) string {
+	var value autoscalingv2.MetricValueStatus
+	switch {
+	case s.Pods != nil:
+		value = s.Pods.Current
+	case s.External != nil:
+		value = s.External.Current
+	}
+	target := sources.Target(m)
+	if target == nil {
+		target = &plimsollv1alpha1.MetricTarget{}
+		if i < len(w.Decision.Metrics) && w.Decision.Metrics[i].TargetMilli > 0 {
+			own := resource.NewMilliQuantity(w.Decision.Metrics[i].TargetMilli, resource.DecimalSI)
+			target.Value, target.AverageValue = own, own
+		}
+	}
+	if sources.IsTotal(m) {
+		return ratioText(value.Value, target.Value)
+	}
+	return ratioText(value.AverageValue, target.AverageValue) + " (avg)"
 }
 
 func resourceText(t *autoscalingv2.MetricTarget, v *autoscalingv2.MetricValueStatus) string {

@@ -34,7 +34,7 @@ func Of(a observehorizontal.Autoscaler, w *Decided) plimsollv1alpha1.WorkloadAut
 		ObservedGeneration: common.ObservedGeneration, LastScaleTime: common.LastScaleTime,
 		CurrentReplicas: common.CurrentReplicas, DesiredReplicas: common.DesiredReplicas,
 		CurrentMetrics: common.CurrentMetrics, Conditions: conditionsOf(common.Conditions, a.Generation),
-		Metrics: metricsText(a.Spec.Metrics, common.CurrentMetrics), Reason: w.reason(),
+		Metrics: w.metricsText(a), Reason: w.reason(),
 	}
 	if d.Branch == horizontal.BranchNoScale {
 		return status

@@ -1,0 +1,66 @@
+package workloadstatus
+
+import (
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+)
+
+// TestMetricsText checks the column METRICS of metrics that Plimsoll reads itself.
+func TestMetricsText(t *testing.T) {
+	ten := resource.MustParse("10")
+	average := plimsollv1alpha1.MetricTarget{Type: "AverageValue", AverageValue: &ten}
+	pods := plimsollv1alpha1.MetricSpec{Type: "PodEndpoint", PodEndpoint: &plimsollv1alpha1.PodEndpointMetricSource{
+		Metric: plimsollv1alpha1.MetricIdentifier{Name: "hits"}, Target: average,
+	}}
+	query := plimsollv1alpha1.MetricSpec{Type: "Prometheus", Prometheus: &plimsollv1alpha1.PrometheusMetricSource{
+		Query: "sum(up)", Target: plimsollv1alpha1.MetricTarget{Type: "Value", Value: &ten},
+	}}
+	scaler := plimsollv1alpha1.MetricSpec{
+		Type: "ExternalScaler", ExternalScaler: &plimsollv1alpha1.ExternalScalerMetricSource{MetricName: "jobs"},
+	}
+	five := resource.MustParse("5")
+	of := func(v autoscalingv2.MetricValueStatus) autoscalingv2.MetricStatus {
+		return autoscalingv2.MetricStatus{External: &autoscalingv2.ExternalMetricStatus{Current: v}}
+	}
+	for name, tt := range map[string]struct {
+		specs   []plimsollv1alpha1.MetricSpec
+		current []autoscalingv2.MetricStatus
+		results []metric.Result
+		want    string
+	}{
+		"no values": {specs: []plimsollv1alpha1.MetricSpec{pods, query},
+			want: "hits: <unknown>/10 (avg), sum(up): <unknown>/10"},
+		"values": {
+			specs: []plimsollv1alpha1.MetricSpec{pods, query},
+			current: []autoscalingv2.MetricStatus{
+				{Pods: &autoscalingv2.PodsMetricStatus{Current: autoscalingv2.MetricValueStatus{AverageValue: &five}}},
+				of(autoscalingv2.MetricValueStatus{Value: &five}),
+			},
+			want: "hits: 5/10 (avg), sum(up): 5/10",
+		},
+		"no target yet": {specs: []plimsollv1alpha1.MetricSpec{scaler}, want: "jobs: <unknown>/<unknown> (avg)"},
+		"the scaler's target": {
+			specs:   []plimsollv1alpha1.MetricSpec{scaler},
+			current: []autoscalingv2.MetricStatus{of(autoscalingv2.MetricValueStatus{AverageValue: &five})},
+			results: []metric.Result{{TargetMilli: 2500}}, want: "jobs: 5/2500m (avg)",
+		},
+	} {
+		a := observehorizontal.WorkloadAutoscaler(&plimsollv1alpha1.WorkloadAutoscaler{
+			Spec: plimsollv1alpha1.WorkloadAutoscalerSpec{Metrics: tt.specs},
+		})
+		w := Decided{
+			Status:   &autoscalingv2.HorizontalPodAutoscalerStatus{CurrentMetrics: tt.current},
+			Decision: &horizontal.Decision{Metrics: tt.results},
+		}
+		if got := w.metricsText(a); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

@@ -25,7 +25,8 @@
 // a metric could seem to be absent ([ErrTruncated]).
 //
 // The measure is Prometheus' own library (expfmt), applied to the wanted metrics alone.
-// What this package accepts expfmt accepts too, with the same values. What expfmt accepts
+// What this package accepts expfmt accepts too, with the same values; but exemplars, and
+// other parts of a protobuf message that are not read, may be damaged. What expfmt accepts
 // is accepted here but for label names in quotes and what is beyond the bounds of [Config].
 //
 // # Bounds

@@ -92,7 +92,7 @@ func (b *batch) effect(r *reading) effect {
 	c := r.container
 	gap := r.cpuMillis - c.newestMillis
 	switch {
-	case c.n == 0:
+	case c.cpuNanos.Len() == 0:
 		return first
 	case gap < 0:
 		return clockJumped
@@ -113,7 +113,7 @@ func (b *batch) effect(r *reading) effect {
 // leewayMillis is how old the newest sample may have been when it arrived: about
 // as old as samples become before a newer one takes their place.
 func (c *container) leewayMillis() int64 {
-	if c.n < 2 {
+	if c.cpuNanos.Len() < 2 {
 		return firstJumpMillis
 	}
 	last := c.lastGapMillis()

@@ -160,7 +160,7 @@ type view struct {
 
 func (v *view) of(c *container) ContainerUsage {
 	usage := ContainerUsage{Name: c.name}
-	if c.seen != v.round || c.n > 0 && c.arrivedMillis < v.oldestMillis {
+	if c.seen != v.round || c.cpuNanos.Len() > 0 && c.arrivedMillis < v.oldestMillis {
 		return usage
 	}
 	usage.CPU, usage.HasCPU = c.window(v.windowMillis)

@@ -1,0 +1,216 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// pod is one of a namespace.
+type pod struct {
+	namespace, labels string
+	Pod
+}
+
+// podOf is ready, with the container port web 8080.
+func podOf(namespace, labels, address string) pod {
+	p := pod{namespace: namespace, labels: labels, Pod: Pod{IsReady: true}}
+	if address != "" {
+		p.Address = netip.MustParseAddr(address)
+	}
+	p.Port = func(name string) (uint16, bool) { return 8080, name == "web" }
+	return p
+}
+
+func podsOf(pods ...pod) Pods {
+	return func(namespace string, selector labels.Selector) iter.Seq[Pod] {
+		return func(yield func(Pod) bool) {
+			for _, p := range pods {
+				set, err := labels.ConvertSelectorToLabelsMap(p.labels)
+				if err != nil {
+					panic(err)
+				}
+				if p.namespace == namespace && selector.Matches(set) && !yield(p.Pod) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// service is team-a/shop with a port 80 to the named port web.
+func service(change func(*corev1.Service)) *corev1.Service {
+	s := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "shop"},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP, Selector: map[string]string{"app": "shop"},
+			ClusterIP: "10.96.0.9",
+			Ports:     []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromString("web"), Protocol: corev1.ProtocolTCP}},
+		},
+	}
+	if change != nil {
+		change(s)
+	}
+	return s
+}
+
+// check refuses loopback addresses and pods in the host's network, as the real one does.
+func check(address netip.Addr, isHostNetwork bool) error {
+	if address.IsLoopback() || isHostNetwork {
+		return fmt.Errorf("refused: %s", address)
+	}
+	return nil
+}
+
+func resolver(t *testing.T, pods Pods, objects ...runtime.Object) (*Resolver, *fake.Clientset) {
+	t.Helper()
+	client := fake.NewClientset(objects...)
+	r, err := New(Config{Client: client.CoreV1(), Pods: pods, Check: check})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, client
+}
+
+func TestAddresses(t *testing.T) {
+	one, two := podOf("team-a", "app=shop", "10.1.0.1"), podOf("team-a", "app=shop", "10.1.0.2")
+	unready, host, loopback := podOf("team-a", "app=shop", "10.1.0.3"), podOf("team-a", "app=shop", "10.1.0.4"),
+		podOf("team-a", "app=shop", "127.0.0.1")
+	unready.IsReady, host.IsHostNetwork = false, true
+	unnamed := podOf("team-a", "app=shop", "10.1.0.5")
+	unnamed.Port = nil
+	for name, c := range map[string]struct {
+		change func(*corev1.Service)
+		port   uint16
+		pods   []pod
+		want   string
+	}{
+		"ready pods": {pods: []pod{two, one, unready}, want: "10.1.0.1:8080 10.1.0.2:8080"},
+		"a number": {pods: []pod{one, unnamed}, want: "10.1.0.1:9102 10.1.0.5:9102",
+			change: func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(9102) }},
+		"no target port": {pods: []pod{one}, want: "10.1.0.1:80",
+			change: func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.IntOrString{} }},
+		"a headless Service": {pods: []pod{one}, want: "10.1.0.1:8080",
+			change: func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone }},
+		"no pod has the named port": {pods: []pod{unnamed}},
+		"a port beyond the last": {pods: []pod{one},
+			change: func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(65536 + 22) }},
+		"another port":            {port: 81, pods: []pod{one}},
+		"UDP":                     {pods: []pod{one}, change: func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP }},
+		"other labels":            {pods: []pod{podOf("team-a", "app=other", "10.1.0.1")}},
+		"other namespace's pods":  {pods: []pod{podOf("team-b", "app=shop", "10.1.0.1")}},
+		"pods without an address": {pods: []pod{podOf("team-a", "app=shop", "")}},
+		"pods that are refused":   {pods: []pod{host, loopback}},
+		"refused pods and others": {pods: []pod{host, one, loopback}, want: "10.1.0.1:8080"},
+		"ExternalName": {pods: []pod{one}, change: func(s *corev1.Service) {
+			s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "metadata.google.internal"
+		}},
+		"no selector":        {pods: []pod{one}, change: func(s *corev1.Service) { s.Spec.Selector = nil }},
+		"external addresses": {change: func(s *corev1.Service) { s.Spec.ExternalIPs = []string{"169.254.169.254"} }},
+		"of another namespace": {pods: []pod{one, podOf("team-b", "app=shop", "10.1.0.9")},
+			change: func(s *corev1.Service) { s.Namespace = "team-b" }},
+	} {
+		r, _ := resolver(t, podsOf(c.pods...), service(c.change))
+		if c.port == 0 {
+			c.port = 80
+		}
+		addresses, err := r.Addresses(t.Context(), "team-a", "shop", c.port)
+		if got := strings.Trim(fmt.Sprint(addresses), "[]"); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
+		}
+	}
+}
+
+// TestEndpointsDoNotCount: an author may point them at another namespace.
+func TestEndpointsDoNotCount(t *testing.T) {
+	r, client := resolver(t, podsOf(podOf("team-a", "app=shop", "10.1.0.1")), service(nil))
+	if _, err := r.Addresses(t.Context(), "team-a", "shop", 80); err != nil {
+		t.Error(err)
+	}
+	for _, action := range client.Actions() {
+		if action.GetVerb() != "get" || action.GetResource().Resource != "services" {
+			t.Errorf("%s %s", action.GetVerb(), action.GetResource().Resource)
+		}
+	}
+}
+
+// TestOneRequest: many that ask at once, and soon after, cost one request, also if there is no such Service; pods are
+// as they are at each call.
+func TestOneRequest(t *testing.T) {
+	for _, name := range []string{"shop", "absent"} {
+		synctest.Test(t, func(t *testing.T) {
+			r, client := resolver(t, podsOf(podOf("team-a", "app=shop", "10.1.0.1")), service(nil))
+			for range 20 {
+				go func() { _, _ = r.Addresses(t.Context(), "team-a", name, 80) }()
+			}
+			synctest.Wait()
+			<-time.After(maxAge - 1)
+			_, _ = r.Addresses(t.Context(), "team-a", name, 80)
+			if n := len(client.Actions()); n != 1 {
+				t.Errorf("%s: %d requests", name, n)
+			}
+			<-time.After(1)
+			_, _ = r.Addresses(t.Context(), "team-a", name, 80)
+			if n := len(client.Actions()); n != 2 {
+				t.Errorf("%s: %d requests", name, n)
+			}
+		})
+	}
+}
+
+// TestManyNames: names that come and go leave nothing.
+func TestManyNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := resolver(t, podsOf())
+		for i := range 4 * tidyAbove {
+			_, _ = r.Addresses(t.Context(), "team-a", fmt.Sprint("absent-", i), 80)
+			<-time.After(maxAge / 100)
+		}
+		if n := len(r.known); n > tidyAbove {
+			t.Errorf("%d Services are kept", n)
+		}
+	})
+}
+
+func TestSilentServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, client := resolver(t, podsOf(), service(nil))
+		client.PrependReactor("get", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
+			<-time.After(timeout)
+			return true, nil, context.DeadlineExceeded
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := r.Addresses(ctx, "team-a", "shop", 80); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		synctest.Wait()
+		<-time.After(timeout)
+	})
+}
+
+func TestForbidden(t *testing.T) {
+	r, client := resolver(t, podsOf(), service(nil))
+	client.PrependReactor("get", "services", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(a.GetResource().GroupResource(), "shop", nil)
+	})
+	_, err := r.Addresses(t.Context(), "team-a", "shop", 80)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "config/sources") {
+		t.Error(err)
+	}
+}

@@ -217,6 +217,27 @@ func TestHorizontalAlone(t *testing.T) {
 	}
 }
 
+// TestMetricSourcesAreGrantedApart: to find the servers of metrics takes a right, and to read credentials another. No
+// installation has one of them by itself.
+func TestMetricSourcesAreGrantedApart(t *testing.T) {
+	for dir, want := range map[string][]string{
+		filepath.Join(configDir, "sources"):            {" services get"},
+		filepath.Join(configDir, "sources", "secrets"): {" secrets get"},
+	} {
+		rights := granted(t, rendered(t, dir))
+		if got := rights["plimsoll-controller"]; len(rights) != 1 || !slices.Equal(got, want) {
+			t.Errorf("%s grants %q", dir, rights)
+		}
+	}
+	for _, dir := range []string{configDir, horizontalDir} {
+		for _, right := range granted(t, rendered(t, dir))["plimsoll-controller"] {
+			if strings.Contains(right, " services ") || strings.Contains(right, " secrets ") {
+				t.Errorf("%s grants %q", dir, right)
+			}
+		}
+	}
+}
+
 // isVertical reports whether only the vertical side needs the right.
 func isVertical(right string) bool {
 	_, what, _ := strings.Cut(right, " ")

@@ -29,6 +29,8 @@ func (s seen) look(now *Situation) {
 		divergence.SucceededPods:     slices.ContainsFunc(now.Pods, succeeded),
 		divergence.UncountedRequests: hasUtilization(spec.Metrics) && slices.ContainsFunc(now.Pods, uncounted),
 		divergence.LeaveZero:         now.Scale.Spec == 0 && spec.Behavior != nil,
+		divergence.ZeroBelowMin:      now.Scale.Spec == 0 && least > 0,
+		divergence.ZeroCondition:     true,
 		divergence.DropSeries:        now.Recreate || now.Rival,
 		divergence.HistoryByUID:      now.Recreate,
 		divergence.OutOfRange:        now.Scale.Spec > spec.MaxReplicas || now.Scale.Spec < least || now.Rival,

@@ -45,6 +45,7 @@ func Decide(now time.Time, p *Policy, s State, o *Observation) (Decision, State)
 	d := Decision{
 		At: now, Trigger: o.Trigger, Current: o.Target.SpecReplicas, Desired: o.Target.SpecReplicas, Bounds: p.bounds(),
 		policy: p, target: o.Target, conflict: o.Conflict, shown: o.Shown, refusal: o.Refusal,
+		isScaledToZero: o.ScaledToZero,
 	}
 	d.schedule(s.work)
 	d.Branch = branch(p, d.Bounds, o)
@@ -139,9 +140,7 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		return
 	}
 	if !usable {
-		if d.Branch = BranchFailed; d.Pending > 0 || d.Outdated > 0 && d.Failed == 0 {
-			d.Branch = BranchAwaiting
-		}
+		d.withoutProposal()
 		return
 	}
 	// Upstream takes the proposal only if it is above zero.
@@ -155,6 +154,19 @@ func (d *Decision) fromMetrics(s *State, o *Observation) {
 		d.Stabilized = behavior.Stabilized{Reason: behavior.ReadyForNewScale}
 	}
 	d.Rescale = d.Desired != d.Current
+}
+
+// withoutProposal leaves the count as it is, or scales a target from zero to min.
+// Upstream keeps it at zero for as long as no metric can be computed.
+func (d *Decision) withoutProposal() {
+	switch {
+	case d.Pending > 0 || d.Outdated > 0 && d.Failed == 0:
+		d.Branch = BranchAwaiting
+	case d.Current == 0 && d.Bounds.MinReplicas > 0 && d.policy.Divergences.Has(divergence.ZeroBelowMin):
+		d.Branch, d.Desired, d.Rescale = BranchBelowMin, d.Bounds.MinReplicas, true
+	default:
+		d.Branch = BranchFailed
+	}
 }
 
 // context is what all metrics of the decision share.

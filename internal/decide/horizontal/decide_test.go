@@ -135,8 +135,13 @@ func TestBranches(t *testing.T) {
 			result{horizontal.BranchDisabled, 0, false, false},
 		},
 		"scaled to zero, min raised, only metrics of pods": {
-			"upstream asks the metrics first, which fail without pods: the target stays at zero",
+			"the metrics are asked first, which fail without pods: the target goes to min",
 			2, 10, []source.Spec{resource}, scaledToZero(see(0, metric.Reading{})), divergence.Default,
+			result{horizontal.BranchBelowMin, 2, true, true},
+		},
+		"scaled to zero, min raised, only metrics of pods, upstream": {
+			"upstream keeps it at zero",
+			2, 10, []source.Spec{resource}, scaledToZero(see(0, metric.Reading{})), divergence.None,
 			result{horizontal.BranchFailed, 0, false, true},
 		},
 		"a reading is missing": {

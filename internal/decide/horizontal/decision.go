@@ -62,6 +62,8 @@ type Decision struct {
 	conflict statusreport.Conflict
 	shown    statusreport.Shown
 	refusal  statusreport.Refusal
+	// isScaledToZero is the status of the condition before the decision.
+	isScaledToZero bool
 }
 
 // Branch is the way that a decision took.

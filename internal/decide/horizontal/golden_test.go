@@ -47,7 +47,7 @@ var update = flag.Bool("update", false, "write what the scenarios print into tes
 //	                            one decision, or several: at=0s,15s; without current= the count is
 //	                            what the last one made it; both shows upstream's outcome too, which
 //	                            from the policy on has gone its own way; further:
-//	                            trigger=event; scale=WORD, selector=missing|invalid|ambiguous, what is wrong with
+//	                            status, ScaledToZero is what the side's last decision made it; trigger=event; scale=WORD, selector=missing|invalid|ambiguous, what is wrong with
 //	                            the target
 //	  are ready*3 pending       what the pods are, see podOf; without it all of current are ready
 //	  requests 900 1000*2 -     the pods' requests in milli-units, see requestOf; without it 1000 each
@@ -238,6 +238,9 @@ func (s *stage) decide(out *strings.Builder, args map[string]string, details []s
 // decideAs is one side's decision, which it carries out.
 func (s *stage) decideAs(p *horizontal.Policy, of *side, args map[string]string, details []string) *seen {
 	o, outcome := s.observation(of.current, args, details), horizontal.Outcome{At: s.now, Error: args["write"]}
+	if _, isOwn := args["status"]; isOwn {
+		o.ScaledToZero = of.shown[statusreport.ScaledToZero]
+	}
 	if p.WorkloadAutoscaler != nil {
 		o.CreatedAt, o.ScaledToZero = s.created, o.ScaledToZero || of.shown[statusreport.ScaledToZero]
 		o.Shown = statusreport.Shown{

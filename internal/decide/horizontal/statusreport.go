@@ -24,7 +24,7 @@ func (d *Decision) Report(outcome Outcome) statusreport.Report {
 		Current: &d.Current, Desired: &d.Desired, ActiveDesired: &d.ActiveDesired, Rescale: d.Rescale, Proposed: d.Proposed,
 		Surge: &d.Surge, Stabilized: &d.Stabilized, Limited: &d.Limited, RaisedToMin: d.RaisedToMin,
 		Schedules: &d.Schedules, Fallbacks: &d.Fallbacks, Zero: &d.Zero, Shown: d.shown, Refusal: d.refusal,
-		WriteError: outcome.Error,
+		IsScaledToZero: d.isScaledToZero, WriteError: outcome.Error,
 	})
 	r.ShowConflict(d.conflict)
 	return r

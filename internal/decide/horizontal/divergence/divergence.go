@@ -55,6 +55,11 @@ const (
 	RecentlyReady
 	// NewerSamples lowers the count only on samples newer than its last scale-up.
 	NewerSamples
+	// ZeroBelowMin scales a target from zero to a min above zero where no metric can be
+	// computed.
+	ZeroBelowMin
+	// ZeroCondition ends ScaledToZero once another writer has scaled the target up.
+	ZeroCondition
 
 	end
 )
@@ -70,6 +75,7 @@ var known = names.Names{
 	"rollout-surge", "no-ready-pods", "succeeded-pods", "saturate", "uncounted-requests", "leave-zero", "history-by-uid",
 	"out-of-range", "accurate-messages", "drop-series", "partial-container", "reject-implausible", "window-history",
 	"one-doubling", "surge-window", "recently-ready", "newer-samples",
+	"zero-below-min", "zero-condition",
 }
 
 // Names implements names.Family.

@@ -52,6 +52,8 @@ type Input struct {
 	Zero                            *zero.Result
 	Shown                           Shown
 	Refusal                         Refusal
+	// IsScaledToZero is the status of the condition before the decision.
+	IsScaledToZero bool
 	// WriteError is why the scale could not be written.
 	WriteError string
 }
@@ -70,12 +72,15 @@ const (
 	ScaledToZero   = "ScaledToZero"
 )
 
+const notScaledToZero = "the HPA controller did not scale the workload to zero"
+
 const unableToCompute = "the HPA was unable to compute the replica count: "
 
 // Of is the decision as conditions, events and reasons (upstream: the messages of
 // pkg/controller/podautoscaler/horizontal.go, v1.37.1).
 func Of(d *Input) Report {
 	r := d.report()
+	d.endScaledToZero(&r)
 	if d.IsWorkloadAutoscaler {
 		d.extend(&r)
 	}
@@ -212,5 +217,14 @@ func (d *Input) reportOutcome(r *Report) {
 		r.Set(ScaledToZero, true, "ScaledToZero", "the HPA controller scaled the workload to zero")
 		return
 	}
-	r.Set(ScaledToZero, false, "NotScaledToZero", "the HPA controller did not scale the workload to zero")
+	r.Set(ScaledToZero, false, "NotScaledToZero", notScaledToZero)
+}
+
+// endScaledToZero ends the condition where another writer has scaled the target up: if they scale it to zero later, that
+// is not this controller's doing. Upstream leaves the condition until it writes the scale itself.
+func (d *Input) endScaledToZero(r *Report) {
+	if d.IsScaledToZero && d.Stage != NoScale && *d.Current > 0 && *d.Desired > 0 && !r.Rescaled &&
+		d.Divergences.Has(divergence.ZeroCondition) {
+		r.Set(ScaledToZero, false, "NotScaledToZero", notScaledToZero)
+	}
 }

@@ -31,7 +31,7 @@ type seen struct {
 //	                           the way there
 //	usage=50%/30% milli=500    each metric against its target, and its average or value
 //	failed=FailedGetPodsMetric the reasons of the metrics that failed
-//	counted=2 unready=1 missing=1 ignored=1
+//	counted=2 unready=1 missing=1 ignored=1 unsampled=984
 //	                           what became of the pods
 //	ScalingLimited=True/TooManyReplicas
 //	                           a condition, by its type
@@ -156,7 +156,7 @@ func (g *seen) reported(key string) string {
 
 // ofMetrics is what expect calls by the key, of each metric.
 func (g *seen) ofMetrics(key string) (value string, known bool) {
-	if !slices.Contains([]string{"milli", "counted", "unready", "missing", "ignored", "failed"}, key) {
+	if !slices.Contains([]string{"milli", "counted", "unready", "missing", "ignored", "unsampled", "failed"}, key) {
 		return "", false
 	}
 	var all []string
@@ -171,6 +171,8 @@ func (g *seen) ofMetrics(key string) (value string, known bool) {
 			all = append(all, strconv.Itoa(m.Counts.Unready))
 		case "missing":
 			all = append(all, strconv.Itoa(m.Counts.Missing))
+		case "unsampled":
+			all = append(all, strconv.Itoa(m.Counts.Unsampled))
 		case "ignored":
 			all = append(all, strconv.Itoa(m.Counts.Ignored))
 		case "failed":

@@ -171,7 +171,8 @@ func (s *stage) surge(key string, args map[string]string) {
 // metricOf reads a metric: cpu and memory are resources, app/cpu one of a
 // container, object, external and pods are what they say. Where there are two
 // of a kind, external:jobs has a name of its own; steps give its values by it.
-// type=Cheese makes it one that no API knows; without a target it has none.
+// endpoint, prometheus and scaler are the sources that Plimsoll reads itself; rate makes an endpoint's metric events per
+// second, own leaves the target's value to the reading. type=Cheese makes it one that no API knows; without a target it has none.
 func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 	kind, name, named := strings.Cut(kind, ":")
 	if !named {
@@ -188,6 +189,12 @@ func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 		spec.Type = source.External
 	case kind == "pods":
 		spec.Type = source.Pods
+	case kind == "endpoint":
+		spec.Type = source.PodEndpoint
+	case kind == "prometheus":
+		spec.Type = source.Prometheus
+	case kind == "scaler":
+		spec.Type = source.ExternalScaler
 	}
 	for key, value := range args {
 		switch key {
@@ -197,6 +204,10 @@ func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 			spec.Target = source.Target{Type: source.AverageValue, Milli: s.milli(value)}
 		case "value":
 			spec.Target = source.Target{Type: source.Value, Milli: s.milli(value)}
+		case "rate":
+			spec.IsRate = true
+		case "own":
+			spec.IsOwnTarget = true
 		case "type":
 			spec.Type = source.Type(value)
 		case "fallback":

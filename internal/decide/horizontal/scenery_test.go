@@ -179,8 +179,17 @@ func (s *stage) requestOf(text string) metric.Request {
 }
 
 // reading is a metric's answer: "down" is an API error, "none" an empty list, "awaited" nothing yet. The value
-// of an Object or External metric may say when it was asked for, as in 500@-90s?15s.
+// of an Object or External metric may say when it was asked for, as in 500@-90s?15s. Those of a scaler begin with what
+// it says of itself: active, inactive or silent; target=500 is the target that comes with them.
 func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Request) metric.Reading {
+	if spec.Type == source.ExternalScaler && len(values) > 0 {
+		activity, rest := values[0], values[1:]
+		spec := *spec
+		spec.Type = source.External
+		r := s.reading(&spec, rest, requests)
+		r.Activity = map[string]metric.Activity{"active": metric.Active, "inactive": metric.Inactive}[activity]
+		return r
+	}
 	switch {
 	case slices.Contains(values, "down"):
 		return broken()
@@ -190,8 +199,12 @@ func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Re
 		return metric.Reading{Empty: true}
 	}
 	var r metric.Reading
-	if spec.Type == source.Object || spec.Type == source.External {
+	if !spec.Type.IsPerPod() {
 		for _, v := range values {
+			if target, isTarget := strings.CutPrefix(v, "target="); isTarget {
+				r.TargetMilli = s.milli(target)
+				continue
+			}
 			v, asked, given := strings.Cut(v, "?")
 			if given {
 				r.Asked = noon.Add(s.period(asked))
@@ -214,10 +227,13 @@ func (s *stage) reading(spec *source.Spec, values []string, requests []metric.Re
 
 // sampleOf reads a sample, as in 500@-10s/1m: its value, when it was taken, and
 // its window; the time of the decision and 30s where that is left out. "-" is
-// none, +500 the one of a pod that is not among the pods.
+// none, "~" is a pod that was not asked, +500 the one of a pod that is not among the pods.
 func (s *stage) sampleOf(text string) metric.Sample {
 	if text == "-" {
 		return metric.Sample{}
+	}
+	if text == "~" {
+		return metric.Sample{Unsampled: true}
 	}
 	text, window, windowed := strings.Cut(text, "/")
 	text, at, timed := strings.Cut(text, "@")

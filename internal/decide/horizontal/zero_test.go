@@ -4,11 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/plimsoll-dev/plimsoll/internal/decide/condition"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/divergence"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/statusreport"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 // TestZeroBelowMin: a target that was scaled to zero comes back to a min above zero if no metric can be computed.
@@ -76,4 +80,51 @@ func TestZeroCondition(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestZeroDoesNotFlap: whatever values, errors, gaps and pushes there are, a target goes to zero at most once in a
+// cooldown period, and never in a decision in which a metric failed, was awaited or did not say whether it is active.
+func TestZeroDoesNotFlap(t *testing.T) {
+	const cooldown = time.Minute
+	rapid.Check(t, func(t *rapid.T) {
+		m, p := making(t), policy(0, 10)
+		p.DownscaleStabilization = 0
+		p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Zero: zero.Settings{CooldownPeriod: cooldown}}
+		p.Metrics = []source.Spec{queue(), queue()}
+		p.Metrics[0].Type, p.Metrics[1].Type = source.ExternalScaler, source.Prometheus
+		var s horizontal.State
+		now, current, falls := noon, int32(1), int64(0)
+		for range 40 {
+			now = now.Add(m.duration("later", 30*time.Second))
+			o, isKnown := see(current), true
+			for range p.Metrics {
+				r := length(int32(m.pick("length", 0, 1)))
+				r.Activity = metric.Activity(m.pick("activity", 1, 2))
+				switch m.pick("outage", 0, 15) {
+				case 13:
+					r.Activity, isKnown = metric.ActivityUnknown, false
+				case 14:
+					r.Series, r.Error, isKnown = nil, "down", false
+				case 15:
+					r.Series, r.Pending, isKnown = nil, true, false
+				}
+				o.Readings = append(o.Readings, r)
+			}
+			// Only a scaler's activity counts.
+			isKnown = isKnown || o.Readings[0].Activity != metric.ActivityUnknown && len(o.Readings[0].Series) > 0 &&
+				len(o.Readings[1].Series) > 0
+			var d horizontal.Decision
+			d, s = horizontal.Decide(now, &p, s, &o)
+			s = horizontal.Settle(s, horizontal.Outcome{At: now})
+			if d.Current > 0 && d.Desired == 0 {
+				if falls++; !isKnown {
+					t.Fatalf("at %v it goes to zero on %+v", now.Sub(noon), o.Readings)
+				}
+			}
+			current = d.Desired
+		}
+		if most := 1 + int64(now.Sub(noon)/cooldown); falls > most {
+			t.Fatalf("it went to zero %d times in %v", falls, now.Sub(noon))
+		}
+	})
 }

@@ -185,16 +185,8 @@ func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 		spec.Type, spec.Name, spec.Container = source.ContainerResource, resource, container
 	case kind == "object":
 		spec.Type, spec.Object = source.Object, source.ObjectRef{Kind: "Service", Name: "web"}
-	case kind == "external":
-		spec.Type = source.External
-	case kind == "pods":
-		spec.Type = source.Pods
-	case kind == "endpoint":
-		spec.Type = source.PodEndpoint
-	case kind == "prometheus":
-		spec.Type = source.Prometheus
-	case kind == "scaler":
-		spec.Type = source.ExternalScaler
+	case kinds[kind] != "":
+		spec.Type = kinds[kind]
 	}
 	for key, value := range args {
 		switch key {
@@ -219,6 +211,11 @@ func (s *stage) metricOf(kind string, args map[string]string) source.Spec {
 		}
 	}
 	return spec
+}
+
+var kinds = map[string]source.Type{
+	"external": source.External, "pods": source.Pods, "endpoint": source.PodEndpoint, "prometheus": source.Prometheus,
+	"scaler": source.ExternalScaler,
 }
 
 func (s *stage) rules(direction string, words []string) {

@@ -220,8 +220,8 @@ func (d *Input) reportOutcome(r *Report) {
 	r.Set(ScaledToZero, false, "NotScaledToZero", notScaledToZero)
 }
 
-// endScaledToZero ends the condition where another writer has scaled the target up: if they scale it to zero later, that
-// is not this controller's doing. Upstream leaves the condition until it writes the scale itself.
+// endScaledToZero ends the condition where another writer has scaled the target up: if they scale it to zero later,
+// that is not this controller's doing. Upstream leaves the condition until it writes the scale itself.
 func (d *Input) endScaledToZero(r *Report) {
 	if d.IsScaledToZero && d.Stage != NoScale && *d.Current > 0 && *d.Desired > 0 && !r.Rescaled &&
 		d.Divergences.Has(divergence.ZeroCondition) {

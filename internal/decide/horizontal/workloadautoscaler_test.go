@@ -119,7 +119,7 @@ func TestScheduleWithinMax(t *testing.T) {
 // a max does that, and it does not fall at all while a metric fails without an active fallback.
 func TestFallbackNeverLowersBelowMetrics(t *testing.T) {
 	fell := 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		m, p := making(t), policy(1, 20)
 		p.Behavior, p.WorkloadAutoscaler = rates(unlimited(), unlimited()), &horizontal.WorkloadAutoscaler{}
 		p.Metrics = []source.Spec{queue(), queue(), queue()}
@@ -155,7 +155,11 @@ func TestFallbackNeverLowersBelowMetrics(t *testing.T) {
 			}
 			s = horizontal.Settle(s, horizontal.Outcome{At: d.At})
 		}
-	})
+	}
+	// Few of the random inputs lower a count with an active fallback.
+	for i := 0; i < 10 && fell == 0; i++ {
+		rapid.Check(t, check)
+	}
 	if fell == 0 {
 		t.Error("no count fell with an active fallback: that proves nothing")
 	}

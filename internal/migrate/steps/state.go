@@ -178,7 +178,7 @@ func (s *State) Back() (Step, error) {
 	case !s.isMigrated():
 		return "", errors.New("the WorkloadAutoscaler was not made by plimsoll migrate: there is nothing to restore")
 	}
-	switch _, err := s.manifest(); {
+	switch from, err := s.manifest(); {
 	case err != nil:
 		return "", err
 	case s.isGone() && w.Annotations[convert.Migrating] != convert.Back:
@@ -187,8 +187,19 @@ func (s *State) Back() (Step, error) {
 		return Restore, nil
 	case s.isChanging():
 		return AwaitKEDA, nil
+	case !s.isOfKEDA() && !equality.Semantic.DeepEqual(targetOf(s.HPA), targetOf(from)):
+		return "", errors.New("the HorizontalPodAutoscaler of this name has another target than the one that was " +
+			"replaced: rename it first, so that it can be restored")
 	}
 	return DeleteWorkloadAutoscaler, nil
+}
+
+// targetOf is the kind and the name of what the HPA scales.
+func targetOf(hpa *unstructured.Unstructured) (target [2]string) {
+	for i, field := range []string{"kind", "name"} {
+		target[i], _, _ = unstructured.NestedString(hpa.Object, "spec", "scaleTargetRef", field)
+	}
+	return target
 }
 
 // manifest is what the WorkloadAutoscaler replaced.

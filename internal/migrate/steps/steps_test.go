@@ -515,6 +515,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// An HPA that was made for another target meanwhile does not replace the WorkloadAutoscaler.
+func TestBackBesideAnotherTarget(t *testing.T) {
+	f := newFake(t)
+	if err := f.forward(); err != nil {
+		t.Fatal(err)
+	}
+	other := testHPA(10)
+	_ = unstructured.SetNestedField(other.Object, "other", "spec", "scaleTargetRef", "name")
+	f.store(other)
+	f.state.HPA, f.log = other, nil
+	err := f.runner().Back(t.Context(), web)
+	if err == nil || !strings.Contains(err.Error(), "another target") || len(f.log) > 0 {
+		t.Errorf("%v, writes %v", err, f.log)
+	}
+}
+
 // An HPA with a finalizer is gone only later: until then the WorkloadAutoscaler waits.
 func TestAwaitsDeletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

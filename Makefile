@@ -111,7 +111,7 @@ test-prometheus: ## test history, alerts and dashboard with a real Prometheus (b
 	@$(GO) test -count 1 -timeout 15m -tags prometheus ./test/prometheus
 
 .PHONY: test-migrate
-test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; two minutes)
+test-migrate: tools ## migrate HPAs there and back under steady and rising load, beside each other (TIMES=10 of each; one minute)
 	@$(GO) test -count 1 -timeout 20m -v -run 'Test(Steady|Rising)Load' ./test/integration/migrate -args -times=$(or $(TIMES),10)
 
 .PHONY: oracle

@@ -24,16 +24,22 @@ func ofKEDA(hpa *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.Horizonta
 	return hpa
 }
 
+// besideKEDA starts with a WorkloadAutoscaler that wants four replicas for a target that has two and an HPA of KEDA.
+func (w *world) besideKEDA() (*workloadAPI, *autoscalingv2.HorizontalPodAutoscaler) {
+	api, hpa := w.workloads(), externally(w.web("web", 2))
+	w.external = func(context.Context) (int64, error) { return 400, nil }
+	api.put(workloadOf(hpa))
+	w.addHPA(ofKEDA(hpa))
+	w.start(inAuto, api.serve)
+	return api, hpa
+}
+
 // TestKEDAsHPA: a WorkloadAutoscaler does not act while KEDA has an HPA for its target, names that HPA in its condition
-// and an event, and acts when KEDA has deleted it.
+// and an event, and acts when KEDA has deleted it. KEDA deletes and creates it again within a moment where its name
+// changes.
 func TestKEDAsHPA(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
-		hpa := externally(w.web("web", 2))
-		w.external = func(context.Context) (int64, error) { return 400, nil }
-		api.put(workloadOf(hpa))
-		w.addHPA(ofKEDA(hpa))
-		w.start(inAuto, api.serve)
+		api, hpa := w.besideKEDA()
 		wantsToYield := func() {
 			t.Helper()
 			got := workloadCondition(api.get("web"), "AbleToScale")
@@ -47,6 +53,10 @@ func TestKEDAsHPA(t *testing.T) {
 		if !w.hasEvent("web Warning TargetHasAnotherAutoscaler: HorizontalPodAutoscaler shop/keda-hpa-web") {
 			t.Errorf("events %q", w.events)
 		}
+		w.deleteHPA("keda-hpa-web")
+		again := ofKEDA(hpa)
+		again.UID = "keda-2"
+		w.addHPA(again)
 		w.pass(2 * period)
 		wantsToYield()
 		w.deleteHPA("keda-hpa-web")
@@ -92,12 +102,7 @@ func TestHPAThatComesDuringADecision(t *testing.T) {
 // deleted. The WorkloadAutoscaler has not acted by then, and begins a moment later, at once.
 func TestLastDecisionOfAnHPA(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		api := w.workloads()
-		hpa := externally(w.web("web", 2))
-		w.external = func(context.Context) (int64, error) { return 400, nil }
-		api.put(workloadOf(hpa))
-		w.addHPA(ofKEDA(hpa))
-		w.start(inAuto, api.serve)
+		w.besideKEDA()
 		w.pass(period)
 		w.deleteHPA("keda-hpa-web")
 		w.pass(2 * time.Second)

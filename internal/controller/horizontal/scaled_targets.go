@@ -11,8 +11,8 @@ import (
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 )
 
-// scaledTargets has what each autoscaler scales, and who else scales the same. Thousands may name one target: nothing
-// here goes through all of them.
+// scaledTargets has what each autoscaler scales, and who else scales the same. Thousands may name one target: only of
+// goes through all of them.
 type scaledTargets struct {
 	// mu guards what follows.
 	mu    sync.Mutex
@@ -55,7 +55,7 @@ func (s *scaledTargets) set(hpa observehorizontal.Autoscaler) (affected []observ
 	}
 	affected = s.appendFirst(affected, id)
 	s.byKey[key] = scaledTarget{id: id, created: created}
-	i, _ := s.find(id, key)
+	i := s.find(id, key)
 	s.byTarget[id] = slices.Insert(s.byTarget[id], i, key)
 	return s.appendFirst(affected, id)
 }
@@ -73,7 +73,7 @@ func (s *scaledTargets) drop(key observe.Key) (affected []observe.Key) {
 	if !isThere {
 		return nil
 	}
-	i, _ := s.find(old.id, key)
+	i := s.find(old.id, key)
 	others := slices.Delete(s.byTarget[old.id], i, i+1)
 	if s.byTarget[old.id] = others; len(others) == 0 {
 		delete(s.byTarget, old.id)
@@ -104,8 +104,8 @@ func (s *scaledTargets) rivalOf(key observe.Key) (rival observe.Key, isThere boo
 }
 
 // find is an autoscaler's place among those of a target, or where it would be. It needs the lock.
-func (s *scaledTargets) find(id targets.ID, key observe.Key) (place int, isThere bool) {
-	return slices.BinarySearchFunc(s.byTarget[id], key, func(other, key observe.Key) int {
+func (s *scaledTargets) find(id targets.ID, key observe.Key) (place int) {
+	place, _ = slices.BinarySearchFunc(s.byTarget[id], key, func(other, key observe.Key) int {
 		switch {
 		case other == key:
 			return 0
@@ -114,6 +114,7 @@ func (s *scaledTargets) find(id targets.ID, key observe.Key) (place int, isThere
 		}
 		return 1
 	})
+	return place
 }
 
 // isBefore reports whether one autoscaler goes before another: HPAs first, then the one that was created first. It

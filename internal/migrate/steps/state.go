@@ -187,9 +187,9 @@ func (s *State) Back() (Step, error) {
 		return Restore, nil
 	case s.isChanging():
 		return AwaitKEDA, nil
-	case !s.isOfKEDA() && !equality.Semantic.DeepEqual(targetOf(s.HPA), targetOf(from)):
+	case !s.isOfKEDA() && targetOf(s.HPA) != targetOf(from):
 		return "", errors.New("the HorizontalPodAutoscaler of this name has another target than the one that was " +
-			"replaced: rename it first, so that it can be restored")
+			"replaced: give that one another name first, so that it can be restored")
 	}
 	return DeleteWorkloadAutoscaler, nil
 }

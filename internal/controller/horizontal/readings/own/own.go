@@ -1,0 +1,117 @@
+package own
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+// Specs are what an object's metrics need, index for index; nil if none of them is read here.
+type Specs []sources.Spec
+
+// SpecsOf are those of the object; nil for an HPA.
+func SpecsOf(a observehorizontal.Autoscaler) Specs {
+	if a.Workload == nil {
+		return nil
+	}
+	return sources.Of(a.Workload.Spec.Metrics)
+}
+
+// Has reports whether metric i is read here.
+func (s Specs) Has(i int) bool { return i < len(s) && s[i] != sources.Spec{} }
+
+// HasPods reports whether a metric is of the pods' own endpoints.
+func (s Specs) HasPods() bool {
+	for i := range s {
+		if s[i].PodEndpoint != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Query asks for the metrics of one decision.
+type Query struct {
+	Key   observe.Key
+	Specs Specs
+	Pods  []*observe.Pod
+}
+
+// Answers are what is known to the metrics of one decision. They may be used again.
+type Answers struct {
+	all   []answer
+	views []View
+}
+
+// answer is what is known to one metric.
+type answer struct {
+	// usage is of the pods; nil for other metrics.
+	usage View
+	// total is of a server, or why the pods have no values.
+	total sources.Answer
+}
+
+// Look asks what is known now.
+func (s *Sources) Look(now time.Time, q *Query, a *Answers) {
+	a.all = a.all[:0]
+	views := 0
+	for i := range q.Specs {
+		var known answer
+		switch spec := &q.Specs[i]; {
+		case spec.PodEndpoint != nil:
+			known = s.lookAtPods(now, &PodQuery{Key: q.Key, Metric: i, Spec: spec.PodEndpoint, Pods: q.Pods}, a, views)
+			views++
+		case spec.Prometheus != nil && s.Prometheus != nil:
+			known.total = s.Prometheus.Look(now, q.Key, i, spec.Prometheus)
+		case spec.Prometheus != nil:
+			known.total = isOff(source.Prometheus)
+		case spec.ExternalScaler != nil && s.Scalers != nil:
+			known.total = s.Scalers.Look(now, q.Key, i, spec.ExternalScaler)
+		case spec.ExternalScaler != nil:
+			known.total = isOff(source.ExternalScaler)
+		}
+		a.all = append(a.all, known)
+	}
+}
+
+// lookAtPods uses the given one of the views, which are as many as there have ever been metrics of pods.
+func (s *Sources) lookAtPods(now time.Time, q *PodQuery, a *Answers, view int) answer {
+	if s.Pods == nil {
+		return answer{total: isOff(source.PodEndpoint)}
+	}
+	if view == len(a.views) {
+		a.views = append(a.views, s.Pods.NewView())
+	}
+	switch err := s.Pods.Look(now, q, a.views[view]); {
+	case errors.Is(err, ErrPending):
+		return answer{total: sources.Answer{IsPending: true}}
+	case err != nil:
+		return answer{total: sources.Answer{Err: err}}
+	}
+	return answer{usage: a.views[view]}
+}
+
+// isOff is the answer of a source that is nil.
+func isOff(kind source.Type) sources.Answer {
+	return sources.Answer{Err: fmt.Errorf("this controller does not read metrics of type %s", kind)}
+}
+
+// Reading is that of metric i, which is one of the specs'.
+func (a *Answers) Reading(i int, translate *observehorizontal.Answers) metric.Reading {
+	if usage := a.all[i].usage; usage != nil {
+		return translate.PodEndpoint(i, usage)
+	}
+	return translate.Server(i, &a.all[i].total)
+}
+
+// Reset drops references to objects and pods, which would be kept alive.
+func (a *Answers) Reset() {
+	clear(a.all)
+	a.all = a.all[:0]
+}

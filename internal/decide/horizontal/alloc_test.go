@@ -89,6 +89,10 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	several := steady(10)
 	several.Readings = append(several.Readings, length(10),
 		metric.Reading{Samples: several.Readings[0].Samples, Extraneous: []int64{500}}, several.Readings[0])
+	scaler := length(10)
+	scaler.Activity, scaler.TargetMilli = metric.Active, 1000
+	own := answered(10, 7)
+	own.Readings = append(own.Readings, length(10), scaler)
 	for name, tt := range map[string]struct {
 		metrics     []source.Spec
 		observation horizontal.Observation
@@ -97,6 +101,12 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		"utilization of 1000 pods": {[]source.Spec{cpu()}, steady(1000)},
 		"the surge window":         {[]source.Spec{cpu()}, busy(10, 1, 1, 1)},
 		"an external metric":       {[]source.Spec{queue()}, see(10, length(10))},
+		"metrics that Plimsoll reads itself": {
+			[]source.Spec{
+				endpoint(), {Type: source.Prometheus, Name: "up", Target: queue().Target},
+				{Type: source.ExternalScaler, Name: "jobs", Target: queue().Target, IsOwnTarget: true},
+			}, own,
+		},
 		"several metrics": {
 			[]source.Spec{
 				cpu(), queue(), {Type: source.Pods, Name: "requests", Target: average},
@@ -108,6 +118,9 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			t.Run(name+" "+behavior, func(t *testing.T) {
 				w := tide{policy: policy(1, 10_000), observation: tt.observation}
 				w.policy.Metrics, w.policy.Behavior, w.policy.Surge = tt.metrics, b, surge.Defaults()
+				if tt.metrics[0].Type == source.PodEndpoint {
+					w.policy.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{}
+				}
 				w.policy.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
 				w.turn()
 				if allocations := testing.AllocsPerRun(1, w.turn); allocations != 0 {

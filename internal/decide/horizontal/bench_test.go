@@ -8,6 +8,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 )
 
 // BenchmarkDecide is a decision a second on an object with a utilization metric
@@ -31,6 +32,65 @@ func BenchmarkDecide(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkDecideOwn is the same on metrics that Plimsoll reads itself. Of 1000 pods 16 are sampled.
+func BenchmarkDecideOwn(b *testing.B) {
+	average := source.Target{Type: source.AverageValue, Milli: 500}
+	for name, c := range map[string]struct {
+		spec        source.Spec
+		observation horizontal.Observation
+	}{
+		"PodEndpoint/pods=10":           {endpoint(), answered(10, 10)},
+		"PodEndpoint/pods=1000":         {endpoint(), answered(1000, 1000)},
+		"PodEndpoint/pods=1000,part=16": {endpoint(), answered(1000, 16)},
+		"Prometheus":                    {source.Spec{Type: source.Prometheus, Name: "up", Target: average}, see(10, length(10))},
+		"ExternalScaler": {source.Spec{Type: source.ExternalScaler, Name: "queue", Target: average},
+			see(10, metric.Reading{Series: []int64{10_000}, Activity: metric.Active})},
+	} {
+		b.Run(name, func(b *testing.B) {
+			p := policy(1, 2000)
+			p.Behavior, p.WorkloadAutoscaler, p.Surge = defaults(), &horizontal.WorkloadAutoscaler{}, surge.Defaults()
+			p.Tolerance = metric.Tolerance{Up: 0.1, Down: 0.1}
+			p.Metrics = []source.Spec{c.spec}
+			s, o := horizontal.State{}, c.observation
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				now := noon.Add(time.Duration(i) * time.Second)
+				if r := &o.Readings[0]; len(r.Samples) > 0 {
+					r.Samples[0].Milli = int64(500 + i%7*40)
+				}
+				i++
+				_, s = horizontal.Decide(now, &p, s, &o)
+			}
+		})
+	}
+}
+
+// endpoint is a rate from the pods' own pages, of which each is to have half an event per second.
+func endpoint() source.Spec {
+	return source.Spec{
+		Type: source.PodEndpoint, Name: "requests", Identity: "1", IsRate: true,
+		Target: source.Target{Type: source.AverageValue, Milli: 500},
+	}
+}
+
+// answered is a target of n pods, of which a part is asked. Those have the rate that they are to have.
+func answered(n, part int) horizontal.Observation {
+	o := steady(n)
+	r := &o.Readings[0]
+	r.Requests, r.Recent = nil, make([]metric.Recent, n)
+	for i := range n {
+		if i >= part {
+			r.Samples[i] = metric.Sample{Unsampled: true}
+			continue
+		}
+		for k := range r.Recent[i] {
+			r.Recent[i][k] = metric.Sample{Present: true, Milli: 500, At: noon, Window: time.Second}
+		}
+	}
+	return o
 }
 
 // BenchmarkReport is what every decision costs besides.

@@ -11,6 +11,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric/source"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
+	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/zero"
 )
 
 // situation is everything that a decision depends on.
@@ -31,6 +32,8 @@ type maker struct {
 	pick func(what string, low, high int64) int64
 	// wild lets through what validation and a sound shell keep out.
 	wild bool
+	// isHPA leaves out what only a WorkloadAutoscaler has.
+	isHPA bool
 }
 
 func (m maker) chance(what string, oneIn int64) bool { return m.pick(what, 1, oneIn) == oneIn }
@@ -54,6 +57,9 @@ func (m maker) milli(what string) int64 {
 func (m maker) situation() situation {
 	s := situation{now: noon, policy: m.policy(), state: m.state()}
 	s.observation = m.observation(&s.policy)
+	if s.policy.WorkloadAutoscaler != nil && m.pick("idle", 0, 1) == 1 {
+		s.state.IdleSince = noon.Add(-m.duration("idle for", 15*time.Minute))
+	}
 	return s
 }
 
@@ -77,7 +83,16 @@ func (m maker) policy() horizontal.Policy {
 		p.MinReplicas = int32(m.pick("any min", math.MinInt32, math.MaxInt32))
 		p.Divergences = divergence.Set(m.pick("divergences", 0, int64(divergence.Default)))
 	}
+	if !m.isHPA && m.chance("workload autoscaler", 3) {
+		p.WorkloadAutoscaler = &horizontal.WorkloadAutoscaler{Zero: zero.Settings{
+			CooldownPeriod: m.duration("cooldown", 10*time.Minute), InitialCooldownPeriod: m.duration("initial", time.Minute),
+		}}
+	}
 	for range m.pick("metrics", 1, 3) {
+		if p.WorkloadAutoscaler != nil && m.pick("own", 0, 1) == 1 {
+			p.Metrics = append(p.Metrics, m.ownSpec())
+			continue
+		}
 		p.Metrics = append(p.Metrics, m.spec())
 	}
 	if m.pick("behavior", 0, 2) > 0 {
@@ -146,6 +161,32 @@ func (m maker) spec() source.Spec {
 	}
 	if m.wild && m.chance("odd selector", 10) {
 		s.SelectorError = "odd"
+	}
+	return s
+}
+
+// ownSpec is a metric that Plimsoll reads itself.
+func (m maker) ownSpec() source.Spec {
+	kinds := []source.Type{source.PodEndpoint, source.Prometheus, source.ExternalScaler}
+	s := source.Spec{
+		Type: kinds[m.pick("own type", 0, 2)], Name: "requests", SelectorText: "nil", Identity: "1",
+		Target: source.Target{Type: source.AverageValue, Milli: max(1, m.milli("target"))},
+	}
+	if m.pick("target type", 0, 1) == 1 {
+		s.Target.Type = source.Value
+	}
+	switch s.Type {
+	case source.PodEndpoint:
+		s.IsRate = m.pick("rate", 0, 1) == 1
+	case source.Prometheus:
+		s.ActivationMilli = m.pick("activation", 0, 2000)
+	case source.ExternalScaler:
+		if s.IsOwnTarget = m.pick("own target", 0, 1) == 1; s.IsOwnTarget {
+			s.Target.Milli = 0
+		}
+	}
+	if m.wild && m.chance("odd own target", 10) {
+		s.Target.Milli = m.pick("odd value", math.MinInt64, math.MaxInt64)
 	}
 	return s
 }
@@ -219,23 +260,54 @@ func (m maker) pod(name string) metric.Pod {
 }
 
 func (m maker) reading(spec *source.Spec, pods int) metric.Reading {
-	switch m.pick("outage", 0, 30) {
+	r := m.values(spec, pods)
+	if spec.Type == source.ExternalScaler {
+		r.Activity = metric.Activity(m.pick("activity", 0, 2))
+	}
+	return r
+}
+
+func (m maker) values(spec *source.Spec, pods int) metric.Reading {
+	switch m.pick("outage", 0, 31) {
 	case 29:
 		return broken()
 	case 30:
 		return metric.Reading{Empty: true}
+	case 31:
+		return metric.Reading{Pending: true}
 	}
+	switch {
+	case spec.Type == source.PodEndpoint:
+		return m.endpoint(pods)
+	case spec.Type.HasValueWithoutPods():
+		return m.total(spec)
+	default:
+		return m.perPod(pods)
+	}
+}
+
+// total has the values of a metric that needs no pods.
+func (m maker) total(spec *source.Spec) metric.Reading {
 	var r metric.Reading
-	if spec.Type == source.Object || spec.Type == source.External {
-		if m.pick("timed", 0, 1) == 1 {
-			r.At = noon.Add(-m.duration("series' age", time.Minute))
+	if spec.Type == source.ExternalScaler {
+		r.TargetMilli = max(1, m.milli("the scaler's target"))
+		if m.wild && m.chance("odd scaler's target", 10) {
+			r.TargetMilli = m.pick("odd value", math.MinInt64, math.MaxInt64)
 		}
-		r.Series = append(r.Series, m.milli("series"))
-		for spec.Type == source.External && m.pick("another", 0, 2) == 2 {
-			r.Series = append(r.Series, m.milli("series"))
-		}
-		return r
 	}
+	if m.pick("timed", 0, 1) == 1 {
+		r.At = noon.Add(-m.duration("series' age", time.Minute))
+	}
+	r.Series = append(r.Series, m.milli("series"))
+	for spec.Type == source.External && m.pick("another", 0, 2) == 2 {
+		r.Series = append(r.Series, m.milli("series"))
+	}
+	return r
+}
+
+// perPod has the samples of all pods, and their requests.
+func (m maker) perPod(pods int) metric.Reading {
+	var r metric.Reading
 	for range pods {
 		r.Samples = append(r.Samples, m.sample())
 		r.Requests = append(r.Requests, m.request())
@@ -247,6 +319,23 @@ func (m maker) reading(spec *source.Spec, pods int) metric.Reading {
 	}
 	for m.chance("extraneous", 8) {
 		r.Extraneous = append(r.Extraneous, m.milli("extraneous value"))
+	}
+	if m.wild && m.chance("short", 20) && pods > 0 {
+		r.Samples = r.Samples[1:]
+	}
+	return r
+}
+
+// endpoint has the samples of some of the pods.
+func (m maker) endpoint(pods int) metric.Reading {
+	r := metric.Reading{Samples: make([]metric.Sample, pods), Recent: make([]metric.Recent, pods)}
+	isSampled := m.pick("sampled", 0, 1) == 1
+	for i := range pods {
+		if isSampled && m.pick("asked", 0, 2) == 0 {
+			r.Samples[i].Unsampled = true
+			continue
+		}
+		r.Samples[i], r.Recent[i] = m.sample(), m.recent()
 	}
 	if m.wild && m.chance("short", 20) && pods > 0 {
 		r.Samples = r.Samples[1:]

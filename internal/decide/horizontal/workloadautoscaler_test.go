@@ -316,7 +316,9 @@ func checkZero(t *rapid.T, d *horizontal.Decision, p *horizontal.Policy, idle ti
 // remembers the same. At zero the two differ on purpose.
 func TestPlainWorkloadAutoscaler(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := making(t).situation()
+		m := making(t)
+		m.isHPA = true
+		s := m.situation()
 		s.policy.MinReplicas = max(1, s.policy.MinReplicas)
 		s.policy.MaxReplicas = max(s.policy.MinReplicas, s.policy.MaxReplicas)
 		s.observation.ScaledToZero = false

@@ -31,6 +31,7 @@ type PodEndpointMetricSource struct {
 	// The metric, named as the pods expose it, as http_requests_total. The values of all
 	// series of a pod that the selector matches are added up. Of a histogram or summary,
 	// the names with _count and _sum are metrics.
+	// +kubebuilder:validation:XValidation:rule=`self.name.matches('^[a-zA-Z_:][a-zA-Z0-9_:]*$')`,message="must have letters, digits, '_' and ':' only, and not begin with a digit",fieldPath=".name"
 	Metric MetricIdentifier `json:"metric"`
 
 	// Gauge: the value counts as it is. Rate: the metric is a counter, and its increase

@@ -49,6 +49,7 @@ func TestOwnSourcesAreAccepted(t *testing.T) {
 			`{"target":` + value + `}`, `{"as":"Gauge","ignoreNullValues":true}`, `{"scheme":"https","tlsConfig":{}}`,
 			`{"scheme":"https","tlsConfig":` + all + `,` + tokens + `}`, `{` + users + `}`,
 			`{"metric":{"name":"hits","selector":{"matchLabels":{"path":"/check out"}}}}`,
+			`{"metric":{"name":"job:hits_2xx:Rate"}}`, `{"metric":{"name":"_"}}`,
 		},
 		"prometheus": {
 			`{}`, `{"serverAddress":"https://thanos.monitoring.svc.cluster.local:9091/prefix/"}`,
@@ -97,6 +98,10 @@ func TestInvalidOwnSourcesAreRefused(t *testing.T) {
 		{"podEndpoint", `{"as":null}`, ".as", "Required"},
 		{"podEndpoint", `{"as":"Counter"}`, ".as", "Unsupported value"},
 		{"podEndpoint", `{"metric":{"name":""}}`, ".metric.name", "at least 1 chars"},
+		{"podEndpoint", `{"metric":{"name":"http-requests"}}`, ".metric.name", "must have letters, digits"},
+		{"podEndpoint", `{"metric":{"name":"1xx_total"}}`, ".metric.name", "must have letters, digits"},
+		{"podEndpoint", `{"metric":{"name":"anfragen_gesamt_für"}}`, ".metric.name", "must have letters, digits"},
+		{"podEndpoint", `{"metric":{"name":"a{b=\"c\"}"}}`, ".metric.name", "must have letters, digits"},
 		{"podEndpoint", `{"target":null}`, ".target", "Required"},
 		{"podEndpoint", `{"target":{"type":"Value"}}`, ".target.averageValue", "must set either value or averageValue"},
 		{"podEndpoint", `{"target":{"type":"Value","value":"1","averageValue":"1"}}`, ".target.value", "may not be set beside averageValue"},

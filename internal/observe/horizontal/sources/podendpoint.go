@@ -39,6 +39,9 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 	if p.Path == "" {
 		p.Path = plimsollv1alpha1.DefaultPath
 	}
+	if !isMetricName(p.Metric) {
+		return PodEndpoint{}, fmt.Errorf("metric.name: %q is no name of a metric in Prometheus' formats", p.Metric)
+	}
 	var err error
 	if p.PortName, p.Port, err = portOf(m.Port); err != nil {
 		return PodEndpoint{}, err
@@ -61,6 +64,19 @@ func PodEndpointOf(m *plimsollv1alpha1.PodEndpointMetricSource) (PodEndpoint, er
 		return PodEndpoint{}, fmt.Errorf("%w: %w", errSelector, err)
 	}
 	return p, nil
+}
+
+// isMetricName reports whether the name has letters, digits, _ and : only, and does not begin with a digit.
+func isMetricName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == ':':
+		case c >= '0' && c <= '9' && i > 0:
+		default:
+			return false
+		}
+	}
+	return name != ""
 }
 
 func portOf(port intstr.IntOrString) (name string, number uint16, err error) {

@@ -41,6 +41,8 @@ type generator struct {
 	rival      bool
 	// alone timelines never have a second object on the target.
 	alone bool
+	// unreadable says that no metric can be read in this step.
+	unreadable bool
 	// dark is for how many steps no pod is ready.
 	dark  int
 	begun time.Time
@@ -66,7 +68,7 @@ func (g *generator) next(w *world) *Situation {
 	s := &Situation{At: g.at}
 	first := w.hpa(object) == nil
 	s.Scale = g.scale(w.replicas(), first)
-	g.asleep = s.Scale.Spec == 0
+	g.asleep, g.unreadable = s.Scale.Spec == 0, false
 	g.events(s, first)
 	g.livePods(int(s.Scale.Spec))
 	g.darken()
@@ -117,6 +119,9 @@ func (g *generator) scale(replicas int32, first bool) Scale {
 		s.Spec = int32(pick(g, 0, 1, 2, 4, 9, 30))
 	case replicas == 0 && !g.zero && g.chance(3):
 		s.Spec = 3
+	case replicas == 0 && g.zero && g.chance(10):
+		// Another writer ends it.
+		s.Spec = int32(pick(g, 1, 3))
 	}
 	if g.trouble(30) {
 		s.WriteError = "the server is unwell"
@@ -137,7 +142,7 @@ func (g *generator) scale(replicas int32, first bool) Scale {
 
 // events are the rarer things.
 func (g *generator) events(s *Situation, first bool) {
-	if first || g.specEvent(s) {
+	if first || g.moveMin(s) || g.specEvent(s) {
 		return
 	}
 	switch {
@@ -184,6 +189,23 @@ func (g *generator) specEvent(s *Situation) bool {
 	default:
 		return false
 	}
+	return true
+}
+
+// moveMin gives a target at zero a min above zero, mostly while no metric can be read, and lets it go to zero again later.
+func (g *generator) moveMin(s *Situation) bool {
+	switch {
+	case !g.zero:
+		return false
+	case g.asleep && g.chance(6):
+		least := min(int32(pick(g, 1, 1, 2, 3)), g.spec.MaxReplicas)
+		g.spec.MinReplicas, g.unreadable = &least, !g.calm && g.IntN(4) > 0
+	case !g.asleep && *g.spec.MinReplicas > 0 && g.chance(8):
+		g.spec.MinReplicas = g.minReplicas(g.spec.Metrics, g.spec.MaxReplicas)
+	default:
+		return false
+	}
+	s.Note = "another min"
 	return true
 }
 

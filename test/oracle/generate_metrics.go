@@ -58,7 +58,7 @@ func (g *generator) answers(s *Situation) Answers {
 		Errors:   map[string]string{},
 	}
 	a.Resource = g.resources(s)
-	if g.trouble(25) {
+	if g.trouble(25) || g.unreadable {
 		a.ResourceError = "metrics are away"
 	}
 	for i := range s.Spec.Metrics {
@@ -68,7 +68,7 @@ func (g *generator) answers(s *Situation) Answers {
 }
 
 func (g *generator) answer(s *Situation, spec *autoscalingv2.MetricSpec, a *Answers) {
-	name, silent := "", g.trouble(25)
+	name, silent := "", g.trouble(25) || g.unreadable
 	switch spec.Type {
 	case autoscalingv2.PodsMetricSourceType:
 		name = spec.Pods.Metric.Name

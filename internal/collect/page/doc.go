@@ -20,9 +20,10 @@
 // value that nothing shows. Lines whose metric name is in quotes are skipped: such a name
 // is in quotes because it cannot be a wanted one.
 //
-// A page must be whole: text ends with a line end, OpenMetrics with # EOF, and a protobuf
-// message has the length that it says. Otherwise the last number could be half of one, and
-// a metric could seem to be absent ([ErrTruncated]).
+// A page must be whole: OpenMetrics ends with # EOF, and a protobuf message has the length
+// that it says. Otherwise the last number could be half of one, and a metric could seem to be
+// absent ([ErrTruncated]). Text has no end of its own. Its last line may be without a line
+// end, as for Prometheus, so it is for the caller to see that the answer came to its end.
 //
 // The measure is Prometheus' own library (expfmt), applied to the wanted metrics alone.
 // What this package accepts expfmt accepts too, with the same values; but exemplars, and

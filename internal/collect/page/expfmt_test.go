@@ -28,6 +28,14 @@ var fuzzed = named("x_total", "h_count", "h_sum", "h_bucket", "h", "x")
 // wantedLine finds the lines of the wanted samples.
 var wantedLine = regexp.MustCompile(`^[ \t]*(x_total|h_count|h_sum|h_bucket|h|x)([^a-zA-Z0-9_:"]|$)`)
 
+// ended is the text with a line end behind its last line, which expfmt wants and Prometheus appends.
+func ended(input []byte) []byte {
+	if end := bytes.LastIndexByte(input, '\n') + 1; strings.Trim(string(input[end:]), " \t") == "" {
+		return input
+	}
+	return append(slices.Clip(input), '\n')
+}
+
 func reduced(input []byte) []byte {
 	var kept []byte
 	for line := range bytes.Lines(input) {
@@ -78,7 +86,7 @@ var sameBits = cmp.Comparer(func(a, b float64) bool {
 func checkText(t *testing.T, input []byte) {
 	t.Helper()
 	got, err := byName(page.Text, input)
-	want, wantErr := library(reduced(input))
+	want, wantErr := library(reduced(ended(input)))
 	switch {
 	case err == nil && wantErr != nil:
 		t.Errorf("accepted, but expfmt says of the wanted lines: %v\n%q", wantErr, input)
@@ -87,7 +95,7 @@ func checkText(t *testing.T, input []byte) {
 			t.Errorf("other values than expfmt (-expfmt +got):\n%s\n%q", diff, input)
 		}
 	case wantErr == nil && !errors.Is(err, syntax.ErrQuotedName) && !errors.Is(err, page.ErrTooLarge):
-		if _, wholeErr := library(input); wholeErr == nil {
+		if _, wholeErr := library(ended(input)); wholeErr == nil {
 			t.Errorf("expfmt accepts it: %v\n%q", err, input)
 		}
 	}
@@ -106,6 +114,9 @@ var textSeeds = []string{
 func FuzzText(f *testing.F) {
 	for _, s := range textSeeds {
 		f.Add([]byte(s))
+	}
+	for _, text := range captured(f) {
+		f.Add(text)
 	}
 	f.Fuzz(checkText)
 }
@@ -218,6 +229,9 @@ func FuzzOpenMetrics(f *testing.F) {
 	for _, s := range textSeeds {
 		f.Add([]byte(s))
 		f.Add([]byte(s + "# EOF\n"))
+	}
+	for _, text := range captured(f) {
+		f.Add(text)
 	}
 	f.Fuzz(checkOpen)
 }

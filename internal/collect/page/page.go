@@ -73,6 +73,8 @@ type Parser struct {
 
 	labels    []label
 	unescaped []byte
+	// tail is the last line of a page, with a line end.
+	tail []byte
 }
 
 // New makes a parser.

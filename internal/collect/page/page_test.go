@@ -95,6 +95,10 @@ func TestText(t *testing.T) {
 		"values that are no numbers": {"x NaN\nx -Inf\n", named("x"), []got{{0, math.NaN()}, {0, math.Inf(-1)}}},
 		"a timestamp":                {"x 1 1795172400123\n \tx{} 2 -1\n", named("x"), []got{{0, 1}, {0, 2}}},
 		"blanks at the end":          {"x 1\n \t", named("x"), []got{{0, 1}}},
+		"a last line without an end": {"y 1\nx 12", named("x"), []got{{0, 12}}},
+		"with labels":                {"x{a=\"b\"} 12 3", named("x"), []got{{0, 12}}},
+		"one that is not wanted":     {"x 12\ny" + strings.Repeat("y", 400), named("x"), []got{{0, 12}}},
+		"a comment":                  {"x 12\n# TYPE", named("x", "a", "b", "c", "d", "e"), []got{{0, 12}}},
 	} {
 		all, _, err := read(page.Text, tt.text, page.Config{MaxLineBytes: 300}, tt.want...)
 		if diff := cmp.Diff(tt.got, all, cmpopts.EquateNaNs()); diff != "" || err != nil {
@@ -147,20 +151,23 @@ func TestRefused(t *testing.T) {
 		line int // 0: none
 		why  error
 	}{
-		"half a value":             {"x 1\nx 12", 0, page.ErrTruncated},
-		"half a comment":           {"# TYPE", 0, page.ErrTruncated},
-		"no value":                 {"\n\nx{a=\"b\"}\n", 3, nil},
-		"a damaged value":          {"x 1x\n", 1, nil},
-		"labels left open":         {"x{a=\"b\" 1\n", 1, nil},
-		"an exemplar":              {"x 1 # {} 2\n", 1, nil},
-		"a carriage return":        {"x 1\r\n", 1, nil},
-		"a label twice":            {"x{a=\"b\",a=\"c\"} 1\n", 1, nil},
-		"a label name in quotes":   {"x{\"a.b\"=\"c\"} 1\n", 1, nil},
-		"a long line":              {"y 1\nx{a=\"" + strings.Repeat("b", 300) + "\"} 1\n", 2, page.ErrTooLarge},
-		"many labels":              {"x{" + strings.Repeat("a=\"\",", 33) + "} 1\n", 1, nil},
-		"many series":              {strings.Repeat("x 1\n", 21), 21, page.ErrTooLarge},
-		"a long page":              {strings.Repeat("\n", 1001), 0, page.ErrTooLarge},
-		"a page of another server": {"<html>x</html>", 0, page.ErrTruncated},
+		"a damaged last line":                    {"x 1\ny 2\nx 1 2 3", 3, nil},
+		"a last line without value":              {"x", 1, nil},
+		"a last line left open":                  {"x{a=\"", 1, nil},
+		"a long last line":                       {"x{a=\"" + strings.Repeat("b", 300) + "\"} 1", 1, nil},
+		"a last line that is long by its blanks": {"x " + strings.Repeat(" ", 300) + "1", 1, nil},
+		"no value":                               {"\n\nx{a=\"b\"}\n", 3, nil},
+		"a damaged value":                        {"x 1x\n", 1, nil},
+		"labels left open":                       {"x{a=\"b\" 1\n", 1, nil},
+		"an exemplar":                            {"x 1 # {} 2\n", 1, nil},
+		"a carriage return":                      {"x 1\r\n", 1, nil},
+		"a label twice":                          {"x{a=\"b\",a=\"c\"} 1\n", 1, nil},
+		"a label name in quotes":                 {"x{\"a.b\"=\"c\"} 1\n", 1, nil},
+		"a long line":                            {"y 1\nx{a=\"" + strings.Repeat("b", 300) + "\"} 1\n", 2, page.ErrTooLarge},
+		"many labels":                            {"x{" + strings.Repeat("a=\"\",", 33) + "} 1\n", 1, nil},
+		"many series":                            {strings.Repeat("x 1\n", 21), 21, page.ErrTooLarge},
+		"a long page":                            {strings.Repeat("\n", 1001), 0, page.ErrTooLarge},
+		"a page of another server":               {"x</html>", 1, nil},
 	} {
 		_, _, err := read(page.Text, tt.text, page.Config{MaxBytes: 1000, MaxLineBytes: 250, MaxSeries: 20}, named("x")...)
 		var at *page.Error

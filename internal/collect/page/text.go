@@ -10,13 +10,31 @@ import (
 
 // readText reads both text formats.
 func (p *Parser) readText(body []byte, isOpenMetrics bool) error {
-	text, ok := wholeText(body)
 	if isOpenMetrics {
-		text, ok = wholeOpenMetrics(body)
+		text, ok := wholeOpenMetrics(body)
+		if !ok {
+			return ErrTruncated
+		}
+		return p.readLines(text, 0, true)
 	}
-	if !ok {
-		return ErrTruncated
+	end := bytes.LastIndexByte(body, '\n') + 1
+	if err := p.readLines(body[:end], 0, false); err != nil || syntax.EndOfBlanks(body, end) == len(body) {
+		return err
 	}
+	return p.readLast(body, end)
+}
+
+// readLast reads a last line without a line end. The format wants one, but Prometheus appends
+// it (NewPromParser, model/textparse/promparse.go), and servers that are written by hand do
+// leave it out.
+func (p *Parser) readLast(body []byte, start int) error {
+	most := p.config.MaxLineBytes + 1
+	p.tail = append(append(p.tail[:0], body[start:min(len(body), start+most)]...), '\n')
+	return p.readLines(p.tail, bytes.Count(body[:start], []byte{'\n'}), false)
+}
+
+// readLines reads lines, each of which ends, behind so many others.
+func (p *Parser) readLines(text []byte, before int, isOpenMetrics bool) error {
 	for i := 0; i < len(text); {
 		start := i
 		if c := text[i]; c == ' ' || c == '\t' {
@@ -35,17 +53,11 @@ func (p *Parser) readText(body []byte, isOpenMetrics bool) error {
 			err = fmt.Errorf("line of %d bytes, at most %d: %w", length, p.config.MaxLineBytes, ErrTooLarge)
 		}
 		if err != nil {
-			return &Error{Line: 1 + bytes.Count(text[:start], []byte{'\n'}), Err: err}
+			return &Error{Line: 1 + before + bytes.Count(text[:start], []byte{'\n'}), Err: err}
 		}
 		i = end + 1
 	}
 	return nil
-}
-
-// wholeText is the page without blanks behind its last line.
-func wholeText(body []byte) ([]byte, bool) {
-	end := bytes.LastIndexByte(body, '\n') + 1
-	return body[:end], syntax.EndOfBlanks(body, end) == len(body)
 }
 
 // wholeOpenMetrics is the page without its last line, which must be # EOF.

@@ -58,8 +58,10 @@ func each(node any, visit func(map[string]any)) {
 		if n["x-kubernetes-int-or-string"] == true {
 			visit(n)
 		}
-		for _, child := range n {
-			each(child, visit)
+		for name, child := range n {
+			if name != "port" { // a number or a name, no quantity
+				each(child, visit)
+			}
 		}
 	case []any:
 		for _, child := range n {

@@ -15,7 +15,12 @@ import (
 // evicted in a pass, whoever they belong to; another namespace has nothing to do with it, and what was refused takes
 // nothing.
 func TestQuotaHoldsForAllWorkloadsOfANamespace(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Defaults.Divergences = allAtOnce }, "web", "api", "jobs", "bank")
+	r := newRig(t, func(c *Config) {
+		c.Defaults.Divergences = allAtOnce
+		// Under a rate limit one worker acts. With more, a pod waits for the next pass if what it needs is taken by
+		// an eviction that the API server is about to refuse.
+		c.EvictionRate, c.EvictionBurst = 1000, 100
+	}, "web", "api", "jobs", "bank")
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}
 	quota.Status.Hard = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1600m")}
 	quota.Status.Used = corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("600m")}

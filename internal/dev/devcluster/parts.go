@@ -92,11 +92,19 @@ func (c *components) awaitAPIServer(ctx context.Context) error {
 	return c.apiServer.await(ctx, httpOK(c.anonymousClient(), c.server+"/readyz"))
 }
 
+// withoutEndpoints leaves out what makes endpoints of Services, which nothing reads on simulated nodes. The API server
+// refuses endpoints with addresses in 127.0.0.0/8, as pods with metrics of their own have: they would be tried again
+// and again.
+const withoutEndpoints = ",-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller"
+
 // startControllerManager runs kube-controller-manager; extra flags replace those of the same name.
 func (c *components) startControllerManager(ctx context.Context, extra []string) (*process, error) {
-	controllers := "*,-horizontal-pod-autoscaler-controller"
-	if c.config.HPAController {
-		controllers = "*"
+	controllers := "*"
+	if !c.config.HPAController {
+		controllers += ",-horizontal-pod-autoscaler-controller"
+	}
+	if c.config.MetricsServer {
+		controllers += withoutEndpoints
 	}
 	flags := withFlags([]string{
 		"--controllers=" + controllers, "--use-service-account-credentials=true",

@@ -11,15 +11,19 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/dev/devcluster/world"
 )
 
-// simulation is what runs in this process rather than in a child: the model of what pods use, and the kubelets that
-// report it and the adapter that serves it as metrics.
+// simulation is what runs in this process rather than in a child: the model of what pods use, the kubelets that report
+// it, the pods that report it themselves, and the adapter that serves it as metrics.
 type simulation struct {
 	world    *world.World
 	kubelets *kubelet.Servers
-	adapter  *adapter.Server
-	ctx      context.Context // ends with the cluster, not with its start
-	cancel   context.CancelFunc
-	done     sync.WaitGroup
+	pods     interface { // the pods' own /metrics
+		Port() int
+		Close()
+	}
+	adapter *adapter.Server
+	ctx     context.Context // ends with the cluster, not with its start
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
 }
 
 // World is the model of what the cluster's pods use; nil without metrics.
@@ -27,6 +31,15 @@ func (c *Cluster) World() *world.World { return c.simulation.world }
 
 // Kubelets are the simulated kubelets' endpoints, with the faults that tests set; nil without metrics.
 func (c *Cluster) Kubelets() *kubelet.Servers { return c.simulation.kubelets }
+
+// PodMetricsPort is where pods with the annotation world.AnnotationMetrics serve /metrics, on their own addresses in
+// 127.0.0.0/8: the counter podmetrics.MetricRequests and the gauge podmetrics.MetricQueueLength. 0 without metrics.
+func (c *Cluster) PodMetricsPort() int {
+	if c.simulation.pods == nil {
+		return 0
+	}
+	return c.simulation.pods.Port()
+}
 
 // Adapter serves custom and external metrics, with the faults that tests set; nil without metrics.
 func (c *Cluster) Adapter() *adapter.Server { return c.simulation.adapter }
@@ -49,6 +62,11 @@ func (c *Cluster) startSimulation(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("kubelets: %w", err)
 	}
+	pods, err := s.world.ServeMetrics(s.ctx)
+	if err != nil {
+		return err
+	}
+	s.pods = pods
 	s.run("model of the workloads", c.supervisor, s.world.Run)
 	return nil
 }
@@ -115,6 +133,9 @@ func (s *simulation) stop() {
 	}
 	if s.kubelets != nil {
 		s.kubelets.Close()
+	}
+	if s.pods != nil {
+		s.pods.Close()
 	}
 	s.done.Wait()
 }

@@ -28,6 +28,7 @@
 //	sim.plimsoll.dev/imbalance           "0"      0 to below 1: how unevenly the load falls on pods
 //	sim.plimsoll.dev/noise               "0"      0 to below 1: how much the cost of requests varies
 //	sim.plimsoll.dev/container-shares    ""       "app=90,proxy=10": how the pod's use is split over its containers
+//	sim.plimsoll.dev/metrics             "false"  "true": an address of its own, where it serves /metrics
 //
 // A bad value gives a Warning event on the object, which names the annotation, and the default is used.
 //

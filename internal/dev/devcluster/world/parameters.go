@@ -31,6 +31,8 @@ const (
 	AnnotationQueueLimit       = annotationPrefix + "queue-limit"
 	AnnotationImbalance        = annotationPrefix + "imbalance"
 	AnnotationNoise            = annotationPrefix + "noise"
+
+	AnnotationMetrics = annotationPrefix + "metrics"
 )
 
 // A complaint is an annotation whose value was not used.

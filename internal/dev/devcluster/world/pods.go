@@ -2,6 +2,7 @@ package world
 
 import (
 	"maps"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,7 +19,8 @@ type pod struct {
 	sim        *workloadmodel.Pod
 	node       *node
 	containers []container
-	seenAt     time.Time // time of the model when it came; it has used nothing until the next step
+	seenAt     time.Time  // time of the model when it came; it has used nothing until the next step
+	address    netip.Addr // where it serves metrics; invalid if it does not
 }
 
 func (w *World) setPod(object *corev1.Pod) {
@@ -39,6 +41,7 @@ func (w *World) setPod(object *corev1.Pod) {
 	} else {
 		w.updatePod(known, object)
 	}
+	w.setAddress(known)
 	known.sim.SetReady(takesTraffic(object))
 	w.assign(ns, known)
 }
@@ -85,6 +88,7 @@ func (w *state) updatePod(p *pod, object *corev1.Pod) {
 
 func (w *state) removePod(ns *namespace, p *pod) {
 	w.model.RemovePod(p.sim)
+	w.removeAddress(p)
 	delete(p.node.pods, p)
 	delete(ns.pods, p.object.Name)
 }

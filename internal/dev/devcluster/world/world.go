@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -52,10 +53,12 @@ type state struct {
 	log        *slog.Logger
 	recorder   record.EventRecorder // nil unless Run runs
 	model      *workloadmodel.Model
-	at         time.Time // of the last step
-	steps      uint64    // of the model
+	at         time.Time     // of the last step
+	step       time.Duration // how long that was
+	steps      uint64        // of the model
 	nodes      map[string]*node
 	namespaces map[string]*namespace
+	byAddress  map[netip.Addr]*pod // that serve metrics
 	warned     map[warning]bool
 }
 
@@ -86,7 +89,7 @@ func New(config Config) (*World, error) {
 		client: config.Client, tick: config.Tick, synced: make(chan struct{}),
 		state: state{
 			log: config.Log, model: workloadmodel.New(config.Seed), nodes: map[string]*node{},
-			namespaces: map[string]*namespace{}, warned: map[warning]bool{},
+			namespaces: map[string]*namespace{}, byAddress: map[netip.Addr]*pod{}, warned: map[warning]bool{},
 		},
 	}, nil
 }
@@ -141,7 +144,8 @@ func (w *World) advance(now time.Time) {
 	if !now.After(w.at) {
 		return
 	}
-	w.model.Advance(now.Sub(w.at))
+	w.step = now.Sub(w.at)
+	w.model.Advance(w.step)
 	w.at = now
 	w.steps++
 }

@@ -5,8 +5,11 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 
 // Target is a kubelet that can be asked.
@@ -16,6 +19,15 @@ type Target struct {
 	// Address is host:port.
 	Address string
 }
+
+// Key implements scrape.Target.
+func (t Target) Key() string { return t.Node }
+
+// Phase implements scrape.Target: nodes are spread over the period.
+func (t Target) Phase(period time.Duration) time.Duration { return timing.Phase(t.Node, period) }
+
+// String is how errors call the kubelet.
+func (t Target) String() string { return fmt.Sprintf("kubelet of node %s at %s", t.Node, t.Address) }
 
 // Target finds where a node's kubelet listens, from the node's status: its
 // addresses and daemonEndpoints are all that is looked at.

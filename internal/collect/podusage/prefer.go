@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
 

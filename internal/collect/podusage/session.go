@@ -14,7 +14,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/averaging"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
@@ -31,7 +31,7 @@ type session struct {
 	source *Source
 	watch  Watch
 	store  *rate.Store
-	rounds *scrape.Rounds
+	rounds *scrape.Rounds[kubelet.Target]
 	nodes  cache.SharedIndexInformer
 	// kubelets are asked for what goes into store.
 	kubelets Scraper
@@ -233,7 +233,7 @@ func (s *session) forget(node string) {
 }
 
 // changed tells when a node begins or ceases to fail.
-func (s *session) changed(state scrape.State) {
+func (s *session) changed(state scrape.State[kubelet.Target]) {
 	node, log := state.Target.Node, s.source.config.Log
 	if _, isAsked := s.rounds.State(node); !isAsked {
 		return // told late: it is gone

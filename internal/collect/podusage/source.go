@@ -14,7 +14,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/timing"
 )
@@ -48,7 +48,7 @@ type Config struct {
 	// doubt.
 	Access func(ctx context.Context) (missing string, err error)
 	// Rounds has the period and the budget.
-	Rounds     scrape.Config
+	Rounds     scrape.Config[kubelet.Target]
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 }

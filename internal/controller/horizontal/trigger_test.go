@@ -18,8 +18,8 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/kubelettest"
 	kubeletrate "github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/monitor"
 	"github.com/plimsoll-dev/plimsoll/internal/controller/horizontal/readings"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
@@ -43,7 +43,7 @@ type kubelets struct {
 	decided []time.Time
 
 	// rounds has the budget.
-	rounds scrape.Config
+	rounds scrape.Config[kubelet.Target]
 	// isPatient says that no node goes before others, whatever the decisions say.
 	isPatient bool
 }
@@ -65,7 +65,7 @@ func (w *world) kubelets(nodes ...string) *kubelets {
 		})
 	}
 	return &kubelets{
-		w: w, milli: 100, rounds: scrape.Config{Period: time.Second}, counter: map[string]int64{},
+		w: w, milli: 100, rounds: scrape.Config[kubelet.Target]{Period: time.Second}, counter: map[string]int64{},
 		read: map[string]time.Time{}, broken: map[string]bool{}, asked: map[string][]time.Time{},
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/rate"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/collect/podusage"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/slim"
 	"github.com/plimsoll-dev/plimsoll/internal/kube/token"
 )
@@ -138,7 +138,7 @@ func (c *Config) NewSource(
 			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(slim.Transform))
 			return factory.Core().V1().Nodes().Informer()
 		},
-		Rounds: scrape.Config{
+		Rounds: scrape.Config[kubelet.Target]{
 			Period: c.Interval, MaxPerSecond: c.MaxPerSecond, MaxCPU: c.MaxCPU, MaxConcurrent: c.MaxConcurrent,
 		},
 		Registerer: registerer,

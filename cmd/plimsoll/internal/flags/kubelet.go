@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 	"github.com/plimsoll-dev/plimsoll/internal/process/kubelets"
 )
 

@@ -37,13 +37,13 @@ type budget struct {
 	// below 0.
 	scrapes, cpuSeconds float64
 	filled              time.Time
-	// typical is what a scrape of a node costs that has not been scraped, a moving
-	// average over all nodes.
+	// typical is what a scrape of a target costs that has not been scraped, a moving
+	// average over all targets.
 	typical time.Duration
 }
 
-func newBudget(config Config) budget {
-	b := budget{maxPerSecond: config.MaxPerSecond, maxCPU: config.MaxCPU, typical: unknownCost}
+func newBudget(maxPerSecond, maxCPU float64) budget {
+	b := budget{maxPerSecond: maxPerSecond, maxCPU: maxCPU, typical: unknownCost}
 	b.scrapes, b.cpuSeconds = b.mostScrapes(), b.mostCPU()
 	return b
 }
@@ -90,17 +90,17 @@ func (b *budget) settle(taken, spent time.Duration) {
 	}
 }
 
-// cost is what scraping the node is likely to cost.
-func (b *budget) cost(e *entry) time.Duration {
+// likelyCost is what scraping the target is likely to cost.
+func (e *entry[T]) likelyCost(typical time.Duration) time.Duration {
 	if e.cost == 0 {
-		return b.typical
+		return typical
 	}
 	return e.cost
 }
 
-// learn makes what a scrape cost a part of what the node's next one is likely to cost.
+// learn makes what a scrape cost a part of what the target's next one is likely to cost.
 // One that failed before anything was read says nothing.
-func (e *entry) learn(spent time.Duration) {
+func (e *entry[T]) learn(spent time.Duration) {
 	switch {
 	case spent <= 0:
 	case e.cost == 0:

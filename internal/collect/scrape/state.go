@@ -2,13 +2,11 @@ package scrape
 
 import (
 	"time"
-
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 )
 
-// State is how a node's scrapes go.
-type State struct {
-	Target kubelet.Target
+// State is how a target's scrapes go.
+type State[T Target] struct {
+	Target T
 	// Started is when the last scrape began, Succeeded when the last one that
 	// succeeded ended; zero if there was none.
 	Started, Succeeded time.Time
@@ -20,11 +18,11 @@ type State struct {
 }
 
 // IsFailing tells that the last scrape failed.
-func (s *State) IsFailing() bool { return s.Failures > 0 }
+func (s *State[T]) IsFailing() bool { return s.Failures > 0 }
 
-// settle takes in how a scrape ended, and tells whether the node began or ceased
+// settle takes in how a scrape ended, and tells whether the target began or ceased
 // to fail.
-func (s *State) settle(now time.Time, err error) (isChanged bool) {
+func (s *State[T]) settle(now time.Time, err error) (isChanged bool) {
 	was := s.IsFailing()
 	if err == nil {
 		s.Succeeded, s.Failures, s.LastError, s.FailingSince = now, 0, nil, time.Time{}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/trigger"
 )
 
@@ -23,20 +22,30 @@ const (
 	DefaultMaxBackoff = 30 * time.Second
 )
 
-// Config says whom to scrape how, and how often. What is zero becomes the default.
-type Config struct {
-	// Scrape asks one kubelet, and ends with ctx. It is called by many goroutines,
-	// for each node by one at a time. It says how much CPU that cost, 0 if none worth
-	// counting.
-	Scrape func(ctx context.Context, target kubelet.Target) (cpu time.Duration, err error)
-	// Forget, if it is not nil, is told of nodes that have left the set and are not
-	// being scraped any more.
-	Forget func(node string)
-	// Changed, if it is not nil, is told when a node begins or ceases to fail. It
-	// may be told late; what holds is what State says.
-	Changed func(State)
+// Target is what is scraped.
+type Target interface {
+	// Key is its name: two targets with the same one are the same.
+	Key() string
+	// Phase is its own moment in each period, as that of timing.Phase.
+	Phase(period time.Duration) time.Duration
+	// String is how errors call it.
+	String() string
+}
 
-	// Period is how often each node is scraped.
+// Config says whom to scrape how, and how often. What is zero becomes the default.
+type Config[T Target] struct {
+	// Scrape asks one target, and ends with ctx. It is called by many goroutines,
+	// for each target by one at a time. It says how much CPU that cost, 0 if none worth
+	// counting.
+	Scrape func(ctx context.Context, target T) (cpu time.Duration, err error)
+	// Forget, if it is not nil, is told of targets that have left the set and are not
+	// being scraped any more.
+	Forget func(key string)
+	// Changed, if it is not nil, is told when a target begins or ceases to fail. It
+	// may be told late; what holds is what State says.
+	Changed func(State[T])
+
+	// Period is how often each target is scraped.
 	Period time.Duration
 	// MaxPerSecond, MaxCPU and MaxConcurrent are the budget: how many scrapes begin in
 	// a second, how much CPU they may cost, in cores, and how many are under way. A
@@ -46,10 +55,10 @@ type Config struct {
 	MaxCPU        float64
 	MaxConcurrent int
 	SlowAfter     time.Duration
-	// UrgentGap is how long after its last scrape's beginning an urgent node may be
+	// UrgentGap is how long after its last scrape's beginning an urgent target may be
 	// scraped again.
 	UrgentGap time.Duration
-	// MaxBackoff is how long a node that fails is left alone at most.
+	// MaxBackoff is how long a target that fails is left alone at most.
 	MaxBackoff time.Duration
 }
 
@@ -63,37 +72,37 @@ type Totals struct {
 	Held [Bounds]uint64
 }
 
-// Rounds scrapes a set of nodes while Run runs.
-type Rounds struct {
-	config Config
+// Rounds scrapes a set of targets while Run runs.
+type Rounds[T Target] struct {
+	config Config[T]
 	// wake has an element when there may be something to start.
 	wake chan struct{}
 
 	// mu guards the following.
 	mu     sync.Mutex
-	plan   *plan
+	plan   *plan[T]
 	totals Totals
 }
 
 // New checks the configuration. It starts nothing.
-func New(config Config) (*Rounds, error) {
+func New[T Target](config Config[T]) (*Rounds[T], error) {
 	if config.Scrape == nil {
-		return nil, errors.New("rounds of kubelets need a way to scrape")
+		return nil, errors.New("rounds of scrapes need a way to scrape")
 	}
 	config = config.withDefaults()
 	if min(config.Period, config.SlowAfter, config.UrgentGap) < 0 || min(config.MaxPerSecond, config.MaxCPU) < 0 ||
 		config.MaxConcurrent < 0 ||
 		config.MaxBackoff < config.Period {
-		return nil, fmt.Errorf("rounds of kubelets: period %s, at most %g scrapes a second, %g cores and %d at a time, "+
+		return nil, fmt.Errorf("rounds of scrapes: period %s, at most %g scrapes a second, %g cores and %d at a time, "+
 			"slow after %s, urgent after %s, "+
 			"backoff up to %s: none may be negative, nor the backoff shorter than the period",
 			config.Period, config.MaxPerSecond, config.MaxCPU, config.MaxConcurrent, config.SlowAfter, config.UrgentGap,
 			config.MaxBackoff)
 	}
-	return &Rounds{config: config, wake: make(chan struct{}, 1), plan: newPlan(config)}, nil
+	return &Rounds[T]{config: config, wake: make(chan struct{}, 1), plan: newPlan(config)}, nil
 }
 
-func (c Config) withDefaults() Config {
+func (c Config[T]) withDefaults() Config[T] {
 	if c.Period == 0 {
 		c.Period = DefaultPeriod
 	}
@@ -118,43 +127,83 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Set makes these the nodes to scrape: new ones are scraped within a period,
+// Add makes these targets too, and scrapes those that are new as soon as may be.
+func (r *Rounds[T]) Add(targets ...T) {
+	r.mu.Lock()
+	now := time.Now()
+	for _, t := range targets {
+		if e := r.plan.add(t); e != nil {
+			r.plan.schedule(e, now, &r.plan.regular, now)
+		}
+	}
+	r.mu.Unlock()
+	r.poke()
+}
+
+// Remove ends the scraping of these targets.
+func (r *Rounds[T]) Remove(keys ...string) {
+	var gone []string
+	r.mu.Lock()
+	for _, key := range keys {
+		if e := r.plan.targets[key]; e != nil && r.plan.remove(e) {
+			gone = append(gone, key)
+		}
+	}
+	r.mu.Unlock()
+	for _, key := range gone {
+		r.forget(key)
+	}
+}
+
+// Retry scrapes those of these targets that fail as soon as may be, without waiting for as long as
+// their failures demand.
+func (r *Rounds[T]) Retry(keys ...string) {
+	r.mu.Lock()
+	now := time.Now()
+	for _, key := range keys {
+		r.plan.retry(now, key)
+	}
+	r.mu.Unlock()
+	r.poke()
+}
+
+// Set makes these the targets, and no others: new ones are scraped within a period,
 // known ones keep their state, also where their address is another.
-func (r *Rounds) Set(targets []kubelet.Target) {
+func (r *Rounds[T]) Set(targets []T) {
 	r.mu.Lock()
 	gone := r.plan.set(time.Now(), targets)
 	r.mu.Unlock()
-	for _, node := range gone {
-		r.forget(node)
+	for _, key := range gone {
+		r.forget(key)
 	}
 	r.poke()
 }
 
-// Urgent asks for a scrape of these nodes before all others, once. It does nothing
-// for nodes that are not in the set, and for those that fail.
-func (r *Rounds) Urgent(nodes ...string) {
+// Urgent asks for a scrape of these targets before all others, once. It does nothing
+// for targets that are not in the set, and for those that fail.
+func (r *Rounds[T]) Urgent(keys ...string) {
 	r.mu.Lock()
 	now := time.Now()
-	for _, node := range nodes {
-		r.plan.mark(now, node)
+	for _, key := range keys {
+		r.plan.mark(now, key)
 	}
 	r.mu.Unlock()
 	r.poke()
 }
 
-// State tells how a node's scrapes go; false if it is not in the set.
-func (r *Rounds) State(node string) (State, bool) {
+// State tells how a target's scrapes go; false if it is not in the set.
+func (r *Rounds[T]) State(key string) (State[T], bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.plan.nodes[node]
+	e := r.plan.targets[key]
 	if e == nil || e.isGone {
-		return State{}, false
+		return State[T]{}, false
 	}
 	return e.state, true
 }
 
 // Totals counts scrapes that have ended.
-func (r *Rounds) Totals() Totals {
+func (r *Rounds[T]) Totals() Totals {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	totals := r.totals
@@ -163,7 +212,7 @@ func (r *Rounds) Totals() Totals {
 }
 
 // Run scrapes until ctx ends, and returns when no scrape is under way any more.
-func (r *Rounds) Run(ctx context.Context) {
+func (r *Rounds[T]) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	timer := time.NewTimer(0)
@@ -188,7 +237,7 @@ func (r *Rounds) Run(ctx context.Context) {
 }
 
 // start is the scrape that begins now. Otherwise it says how long to wait, as plan does.
-func (r *Rounds) start(ctx context.Context) (scrape func(), wait time.Duration) {
+func (r *Rounds[T]) start(ctx context.Context) (scrape func(), wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, cancelled, wait := r.plan.next(time.Now())
@@ -205,20 +254,20 @@ func (r *Rounds) start(ctx context.Context) (scrape func(), wait time.Duration) 
 		defer cancel(nil)
 		spent, err := r.config.Scrape(own, target)
 		if ctx.Err() != nil {
-			return // nothing starts any more, and the node did not fail
+			return // nothing starts any more, and the target did not fail
 		}
 		if err != nil && errors.Is(context.Cause(own), errCancelled) {
-			err = fmt.Errorf("kubelet of node %s at %s: %w", target.Node, target.Address, errCancelled)
+			err = fmt.Errorf("%s: %w", target.String(), errCancelled)
 		}
 		r.end(e, spent, err)
 	}, 0
 }
 
 // errCancelled is why a scrape that was cancelled failed.
-var errCancelled = errors.New("no answer yet, and too many other kubelets that do not answer")
+var errCancelled = errors.New("no answer yet, and too many others that do not answer")
 
 // end takes in how a scrape ended.
-func (r *Rounds) end(e *entry, spent time.Duration, err error) {
+func (r *Rounds[T]) end(e *entry[T], spent time.Duration, err error) {
 	r.mu.Lock()
 	r.totals.Scrapes++
 	r.totals.CPU += spent
@@ -229,7 +278,7 @@ func (r *Rounds) end(e *entry, spent time.Duration, err error) {
 	state := e.state
 	r.mu.Unlock()
 	if isGone {
-		r.forget(state.Target.Node)
+		r.forget(state.Target.Key())
 	}
 	if isChanged && r.config.Changed != nil {
 		r.config.Changed(state)
@@ -237,13 +286,13 @@ func (r *Rounds) end(e *entry, spent time.Duration, err error) {
 	r.poke()
 }
 
-func (r *Rounds) forget(node string) {
+func (r *Rounds[T]) forget(key string) {
 	if r.config.Forget != nil {
-		r.config.Forget(node)
+		r.config.Forget(key)
 	}
 }
 
-func (r *Rounds) poke() {
+func (r *Rounds[T]) poke() {
 	select {
 	case r.wake <- struct{}{}:
 	default:

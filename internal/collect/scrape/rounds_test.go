@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 )
 
 // fleet is kubelets that take some time and note when they were asked.
@@ -31,7 +31,7 @@ type fleet struct {
 	busiest  int
 	atOnce   map[string]int
 	forgot   []string
-	changed  []scrape.State
+	changed  []scrape.State[kubelet.Target]
 	parallel bool // one node was asked twice at a time
 }
 
@@ -99,11 +99,11 @@ func targets(n int) []kubelet.Target {
 }
 
 // begin runs rounds inside a bubble of virtual time, until the test ends.
-func begin(t *testing.T, f *fleet, config scrape.Config) *scrape.Rounds {
+func begin(t *testing.T, f *fleet, config scrape.Config[kubelet.Target]) *scrape.Rounds[kubelet.Target] {
 	t.Helper()
 	config.Scrape = f.scrape
 	config.Forget = func(node string) { f.change(func() { f.forgot = append(f.forgot, node) }) }
-	config.Changed = func(s scrape.State) { f.change(func() { f.changed = append(f.changed, s) }) }
+	config.Changed = func(s scrape.State[kubelet.Target]) { f.change(func() { f.changed = append(f.changed, s) }) }
 	r, err := scrape.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func (f *fleet) untilRunning(t *testing.T) {
 func TestEachNodeOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(20 * time.Millisecond)
-		r := begin(t, f, scrape.Config{})
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
 		r.Set(targets(100))
 		pass(30 * time.Second)
 		perTenth := map[int]int{}
@@ -190,7 +190,7 @@ func TestEachNodeOncePerPeriod(t *testing.T) {
 
 // TestBudget: with less budget than nodes, intervals stretch, for all alike.
 func TestBudget(t *testing.T) {
-	for name, config := range map[string]scrape.Config{
+	for name, config := range map[string]scrape.Config[kubelet.Target]{
 		"10 a second for 100 nodes":   {MaxPerSecond: 10, MaxConcurrent: 100},
 		"10 at a time, a second each": {MaxPerSecond: 1000, MaxConcurrent: 10, SlowAfter: time.Hour},
 	} {
@@ -235,7 +235,7 @@ func TestCPUBudget(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(time.Millisecond)
 				f.cost = tt.cost
-				r := begin(t, f, scrape.Config{MaxCPU: 0.1})
+				r := begin(t, f, scrape.Config[kubelet.Target]{MaxCPU: 0.1})
 				r.Set(targets(100))
 				pass(60 * time.Second)
 				f.reset()
@@ -269,7 +269,7 @@ func TestUrgentWithinCPU(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(time.Millisecond)
 		f.cost = map[string]time.Duration{"": 10 * time.Millisecond}
-		r := begin(t, f, scrape.Config{MaxCPU: 0.1})
+		r := begin(t, f, scrape.Config[kubelet.Target]{MaxCPU: 0.1})
 		r.Set(targets(100))
 		pass(20 * time.Second)
 		f.reset()
@@ -292,12 +292,12 @@ func TestUrgentWithinCPU(t *testing.T) {
 // TestWhatHolds: which bound it is that stretches the intervals.
 func TestWhatHolds(t *testing.T) {
 	for name, tt := range map[string]struct {
-		config scrape.Config
+		config scrape.Config[kubelet.Target]
 		want   scrape.Bound
 	}{
-		"scrapes":     {scrape.Config{MaxPerSecond: 10}, scrape.ByScrapes},
-		"concurrency": {scrape.Config{MaxConcurrent: 1}, scrape.ByConcurrency},
-		"cpu":         {scrape.Config{MaxCPU: 0.01}, scrape.ByCPU},
+		"scrapes":     {scrape.Config[kubelet.Target]{MaxPerSecond: 10}, scrape.ByScrapes},
+		"concurrency": {scrape.Config[kubelet.Target]{MaxConcurrent: 1}, scrape.ByConcurrency},
+		"cpu":         {scrape.Config[kubelet.Target]{MaxCPU: 0.01}, scrape.ByCPU},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestWhatHolds(t *testing.T) {
 func TestUrgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
-		r := begin(t, f, scrape.Config{MaxPerSecond: 10})
+		r := begin(t, f, scrape.Config[kubelet.Target]{MaxPerSecond: 10})
 		all := targets(100)
 		r.Set(all)
 		pass(20 * time.Second)
@@ -359,7 +359,7 @@ func TestUrgent(t *testing.T) {
 func TestUrgentStarvesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
-		r := begin(t, f, scrape.Config{MaxPerSecond: 10})
+		r := begin(t, f, scrape.Config[kubelet.Target]{MaxPerSecond: 10})
 		all := targets(60)
 		r.Set(all)
 		for range 600 {
@@ -382,11 +382,11 @@ func TestUrgentStarvesNobody(t *testing.T) {
 
 // withFailure runs three nodes of which node-001 is broken from the sixth second
 // on.
-func withFailure(t *testing.T, then func(f *fleet, r *scrape.Rounds, wrong error)) {
+func withFailure(t *testing.T, then func(f *fleet, r *scrape.Rounds[kubelet.Target], wrong error)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
-		r := begin(t, f, scrape.Config{})
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
 		r.Set(targets(3))
 		pass(5 * time.Second)
 		wrong := errors.New("no route to host")
@@ -398,7 +398,7 @@ func withFailure(t *testing.T, then func(f *fleet, r *scrape.Rounds, wrong error
 
 // TestBackoff: pauses double up to a bound, whether the node is urgent or not.
 func TestBackoff(t *testing.T) {
-	withFailure(t, func(f *fleet, r *scrape.Rounds, _ error) {
+	withFailure(t, func(f *fleet, r *scrape.Rounds[kubelet.Target], _ error) {
 		pass(3 * time.Minute)
 		gaps := f.gaps("node-001")
 		if len(gaps) < 8 {
@@ -423,7 +423,7 @@ func TestBackoff(t *testing.T) {
 
 // TestState: what is wrong, since when, and that it is over.
 func TestState(t *testing.T) {
-	withFailure(t, func(f *fleet, r *scrape.Rounds, wrong error) {
+	withFailure(t, func(f *fleet, r *scrape.Rounds[kubelet.Target], wrong error) {
 		broke := time.Now()
 		pass(3 * time.Minute)
 		state, ok := r.State("node-001")
@@ -448,7 +448,7 @@ func TestState(t *testing.T) {
 
 // TestOneFailureIsNotAll: nodes that are well are not touched by one that is not.
 func TestOneFailureIsNotAll(t *testing.T) {
-	withFailure(t, func(f *fleet, r *scrape.Rounds, _ error) {
+	withFailure(t, func(f *fleet, r *scrape.Rounds[kubelet.Target], _ error) {
 		pass(3 * time.Minute)
 		if healthy, ok := r.State("node-000"); !ok || healthy.IsFailing() || time.Since(healthy.Succeeded) > 2*time.Second {
 			t.Errorf("%+v", healthy)
@@ -466,7 +466,7 @@ func TestOneFailureIsNotAll(t *testing.T) {
 func TestPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
-		r := begin(t, f, scrape.Config{MaxConcurrent: 16})
+		r := begin(t, f, scrape.Config[kubelet.Target]{MaxConcurrent: 16})
 		all := targets(100)
 		r.Set(all)
 		pass(5 * time.Second)
@@ -495,7 +495,7 @@ func TestPartition(t *testing.T) {
 func TestNodesComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(300 * time.Millisecond)
-		r := begin(t, f, scrape.Config{})
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
 		all := targets(3)
 		r.Set(all)
 		pass(10 * time.Second)
@@ -539,7 +539,7 @@ func TestNodesComeAndGo(t *testing.T) {
 func TestNodeComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(600 * time.Millisecond)
-		r := begin(t, f, scrape.Config{})
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
 		r.Set(targets(1))
 		f.untilRunning(t)
 		r.Set(nil)
@@ -555,7 +555,7 @@ func TestNodeComesBack(t *testing.T) {
 func TestLateNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(10 * time.Millisecond)
-		r := begin(t, f, scrape.Config{MaxConcurrent: 1, SlowAfter: time.Second})
+		r := begin(t, f, scrape.Config[kubelet.Target]{MaxConcurrent: 1, SlowAfter: time.Second})
 		all := targets(20)
 		r.Set(all)
 		pass(3 * time.Second)
@@ -586,7 +586,7 @@ func TestLateNodes(t *testing.T) {
 func TestStopsInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(time.Hour)
-		r := begin(t, f, scrape.Config{})
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
 		r.Set(targets(10))
 		pass(2 * time.Second)
 		if f.running != 10 {
@@ -597,7 +597,7 @@ func TestStopsInTheMiddle(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	scrapeOne := newFleet(0).scrape
-	for name, config := range map[string]scrape.Config{
+	for name, config := range map[string]scrape.Config[kubelet.Target]{
 		"nothing to scrape with": {},
 		"a negative period":      {Scrape: scrapeOne, Period: -1},
 		"slow before it began":   {Scrape: scrapeOne, SlowAfter: -1},
@@ -610,7 +610,7 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if _, err := scrape.New(scrape.Config{Scrape: scrapeOne, Period: time.Hour}); err != nil {
+	if _, err := scrape.New(scrape.Config[kubelet.Target]{Scrape: scrapeOne, Period: time.Hour}); err != nil {
 		t.Errorf("a long period: %v", err)
 	}
 }

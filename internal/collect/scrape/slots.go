@@ -11,30 +11,30 @@ import (
 const slowPerSlot = 3
 
 // overdueFactor is how many times as long as its last successful scrape one takes at
-// least before it is cancelled: a node that always takes long is read all the same.
+// least before it is cancelled: a target that always takes long is read all the same.
 const overdueFactor = 2
 
 // slots are the scrapes under way, each list in the order in which they began.
-type slots struct {
+type slots[T Target] struct {
 	// maxRunning scrapes have a slot each; after slowAfter they are slow, and their slot
 	// is free.
 	maxRunning int
 	slowAfter  time.Duration
 
-	running, slow []*entry
-	// retries are those, slow or not, of nodes whose last scrape failed.
+	running, slow []*entry[T]
+	// retries are those, slow or not, of targets whose last scrape failed.
 	retries int
 	// usual is a moving average of what scrapes take that succeed, 0 before the first.
 	usual time.Duration
 }
 
 // isFull tells that no scrape may begin.
-func (s *slots) isFull() bool { return len(s.running) >= s.maxRunning }
+func (s *slots[T]) isFull() bool { return len(s.running) >= s.maxRunning }
 
-// mayRetry tells whether one more node that failed may be scraped.
-func (s *slots) mayRetry() bool { return s.retries < max(1, s.maxRunning/4) }
+// mayRetry tells whether one more target that failed may be scraped.
+func (s *slots[T]) mayRetry() bool { return s.retries < max(1, s.maxRunning/4) }
 
-func (s *slots) begin(e *entry) {
+func (s *slots[T]) begin(e *entry[T]) {
 	s.running = append(s.running, e)
 	if e.state.IsFailing() {
 		s.retries++
@@ -42,7 +42,7 @@ func (s *slots) begin(e *entry) {
 }
 
 // end takes out a scrape that has ended.
-func (s *slots) end(now time.Time, e *entry, err error) {
+func (s *slots[T]) end(now time.Time, e *entry[T], err error) {
 	s.running, s.slow = without(s.running, e), without(s.slow, e)
 	if e.state.IsFailing() {
 		s.retries--
@@ -59,7 +59,7 @@ func (s *slots) end(now time.Time, e *entry, err error) {
 
 // release frees the slots of scrapes that have become slow. Where there are too many of
 // these, it returns those that have been under way for longest, to be cancelled.
-func (s *slots) release(now time.Time) (cancelled []*entry) {
+func (s *slots[T]) release(now time.Time) (cancelled []*entry[T]) {
 	for len(s.running) > 0 && now.Sub(s.running[0].state.Started) >= s.slowAfter {
 		if s.isSlowFull() {
 			oldest, _ := s.toCancel(now)
@@ -76,7 +76,7 @@ func (s *slots) release(now time.Time) (cancelled []*entry) {
 }
 
 // untilRelease is when release will free a slot, 0 if only the end of a scrape can.
-func (s *slots) untilRelease(now time.Time) time.Duration {
+func (s *slots[T]) untilRelease(now time.Time) time.Duration {
 	if len(s.running) == 0 {
 		return 0
 	}
@@ -91,14 +91,14 @@ func (s *slots) untilRelease(now time.Time) time.Duration {
 	return wait
 }
 
-func (s *slots) isSlowFull() bool { return len(s.slow) >= slowPerSlot*s.maxRunning }
+func (s *slots[T]) isSlowFull() bool { return len(s.slow) >= slowPerSlot*s.maxRunning }
 
 // toCancel is the slow scrape that gives way to another; without one it is how long until
-// there is one, 0 if none does. Retries have their whole timeout, so that a node that
+// there is one, 0 if none does. Retries have their whole timeout, so that a target that
 // needs it is read at last, and those that took long the last time have as long again.
-// Where most scrapes are slow the reason is not in the nodes, and cancelling them would
+// Where most scrapes are slow the reason is not in the targets, and cancelling them would
 // let none succeed.
-func (s *slots) toCancel(now time.Time) (oldest *entry, until time.Duration) {
+func (s *slots[T]) toCancel(now time.Time) (oldest *entry[T], until time.Duration) {
 	if s.usual == 0 || s.usual >= s.slowAfter {
 		return nil, 0
 	}
@@ -117,7 +117,7 @@ func (s *slots) toCancel(now time.Time) (oldest *entry, until time.Duration) {
 	return nil, until
 }
 
-func without(all []*entry, e *entry) []*entry {
+func without[E comparable](all []E, e E) []E {
 	if at := slices.Index(all, e); at >= 0 {
 		return slices.Delete(all, at, at+1)
 	}

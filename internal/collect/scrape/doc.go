@@ -1,23 +1,23 @@
-// Package scrape says when to ask which kubelet: each of a set of nodes once in a
-// period, spread over it by the hash of the node's name, and never more often or
-// more of them at a time than a budget allows.
+// Package scrape says when to ask which target, such as a kubelet or a pod: each of a set
+// once in a period, at a moment of its own, and never more often or more of them at a
+// time than a budget allows.
 //
-// The budget is of scrapes a second and of CPU: what a node's scrapes cost is measured,
+// The budget is of scrapes a second and of CPU: what a target's scrapes cost is measured,
 // and its next one begins when there is as much. Beyond the budget intervals stretch:
-// who has waited longest comes first. Nodes
+// who has waited longest comes first. Targets
 // that are marked urgent go before all others, as soon as their last scrape is a
 // little while ago; where the budget is so short that others have waited for ten
 // periods, the two take turns.
 //
-// A scrape that takes longer than 250 ms leaves its slot to another node, and counts
+// A scrape that takes longer than 250 ms leaves its slot to another target, and counts
 // in a bound of its own. Where too many are that slow while most are quick, the one
 // that has been under way for longest is cancelled, which is after about a second; of
-// a node whose last answer took long, after twice as long at least. A
-// node whose scrape fails is tried again after twice the period, then four
-// times, and so on up to a bound, urgent or not, with its whole timeout, and all nodes
+// a target whose last answer took long, after twice as long at least. A
+// target whose scrape fails is tried again after twice the period, then four
+// times, and so on up to a bound, urgent or not, with its whole timeout, and all targets
 // that failed share a quarter of the slots. So a part of the cluster that hangs does not
 // hold up the rest, neither when it begins to hang nor later. [Rounds.State] tells what
-// is wrong with a node and since when.
+// is wrong with a target and since when.
 //
 // What is in which order is decided by plan, a value without clock, lock or
 // goroutine; Rounds lends it those.

@@ -27,20 +27,30 @@ func some(names ...int) []kubelet.Target {
 // the bound on CPU holds but for what is under way.
 func TestPlanKeepsItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		config := Config{
+		config := Config[kubelet.Target]{
 			MaxPerSecond:  float64(rapid.IntRange(1, 300).Draw(t, "per second")),
 			MaxCPU:        float64(rapid.IntRange(1, 2000).Draw(t, "milli-cores")) / 1000,
 			MaxConcurrent: rapid.IntRange(1, 9).Draw(t, "at a time"),
 		}.withDefaults()
 		p := newPlan(config)
 		now := noon
-		var running []*entry
+		var running []*entry[kubelet.Target]
 		var started []time.Time
-		cost := map[*entry]int{} // the place in spent
+		cost := map[*entry[kubelet.Target]]int{} // the place in spent
 		var spent []time.Duration
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "millis")) * time.Millisecond)
-			switch rapid.IntRange(0, 5).Draw(t, "event") {
+			switch rapid.IntRange(-3, 5).Draw(t, "event") {
+			case -3:
+				if e := p.add(some(rapid.IntRange(0, 30).Draw(t, "added"))[0]); e != nil {
+					p.schedule(e, now, &p.regular, now)
+				}
+			case -2:
+				if e := p.targets[fmt.Sprintf("node-%d", rapid.IntRange(0, 30).Draw(t, "removed"))]; e != nil {
+					p.remove(e)
+				}
+			case -1:
+				p.retry(now, fmt.Sprintf("node-%d", rapid.IntRange(0, 30).Draw(t, "retried")))
 			case 0:
 				p.set(now, some(rapid.SliceOfDistinct(rapid.IntRange(0, 30), rapid.ID).Draw(t, "nodes")...))
 			case 1:
@@ -63,7 +73,7 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 				if e != nil {
 					running, started, spent = append(running, e), append(started, now), append(spent, 0)
 					cost[e] = len(spent) - 1
-				} else if wait == 0 && len(running) == 0 && len(p.nodes) > 0 {
+				} else if wait == 0 && len(running) == 0 && len(p.targets) > 0 {
 					t.Fatal("nothing to wait for, and nodes to scrape")
 				}
 			}
@@ -89,7 +99,7 @@ func TestPlanKeepsItsBounds(t *testing.T) {
 }
 
 // cancel ends the scrapes that the plan cancelled, and returns those still under way.
-func (p *plan) cancel(t *rapid.T, now time.Time, cancelled, running []*entry) []*entry {
+func (p *plan[T]) cancel(t *rapid.T, now time.Time, cancelled, running []*entry[T]) []*entry[T] {
 	for _, e := range cancelled {
 		if e.state.IsFailing() || now.Sub(e.state.Started) < p.config.SlowAfter {
 			t.Fatalf("%+v is cancelled", e)
@@ -103,11 +113,11 @@ func (p *plan) cancel(t *rapid.T, now time.Time, cancelled, running []*entry) []
 // mostCost is what a scrape costs at most here.
 const mostCost = 5 * time.Millisecond
 
-func (p *plan) check(t *rapid.T, running []*entry) {
+func (p *plan[T]) check(t *rapid.T, running []*entry[T]) {
 	failing := 0
 	for _, e := range running {
 		if e.queue != nil {
-			t.Fatalf("%s runs and waits", e.state.Target.Node)
+			t.Fatalf("%s runs and waits", e.state.Target.Key())
 		}
 		if e.state.IsFailing() {
 			failing++
@@ -115,8 +125,8 @@ func (p *plan) check(t *rapid.T, running []*entry) {
 	}
 	p.checkSlots(t, len(running), failing)
 	waiting := 0
-	in := map[*queue]int{}
-	for _, e := range p.nodes {
+	in := map[*queue[T]]int{}
+	for _, e := range p.targets {
 		if e.queue == nil {
 			continue
 		}
@@ -125,18 +135,18 @@ func (p *plan) check(t *rapid.T, running []*entry) {
 		}
 		in[e.queue]++
 	}
-	for _, q := range []*queue{&p.regular, &p.urgent, &p.failing} {
-		if q.Len() != in[q] || q.Len() > 0 && p.nodes[q.First().state.Target.Node] != q.First() {
+	for _, q := range []*queue[T]{&p.regular, &p.urgent, &p.failing} {
+		if q.Len() != in[q] || q.Len() > 0 && p.targets[q.First().state.Target.Key()] != q.First() {
 			t.Fatalf("a queue has %d nodes, of which %d know", q.Len(), in[q])
 		}
 		waiting += q.Len()
 	}
-	if waiting+len(running) != len(p.nodes) {
-		t.Fatalf("%d wait, %d run, of %d", waiting, len(running), len(p.nodes))
+	if waiting+len(running) != len(p.targets) {
+		t.Fatalf("%d wait, %d run, of %d", waiting, len(running), len(p.targets))
 	}
 }
 
-func (p *plan) checkSlots(t *rapid.T, running, failing int) {
+func (p *plan[T]) checkSlots(t *rapid.T, running, failing int) {
 	quick, slow := len(p.slots.running), len(p.slots.slow)
 	if quick+slow != running || quick > p.config.MaxConcurrent || slow > slowPerSlot*p.config.MaxConcurrent {
 		t.Fatalf("%d run, the plan says %d, and %d slow ones, of %d", running, quick, slow, p.config.MaxConcurrent)
@@ -148,7 +158,7 @@ func (p *plan) checkSlots(t *rapid.T, running, failing int) {
 
 // BenchmarkPlan is what one scrape costs the schedule, among 1000 nodes.
 func BenchmarkPlan(b *testing.B) {
-	p := newPlan(Config{}.withDefaults())
+	p := newPlan(Config[kubelet.Target]{}.withDefaults())
 	names := make([]int, 1000)
 	for i := range names {
 		names[i] = i

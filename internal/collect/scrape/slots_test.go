@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet"
-	"github.com/plimsoll-dev/plimsoll/internal/collect/kubelet/scrape"
+	"github.com/plimsoll-dev/plimsoll/internal/collect/scrape"
 )
 
 // zones are the nodes of two zones, of which the first goes dark when it began.
@@ -23,9 +23,9 @@ const mostAtATime = 5 * scrape.DefaultMaxConcurrent
 
 // goDark runs nodes in two zones, and lets connections to those of one be swallowed for
 // timeout each.
-func goDark(t *testing.T, f *fleet, nodes, dark int, timeout time.Duration) (*zones, *scrape.Rounds) {
+func goDark(t *testing.T, f *fleet, nodes, dark int, timeout time.Duration) (*zones, *scrape.Rounds[kubelet.Target]) {
 	t.Helper()
-	r := begin(t, f, scrape.Config{})
+	r := begin(t, f, scrape.Config[kubelet.Target]{})
 	all := targets(nodes)
 	z := &zones{fleet: f, dark: all[:dark], healthy: all[dark:]}
 	r.Set(all)
@@ -120,7 +120,7 @@ func TestSlowNodesInADarkZonesTime(t *testing.T) {
 func TestAllScrapesAreSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(5 * time.Millisecond)
-		r := begin(t, f, scrape.Config{})
+		r := begin(t, f, scrape.Config[kubelet.Target]{})
 		r.Set(targets(1000))
 		pass(20 * time.Second)
 		f.change(func() { f.took = 2 * time.Second })
@@ -149,7 +149,7 @@ func TestManyNodesAreAlwaysSlow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(20 * time.Millisecond)
 			all := targets(tt.nodes)
-			r := begin(t, f, scrape.Config{MaxConcurrent: concurrent})
+			r := begin(t, f, scrape.Config[kubelet.Target]{MaxConcurrent: concurrent})
 			r.Set(all)
 			pass(20 * time.Second)
 			f.change(func() {

@@ -1,0 +1,244 @@
+package scrape
+
+import (
+	"context"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/timing"
+)
+
+// starvingPeriods is how many periods late a target must be to go before urgent
+// ones.
+const starvingPeriods = 10
+
+// entry is a target.
+type entry[T Target] struct {
+	state State[T]
+	// phase is the target's own moment in each period.
+	phase time.Duration
+	// due is when the target may be scraped; place is its index in the queue that it is
+	// in, which is none while it is scraped.
+	due   time.Time
+	queue *queue[T]
+	place int
+
+	// isUrgent targets are in the urgent queue, or go there when their scrape
+	// succeeds.
+	isUrgent bool
+	// cost is what scraping the target is likely to cost, 0 if that is not known; taken
+	// is what was taken for the scrape that is under way.
+	cost, taken time.Duration
+	// lasted is how long the last scrape took that succeeded, 0 before the first.
+	lasted time.Duration
+	// isGone marks a target that left the set while it was scraped.
+	isGone bool
+	// cancel ends the scrape that is under way; it is Rounds'.
+	cancel context.CancelCauseFunc
+}
+
+// plan knows who is due.
+type plan[T Target] struct {
+	config  Config[T]
+	targets map[string]*entry[T]
+	// Every target that is not being scraped is in one of these.
+	regular, urgent, failing queue[T]
+
+	slots  slots[T]
+	budget budget
+	// heldBy is what the first that is due waits for; held counts those that began late
+	// because of it.
+	heldBy Bound
+	held   [Bounds]uint64
+	// wasUrgent tells that the last to start was urgent.
+	wasUrgent bool
+}
+
+func newPlan[T Target](config Config[T]) *plan[T] {
+	return &plan[T]{
+		config: config, targets: map[string]*entry[T]{}, budget: newBudget(config.MaxPerSecond, config.MaxCPU),
+		slots: slots[T]{maxRunning: config.MaxConcurrent, slowAfter: config.SlowAfter},
+	}
+}
+
+// set makes these the targets, and returns those that are to be forgotten now.
+func (p *plan[T]) set(now time.Time, targets []T) (gone []string) {
+	wanted := make(map[string]struct{}, len(targets))
+	for _, t := range targets {
+		key := t.Key()
+		wanted[key] = struct{}{}
+		if e := p.add(t); e != nil {
+			p.schedule(e, now, &p.regular, p.onGrid(e, now))
+		}
+	}
+	for key, e := range p.targets {
+		if _, isWanted := wanted[key]; !isWanted && p.remove(e) {
+			gone = append(gone, key)
+		}
+	}
+	return gone
+}
+
+// add makes one a target. It returns its entry if it is new, which is in no queue yet.
+func (p *plan[T]) add(target T) *entry[T] {
+	key := target.Key()
+	if e := p.targets[key]; e != nil {
+		e.isGone, e.state.Target = false, target
+		return nil
+	}
+	e := &entry[T]{phase: target.Phase(p.config.Period), state: State[T]{Target: target}}
+	p.targets[key] = e
+	return e
+}
+
+// remove makes one no target any more, and tells whether it is to be forgotten now.
+func (p *plan[T]) remove(e *entry[T]) bool {
+	if e.queue == nil {
+		e.isGone = true
+		return false
+	}
+	e.leave()
+	delete(p.targets, e.state.Target.Key())
+	return true
+}
+
+// mark makes a target urgent. One that fails keeps waiting.
+func (p *plan[T]) mark(now time.Time, key string) {
+	e := p.targets[key]
+	if e == nil || e.isUrgent || e.queue == &p.failing {
+		return
+	}
+	e.isUrgent = true
+	if e.queue == nil {
+		return // when it is done
+	}
+	e.leave()
+	p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
+}
+
+// retry lets a target that fails be scraped now.
+func (p *plan[T]) retry(now time.Time, key string) {
+	if e := p.targets[key]; e != nil && e.queue == &p.failing {
+		e.leave()
+		p.schedule(e, now, &p.failing, now)
+	}
+}
+
+// next starts the target that is to be scraped now. Otherwise it says how long
+// nothing will change, 0 if that is until a scrape ends or the targets do. The scrapes
+// that are cancelled make room for it.
+func (p *plan[T]) next(now time.Time) (start *entry[T], cancelled []*entry[T], wait time.Duration) {
+	cancelled = p.slots.release(now)
+	q := p.first(now)
+	if q == nil {
+		p.heldBy = Unbound
+		return nil, cancelled, p.untilDue(now)
+	}
+	if p.slots.isFull() {
+		p.heldBy = ByConcurrency
+		return nil, cancelled, p.slots.untilRelease(now)
+	}
+	p.budget.fill(now)
+	cost := q.First().likelyCost(p.budget.typical)
+	if wait, bound := p.budget.wait(cost); wait > 0 {
+		p.heldBy = bound
+		return nil, cancelled, wait
+	}
+	return p.begin(now, q, cost), cancelled, 0
+}
+
+// begin starts the first of a queue.
+func (p *plan[T]) begin(now time.Time, q *queue[T], cost time.Duration) *entry[T] {
+	p.budget.take(cost)
+	e := q.take()
+	p.wasUrgent, e.isUrgent = q == &p.urgent, false
+	e.state.Started, e.taken = now, cost
+	p.slots.begin(e)
+	if p.heldBy != Unbound && now.Sub(e.due) > p.config.Period/10 {
+		p.held[p.heldBy]++
+	}
+	return e
+}
+
+// first is the queue whose first target is to be scraped now, nil if none is due.
+func (p *plan[T]) first(now time.Time) *queue[T] {
+	others := &p.regular
+	if p.slots.mayRetry() && p.failing.isDue(now) && (!p.regular.isDue(now) || p.failing.due().Before(p.regular.due())) {
+		others = &p.failing
+	}
+	othersAreDue := others.isDue(now)
+	areStarving := othersAreDue && now.Sub(others.due()) > starvingPeriods*p.config.Period
+	if p.urgent.isDue(now) && (!areStarving || !p.wasUrgent) {
+		return &p.urgent
+	}
+	if othersAreDue {
+		return others
+	}
+	return nil
+}
+
+func (p *plan[T]) untilDue(now time.Time) time.Duration {
+	var first time.Time
+	for _, q := range []*queue[T]{&p.regular, &p.urgent, &p.failing} {
+		if q.Len() == 0 || q == &p.failing && !p.slots.mayRetry() {
+			continue
+		}
+		if first.IsZero() || q.due().Before(first) {
+			first = q.due()
+		}
+	}
+	if first.IsZero() {
+		return 0
+	}
+	return first.Sub(now)
+}
+
+// done ends a scrape, which cost so much CPU. It tells whether the target is to be forgotten now, and
+// whether it began or ceased to fail.
+func (p *plan[T]) done(now time.Time, e *entry[T], spent time.Duration, err error) (isGone, isChanged bool) {
+	p.slots.end(now, e, err)
+	p.budget.fill(now)
+	p.budget.settle(e.taken, spent)
+	e.learn(spent)
+	if e.isGone {
+		delete(p.targets, e.state.Target.Key())
+		return true, false
+	}
+	isChanged = e.state.settle(now, err)
+	switch {
+	case err != nil:
+		p.schedule(e, now, &p.failing, now.Add(p.backoff(e)))
+	case e.isUrgent:
+		p.schedule(e, now, &p.urgent, e.state.Started.Add(p.config.UrgentGap))
+	default:
+		// Who was late takes its own place in the period again.
+		p.schedule(e, now, &p.regular, p.onGrid(e, later(now, e.state.Started.Add(p.config.Period/2))))
+	}
+	return false, isChanged
+}
+
+func (p *plan[T]) schedule(e *entry[T], now time.Time, q *queue[T], due time.Time) {
+	e.due = later(now, due)
+	q.add(e)
+}
+
+// onGrid is the next of the target's own moments, one in each period.
+func (p *plan[T]) onGrid(e *entry[T], after time.Time) time.Time {
+	return timing.Next(after, e.phase, p.config.Period)
+}
+
+// backoff doubles with each failure. A tenth more or less by the target's phase keeps targets
+// apart that failed together.
+func (p *plan[T]) backoff(e *entry[T]) time.Duration {
+	wait := p.config.Period
+	for range min(e.state.Failures, 30) {
+		wait = min(2*wait, p.config.MaxBackoff)
+	}
+	return wait - wait/10 + e.state.Target.Phase(wait/5)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

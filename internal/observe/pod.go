@@ -35,6 +35,8 @@ type Pod struct {
 	labels          Labels
 	requests        unique.Handle[requests]
 	controller      unique.Handle[Controller]
+	// endpoint is where the pod's containers listen.
+	endpoint endpoint
 }
 
 var _ metav1.ObjectMetaAccessor = (*Pod)(nil)
@@ -52,6 +54,7 @@ func PodOf(pod *corev1.Pod) *Pod {
 		labels:          LabelsOf(pod.Labels),
 		requests:        requestsOf(pod),
 		controller:      controllerOf(pod),
+		endpoint:        endpointOf(pod),
 		Startup:         startupOf(pod),
 	}
 	if !pod.CreationTimestamp.IsZero() {
@@ -88,6 +91,9 @@ func (p *Pod) Labels() Labels { return p.labels }
 // its name.
 func (p *Pod) IsSame(other *Pod) bool { return p.identity == other.identity }
 
+// Identity distinguishes the pod from others, also from one of its name: a hash of its UID.
+func (p *Pod) Identity() uint64 { return p.identity }
+
 // IsReady reports whether the pod is ready.
 func (p *Pod) IsReady() bool { return p.Ready == metric.ReadyTrue }
 
@@ -97,8 +103,8 @@ func (p *Pod) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.Namespace(), Name: p.Name, ResourceVersion: p.ResourceVersion}
 }
 
-// API is a pod of the API that is translated to the same, but for its UID, its controller and
-// how it started: what can be carried away of it.
+// API is a pod of the API that is translated to the same, but for its UID, its controller, how
+// it started and where it listens: what can be carried away of it.
 func (p *Pod) API() *corev1.Pod {
 	requests := p.requests.Value()
 	pod := &corev1.Pod{

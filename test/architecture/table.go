@@ -44,6 +44,8 @@ var layers = []wall{
 		ours:   []string{"internal/observe", "internal/decide", "api", "internal/quantity"},
 		never: []string{"k8s.io/client-go", "k8s.io/metrics/pkg/client", "sigs.k8s.io/controller-runtime", "log", "net",
 			"os", "sync", "testing"},
+		// An address as a value.
+		except: []string{"net/netip"},
 	},
 	{
 		within: "internal/snapshot",

@@ -1,15 +1,32 @@
 // Package promquery asks Prometheus servers for the metrics of type Prometheus.
+//
+// A query is asked once for all objects of a namespace that have it, for the same server with the
+// same credentials. Objects of several namespaces share nothing: the name of a server and the
+// permission to use it depend on the namespace.
+//
+// The authors of queries, and the servers, are taken to be attackers. Answers are bounded in size and
+// in time, redirects are not followed, and errors have nothing of an answer but numbers and words
+// that are known beforehand.
 package promquery
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
 	"github.com/plimsoll-dev/plimsoll/internal/observe"
 	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+const (
+	// patience is how long a first answer is pending.
+	patience = 3 * time.Second
+	// maxMissed is the number of intervals after which the last value is too old.
+	maxMissed = 3
 )
 
 // Config is what a Source needs.
@@ -26,6 +43,29 @@ type Config struct {
 // Source has the latest results of queries. It may be used by many goroutines.
 type Source struct {
 	config Config
+	// wake has an element if something may be due earlier than before.
+	wake chan struct{}
+
+	// mu guards the following.
+	mu sync.Mutex
+	// subscriptions are those of each object, by the index of the metric.
+	subscriptions map[observe.Key]map[int]*subscription
+	polls         map[request]*poll
+	servers       map[clientauth.Target]*server
+	schedule      schedule
+	queues        queues
+	// tidied is when old subscriptions were removed for the last time.
+	tidied time.Time
+}
+
+// subscription is an object's metric.
+type subscription struct {
+	spec sources.Prometheus
+	// first and looked are the first and the last Look.
+	first, looked time.Time
+	// poll asks for it; nil if err says why nothing can.
+	poll *poll
+	err  error
 }
 
 // New makes a Source. It asks nothing before Run.
@@ -33,19 +73,130 @@ func New(config Config) (*Source, error) {
 	if config.Dial == nil || config.SyncPeriod <= 0 {
 		return nil, errors.New("promquery: Dial and a sync period are needed")
 	}
-	return &Source{config: config}, nil
+	return &Source{
+		config: config, wake: make(chan struct{}, 1), subscriptions: map[observe.Key]map[int]*subscription{},
+		polls: map[request]*poll{}, servers: map[clientauth.Target]*server{},
+		queues: queues{waiting: map[string]*queue{}},
+	}, nil
 }
 
-// Run asks until the context ends. It calls sampled for each object that has a new answer.
-func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
-	<-ctx.Done()
-}
-
-// Look is the latest answer for a metric of the object. From the first Look on the query is asked
-// repeatedly.
+// Look is the latest answer for a metric of the object, whose Series must not be changed. From the
+// first Look on the query is asked repeatedly.
 func (s *Source) Look(now time.Time, key observe.Key, metric int, spec *sources.Prometheus) sources.Answer {
-	return sources.Answer{Asked: now, Err: errors.New("Prometheus is not asked yet")}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	subscribed := s.subscriptions[key][metric]
+	if subscribed == nil || subscribed.spec != *spec {
+		s.unsubscribe(key, metric)
+		subscribed = s.subscribe(now, key, metric, spec)
+	}
+	subscribed.looked = now
+	return subscribed.answer(now)
 }
 
 // Forget no longer asks for the object.
-func (s *Source) Forget(key observe.Key) {}
+func (s *Source) Forget(key observe.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for metric := range s.subscriptions[key] {
+		s.unsubscribe(key, metric)
+	}
+}
+
+// subscribe needs the lock.
+func (s *Source) subscribe(now time.Time, key observe.Key, metric int, spec *sources.Prometheus) *subscription {
+	subscribed := &subscription{spec: *spec, first: now}
+	if s.subscriptions[key] == nil {
+		s.subscriptions[key] = map[int]*subscription{}
+	}
+	s.subscriptions[key][metric] = subscribed
+	r, err := requestOf(key.Namespace, spec)
+	if err != nil {
+		subscribed.err = err
+		return subscribed
+	}
+	p := s.polls[r]
+	if p == nil {
+		p = &poll{request: r, server: s.server(&r), subscribers: map[subscriber]*subscription{}, due: now}
+		s.polls[r] = p
+		s.schedule.add(p)
+	}
+	subscribed.poll = p
+	p.subscribers[subscriber{key, metric}] = subscribed
+	s.refit(p)
+	return subscribed
+}
+
+// unsubscribe needs the lock. There may be no such subscription.
+func (s *Source) unsubscribe(key observe.Key, metric int) {
+	subscribed := s.subscriptions[key][metric]
+	if subscribed == nil {
+		return
+	}
+	delete(s.subscriptions[key], metric)
+	if len(s.subscriptions[key]) == 0 {
+		delete(s.subscriptions, key)
+	}
+	p := subscribed.poll
+	if p == nil {
+		return
+	}
+	delete(p.subscribers, subscriber{key, metric})
+	if len(p.subscribers) > 0 {
+		s.refit(p)
+		return
+	}
+	delete(s.polls, p.request)
+	s.schedule.remove(p)
+	s.queues.remove(p)
+	if p.server.polls--; p.server.polls == 0 {
+		delete(s.servers, p.server.target)
+		p.server.close()
+	}
+}
+
+// server is the one that the request is for. It needs the lock.
+func (s *Source) server(r *request) *server {
+	v := s.servers[r.target]
+	if v == nil {
+		v = newServer(&s.config, r)
+		s.servers[r.target] = v
+	}
+	v.polls++
+	return v
+}
+
+// refit adapts the poll to its subscribers. It needs the lock.
+func (s *Source) refit(p *poll) {
+	p.fit()
+	if p.isScheduled && !p.asked.IsZero() {
+		p.due = p.asked.Add(p.interval)
+		s.schedule.Fix(p)
+	}
+	s.wakeUp()
+}
+
+// wakeUp makes Run see what is due.
+func (s *Source) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// answer is what is known of the subscription's metric.
+func (u *subscription) answer(now time.Time) sources.Answer {
+	p := u.poll
+	switch {
+	case u.err != nil:
+		return sources.Answer{Asked: now, Err: u.err}
+	case p.result == nil && now.Sub(u.first) < patience && !p.server.isAvoided():
+		return sources.Answer{IsPending: true}
+	case p.result == nil:
+		return sources.Answer{Asked: now, Err: p.server.failure(fmt.Errorf("no answer within %s", patience))}
+	case now.Sub(p.result.asked) > maxMissed*p.interval+p.timeout:
+		return sources.Answer{Asked: p.result.asked, Err: p.server.failure(errors.New("no answer to the last queries"))}
+	default:
+		return p.result.answer(&u.spec)
+	}
+}

@@ -1,0 +1,100 @@
+package promquery
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"syscall"
+)
+
+var (
+	errTooLong = fmt.Errorf("its answer has more than %d bytes", maxBody)
+	errEncoded = errors.New("its answer is compressed, which was not asked for")
+)
+
+// dialError is an error of Dial. It has nothing of what the server sent.
+type dialError struct{ err error }
+
+// Error is that of Dial.
+func (e *dialError) Error() string { return e.err.Error() }
+
+// Unwrap is for package errors.
+func (e *dialError) Unwrap() error { return e.err }
+
+// isTimeout reports whether the server took too long, to connect or to answer.
+func isTimeout(ctx context.Context, err error) bool {
+	var timeout net.Error
+	return ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// describe returns an error that has nothing of what the server sent. Errors of HTTP have its lines,
+// and those of certificates have its names.
+func describe(err error) error {
+	var dial *dialError
+	var remote *net.OpError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.Is(err, errTooLong), errors.Is(err, errEncoded):
+		return err
+	case errors.As(err, &dial):
+		return dial
+	case errors.As(err, &remote) && remote.Op == "remote error":
+		// TLS alerts are numbers, with words of this side.
+		return fmt.Errorf("it ended the TLS handshake: %w", remote.Err)
+	case errors.As(err, &record):
+		return errors.New("it does not speak TLS")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE):
+		return errors.New("it closed the connection")
+	}
+	if certificate := describeCertificate(err); certificate != nil {
+		return certificate
+	}
+	return errors.New("it does not answer with valid HTTP")
+}
+
+func describeCertificate(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verification *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unknown):
+		return errors.New("its certificate is not signed by a trusted authority (tlsConfig)")
+	case errors.As(err, &name):
+		return fmt.Errorf("its certificate is not for %s (tlsConfig.serverName)", name.Host)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errors.New("its certificate has expired or is not yet valid")
+	case errors.As(err, &verification):
+		return errors.New("its certificate is not valid")
+	default:
+		return nil
+	}
+}
+
+// errorTypes are those of Prometheus' API.
+var errorTypes = []string{
+	"timeout", "canceled", "execution", "bad_data", "internal", "unavailable", "not_found", "not_acceptable",
+}
+
+// statusError is the error of an answer with another status than 200. The server's own message is
+// not repeated: it may be anything.
+func statusError(status int, body []byte) error {
+	var answer struct {
+		ErrorType string `json:"errorType"`
+	}
+	hint := ""
+	switch {
+	case status >= 300 && status < 400:
+		hint = " (redirects are not followed)"
+	case json.Unmarshal(body, &answer) == nil && slices.Contains(errorTypes, answer.ErrorType):
+		hint = " " + answer.ErrorType
+	}
+	return fmt.Errorf("it answered with HTTP status %d%s", status, hint)
+}

@@ -1,0 +1,542 @@
+package promquery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
+)
+
+const syncPeriod = 15 * time.Second
+
+// network has servers in memory, by HOST:PORT.
+type network struct {
+	t       *testing.T
+	handler map[string]http.HandlerFunc
+
+	// mu guards the following.
+	mu sync.Mutex
+	// requests are those that arrived, by HOST:PORT; underWay those that are not answered.
+	requests           map[string][]*http.Request
+	at                 map[string][]time.Time
+	dialed             []string
+	underWay, most     int
+	mostAt, underWayAt map[string]int
+	// sampled counts the calls for an object.
+	sampled map[string]int
+	serving sync.WaitGroup
+}
+
+func newNetwork(t *testing.T) *network {
+	return &network{
+		t: t, handler: map[string]http.HandlerFunc{}, requests: map[string][]*http.Request{}, at: map[string][]time.Time{},
+		mostAt: map[string]int{}, underWayAt: map[string]int{}, sampled: map[string]int{},
+	}
+}
+
+func (n *network) dial(ctx context.Context, namespace, host string, port uint16) (net.Conn, error) {
+	address := fmt.Sprintf("%s:%d", host, port)
+	n.mu.Lock()
+	n.dialed = append(n.dialed, namespace+"/"+address)
+	n.mu.Unlock()
+	handler := n.handler[address]
+	if handler == nil {
+		return nil, errors.New("refused: " + address)
+	}
+	here, there := net.Pipe()
+	server := &http.Server{ReadHeaderTimeout: time.Hour, Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			n.begin(address, r)
+			defer n.end(address)
+			handler(w, r)
+		})}
+	listener := &listener{connection: there, closed: make(chan struct{})}
+	n.serving.Go(func() { _ = server.Serve(listener) })
+	return &closing{Conn: here, close: func() { _ = server.Close(); listener.end() }}, nil
+}
+
+func (n *network) begin(address string, r *http.Request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.requests[address] = append(n.requests[address], r)
+	n.at[address] = append(n.at[address], time.Now())
+	n.underWay++
+	n.underWayAt[address]++
+	n.most = max(n.most, n.underWay)
+	n.mostAt[address] = max(n.mostAt[address], n.underWayAt[address])
+}
+
+func (n *network) end(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.underWay--
+	n.underWayAt[address]--
+}
+
+// count is the number of requests to a server since the last count.
+func (n *network) count(address string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	number := len(n.requests[address])
+	n.requests[address] = nil
+	return number
+}
+
+// closing runs a function when it is closed.
+type closing struct {
+	net.Conn
+	once  sync.Once
+	close func()
+}
+
+// Close is that of net.Conn.
+func (c *closing) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { go c.close() })
+	return err
+}
+
+// listener accepts one connection.
+type listener struct {
+	connection net.Conn
+	once       sync.Once
+	closed     chan struct{}
+}
+
+// Accept is that of net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	if c := l.connection; c != nil {
+		l.connection = nil
+		return c, nil
+	}
+	<-l.closed
+	return nil, io.EOF
+}
+
+// Close is that of net.Listener.
+func (l *listener) Close() error { l.end(); return nil }
+
+func (l *listener) end() { l.once.Do(func() { close(l.closed) }) }
+
+// Addr is that of net.Listener.
+func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
+
+// run starts a source. The function that it returns ends it, and waits for its end.
+func (n *network) run(config Config) (s *Source, end func()) {
+	n.t.Helper()
+	config.Dial, config.SyncPeriod = n.dial, syncPeriod
+	s, err := New(config)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(n.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		s.Run(ctx, func(key observe.Key) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.sampled[key.Namespace+"/"+key.Name]++
+		})
+	})
+	return s, func() {
+		cancel()
+		running.Wait()
+		s.close()
+		n.serving.Wait()
+	}
+}
+
+func answerWith(value string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, success("vector", fmt.Sprintf(`[{"metric":{},"value":[%d,%q]}]`, time.Now().Unix(), value)))
+	}
+}
+
+// silent never answers.
+func silent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func object(namespace string, n int) observe.Key {
+	return observe.WLA(namespace, fmt.Sprint("shop-", n))
+}
+
+// spec is a query to a server.
+func spec(host, query string) *sources.Prometheus {
+	return &sources.Prometheus{
+		Address: "http://" + host, Query: query, Interval: 5 * time.Second, Timeout: 3 * time.Second,
+	}
+}
+
+func sleep(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// wantValue finds the value alone in the answer.
+func wantValue(t *testing.T, name string, a sources.Answer, value float64) {
+	t.Helper()
+	if a.IsPending || a.Err != nil || len(a.Series) != 1 || a.Series[0] != value || a.At.After(time.Now()) {
+		t.Errorf("%s: %+v, want %v", name, a, value)
+	}
+}
+
+// wantRequests counts those to a server since the last count.
+func (n *network) wantRequests(name, address string, least, most int) {
+	n.t.Helper()
+	if got := n.count(address); got < least || got > most {
+		n.t.Errorf("%s: %d requests to %s, want %d to %d", name, got, address, least, most)
+	}
+}
+
+// TestOneQueryForMany: objects with the same query are asked for once, as often as the most frequent needs.
+func TestOneQueryForMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.handler["prometheus:9090"] = answerWith("42")
+		s, end := n.run(Config{})
+		defer end()
+		look := func(i int, interval time.Duration) sources.Answer {
+			p := spec("prometheus:9090", "up")
+			p.Interval, p.Timeout, p.IgnoreNullValues = interval, time.Duration(1+i%30)*time.Second, i%2 == 0
+			return s.Look(time.Now(), object("team-a", i), 0, p)
+		}
+		for i := range 100 {
+			if a := look(i, 10*time.Second); !a.IsPending || a.Err != nil {
+				t.Fatalf("%+v", a)
+			}
+		}
+		synctest.Wait()
+		for i := range 100 {
+			a := look(i, 10*time.Second)
+			wantValue(t, fmt.Sprint(i), a, 42)
+			if !a.Asked.Equal(time.Now()) {
+				t.Errorf("asked at %s", a.Asked)
+			}
+		}
+		n.wantRequests("at first", "prometheus:9090", 1, 1)
+		sleep(10 * time.Second)
+		n.wantRequests("10 s", "prometheus:9090", 1, 1)
+		if n.sampled["team-a/shop-7"] != 1 {
+			t.Errorf("%d calls for the same value", n.sampled["team-a/shop-7"])
+		}
+		// One of them needs it each second, from now on.
+		look(7, time.Second)
+		sleep(10 * time.Second)
+		n.wantRequests("10 s, each second", "prometheus:9090", 10, 10)
+		look(7, 10*time.Second)
+		sleep(time.Second)
+		n.count("prometheus:9090")
+		sleep(10 * time.Second)
+		n.wantRequests("10 s after the change", "prometheus:9090", 1, 1)
+	})
+}
+
+// TestNotShared: another namespace, other credentials, another tenant, query or server are asked apart.
+func TestNotShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.handler["prometheus:9090"], n.handler["other:9090"] = answerWith("1"), answerWith("2")
+		s, end := n.run(Config{Credential: func(
+			context.Context, string, sources.SecretKey, clientauth.Peer,
+		) ([]byte, error) {
+			return []byte("x"), nil
+		}})
+		defer end()
+		change := func(f func(*sources.Prometheus)) *sources.Prometheus {
+			p := spec("prometheus:9090", "up")
+			f(p)
+			return p
+		}
+		for i, p := range []*sources.Prometheus{
+			change(func(*sources.Prometheus) {}),
+			change(func(p *sources.Prometheus) { p.Query = "down" }),
+			change(func(p *sources.Prometheus) { p.Tenant, p.TenantHeader = "a", "X-Scope-OrgID" }),
+			change(func(p *sources.Prometheus) { p.Tenant, p.TenantHeader = "b", "X-Scope-OrgID" }),
+			change(func(p *sources.Prometheus) { p.Namespace = "team-a" }),
+			change(func(p *sources.Prometheus) { p.Credentials.Token = sources.SecretKey{Name: "a", Key: "b"} }),
+			change(func(p *sources.Prometheus) { p.Address = "http://other:9090" }),
+		} {
+			s.Look(time.Now(), object("team-a", i), 0, p)
+			s.Look(time.Now(), object("team-a", 0), i, p)
+		}
+		s.Look(time.Now(), object("team-b", 0), 0, spec("prometheus:9090", "up"))
+		synctest.Wait()
+		if a, b := n.count("prometheus:9090"), n.count("other:9090"); a != 7 || b != 1 {
+			t.Errorf("%d and %d requests", a, b)
+		}
+		if len(s.polls) != 8 || len(s.servers) != 4 {
+			t.Errorf("%d polls, %d servers", len(s.polls), len(s.servers))
+		}
+		for i := range 7 {
+			s.Forget(object("team-a", i))
+		}
+		s.Forget(object("team-b", 0))
+		sleep(time.Minute)
+		if a := n.count("prometheus:9090"); a != 0 || len(s.subscriptions)+len(s.polls)+len(s.servers)+s.schedule.Len() > 0 {
+			t.Errorf("%d requests after all are forgotten; %+v", a, s.subscriptions)
+		}
+	})
+}
+
+// TestForgotten: an object that no Look is about is asked for no longer, after a last chance.
+func TestForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.handler["prometheus:9090"] = answerWith("1")
+		s, end := n.run(Config{})
+		defer end()
+		s.Look(time.Now(), object("team-a", 0), 0, spec("prometheus:9090", "up"))
+		sleep(syncPeriod)
+		if n.sampled["team-a/shop-0"] != 1 {
+			t.Errorf("%d calls", n.sampled["team-a/shop-0"])
+		}
+		sleep(syncPeriod - time.Second)
+		if got := n.sampled["team-a/shop-0"]; got < 2 || got > 4 {
+			t.Errorf("%d calls although no Look showed that the object is still there", got)
+		}
+		s.Look(time.Now(), object("team-a", 0), 0, spec("prometheus:9090", "up"))
+		sleep(syncPeriod)
+		if len(s.polls) != 1 {
+			t.Error("forgotten although a Look was about it")
+		}
+		sleep(syncPeriod + time.Second + syncPeriod/tidiesPerPeriod)
+		n.count("prometheus:9090")
+		sleep(time.Minute)
+		if got := n.count("prometheus:9090"); got != 0 || len(s.subscriptions)+len(s.polls)+len(s.servers) > 0 {
+			t.Errorf("%d requests for an object that is gone", got)
+		}
+	})
+}
+
+// TestSlowServer: a server that does not answer is asked less and less often, and delays no other's objects.
+func TestSlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.handler["slow:9090"], n.handler["prometheus:9090"] = silent, answerWith("1")
+		s, end := n.run(Config{})
+		defer end()
+		look := func() {
+			for i := range 30 {
+				s.Look(time.Now(), object("team-a", i), 0, spec("slow:9090", fmt.Sprint("query-", i)))
+			}
+		}
+		look()
+		synctest.Wait()
+		s.Look(time.Now(), object("team-a", 100), 0, spec("prometheus:9090", "up"))
+		s.Look(time.Now(), object("team-b", 100), 0, spec("prometheus:9090", "up"))
+		synctest.Wait()
+		for _, namespace := range []string{"team-a", "team-b"} {
+			wantValue(t, namespace, s.Look(time.Now(), object(namespace, 100), 0, spec("prometheus:9090", "up")), 1)
+		}
+		if n.mostAt["slow:9090"] != maxPerServer {
+			t.Errorf("%d requests at once", n.mostAt["slow:9090"])
+		}
+		for range 20 {
+			sleep(syncPeriod)
+			look()
+		}
+		a := s.Look(time.Now(), object("team-a", 29), 0, spec("slow:9090", "query-29"))
+		if a.Err == nil || !strings.Contains(a.Err.Error(), "serverAddress http://slow:9090") || a.Series != nil {
+			t.Errorf("%+v", a)
+		}
+		n.count("slow:9090")
+		for range 20 {
+			sleep(syncPeriod)
+			look()
+		}
+		n.wantRequests("5 minutes", "slow:9090", 4, 6)
+		// Once it answers, all are asked at once.
+		n.mu.Lock()
+		n.handler["slow:9090"] = answerWith("3")
+		n.mu.Unlock()
+		for range 5 {
+			sleep(syncPeriod)
+			look()
+		}
+		for i := range 30 {
+			wantValue(t, fmt.Sprint(i), s.Look(time.Now(), object("team-a", i), 0, spec("slow:9090", fmt.Sprint("query-", i))), 3)
+		}
+	})
+}
+
+// TestPauses: the pauses of a server that answers too late double from 2 s to a minute. Between them it is asked once.
+func TestPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.handler["slow:9090"] = silent
+		s, end := n.run(Config{})
+		defer end()
+		for range 25 {
+			s.Look(time.Now(), object("team-a", 0), 0, spec("slow:9090", "up"))
+			sleep(syncPeriod)
+		}
+		var pauses []time.Duration
+		at := n.at["slow:9090"]
+		for i := 1; i < len(at); i++ {
+			pauses = append(pauses, at[i].Sub(at[i-1]))
+		}
+		// The first follows after the interval, as no pause is needed yet; the others after the timeout of 3 s.
+		want := "[5s 5s 7s 11s 19s 35s 1m3s 1m3s 1m3s 1m3s]"
+		if got := fmt.Sprint(pauses); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// TestBounds: there are bounds for a server, for a namespace and for all together.
+func TestBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		s, end := n.run(Config{})
+		defer end()
+		for namespace := range 6 {
+			for server := range 4 {
+				host := fmt.Sprintf("slow-%d-%d:80", namespace, server)
+				n.handler[host] = silent
+				for i := range 10 {
+					s.Look(time.Now(), object(fmt.Sprint("team-", namespace), 10*server+i), 0, spec(host, fmt.Sprint(i)))
+				}
+			}
+		}
+		sleep(time.Second)
+		if n.most != maxUnderWay {
+			t.Errorf("%d requests at once", n.most)
+		}
+		for namespace := range 6 {
+			sum := 0
+			for server := range 4 {
+				sum += n.mostAt[fmt.Sprintf("slow-%d-%d:80", namespace, server)]
+			}
+			// Nothing was answered yet, so the most at once is also the number under way.
+			if sum > maxPerNamespace {
+				t.Errorf("%d requests for namespace %d", sum, namespace)
+			}
+		}
+		// The namespaces that had no turn are next.
+		sleep(3 * time.Second)
+		for namespace := range 6 {
+			asked := 0
+			for server := range 4 {
+				asked += len(n.at[fmt.Sprintf("slow-%d-%d:80", namespace, server)])
+			}
+			if asked == 0 {
+				t.Errorf("namespace %d had no turn", namespace)
+			}
+		}
+	})
+}
+
+// TestPatience: the first answer is pending for three seconds, and an old one is no answer.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		release := make(chan struct{})
+		n.handler["prometheus:9090"] = func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-release:
+				answerWith("1")(w, r)
+			case <-r.Context().Done():
+			}
+		}
+		s, end := n.run(Config{})
+		defer end()
+		p := spec("prometheus:9090", "up")
+		p.Timeout = 30 * time.Second
+		look := func() sources.Answer { return s.Look(time.Now(), object("team-a", 0), 0, p) }
+		look()
+		sleep(patience - 1)
+		if a := look(); !a.IsPending || a.Err != nil {
+			t.Errorf("%+v", a)
+		}
+		sleep(1)
+		if a := look(); a.IsPending || a.Err == nil {
+			t.Errorf("%+v", a)
+		}
+		close(release)
+		synctest.Wait()
+		if a := look(); a.Err != nil || a.Series[0] != 1 {
+			t.Errorf("%+v", a)
+		}
+		release = make(chan struct{})
+		asked := look().Asked
+		sleep(time.Until(asked.Add(3*p.Interval + p.Timeout)))
+		if a := look(); a.Series != nil && a.Asked.Equal(asked) {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// TestRequest: what a server gets, and what it does not.
+func TestRequest(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://proxy:3128")
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.handler["prometheus:9090"] = func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Set-Cookie", "a=b")
+			answerWith("1")(w, r)
+		}
+		s, end := n.run(Config{Credential: func(
+			_ context.Context, namespace string, key sources.SecretKey, to clientauth.Peer,
+		) ([]byte, error) {
+			if namespace != "team-a" || to != (clientauth.Peer{Host: "prometheus:9090"}) {
+				return nil, errors.New("refused")
+			}
+			return []byte(key.Name + key.Key), nil
+		}})
+		defer end()
+		p := spec("prometheus:9090", `sum(rate(http_requests_total{namespace="shop"}[1m])) & x=y`)
+		p.Address += "/prefix"
+		p.Tenant, p.TenantHeader, p.Namespace = "team", "THANOS-TENANT", "shop"
+		p.Credentials.Token = sources.SecretKey{Name: "secret", Key: "token"}
+		s.Look(time.Now(), object("team-a", 0), 0, p)
+		sleep(6 * time.Second)
+		if a := s.Look(time.Now(), object("team-a", 0), 0, p); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		if len(n.requests["prometheus:9090"]) != 2 || len(n.dialed) != 1 {
+			t.Fatalf("%d requests over %q", len(n.requests["prometheus:9090"]), n.dialed)
+		}
+		for _, r := range n.requests["prometheus:9090"] {
+			query := url.Values{"query": {p.Query}, "namespace": {"shop"}, "timeout": {"3s"}}
+			if r.Method != http.MethodGet || r.Host != "prometheus:9090" || r.URL.Path != "/prefix/api/v1/query" {
+				t.Errorf("%s %s %s", r.Method, r.Host, r.URL)
+			}
+			if diff := cmp.Diff(query, r.URL.Query()); diff != "" {
+				t.Error(diff)
+			}
+			header := http.Header{
+				"Authorization": {"Bearer secrettoken"}, "Thanos-Tenant": {"team"}, "Accept-Encoding": {"identity"},
+				"Accept": {"application/json"}, "User-Agent": {"plimsoll"},
+			}
+			if diff := cmp.Diff(header, r.Header); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
+}
+
+func TestConfig(t *testing.T) {
+	for name, config := range map[string]Config{
+		"no Dial": {SyncPeriod: time.Second},
+		"no sync period": {Dial: func(context.Context, string, string, uint16) (net.Conn, error) {
+			return nil, errors.New("not here")
+		}},
+	} {
+		if _, err := New(config); err == nil {
+			t.Error(name)
+		}
+	}
+}

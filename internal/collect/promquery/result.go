@@ -1,0 +1,128 @@
+package promquery
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// result is what a server answered to a request.
+type result struct {
+	series []float64
+	// at is the timestamp of the value, but not after it arrived; asked is when it was asked for.
+	at, asked time.Time
+	err       error
+	// isNull reports that err is that the result has no number.
+	isNull bool
+	// isTimeout reports that the server took too long.
+	isTimeout bool
+}
+
+// isLike reports whether decisions see no difference.
+func (r *result) isLike(other *result) bool {
+	if r.err != nil && other.err != nil {
+		return r.isNull == other.isNull && r.err.Error() == other.err.Error()
+	}
+	return r.err == nil && other.err == nil && slices.Equal(r.series, other.series)
+}
+
+var (
+	errNotJSON   = errors.New("the answer is not that of Prometheus' query API")
+	errEmpty     = errors.New("the result is empty (ignoreNullValues: true counts it as 0)")
+	errNotNumber = errors.New("the result is NaN or infinite (ignoreNullValues: true counts it as 0)")
+	errTimestamp = errors.New("the timestamp of the result is not a time")
+)
+
+// answer is the JSON of the query API.
+type answer struct {
+	Status string `json:"status"`
+	Data   struct {
+		ResultType string          `json:"resultType"`
+		Result     json.RawMessage `json:"result"`
+	} `json:"data"`
+}
+
+// element is one of a vector.
+type element struct {
+	Value     json.RawMessage `json:"value"`
+	Histogram json.RawMessage `json:"histogram"`
+}
+
+// read is the result in the body of an answer that arrived at a time.
+func read(body []byte, arrived time.Time) *result {
+	at, value, err := valueOf(body)
+	if at.IsZero() || at.After(arrived) {
+		at = arrived
+	}
+	if err == nil && (math.IsNaN(value) || math.IsInf(value, 0)) {
+		err = errNotNumber
+	}
+	if err != nil {
+		return &result{at: at, err: err, isNull: errors.Is(err, errEmpty) || errors.Is(err, errNotNumber)}
+	}
+	return &result{series: []float64{value}, at: at}
+}
+
+func valueOf(body []byte) (at time.Time, value float64, err error) {
+	var a answer
+	if err := json.Unmarshal(body, &a); err != nil || a.Status != "success" {
+		return time.Time{}, 0, errNotJSON
+	}
+	switch a.Data.ResultType {
+	case "scalar":
+		return pairOf(a.Data.Result)
+	case "vector":
+		return vectorOf(a.Data.Result)
+	case "matrix", "string":
+		return time.Time{}, 0, fmt.Errorf("the result is a %s, not a scalar or a vector with one element",
+			a.Data.ResultType)
+	default:
+		return time.Time{}, 0, errNotJSON
+	}
+}
+
+func vectorOf(text json.RawMessage) (at time.Time, value float64, err error) {
+	var elements []element
+	if json.Unmarshal(text, &elements) != nil || elements == nil {
+		// Null is not an empty result.
+		return time.Time{}, 0, errNotJSON
+	}
+	switch {
+	case len(elements) == 0:
+		return time.Time{}, 0, errEmpty
+	case len(elements) > 1:
+		return time.Time{}, 0, fmt.Errorf("the result has %d elements, not one: aggregate them, as with sum()",
+			len(elements))
+	case elements[0].Value == nil && elements[0].Histogram != nil:
+		return time.Time{}, 0, errors.New("the result is a histogram, not a number")
+	default:
+		return pairOf(elements[0].Value)
+	}
+}
+
+// pairOf reads [timestamp, "value"].
+func pairOf(text json.RawMessage) (at time.Time, value float64, err error) {
+	var pair []json.RawMessage
+	if json.Unmarshal(text, &pair) != nil || len(pair) != 2 {
+		return time.Time{}, 0, errNotJSON
+	}
+	var seconds float64
+	var number string
+	if json.Unmarshal(pair[0], &seconds) != nil || json.Unmarshal(pair[1], &number) != nil {
+		return time.Time{}, 0, errNotJSON
+	}
+	if value, err = strconv.ParseFloat(number, 64); err != nil {
+		return time.Time{}, 0, errNotJSON
+	}
+	// The year 2286; what is later cannot be a number of seconds.
+	const latest = 1e10
+	if seconds <= 0 || seconds > latest {
+		return time.Time{}, 0, errTimestamp
+	}
+	const millisPerSecond = 1000
+	return time.UnixMilli(int64(math.Round(seconds * millisPerSecond))), value, nil
+}

@@ -1,0 +1,154 @@
+package promquery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/observe"
+)
+
+// tidiesPerPeriod is how often in a sync period old subscriptions are looked for.
+const tidiesPerPeriod = 4
+
+// Run asks until the context ends. It calls sampled, from many goroutines, for each object that has
+// an answer other than the last, and for those that no Look was about for more than a sync period: a
+// Look shows that the object still needs its answers.
+func (s *Source) Run(ctx context.Context, sampled func(observe.Key)) {
+	var running sync.WaitGroup
+	defer s.close()
+	defer running.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case <-timer.C:
+		}
+		now := time.Now()
+		for _, key := range s.tidy(now) {
+			sampled(key)
+		}
+		started, next := s.start(now)
+		for _, p := range started {
+			running.Go(func() { s.ask(ctx, p, sampled) })
+		}
+		timer.Reset(time.Until(next))
+	}
+}
+
+// started is a poll that is to be asked, with what may change meanwhile.
+type started struct {
+	poll    *poll
+	timeout time.Duration
+}
+
+// start are the polls that are to be asked now, and when to look again.
+func (s *Source) start(now time.Time) (begun []started, next time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := s.schedule.take(now); p != nil; p = s.schedule.take(now) {
+		if p.server.avoidUntil.After(now) {
+			p.due = p.server.avoidUntil
+			s.schedule.add(p)
+			continue
+		}
+		s.queues.add(p)
+	}
+	for p := s.queues.take(); p != nil; p = s.queues.take() {
+		p.asked = now
+		begun = append(begun, started{p, p.timeout})
+	}
+	next = s.tidied.Add(s.config.SyncPeriod / tidiesPerPeriod)
+	if s.schedule.Len() > 0 && s.schedule.First().due.Before(next) {
+		next = s.schedule.First().due
+	}
+	return begun, next
+}
+
+// ask asks once.
+func (s *Source) ask(ctx context.Context, p started, sampled func(observe.Key)) {
+	bounded, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	asked := time.Now()
+	r := p.poll.server.ask(bounded, &p.poll.request, p.timeout)
+	r.asked = asked
+	if ctx.Err() != nil {
+		return
+	}
+	for _, key := range s.finish(p.poll, r, time.Now()) {
+		sampled(key)
+	}
+	s.wakeUp()
+}
+
+// finish takes a result. It returns the objects for which it is another than the last.
+func (s *Source) finish(p *poll, r *result, now time.Time) []observe.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queues.done(p)
+	if p.server.judge(r, now) {
+		for _, waiting := range s.queues.withdraw(p.server) {
+			waiting.due = p.server.avoidUntil
+			s.schedule.add(waiting)
+		}
+	}
+	isOther := p.result == nil || !p.result.isLike(r)
+	p.result = r
+	if len(p.subscribers) == 0 {
+		return nil
+	}
+	p.due = r.asked.Add(p.interval)
+	s.schedule.add(p)
+	if !isOther {
+		return nil
+	}
+	keys := map[observe.Key]bool{}
+	for subscribed := range p.subscribers {
+		keys[subscribed.key] = true
+	}
+	return keysOf(keys)
+}
+
+func keysOf(set map[observe.Key]bool) []observe.Key {
+	keys := make([]observe.Key, 0, len(set))
+	for key := range set {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// tidy removes the subscriptions that no Look was about for two sync periods. It returns the objects
+// for which one is overdue.
+func (s *Source) tidy(now time.Time) []observe.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pause := s.config.SyncPeriod / tidiesPerPeriod
+	if now.Sub(s.tidied) < pause {
+		return nil
+	}
+	s.tidied = now
+	overdue := map[observe.Key]bool{}
+	for key, subscriptions := range s.subscriptions {
+		for metric, subscribed := range subscriptions {
+			switch age := now.Sub(subscribed.looked); {
+			case age >= 2*s.config.SyncPeriod:
+				s.unsubscribe(key, metric)
+			case age >= s.config.SyncPeriod+pause:
+				overdue[key] = true
+			}
+		}
+	}
+	return keysOf(overdue)
+}
+
+// close closes idle connections.
+func (s *Source) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.servers {
+		v.close()
+	}
+}

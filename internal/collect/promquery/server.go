@@ -1,0 +1,217 @@
+package promquery
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/plimsoll-dev/plimsoll/internal/collect/clientauth"
+)
+
+const (
+	maxBody        = 1 << 20
+	maxHeader      = 64 << 10
+	idleTimeout    = 90 * time.Second
+	maxConnections = 2 * maxPerServer
+	// toleratedTimeouts is how many times in a row a server may answer too late before it is asked
+	// less often: after shortestPause, which doubles with each further time until longestPause.
+	toleratedTimeouts = 2
+	shortestPause     = 2 * time.Second
+	longestPause      = time.Minute
+)
+
+// server is one with which connections are shared: with the same credentials, for one namespace.
+type server struct {
+	target clientauth.Target
+	// address is its URL without a path, for errors.
+	address string
+	dial    func(ctx context.Context) (net.Conn, error)
+	auth    *clientauth.Client
+
+	// The Source's lock guards the following. Polls counts those of the server, underWay the requests.
+	polls, underWay int
+	// timeouts counts answers that came too late, in a row; the last was counted at judged.
+	timeouts int
+	judged   time.Time
+	// avoidUntil is when it may be asked again.
+	avoidUntil time.Time
+
+	// mu guards the following.
+	mu sync.Mutex
+	// transport has the connections with this TLS configuration.
+	transport *http.Transport
+	config    *tls.Config
+}
+
+func newServer(config *Config, r *request) *server {
+	v := &server{
+		target: r.target, address: "http://" + r.target.Host, auth: clientauth.New(config.Credential, r.target),
+	}
+	if r.target.IsTLS {
+		v.address = "https://" + r.target.Host
+	}
+	v.dial = func(ctx context.Context) (net.Conn, error) {
+		host, port, err := hostAndPort(r.target.Host)
+		if err != nil {
+			return nil, &dialError{err}
+		}
+		connection, err := config.Dial(ctx, r.target.Namespace, host, port)
+		if err != nil {
+			return nil, &dialError{err}
+		}
+		return connection, nil
+	}
+	return v
+}
+
+func hostAndPort(address string) (host string, port uint16, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	number, err := strconv.ParseUint(text, 10, 16)
+	return host, uint16(number), err
+}
+
+// isBusy reports whether no other request may be under way to it.
+func (v *server) isBusy() bool {
+	if v.isAvoided() {
+		return v.underWay > 0
+	}
+	return v.underWay >= maxPerServer
+}
+
+// isAvoided reports whether it is asked less often.
+func (v *server) isAvoided() bool { return v.timeouts >= toleratedTimeouts }
+
+// judge counts answers that come too late. It reports whether the server may not be asked before
+// avoidUntil. Requests that were under way together count once.
+func (v *server) judge(r *result, now time.Time) bool {
+	switch {
+	case !r.isTimeout:
+		v.timeouts, v.avoidUntil = 0, time.Time{}
+		return false
+	case r.asked.Before(v.judged):
+		return false
+	}
+	v.timeouts++
+	v.judged = now
+	if !v.isAvoided() {
+		return false
+	}
+	pause := shortestPause
+	for n := toleratedTimeouts; n < v.timeouts && pause < longestPause; n++ {
+		pause *= 2
+	}
+	v.avoidUntil = now.Add(min(pause, longestPause))
+	return true
+}
+
+// failure is the error, or that the server is avoided.
+func (v *server) failure(err error) error {
+	if v.isAvoided() {
+		err = fmt.Errorf("no answer in time, %d times in a row: it is asked less often", v.timeouts)
+	}
+	return v.failed(err)
+}
+
+// failed names the server.
+func (v *server) failed(err error) error { return fmt.Errorf("serverAddress %s: %w", v.address, err) }
+
+// close closes idle connections.
+func (v *server) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.transport != nil {
+		v.transport.CloseIdleConnections()
+	}
+}
+
+// connections are those for the TLS configuration. There are others after a Secret has changed.
+func (v *server) connections(config *tls.Config) *http.Transport {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.transport != nil && v.config == config {
+		return v.transport
+	}
+	if v.transport != nil {
+		v.transport.CloseIdleConnections()
+	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	v.config = config
+	v.transport = &http.Transport{
+		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return v.dial(ctx) },
+		TLSClientConfig: config, TLSHandshakeTimeout: 5 * time.Second, Protocols: &protocols,
+		DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost: maxPerServer, MaxConnsPerHost: maxConnections, IdleConnTimeout: idleTimeout,
+	}
+	return v.transport
+}
+
+// ask asks once. A panic in reading the answer is an error of this request alone.
+func (v *server) ask(ctx context.Context, r *request, timeout time.Duration) (answer *result) {
+	defer func() {
+		if recovered := recover(); recovered != nil {
+			answer = &result{err: v.failed(errors.New("its answer cannot be read"))}
+		}
+	}()
+	material, err := v.auth.Get(ctx)
+	if err != nil {
+		return &result{err: err}
+	}
+	body, status, err := v.exchange(ctx, r, material, timeout)
+	switch {
+	case err != nil:
+		if isTimeout(ctx, err) {
+			return &result{err: v.failed(fmt.Errorf("no answer within %s", timeout)), isTimeout: true}
+		}
+		return &result{err: v.failed(describe(err))}
+	case status != http.StatusOK:
+		return &result{err: v.failed(statusError(status, body))}
+	}
+	answer = read(body, time.Now())
+	if answer.err != nil {
+		answer.err = fmt.Errorf("query to %s: %w", v.address, answer.err)
+	}
+	return answer
+}
+
+// exchange does not follow redirects, and sends and keeps no cookies.
+func (v *server) exchange(
+	ctx context.Context, r *request, material clientauth.Material, timeout time.Duration,
+) (body []byte, status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"?"+r.parameters(timeout), http.NoBody)
+	if err != nil {
+		return nil, 0, err
+	}
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set("User-Agent", "plimsoll")
+	if material.Authorization != "" {
+		request.Header.Set("Authorization", material.Authorization)
+	}
+	if r.tenant != "" {
+		request.Header.Set(r.tenantHeader, r.tenant)
+	}
+	response, err := v.connections(material.TLS).RoundTrip(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, 0, errEncoded
+	}
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		err = errTooLong
+	}
+	return body, response.StatusCode, err
+}

@@ -240,7 +240,7 @@ func (d *draft) finish() (*scenario, error) {
 	d.setting.HPA, d.setting.Workload = a.HorizontalPodAutoscaler, a.Workload
 	d.setting.Name = string(d.setting.Side)
 	d.pods.Complete()
-	if d.scene, err = simulate.NewScene(d.load, d.pods, d.setting.HPA); err != nil {
+	if d.scene, err = simulate.NewScene(d.load, d.pods, d.setting.Autoscaler()); err != nil {
 		return nil, err
 	}
 	if d.serving > 0 {

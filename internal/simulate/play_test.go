@@ -10,6 +10,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/utils/ptr"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 )
 
@@ -34,7 +35,7 @@ func sceneOf(tb testing.TB, text string) *Scene {
 	}
 	w := DefaultWorkload()
 	w.Complete()
-	s, err := NewScene(l, w, autoscaler(50, 2, 20))
+	s, err := NewScene(l, w, observehorizontal.HPA(autoscaler(50, 2, 20)))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/mode"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/surge"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/loop"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -48,20 +49,48 @@ type Setting struct {
 	Workload *plimsollv1alpha1.WorkloadAutoscaler
 }
 
+// Autoscaler is the setting's object.
+func (s *Setting) Autoscaler() observehorizontal.Autoscaler {
+	return observehorizontal.Autoscaler{HorizontalPodAutoscaler: s.HPA, Workload: s.Workload}
+}
+
 // policy is what the setting's object asks for. A mode is for a cluster: here it is Active.
 func (s *Setting) policy() (horizontal.Policy, error) {
-	a := observehorizontal.Autoscaler{HorizontalPodAutoscaler: s.HPA, Workload: s.Workload}
-	p, refusal := observehorizontal.PolicyOf(a, s.Side.options())
+	p, refusal := observehorizontal.PolicyOf(s.Autoscaler(), s.Side.options())
 	switch {
 	case refusal.Reason != "":
 		return p, fmt.Errorf("%s: %s", s.Name, refusal.Message)
 	case s.Workload != nil && s.Side == Upstream:
 		return p, fmt.Errorf("%s: upstream's loop knows no WorkloadAutoscaler", s.Name)
 	}
+	for i := range p.Metrics {
+		if p.Metrics[i].IsOwnTarget {
+			return p, fmt.Errorf("%s: metric %d has the target that its scaler names, which is not known here; set one",
+				s.Name, i)
+		}
+	}
 	if own := p.WorkloadAutoscaler; own != nil {
 		own.Mode = mode.Active
 	}
 	return p, nil
+}
+
+// asks are how the metrics are asked for that Plimsoll reads itself.
+func (s *Setting) asks() []loop.Ask {
+	if s.Workload == nil {
+		return nil
+	}
+	specs := sources.Of(s.Workload.Spec.Metrics)
+	asks := make([]loop.Ask, len(specs))
+	for i := range specs {
+		switch spec := &specs[i]; {
+		case spec.Prometheus != nil:
+			asks[i].Interval = spec.Prometheus.Interval
+		case spec.ExternalScaler != nil:
+			asks[i] = loop.Ask{Interval: spec.ExternalScaler.Interval, IsPushed: spec.ExternalScaler.IsPushed}
+		}
+	}
+	return asks
 }
 
 // hasSchedules reports whether the time of day matters.
@@ -116,10 +145,11 @@ const (
 
 // NewScene is a scene of defaults, fitted to a load, a workload and the first of the
 // settings.
-func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutoscaler) (*Scene, error) {
-	policy := observehorizontal.Policy(first, observehorizontal.DefaultOptions())
+func NewScene(l *load.Load, w Workload, first observehorizontal.Autoscaler) (*Scene, error) {
+	// What is wrong with it is reported when it is played.
+	policy, _ := observehorizontal.PolicyOf(first, observehorizontal.DefaultOptions())
 	s := &Scene{
-		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, w.CPURequestMilli),
+		Load: l, Workload: w, For: l.Length, Seed: 1, Target: targetOf(&policy, &w),
 		MinReplicas: policy.MinReplicas,
 		Burstiness:  1, Slow: defaultSlow, CoreHourPrice: defaultCoreHourPrice,
 		Supply: world.Supply{Delay: 90 * time.Second, IdleFor: 10 * time.Minute},
@@ -144,19 +174,20 @@ func NewScene(l *load.Load, w Workload, first *autoscalingv2.HorizontalPodAutosc
 // defaultStart is when shapes begin: at midnight, as generated days do.
 var defaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// targetOf is the part of its CPU request that a pod is to use, as the first metric
-// about CPU says.
-func targetOf(p *horizontal.Policy, requestMilli float64) float64 {
+// targetOf is the part of what it can do that a pod is to do, as the first metric says that is about CPU
+// or about the requests that pods serve per second.
+func targetOf(p *horizontal.Policy, w *Workload) float64 {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		if m.Name != source.CPU || m.Type != source.Resource && m.Type != source.ContainerResource {
-			continue
-		}
+		isCPU := m.IsCPU()
 		switch {
-		case m.Target.Type == source.Utilization && m.Target.Percent > 0:
+		case isCPU && m.Target.Type == source.Utilization && m.Target.Percent > 0:
 			return float64(m.Target.Percent) / 100
-		case m.Target.Milli > 0 && requestMilli > 0:
-			return float64(m.Target.Milli) / requestMilli
+		case isCPU && m.Target.Milli > 0 && w.CPURequestMilli > 0:
+			return float64(m.Target.Milli) / w.CPURequestMilli
+		case m.IsRate && m.Target.Type == source.AverageValue && m.Target.Milli > 0 && w.CPURequestMilli > 0 &&
+			w.Profile.CPUPerRequestMilliCoreSeconds > 0:
+			return float64(m.Target.Milli) / 1000 * w.Profile.CPUPerRequestMilliCoreSeconds / w.CPURequestMilli
 		}
 	}
 	return defaultTarget

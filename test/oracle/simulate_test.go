@@ -14,6 +14,7 @@ import (
 
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/decide/horizontal/metric"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	simulated "github.com/plimsoll-dev/plimsoll/internal/simulate/world"
@@ -93,7 +94,7 @@ func playUpstream(t *testing.T, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 	w.Complete()
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: *spec}
 	// Four times as fast, so that there is more to decide.
-	scene, err := simulate.NewScene(l.SpedUp(4), w, hpa)
+	scene, err := simulate.NewScene(l.SpedUp(4), w, observehorizontal.HPA(hpa))
 	if err != nil {
 		t.Fatal(err)
 	}

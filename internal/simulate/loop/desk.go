@@ -23,8 +23,11 @@ type Config struct {
 	Policy horizontal.Policy
 	// Requests say for each of the policy's metrics what a pod requests of it.
 	Requests []metric.Request
-	World    *world.World
-	Seed     uint64
+	// Asks say for each of the policy's metrics how it is asked for that Plimsoll reads itself. They
+	// may be left out if there are none.
+	Asks  []Ask
+	World *world.World
+	Seed  uint64
 	// IsMissing says that the load is not known at a time. Metrics with a fallback cannot be read
 	// then. It may be nil.
 	IsMissing func(at time.Duration) bool
@@ -43,6 +46,9 @@ func newDesk(c Config) desk {
 	d := desk{Config: c}
 	d.observation.CreatedAt = c.World.Epoch()
 	d.observation.Readings = make([]metric.Reading, len(c.Policy.Metrics))
+	for i := range c.Policy.Metrics {
+		d.observation.Readings[i].Pending = isAsked(&c.Policy.Metrics[i])
+	}
 	return d
 }
 
@@ -115,8 +121,10 @@ func (d *desk) ask(i int) {
 				Milli: milli(s.ServedPerSecond), At: now, Window: time.Minute})
 		}
 		r.Empty = len(r.Samples) == 0
-	case source.Object:
+	case source.Object, source.Prometheus:
 		r.Series, r.At = append(r.Series, milli(stats.OfferedPerSecond)), now
+	case source.ExternalScaler:
+		r.Series, r.At, r.Activity = append(r.Series, milli(stats.QueueLength)), now, d.activity()
 	default:
 		r.Series, r.At = append(r.Series, milli(stats.QueueLength)), now
 	}
@@ -137,7 +145,8 @@ func memory(cpu metric.Sample, r meter.Reading, found bool) metric.Sample {
 func read(w *world.World, p *world.Pod) (meter.Reading, bool) {
 	s, runs := p.Stats()
 	return meter.Reading{
-		At: w.Now(), CPUSeconds: s.CPUSeconds, MemoryBytes: s.MemoryBytes, ServedPerSecond: s.ServedPerSecond,
+		At: w.Now(), CPUSeconds: s.CPUSeconds, MemoryBytes: s.MemoryBytes, ServedTotal: s.ServedTotal,
+		InPod: s.ServedPerSecond * s.LatencySeconds, // Little's law
 	}, runs
 }
 

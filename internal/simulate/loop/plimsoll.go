@@ -47,6 +47,7 @@ type Plimsoll struct {
 	decidedAt            time.Duration
 	suspects             []int
 	joint                averaging.CommonWindow
+	servers              []server
 }
 
 var _ Loop = (*Plimsoll)(nil)
@@ -58,21 +59,28 @@ func NewPlimsoll(c Config, timing PlimsollTiming) *Plimsoll {
 		sampled: never, event: never, sync: never, decidedAt: -time.Hour,
 	}
 	random := rand.New(rand.NewPCG(c.Seed, 0x706c696d))
-	scrapes := false
+	p.servers = newServers(&p.Config, random)
+	scrapes, isEachNode := false, false
 	if c.Policy.WorkloadAutoscaler != nil {
 		// Schedules need no metrics.
 		p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
 	}
 	for i := range c.Policy.Metrics {
-		if isResource(&c.Policy.Metrics[i]) {
-			scrapes = true
-		} else {
+		switch spec := &c.Policy.Metrics[i]; {
+		case isScraped(spec):
+			scrapes, isEachNode = true, isEachNode || isResource(spec)
+		case !isAsked(spec):
 			p.sync = time.Duration(random.Int64N(int64(timing.Sync)))
 		}
 	}
 	for i := range p.groups {
 		g := &p.groups[i]
-		if !timing.Aligned {
+		switch {
+		case timing.Aligned:
+		case i > 0 && !isEachNode:
+			// The pods of one object are scraped together.
+			g.phase = p.groups[0].phase
+		default:
 			g.phase = time.Duration(random.Int64N(int64(timing.Interval)))
 		}
 		g.last, g.next = -time.Hour, g.phase
@@ -89,6 +97,9 @@ func (p *Plimsoll) Next() time.Duration {
 	for i := range p.groups {
 		next = min(next, p.groups[i].next)
 	}
+	for i := range p.servers {
+		next = min(next, p.servers[i].next, p.servers[i].push)
+	}
 	return next
 }
 
@@ -104,7 +115,8 @@ func (p *Plimsoll) Act() {
 		due := trigger.AfterEvent(p.World.Time(now), p.World.Time(p.decidedAt), time.Time{})
 		p.event = min(p.event, due.Sub(p.World.Epoch()))
 	}
-	asks, sampled := p.sync <= now, p.sampled <= now
+	isNew := p.askServers()
+	asks, sampled := p.sync <= now, isNew || p.sampled <= now
 	if !asks && !sampled && p.event > now {
 		return
 	}
@@ -174,8 +186,14 @@ func (p *Plimsoll) observe(asks bool) {
 			p.observation.Readings[i] = missing
 			continue
 		}
-		if isResource(spec) {
+		switch {
+		case isResource(spec):
 			p.observeResource(p.begin(i), spec)
+			continue
+		case spec.Type == source.PodEndpoint:
+			p.observeEndpoint(p.begin(i), spec)
+			continue
+		case isAsked(spec):
 			continue
 		}
 		// In between, what was answered last is what is known; not of pods that have

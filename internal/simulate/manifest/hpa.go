@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
+
+	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 )
 
 // HPAKind is the kind of what is simulated.
@@ -24,7 +26,7 @@ func (o *Object) HPA() (*autoscalingv2.HorizontalPodAutoscaler, error) {
 	hpa, err := o.decodeHPA()
 	if err == nil {
 		complete(hpa)
-		err = check(hpa)
+		err = check(hpa, nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s %s: %w", o.Where, HPAKind, o.Name, err)
@@ -91,8 +93,9 @@ func complete(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// check finds what an API server would refuse and what a simulation would stumble over.
-func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
+// check finds what an API server would refuse and what a simulation would stumble over. Own is the
+// spec of a WorkloadAutoscaler: it has the metrics that an HPA cannot have.
+func check(hpa *autoscalingv2.HorizontalPodAutoscaler, own *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 	s := &hpa.Spec
 	switch {
 	case s.MaxReplicas < 1:
@@ -101,6 +104,9 @@ func check(hpa *autoscalingv2.HorizontalPodAutoscaler) error {
 		return fmt.Errorf("spec.minReplicas is %d, want 0 to spec.maxReplicas, which is %d", *s.MinReplicas, s.MaxReplicas)
 	}
 	for i := range s.Metrics {
+		if own != nil && isOwn(&own.Metrics[i]) {
+			continue
+		}
 		if err := checkMetric(&s.Metrics[i]); err != nil {
 			return fmt.Errorf("spec.metrics[%d]: %w", i, err)
 		}

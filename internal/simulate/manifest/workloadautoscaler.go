@@ -9,6 +9,7 @@ import (
 
 	plimsollv1alpha1 "github.com/plimsoll-dev/plimsoll/api/plimsoll/v1alpha1"
 	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
+	"github.com/plimsoll-dev/plimsoll/internal/observe/horizontal/sources"
 )
 
 // IsAutoscaler reports whether the object can be simulated.
@@ -28,7 +29,7 @@ func (o *Object) Autoscaler() (observehorizontal.Autoscaler, error) {
 		return observehorizontal.Autoscaler{}, fmt.Errorf("%s: %s %s: %w", o.Where, o.Kind, o.Name, err)
 	}
 	a := observehorizontal.WorkloadAutoscaler(workload)
-	if err := errors.Join(check(a.HorizontalPodAutoscaler), checkWorkload(&workload.Spec)); err != nil {
+	if err := errors.Join(check(a.HorizontalPodAutoscaler, &workload.Spec), checkWorkload(&workload.Spec)); err != nil {
 		return a, fmt.Errorf("%s: %s %s: %w", o.Where, o.Kind, o.Name, err)
 	}
 	return a, nil
@@ -73,6 +74,9 @@ func checkWorkload(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 		}
 	}
 	for i := range spec.Metrics {
+		if err := checkOwn(&spec.Metrics[i]); err != nil {
+			return fmt.Errorf("spec.metrics[%d]: %w", i, err)
+		}
 		f := spec.Metrics[i].Fallback
 		if f != nil && f.FailureDurationSeconds != nil && *f.FailureDurationSeconds < 1 {
 			return fmt.Errorf("spec.metrics[%d].fallback.failureDurationSeconds is %d, want at least 1", i,
@@ -81,6 +85,34 @@ func checkWorkload(spec *plimsollv1alpha1.WorkloadAutoscalerSpec) error {
 	}
 	if n := spec.SyncPeriodSeconds; n != nil && (*n < 1 || *n > 3600) {
 		return fmt.Errorf("spec.syncPeriodSeconds is %d, want 1 to 3600", *n)
+	}
+	return nil
+}
+
+// isOwn reports whether the metric is of a type that Plimsoll reads itself.
+func isOwn(m *plimsollv1alpha1.MetricSpec) bool {
+	switch m.Type {
+	case plimsollv1alpha1.PodEndpointMetricSourceType, plimsollv1alpha1.PrometheusMetricSourceType,
+		plimsollv1alpha1.ExternalScalerMetricSourceType:
+		return true
+	}
+	return false
+}
+
+// checkOwn checks that a metric that Plimsoll reads itself has a source, and its target. What it
+// measures is checked when it is translated.
+func checkOwn(m *plimsollv1alpha1.MetricSpec) error {
+	t := sources.Target(m)
+	isSource := map[plimsollv1alpha1.MetricSourceType]bool{
+		plimsollv1alpha1.PodEndpointMetricSourceType:    m.PodEndpoint != nil,
+		plimsollv1alpha1.PrometheusMetricSourceType:     m.Prometheus != nil,
+		plimsollv1alpha1.ExternalScalerMetricSourceType: m.ExternalScaler != nil,
+	}
+	switch {
+	case isOwn(m) && !isSource[m.Type]:
+		return fmt.Errorf("type is %q, and there is no source of that type", m.Type)
+	case t != nil && ((t.Value == nil) == (t.AverageValue == nil) || t.AverageUtilization != nil):
+		return errors.New("its target must have either value or averageValue")
 	}
 	return nil
 }

@@ -18,12 +18,14 @@ const (
 	points = 18
 )
 
-// Reading is a kubelet's value for a pod.
+// Reading is a kubelet's value for a pod, and what the pod says itself.
 type Reading struct {
 	At         time.Duration
 	CPUSeconds float64
-	// MemoryBytes is the working set, ServedPerSecond what the pod counts itself.
-	MemoryBytes, ServedPerSecond float64
+	// MemoryBytes is the working set.
+	MemoryBytes float64
+	// ServedTotal counts the requests that the pod has served, InPod are those in it now.
+	ServedTotal, InPod float64
 }
 
 // Meter is what is remembered of one pod. It serves one of both readers.
@@ -66,11 +68,16 @@ func (m *Meter) Average(epoch time.Time, window time.Duration) metric.Sample {
 	if !m.HasAverage() {
 		return metric.Sample{}
 	}
+	return between(epoch, m.at(m.longest(window)), m.at(0))
+}
+
+// longest is the reading with which the longest span in the window begins, or the last interval.
+func (m *Meter) longest(window time.Duration) int {
 	k := m.n - 1
 	for k > 1 && m.at(0).At-m.at(k).At > window {
 		k--
 	}
-	return between(epoch, m.at(k), m.at(0))
+	return k
 }
 
 // Recent are the last single intervals.

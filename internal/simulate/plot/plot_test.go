@@ -13,6 +13,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/utils/ptr"
 
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/plot"
@@ -35,7 +36,7 @@ func surge(t *testing.T) (*simulate.Scene, []*simulate.Run) {
 	}
 	w := simulate.DefaultWorkload()
 	w.Complete()
-	s, err := simulate.NewScene(l, w, hpa)
+	s, err := simulate.NewScene(l, w, observehorizontal.HPA(hpa))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -267,7 +267,7 @@ func (f *simulateFlags) scene(settings []simulate.Setting, objects []manifest.Ob
 	if err != nil {
 		return nil, err
 	}
-	s, err := simulate.NewScene(l.SpedUp(f.speedUp), w, settings[0].HPA)
+	s, err := simulate.NewScene(l.SpedUp(f.speedUp), w, settings[0].Autoscaler())
 	if err != nil {
 		return nil, err
 	}

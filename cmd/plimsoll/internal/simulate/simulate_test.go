@@ -107,6 +107,68 @@ func TestSimulateWorkloadAutoscaler(t *testing.T) {
 	}
 }
 
+// TestSimulateExamples: the documentation's WorkloadAutoscalers can be played, with metrics that Plimsoll reads itself too.
+// A scaler's own target is not known here.
+func TestSimulateExamples(t *testing.T) {
+	const ownTarget = "has the target that its scaler names"
+	text, err := os.ReadFile("../../../../docs/workloadautoscaler.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := 0
+	for _, example := range strings.Split(string(text), "```yaml\n")[1:] {
+		example, _, _ = strings.Cut(example, "```")
+		out, err := simulateWith(t, example, "--load=step:10@0s,50@3m", "--for=5m")
+		isOwnTarget := strings.Contains(example, "externalScaler:") && !strings.Contains(example, "target:")
+		switch {
+		case isOwnTarget && (err == nil || !strings.Contains(err.Error(), ownTarget)):
+			t.Errorf("%v\n%s%s", err, out, example)
+		case isOwnTarget:
+			out, err = simulateWith(t, example, "--load=step:10@0s,50@3m", "--for=5m",
+				"--set=spec.metrics[0].externalScaler.target={type: AverageValue, averageValue: 20}")
+		}
+		if err != nil || !strings.Contains(out, "pod-hours") {
+			t.Errorf("%v\n%s%s", err, out, example)
+		}
+		played++
+	}
+	if played < 6 {
+		t.Errorf("only %d examples were found", played)
+	}
+}
+
+// TestSimulateOwnMetrics: what is wrong with a metric that Plimsoll reads itself is said with its field.
+func TestSimulateOwnMetrics(t *testing.T) {
+	const own = `
+apiVersion: plimsoll.dev/v1alpha1
+kind: WorkloadAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 20
+  metrics:
+  - type: PodEndpoint
+    podEndpoint: {port: 80, metric: {name: hits}, as: Rate, target: {type: AverageValue, averageValue: 30}}
+`
+	for set, want := range map[string]string{
+		"spec.maxReplicas=9": "",
+		"spec.metrics[0].podEndpoint.target={type: Value, value: 300}":                "",
+		"spec.metrics[0].podEndpoint.metric.name=http-requests":                       "metric.name",
+		"spec.metrics[0].podEndpoint.port=0":                                          "port",
+		"spec.metrics[0].podEndpoint.as=Counter":                                      "neither Gauge nor Rate",
+		"spec.metrics[0].podEndpoint.target={type: AverageValue}":                     "must have either value or averageValue",
+		"spec.metrics[0].podEndpoint.target={type: Value, value: 1, averageValue: 1}": "must have either value or averageValue",
+		"spec.metrics[0].podEndpoint.taget=1":                                         "taget",
+		"spec.metrics[0].type=Pods":                                                   `spec.metrics[0]: type is "Pods", and there is no source`,
+		"spec.metrics[0].type=Prometheus":                                             `spec.metrics[0]: type is "Prometheus", and there is no source`,
+	} {
+		out, err := simulateWith(t, own, "--load=step:10@0s", "--for=1m", "--set="+set)
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q\n%s", set, err, want, out)
+		}
+	}
+}
+
 // TestSimulateCompares: a field that is set twice is two settings, and the two differ.
 func TestSimulateCompares(t *testing.T) {
 	out, err := simulateWith(t, simulated, "--load=step:10@0s,50@5m", "--for=10m", "--as=plimsoll", "-o=csv",

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/plimsoll-dev/plimsoll/internal/dev/bench/report"
+	observehorizontal "github.com/plimsoll-dev/plimsoll/internal/observe/horizontal"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/load"
 	"github.com/plimsoll-dev/plimsoll/internal/simulate/score"
@@ -124,7 +125,7 @@ func (c *Config) play(ctx context.Context, name string) (Load, error) {
 	w := simulate.DefaultWorkload()
 	w.ReadyAfter = c.ReadyAfter
 	w.Complete()
-	scene, err := simulate.NewScene(l, w, hpa)
+	scene, err := simulate.NewScene(l, w, observehorizontal.HPA(hpa))
 	if err != nil {
 		return Load{}, err
 	}

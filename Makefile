@@ -33,8 +33,8 @@ LINT_VERSION := $(shell awk '$$1 ~ "golangci/golangci-lint/v2$$" {print $$2}' to
 # The Go release is part of the name: a linter does not read what a newer compiler wrote.
 LINT := bin/golangci-lint-$(LINT_VERSION)-$(shell go env GOVERSION)
 
-# The modules with code of ours; those under tools only name what they build.
-MODULES := . test/oracle
+# The modules with code of ours; the others under tools only name what they build.
+MODULES := . test/oracle tools/codegen
 
 # The core, what feeds it, and the workload model.
 BENCHED := ./internal/decide/... ./internal/observe/... ./internal/collect/kubelet/... ./internal/kube/podindex ./internal/workloadmodel/... ./internal/webhook
@@ -185,12 +185,15 @@ lint: $(LINT) ## check style, walls, formatting and module files
 # keep them readable: internal/quantity says why, and has the same bounds.
 BOUND_QUANTITIES := s/^( *)(pattern: .*\[eE\]\(\\\+\|-\)\?)\(\(\[0-9\].*\)\)\)\?\$$$$/\1maxLength: 64\n\1\2[0-9]{1,2}))?$$/
 .PHONY: generate
-generate: ## write what is generated from api/: deep copies and CustomResourceDefinitions; a test tells when it is stale
+generate: ## write what is generated: deep copies and CustomResourceDefinitions from api/, Go from .proto; a test tells when it is stale
 	@rm -f config/crd/*.yaml config/crd/plimsoll/plimsoll.dev_*.yaml api/*/*/zz_generated.deepcopy.go
 	@$(GO) tool -modfile=tools/codegen/go.mod controller-gen object crd:allowDangerousTypes=true paths=./api/... output:crd:dir=config/crd
 	@mv config/crd/plimsoll.dev_*.yaml config/crd/plimsoll
 	@sed -i -E '$(BOUND_QUANTITIES)' config/crd/*.yaml config/crd/plimsoll/plimsoll.dev_*.yaml
-	@ls api/*/*/*.go config/crd/*.yaml config/crd/plimsoll/*.yaml tools/codegen/go.mod | grep -v _test.go | xargs sha256sum > api/generated.sum
+	@rm -f internal/collect/externalscaler/pb/*.pb.go
+	@$(GO) run -C tools/codegen ./protoc $(CURDIR)/internal/collect/externalscaler/pb externalscaler.proto
+	@ls api/*/*/*.go config/crd/*.yaml config/crd/plimsoll/*.yaml internal/collect/externalscaler/pb/* \
+		tools/codegen/go.mod tools/codegen/protoc/*.go | grep -v _test.go | xargs sha256sum > api/generated.sum
 
 .PHONY: tools
 tools: ## build the control plane's parts into bin/ (about ten minutes the first time, nothing the second)
